@@ -3,8 +3,8 @@
     HOMES = {"MaskPainter": "mask_painter"}             # name -> the module that defines it
     __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)
 
-So `from lessons.l10_masks import MaskPainter` loads one module, and importing another module of the package
-loads neither matplotlib nor ipywidgets.
+`from lessons.l10_masks import MaskPainter` then loads that module alone, and importing another module of the
+package loads neither matplotlib nor ipywidgets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from course_lib.old_imports import refuse
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package whose names live in the modules that `homes` lists."""
+    """The `__getattr__` of a package; `homes` maps each name to the module that defines it."""
 
     def load(name: str) -> Any:
         if name not in homes:

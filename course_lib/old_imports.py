@@ -46,9 +46,14 @@ MOVED_MODULES = {  # version 0.1, before each lesson had a folder of its own
     "course_lib.text.merges": "lessons.l15_training_a_translator.merges",
     "course_lib.text.tasks": "lessons.l03_lstm_and_gru.tasks",
     "course_lib.text.toy.read": "lessons.l04_encoder_decoder.read",
+    "course_lib.training.by_hand": "lessons.l15_training_a_translator.by_hand",
+    "course_lib.training.corpora": "course_lib.training.data",
+    "course_lib.training.pronouns": "tools.pronouns",
     "course_lib.training.train": "course_lib.training.loop",
     "course_lib.translation.evaluate": "course_lib.translation.evaluation",
     "course_lib.translation.inside": "lessons.l08_query_key_value.score_spread",
+    "course_lib.translation.perplexity": "tools.perplexity",
+    "course_lib.translation.sample": "tools.sample",
     "course_lib.translation.translate": "course_lib.translation.pipeline",
 }
 MOVED_NAMES = {  # names that have another name, or another place than the rest of their module
@@ -108,6 +113,8 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
     "course_lib.teaching.own_code.road_file.road": "course_lib.teaching.list_own_functions",
     "course_lib.teaching.recorded": "course_lib.results.mean_over_seeds",
     "course_lib.text.toy.splits.SIZES_OF_TESTS": "course_lib.text.TEST_SIZES",
+    "course_lib.training.corpora.load_data": "tools.corpora.load_data",
+    "course_lib.training.corpora.read_corpus": "tools.corpora.read_corpus",
     "course_lib.translation.translate.plainly": "course_lib.translation.clean_text",
 }
 RENAMED = {"may_look": "mask", "mask": "mask_"}  # lessons 10 to 17 call the learner's functions with `mask=`

@@ -8,8 +8,8 @@
 The runs are in data/results, with seeds, machine and command; `course_lib experiment` makes them again.
 
 A number in a lesson's Markdown or in its quiz.json is written `{result:PATH:FORMAT}`, so that it can't differ
-from what was measured. The path names the file, the variant and the keys inside a run; the number is the mean
-over the variant's seeds. An experiment with one unnamed variant needs no variant in the path.
+from the measurement. The path names the file, the variant (unless there is one without a name) and the keys
+inside a run; the number is the mean over the variant's seeds.
 
     {result:heads/1/scores/test/exact:.1%}          96.7%
     {result:heads/1/scores/test/exact:.1p}          96.7, in percent without the sign
@@ -30,10 +30,9 @@ from typing import Any
 
 from course_lib.runtime import data_path
 
-PLACEHOLDER = re.compile(r"\{result:(?P<what>[^{}\n]*)\}")
+PLACEHOLDER = re.compile(r"\{result:(?P<query>[^{}\n]*)\}")
 LIKE_A_PLACEHOLDER = re.compile(r"\{\s*results?\s*[:|][^}\n]*\}?", re.IGNORECASE)
 SYNTAX = re.compile(r"(?:(?P<statistic>mean|min|max|each) )?(?P<paths>.+):(?P<format>[^:]*)")
-PERCENT = re.compile(r"(?P<form>.*)p")
 EXAMPLE = "{result:toy_ladder/bahdanau/scores/test/exact:.1%}"
 
 
@@ -47,7 +46,7 @@ class UnknownResult(ValueError):
 
 @cache
 def read_results(file: str) -> dict:
-    """A file of data/results. A lesson's prose and quiz quote the same few files many times."""
+    """A file of data/results, parsed once: a lesson quotes the same few files many times."""
     return json.loads(data_path("results", f"{file}.json").read_text(encoding="utf-8"))
 
 
@@ -84,90 +83,86 @@ def mean_over_seeds(experiment: str, measure: Callable[[dict], float]) -> dict[s
 
 def fill(text: str) -> str:
     """The text with every `{result:…}` replaced by its number. Raises `UnknownResult`."""
-    if wrong := LIKE_A_PLACEHOLDER.search(PLACEHOLDER.sub(lambda found: " " * len(found[0]), text)):
+    if wrong := LIKE_A_PLACEHOLDER.search(PLACEHOLDER.sub(lambda match: " " * len(match[0]), text)):
         raise UnknownResult(f"write a recorded number as {EXAMPLE}, not as {wrong[0]}", wrong.start())
 
-    def number(found: re.Match[str]) -> str:
+    def number(match: re.Match[str]) -> str:
         try:
-            return formatted(found["what"])
+            return formatted(match["query"])
         except UnknownResult as error:
-            raise UnknownResult(f"{found[0]}: {error}", found.start()) from None
+            raise UnknownResult(f"{match[0]}: {error}", match.start()) from None
 
     return PLACEHOLDER.sub(number, text)
 
 
-def formatted(what: str) -> str:
+def formatted(query: str) -> str:
     """The number that a placeholder asks for, as text.
 
     >>> formatted("each heads/4/scores/test/exact:.1%")
     '98.1%, 98.6% and 98.7%'
     """
-    asked = SYNTAX.fullmatch(what)
-    if asked is None:
+    match = SYNTAX.fullmatch(query)
+    if match is None:
         raise UnknownResult(f"a path and a format are expected, as in {EXAMPLE}")
-    paths, statistic = asked["paths"].split(" - "), asked["statistic"] or "mean"
+    paths, statistic, form = match["paths"].split(" - "), match["statistic"], match["format"]
     if len(paths) > 1:
-        if len(paths) > 2 or asked["statistic"]:
+        if len(paths) > 2 or statistic:
             raise UnknownResult("a difference has two paths and no statistic")
         first, second = (mean(values_at(path)) for path in paths)
-        return as_text(first - second, asked["format"])
+        return _format(first - second, form)
     values = values_at(paths[0])
     if statistic == "each":
-        *most, last = (as_text(value, asked["format"]) for value in sorted(values))
-        return f"{', '.join(most)} and {last}" if most else last
-    return as_text({"mean": mean, "min": min, "max": max}[statistic](values), asked["format"])
+        *others, last = (_format(value, form) for value in sorted(values))
+        return f"{', '.join(others)} and {last}" if others else last
+    return _format({"min": min, "max": max}.get(statistic, mean)(values), form)
 
 
-def as_text(value: float, form: str) -> str:
-    """A number by a format of Python's, or by one that ends in `p`: percent without the sign."""
+def _format(value: float, form: str) -> str:
+    """A number in a format of Python's, or in one that ends in `p`: percent without the sign."""
     try:
-        if percent := PERCENT.fullmatch(form):
-            return format(100 * value, f"{percent['form']}f")
-        return format(value, form)
+        return format(100 * value, f"{form[:-1]}f") if form.endswith("p") else format(value, form)
     except ValueError:
         raise UnknownResult(f"{form!r} is not a format for numbers; try .1%, .1p, .2f or ,.0f") from None
 
 
 def values_at(path: str) -> list[float]:
-    """One number for each seed, or a list of one where the file holds no runs."""
-    file, keys = _split(path.strip().split("/"))
+    """One number for each seed, or a single number if the file has no runs."""
+    file, keys = _find_file(path.strip().split("/"))
     content = read_results(file)
     if "runs" not in content:
         return [_number(content, keys, file)]
     variants = list(dict.fromkeys(run["variant"] for run in content["runs"]))
     variant = "" if variants == [""] else keys.pop(0) if keys else ""
     if variant not in variants:
-        raise UnknownResult(f"{file} has no variant {variant!r}{_near(variant, variants)}")
+        raise UnknownResult(f"{file} has no variant {variant!r}{_suggest(variant, variants)}")
     return [_number(run, keys, file) for run in content["runs"] if run["variant"] == variant]
 
 
-def _split(parts: list[str]) -> tuple[str, list[str]]:
-    """The results file, which may lie in a folder, and what follows it in the path."""
-    for n in (2, 1):
-        file = "/".join(parts[:n])
-        if len(parts) > n and (data_path("results") / f"{file}.json").exists():
-            return file, parts[n:]
-    known = sorted(path.stem for path in data_path("results").glob("*.json"))
-    raise UnknownResult(f"there is no results file {parts[0]!r}{_near(parts[0], known)}")
+def _find_file(parts: list[str]) -> tuple[str, list[str]]:
+    """The results file, which may be in a folder, and the keys that follow it in the path."""
+    folder = data_path("results")
+    for n_parts in (2, 1):
+        file = "/".join(parts[:n_parts])
+        if len(parts) > n_parts and (folder / f"{file}.json").exists():
+            return file, parts[n_parts:]
+    files = sorted(path.stem for path in folder.glob("*.json"))
+    raise UnknownResult(f"there is no results file {parts[0]!r}{_suggest(parts[0], files)}")
 
 
 def _number(content: Any, keys: list[str], file: str) -> float:
     value = content
     for key in keys:
-        if isinstance(value, list) and re.fullmatch(r"-?\d+", key) and -len(value) <= int(key) < len(value):
-            value = value[int(key)]
-        elif isinstance(value, dict) and key in value:
-            value = value[key]
-        else:
-            known = list(value) if isinstance(value, dict) else []
-            raise UnknownResult(f"{file} has no {key!r} there{_near(key, known)}")
+        try:
+            value = value[int(key)] if isinstance(value, list) else value[key]
+        except (KeyError, IndexError, TypeError, ValueError):
+            names = list(value) if isinstance(value, dict) else []
+            raise UnknownResult(f"{file} has no {key!r} there{_suggest(key, names)}") from None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UnknownResult(f"{'/'.join(keys)} of {file} is {type(value).__name__}, not a number")
     return value
 
 
-def _near(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    if close:
+def _suggest(name: str, names: list[str]) -> str:
+    if close := difflib.get_close_matches(name, names, n=1):
         return f"; did you mean {close[0]!r}?"
-    return f"; there are {', '.join(map(repr, known[:12]))}" if known else ""
+    return f"; there are {', '.join(map(repr, names[:12]))}" if names else ""

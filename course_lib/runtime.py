@@ -1,22 +1,22 @@
-"""Where the course runs: paths, seeds, the device, and the switches that change how it behaves.
+"""Paths, seeds, the device, and the environment variables that change how the course behaves.
 
     >>> import torch
     >>> generator = seed_everything(7)
     >>> torch.rand(1, generator=generator).shape
     torch.Size([1])
 
-Switches are environment variables, each read when it is asked for, so a test can set one:
+Each variable is read when it is needed, so a test can set it:
 
-    COURSE_HOME         folder for what the course remembers about a learner (progress)
+    COURSE_HOME         folder for the learner's progress
     COURSE_DEVICE       force a device, such as "cpu" or "cuda:1"
     COURSE_OPEN         "1": predictions open without a guess (CI, a learner in a hurry)
-    COURSE_STRICT       "1": a check raises where the attempt fails or can't be kept (solved notebooks in CI)
+    COURSE_STRICT       "1": a check raises an error if the attempt fails or can't be kept (solved notebooks)
     COURSE_CLASSROOM    "1": quizzes ask for a vote, a discussion and a second vote
-    COURSE_MULTI30K     folder with the Multi30k files, for those who train on real sentences
-    COURSE_BAR          "1" or "0": progress bars on or off, whoever watches
+    COURSE_MULTI30K     folder with the Multi30k files
+    COURSE_BAR          "1" or "0": progress bars on or off, on any output
     COURSE_CALLED       how the course was started; the command line sets it, messages quote it
 
-torch is imported where it is needed: what only wants a path answers at once.
+torch is imported inside functions, because the command line starts before it is installed.
 """
 
 from __future__ import annotations
@@ -40,25 +40,24 @@ def data_path(*parts: str) -> Path:
     path = PROJECT_ROOT.joinpath("data", *parts)
     if not (PROJECT_ROOT / "data").is_dir():
         raise FileNotFoundError(
-            "The course's folder data/ is missing here: this is a copy made by `pip install`, not a clone. "
-            "Get the course with `git clone`, and install it with `pip install --editable .` if at all."
+            "The course's folder data/ is missing: this is a copy made by `pip install`, not a clone. "
+            "Get the course with `git clone`; if you install it, use `pip install --editable .`."
         )
     if not path.exists():
-        wanted = path.relative_to(PROJECT_ROOT)
         raise FileNotFoundError(
-            f"The course needs {wanted}, and it is not there. Is this a whole clone of the course? "
-            "`git status` shows what is missing, `git checkout -- data` brings it back."
+            f"The course needs {path.relative_to(PROJECT_ROOT)}, which is missing. Is this a whole clone? "
+            "`git status` shows what is missing, `git checkout -- data` restores it."
         )
     return path
 
 
 def shipped_weights(system: str) -> Path:
-    """The file with the trained weights of a system that comes with the course."""
+    """The file with the trained weights of a system, which comes with the course."""
     return PROJECT_ROOT / "data" / "checkpoints" / f"{system}.safetensors"
 
 
 def user_folder() -> Path:
-    """The folder that holds this learner's progress; made by whoever writes to it first."""
+    """The folder for this learner's progress; it is made when something is written to it."""
     if chosen := os.environ.get("COURSE_HOME"):
         return Path(chosen).expanduser()
     if sys.platform == "win32":
@@ -71,9 +70,9 @@ def user_folder() -> Path:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all: a reader never meets a half-written one."""
+    """Write a file completely or not at all, so that half a file is never read."""
     data = content.encode() if isinstance(content, str) else content
-    if path.exists() and not path.is_file():  # /dev/stdout, a pipe: not to be replaced
+    if path.exists() and not path.is_file():  # /dev/stdout, a pipe: must not be replaced
         path.write_bytes(data)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -89,29 +88,29 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno:
-            error.filename = str(path)  # a full disk does not say whose bytes it refused
+            error.filename = str(path)  # the error of a full disk doesn't name the file
         raise
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the new name on the disk too, before anybody counts on it: a power cut may come."""
-    if os.name == "posix":  # Windows opens no folders
+    """Write the new file name to the disk too, so that it survives a power cut."""
+    if os.name == "posix":  # Windows can't open folders
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
-        except OSError:  # some network disks cannot
+        except OSError:  # some network disks can't do this
             pass
         finally:
             os.close(handle)
 
 
 def write_json(path: Path, content: object) -> None:
-    """Write plain data as JSON that people can read too, whole or not at all."""
+    """Write plain data as readable JSON, atomically."""
     write_atomically(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
 def seed_everything(seed: int) -> torch.Generator:
-    """Seed Python, NumPy and torch, and hand back a generator for code that takes one."""
+    """Seed Python, NumPy and torch, and return a generator for code that takes one."""
     import numpy as np
     import torch
 
@@ -122,9 +121,9 @@ def seed_everything(seed: int) -> torch.Generator:
 
 
 def device() -> torch.device:
-    """An NVIDIA GPU where there is one, else the CPU.
+    """An NVIDIA GPU if there is one, else the CPU.
 
-    Apple's GPU only when asked for (COURSE_DEVICE=mps): it has no float64, which some lessons use.
+    Apple's GPU has no float64, which some lessons use, so it must be requested (COURSE_DEVICE=mps).
     """
     import torch
 
@@ -133,11 +132,9 @@ def device() -> torch.device:
             return torch.device(chosen)
         except RuntimeError as error:
             raise ValueError(
-                f"COURSE_DEVICE is {chosen!r}, which torch does not know. Try cpu, cuda or mps."
+                f"COURSE_DEVICE is {chosen!r}, which is not a device of torch. Try cpu, cuda or mps."
             ) from error
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("cpu")
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def switched_on(name: str) -> bool:
@@ -155,5 +152,5 @@ def program_name() -> str:
         return os.environ["COURSE_CALLED"]
     if Path(sys.argv[0]).stem == "course":
         return "course"
-    by_hand = sys.orig_argv[1:3] == ["-m", "course_lib"]  # torchrun and Jupyter start Python otherwise
+    by_hand = sys.orig_argv[1:3] == ["-m", "course_lib"]  # torchrun and Jupyter start Python differently
     return f"{sys.orig_argv[0] if by_hand else 'python3'} -m course_lib"

@@ -5,26 +5,25 @@
 
 | axis | meaning |
 |---|---|
-| batch | sentences worked on together |
+| batch | sentences processed together |
 | src, tgt | positions in the source and in the target sentence |
-| queries, keys | positions that ask, positions that are looked at |
+| queries, keys | positions that attend, positions attended to |
 | query_dim, key_dim, value_dim | width of one query, key, value |
 | attn_dim | width of the hidden layer inside an additive score |
-| max_len | the longest sentence a fixed-size table is made for |
-| embed, hidden, model | width of an embedding, a recurrent state, the Transformer's stream |
-| heads, head_dim | attention heads and the width of each; kv_heads: those that keys and values have |
-| layers, hops | layers that attend; ways in which one sentence is looked at |
-| vocab, classes | words the model can say; classes it can tell apart |
-| len, n | positions in any one sentence; any number of things |
+| max_len | the longest sentence that a fixed-size parameter allows |
+| embed, hidden, model | width of an embedding, a recurrent state, the Transformer's residual stream |
+| heads, head_dim | attention heads and the width of each; kv_heads: heads of the keys and values |
+| layers, hops | layers that attend; attention distributions over one sentence |
+| vocab, classes | tokens the model can output; classes it can distinguish |
+| len, n | positions in a sentence; any number of things |
 | seen, span, width | words read so far; words within reach; positions a kernel covers |
-| input, output, feature | what a layer reads and gives; what the next word is told from |
-| channels, out_channels | width of what a convolution reads and gives |
+| input, output, feature | width of a layer's input and output; of what predicts the next word |
+| channels, out_channels | width of a convolution's input and output |
 | gates, d_ff, pairs | width of all gates of a cell; of a feed-forward layer's middle; halves of a vector |
 
-`...` stands for any axes in front (batch, or batch and heads), `#keys` for an axis that may also be 1.
+`...` stands for any leading axes (batch, or batch and heads), `#keys` for an axis that may also be 1.
 
-The types are checked in the tests (jaxtyping with beartype). A bare GPU machine has no jaxtyping:
-there the same annotations mean plain tensors, and nothing is checked.
+The tests check the types (jaxtyping with beartype). Without jaxtyping, the annotations mean plain tensors.
 """
 
 from __future__ import annotations
@@ -36,8 +35,6 @@ try:
 except ImportError:
 
     class _AnyShape:
-        """Stands in for a shape type: `Float[Tensor, "batch src"]` is then just `Tensor`."""
-
         def __class_getitem__(cls, item: tuple[type, str]) -> type:
             return item[0]
 

@@ -1,11 +1,10 @@
 """One palette and one figure style for the whole course.
 
-Figures sit on their own warm paper, so the same picture reads well in JupyterLab, on GitHub and on a
-projector; in JupyterLab's dark theme the page turns paper and ink round (`PAGE_STYLE`). The hues are
-Okabe and Ito's: they stay apart for every common kind of colour blindness, and no meaning hangs on red
-against green.
+Figures have their own off-white background, so that they look right in JupyterLab, on GitHub and on a
+projector; in JupyterLab's dark theme `PAGE_STYLE` inverts them. The hues are Okabe and Ito's: they can be
+distinguished with every common kind of colour blindness, and no meaning depends on red versus green.
 
-    >>> axes = figure(6, 3).subplots()      # never pyplot: safe in any thread, leaks nothing
+    >>> axes = figure(6, 3).subplots()      # never pyplot, which isn't thread-safe and keeps figures alive
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ SCORES = LinearSegmentedColormap.from_list(
     "scores", ["#8A3B00", ORANGE, "#F3D3BC", PAPER, "#BFD9EA", BLUE, "#08335A"]
 )
 
-# Lightness is turned round, hues stay. Any widget of ours brings these lines to the page, and from then on
-# every picture there follows: live ones, diagrams, and stored PNGs by the class that JupyterLab gives them.
+# Inverts lightness and keeps hues. Each of our widgets adds these lines to the page, where they apply to all
+# pictures: live ones, diagrams, and stored PNGs by the class that JupyterLab gives them.
 PAGE_STYLE = """
 body[data-jp-theme-light="false"]
   :is(.course-picture canvas, img.course-diagram, .jp-RenderedImage img.jp-needs-light-background) {
@@ -44,7 +43,7 @@ body[data-jp-theme-light="false"]
 }
 """
 
-DPI = 160  # drawn at twice the size it is shown at, so it stays crisp on a dense screen
+DPI = 160  # twice the size at which it is shown, so that it is sharp on a high-resolution screen
 
 STYLE = {
     "figure.facecolor": PAPER,
@@ -86,19 +85,19 @@ STYLE = {
 
 
 def use() -> None:
-    """Put the style in force for everything matplotlib draws from here on."""
+    """Use the style for everything that matplotlib draws from now on."""
     rcParams.update(STYLE)
 
 
 def figure(width: float = 7.0, height: float = 3.0) -> Figure:
-    """A figure in the course's style, in inches, with its own canvas and without pyplot."""
+    """A figure in the course's style, its size in inches, with its own canvas and without pyplot."""
     use()  # axes read the style when they are made, which is after this returns
-    drawn = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(drawn)
-    return drawn
+    new = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(new)
+    return new
 
 
 def ink_on(colour: tuple[float, float, float, float]) -> str:
-    """The ink that reads well on a colour (red, green, blue, opacity): dark on light, paper on dark."""
+    """The text colour that is readable on a colour (red, green, blue, opacity)."""
     red, green, blue, _ = colour
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else PAPER

@@ -63,7 +63,12 @@ def public(module):
 
 
 def promises_shapes(thing):
-    return inspect.isfunction(thing) and "[Tensor, " in str(inspect.get_annotations(thing))
+    """Also where an annotation is a name that the module gives to a shape."""
+    if not inspect.isfunction(thing):
+        return False
+    names = set(re.findall(r"\w+", str(inspect.get_annotations(thing))))
+    shapes = [str(shape) for name, shape in vars(inspect.getmodule(thing)).items() if name in names]
+    return any("[Tensor, " in text for text in (str(inspect.get_annotations(thing)), *shapes))
 
 
 # ---- examples

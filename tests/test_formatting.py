@@ -1,4 +1,4 @@
-"""Numbers in words: the same on every machine, short, and apart where the numbers are."""
+"""Numbers as text: the same on every machine, short, and different if the numbers are."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ from course_lib.formatting import fixed, rounded, rounded_apart, significant
         (torch.ones(2, requires_grad=True), "[1, 1]"),
     ],
 )
-def test_a_tensor_in_words(tensor, text):
+def test_a_tensor_as_text(tensor, text):
     assert rounded(tensor) == text
 
 
-def test_as_many_decimals_as_it_takes_to_see_a_difference():
+def test_two_tensors_get_enough_decimals_to_show_a_difference():
     assert rounded_apart(torch.tensor([0.25]), torch.tensor([0.75])) == ("[0.250]", "[0.750]")
     assert rounded_apart(torch.tensor([0.25001]), torch.tensor([0.25002])) == ("[0.25001]", "[0.25002]")
     close = rounded_apart(torch.tensor([1.0]), torch.tensor([1.0 + 2e-7]))
     assert close[1].endswith("(farthest apart: 2.4e-07)")
     expected, got = torch.zeros(2, 3, 1, 2), torch.zeros(2, 3, 1, 2)
-    got[1, 2, 0, 1] = 0.25  # of many matrices the one is shown that differs
+    got[1, 2, 0, 1] = 0.25  # the matrix that differs is shown
     opening = "(2, 3, 1, 2), of which matrix [1, 2]:\n"
     assert rounded_apart(expected, got) == (f"{opening}[[0.000, 0.000]]", f"{opening}[[0.000, 0.250]]")
 
 
 @pytest.mark.parametrize("value", [1.0, 0.5, 3.0, 0.0])
 def test_the_last_bit_changes_no_text(value):
-    """What one CPU's sum has and another's has not; torch's own print does not pass this."""
+    """The last bit of a sum differs between CPUs; torch's own `print` doesn't pass this test."""
     exact, near = torch.full((3,), value), torch.full((3,), value) * (1 + 2.0**-23)
     near = near if value else torch.tensor([-0.0, -1e-12, 1e-12])
     assert fixed(exact) == fixed(near)
@@ -69,7 +69,7 @@ def test_the_last_bit_changes_no_text(value):
         (torch.ones(2, requires_grad=True), "[1.000, 1.000]"),
     ],
 )
-def test_fixed_decimals_for_all_numbers_of_a_row(value, text):
+def test_all_numbers_get_the_same_decimals(value, text):
     assert fixed(value) == text
     with pytest.raises(ValueError, match=r"a number, a row or a matrix, but got the shape \(1, 1, 2\)"):
         fixed(torch.zeros(1, 1, 2))

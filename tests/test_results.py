@@ -1,4 +1,4 @@
-"""Recorded numbers in prose: every form of a placeholder, and a plain error where one leads nowhere."""
+"""Recorded numbers in prose: every form of a placeholder, and a clear error for an invalid one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def recorded(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("what", "expected"),
+    ("query", "expected"),
     [
         ("made_up/small/right:.0%", "70%"),
         ("mean made_up/small/right:.1p", "70.0"),
@@ -48,8 +48,8 @@ def recorded(tmp_path, monkeypatch):
         ("lesson_42/by hand/sum:", "5"),
     ],
 )
-def test_a_number_is_filled_in(recorded, what, expected):
-    assert fill(f"so {{result:{what}}} of them, {{minutes}} and {{term:softmax}}") == (
+def test_a_number_is_filled_in(recorded, query, expected):
+    assert fill(f"so {{result:{query}}} of them, {{minutes}} and {{term:softmax}}") == (
         f"so {expected} of them, {{minutes}} and {{term:softmax}}"
     )
 
@@ -70,7 +70,7 @@ def test_a_number_is_filled_in(recorded, what, expected):
         ("{result: made_up/small/right:.0%", "write a recorded number as {result:"),
     ],
 )
-def test_a_placeholder_that_leads_nowhere_says_why(recorded, text, message):
+def test_the_error_for_an_invalid_placeholder_says_why(recorded, text, message):
     with pytest.raises(UnknownResult) as raised:
         fill(f"two\nlines {text}")
     assert message in str(raised.value) and raised.value.offset == len("two\nlines ")

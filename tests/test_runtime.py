@@ -1,4 +1,4 @@
-"""Paths, seeds, the device and the switches."""
+"""Paths, seeds, the device and the environment variables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import torch
 from course_lib import runtime
 
 
-def test_data_path_finds_what_is_there_and_says_what_is_missing(tmp_path, monkeypatch):
+def test_data_path_finds_a_file_and_names_a_missing_one(tmp_path, monkeypatch):
     assert (runtime.PROJECT_ROOT / "course_lib" / "runtime.py").samefile(runtime.__file__)
     monkeypatch.setattr(runtime, "PROJECT_ROOT", tmp_path)
     (tmp_path / "data" / "toy").mkdir(parents=True)
@@ -39,7 +39,7 @@ def test_data_path_finds_what_is_there_and_says_what_is_missing(tmp_path, monkey
         ("linux", {"COURSE_HOME": "~/course"}, "~/course"),
     ],
 )
-def test_the_user_folder_is_where_the_system_keeps_such_things(monkeypatch, platform, variables, expected):
+def test_the_user_folder_follows_the_convention_of_the_system(monkeypatch, platform, variables, expected):
     for name in ("COURSE_HOME", "XDG_DATA_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
@@ -53,19 +53,19 @@ def test_asking_for_the_user_folder_does_not_make_it(course_home):
 
 
 @pytest.mark.parametrize("content", ["naïve → 雪\n", b"\x00\xff\r\n"])
-def test_a_file_is_written_whole_for_all_to_read(tmp_path, content):
+def test_a_file_is_written_completely_and_readable_for_all(tmp_path, content):
     path = tmp_path / "new" / "folder" / "file"
     runtime.write_atomically(path, content)
     assert path.read_bytes() == (content if isinstance(content, bytes) else content.encode("utf-8"))
     assert sys.platform == "win32" or stat.S_IMODE(path.stat().st_mode) == 0o644
     runtime.write_json(path, {"word": "eau", "sign": "é", "numbers": [1, 2.5]})
-    text = path.read_text(encoding="utf-8")  # for people too
+    text = path.read_text(encoding="utf-8")  # readable for people too
     assert '"é"' in text and text.endswith("}\n") and text.count("\n") == 8
     assert [file.name for file in path.parent.iterdir()] == ["file"]  # nothing left beside it
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes of this kind")
-def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path):
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
     os.mkfifo(pipe := tmp_path / "pipe")
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     runtime.write_atomically(pipe, "new")
@@ -93,14 +93,14 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, s
 def test_the_same_seed_gives_the_same_numbers_everywhere():
     def draws(seed):
         generator = runtime.seed_everything(seed)
-        own = torch.rand(1, generator=generator).item()  # it stands apart from torch's
+        own = torch.rand(1, generator=generator).item()  # independent of torch's global generator
         return random.random(), float(np.random.random()), torch.rand(1).item(), own
 
     states = random.getstate(), np.random.get_state(), torch.get_rng_state()
     try:
         assert draws(7) == draws(7)
         assert all(a != b for a, b in zip(draws(7), draws(8), strict=True))
-    finally:  # what a test does to the shared generators stays in the test
+    finally:  # restore the shared generators
         random.setstate(states[0])
         np.random.set_state(states[1])
         torch.set_rng_state(states[2])
@@ -110,7 +110,7 @@ def test_the_same_seed_gives_the_same_numbers_everywhere():
     ("chosen", "available", "device"),
     [(None, True, "cuda"), (None, False, "cpu"), ("cuda:1", False, "cuda:1"), ("gpu", True, None)],
 )
-def test_a_gpu_is_used_where_there_is_one_unless_forced(monkeypatch, chosen, available, device):
+def test_a_gpu_is_used_if_there_is_one_unless_a_device_is_chosen(monkeypatch, chosen, available, device):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: available)
     if chosen:
         monkeypatch.setenv("COURSE_DEVICE", chosen)
@@ -122,7 +122,7 @@ def test_a_gpu_is_used_where_there_is_one_unless_forced(monkeypatch, chosen, ava
 
 
 @pytest.mark.parametrize("value", ["1", " True ", "yes", "ON", "0", "", "off"])
-def test_a_switch_is_read_when_asked_for(monkeypatch, value):
+def test_a_switch_is_read_at_every_call(monkeypatch, value):
     assert not runtime.switched_on("COURSE_OPEN")
     monkeypatch.setenv("COURSE_OPEN", value)
     assert runtime.switched_on("COURSE_OPEN") is (value in ("1", " True ", "yes", "ON"))

@@ -1,4 +1,4 @@
-"""The one figure style: readable, safe for colour-blind readers, and clear of pyplot."""
+"""The figure style: readable, safe for colour-blind readers, and independent of pyplot."""
 
 from __future__ import annotations
 
@@ -51,21 +51,22 @@ def linear(colour) -> np.ndarray:
     return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
 
 
-def contrast(one, other) -> float:
-    """WCAG's ratio, 1 to 21."""
-    light, dark = sorted((linear(colour) @ [0.2126, 0.7152, 0.0722] for colour in (one, other)), reverse=True)
+def contrast(colour, background) -> float:
+    """WCAG's contrast ratio, 1 to 21."""
+    luminances = (linear(shade) @ [0.2126, 0.7152, 0.0722] for shade in (colour, background))
+    light, dark = sorted(luminances, reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
 def oklab(colour, eye: str = "trichromat") -> np.ndarray:
-    seen = np.clip(EYES[eye] @ linear(colour), 0, 1)
-    return OKLAB @ np.cbrt(CONES @ seen)
+    perceived = np.clip(EYES[eye] @ linear(colour), 0, 1)
+    return OKLAB @ np.cbrt(CONES @ perceived)
 
 
 def closest(colours: dict, eye: str) -> tuple[float, str]:
-    seen = {name: oklab(colour, eye) for name, colour in colours.items()}
-    pairs = itertools.combinations(seen, 2)
-    return min((float(np.linalg.norm(seen[a] - seen[b])), f"{a} and {b}") for a, b in pairs)
+    perceived = {name: oklab(colour, eye) for name, colour in colours.items()}
+    pairs = itertools.combinations(perceived, 2)
+    return min((float(np.linalg.norm(perceived[a] - perceived[b])), f"{a} and {b}") for a, b in pairs)
 
 
 def test_a_light_grey_and_matplotlibs_own_cycle_would_not_pass_below():
@@ -92,41 +93,41 @@ def test_colours_stay_apart_and_maps_darken_for_every_eye(eye):
 
 
 def at_night(colour) -> np.ndarray:
-    """What the page's style makes of a colour in JupyterLab's dark theme, by CSS's own arithmetic."""
-    [(part, turn)] = re.findall(r"invert\(([\d.]+)\) hue-rotate\((\d+)deg\)", theme.PAGE_STYLE)
-    assert turn == "180"
-    turned_round = float(part) + (1 - 2 * float(part)) * np.asarray(to_rgb(colour))
+    """The colour in JupyterLab's dark theme, computed from the page's style by the definitions of CSS."""
+    [(fraction, angle)] = re.findall(r"invert\(([\d.]+)\) hue-rotate\((\d+)deg\)", theme.PAGE_STYLE)
+    assert angle == "180"
+    inverted = float(fraction) + (1 - 2 * float(fraction)) * np.asarray(to_rgb(colour))
     grey = np.tile([0.213, 0.715, 0.072], (3, 1))
-    return np.clip((2 * grey - np.eye(3)) @ turned_round, 0, 1)
+    return np.clip((2 * grey - np.eye(3)) @ inverted, 0, 1)
 
 
 def test_at_night_paper_is_dark_text_readable_and_hues_stay():
     paper = at_night(theme.PAPER)
-    assert contrast(paper, "#111111") < 1.15, "no glare beside JupyterLab's own dark"
+    assert contrast(paper, "#111111") < 1.15, "too bright beside JupyterLab's own background"
     assert contrast(at_night(theme.INK), paper) > 7 and contrast(at_night(theme.SOFT_INK), paper) > 4.5
     for eye in EYES:
         night = {name: at_night(colour) for name, colour in CYCLE.items()}
         distance, pair = closest(night, eye)
-        assert distance > 0.03, pair  # pink and sky come near each other: curves have names and shapes too
+        assert distance > 0.03, pair  # pink and sky become similar, but curves have names and shapes too
         assert closest({name: night[name] for name in ("BLUE", "ORANGE", "GREEN")}, eye)[0] > 0.08, eye
     for name, colour in CYCLE.items():
         assert contrast(at_night(colour), paper) > 3, name
-        day, night = (oklab(one)[1:] for one in (colour, at_night(colour)))
+        day, night = (oklab(shown)[1:] for shown in (colour, at_night(colour)))
         assert day @ night > 0.8 * np.linalg.norm(day) * np.linalg.norm(night), f"{name} is another hue"
 
 
 @mpl.rc_context()
 def test_a_figure_has_the_style_the_size_and_a_canvas():
     mpl.rcdefaults()
-    drawn = theme.figure(4, 2)
-    axes = drawn.subplots()
+    figure = theme.figure(4, 2)
+    axes = figure.subplots()
     axes.plot([0, 1])
     assert axes.get_facecolor()[:3] == to_rgb(theme.PAPER)
     assert axes.lines[0].get_color() == theme.BLUE
     assert mpl.rcParams["savefig.facecolor"] == theme.PAPER
     assert mpl.rcParams["axes.prop_cycle"].by_key()["color"] == list(CYCLE.values())
     with io.BytesIO() as file:
-        drawn.canvas.print_png(file)
+        figure.canvas.print_png(file)
         picture = mpl.image.imread(io.BytesIO(file.getvalue()))
     assert picture.shape[:2] == (2 * theme.DPI, 4 * theme.DPI)
     np.testing.assert_allclose(picture[0, 0, :3], to_rgb(theme.PAPER), atol=1 / 255)
@@ -134,18 +135,17 @@ def test_a_figure_has_the_style_the_size_and_a_canvas():
 
 @pytest.mark.slow
 def test_a_figure_leaves_pyplot_alone():
-    """In a fresh interpreter: drawing does not even import pyplot, and pyplot knows of no figure after."""
+    """In a new process: drawing doesn't import pyplot, which has no figures afterwards."""
     program = """
 import sys
 from course_lib import theme
-drawn = theme.figure()
-drawn.subplots().plot([0, 1])
-drawn.canvas.draw()
+figure = theme.figure()
+figure.subplots().plot([0, 1])
+figure.canvas.draw()
 assert "matplotlib.pyplot" not in sys.modules
 import matplotlib.pyplot as plt
 assert plt.get_fignums() == []
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
+    command = [sys.executable, "-c", program]
+    process = subprocess.run(command, cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=120)
+    assert process.returncode == 0, process.stderr

@@ -22,11 +22,11 @@ from typing import NamedTuple
 
 import torch
 
-from course_lib.models.in_use import device_of, eval_mode
-from course_lib.models.transformer import USES
+from course_lib.models.inference import device_of, eval_mode
+from course_lib.models.transformer import ATTENTIONS
 from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Tensor
-from course_lib.text.special import EOS, SPECIAL
+from course_lib.text.special import EOS, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.translation.pipeline import Translation, printable
 from course_lib.translation.search import shift_right
@@ -54,8 +54,8 @@ def every_attention(system: Translator, tokenizer: Tokenizer, translation: Trans
     )
     tgt_in = shift_right(tgt_out)
     with eval_mode(system), torch.inference_mode():
-        all_weights = system.all_weights(src, torch.full_like(src[:, 0], src.shape[1]), tgt_in)
-    source, target = translation.source_labels, tuple(tokenizer.tokens(tgt_in[0].tolist()))
+        all_weights = system.attention_weights(src, torch.full_like(src[:, 0], src.shape[1]), tgt_in)
+    source, target = source_labels(translation), tuple(tokenizer.tokens(tgt_in[0].tolist()))
     before = (f"{SPECIAL[EOS]} of the source",)  # the LSTMN's decoder starts from the encoder's last token
     labels = {
         "encoder": (source, source),
@@ -66,8 +66,21 @@ def every_attention(system: Translator, tokenizer: Tokenizer, translation: Trans
     for use, batch_weights in all_weights.items():
         weights = batch_weights[0].float().cpu()
         rows, columns = labels[use]
-        attentions.append(Attention(USES[use], weights, rows, columns[-weights.shape[-1] :]))
+        attentions.append(Attention(ATTENTIONS[use], weights, rows, columns[-weights.shape[-1] :]))
     return attentions
+
+
+def source_labels(translation: Translation) -> tuple[str, ...]:
+    """The source tokens, with unknown words as they were typed if each word is one token.
+
+    >>> source_labels(Translation("the axolotl", "le chat", ("the", "<unk>", "</s>")))
+    ('the', 'axolotl?', '</s>')
+    """
+    words = (*(translation.read or translation.source).split(), SPECIAL[EOS])
+    if len(words) != len(translation.source_tokens):
+        return translation.source_tokens
+    labelled = zip(words, translation.source_tokens, strict=True)
+    return tuple(f"{word}?" if token == SPECIAL[UNK] else token for word, token in labelled)
 
 
 def attention_text(

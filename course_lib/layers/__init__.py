@@ -2,7 +2,7 @@
 
     masks.py            attention masks (`mask`, True = may attend) and masking of scores
     scores.py           score functions: dot, scaled dot, cosine, general, additive, concat, location
-    attention.py        scores to attention weights to context: `masked_softmax`, `mix`, `attend`
+    attention.py        scores to attention weights to context: `masked_softmax`, `weighted_sum`, `attend`
     local.py            local attention: window centres, window masks, Gaussian weighting (Luong 2015)
     multi_head.py       multi-head, grouped-query and multi-query attention
 
@@ -11,7 +11,7 @@
     tape.py             an LSTM cell that attends to all its earlier states (Cheng 2016)
 
     convolution.py      convolutions over a sentence, gated linear units, windows of the last n tokens
-    folding.py          wider and wider convolutions that reduce a sentence to one vector (2013)
+    sentence_convolution.py  wider and wider convolutions that reduce a sentence to one vector (2013)
 
     positions.py        positional encodings: sinusoidal, learned, rotary
     norms.py            LayerNorm, RMSNorm, and BatchNorm over sentences
@@ -29,9 +29,5 @@ The names that lessons use most can be imported from the package, all others fro
 
 from course_lib.lazy import lazy
 
-HOMES = {
-    "Block": "block",
-    "MultiHead": "multi_head",
-    "attend": "attention",
-}
+HOMES = {"Block": "block", "MultiHead": "multi_head", "attend": "attention"}
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -15,7 +15,7 @@ Every lesson uses the same four steps: score, mask, softmax, weighted sum.
 from __future__ import annotations
 
 from course_lib.layers.checks import check_floating_point, check_weights_and_values
-from course_lib.layers.masks import hide
+from course_lib.layers.masks import mask_scores
 from course_lib.layers.scores import Score, scaled_dot
 from course_lib.shapes import Bool, Float, Tensor
 
@@ -40,7 +40,7 @@ def attend(
     A query that may attend to no key gets a context of zeros.
     """
     weights = masked_softmax(score(query, keys), mask)
-    return mix(weights, values), weights
+    return weighted_sum(weights, values), weights
 
 
 def masked_softmax(
@@ -57,18 +57,18 @@ def masked_softmax(
     check_floating_point("scores", scores)
     if mask is None:
         return scores.softmax(dim=-1)
-    masked = hide(scores, mask)
+    masked = mask_scores(scores, mask)
     all_masked = ~mask.any(dim=-1, keepdim=True)
     # A row of -inf gives NaN in the softmax: set it to 0 before the softmax, and again after it.
     return masked.masked_fill(all_masked, 0.0).softmax(dim=-1).masked_fill(all_masked, 0.0)
 
 
-def mix(
+def weighted_sum(
     weights: Float[Tensor, "... queries keys"], values: Float[Tensor, "... keys value_dim"]
 ) -> Float[Tensor, "... queries value_dim"]:
     """The weighted sum of the values, one for each query.
 
-    >>> mix(torch.tensor([[0.25, 0.75]]), torch.tensor([[0.0, 4.0], [8.0, 4.0]]))
+    >>> weighted_sum(torch.tensor([[0.25, 0.75]]), torch.tensor([[0.0, 4.0], [8.0, 4.0]]))
     tensor([[6., 4.]])
     """
     check_weights_and_values(weights, values)

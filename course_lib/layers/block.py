@@ -6,8 +6,8 @@
     torch.Size([1, 5, 8])
 
 A block has self-attention, then cross-attention if it belongs to a translator's decoder, then the
-feed-forward layer. Each has its own residual connection. A `Stack` is a sequence of blocks: encoders,
-decoders and language models are all stacks, with different masks.
+feed-forward layer. Each has its own residual connection. Encoders, decoders and language models are all
+stacks of blocks, with different masks.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from course_lib.layers.rows import Rows
 from course_lib.old_imports import refuse
 from course_lib.shapes import Bool, Float, Tensor
 
-Turn = Callable[[Tensor], Tensor]
-"""Applies a rotary encoding to queries or keys: see `turn` in `positions.py`."""
+Rotation = Callable[[Tensor], Tensor]
+"""Applies a rotary encoding to queries or keys: see `rotate` in `positions.py`."""
 
 
 class KeysAndValues(NamedTuple):
@@ -45,11 +45,7 @@ class AttentionWeights(NamedTuple):
 
 
 class Block(nn.Module):
-    """One block of an encoder or a decoder; `crosses` adds cross-attention over a source.
-
-    Lesson 13 removes parts: `feed_forward="none"` leaves only attention, `residual=False` has no residual
-    connections.
-    """
+    """One block of an encoder or a decoder; lesson 13 removes parts."""
 
     def __init__(
         self,
@@ -60,7 +56,7 @@ class Block(nn.Module):
         n_kv_heads: int | None = None,
         d_k: int | None = None,
         d_v: int | None = None,
-        crosses: bool = False,
+        cross_attention: bool = False,
         pre_norm: bool = True,
         norm: str = "layer",
         residual: bool = True,
@@ -78,22 +74,21 @@ class Block(nn.Module):
 
         self.attention = multi_head()
         self.around_attention = residual_connection()
-        if crosses:
+        self.cross = self.feed_forward = None
+        if cross_attention:
             self.cross = multi_head()
             self.around_cross = residual_connection()
-        self.has_feed_forward = feed_forward != "none"
-        if self.has_feed_forward:
+        if feed_forward != "none":
             self.feed_forward = make_feed_forward(
                 feed_forward, d_model=d_model, d_ff=d_ff, dropout=ff_dropout
             )
             self.around_feed_forward = residual_connection()
-        self.crosses = crosses
 
     def forward(
         self,
         x: Float[Tensor, "batch len model"],
         *,
-        turn: Turn | None = None,
+        rotate: Rotation | None = None,
         mask: Bool[Tensor, "#batch 1 #len #len"] | None = None,
         causal: bool = False,
         past: KeysAndValues | None = None,
@@ -104,40 +99,40 @@ class Block(nn.Module):
         """Return the block's outputs, the keys and values to cache, and the attention weights.
 
         `past` holds the cached keys and values of earlier words, and `x` holds the words that follow. Each of
-        them attends to the past, to earlier words in `x` and to itself, without `causal` or a mask.
+        them attends to the past, to earlier words in `x` and to itself.
         """
         if past is not None and (causal or mask is not None):
             raise ValueError(
                 "Expected neither causal nor mask together with a past: attention over a past is always "
                 "causal. Leave them out."
             )
-        if self.crosses != (source is not None):
+        if (self.cross is None) != (source is None):
             raise ValueError(
-                "Expected a source if and only if the block has cross-attention (crosses=True), but got "
-                f"crosses={self.crosses} and {'no' if source is None else 'a'} source."
+                "Expected a source if and only if the block has cross-attention, but got "
+                f"cross_attention={self.cross is not None} and {'no' if source is None else 'a'} source."
             )
         query, keys, values = self.attention.project(self.around_attention.before(x))
-        if turn is not None:
-            query, keys = turn(query), turn(keys)
+        if rotate is not None:
+            query, keys = rotate(query), rotate(keys)
         if past is not None:
             keys, values = torch.cat([past.keys, keys], dim=2), torch.cat([past.values, values], dim=2)
             n_new = x.shape[1]
             if n_new > 1:  # a single new word may attend to everything
                 mask = causal_mask(keys.shape[2], device=x.device)[-n_new:]
-        output, self_weights = self.attention.look(
+        output, self_weights = self.attention.attend(
             query, keys, values, mask=mask, causal=causal, with_weights=with_weights
         )
         x = self.around_attention.after(x, output)
 
         cross_weights = None
-        if self.crosses:
+        if self.cross is not None:
             query = self.cross.project_query(self.around_cross.before(x))
-            output, cross_weights = self.cross.look(
+            output, cross_weights = self.cross.attend(
                 query, *source, mask=source_mask, with_weights=with_weights
             )
             x = self.around_cross.after(x, output)
 
-        if self.has_feed_forward:
+        if self.feed_forward is not None:
             x = self.around_feed_forward(x, self.feed_forward)
         return x, KeysAndValues(keys, values), AttentionWeights(self_weights, cross_weights)
 
@@ -154,7 +149,7 @@ class Stack(nn.Module):
         self,
         x: Float[Tensor, "batch len model"],
         *,
-        turn: Turn | None = None,
+        rotate: Rotation | None = None,
         mask: Bool[Tensor, "#batch 1 #len #len"] | None = None,
         causal: bool = False,
         past: Rows | None = None,
@@ -173,7 +168,7 @@ class Stack(nn.Module):
         for block, block_past, block_source in zip(self.blocks, pasts, sources, strict=True):
             x, block_keys_and_values, block_weights = block(
                 x,
-                turn=turn,
+                rotate=rotate,
                 mask=mask,
                 causal=causal,
                 past=block_past,
@@ -186,7 +181,7 @@ class Stack(nn.Module):
         new_past = {} if past is None else _stack_layers(keys_and_values)
         return x if self.last_norm is None else self.last_norm(x), new_past, _stack_layers(weights)
 
-    def read_source(self, states: Float[Tensor, "batch src model"]) -> Rows:
+    def project_source(self, states: Float[Tensor, "batch src model"]) -> Rows:
         """The keys and values of the source for every block, each from the block's own W_K and W_V."""
         return _stack_layers([KeysAndValues(*block.cross.project_source(states)) for block in self.blocks])
 

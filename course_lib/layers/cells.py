@@ -1,27 +1,15 @@
 """Recurrent cells: one step of an RNN, an LSTM or a GRU maps an input and the old state to the new state.
 
-    >>> one, zero = torch.ones(1, 1), torch.zeros(1)
-    >>> weights = {"weight_ih": one, "weight_hh": one, "bias_ih": zero, "bias_hh": zero}
-    >>> rnn_cell(torch.tensor([[0.5]]), torch.tensor([[-0.5]]), **weights)     # tanh(0.5 - 0.5)
-    tensor([[0.]])
-
-| cell | state | weight matrices | from |
+| cell | state | weight matrices | paper |
 |---|---|---|---|
-| `rnn_cell` | hidden | 1 | Elman 1990 |
-| `lstm_cell` | hidden, cell | 4: input, forget, new content, output | Hochreiter 1997, Gers 2000 |
-| `gru_cell` | hidden | 3: reset, update, new content | Cho 2014 |
+| `rnn_cell` | hidden | 1 | Elman 1990, Finding Structure in Time |
+| `lstm_cell` | hidden, cell | 4: input, forget, new, output | Hochreiter 1997, Long Short-Term Memory |
+| | | | Gers 2000, Learning to Forget (the forget gate) |
+| `gru_cell` | hidden | 3: reset, update, new | Cho 2014, … using RNN Encoder-Decoder |
 
-    Elman 1990                      Finding Structure in Time
-    Hochreiter, Schmidhuber 1997    Long Short-Term Memory
-    Gers, Schmidhuber, Cummins 2000 Learning to Forget (the forget gate)
-    Cho et al. 2014                 Learning Phrase Representations using RNN Encoder-Decoder
-
-A cell's matrices are stacked in torch's order, so weights can be copied in either direction. One bias would
-be enough; torch has two because cuDNN does. The modules are torch's fused cells, and a test checks that they
-equal the functions here.
-
-Rounding errors accumulate in a state from step to step. So the modules compute in the precision of their
-weights, even inside an autocast region (`without_autocast`).
+A cell's matrices are stacked in torch's order. One bias would be enough; torch has two because cuDNN does.
+The modules are torch's fused cells. Rounding errors accumulate in a state from step to step, so they compute
+in the precision of their weights, even inside an autocast region (`without_autocast`).
 """
 
 from __future__ import annotations
@@ -103,8 +91,7 @@ def gru_cell(
         tensor([[4.]])
 
     new = tanh(W x + reset · (U h)): the reset gate is applied after the product with U, as in torch and
-    cuDNN. Cho et al. apply it before, U (reset · h), which is slower because the product has to wait for the
-    gate. The two networks differ unless U is diagonal, but work equally well in practice.
+    cuDNN. Cho et al. apply it before, U (reset · h), which is slower because the product waits for the gate.
     """
     check_states(inputs, hidden, weight_ih=weight_ih, n_gates=3)
     reset_x, update_x, new_x = F.linear(inputs, weight_ih, bias_ih).chunk(3, dim=-1)  # (..., hidden) each
@@ -143,11 +130,7 @@ def init_forget_bias(bias_ih: Float[Tensor, " gates"], bias_hh: Float[Tensor, " 
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager:
-    """A context manager that disables autocast, so that a state keeps the precision of the weights.
-
-    Autocast gives cuDNN's recurrent layers float16 even when bfloat16 was requested, and small gradients
-    would silently underflow.
-    """
+    """Disable autocast, which gives cuDNN float16 even when bfloat16 was requested: gradients underflow."""
     if torch.amp.is_autocast_available(device.type):
         return torch.autocast(device.type, enabled=False)
     return nullcontext()

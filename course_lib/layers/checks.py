@@ -4,9 +4,8 @@
     Traceback (most recent call last):
     ValueError: This score is a dot product of query and key, so it expects one width, ...
 
-Torch broadcasts axes until the shapes fit, so a bug can give a wrong result without an error. The layers
-are stricter wherever broadcasting is more likely a mistake than an intention. The checks use only shapes
-and dtypes, never values: they take a few microseconds and don't synchronise a GPU.
+Torch broadcasts axes until the shapes fit, so a bug can give a wrong result without an error. The checks use
+only shapes and dtypes, never values, so they don't synchronise a GPU.
 """
 
 from __future__ import annotations
@@ -54,9 +53,8 @@ def check_weight(name: str, weight: Tensor, axes: str, expected: tuple[int, ...]
 def check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
     """A mask is boolean and broadcasts to scores of this shape.
 
-    It has either the two axes (queries, keys), or as many axes as the scores. So a mask (batch, 1, keys) for
-    scores (batch, heads, queries, keys) is an error: torch would treat its batch axis as heads. A float mask
-    is an error too: torch's fused attention would add it to the scores.
+    A mask (batch, 1, keys) for scores (batch, heads, queries, keys) is an error: torch would treat its batch
+    axis as heads. A float mask is an error too: torch's fused attention would add it to the scores.
     """
     if mask.dtype != torch.bool:
         raise TypeError(
@@ -75,15 +73,6 @@ def check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
             f"axes as the scores, each of the same size or 1. But got {_shape(mask)}. "
             "If an axis is missing, add one of size 1: (batch, 1, keys) applies to every query, "
             "(batch, 1, 1, keys) to every head too."
-        )
-
-
-def check_same_length(query: Tensor, keys: Tensor) -> None:
-    """Self-attention has one query and one key for every position."""
-    if query.shape[-2] != keys.shape[-2]:
-        raise ValueError(
-            "Expected as many queries as keys, because both are positions of the same sentence, "
-            f"but got {query.shape[-2]} queries and {keys.shape[-2]} keys."
         )
 
 

@@ -1,14 +1,7 @@
 """Convolution over a sentence: the same weights are applied to every window of neighbouring words.
 
-    >>> words = torch.tensor([[[1.0], [2.0], [4.0], [8.0]]])       # one sentence, four words, one channel
-    >>> convolve(words, torch.tensor([[[10.0, 1.0]]]))              # 10 · word + 1 · the next word
-    tensor([[[12.],
-             [24.],
-             [48.]]])
-
-All windows are computed in parallel, whereas a recurrent network processes one position after another. The
-drawback is distance: a layer of width 3 sees one word to each side, so distant words interact only after
-many layers (`receptive_field`).
+All windows are computed in parallel, whereas a recurrent network processes one position after another. But
+a layer of width 3 sees one word to each side, so distant words interact only after many layers.
 
     Dauphin, Fan, Auli, Grangier 2017    Language Modeling with Gated Convolutional Networks
 """
@@ -16,13 +9,11 @@ many layers (`receptive_field`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_lib.layers.checks import check_weight
 from course_lib.layers.masks import padding_mask
 from course_lib.shapes import Float, Int, Tensor
 
@@ -30,12 +21,10 @@ from course_lib.shapes import Float, Int, Tensor
 def last_words(tokens: Int[Tensor, "batch tgt"], n: int, *, fill: int) -> Int[Tensor, "batch tgt n"]:
     """The window of the `n` most recent tokens at each position, padded with `fill` before the first token.
 
-        >>> last_words(torch.tensor([[2, 7, 8]]), 3, fill=0)[0]
-        tensor([[0, 0, 2],
-                [0, 2, 7],
-                [2, 7, 8]])
-
-    An n-gram model or a fixed-window network sees nothing else of a sentence.
+    >>> last_words(torch.tensor([[2, 7, 8]]), 3, fill=0)[0]
+    tensor([[0, 0, 2],
+            [0, 2, 7],
+            [2, 7, 8]])
     """
     return F.pad(tokens, (n - 1, 0), value=fill).unfold(1, n, 1)
 
@@ -47,51 +36,6 @@ def slide(window: Int[Tensor, "batch n"], tokens: Int[Tensor, " batch"]) -> Int[
     tensor([[2, 7, 8]])
     """
     return torch.cat([window, tokens[:, None]], dim=1)[:, 1:]
-
-
-def receptive_field(widths: Sequence[int], dilations: Sequence[int] | None = None) -> int:
-    """How many words one output of a stack of convolutions depends on.
-
-        >>> receptive_field([3, 3, 3])                      # each layer adds one word on each side
-        7
-        >>> receptive_field([3, 3, 3], [1, 2, 4])           # dilations that double: 15 words
-        15
-
-    Without dilation it grows linearly with the number of layers; with doubling dilations, exponentially.
-    """
-    dilations = [1] * len(widths) if dilations is None else dilations
-    return 1 + sum((width - 1) * dilation for width, dilation in zip(widths, dilations, strict=True))
-
-
-def convolve(
-    inputs: Float[Tensor, "batch len channels"],
-    weight: Float[Tensor, "out_channels channels width"],
-    bias: Float[Tensor, " out_channels"] | None = None,
-    *,
-    dilation: int = 1,
-) -> Float[Tensor, "batch n_windows out_channels"]:
-    """One output for every full window: the sum of `width` matrix products.
-
-        >>> words = torch.tensor([[[1.0], [2.0], [4.0], [8.0]]])
-        >>> convolve(words, torch.tensor([[[10.0, 1.0]]]), dilation=2).flatten()    # the next but one
-        tensor([14., 28.])
-
-    The same as `F.conv1d`, which expects channels before positions. There are dilation - 1 skipped words
-    between two words of a window.
-    """
-    out_channels, _, width = weight.shape
-    check_weight("weight", weight, "out_channels, channels, width", (out_channels, inputs.shape[-1], width))
-    n_windows = inputs.shape[1] - (width - 1) * dilation
-    if n_windows < 1:
-        raise ValueError(
-            f"Expected at least {(width - 1) * dilation + 1} words, the span of one window, "
-            f"but got {inputs.shape[1]}. Pad the sentence with zeros."
-        )
-    outputs = inputs.new_zeros(out_channels) if bias is None else bias
-    for offset in range(width):  # each offset within the window has its own matrix
-        first = offset * dilation
-        outputs = outputs + inputs[:, first : first + n_windows] @ weight[:, :, offset].mT
-    return outputs
 
 
 def gated_linear_unit(inputs: Float[Tensor, "... two_channels"]) -> Float[Tensor, "... channels"]:

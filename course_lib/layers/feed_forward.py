@@ -9,8 +9,8 @@
 With one unit for each sign and their sum, this layer computes |x|. Attention mixes positions, and is linear
 in the values; the feed-forward layer adds a nonlinearity, and treats each position separately.
 
-Most open models since 2023 use a gate instead of ReLU: `swiglu` multiplies two projections of the input.
-Translators of 2014 and 2015 used `maxout`, a learned piecewise linear activation: the maximum of two units.
+Most open models since 2023 use a gate instead of ReLU (`SwiGLU`). Translators of 2014 and 2015 used `maxout`,
+a learned piecewise linear activation: the maximum of two units.
 
     Goodfellow et al. 2013 Maxout Networks
     Vaswani et al. 2017    Attention Is All You Need, section 3.3
@@ -33,30 +33,8 @@ def feed_forward(
     w_out: Float[Tensor, "model d_ff"],
     b_out: Float[Tensor, " model"],
 ) -> Float[Tensor, "... model"]:
-    """W_out max(0, W_in x + b_in) + b_out, with the same weights at every position.
-
-    >>> eye, zeros = torch.eye(2), torch.zeros(2)
-    >>> feed_forward(torch.tensor([5.0, -5.0]), w_in=eye, b_in=zeros, w_out=eye, b_out=zeros)
-    tensor([5., 0.])
-    """
+    """W_out max(0, W_in x + b_in) + b_out, with the same weights at every position."""
     return F.linear(F.relu(F.linear(x, w_in, b_in)), w_out, b_out)
-
-
-def swiglu(
-    x: Float[Tensor, "... model"],
-    *,
-    w_gate: Float[Tensor, "d_ff model"],
-    w_in: Float[Tensor, "d_ff model"],
-    w_out: Float[Tensor, "model d_ff"],
-) -> Float[Tensor, "... model"]:
-    """W_out (silu(W_gate x) · W_in x), where silu(z) = z · sigmoid(z). There are no biases.
-
-    >>> one = torch.ones(1, 1)
-    >>> swiglu(torch.tensor([[2.0], [-2.0]]), w_gate=one, w_in=one, w_out=one)     # x² · sigmoid(x)
-    tensor([[3.5232],
-            [0.4768]])
-    """
-    return F.linear(F.silu(F.linear(x, w_gate)) * F.linear(x, w_in), w_out)
 
 
 def maxout(x: Float[Tensor, "... input"]) -> Float[Tensor, "... output"]:
@@ -89,7 +67,7 @@ class FeedForward(nn.Module):
 
 
 class SwiGLU(nn.Module):
-    """`swiglu` with its 3 · d_model · d_ff parameters.
+    """W_out (silu(W_gate x) · W_in x), where silu(z) = z · sigmoid(z): 3 · d_model · d_ff parameters.
 
     With two thirds of the d_ff of a `FeedForward` layer it has the same number of weights.
     """
@@ -108,11 +86,7 @@ class SwiGLU(nn.Module):
 
 
 class Maxout(nn.Module):
-    """A linear layer with two units per output, of which the larger is the output.
-
-    >>> Maxout(input_size=3, output_size=4)(torch.zeros(2, 3)).shape
-    torch.Size([2, 4])
-    """
+    """A linear layer with two units per output, of which the larger is the output."""
 
     def __init__(self, *, input_size: int, output_size: int):
         super().__init__()
@@ -123,11 +97,7 @@ class Maxout(nn.Module):
 
 
 def make_feed_forward(kind: str, *, d_model: int, d_ff: int, dropout: float = 0.0) -> FeedForward | SwiGLU:
-    """Make a ReLU or a SwiGLU layer.
-
-    >>> make_feed_forward("swiglu", d_model=4, d_ff=6).gate
-    Linear(in_features=4, out_features=6, bias=False)
-    """
+    """Make a layer of kind "relu" or "swiglu"."""
     if kind == "relu":
         return FeedForward(d_model=d_model, d_ff=d_ff, dropout=dropout)
     if kind == "swiglu":

@@ -4,7 +4,7 @@
     >>> centres = monotonic_centres(torch.tensor([[0, 3, 9]]), lengths)     # target words 0, 3 and 9
     >>> centres                                                             # the source ends at 5
     tensor([[0, 3, 5]])
-    >>> near(centres, positions, half_width=1).int()
+    >>> local_mask(centres, positions, half_width=1).int()
     tensor([[[1, 1, 0, 0, 0, 0],
              [0, 0, 1, 1, 1, 0],
              [0, 0, 0, 0, 1, 1]]], dtype=torch.int32)
@@ -19,9 +19,6 @@ Luong, Pham and Manning (2015) propose two ways to choose the centre:
 
 The window's edge is hard, so it gives the centre no gradient. The Gaussian is smooth, and through it the
 network learns where to attend. Positions count from 0.
-
-With D at least 1, a window always contains a real word: a centre is in [0, S], so it is at most 1 away from
-one of the positions 0 … S - 1.
 """
 
 from __future__ import annotations
@@ -36,11 +33,7 @@ from course_lib.shapes import Bool, Float, Int, Tensor
 def monotonic_centres(
     steps: Int[Tensor, "batch queries"], lengths: Int[Tensor, " batch"]
 ) -> Int[Tensor, "batch queries"]:
-    """local-m: target word t is centred on source word t, or on the last source word.
-
-    >>> monotonic_centres(torch.tensor([[0, 1, 2, 3]]), lengths=torch.tensor([3]))
-    tensor([[0, 1, 2, 2]])
-    """
+    """local-m: target word t is centred on source word t, or on the last source word."""
     return torch.minimum(steps, lengths[:, None] - 1)
 
 
@@ -64,7 +57,7 @@ def predicted_centres(
     return lengths[:, None] * torch.sigmoid(logits.to(torch.promote_types(logits.dtype, torch.float32)))
 
 
-def near(
+def local_mask(
     centres: Float[Tensor, "... queries"] | Int[Tensor, "... queries"],
     positions: Int[Tensor, " keys"],
     *,
@@ -72,7 +65,7 @@ def near(
 ) -> Bool[Tensor, "... queries keys"]:
     """A mask that allows positions at most `half_width` from the centre. Combine it with a padding mask.
 
-    >>> near(torch.tensor([1.5]), torch.arange(5), half_width=1)
+    >>> local_mask(torch.tensor([1.5]), torch.arange(5), half_width=1)
     tensor([[False,  True,  True, False, False]])
     """
     if half_width < 1 and centres.is_floating_point():

@@ -50,10 +50,12 @@ def causal_mask(n: int, *, device: torch.device | None = None) -> Bool[Tensor, "
     return torch.ones(n, n, dtype=torch.bool, device=device).tril()
 
 
-def hide(scores: Float[Tensor, "... keys"], mask: Bool[Tensor, "... #keys"]) -> Float[Tensor, "... keys"]:
+def mask_scores(
+    scores: Float[Tensor, "... keys"], mask: Bool[Tensor, "... #keys"]
+) -> Float[Tensor, "... keys"]:
     """Set masked scores to minus infinity, so that their exponential is exactly 0.
 
-    >>> hide(torch.tensor([[2.0, 1.0, 3.0]]), torch.tensor([[True, True, False]]))
+    >>> mask_scores(torch.tensor([[2.0, 1.0, 3.0]]), torch.tensor([[True, True, False]]))
     tensor([[2., 1., -inf]])
 
     A score of 0 would not do, because e⁰ = 1; nor would -1e9, because float16 ends at -65504.

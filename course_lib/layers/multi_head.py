@@ -32,6 +32,11 @@ from course_lib.layers.checks import check_keys_and_values, check_mask, check_sa
 from course_lib.layers.masks import causal_mask
 from course_lib.shapes import Bool, Float, Tensor
 
+Query = Float[Tensor, "batch heads queries head_dim"]
+Keys = Float[Tensor, "batch kv_heads keys head_dim"]
+Values = Float[Tensor, "batch kv_heads keys value_dim"]
+Weights = Float[Tensor, "batch heads queries keys"]
+
 # On a large GPU torch prefers a kernel for long sequences. At 16 words that kernel is slower, and it is
 # planned again for every new length, which incremental decoding produces at each step.
 KERNELS = [SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
@@ -46,15 +51,13 @@ def split_heads(
         tensor([[1., 2.],
                 [5., 6.]])
 
-    Split the last axis first, then move the heads forward. A single `view` to the final shape runs without
-    an error, but gives each head whole words instead of a slice of every word.
+    A single `view` to the final shape runs without an error, but gives each head whole words instead of a
+    slice of every word.
     """
     return features.unflatten(-1, (n_heads, -1)).transpose(-3, -2)
 
 
-def join_heads(
-    features: Float[Tensor, "... heads len head_dim"],
-) -> Float[Tensor, "... len heads*head_dim"]:
+def join_heads(features: Float[Tensor, "... heads len head_dim"]) -> Float[Tensor, "... len heads*head_dim"]:
     """Concatenate the heads' vectors: the inverse of `split_heads`.
 
     >>> words = torch.arange(12.0).view(1, 3, 4)
@@ -65,14 +68,14 @@ def join_heads(
 
 
 def multi_head(
-    query: Float[Tensor, "batch heads queries head_dim"],
-    keys: Float[Tensor, "batch kv_heads keys head_dim"],
-    values: Float[Tensor, "batch kv_heads keys value_dim"],
+    query: Query,
+    keys: Keys,
+    values: Values,
     *,
     mask: Bool[Tensor, "#batch #heads #queries #keys"] | Bool[Tensor, "#queries #keys"] | None = None,
     causal: bool = False,
     with_weights: bool = False,
-) -> tuple[Float[Tensor, "batch heads queries value_dim"], Float[Tensor, "batch heads queries keys"] | None]:
+) -> tuple[Float[Tensor, "batch heads queries value_dim"], Weights | None]:
     """Attention in all heads: (context, attention weights), or (context, None) with the fused kernel.
 
         >>> query, keys = torch.zeros(1, 2, 1, 4), torch.zeros(1, 1, 2, 4)      # two heads share one key head
@@ -119,8 +122,7 @@ class MultiHead(nn.Module):
     queries and keys are `d_k` wide and its values `d_v`; both default to d_model / n_heads.
 
     As in the paper's formula, there are no biases. A bias on the keys would have no effect: it adds the same
-    number to all scores of a query, and the softmax cancels it. A bias on the values would only add a
-    constant to the output. Torch's `nn.MultiheadAttention` has all of them, initialised to 0.
+    number to all scores of a query, and the softmax cancels it.
     """
 
     def __init__(
@@ -156,24 +158,24 @@ class MultiHead(nn.Module):
         mask: Bool[Tensor, "#batch #heads #queries #keys"] | None = None,
         causal: bool = False,
         with_weights: bool = False,
-    ) -> tuple[Float[Tensor, "batch queries model"], Float[Tensor, "batch heads queries keys"] | None]:
+    ) -> tuple[Float[Tensor, "batch queries model"], Weights | None]:
         """Self-attention over the inputs, or cross-attention from the inputs to a source."""
         if source is None:
             query, keys, values = self.project(inputs)
         else:
             query, (keys, values) = self.project_query(inputs), self.project_source(source)
-        return self.look(query, keys, values, mask=mask, causal=causal, with_weights=with_weights)
+        return self.attend(query, keys, values, mask=mask, causal=causal, with_weights=with_weights)
 
-    def look(
+    def attend(
         self,
-        query: Float[Tensor, "batch heads queries head_dim"],
-        keys: Float[Tensor, "batch kv_heads keys head_dim"],
-        values: Float[Tensor, "batch kv_heads keys value_dim"],
+        query: Query,
+        keys: Keys,
+        values: Values,
         *,
         mask: Bool[Tensor, "#batch #heads #queries #keys"] | None = None,
         causal: bool = False,
         with_weights: bool = False,
-    ) -> tuple[Float[Tensor, "batch queries model"], Float[Tensor, "batch heads queries keys"] | None]:
+    ) -> tuple[Float[Tensor, "batch queries model"], Weights | None]:
         """Everything after the projections: attend in each head, concatenate the heads, multiply by W_O.
 
         A decoder with a key-value cache calls this directly.
@@ -183,26 +185,16 @@ class MultiHead(nn.Module):
         )
         return F.linear(join_heads(context), self.w_output), weights
 
-    def project(
-        self, inputs: Float[Tensor, "batch len model"]
-    ) -> tuple[
-        Float[Tensor, "batch heads len head_dim"],
-        Float[Tensor, "batch kv_heads len head_dim"],
-        Float[Tensor, "batch kv_heads len value_dim"],
-    ]:
+    def project(self, inputs: Float[Tensor, "batch queries model"]) -> tuple[Query, Keys, Values]:
         """Query, keys and values of the same words, for self-attention."""
         query, keys, values = _multiply(inputs, self.w_query, self.w_key, self.w_value)
         return split_heads(query, n_heads=self.n_heads), *self._split(keys, values)
 
-    def project_query(
-        self, inputs: Float[Tensor, "batch queries model"]
-    ) -> Float[Tensor, "batch heads queries head_dim"]:
+    def project_query(self, inputs: Float[Tensor, "batch queries model"]) -> Query:
         """Queries only, for cross-attention."""
         return split_heads(F.linear(inputs, self.w_query), n_heads=self.n_heads)
 
-    def project_source(
-        self, source: Float[Tensor, "batch keys model"]
-    ) -> tuple[Float[Tensor, "batch kv_heads keys head_dim"], Float[Tensor, "batch kv_heads keys value_dim"]]:
+    def project_source(self, source: Float[Tensor, "batch keys model"]) -> tuple[Keys, Values]:
         """Keys and values of a source, for cross-attention: computed once for all queries."""
         return self._split(*_multiply(source, self.w_key, self.w_value))
 
@@ -224,15 +216,11 @@ def check_heads(query: Tensor, keys: Tensor, values: Tensor) -> None:
 
 
 def _multiply(inputs: Tensor, *weights: Tensor) -> tuple[Tensor, ...]:
-    """Multiply by several matrices in one product, which is faster than one product for each.
-
-    For a single word on a CPU, as in decoding, concatenating the matrices would take longer than it saves.
-    """
+    """Multiply by several matrices in one product, unless concatenating them takes longer than it saves."""
     if inputs.shape[-2] == 1 and inputs.device.type == "cpu":
         return tuple(F.linear(inputs, weight) for weight in weights)
     return F.linear(inputs, torch.cat(weights)).split([len(weight) for weight in weights], dim=-1)
 
 
 def _xavier_weight(rows: int, columns: int) -> nn.Parameter:
-    """Xavier initialisation keeps the variance of activations, and nearly that of gradients."""
     return nn.Parameter(nn.init.xavier_uniform_(torch.empty(rows, columns)))

@@ -8,11 +8,10 @@
     tensor([[-1., -1.],
             [ 1.,  1.]])
 
-LayerNorm averages over the features of one word: neighbouring words, the rest of the batch and padding can't
-change the result, and training and inference are the same. BatchNorm averages each feature over all positions
-of the batch, padding included, and at inference it uses running averages from training. RMSNorm is newer than
-the Transformer and only divides, without subtracting the mean. The functions show the computation; the
-modules are torch's own.
+LayerNorm averages over the features of one word, so other words and padding can't change the result.
+BatchNorm averages each feature over all positions of the batch, padding included, and at inference it uses
+running averages from training. RMSNorm divides by the root mean square, without subtracting a mean. The
+functions show the computation; the modules are torch's own.
 
     Ioffe, Szegedy 2015         Batch Normalization
     Ba, Kiros, Hinton 2016      Layer Normalization
@@ -34,12 +33,11 @@ EPS = 1e-5
 """Added to each variance to avoid division by 0. Torch's default."""
 
 
+Vector = Float[Tensor, " model"]
+
+
 def layer_norm(
-    x: Float[Tensor, "... model"],
-    *,
-    weight: Float[Tensor, " model"],
-    bias: Float[Tensor, " model"],
-    eps: float = EPS,
+    x: Float[Tensor, "... model"], *, weight: Vector, bias: Vector, eps: float = EPS
 ) -> Float[Tensor, "... model"]:
     """Normalise each word over its features, then scale and shift each feature.
 
@@ -52,19 +50,8 @@ def layer_norm(
     return _normalise(x, mean, variance, weight, bias, eps)
 
 
-def rms_norm(x: Float[Tensor, "... model"], *, weight: Float[Tensor, " model"]) -> Float[Tensor, "... model"]:
-    """Divide each word by its root mean square, without subtracting a mean or adding a shift.
-
-    >>> rms_norm(torch.tensor([3.0, 4.0]), weight=torch.ones(2))       # the mean square is 12.5
-    tensor([0.8485, 1.1314])
-    """
-    x_float = _upcast(x)
-    mean_square = x_float.square().mean(dim=-1, keepdim=True)
-    return (x_float * torch.rsqrt(mean_square + EPS) * weight).to(x.dtype)
-
-
 def batch_norm(
-    x: Float[Tensor, "batch len model"], *, weight: Float[Tensor, " model"], bias: Float[Tensor, " model"]
+    x: Float[Tensor, "batch len model"], *, weight: Vector, bias: Vector
 ) -> Float[Tensor, "batch len model"]:
     """Normalise each feature over all positions of the batch.
 
@@ -97,20 +84,11 @@ def _upcast(x: Tensor) -> Tensor:
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
-NORMS = {
-    "layer": nn.LayerNorm,
-    "rms": partial(nn.RMSNorm, eps=EPS),
-    "batch": BatchNorm,
-    "none": nn.Identity,
-}
+NORMS = {"layer": nn.LayerNorm, "rms": partial(nn.RMSNorm, eps=EPS), "batch": BatchNorm, "none": nn.Identity}
 
 
 def make_norm(kind: str, *, d_model: int) -> nn.Module:
-    """Make a norm for the residual connections of a block; "none" is the identity.
-
-    >>> make_norm("none", d_model=4)
-    Identity()
-    """
+    """Make a norm for the residual connections of a block; "none" is the identity."""
     if kind not in NORMS:
         raise ValueError(f"Expected norm to be layer, rms, batch or none, but got {kind!r}.")
     return NORMS[kind](d_model)

@@ -5,10 +5,10 @@
             [ 0.8415,  0.5403,  0.0100,  0.9999],
             [ 0.9093, -0.4161,  0.0200,  0.9998]])
 
-All encodings have the same interface: `add` is applied to the embedded words, `turn` to the queries and keys
-of every head. Each encoding uses at most one of the two; the other is the identity.
+All encodings have the same interface: `add` is applied to the embedded words, `rotate` to the queries and
+keys of every head. Each encoding uses at most one of the two; the other is the identity.
 
-| encoding | add | turn | parameters |
+| encoding | add | rotate | parameters |
 |---|---|---|---|
 | `SinusoidalPositions` | + sin and cos of the position | – | 0 |
 | `LearnedPositions` | + a vector for each position | – | max_len · d_model |
@@ -28,6 +28,9 @@ import torch
 from torch import nn
 
 from course_lib.shapes import Float, Tensor
+
+Words = Float[Tensor, "batch len model"]
+Heads = Float[Tensor, "batch heads len head_dim"]
 
 BASE = 10_000.0
 """The base of the frequencies. The longest wavelength is just under 2π · 10000 words."""
@@ -99,25 +102,17 @@ def _rotate(features: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 class NoPositions(nn.Module):
     """No positional encoding: only a causal mask then reveals anything about the order of words."""
 
-    def add(
-        self, embedded: Float[Tensor, "batch len model"], *, first: int = 0
-    ) -> Float[Tensor, "batch len model"]:
+    def add(self, embedded: Words, *, first: int = 0) -> Words:
         return embedded
 
-    def turn(
-        self, features: Float[Tensor, "batch heads len head_dim"], *, first: int = 0
-    ) -> Float[Tensor, "batch heads len head_dim"]:
+    def rotate(self, features: Heads, *, first: int = 0) -> Heads:
         return features
 
 
 class _AddedPositions(NoPositions):
     """Encodings that add a row of a table to each word and leave queries and keys unchanged."""
 
-    table: Tensor
-
-    def add(
-        self, embedded: Float[Tensor, "batch len model"], *, first: int = 0
-    ) -> Float[Tensor, "batch len model"]:
+    def add(self, embedded: Words, *, first: int = 0) -> Words:
         if embedded.shape[-1] != self.table.shape[-1]:  # torch would broadcast a width of 1
             raise ValueError(
                 f"Expected words of width {self.table.shape[-1]}, for which this encoding was made "
@@ -146,31 +141,19 @@ class LearnedPositions(_AddedPositions):
 class RotaryPositions(NoPositions):
     """Rotary position embedding (RoPE): `rotate` is applied to queries and keys, the same in every head."""
 
-    cos: Tensor
-    sin: Tensor
-
     def __init__(self, *, max_len: int, head_dim: int):
         super().__init__()
         cos, sin = _cos_and_sin(angles(max_len, head_dim))
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
 
-    def turn(
-        self, features: Float[Tensor, "batch heads len head_dim"], *, first: int = 0
-    ) -> Float[Tensor, "batch heads len head_dim"]:
+    def rotate(self, features: Heads, *, first: int = 0) -> Heads:
         length = features.shape[-2]
         return _rotate(features, _slice_table(self.cos, first, length), _slice_table(self.sin, first, length))
 
 
-Positions = SinusoidalPositions | LearnedPositions | RotaryPositions | NoPositions
-
-
-def make_positions(kind: str, *, max_len: int, d_model: int, head_dim: int) -> Positions:
-    """Make an encoding; it uses either `d_model` or `head_dim`, depending on its kind.
-
-    >>> make_positions("learned", max_len=9, d_model=4, head_dim=2).table.shape
-    torch.Size([9, 4])
-    """
+def make_positions(kind: str, *, max_len: int, d_model: int, head_dim: int) -> NoPositions:
+    """Make an encoding; it uses either `d_model` or `head_dim`, depending on its kind."""
     if kind == "sinusoidal":
         return SinusoidalPositions(max_len=max_len, d_model=d_model)
     if kind == "learned":

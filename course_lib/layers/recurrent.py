@@ -11,9 +11,8 @@
             [5.]])
 
 `unroll` is the loop that lessons show. `Recurrent` uses torch's fused layers (cuDNN on a GPU) and corrects
-their outputs and states for padding; a test checks that both agree. Torch can skip the padding of packed
-sequences, but packing needs the lengths on the CPU, which synchronises the GPU and rules out CUDA graphs.
-Everything is computed in the precision of the weights (`layers/cells.py`).
+their outputs and states for padding. Packed sequences would skip the padding, but packing needs the lengths
+on the CPU, which synchronises the GPU and rules out CUDA graphs.
 """
 
 from __future__ import annotations
@@ -32,6 +31,9 @@ from course_lib.shapes import Float, Int, Tensor
 # Torch stores a layer's weights contiguously for cuDNN, but not in bfloat16, where it warns at each call.
 warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk of memory")
 
+Words = Float[Tensor, "batch len input"]
+Lengths = Int[Tensor, " batch"]
+
 Cell = Callable[[Tensor, Rows], Rows]
 """One step: maps a word (batch, input) and the old state to the new state."""
 
@@ -42,16 +44,15 @@ _KINDS = {  # torch's layer and its fused cell
 }
 
 
-def reverse_within(x: Tensor, lengths: Int[Tensor, " batch"] | None) -> Tensor:
+def reverse_within(x: Tensor, lengths: Lengths | None) -> Tensor:
     """Reverse the first `lengths[i]` positions (axis 1) of row i, or all of them if there are no lengths.
 
         >>> reverse_within(torch.tensor([[5, 6, 7, 0], [8, 9, 0, 0]]), torch.tensor([3, 2]))
         tensor([[7, 6, 5, 0],
                 [9, 8, 0, 0]])
 
-    The backward direction of a bidirectional network (Schuster and Paliwal 1997) starts at the last word.
-    If the whole row were reversed, it would start with the padding, which would affect its state.
-    Works for tokens (batch, len) and vectors (batch, len, width), and is its own inverse.
+    The backward direction of a bidirectional network (Schuster and Paliwal 1997) starts at the last word, not
+    at the padding. Works for tokens (batch, len) and vectors (batch, len, width), and is its own inverse.
     """
     if lengths is None:
         return x.flip(1)
@@ -62,11 +63,7 @@ def reverse_within(x: Tensor, lengths: Int[Tensor, " batch"] | None) -> Tensor:
 
 
 def unroll(
-    cell: Cell,
-    inputs: Float[Tensor, "batch len input"],
-    state: Rows,
-    *,
-    lengths: Int[Tensor, " batch"] | None = None,
+    cell: Cell, inputs: Words, state: Rows, *, lengths: Lengths | None = None
 ) -> tuple[Float[Tensor, "batch len hidden"], Rows]:
     """Apply the cell to each word in order: (all hidden states, the final state of each sentence).
 
@@ -86,12 +83,12 @@ def unroll(
 
 
 def last_cell(
-    inputs: Float[Tensor, "batch len input"],
+    inputs: Words,
     outputs: Float[Tensor, "batch len hidden"],
     hidden: Float[Tensor, "batch hidden"],
     cell: Float[Tensor, "batch hidden"],
     *,
-    lengths: Int[Tensor, " batch"],
+    lengths: Lengths,
     weight_ih: Float[Tensor, "4*hidden input"],
     weight_hh: Float[Tensor, "4*hidden hidden"],
     bias_ih: Float[Tensor, " 4*hidden"],
@@ -106,9 +103,8 @@ def last_cell(
         tensor([[1.],
                 [4.]])
 
-    Torch's fused LSTM returns every hidden state, but the cell only after the last column, where a short
-    sentence has continued into its padding. But the cell is a sum: what each word added, times all later
-    forget gates. The gates can be computed from the hidden states, so no loop is needed.
+    Torch's fused LSTM returns every hidden state, but the cell only after the padding. The cell is a sum of
+    what each word added, times all later forget gates; the gates follow from the hidden states.
     """
     previous = torch.cat([hidden[:, None], outputs[:, :-1]], dim=1)  # the hidden state before each word
     gates = F.linear(inputs, weight_ih, bias_ih) + F.linear(previous, weight_hh, bias_hh)
@@ -172,11 +168,7 @@ class Recurrent(nn.Module):
                     init_forget_bias(layer.bias_ih_l0, layer.bias_hh_l0)
 
     def forward(
-        self,
-        inputs: Float[Tensor, "batch len input"],
-        state: Rows | None = None,
-        *,
-        lengths: Int[Tensor, " batch"] | None = None,
+        self, inputs: Words, state: Rows | None = None, *, lengths: Lengths | None = None
     ) -> tuple[Float[Tensor, "batch len output"], Rows]:
         """Return the output at every word, and the state at the end of each sentence."""
         return self._run_stack(inputs, state, lengths, self._run_fused)
@@ -201,7 +193,6 @@ class Recurrent(nn.Module):
     def _run_stack(
         self, x: Tensor, state: Rows | None, lengths: Tensor | None, run_layer: Callable
     ) -> tuple[Tensor, Rows]:
-        """Run the whole stack, using `run_layer` for each layer and direction."""
         dtype, final_states = self.layers[0][0].weight_hh_l0.dtype, []
         state = self.zeros(len(x)) if state is None else state
         self._check(len(x), state, lengths)

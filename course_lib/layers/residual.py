@@ -7,9 +7,8 @@
     tensor([4.5000])
 
 The 2017 paper normalises after the addition (post-norm). Gradients then pass through every norm, and training
-needs a learning-rate warm-up. With pre-norm, which normalises the layer's input, the residual stream is a
-plain sum from the first block to the last, and training is easier. The sum grows from block to block, so the
-stack ends with one more norm.
+needs a learning-rate warm-up. With pre-norm the residual stream is a plain sum, which grows from block to
+block, so the stack ends with one more norm.
 
     He et al. 2016         Deep Residual Learning for Image Recognition
     Vaswani et al. 2017    Attention Is All You Need (post-norm)
@@ -78,13 +77,11 @@ class Residual(nn.Module):
         return self.after(x, layer(self.before(x)))
 
     def before(self, x: Float[Tensor, "... model"]) -> Float[Tensor, "... model"]:
-        """The layer's input."""
         return self.norm(x) if self.pre_norm else x
 
     def after(
         self, x: Float[Tensor, "... model"], change: Float[Tensor, "... model"]
     ) -> Float[Tensor, "... model"]:
-        """Add the layer's output."""
         if self.training:  # in eval mode dropout does nothing, but the call takes time
             change = self.dropout(change)
         changed = x + change if self.residual else change

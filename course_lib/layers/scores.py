@@ -1,10 +1,5 @@
 """Score functions: how well each key matches each query.
 
-    >>> query = torch.tensor([[1.0, 0.0]])
-    >>> keys = torch.tensor([[2.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
-    >>> dot(query, keys)
-    tensor([[2., 0., 1.]])
-
 | score | formula | parameters | from |
 |---|---|---|---|
 | `dot` | qᵀk | 0 | Luong 2015 |
@@ -20,9 +15,8 @@
     Luong, Pham, Manning 2015        Effective Approaches to Attention-based Neural Machine Translation
     Vaswani et al. 2017              Attention Is All You Need
 
-Each is a function of a query and keys. Functions with weights take them as keyword arguments; `general`,
-`additive` and `location` also have a module that owns the weights. Either can be passed to `attend` as
-`score`.
+Functions with weights take them as keyword arguments; `general`, `additive` and `location` also have a module
+that owns the weights. Either can be passed to `attend` as `score`.
 """
 
 from __future__ import annotations
@@ -37,13 +31,15 @@ from torch.nn import functional as F
 from course_lib.layers.checks import check_query_and_keys, check_same_width, check_weight
 from course_lib.shapes import Float, Tensor
 
+Query = Float[Tensor, "... queries query_dim"]
+Keys = Float[Tensor, "... keys key_dim"]
+Scores = Float[Tensor, "... queries keys"]
+
 Score = Callable[[Tensor, Tensor], Tensor]
 """Any function from a query and keys to scores (..., queries, keys)."""
 
 
-def dot(
-    query: Float[Tensor, "... queries key_dim"], keys: Float[Tensor, "... keys key_dim"]
-) -> Float[Tensor, "... queries keys"]:
+def dot(query: Float[Tensor, "... queries key_dim"], keys: Keys) -> Scores:
     """qᵀk: large if query and key point in the same direction and have large norms.
 
     >>> dot(torch.tensor([[3.0, 1.0]]), torch.tensor([[1.0, 0.0], [2.0, 0.0]]))
@@ -54,9 +50,7 @@ def dot(
     return query @ keys.mT
 
 
-def scaled_dot(
-    query: Float[Tensor, "... queries key_dim"], keys: Float[Tensor, "... keys key_dim"]
-) -> Float[Tensor, "... queries keys"]:
+def scaled_dot(query: Float[Tensor, "... queries key_dim"], keys: Keys) -> Scores:
     """qᵀk / √key_dim: if the components have variance 1, so has the score, for any key_dim.
 
     >>> scaled_dot(torch.ones(1, 4), torch.ones(1, 4))
@@ -66,9 +60,7 @@ def scaled_dot(
     return dot(query / math.sqrt(query.shape[-1]), keys)
 
 
-def cosine(
-    query: Float[Tensor, "... queries key_dim"], keys: Float[Tensor, "... keys key_dim"]
-) -> Float[Tensor, "... queries keys"]:
+def cosine(query: Float[Tensor, "... queries key_dim"], keys: Keys) -> Scores:
     """qᵀk / (‖q‖ ‖k‖): depends only on directions, between -1 and 1. A zero vector has a score of 0.
 
     >>> cosine(torch.tensor([[3.0, 0.0]]), torch.tensor([[1.0, 0.0], [2.0, 0.0], [-5.0, 0.0]]))
@@ -79,12 +71,7 @@ def cosine(
     return dot(F.normalize(query, dim=-1, eps=1e-6), F.normalize(keys, dim=-1, eps=1e-6))
 
 
-def general(
-    query: Float[Tensor, "... queries query_dim"],
-    keys: Float[Tensor, "... keys key_dim"],
-    *,
-    weight: Float[Tensor, "query_dim key_dim"],
-) -> Float[Tensor, "... queries keys"]:
+def general(query: Query, keys: Keys, *, weight: Float[Tensor, "query_dim key_dim"]) -> Scores:
     """qᵀ W k, also called bilinear: a dot product after W has projected the query to the keys' width.
 
     >>> general(torch.tensor([[1.0]]), torch.tensor([[2.0, 3.0]]), weight=torch.tensor([[10.0, 1.0]]))
@@ -96,13 +83,13 @@ def general(
 
 
 def additive(
-    query: Float[Tensor, "... queries query_dim"],
-    keys: Float[Tensor, "... keys key_dim"],
+    query: Query,
+    keys: Keys,
     *,
     w_query: Float[Tensor, "attn_dim query_dim"],
     w_key: Float[Tensor, "attn_dim key_dim"],
     v: Float[Tensor, " attn_dim"],
-) -> Float[Tensor, "... queries keys"]:
+) -> Scores:
     """vᵀ tanh(W_q q + W_k k): a network with one hidden layer. Its absolute value is at most Σ|v|.
 
         >>> one = torch.ones(1, 1)
@@ -117,12 +104,12 @@ def additive(
 
 
 def additive_projected(
-    query: Float[Tensor, "... queries query_dim"],
+    query: Query,
     projected_keys: Float[Tensor, "... keys attn_dim"],
     *,
     w_query: Float[Tensor, "attn_dim query_dim"],
     v: Float[Tensor, " attn_dim"],
-) -> Float[Tensor, "... queries keys"]:
+) -> Scores:
     """`additive` for keys that are already multiplied by W_k: vᵀ tanh(W_q q + projected key).
 
         >>> one = torch.ones(1, 1)
@@ -141,12 +128,12 @@ def additive_projected(
 
 
 def concat(
-    query: Float[Tensor, "... queries query_dim"],
-    keys: Float[Tensor, "... keys key_dim"],
+    query: Query,
+    keys: Keys,
     *,
     weight: Float[Tensor, "attn_dim query_dim+key_dim"],
     v: Float[Tensor, " attn_dim"],
-) -> Float[Tensor, "... queries keys"]:
+) -> Scores:
     """vᵀ tanh(W [q; k]): the additive score with one matrix, W = [W_q W_k].
 
         >>> weight, v = torch.tensor([[1.0, 1.0]]), torch.ones(1)
@@ -166,12 +153,7 @@ def concat(
     return torch.tanh(pairs @ weight.mT) @ v
 
 
-def location(
-    query: Float[Tensor, "... queries query_dim"],
-    keys: Float[Tensor, "... keys key_dim"],
-    *,
-    weight: Float[Tensor, "max_len query_dim"],
-) -> Float[Tensor, "... queries keys"]:
+def location(query: Query, keys: Keys, *, weight: Float[Tensor, "max_len query_dim"]) -> Scores:
     """W q: the scores depend only on the query. Only the number of keys matters, not their content.
 
     >>> location(torch.tensor([[2.0]]), torch.zeros(2, 5), weight=torch.tensor([[1.0], [3.0], [9.0]]))
@@ -193,9 +175,7 @@ class GeneralScore(nn.Module):
         super().__init__()
         self.weight = _uniform_weight(query_dim, key_dim, terms=query_dim * key_dim)
 
-    def forward(
-        self, query: Float[Tensor, "... queries query_dim"], keys: Float[Tensor, "... keys key_dim"]
-    ) -> Float[Tensor, "... queries keys"]:
+    def forward(self, query: Query, keys: Keys) -> Scores:
         return general(query, keys, weight=self.weight)
 
 
@@ -208,20 +188,14 @@ class AdditiveScore(nn.Module):
         self.w_key = _uniform_weight(attn_dim, key_dim, terms=key_dim)
         self.v = _uniform_weight(attn_dim, terms=attn_dim)
 
-    def forward(
-        self, query: Float[Tensor, "... queries query_dim"], keys: Float[Tensor, "... keys key_dim"]
-    ) -> Float[Tensor, "... queries keys"]:
+    def forward(self, query: Query, keys: Keys) -> Scores:
         return additive(query, keys, w_query=self.w_query, w_key=self.w_key, v=self.v)
 
-    def project_keys(self, keys: Float[Tensor, "... keys key_dim"]) -> Float[Tensor, "... keys attn_dim"]:
+    def project_keys(self, keys: Keys) -> Float[Tensor, "... keys attn_dim"]:
         """Multiply the keys by W_k, the part of the score that is the same for all queries."""
         return keys @ self.w_key.mT
 
-    def score_projected(
-        self,
-        query: Float[Tensor, "... queries query_dim"],
-        projected_keys: Float[Tensor, "... keys attn_dim"],
-    ) -> Float[Tensor, "... queries keys"]:
+    def score_projected(self, query: Query, projected_keys: Float[Tensor, "... keys attn_dim"]) -> Scores:
         """The same scores as `forward`, for keys from `project_keys`."""
         return additive_projected(query, projected_keys, w_query=self.w_query, v=self.v)
 
@@ -233,9 +207,7 @@ class LocationScore(nn.Module):
         super().__init__()
         self.weight = _uniform_weight(max_len, query_dim, terms=query_dim)
 
-    def forward(
-        self, query: Float[Tensor, "... queries query_dim"], keys: Float[Tensor, "... keys key_dim"]
-    ) -> Float[Tensor, "... queries keys"]:
+    def forward(self, query: Query, keys: Keys) -> Scores:
         return location(query, keys, weight=self.weight)
 
 

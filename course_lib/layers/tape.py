@@ -8,8 +8,8 @@
     [0.0, 0.0, 0.0]
 
 An LSTM compresses the past into one hidden state h and one memory c. The LSTMN stores the h and c of every
-word on a tape. At each word it attends to the tape to get a weighted sum of each, h~ and c~. An LSTM cell
-then uses h~ and c~ instead of the previous state:
+word on what the paper calls a tape. At each word it attends to the tape to get a weighted sum of each, h~ and
+c~. An LSTM cell then uses h~ and c~ instead of the previous state:
 
     a_i = vᵀ tanh(W_h h_i + W_x x_t + W_h~ h~_{t-1})        for every earlier word i < t
     s = softmax(a)
@@ -18,9 +18,7 @@ then uses h~ and c~ instead of the previous state:
 
     Cheng, Dong, Lapata 2016    Long Short-Term Memory-Networks for Machine Reading
 
-`tape_cell` implements these formulas directly. `TapeCell` owns the parameters and is faster: W_h h_i is the
-same for every later word, so it is computed once, when word i is written, and the LSTM cell is torch's fused
-one.
+W_h h_i is the same for every later word, so it is computed once, when word i is written.
 """
 
 from __future__ import annotations
@@ -29,55 +27,15 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_lib.layers.attention import attend, masked_softmax, mix
+from course_lib.layers.attention import attend
 from course_lib.layers.cells import LSTMCell, lstm_cell
 from course_lib.layers.rows import Rows
-from course_lib.layers.scores import AdditiveScore, additive
+from course_lib.layers.scores import AdditiveScore
 from course_lib.shapes import Float, Tensor
 
 
-def tape_cell(
-    inputs: Float[Tensor, "batch input"],
-    summary: Float[Tensor, "batch hidden"],
-    hiddens: Float[Tensor, "batch seen hidden"],
-    cells: Float[Tensor, "batch seen hidden"],
-    *,
-    w_query: Float[Tensor, "attn_dim input+hidden"],
-    w_key: Float[Tensor, "attn_dim hidden"],
-    v: Float[Tensor, " attn_dim"],
-    weight_ih: Float[Tensor, "4*hidden input"],
-    weight_hh: Float[Tensor, "4*hidden hidden"],
-    bias_ih: Float[Tensor, " 4*hidden"],
-    bias_hh: Float[Tensor, " 4*hidden"],
-) -> tuple[
-    Float[Tensor, "batch hidden"],
-    Float[Tensor, "batch hidden"],
-    Float[Tensor, "batch hidden"],
-    Float[Tensor, "batch seen"],
-]:
-    """Process one word, given the last summary h~ and the tape: (hidden, cell, new summary, weights).
-
-        >>> zero, matrix = torch.zeros(1, 1), torch.zeros(4, 1)           # scores of 0, and gates of 1/2
-        >>> score = {"w_query": torch.zeros(1, 2), "w_key": zero, "v": zero[0]}
-        >>> gates = {"weight_ih": matrix, "weight_hh": matrix}
-        >>> gates |= {"bias_ih": matrix[:, 0], "bias_hh": matrix[:, 0]}
-        >>> hiddens, cells = torch.tensor([[[1.0], [5.0]]]), torch.tensor([[[2.0], [6.0]]])
-        >>> _, cell, summary, weights = tape_cell(zero, zero, hiddens, cells, **score, **gates)
-        >>> weights, summary, cell                                        # c~ is 4, and the gate keeps half
-        (tensor([[0.5000, 0.5000]]), tensor([[3.]]), tensor([[2.]]))
-
-    `w_query` is the concatenation of W_x and W_h~. With an empty tape both h~ and c~ are 0.
-    """
-    query = torch.cat([inputs, summary], dim=-1)[:, None]  # (batch, 1, input + hidden)
-    weights = masked_softmax(additive(query, hiddens, w_query=w_query, w_key=w_key, v=v))
-    summary, memory = mix(weights, hiddens)[:, 0], mix(weights, cells)[:, 0]
-    gates = {"weight_ih": weight_ih, "weight_hh": weight_hh, "bias_ih": bias_ih, "bias_hh": bias_hh}
-    hidden, cell = lstm_cell(inputs, summary, memory, **gates)
-    return hidden, cell, summary, weights[:, 0]
-
-
 class TapeCell(nn.Module):
-    """`tape_cell` with its parameters.
+    """An LSTM cell with a memory tape.
 
     Its state has the rows `tape` and `keys`, which grow by one entry per word, and `summary`, the last h~.
     """

@@ -5,7 +5,7 @@
     registry.py         the table of all systems: paper, class, sizes; build and store them by name
     config.py           the configuration fields that all systems share
     inputs.py           checks of the sentences passed to a system
-    in_use.py           a model in eval mode for a while, and the device it is on
+    inference.py        a model in eval mode for a while, and the device it is on
     embeddings.py       embedding matrices and the output layer
 
     ngram.py            counting (1948)

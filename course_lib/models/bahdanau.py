@@ -8,9 +8,8 @@
     >>> weights.shape                                     # 4 weights for each of 2 target words
     torch.Size([1, 1, 1, 2, 4])
 
-What was new: the source is no longer compressed into one vector. Each source word has its own annotation, and
-before each target word the decoder attends to all of them. The alignment is learnt from translations alone,
-without alignment labels.
+New: before each target word the decoder attends to the annotations of all source words, instead of using one
+vector for the sentence. It learns the alignment from translations alone. Still recurrent on both sides.
 
     annotations   h_j = [→h_j ; ←h_j]                      a GRU each way
     first state   s_0 = tanh(W ←h_1)                       the backward GRU ends at the first word
@@ -19,18 +18,11 @@ without alignment labels.
     state         s_i = GRU([E y_(i-1) ; c_i], s_(i-1))    the context enters the recurrence
     next word     W_o maxout(s_i, E y_(i-1), c_i)
 
-What was still missing: encoder and decoder are recurrent, so words are processed one after another, even in
-training; and the decoder attends only once per word, with one set of attention weights.
-
 Where this differs from the paper:
-- The output layer uses s_i. The paper's text says g(y_(i-1), s_i, c_i), its appendix s_(i-1); with s_i, the
-  word just read affects the next prediction directly.
-- The score's hidden layer is as wide as the state, as in the paper's experiments (n' = n = 1000). Sizes are
-  smaller: the paper has 620 and 1000.
-- The layer before the output is as wide as an embedding, so that one matrix can be shared (`tied`). The paper
-  has separate matrices, and a width of 500 here.
+- The output layer uses s_i, as in the paper's text; its appendix has s_(i-1).
+- The layer before the output is as wide as an embedding, so that one matrix can be shared (`tied`).
 - The GRU is torch's: its reset gate is applied after the product with the state, not before it.
-- There is optional dropout on embeddings and before the output layer. The paper has none.
+- Sizes are smaller (the paper has 620 and 1000), and there is optional dropout.
 """
 
 from __future__ import annotations
@@ -49,8 +41,8 @@ from course_lib.layers.rows import Rows
 from course_lib.layers.scores import AdditiveScore
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
-from course_lib.models.translator import SteppingTranslator
-from course_lib.shapes import Float, Int, Tensor
+from course_lib.models.translator import Lengths, Source, SteppingTranslator, Walked
+from course_lib.shapes import Float, Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +56,6 @@ class BahdanauConfig(Config):
 class Bahdanau(SteppingTranslator):
     """The first translator with attention over the source words."""
 
-    config: BahdanauConfig
-
     def __init__(self, config: BahdanauConfig):
         super().__init__(config)
         embed, hidden = config.embed, config.hidden
@@ -78,7 +68,7 @@ class Bahdanau(SteppingTranslator):
         self.maxout = Maxout(input_size=hidden + embed + annotation, output_size=embed)
         self.dropout = nn.Dropout(config.dropout)
 
-    def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
+    def read(self, src: Source, src_lengths: Lengths) -> Rows:
         annotations, _ = self.encoder(self.words.source(src), lengths=src_lengths)
         return {
             "annotations": annotations,
@@ -91,12 +81,7 @@ class Bahdanau(SteppingTranslator):
         backward = memory["annotations"][:, 0, self.config.hidden :]  # (batch, hidden), at the first word
         return {"hidden": torch.tanh(self.first_state(backward))}
 
-    def embed(self, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt embed"]:
-        return self.words.target(tokens)
-
-    def walk(
-        self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]
-    ) -> tuple[Float[Tensor, "batch feature"], Rows, Float[Tensor, "batch layers heads src"]]:
+    def walk(self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]) -> Walked:
         """Attend with the old state, then update it. The features are [state; embedding; context]."""
         context, weights = attend(
             state["hidden"].unsqueeze(1),

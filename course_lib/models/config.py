@@ -1,4 +1,4 @@
-"""The configuration fields that all systems share, with their checks.
+"""The configuration fields that all systems share, and the checks of all fields.
 
     >>> Config(vocab_size=500, dropout=1.5)
     Traceback (most recent call last):
@@ -11,6 +11,7 @@ so it can be stored in a checkpoint's JSON.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import get_args, get_type_hints
 
 ACCEPTED_TYPES = {"int": (int,), "float": (int, float), "bool": (bool,)}
 
@@ -31,13 +32,17 @@ class Config:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = getattr(self, field.name)
+            name, value = field.name, getattr(self, field.name)
             if field.type in ACCEPTED_TYPES and type(value) not in ACCEPTED_TYPES[field.type]:
-                raise TypeError(f"Expected {field.name} to be of type {field.type}, but got {value!r}.")
-            if isinstance(value, int) and not isinstance(value, bool) and value < 1:
-                raise ValueError(f"Expected {field.name} of at least 1, but got {value}.")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(
-                f"Expected dropout of at least 0 and below 1, but got {self.dropout}. "
-                "It is the fraction of numbers set to 0 in training: 0.1 drops one in ten."
-            )
+                raise TypeError(f"Expected {name} to be of type {field.type}, but got {value!r}.")
+            if field.type == "float" and not 0 <= value < 1:  # every float is a dropout rate
+                raise ValueError(
+                    f"Expected {name} of at least 0 and below 1, but got {value}. "
+                    "It is the fraction of numbers set to 0 in training: 0.1 drops one in ten."
+                )
+            if field.type != "float" and type(value) is int and value < 1:
+                raise ValueError(f"Expected {name} of at least 1, but got {value}.")
+            if field.type.startswith("Literal"):
+                choices = get_args(get_type_hints(type(self))[name])
+                if value not in choices:
+                    raise ValueError(f"Expected {name} to be one of {', '.join(choices)}, but got {value!r}.")

@@ -2,27 +2,24 @@
 
     Gehring, Auli, Grangier, Yarats, Dauphin 2017    Convolutional Sequence to Sequence Learning
 
-What was new: no recurrence, yet better and many times faster than the recurrent systems. All positions are
-computed in parallel, in training also those of the target. Learned positional embeddings encode the order.
-Gated convolutions with residual connections can be stacked deep. And every decoder layer attends to the
-source, using what the layers below it found ("multi-step attention").
+New: no recurrence, so all positions are computed in parallel. Every decoder layer attends to the source,
+using what the layers below it found ("multi-step attention"). Distant words interact only after many layers.
 
-    e, g = embedding + position, of the source and of the target z    = the encoder's output for e h    =
-    gated(convolution of the layer below)        causal: only over earlier target words d    = W h + b + g
-    the query: the state and the current target word c    = Σ softmax(d · z) (z + e)                     keys
-    z; values z + e, so that they include the embedding out  = h + U c + the layer below
-
-What was still missing: words of one sentence interact only through windows, so a larger distance needs more
-layers, while self-attention needs one; and attention has a single head.
+    e, g = embedding + position, of the source and of the target
+    z    = the encoder's output for e
+    h    = gated(convolution of the layer below)        causal: only over earlier target words
+    d    = W h + b + g                                  the query: the state and the current target word
+    c    = Σ softmax(d · z) (z + e)                     keys z; values z + e, which include the embedding
+    out  = h + U c + the layer below
 
 Where this differs from the paper:
-- There is no weight normalisation and no gradient scaling for the encoder. They stabilised SGD with momentum;
-  Adam with the paper's initialisation works without them.
-- The query and the values, which are sums of two terms, are multiplied by √½ like the residual sums. The
-  paper doesn't mention this, but the authors' code does it.
+- There is no weight normalisation and no gradient scaling for the encoder, which stabilised SGD with
+  momentum; Adam with the paper's initialisation works without them.
+- The query and the values, which are sums of two terms, are multiplied by √½ like the residual sums, as in
+  the authors' code.
 - Embeddings come from the shared matrix of `Embeddings`, scaled to the paper's standard deviation of 0.1.
   With a standard deviation of 1 the first softmax would be saturated.
-- All layers have the same width. The paper's largest systems get wider towards the top.
+- All layers have the same width.
 """
 
 from __future__ import annotations
@@ -42,8 +39,8 @@ from course_lib.layers.scores import dot
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
 from course_lib.models.inputs import can_inspect
-from course_lib.models.translator import Decoded, Stepped, Translator
-from course_lib.shapes import Float, Int, Tensor
+from course_lib.models.translator import Decoded, Lengths, Source, Stepped, Target, Tokens, Translator
+from course_lib.shapes import Float, Tensor
 
 ROOT_HALF = math.sqrt(0.5)
 """Keeps the variance of a sum of two terms with equal variance."""
@@ -120,7 +117,7 @@ class ConvS2S(Translator):
         self.attention = nn.ModuleList([SourceAttention(embed=embed, hidden=hidden) for _ in layers])
         self.target_to_embed = _linear(hidden, embed)
 
-    def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
+    def read(self, src: Source, src_lengths: Lengths) -> Rows:
         positions = torch.arange(src.shape[1], device=src.device)
         embedded = self.dropout(self.words.source(src) * EMBEDDING_STD + self.source_positions(positions))
         states = self.source_to_hidden(embedded)
@@ -129,7 +126,7 @@ class ConvS2S(Translator):
         keys = self.source_to_embed(states)
         return {"keys": keys, "values": (keys + embedded) * ROOT_HALF, "lengths": src_lengths}
 
-    def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
+    def say(self, memory: Rows, tgt_in: Target, *, with_weights: bool) -> Decoded:
         logits, _, weights = self._decode(memory, self.start(memory), tgt_in, with_weights=with_weights)
         return logits, weights
 
@@ -139,9 +136,7 @@ class ConvS2S(Translator):
         windows = keys.new_zeros(len(keys), config.n_layers, config.width - 1, config.hidden)
         return {"windows": windows, "position": torch.zeros_like(memory["lengths"])}
 
-    def advance(
-        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
-    ) -> Stepped:
+    def advance(self, memory: Rows, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         position, max_len = state["position"], self.config.max_len
         if can_inspect(position) and bool((position >= max_len).any()):
             raise ValueError(
@@ -166,10 +161,7 @@ class ConvS2S(Translator):
             windows.append(window)
             weights.append(layer_weights)
         logits = self.words.logits(self.dropout(self.target_to_embed(states)))
-        state = {
-            "windows": torch.stack(windows, dim=1),
-            "position": state["position"] + tokens.shape[1],
-        }
+        state = {"windows": torch.stack(windows, dim=1), "position": state["position"] + tokens.shape[1]}
         return logits, state, torch.stack(weights, dim=1) if with_weights else None
 
 

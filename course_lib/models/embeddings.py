@@ -23,12 +23,14 @@ from course_lib.shapes import Float, Int, Tensor
 
 
 class Embeddings(nn.Module):
-    """The embeddings of a translator, or of a language model, which has no source (`reads_source=False`)."""
+    """The embeddings of a translator, or of a language model, which has no source (`reads_source=False`).
+
+    `dropout` overrides the configuration's.
+    """
 
     def __init__(
         self, config: Config, *, embed: int, dropout: float | None = None, reads_source: bool = True
     ):
-        """`dropout` overrides the configuration's."""
         super().__init__()
         vocab_size, tied = config.vocab_size, config.tied
         self.output = nn.Linear(embed, vocab_size)
@@ -42,15 +44,12 @@ class Embeddings(nn.Module):
         self.dropout = nn.Dropout(config.dropout if dropout is None else dropout)
 
     def source(self, tokens: Int[Tensor, "... src"]) -> Float[Tensor, "... src embed"]:
-        """Embed source words."""
         return self._look_up(tokens, self.source_table)
 
     def target(self, tokens: Int[Tensor, "... tgt"]) -> Float[Tensor, "... tgt embed"]:
-        """Embed target words."""
         return self._look_up(tokens, self.target_table)
 
     def logits(self, features: Float[Tensor, "... embed"]) -> Float[Tensor, "... vocab"]:
-        """The output layer: a score for each word of the vocabulary."""
         return self.output(features)
 
     def _look_up(self, tokens: Tensor, own_table: nn.Embedding | None) -> Tensor:

@@ -19,7 +19,7 @@ from course_lib.models.config import Config
 
 def check_sentences(sentences: Tensor, lengths: Tensor, config: Config) -> None:
     """Check a batch of sentences: ids (batch, len) and lengths, none of them empty or too long."""
-    _check_ids("sentences", sentences, ("batch", "len"), config)
+    check_ids("sentences", sentences, ("batch", "len"), config)
     if lengths.shape != sentences.shape[:1] or lengths.dtype != torch.int64:
         raise ValueError(
             f"Expected lengths to be one int64 per sentence, so a shape of ({len(sentences)},), "
@@ -33,22 +33,13 @@ def check_sentences(sentences: Tensor, lengths: Tensor, config: Config) -> None:
             )
 
 
-def check_target(tgt_in: Tensor, config: Config) -> None:
-    """Check a decoder's input: ids (batch, tgt) that start with BOS."""
-    _check_ids("tgt_in", tgt_in, ("batch", "tgt"), config)
-
-
-def check_tokens(tokens: Tensor, config: Config) -> None:
-    """Check the input of one step: one token for each sentence of the batch."""
-    _check_ids("tokens", tokens, ("batch",), config)
-
-
 def can_inspect(tensor: Tensor) -> bool:
     """Whether values can be read cheaply: on the CPU, and not while a model is being compiled."""
     return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
-def _check_ids(name: str, ids: Tensor, axes: tuple[str, ...], config: Config) -> None:
+def check_ids(name: str, ids: Tensor, axes: tuple[str, ...], config: Config) -> None:
+    """Check token ids: as many axes as named, not empty, not too long, all in the vocabulary."""
     if ids.ndim != len(axes) or ids.dtype not in (torch.int64, torch.int32):
         raise ValueError(
             f"Expected {name} to be integers of shape ({', '.join(axes)}), but got {ids.dtype} "

@@ -2,8 +2,8 @@
 
     Daniluk, Rocktäschel, Welbl, Riedel 2017   Frustratingly Short Attention Spans in Neural Language Modeling
 
-What was new: the LSTM's output had been key, value and prediction at once. Here it is split into parts, one
-for each role:
+New: the LSTM's output had been key, value and prediction at once. Here it is split into parts, one for each
+role:
 
 | form | parts of the output | keys | values | used with the context for the prediction |
 |---|---|---|---|---|
@@ -15,12 +15,7 @@ for each role:
     context_t = Σ softmax(a)_i v_i            the paper's r_t
     h*_t = tanh(W_r context_t + W_x p_t)      and the vocabulary is scored from h*_t
 
-Memory networks for question answering had separated keys and values before (Miller et al. 2016); here each
-word of a text has both. The title states the main result: the models attended to about the last five words
-and gained nothing from a longer span, and a simple n-gram RNN performed as well.
-
-What was still missing: attention only affects the output. The LSTM never sees the context, and everything
-else is in its state, so it can process all words first, in one fused call.
+The LSTM never sees the context, so it processes all words first, in one fused call.
 
 Where this differs from the paper:
 - h*_t has the width of the embeddings (`embed`), so that the output layer can share their matrix.
@@ -31,6 +26,7 @@ Where this differs from the paper:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import nn
@@ -43,8 +39,8 @@ from course_lib.layers.scores import AdditiveScore
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
 from course_lib.models.language_model import LanguageModel
-from course_lib.models.translator import Decoded, Stepped
-from course_lib.shapes import Float, Int, Tensor
+from course_lib.models.translator import Decoded, Stepped, Target, Tokens
+from course_lib.shapes import Float, Tensor
 
 N_PARTS = {"attention": 1, "key-value": 2, "key-value-predict": 3}
 """The number of parts that the LSTM's output is split into."""
@@ -57,12 +53,10 @@ class KeyValueLMConfig(Config):
     embed: int
     hidden: int
     span: int = 5
-    form: str = "key-value-predict"
+    form: Literal["attention", "key-value", "key-value-predict"] = "key-value-predict"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.form not in N_PARTS:
-            raise ValueError(f"Expected form to be one of {', '.join(N_PARTS)}, but got {self.form!r}.")
         if self.hidden % N_PARTS[self.form]:
             raise ValueError(
                 f"Expected hidden to be a multiple of {N_PARTS[self.form]}, but got {self.hidden}. "
@@ -105,7 +99,7 @@ class KeyValueLM(LanguageModel):
         empty = v.new_zeros(n_rows, 0, len(v))
         return self.lstm.zeros(n_rows) | {"keys": empty, "values": empty, "seen": empty[..., :0]}
 
-    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
+    def say(self, tokens: Target, *, with_weights: bool) -> Decoded:
         """Row t of the weights covers the `span` words before t, so row 0 and the diagonal are 0."""
         outputs, _ = self.lstm(self.words.target(tokens))
         query, key, value, predict = self._parts(outputs)
@@ -127,7 +121,7 @@ class KeyValueLM(LanguageModel):
         square = square.scatter(-1, columns.expand_as(weights), weights)[..., span:]  # (batch, 1, tgt, tgt)
         return logits, square[:, None]
 
-    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
+    def advance(self, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         """The state has the last `span` keys and values. `seen` is empty: only its length is used."""
         lstm_state = {"hidden": state["hidden"], "cell": state["cell"]}
         output, lstm_state = self.lstm.step(self.words.target(tokens[:, None])[:, 0], lstm_state)

@@ -19,9 +19,9 @@ from torch import nn
 
 from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
-from course_lib.models.inputs import check_target, check_tokens
-from course_lib.models.translator import Decoded, Stepped
-from course_lib.shapes import Float, Int, Tensor
+from course_lib.models.inputs import check_ids
+from course_lib.models.translator import Decoded, Stepped, Target, Tokens
+from course_lib.shapes import Float, Tensor
 
 
 class LanguageModel(nn.Module, ABC):
@@ -33,17 +33,15 @@ class LanguageModel(nn.Module, ABC):
         super().__init__()
         self.config = config
 
-    def decode(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool = False) -> Decoded:
-        """Logits for the word after each word, and the attention weights if requested."""
-        check_target(tokens, self.config)
+    def decode(self, tokens: Target, *, with_weights: bool = False) -> Decoded:
+        check_ids("tgt_in", tokens, ("batch", "tgt"), self.config)
         return self.say(tokens, with_weights=with_weights)
 
-    def step(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False) -> Stepped:
-        """Process one word per row: logits for the next one, the new state, weights if requested."""
-        check_tokens(tokens, self.config)
+    def step(self, state: Rows, tokens: Tokens, *, with_weights: bool = False) -> Stepped:
+        check_ids("tokens", tokens, ("batch",), self.config)
         return self.advance(state, tokens, with_weights=with_weights)
 
-    def forward(self, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt vocab"]:
+    def forward(self, tokens: Target) -> Float[Tensor, "batch tgt vocab"]:
         """The logits, for training."""
         return self.decode(tokens)[0]
 
@@ -52,9 +50,9 @@ class LanguageModel(nn.Module, ABC):
         """The state of `n_rows` rows before the first word, on the model's device."""
 
     @abstractmethod
-    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
+    def say(self, tokens: Target, *, with_weights: bool) -> Decoded:
         """`decode`, after its input has been checked."""
 
     @abstractmethod
-    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
+    def advance(self, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         """`step`, after its input has been checked."""

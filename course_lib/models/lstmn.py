@@ -2,7 +2,7 @@
 
     Cheng, Dong, Lapata 2016    Long Short-Term Memory-Networks for Machine Reading
 
-What was new: attention within each sentence (`layers/tape.py`) is combined with attention between the two.
+Attention within each sentence (`layers/tape.py`) is combined with attention between the two:
 
 - `shallow` fusion: an encoder-decoder with attention whose two LSTMs are LSTMNs. The query is the decoder's
   last hidden state, and the context is concatenated with the word as input of the cell.
@@ -14,16 +14,11 @@ What was new: attention within each sentence (`layers/tape.py`) is combined with
     r_t = σ(W_r [γ~_t; x_t])
     c_t = r_t ⊙ α~_t + f_t ⊙ c~_t + i_t ⊙ ĉ_t            h_t = o_t ⊙ tanh(c_t)
 
-What was still missing: both tapes are written word by word, so nothing runs in parallel; attention is still
-built on a recurrent network. A source word's state depends only on the words before it.
-
 Where this differs from the paper:
-- The paper uses fusion for pairs of sentences but trains no translator, so it gives no sizes.
-- It describes shallow fusion only in words, following Bahdanau. So here the query is the decoder's last
-  hidden state h_{t-1}, the score is additive, and the context is concatenated with the word, [x_t; context].
+- The paper uses fusion for pairs of sentences but trains no translator. It describes shallow fusion only in
+  words, following Bahdanau; the score here is additive.
 - The decoder's tape starts with one entry, the encoder's last hidden state and memory, as in an LSTM
   encoder-decoder. The paper doesn't say how the decoder starts. γ~_0 is 0.
-- In deep fusion the query is the word and the last source summary, as in the formula, without decoder state.
 - The next word is predicted from h_t alone, projected to the width of the embeddings.
 - There is one layer on each side, and gates have biases, as in torch's LSTM.
 """
@@ -31,6 +26,7 @@ Where this differs from the paper:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import nn
@@ -43,9 +39,9 @@ from course_lib.layers.scores import AdditiveScore
 from course_lib.layers.tape import TapeCell
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
-from course_lib.models.inputs import check_sentences, check_target
-from course_lib.models.translator import SteppingTranslator
-from course_lib.shapes import Float, Int, Tensor
+from course_lib.models.inputs import check_ids, check_sentences
+from course_lib.models.translator import Lengths, Source, SteppingTranslator, Target, Walked
+from course_lib.shapes import Float, Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,15 +51,7 @@ class LSTMNConfig(Config):
     embed: int
     hidden: int
     attn_dim: int
-    fusion: str = "deep"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.fusion not in ("shallow", "deep"):
-            raise ValueError(
-                f"Expected fusion to be 'shallow' or 'deep', but got {self.fusion!r}. "
-                "Shallow: the context is an input of the cell. Deep: it is added to the memory by a gate."
-            )
+    fusion: Literal["shallow", "deep"] = "deep"
 
 
 class LSTMN(SteppingTranslator):
@@ -85,7 +73,7 @@ class LSTMN(SteppingTranslator):
         self.output = nn.Linear(hidden, embed)
         self.dropout = nn.Dropout(config.dropout)
 
-    def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
+    def read(self, src: Source, src_lengths: Lengths) -> Rows:
         return self._encode(src, src_lengths)[0]
 
     def _encode(
@@ -109,27 +97,17 @@ class LSTMN(SteppingTranslator):
         # The initial γ~. Shallow fusion uses the hidden state as its query and doesn't need it.
         return state | {"source_summary": torch.zeros_like(state["summary"])} if self.deep else state
 
-    def embed(self, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt embed"]:
-        return self.words.target(tokens)
-
-    def walk(
-        self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]
-    ) -> tuple[Float[Tensor, "batch feature"], Rows, Float[Tensor, "batch layers heads src"]]:
+    def walk(self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]) -> Walked:
         hidden, state, weights, _ = self._decoder_step(memory, state, embedded)
         return hidden, state, weights[:, None]  # (batch, 1, 1, src)
 
     def logits(self, features: Float[Tensor, "... feature"]) -> Float[Tensor, "... vocab"]:
         return self.words.logits(self.output(self.dropout(features)))
 
-    def all_weights(
-        self,
-        src: Int[Tensor, "batch src"],
-        src_lengths: Int[Tensor, " batch"],
-        tgt_in: Int[Tensor, "batch tgt"],
-    ) -> Rows:
+    def attention_weights(self, src: Source, src_lengths: Lengths, tgt_in: Target) -> Rows:
         """Includes both tapes. The decoder's have an extra first column, for the encoder's last state."""
         check_sentences(src, src_lengths, self.config)
-        check_target(tgt_in, self.config)
+        check_ids("tgt_in", tgt_in, ("batch", "tgt"), self.config)
         memory, encoder = self._encode(src, src_lengths, with_weights=True)
         state, cross, decoder = self.start(memory), [], []
         for embedded in self.embed(tgt_in).unbind(dim=1):

@@ -2,13 +2,8 @@
 
     Cheng, Dong, Lapata 2016    Long Short-Term Memory-Networks for Machine Reading
 
-What was new: an LSTM's single memory becomes a tape with an entry for every word, and each word attends to
-the earlier entries. This is attention within one sequence ("intra-attention"), a year before the Transformer.
-Perplexity improved, and the attention weights show which earlier words each word relates to.
-
-What was still missing: the attention weights depend on the last summary, which depends on the last weights,
-so training proceeds word by word as in any recurrent network. And the cost of a word now grows with the
-number of words before it.
+New: each word attends to the stored states of all earlier words (`layers/tape.py`). This is attention within
+one sequence, a year before the Transformer, but training still proceeds word by word.
 
 Where this differs from the paper:
 - There is one layer. The paper also stacks three, with gated skip connections between them.
@@ -29,8 +24,8 @@ from course_lib.layers.tape import TapeCell
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
 from course_lib.models.language_model import LanguageModel
-from course_lib.models.translator import Decoded, Stepped
-from course_lib.shapes import Int, Tensor
+from course_lib.models.translator import Decoded, Stepped, Target, Tokens
+from course_lib.shapes import Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +52,12 @@ class LSTMNLM(LanguageModel):
     def start(self, n_rows: int) -> Rows:
         return self.reader.start(n_rows)
 
-    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
+    def say(self, tokens: Target, *, with_weights: bool) -> Decoded:
         """Row t of the weights covers the words before t, so row 0 and the diagonal are 0."""
         states, _, weights = self.reader.encode(self.words.target(tokens), with_weights=with_weights)
         return self._logits(states), None if weights is None else weights[:, None, None]
 
-    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
+    def advance(self, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         hidden, state, weights = self.reader(self.words.target(tokens[:, None])[:, 0], state)
         # The weights include the newest word, which doesn't attend to itself.
         return self._logits(hidden), state, F.pad(weights, (0, 1))[:, None, None] if with_weights else None

@@ -9,10 +9,8 @@
             [1, 1, 1, 0],
             [0, 1, 1, 1]], dtype=torch.int32)
 
-What was new: a simpler form of attention. The decoder first updates its state and then attends with the new
-state. The score can be a plain dot product. The context is combined with the state after the recurrence, and
-enters it only at the next word, if h~ is fed back (input feeding). And attention need not be global: a window
-around one position can be enough.
+New: the decoder first updates its state and then attends with the new one; simpler scores; attention to a
+window around one position instead of the whole source.
 
     state       h_t = LSTM([E y_(t-1) ; h~_(t-1)], h_(t-1))     input feeding: h~ carries past attention
     scores      dot h_tᵀ k · general h_tᵀ W k · concat vᵀ tanh(W [h_t ; k]) · location W h_t
@@ -20,45 +18,36 @@ around one position can be enough.
     context     c_t = Σ_j weight_tj k_j                         over the encoder's top layer
     next word   W_s h~_t   with   h~_t = tanh(W_c [c_t ; h_t])
 
-What was still missing: it is recurrent, and with input feeding even training proceeds word by word. Without
-input feeding the LSTM processes the whole target in one call, and then all words attend in parallel.
-
 With local-p, the attention weights are the softmax inside the window times a Gaussian. As in the paper they
 are not normalised again, so a row sums to at most 1.
 
 Where this differs from the paper:
-- The source is not reversed by default (`reverse=True`, as in the paper). Positions count from 0, so a centre
-  of local-p is in [0, S].
-- h~ is as wide as an embedding, so that embeddings and output layer can share a matrix (`tied`). The paper
-  has separate matrices, and 4 layers with a width of 1000.
+- The source is not reversed by default (`reverse=True`, as in the paper). Positions count from 0.
+- h~ is as wide as an embedding, so that embeddings and output layer can share a matrix (`tied`).
 - concat is computed as the equivalent `additive`, so that the keys' part is computed once. Its hidden layer,
   and that of local-p, is as wide as the state.
 - local-m's centre, which is t in the paper, is limited to the source, because a target can be longer.
-- A location score has a row for every position up to `max_len`, truncated to the source, as in the paper.
-- Dropout is applied to embeddings, between layers and before the output layer (following Zaremba 2014, as in
-  the paper), but not to the h~ that is fed back.
+- Dropout is not applied to the h~ that is fed back.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import nn
 
-from course_lib.layers.attention import masked_softmax, mix
-from course_lib.layers.local import PredictedCentres, gaussian_window, monotonic_centres, near
+from course_lib.layers.attention import masked_softmax, weighted_sum
+from course_lib.layers.local import PredictedCentres, gaussian_window, local_mask, monotonic_centres
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.recurrent import Recurrent, reverse_within
 from course_lib.layers.rows import Rows
 from course_lib.layers.scores import AdditiveScore, GeneralScore, LocationScore, Score, dot
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
-from course_lib.models.translator import Decoded, SteppingTranslator
+from course_lib.models.translator import Decoded, Lengths, Source, SteppingTranslator, Target, Walked
 from course_lib.shapes import Float, Int, Tensor
-
-SCORES = ("dot", "general", "concat", "location")
-WINDOWS = ("global", "local-m", "local-p")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,25 +57,15 @@ class LuongConfig(Config):
     embed: int
     hidden: int
     n_layers: int = 1
-    score: str = "general"
-    window: str = "global"
+    score: Literal["dot", "general", "concat", "location"] = "general"
+    window: Literal["global", "local-m", "local-p"] = "global"
     half_width: int = 10
     input_feeding: bool = True
     reverse: bool = False  # encode the source in reverse order
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, choices in (("score", SCORES), ("window", WINDOWS)):
-            if getattr(self, name) not in choices:
-                raise ValueError(
-                    f"Expected {name} to be one of {', '.join(choices)}, but got {getattr(self, name)!r}."
-                )
-
 
 class Luong(SteppingTranslator):
     """An LSTM translator that attends after each state update, to all source words or to a window."""
-
-    config: LuongConfig
 
     def __init__(self, config: LuongConfig):
         super().__init__(config)
@@ -105,7 +84,7 @@ class Luong(SteppingTranslator):
         self.combine = nn.Linear(2 * hidden, embed, bias=False)  # W_c
         self.dropout = nn.Dropout(dropout)
 
-    def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
+    def read(self, src: Source, src_lengths: Lengths) -> Rows:
         words = reverse_within(src, src_lengths - 1) if self.config.reverse else src  # EOS stays last
         states, last = self.encoder(self.words.source(words), lengths=src_lengths)
         if self.config.reverse:  # restore the words' order
@@ -131,38 +110,33 @@ class Luong(SteppingTranslator):
             state["fed"] = memory["states"].new_zeros(len(memory["states"]), self.config.embed)
         return state
 
-    def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
+    def say(self, memory: Rows, tgt_in: Target, *, with_weights: bool) -> Decoded:
         if self.config.input_feeding:
             return super().say(memory, tgt_in, with_weights=with_weights)
         # No context is fed back into the LSTM, so it can process all words before any of them attends.
         initial = {name: memory[name] for name in ("hidden", "cell")}
         tops, _ = self.decoder(self.embed(tgt_in), initial)
         steps = torch.arange(tgt_in.shape[1], device=tgt_in.device).expand(tgt_in.shape)
-        features, weights = self.look(memory, tops, steps)
+        features, weights = self.attend(memory, tops, steps)
         return self.logits(features), weights[:, None, None] if with_weights else None
 
-    def embed(self, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt embed"]:
-        return self.words.target(tokens)
-
-    def walk(
-        self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]
-    ) -> tuple[Float[Tensor, "batch embed"], Rows, Float[Tensor, "batch layers heads src"]]:
+    def walk(self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]) -> Walked:
         """Update the state, then attend with the new one."""
         inputs = torch.cat([embedded, state["fed"]], dim=-1) if self.config.input_feeding else embedded
         top, lstm_state = self.decoder.step(inputs, {name: state[name] for name in ("hidden", "cell")})
-        feature, weights = self.look(memory, top[:, None], state["step"][:, None])
+        feature, weights = self.attend(memory, top[:, None], state["step"][:, None])
         feature = feature.squeeze(1)  # (batch, embed)
         state = lstm_state | {"step": state["step"] + 1}
         if self.config.input_feeding:
             state["fed"] = feature
         return feature, state, weights[:, None]
 
-    def look(
+    def attend(
         self, memory: Rows, tops: Float[Tensor, "batch tgt hidden"], steps: Int[Tensor, "batch tgt"]
     ) -> tuple[Float[Tensor, "batch tgt embed"], Float[Tensor, "batch tgt src"]]:
         """h~ = tanh(W_c [c ; h]) for each of the decoder's top states, and the attention weights."""
         weights = self._weights(memory, tops, steps)
-        context = mix(weights, memory["states"])
+        context = weighted_sum(weights, memory["states"])
         return torch.tanh(self.combine(torch.cat([context, tops], dim=-1))), weights
 
     def logits(self, features: Float[Tensor, "... embed"]) -> Float[Tensor, "... vocab"]:
@@ -179,7 +153,7 @@ class Luong(SteppingTranslator):
         lengths, half_width = memory["lengths"], self.config.half_width
         centres = monotonic_centres(steps, lengths) if monotonic else self.centres(tops, lengths)
         positions = torch.arange(scores.shape[-1], device=scores.device)
-        window = near(centres, positions, half_width=half_width)
+        window = local_mask(centres, positions, half_width=half_width)
         weights = masked_softmax(scores, memory["mask"] & window)
         if monotonic:
             return weights

@@ -5,19 +5,13 @@
 
     p(w | a b) = (count(a b w) + kinds(a b) · p(w | b)) / (count(a b) + kinds(a b))
 
-where kinds(a b) is the number of different words that have followed "a b". The shorter context gets a weight
-of kinds(a b), because after a context with many different successors another new one is likely. The shortest
-context is a uniform distribution over the vocabulary, so no probability is 0. A context that was never seen
-is skipped, and the next shorter one is used.
+where kinds(a b) is the number of different words that have followed "a b". After a context with many
+different successors another new one is likely, so the shorter context gets more weight. The shortest context
+is a uniform distribution over the vocabulary, so no probability is 0. A context that was never seen is
+skipped, and the next shorter one is used.
 
-What was new: the first language model, from counts alone. It is still hard to beat with little text.
-
-What was still missing: it ignores everything before the last n - 1 words; the number of contexts grows
-exponentially with n, so most are never seen; and there is no similarity between words: what it learns about
-"cat" says nothing about "dog".
-
-Where this differs from common practice: Kneser-Ney smoothing (1995) is slightly better, but harder to
-explain. `fit` counts; there are no parameters and no gradients, and logits are log probabilities.
+Kneser-Ney smoothing (1995) is slightly better, but harder to explain. `fit` counts; there are no parameters
+and no gradients, and logits are log probabilities.
 """
 
 from __future__ import annotations
@@ -33,7 +27,7 @@ from course_lib.layers.convolution import last_words, slide
 from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
 from course_lib.models.language_model import LanguageModel
-from course_lib.models.translator import Decoded, Stepped
+from course_lib.models.translator import Decoded, Stepped, Target, Tokens
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.special import BOS, EOS, PAD, check_id, check_words
 
@@ -52,7 +46,7 @@ def count_ngrams(sentences: Iterable[Sequence[int]], *, order: int) -> dict[Past
     >>> counts[()][EOS]                           # EOS occurred twice
     2
     """
-    counts: dict[Past, Counter[int]] = defaultdict(Counter)
+    counts = defaultdict(Counter)
     for sentence in sentences:
         words = [BOS, *sentence, EOS]
         for position in range(1, len(words)):
@@ -105,19 +99,17 @@ class NGramLM(LanguageModel):
         """Count these sentences (ids without BOS and EOS), replacing all earlier counts."""
         counts = count_ngrams(map(self._checked, sentences), order=self.config.order)
         if not counts:
-            raise ValueError(
-                "Expected at least one sentence to count, but got none. Was an iterator exhausted?"
-            )
+            raise ValueError("Expected at least one sentence, but got none. Was an iterator exhausted?")
         self._set_tables(counts)
 
     def start(self, n_rows: int) -> Rows:
         return {"window": torch.full((n_rows, self.config.order - 1), PAD, device=self.total.device)}
 
-    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
+    def say(self, tokens: Target, *, with_weights: bool) -> Decoded:
         windows = last_words(tokens, self.config.order, fill=PAD)  # (batch, tgt, order)
         return self._log_probabilities(windows[..., 1:]), None
 
-    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
+    def advance(self, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         window = slide(state["window"], tokens)
         return self._log_probabilities(window), {"window": window}, None
 

@@ -2,16 +2,11 @@
 
     Daniluk, Rocktäschel, Welbl, Riedel 2017   Frustratingly Short Attention Spans in Neural Language Modeling
 
-What was new: if attention covers only a few words, is it needed at all? The LSTM's output is split into N - 1
-parts. The first part is used at once, the second one word later, the third two words later:
+A baseline for attention over a few words, about as good as key-value-predict attention, and cheaper. The
+LSTM's output is split into N - 1 parts. The first part is used at once, the second one word later, the third
+two words later:
 
     h*_t = tanh(W [h_t¹; h_{t-1}²; …; h_{t-N+2}^{N-1}])
-
-so each word contributes to each of the next few predictions. With three parts (N = 4) it was about as good as
-key-value-predict attention, and cheaper: a strong baseline for attention.
-
-What was still missing: the distances are fixed. A word six positions back affects the prediction only through
-the state, and the weights don't depend on the words.
 
 Where this differs from the paper:
 - h*_t has the width of the embeddings (`embed`), so that the output layer can share their matrix.
@@ -32,8 +27,8 @@ from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
 from course_lib.models.language_model import LanguageModel
-from course_lib.models.translator import Decoded, Stepped
-from course_lib.shapes import Float, Int, Tensor
+from course_lib.models.translator import Decoded, Stepped, Target, Tokens
+from course_lib.shapes import Float, Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,10 +42,7 @@ class NGramRNNConfig(Config):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.order < 2:
-            raise ValueError(
-                f"Expected an order of at least 2, but got {self.order}. "
-                "Order 2 uses only the newest output; order 4 concatenates three."
-            )
+            raise ValueError(f"Expected an order of at least 2, but got {self.order}.")
         if self.hidden % (self.order - 1):
             raise ValueError(
                 f"Expected hidden to be a multiple of {self.order - 1}, but got {self.hidden}. "
@@ -58,17 +50,15 @@ class NGramRNNConfig(Config):
             )
 
 
-def staircase(
+def delay_parts(
     outputs: Float[Tensor, "batch tgt hidden"], *, n_parts: int
 ) -> Float[Tensor, "batch tgt hidden"]:
     """Split each output into parts and delay the second by one step, the third by two, and so on.
 
-        >>> staircase(torch.tensor([[[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]]), n_parts=2)
-        tensor([[[ 1.,  0.],
-                 [ 2., 10.],
-                 [ 3., 20.]]])
-
-    There are zeros before the start.
+    >>> delay_parts(torch.tensor([[[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]]), n_parts=2)
+    tensor([[[ 1.,  0.],
+             [ 2., 10.],
+             [ 3., 20.]]])
     """
     n = outputs.shape[1]
     parts = outputs.chunk(n_parts, dim=-1)
@@ -89,11 +79,11 @@ class NGramRNN(LanguageModel):
         earlier = self.join.weight.new_zeros(n_rows, self.config.order - 2, self.config.hidden)
         return self.lstm.zeros(n_rows) | {"earlier": earlier}
 
-    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
+    def say(self, tokens: Target, *, with_weights: bool) -> Decoded:
         outputs, _ = self.lstm(self.words.target(tokens))
         return self._logits(outputs), None
 
-    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
+    def advance(self, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         """The state contains the outputs that later predictions still need."""
         lstm_state = {"hidden": state["hidden"], "cell": state["cell"]}
         output, lstm_state = self.lstm.step(self.words.target(tokens[:, None])[:, 0], lstm_state)
@@ -101,5 +91,5 @@ class NGramRNN(LanguageModel):
         return self._logits(outputs)[:, -1], lstm_state | {"earlier": outputs[:, 1:]}, None
 
     def _logits(self, outputs: Tensor) -> Tensor:
-        features = torch.tanh(self.join(staircase(outputs, n_parts=self.config.order - 1)))
+        features = torch.tanh(self.join(delay_parts(outputs, n_parts=self.config.order - 1)))
         return self.words.logits(self.dropout(features))

@@ -2,27 +2,18 @@
 
     Nal Kalchbrenner, Phil Blunsom 2013    Recurrent Continuous Translation Models   (its model I)
 
-What was new: the first modern translation model that is a single neural network, with a large vocabulary and
-real corpora (small ones were tried in 1997). There is no phrase table and no alignment: the source becomes a
-vector, and a recurrent language model generates the target with this vector as an input at every word.
+New: the first modern translation model that is a single neural network. There is no phrase table and no
+alignment: the source becomes one vector, which is an input at every target word.
 
-    s = S · folded(source)                              layers/folding.py
+    s = S · vector(source)                              layers/sentence_convolution.py
     h_t = tanh(I · word_t + R · h_{t-1} + s)            word_t is the previous target word
     next word = softmax(O · h_t)
 
-What was still missing: one vector of fixed size has to represent a sentence of any length; the plain
-recurrent network forgets; and there is no alignment between source and target words. Nor do all words have
-the same influence: the last one affects the trained vector about a third as strongly as the strongest one
-(lesson 05). The authors used the model to rescore the output of a phrase-based system, not to translate on
-its own.
-
 Where this differs from the paper:
-- The output layer is a softmax over the whole vocabulary. The paper first predicts a class of words, then a
-  word of the class, because a softmax over a large vocabulary was too slow in 2013.
+- The output layer is a softmax over the whole vocabulary; the paper first predicts a class of words.
 - Hidden states are projected to the width of the embeddings, so that the output layer can share their matrix
-  (`tied`). Embeddings and states can have different widths, which are equal in the paper.
-- The nonlinearity is tanh, as in torch's fused recurrent network, where the paper writes a general σ.
-- The recurrent network has a bias, and there is dropout on words and hidden states, as in all systems here.
+  (`tied`).
+- The nonlinearity is tanh where the paper writes a general σ. There are biases and dropout.
 - The last kernel, if it is wider than the remaining columns, is truncated to its first columns; and EOS is
   encoded together with the words.
 - Model II, which reduces the source only partly and expands it again with convolutions, is left out.
@@ -35,13 +26,13 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from course_lib.layers.folding import Folding
 from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.rows import Rows
+from course_lib.layers.sentence_convolution import SentenceConvolution
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
-from course_lib.models.translator import Decoded, Stepped, Translator
-from course_lib.shapes import Int, Tensor
+from course_lib.models.translator import Decoded, Lengths, Source, Stepped, Target, Tokens, Translator
+from course_lib.shapes import Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,25 +51,23 @@ class RCTM(Translator):
     def __init__(self, config: RCTMConfig):
         super().__init__(config)
         self.words = Embeddings(config, embed=config.embed)
-        self.folding = Folding(embed=config.embed, max_len=config.max_len)
+        self.folding = SentenceConvolution(embed=config.embed, max_len=config.max_len)
         # Its input is [word; sentence], so its matrix is the concatenation of the paper's I and S.
         self.decoder = Recurrent(kind="rnn", input_size=2 * config.embed, hidden=config.hidden)
         self.dropout = nn.Dropout(config.dropout)
         self.to_embed = nn.Linear(config.hidden, config.embed)
 
-    def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
+    def read(self, src: Source, src_lengths: Lengths) -> Rows:
         return {"sentence": self.folding(self.words.source(src), src_lengths)}
 
-    def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
+    def say(self, memory: Rows, tgt_in: Target, *, with_weights: bool) -> Decoded:
         states, _ = self.decoder(self._inputs(memory, tgt_in), self.start(memory))
         return self._logits(states), None
 
     def start(self, memory: Rows) -> Rows:
         return self.decoder.zeros(len(memory["sentence"]))
 
-    def advance(
-        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
-    ) -> Stepped:
+    def advance(self, memory: Rows, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         hidden, state = self.decoder.step(self._inputs(memory, tokens[:, None])[:, 0], state)
         return self._logits(hidden), state, None
 

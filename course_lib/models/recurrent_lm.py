@@ -7,21 +7,15 @@
     h_t = cell(word_t, h_{t-1})
     next word = softmax(O h_t)
 
-What was new: no fixed window. In principle the state can carry information over any distance, and the number
-of parameters doesn't grow with it. The gates of LSTM and GRU achieve this over tens of words, while the
-gradient of a plain RNN vanishes after a few.
-
-What was still missing: the state has a fixed size, so new information replaces old; information from one word
-to a later one passes through every word between; and words are processed one after another, so training can't
-be parallelised over positions.
+New: no fixed window. In principle the state can carry information over any distance; the gates of LSTM and
+GRU achieve this over tens of words, while the gradient of a plain RNN vanishes after a few.
 
 Where this differs from the papers:
 - States are projected to the width of the embeddings, so that the output layer can share their matrix
-  (`tied`). Mikolov and Sundermeyer used word classes for speed; here the softmax is over the whole
-  vocabulary.
+  (`tied`), and the softmax is over the whole vocabulary, without word classes.
 - Mikolov's RNN has a sigmoid, ours has tanh, and each sentence starts from a state of zeros.
 - The GRU is torch's, with the reset gate after the product (`layers/cells.py`); the LSTM's forget bias
-  starts at 1. Layers of any kind can be stacked, with dropout between them.
+  starts at 1.
 """
 
 from __future__ import annotations
@@ -35,8 +29,8 @@ from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
 from course_lib.models.language_model import LanguageModel
-from course_lib.models.translator import Decoded, Stepped
-from course_lib.shapes import Int, Tensor
+from course_lib.models.translator import Decoded, Stepped, Target, Tokens
+from course_lib.shapes import Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,12 +62,12 @@ class RecurrentLM(LanguageModel):
     def start(self, n_rows: int) -> Rows:
         return self.recurrent.zeros(n_rows)
 
-    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
+    def say(self, tokens: Target, *, with_weights: bool) -> Decoded:
         # No lengths: padding is always on the right, where it can't affect earlier words.
         hidden, _ = self.recurrent(self.words.target(tokens))
         return self._logits(hidden), None
 
-    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
+    def advance(self, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         hidden, state = self.recurrent.step(self.words.target(tokens), state)
         return self._logits(hidden), state, None
 

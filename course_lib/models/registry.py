@@ -10,8 +10,7 @@
     Traceback (most recent call last):
     ValueError: There is no system 'luong'. Did you mean luong_dot, ...
 
-A name determines what defines a system (its `variant`, such as the score of `luong_dot`); a scale determines
-its size, unless you make a configuration of your own.
+A name determines what defines a system (its `variant`, such as the score of `luong_dot`), a scale its size.
 
 | scale | vocabulary | translators | language models | for |
 |---|---|---|---|---|
@@ -19,10 +18,8 @@ its size, unless you make a configuration of your own.
 | `toy` | 680 words | 400,000 parameters | 120,000 | the toy language, on a CPU in minutes |
 | `multi30k` | 8,000 subwords | 9.4 million | 3.7 million | real sentences, on a GPU |
 
-Systems that are compared have the same number of parameters, within 10 %, which a test checks. They spend
-them differently: an RCTM's encoder has hardly any parameters, so its decoder is wide; a Transformer has no
-recurrent matrices, so it has more layers. Luong's six systems have the same widths, so that they differ only
-in their attention.
+Systems that are compared have the same number of parameters, within 10 %, which a test checks. Luong's six
+systems have the same widths, so that they differ only in their attention.
 
 This module doesn't import torch, which takes seconds to load: a system's own module is imported when needed.
 """
@@ -41,16 +38,14 @@ from course_lib.models.config import Config
 if TYPE_CHECKING:
     import torch
 
-Kind = Literal["language model", "sentence encoder", "translator"]
-Plain = str | int | float | bool | None
-Sizes = Mapping[str, tuple[int, int, int]]
+JsonValue = str | int | float | bool | None
 
 SCALES = {
     "tiny": {"dropout": 0.0, "max_len": 16},
     "toy": {"dropout": 0.1, "max_len": 64},
     "multi30k": {"dropout": 0.3, "max_len": 128},
 }
-"""The fields that all systems share at a scale. Each `sizes` entry has three numbers, in this order."""
+"""The fields that all systems share at a scale."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,22 +54,20 @@ class System:
 
     name: str
     year: int
-    kind: Kind
+    kind: Literal["language model", "sentence encoder", "translator"]
     title: str
-    where: str
-    """Module and class."""
+    class_path: str  # module and class
     paper: str
-    sizes: Sizes
+    sizes: Mapping[str, tuple[int, int, int]]  # at each scale
     variant: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def model(self) -> type[torch.nn.Module]:
-        module, _, name = self.where.partition(".")
+        module, _, name = self.class_path.partition(".")
         return getattr(importlib.import_module(f"course_lib.models.{module}"), name)
 
     @cached_property
     def config(self) -> type[Config]:
-        """The configuration class."""
         return get_type_hints(self.model.__init__)["config"]
 
     @property
@@ -167,12 +160,11 @@ SYSTEMS = (
         {"d_model": (8, 64, 256), "n_heads": (2, 4, 4), "d_ff": (16, 256, 1024), "n_layers": (2, 3, 4)}),
 )
 # fmt: on
-"""Language models, then the sentence encoder, then the translators, each by year. Each entry has two lines:
-what the system is, and its sizes at each scale with its variant."""
+"""Language models, then the sentence encoder, then the translators, each by year."""
 
 
 def system(name: str) -> System:
-    """Find a system by name, or raise an error with suggestions."""
+    """Find a system by name, or suggest similar names."""
     for entry in SYSTEMS:
         if entry.name == name:
             return entry
@@ -184,12 +176,12 @@ def system(name: str) -> System:
 
 def translators() -> tuple[System, ...]:
     """All systems that implement `Translator`."""
-    return tuple(entry for entry in SYSTEMS if entry.kind == "translator")
+    return tuple(entry for entry in SYSTEMS if entry.kind == TRANSLATOR)
 
 
 def language_models() -> tuple[System, ...]:
     """All systems that implement `LanguageModel`."""
-    return tuple(entry for entry in SYSTEMS if entry.kind == "language model")
+    return tuple(entry for entry in SYSTEMS if entry.kind == LM)
 
 
 def make_config(name: str, *, scale: str, vocab_size: int) -> Config:
@@ -224,18 +216,13 @@ def n_parameters(model: torch.nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def config_to_json(name: str, config: Config) -> dict[str, Plain]:
-    """A configuration as plain data, with the name of its system: checkpoints store it with the weights.
-
-    >>> stored = config_to_json("bahdanau", make_config("bahdanau", scale="tiny", vocab_size=50))
-    >>> stored["system"], stored["vocab_size"]
-    ('bahdanau', 50)
-    """
+def config_to_json(name: str, config: Config) -> dict[str, JsonValue]:
+    """A configuration as plain data, with the name of its system: checkpoints store it with the weights."""
     _check_config(system(name), config)
     return {"system": name, **asdict(config)}
 
 
-def config_from_json(stored: Mapping[str, Plain]) -> tuple[str, Config]:
+def config_from_json(stored: Mapping[str, JsonValue]) -> tuple[str, Config]:
     """The system's name and its configuration, from the output of `config_to_json`.
 
     A field that was added later, and so is missing, gets its default, with which the system was built.

@@ -6,21 +6,14 @@
     logits = encoder.classify(embedding)                    # or both at once: encoder(tokens, lengths)
     loss = F.cross_entropy(logits, labels) + 0.03 * redundancy(weights).mean()
 
-What was new: attention without a second sentence or a decoder. The queries are parameters: W_s2 has one for
-each hop, and each hop is a weighted sum of all states of the sentence. Different hops can attend to different
-words, like the heads of the Transformer later; a penalty keeps them from being redundant.
+New: attention without a second sentence or a decoder. The queries are parameters: W_s2 has one for each hop,
+and each hop is a weighted sum of all states of the sentence. A penalty keeps hops from being redundant.
 
     A = softmax(W_s2 tanh(W_s1 Hᵀ))      M = A H      P = ‖A Aᵀ − I‖²_F
 
-What was still missing: words don't attend to each other, the queries are the same for every sentence, and the
-bidirectional LSTM still processes one word after another.
-
 Where this differs from the paper:
-- The classifier's hidden layer is as wide as one hop of the embedding (2 · hidden); the paper's are thousands
-  wide, and it also prunes them, which is left out here.
-- Word embeddings are learnt from scratch, without word2vec or GloVe. There is no next word to predict, so
-  `tied` has no effect.
-- The penalty is a separate function; its coefficient belongs to the training.
+- The classifier's hidden layer is as wide as one hop of the embedding (2 · hidden), and is not pruned.
+- Word embeddings are learnt from scratch. There is no next word to predict, so `tied` has no effect.
 """
 
 from __future__ import annotations
@@ -30,7 +23,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from course_lib.layers.attention import masked_softmax, mix
+from course_lib.layers.attention import masked_softmax, weighted_sum
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.recurrent import Recurrent
 from course_lib.models.config import Config
@@ -96,14 +89,13 @@ class SelfAttentive(nn.Module):
         check_sentences(tokens, lengths, self.config)
         states, _ = self.lstm(self.dropout(self.words(tokens)), lengths=lengths)
         weights = masked_softmax(self.score(states).mT, padding_mask(lengths, tokens.shape[1]))
-        return mix(weights, states), weights
+        return weighted_sum(weights, states), weights
 
     def classify(self, embedding: Float[Tensor, "batch hops value_dim"]) -> Float[Tensor, "batch classes"]:
-        """A score for each class, from the concatenation of all hops."""
+        """Logits, from the concatenation of all hops."""
         return self.classifier(embedding.flatten(start_dim=1))
 
     def forward(
         self, tokens: Int[Tensor, "batch len"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch classes"]:
-        """Encode, then classify."""
         return self.classify(self.encode(tokens, lengths)[0])

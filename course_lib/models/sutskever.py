@@ -2,27 +2,19 @@
 
     Ilya Sutskever, Oriol Vinyals, Quoc V. Le 2014    Sequence to Sequence Learning with Neural Networks
 
-What was new: large, deep LSTMs and nothing else. For the first time neural networks alone translated better
-than a phrase-based system: an ensemble of five had 34.8 BLEU against 33.3. The decoder knows the source only
-through its initial state, in all layers. And a trick: the source is reversed, so that its first words, which
-mostly correspond to the target's first words, come last. The mean distance between corresponding words stays
-the same, but some pairs are now close, and training learns those first.
+New: deep LSTMs alone translated better than a phrase-based system. The decoder knows the source only through
+its initial state, in all layers. The source is reversed, so that its first words, which mostly correspond to
+the target's first words, come last and are close to them.
 
     source    A B C EOS  is encoded as  C B A EOS
     target    BOS W X Y  is decoded in its own order, from the state after EOS
 
-EOS stays at the end, where it marks the end of the source. If it were reversed with the words, it would come
-first and carry no information.
-
-What was still missing: one state of fixed size represents the whole source, and only the decoder's initial
-state depends on it. A word needed late must survive every step until then.
-
 Where this differs from the paper:
 - The decoder's first input is BOS. In the paper it is EOS, which also ends the source.
 - Top states are projected to the width of the embeddings, so that the output layer can share their matrix
-  (`tied`); the paper has 1000 for both widths, and separate matrices.
+  (`tied`).
 - Forget biases start at 1 (`layers/cells.py`); the paper draws all weights from a uniform ±0.08.
-- Widths come from the config (the paper: 4 layers of 1000), there is dropout, and no ensemble.
+- It is smaller (the paper has 4 layers of 1000), with dropout, and without the ensemble of five.
 """
 
 from __future__ import annotations
@@ -35,8 +27,8 @@ from course_lib.layers.recurrent import Recurrent, reverse_within
 from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
-from course_lib.models.translator import Decoded, Stepped, Translator
-from course_lib.shapes import Int, Tensor
+from course_lib.models.translator import Decoded, Lengths, Source, Stepped, Target, Tokens, Translator
+from course_lib.shapes import Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +62,7 @@ class Sutskever(Translator):
         self.dropout = nn.Dropout(config.dropout)
         self.to_embed = nn.Linear(config.hidden, config.embed)
 
-    def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
+    def read(self, src: Source, src_lengths: Lengths) -> Rows:
         if self.config.reverse:
             src = reverse_within(src, src_lengths - 1)  # the length includes EOS, which stays last
         _, last = self.encoder(self.words.source(src), lengths=src_lengths)
@@ -79,13 +71,11 @@ class Sutskever(Translator):
     def start(self, memory: Rows) -> Rows:
         return memory
 
-    def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
+    def say(self, memory: Rows, tgt_in: Target, *, with_weights: bool) -> Decoded:
         hidden, _ = self.decoder(self.words.target(tgt_in), self.start(memory))
         return self._logits(hidden), None
 
-    def advance(
-        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
-    ) -> Stepped:
+    def advance(self, memory: Rows, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         hidden, state = self.decoder.step(self.words.target(tokens), state)
         return self._logits(hidden), state, None
 

@@ -2,35 +2,24 @@
 
     Vaswani, Shazeer, Parmar, Uszkoreit, Jones, Gomez, Kaiser, Polosukhin 2017    Attention Is All You Need
 
-What was new: no recurrence and no convolution. The words of a sentence attend to one another (self-attention)
-in several heads; any two words are one step apart, and training is parallel over all positions. Attention is
-used in three ways: source words attend to source words, target words to earlier target words, and in every
-decoder layer target words to the source.
-
-What was still missing: attention has no notion of order, so positions have to be added. And every word
-attends to every word, so the cost grows with the square of the length, and the decoder caches the keys and
-values of every word it has generated.
-
-    score      scaled dot product; in cross-attention the queries come from the decoder, keys and values from
-               the encoder's output, with separate matrices in each layer
-    context    is added to the residual stream in every decoder layer, between self-attention and feed-forward
-    tied       one matrix for source embeddings, target embeddings and output layer, as in the paper
+New: no recurrence and no convolution. Attention with several heads is used in three ways: source words attend
+to source words, target words to earlier target words, and in every decoder layer target words to the source.
+Any two words are one step apart, and training is parallel over all positions. The cost grows with the square
+of the length.
 
 Where this differs from the paper:
 - The norm comes before each layer, with one more at the end of each stack (`pre_norm`), so that small models
   train without a carefully chosen warm-up. `pre_norm=False` is the paper's order.
-- Positions may be learned, as the paper also tried, rotary (2021) or none; the default is sinusoidal. Rotary
-  encodings apply only to self-attention, because source and target positions are not comparable.
+- Positions may also be learned, rotary (2021) or none. Rotary encodings apply only to self-attention, because
+  source and target positions are not comparable.
 - Keys and values may be shared among heads (`n_kv_heads`; 2019 and 2023). None: each head has its own.
 - The output layer has a bias, as in all our systems; the paper's tied matrix has none.
-- The width of a head's queries and keys is `d_k`, that of its values `d_v`, as in the paper's ablation. None
-  means d_model / h.
-- `norm="rms"` (2019) and `feed_forward="swiglu"` (2020) are later developments.
-- `ff_dropout`, inside the feed-forward layer, is not in the paper; 0 disables it.
+- `d_k` and `d_v`, the widths of a head's keys and values, default to d_model / h.
+- `norm="rms"` (2019), `feed_forward="swiglu"` (2020) and `ff_dropout`, inside the feed-forward layer, are
+  later developments.
 - Lessons use some settings for ablations: `residual`, `norm="none"` or "batch", `feed_forward="none"`,
   `target_positions="none"`, and `leaky`, a causal mask that also allows the next word.
-- It is smaller: the paper's base model has d_model 512, 8 heads, d_ff 2048, 6 layers, dropout 0.1 and a
-  vocabulary of 37,000.
+- It is smaller: the paper's base model has d_model 512, 8 heads, d_ff 2048 and 6 layers.
 """
 
 from __future__ import annotations
@@ -44,20 +33,20 @@ from torch import nn
 from course_lib.layers.block import Block, Stack
 from course_lib.layers.masks import causal_mask, padding_mask
 from course_lib.layers.norms import make_norm
-from course_lib.layers.positions import Positions, make_positions
+from course_lib.layers.positions import NoPositions, make_positions
 from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
-from course_lib.models.inputs import check_sentences, check_target
-from course_lib.models.translator import Decoded, Stepped, Translator
-from course_lib.shapes import Bool, Float, Int, Tensor
+from course_lib.models.inputs import check_ids, check_sentences
+from course_lib.models.translator import Decoded, Lengths, Source, Stepped, Target, Tokens, Translator
+from course_lib.shapes import Bool, Float, Tensor
 
-USES = {
+ATTENTIONS = {
     "encoder": "encoder self-attention",
     "decoder": "decoder self-attention",
     "cross": "cross-attention",
 }
-"""The keys of `all_weights`, and the usual names of the three attentions."""
+"""The keys of `attention_weights`, with their usual names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,13 +69,8 @@ class TransformerConfig(Config):
     target_positions: str | None = None
     ff_dropout: float = 0.0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.ff_dropout < 1:
-            raise ValueError(f"Expected ff_dropout of at least 0 and below 1, but got {self.ff_dropout}.")
-
-    def make_positions(self, kind: str | None = None) -> Positions:
-        """The positional encoding of one side, of the configured kind unless another is given."""
+    def make_positions(self, kind: str | None = None) -> NoPositions:
+        """Of the configured kind, unless another is given."""
         return make_positions(
             kind or self.positions,
             max_len=self.max_len,
@@ -94,8 +78,7 @@ class TransformerConfig(Config):
             head_dim=self.d_k or self.d_model // self.n_heads,
         )
 
-    def make_stack(self, *, crosses: bool) -> Stack:
-        """A stack of blocks; `crosses` adds cross-attention, for a translator's decoder."""
+    def make_stack(self, *, cross_attention: bool) -> Stack:
         blocks = [
             Block(
                 d_model=self.d_model,
@@ -104,7 +87,7 @@ class TransformerConfig(Config):
                 d_k=self.d_k,
                 d_v=self.d_v,
                 d_ff=self.d_ff,
-                crosses=crosses,
+                cross_attention=cross_attention,
                 pre_norm=self.pre_norm,
                 norm=self.norm,
                 residual=self.residual,
@@ -116,7 +99,7 @@ class TransformerConfig(Config):
         ]
         return Stack(blocks, last_norm=make_norm(self.norm, d_model=self.d_model) if self.pre_norm else None)
 
-    def hidden_ahead(self, n: int, *, device: torch.device) -> dict[str, bool | Tensor]:
+    def causal_arguments(self, n: int, *, device: torch.device) -> dict[str, bool | Tensor]:
         """The arguments that make a stack causal; with `leaky`, each word may also attend to the next one."""
         if not self.leaky:
             return {"causal": True}
@@ -126,8 +109,6 @@ class TransformerConfig(Config):
 class Transformer(Translator):
     """An encoder stack, and a decoder stack with cross-attention in every layer."""
 
-    config: TransformerConfig
-
     def __init__(self, config: TransformerConfig):
         super().__init__(config)
         # Dropout is applied to the sum of embedding and position instead.
@@ -135,14 +116,14 @@ class Transformer(Translator):
         self.dropout = nn.Dropout(config.dropout)
         self.source_positions = config.make_positions()
         self.target_positions = config.make_positions(config.target_positions)
-        self.encoder = config.make_stack(crosses=False)
-        self.decoder = config.make_stack(crosses=True)
+        self.encoder = config.make_stack(cross_attention=False)
+        self.decoder = config.make_stack(cross_attention=True)
 
-    def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
+    def read(self, src: Source, src_lengths: Lengths) -> Rows:
         mask = padding_mask(src_lengths, src.shape[1]).unsqueeze(1)  # (batch, 1, 1, src)
-        return self.memory_of(self.run_encoder(src, mask)[0], mask)
+        return self.make_memory(self.run_encoder(src, mask)[0], mask)
 
-    def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
+    def say(self, memory: Rows, tgt_in: Target, *, with_weights: bool) -> Decoded:
         logits, weights = self.run_decoder(memory, tgt_in, with_weights=with_weights)
         return logits, weights.get("cross")
 
@@ -150,56 +131,48 @@ class Transformer(Translator):
         """An empty key-value cache."""
         return {name: memory[name][..., :0, :] for name in ("keys", "values")}
 
-    def advance(
-        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
-    ) -> Stepped:
+    def advance(self, memory: Rows, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         position = state["keys"].shape[-2]
         x = self.dropout(self.target_positions.add(self.words.target(tokens[:, None]), first=position))
-        turn = partial(self.target_positions.turn, first=position)
-        x, state, weights = self.decoder(x, turn=turn, past=state, source=memory, with_weights=with_weights)
+        rotate = partial(self.target_positions.rotate, first=position)
+        x, state, weights = self.decoder(
+            x, rotate=rotate, past=state, source=memory, with_weights=with_weights
+        )
         return self.words.logits(x[:, 0]), state, weights["cross"][..., 0, :] if with_weights else None
 
-    def all_weights(
-        self,
-        src: Int[Tensor, "batch src"],
-        src_lengths: Int[Tensor, " batch"],
-        tgt_in: Int[Tensor, "batch tgt"],
-    ) -> Rows:
+    def attention_weights(self, src: Source, src_lengths: Lengths, tgt_in: Target) -> Rows:
         check_sentences(src, src_lengths, self.config)
-        check_target(tgt_in, self.config)
+        check_ids("tgt_in", tgt_in, ("batch", "tgt"), self.config)
         mask = padding_mask(src_lengths, src.shape[1]).unsqueeze(1)
         states, encoder_weights = self.run_encoder(src, mask, with_weights=True)
-        memory = self.memory_of(states, mask)
+        memory = self.make_memory(states, mask)
         return encoder_weights | self.run_decoder(memory, tgt_in, with_weights=True)[1]
 
     def run_encoder(
-        self,
-        src: Int[Tensor, "batch src"],
-        mask: Bool[Tensor, "#batch 1 #src src"],
-        *,
-        with_weights: bool = False,
+        self, src: Source, mask: Bool[Tensor, "#batch 1 #src src"], *, with_weights: bool = False
     ) -> tuple[Float[Tensor, "batch src model"], Rows]:
         """The encoder's output with this attention mask, and the attention weights if requested."""
         x = self.dropout(self.source_positions.add(self.words.source(src)))
-        x, _, weights = self.encoder(x, turn=self.source_positions.turn, mask=mask, with_weights=with_weights)
+        x, _, weights = self.encoder(
+            x, rotate=self.source_positions.rotate, mask=mask, with_weights=with_weights
+        )
         return x, {"encoder": weights["own"]} if with_weights else {}
 
-    def memory_of(
+    def make_memory(
         self, states: Float[Tensor, "batch src model"], mask: Bool[Tensor, "#batch 1 1 src"]
     ) -> Rows:
         """The memory for the decoder: keys and values of the encoder's output, and the padding mask."""
-        return {**self.decoder.read_source(states), "mask": mask}
+        return {**self.decoder.project_source(states), "mask": mask}
 
     def run_decoder(
-        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool = False
+        self, memory: Rows, tgt_in: Target, *, with_weights: bool = False
     ) -> tuple[Float[Tensor, "batch tgt vocab"], Rows]:
-        """Logits for the word after each word, and the attention weights if requested."""
         x = self.dropout(self.target_positions.add(self.words.target(tgt_in)))
         # Padding is on the right, so the causal mask also hides it from real words.
         x, _, weights = self.decoder(
             x,
-            turn=self.target_positions.turn,
-            **self.config.hidden_ahead(tgt_in.shape[1], device=x.device),
+            rotate=self.target_positions.rotate,
+            **self.config.causal_arguments(tgt_in.shape[1], device=x.device),
             source=memory,
             with_weights=with_weights,
         )

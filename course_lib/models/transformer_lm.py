@@ -5,20 +5,12 @@
     Radford, Narasimhan, Salimans, Sutskever 2018
         Improving Language Understanding by Generative Pre-Training
 
-What was new: without a source, a decoder block consists of self-attention and feed-forward. Every word
-attends directly to every earlier word, while a recurrent model has to carry information through all words
-between.
-
-What was still missing: a bound on the cost. The key-value cache grows with every word, and a text longer than
-`max_len` has to be truncated.
-
-    score      scaled dot product of a word with the words up to itself
-    tied       one matrix for embeddings and output layer
+Without a source, a decoder block consists of self-attention and feed-forward. Every word attends directly to
+every earlier word; the key-value cache grows with every word, up to `max_len`.
 
 Where this differs from the papers:
-- Pre-norm by default, as in GPT-2 (2019); the two papers use the Transformer's post-norm.
-- Sinusoidal positions by default, as in the Transformer and in Liu et al.; Radford et al. learn theirs.
-- ReLU, as in the Transformer; Radford et al. have GELU.
+- Pre-norm by default, as in GPT-2 (2019), and ReLU; Radford et al. have GELU.
+- Sinusoidal positions by default, as in Liu et al.; Radford et al. learn theirs.
 - Liu et al.'s local and memory-compressed attention, for texts of 11,000 words, is left out.
 """
 
@@ -32,15 +24,13 @@ from course_lib.layers.rows import Rows
 from course_lib.models.embeddings import Embeddings
 from course_lib.models.language_model import LanguageModel
 from course_lib.models.transformer import TransformerConfig
-from course_lib.models.translator import Decoded, Stepped
-from course_lib.shapes import Int, Tensor
+from course_lib.models.translator import Decoded, Stepped, Target, Tokens
 
 
 class TransformerLM(LanguageModel):
     """A single causal stack."""
 
     attends = True
-    config: TransformerConfig
 
     def __init__(self, config: TransformerConfig):
         super().__init__(config)
@@ -48,28 +38,26 @@ class TransformerLM(LanguageModel):
         self.words = Embeddings(config, embed=config.d_model, dropout=0.0, reads_source=False)
         self.dropout = nn.Dropout(config.dropout)
         self.positions = config.make_positions()
-        self.stack = config.make_stack(crosses=False)
+        self.stack = config.make_stack(cross_attention=False)
 
-    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
+    def say(self, tokens: Target, *, with_weights: bool) -> Decoded:
         x = self.dropout(self.positions.add(self.words.target(tokens)))
-        mask = self.config.hidden_ahead(tokens.shape[1], device=x.device)
-        x, _, weights = self.stack(x, turn=self.positions.turn, **mask, with_weights=with_weights)
+        mask = self.config.causal_arguments(tokens.shape[1], device=x.device)
+        x, _, weights = self.stack(x, rotate=self.positions.rotate, **mask, with_weights=with_weights)
         return self.words.logits(x), weights.get("own")
 
     def start(self, n_rows: int) -> Rows:
         """An empty key-value cache."""
-        config = self.config
-        n_kv_heads, head_dim = config.n_kv_heads or config.n_heads, config.d_model // config.n_heads
-        widths = {"keys": config.d_k or head_dim, "values": config.d_v or head_dim}
-        weight = self.words.output.weight
+        heads, n_layers = self.stack.blocks[0].attention, len(self.stack.blocks)
+        matrices = {"keys": heads.w_key, "values": heads.w_value}
         return {
-            name: weight.new_zeros(n_rows, config.n_layers, n_kv_heads, 0, width)
-            for name, width in widths.items()
+            name: matrix.new_zeros(n_rows, n_layers, heads.n_kv_heads, 0, len(matrix) // heads.n_kv_heads)
+            for name, matrix in matrices.items()
         }
 
-    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
+    def advance(self, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         position = state["keys"].shape[-2]
         x = self.dropout(self.positions.add(self.words.target(tokens[:, None]), first=position))
-        turn = partial(self.positions.turn, first=position)
-        x, state, weights = self.stack(x, turn=turn, past=state, with_weights=with_weights)
+        rotate = partial(self.positions.rotate, first=position)
+        x, state, weights = self.stack(x, rotate=rotate, past=state, with_weights=with_weights)
         return self.words.logits(x[:, 0]), state, weights["own"][..., 0, :] if with_weights else None

@@ -24,14 +24,21 @@ from torch import nn
 
 from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
-from course_lib.models.inputs import check_sentences, check_target, check_tokens
+from course_lib.models.inputs import check_ids, check_sentences
 from course_lib.shapes import Float, Int, Tensor
+
+Source = Int[Tensor, "batch src"]
+Target = Int[Tensor, "batch tgt"]
+Tokens = Lengths = Int[Tensor, " batch"]
 
 Decoded = tuple[Float[Tensor, "batch tgt vocab"], Float[Tensor, "batch layers heads tgt seen"] | None]
 """What `decode` returns, also for a language model: logits, and the attention weights if requested."""
 
 Stepped = tuple[Float[Tensor, "batch vocab"], Rows, Float[Tensor, "batch layers heads seen"] | None]
 """What `step` returns: logits for the next word, the new state, the attention weights if requested."""
+
+Walked = tuple[Float[Tensor, "batch feature"], Rows, Float[Tensor, "batch layers heads src"]]
+"""What `walk` returns: features for the output layer, the new state, the attention weights."""
 
 
 class Translator(nn.Module, ABC):
@@ -44,60 +51,43 @@ class Translator(nn.Module, ABC):
         super().__init__()
         self.config = config
 
-    def encode(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
+    def encode(self, src: Source, src_lengths: Lengths) -> Rows:
         """Everything the decoder needs of the source. `src` ends with EOS, then PAD."""
         check_sentences(src, src_lengths, self.config)
         return self.read(src, src_lengths)
 
-    def decode(
-        self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool = False
-    ) -> Decoded:
-        """Teacher forcing: logits for the word after each word of `tgt_in`, and the weights if requested."""
-        check_target(tgt_in, self.config)
+    def decode(self, memory: Rows, tgt_in: Target, *, with_weights: bool = False) -> Decoded:
+        """Teacher forcing: logits for the word after each word of `tgt_in`."""
+        check_ids("tgt_in", tgt_in, ("batch", "tgt"), self.config)
         return self.say(memory, tgt_in, with_weights=with_weights)
 
-    def step(
-        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool = False
-    ) -> Stepped:
-        """Process one word per sentence: logits for the next one, the new state, weights if requested."""
-        check_tokens(tokens, self.config)
+    def step(self, memory: Rows, state: Rows, tokens: Tokens, *, with_weights: bool = False) -> Stepped:
+        """Process one word per sentence."""
+        check_ids("tokens", tokens, ("batch",), self.config)
         return self.advance(memory, state, tokens, with_weights=with_weights)
 
-    def forward(
-        self,
-        src: Int[Tensor, "batch src"],
-        src_lengths: Int[Tensor, " batch"],
-        tgt_in: Int[Tensor, "batch tgt"],
-    ) -> Float[Tensor, "batch tgt vocab"]:
+    def forward(self, src: Source, src_lengths: Lengths, tgt_in: Target) -> Float[Tensor, "batch tgt vocab"]:
         """The logits with teacher forcing, for training."""
         return self.decode(self.encode(src, src_lengths), tgt_in)[0]
 
-    def all_weights(
-        self,
-        src: Int[Tensor, "batch src"],
-        src_lengths: Int[Tensor, " batch"],
-        tgt_in: Int[Tensor, "batch tgt"],
-    ) -> Rows:
-        """All attention weights, with the axes of `decode`: cross-attention ("cross"), and self-attention
-        ("encoder" and "decoder") for systems that have it."""
+    def attention_weights(self, src: Source, src_lengths: Lengths, tgt_in: Target) -> Rows:
+        """The weights of cross-attention ("cross") and self-attention ("encoder" and "decoder"), if any."""
         _, weights = self.decode(self.encode(src, src_lengths), tgt_in, with_weights=True)
         return {"cross": weights} if self.attends else {}
 
     @abstractmethod
-    def read(self, src: Int[Tensor, "batch src"], src_lengths: Int[Tensor, " batch"]) -> Rows:
+    def read(self, src: Source, src_lengths: Lengths) -> Rows:
         """`encode`, after its input has been checked."""
 
     @abstractmethod
-    def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
+    def say(self, memory: Rows, tgt_in: Target, *, with_weights: bool) -> Decoded:
         """`decode`, after its input has been checked."""
 
     @abstractmethod
     def start(self, memory: Rows) -> Rows:
         """The decoder's state before its first input (BOS)."""
 
-    def advance(
-        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
-    ) -> Stepped:
+    def advance(self, memory: Rows, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         """`step`, after its input has been checked. A system may override `step` instead."""
         raise NotImplementedError(f"{type(self).__name__} needs `advance`, or a `step` of its own.")
 
@@ -105,11 +95,11 @@ class Translator(nn.Module, ABC):
 class SteppingTranslator(Translator):
     """A translator whose next state depends on the last context, so that even training proceeds step by step.
 
-    A subclass implements `walk`, one step without the output layer; `decode` and `step` follow from it. The
-    output layer, which is expensive, is applied once to the whole sentence.
+    A subclass has embeddings, `words`, and implements `walk`, one step without the output layer. The output
+    layer, which is expensive, is applied once to the whole sentence.
     """
 
-    def say(self, memory: Rows, tgt_in: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
+    def say(self, memory: Rows, tgt_in: Target, *, with_weights: bool) -> Decoded:
         state, features, weights = self.start(memory), [], []
         for embedded in self.embed(tgt_in).unbind(dim=1):
             feature, state, step_weights = self.walk(memory, state, embedded)
@@ -118,21 +108,16 @@ class SteppingTranslator(Translator):
         logits = self.logits(torch.stack(features, dim=1))
         return logits, torch.stack(weights, dim=3) if with_weights else None
 
-    def advance(
-        self, memory: Rows, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool
-    ) -> Stepped:
+    def advance(self, memory: Rows, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         feature, state, weights = self.walk(memory, state, self.embed(tokens[:, None])[:, 0])
         return self.logits(feature), state, weights if with_weights else None
 
-    @abstractmethod
-    def embed(self, tokens: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt embed"]:
-        """Embed target words."""
+    def embed(self, tokens: Target) -> Float[Tensor, "batch tgt embed"]:
+        return self.words.target(tokens)
 
     @abstractmethod
-    def walk(
-        self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]
-    ) -> tuple[Float[Tensor, "batch feature"], Rows, Float[Tensor, "batch layers heads src"]]:
-        """One step without the output layer: its features, the new state, the attention weights."""
+    def walk(self, memory: Rows, state: Rows, embedded: Float[Tensor, "batch embed"]) -> Walked:
+        """One step without the output layer."""
 
     @abstractmethod
     def logits(self, features: Float[Tensor, "... feature"]) -> Float[Tensor, "... vocab"]:

@@ -1,20 +1,15 @@
 """The first neural language model: the last few embeddings, concatenated, and one hidden layer (2003).
 
-    Yoshua Bengio, Réjean Ducharme, Pascal Vincent, Christian Jauvin 2003    A Neural Probabilistic
-                                                                             Language Model
+    Bengio, Ducharme, Vincent, Jauvin 2003    A Neural Probabilistic Language Model
 
     x = [word_{t-n+1}; ...; word_t]                      n embeddings, concatenated
     next word = softmax(U tanh(d + H x) + b)
 
-What was new: word embeddings that are learnt together with the task. An n-gram model knows nothing about an
-n-gram it has not counted; here "the cat drank" helps with "the dog drank", because cat and dog get similar
-embeddings. And the number of parameters grows linearly with n, not exponentially.
-
-What was still missing: the window is fixed. Words before it have no effect, each position in it has separate
-weights, and a wider window needs more of them.
+New: word embeddings that are learnt together with the task, so that "the cat drank" helps with "the dog
+drank". The number of parameters grows linearly with n, not exponentially; but the window is fixed.
 
 Where this differs from the paper:
-- The direct connection from x to the output, which the paper calls optional, is left out.
+- The optional direct connection from x to the output is left out.
 - The hidden layer is projected to the width of the embeddings, so that the output layer can share their
   matrix (`tied`); the paper's output matrix U maps directly to the vocabulary.
 - Before the first word the window contains PAD, which has an embedding like any word.
@@ -32,8 +27,8 @@ from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
 from course_lib.models.embeddings import Embeddings
 from course_lib.models.language_model import LanguageModel
-from course_lib.models.translator import Decoded, Stepped
-from course_lib.shapes import Int, Tensor
+from course_lib.models.translator import Decoded, Stepped, Target, Tokens
+from course_lib.shapes import Tensor
 from course_lib.text.special import PAD
 
 
@@ -60,10 +55,10 @@ class WindowMLP(LanguageModel):
         device = self.to_hidden.weight.device
         return {"window": torch.full((n_rows, self.config.window), PAD, device=device)}
 
-    def say(self, tokens: Int[Tensor, "batch tgt"], *, with_weights: bool) -> Decoded:
+    def say(self, tokens: Target, *, with_weights: bool) -> Decoded:
         return self._logits(last_words(tokens, self.config.window, fill=PAD)), None
 
-    def advance(self, state: Rows, tokens: Int[Tensor, " batch"], *, with_weights: bool) -> Stepped:
+    def advance(self, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         window = slide(state["window"], tokens)
         return self._logits(window), {"window": window}, None
 

@@ -1,15 +1,15 @@
-"""What a lesson calls to open, check, ask, predict and look back, in the order in which a learner meets it.
+"""What a lesson calls to open, check, ask and predict, and to show progress.
 
 opening.py          `start_lesson`: style, seeds, and a record that the lesson was opened
 contents.py         the lessons in order (`road_map`), and common misconceptions
 
-checking.py         `check`: a learner's function is judged, the result recorded, what passed kept
-exercises/          how exercises are declared, and how an attempt comes to its verdict
+checking.py         `check`: judge a learner's function, record the result, keep what passed
+exercises/          how exercises are declared, and how an attempt is judged
 own_code/           `yours`: what passed, kept in my_road.py and used by later lessons
-code_reading.py     what a function shows without being called
+code_reading.py     what can be read from a function without calling it
 questions/          `quiz`, `predict`, `estimate`, `explain`: the page asks, the kernel marks
 
-progress.py         what the learner has done: one line for each event, in one file (`progress_summary`)
+progress.py         what the learner has done: one line per event, in one file (`progress_summary`)
 display.py          the small HTML card that shows verdicts and progress
 """
 
@@ -17,7 +17,7 @@ from course_lib.lazy import lazy
 
 HOMES = {
     "check": "checking",
-    "count_own_calls": "own_code.call_counts",
+    "count_own_calls": "own_code.loading",
     "estimate": "questions.guess",
     "explain": "questions.explanation",
     "list_own_functions": "own_code.kept_file",

@@ -19,7 +19,6 @@ from course_lib.teaching.own_code.kept_functions import keep
 
 
 def check(name: str, attempt: Callable) -> Verdict:
-    """Judge an attempt at the exercise called `name`, record the result, and keep what passed."""
     if is_inside_call():
         raise CheckInside("`check` is called inside the function that it checks.")
     exercise = find_exercise(name)

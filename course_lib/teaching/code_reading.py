@@ -1,6 +1,6 @@
-"""What a learner's function shows without being called: the global names it reads, and how it is written.
+"""What can be read from a learner's function without calling it.
 
->>> find_notebook_numbers(scaled_attention)      # d_k = 16 was left over from a cell above
+>>> find_notebook_numbers(scaled_attention)      # d_k = 16 was defined in a cell above
 ['d_k']
 """
 
@@ -18,10 +18,10 @@ from torch import Tensor
 
 
 def find_globals(function: Any) -> dict[str, Any]:
-    """The global names a function reads, with their values, and those of its helpers in the notebook."""
+    """The global names, with values, that a function and its helpers in the same notebook read."""
     values: dict[str, Any] = {}
     functions = [inspect.unwrap(function)]
-    for current in functions:  # the list grows on the way
+    for current in functions:  # the list grows meanwhile
         namespace = getattr(current, "__globals__", {})
         for name in find_names(current.__code__) if isinstance(current, FunctionType) else ():
             if name in namespace and name not in values:
@@ -32,7 +32,7 @@ def find_globals(function: Any) -> dict[str, Any]:
 
 
 def find_names(code: CodeType) -> Iterator[str]:
-    """The names that a piece of code, with the functions in it, takes from outside."""
+    """The names that a piece of code, with the functions in it, reads from outside."""
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             yield instruction.argval
@@ -41,7 +41,7 @@ def find_names(code: CodeType) -> Iterator[str]:
 
 
 def find_notebook_numbers(function: Any) -> list[str]:
-    """The numbers and tensors it reads that are no parameters: left over in the notebook from other cells.
+    """The numbers and tensors it reads from other cells of the notebook, not from its parameters.
 
     Names in capitals, such as BOS, are constants and don't count.
     """
@@ -50,13 +50,12 @@ def find_notebook_numbers(function: Any) -> list[str]:
 
 
 def ends_the_session(function: Any) -> bool:
-    """Whether it calls the `exit` of a notebook, which raises nothing that could be caught: it ends the
-    kernel."""
+    """Whether it uses a notebook's `exit`, which raises nothing that could be caught: it ends the kernel."""
     return any(type(value).__module__ == "IPython.core.autocall" for value in find_globals(function).values())
 
 
 def has_same_code(function: Any, other: Any) -> bool:
-    """Whether two functions are written alike, apart from docstrings, comments and layout."""
+    """Whether two functions are the same, apart from docstrings, comments and layout."""
 
     def statements(function: Any) -> list[str]:
         body = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0].body

@@ -1,4 +1,4 @@
-"""The course's two tables: the lessons in order (data/lessons.json), and common misconceptions.
+"""The course's two tables: the lessons (data/lessons.json) and common misconceptions (misconceptions.json).
 
 >>> lesson("query_key_value").label
 '08 · Query, key, value'
@@ -20,7 +20,7 @@ from course_lib.teaching.display import Markdown
 
 @dataclass(frozen=True)
 class Lesson:
-    """One row: its number, the topic that names its files, and the question it answers."""
+    """`topic` names the lesson's files; `question` is what it answers."""
 
     number: str
     topic: str
@@ -38,17 +38,15 @@ class Lesson:
 
     @property
     def package(self) -> str:
-        """What Python imports: `lessons.l08_query_key_value`."""
         return f"lessons.l{self.number}_{self.topic}"
 
     @property
     def folder(self) -> Path:
-        """What an author edits: lesson.py, exercises.py, quiz.json, wrong_answers.py."""
-        return PROJECT_ROOT / "lessons" / self.package.rpartition(".")[2]
+        return PROJECT_ROOT.joinpath(*self.package.split("."))
 
     @property
     def exercises(self) -> dict[str, str]:
-        """Its exercises, each with its track (core or stretch), as the headers of their cells say."""
+        """The track (core or stretch) of each exercise, from the headers of the cells."""
         header = r'^# %% kind="exercise" exercise="(\w+)".* track="(\w+)"'
         file = self.folder / "lesson.py"
         source = file.read_text(encoding="utf-8") if file.exists() else ""
@@ -57,13 +55,12 @@ class Lesson:
 
 @cache
 def lessons() -> tuple[Lesson, ...]:
-    """All lessons, in the order in which they are taken."""
+    """All lessons, in the order of the course."""
     rows = json.loads(data_path("lessons.json").read_text(encoding="utf-8"))
     return tuple(Lesson(**row) for row in rows)
 
 
 def lesson(topic: str) -> Lesson:
-    """The lesson about a topic, such as "query_key_value"."""
     return {lesson.topic: lesson for lesson in lessons()}[topic]
 
 
@@ -78,8 +75,6 @@ def road_map(folder: str = "") -> Markdown:
 
 @dataclass(frozen=True)
 class Misconception:
-    """A wrong belief, what is true instead, and the lesson that deals with it."""
-
     id: str
     belief: str
     truth: str
@@ -88,6 +83,6 @@ class Misconception:
 
 @cache
 def misconceptions() -> dict[str, Misconception]:
-    """The misconceptions of data/misconceptions.json, by id."""
+    """By id."""
     rows = json.loads(data_path("misconceptions.json").read_text(encoding="utf-8"))
     return {row["id"]: Misconception(**row) for row in rows}

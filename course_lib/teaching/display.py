@@ -1,11 +1,11 @@
-"""The small HTML card in which the course answers a learner: a coloured bar, an icon, a word.
+"""The small HTML card of verdicts and progress: a coloured bar, an icon, a word.
 
     >>> card(theme.GREEN, "✓", "Passed", "`double_it`", prose("Same numbers as the reference."))
     '<div style=...'
 
-Colours come from JupyterLab's own variables, so a card follows the light and the dark theme; outside
-Lab it takes the page's. Everything is inline: an output must not depend on a style sheet.
-All text is escaped; `backticks` become code.
+Colours come from JupyterLab's own variables, so a card follows the light and the dark theme; outside Lab it
+takes the page's. Everything is inline: an output must not depend on a style sheet. All text is escaped;
+`backticks` become code.
 """
 
 from __future__ import annotations
@@ -29,18 +29,17 @@ def escape(text: str) -> str:
 
 
 def prose(text: str, style: str = "") -> str:
-    """Paragraphs: an empty line in the text begins a new one; other line breaks stay."""
+    """Paragraphs: an empty line in the text starts a new one; other line breaks stay."""
     frame = f"margin:6px 0 0;white-space:pre-wrap;{style}"
     return "".join(f'<p style="{frame}">{escape(part)}</p>' for part in text.split("\n\n"))
 
 
 def code_block(text: str) -> str:
-    """Numbers or code, spaced exactly as they are."""
     return f'<pre style="{BOX}">{html.escape(text)}</pre>'
 
 
 def side_by_side(columns: list[tuple[str, str]]) -> str:
-    """Titled blocks next to each other; on a narrow page one under the other."""
+    """Titled blocks next to each other, or below each other on a narrow page."""
     cells = [f'<div style="{MUTED}">{html.escape(title)}</div>{code_block(text)}' for title, text in columns]
     cells = [f'<div style="min-width:0;max-width:100%">{cell}</div>' for cell in cells]
     return f'<div style="display:flex;flex-wrap:wrap;gap:8px 20px;margin-top:8px">{"".join(cells)}</div>'
@@ -53,11 +52,10 @@ def fold(summary: str, text: str) -> str:
 
 
 def card(colour: str, icon: str, word: str, title: str, body: str) -> str:
-    """`body` is HTML already; the rest is plain text, and escaped."""
+    """`body` is HTML; the rest is plain text, and is escaped."""
     frame = (
-        f"border-left:4px solid {colour};border-radius:3px;padding:10px 16px 12px;"
-        f"margin:4px 0;max-width:860px;"
-        f"background:color-mix(in srgb,{colour} 7%,transparent);{FONT};{INK}"
+        f"border-left:4px solid {colour};border-radius:3px;padding:10px 16px 12px;margin:4px 0;"
+        f"max-width:860px;background:color-mix(in srgb,{colour} 7%,transparent);{FONT};{INK}"
     )
     icon_html = f'<span aria-hidden="true" style="color:{colour};font-weight:700">{icon}</span>'
     head = f"{icon_html} <strong>{html.escape(word)}</strong> · {escape(title)}"
@@ -65,7 +63,7 @@ def card(colour: str, icon: str, word: str, title: str, body: str) -> str:
 
 
 class Markdown(str):
-    """A text that a notebook shows as Markdown; elsewhere it is shown as it is."""
+    """A text that a notebook renders as Markdown; elsewhere it is plain text."""
 
     def __repr__(self) -> str:
         return str(self)

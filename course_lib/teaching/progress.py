@@ -1,12 +1,12 @@
-"""What a learner has done so far: kept on this machine, in one file, and nowhere else.
+"""What a learner has done so far: stored on this machine, in one file, and nowhere else.
 
     >>> record({"kind": "exercise", "lesson": "start_here", "name": "double_it", "status": "passed"})
     >>> read().lesson("start_here").counts
     ('exercises 1 of 1',)
 
-Every event is a line of `progress.jsonl` in the learner's folder; everything else is worked out from the
-events. Several notebooks may write at the same time. Half a line after a power cut, a line that an editor
-spoilt, and events of a kind that this version does not know stay in the file and are ignored.
+Each event is a line of `progress.jsonl` in the learner's folder; everything else is computed from the events.
+Several notebooks may write at the same time. Half a line after a power cut, a line that an editor damaged,
+and events of a kind that this version does not know stay in the file and are ignored.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from course_lib.teaching.contents import Lesson, Misconception, lessons, misconc
 from course_lib.teaching.display import MUTED, card, escape, prose
 
 LONGEST_WAIT = 3.0  # seconds for the lock; a write takes a few milliseconds
-FILE_ERRORS = (OSError, RuntimeError)  # no disk, no right to write, no lock, no home folder
-COUNT_TEXTS = {  # how the events of each kind are summed up
+FILE_ERRORS = (OSError, RuntimeError)  # disk full, no permission, no lock, no home folder
+COUNT_TEXTS = {  # how the events of each kind are summarised
     "quiz": "quiz {right} of {all} at the first try",
     "prediction": "predictions {right} of {all}",
     "estimate": "estimates within 2 × {right} of {all}",
@@ -40,33 +40,32 @@ CELL = "padding:2px 18px 2px 0;text-align:left;vertical-align:top;border:0;backg
 
 
 def progress_file() -> Path:
-    """The file that holds the events."""
     return user_folder() / "progress.jsonl"
 
 
 def lock(path: Path) -> FileLock:
-    """Exclusive access to a file, in a `with`; filelock's Timeout where another process holds it too long."""
+    """Exclusive access to a file, in a `with`; raises Timeout (an OSError) after a few seconds."""
     return FileLock(path.with_suffix(".lock"), timeout=LONGEST_WAIT, poll_interval=0.01)
 
 
 def record(event: dict) -> None:
-    """Append an event to the file. Where that is impossible, say so once; the lesson goes on."""
+    """Append an event to the file. If that is impossible, print so once; the lesson goes on."""
     stamped = {"at": datetime.now(UTC).isoformat(timespec="seconds"), **event}
-    line = "\n" + json.dumps(stamped, ensure_ascii=False, default=str)  # half a line may stand before it
+    line = "\n" + json.dumps(stamped, ensure_ascii=False, default=str)  # after half a line, perhaps
     try:
         file = progress_file()
         file.parent.mkdir(parents=True, exist_ok=True)
         with lock(file), file.open("ab") as stream:
             stream.write(line.encode())
     except FILE_ERRORS as error:
-        say_once(
+        print_once(
             f"Your progress cannot be saved: {_explain(error)}. Everything else works. "
             "To save it elsewhere, set COURSE_HOME to a folder of yours and restart."
         )
 
 
 def read() -> Progress:
-    """This learner's progress; a damaged or unreadable file never raises."""
+    """What the learner has done, what comes next, and which misconceptions showed. Never raises."""
     try:
         file = progress_file()
         lines = file.read_bytes().split(b"\n") if file.exists() else []
@@ -74,25 +73,23 @@ def read() -> Progress:
         return Progress((), (f"Your progress cannot be read: {_explain(error)}.",))
     values = [_parse_line(line) for line in lines if line.strip()]
     events = tuple(value for value in values if isinstance(value, dict))
-    n_spoilt = len(values) - len(events)
-    note = f"Lines of your progress file that cannot be read, and are passed over: {n_spoilt}."
-    return Progress(events, (note,) if n_spoilt else ())
+    n_unreadable = len(values) - len(events)
+    note = f"Lines of your progress file that cannot be read, and are passed over: {n_unreadable}."
+    return Progress(events, (note,) if n_unreadable else ())
+
+
+progress_summary = read  # the name that lessons use
 
 
 def _parse_line(line: bytes) -> object:
     try:
         return json.loads(line)
-    except (ValueError, RecursionError):  # not JSON, not UTF-8, or nested without end
+    except (ValueError, RecursionError):  # not JSON, not UTF-8, or nested too deep
         return None
 
 
-def progress_summary() -> Progress:
-    """What the learner has done, what comes next, and which misconceptions showed."""
-    return read()
-
-
 def delete() -> str:
-    """Delete the file; returns a sentence that says what was done."""
+    """Delete the file; returns a sentence about what was done."""
     try:
         if not (file := progress_file()).exists():
             return "There was no progress to delete."
@@ -104,18 +101,18 @@ def delete() -> str:
 
 
 def _explain(error: Exception) -> str:
-    """The reason in a few words: `No space left on device`."""
+    """The reason in a few words, such as "No space left on device"."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 @cache
-def say_once(note: str) -> None:
-    """Print a note once a session, and not at every click."""
+def print_once(note: str) -> None:
+    """Print a note once per session, and not at every click."""
     print(note)
 
 
 class LessonProgress(NamedTuple):
-    """How far one lesson has come. `counts` tell what there is: `exercises 2 of 4`, `goals 1`."""
+    """What was done in one lesson; `counts` are texts such as "exercises 2 of 4", "goals 1"."""
 
     lesson: Lesson
     opened: bool
@@ -142,30 +139,25 @@ class ShownMisconception(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Progress:
-    """A learner's events, and what follows from them. `notes` say what is wrong with the file.
-
-    A notebook shows it as a card, Python as text.
-    """
+    """A learner's events, and what follows from them. `notes` say what is wrong with the file."""
 
     events: tuple[dict, ...] = ()
     notes: tuple[str, ...] = ()
 
     @cached_property
     def lessons(self) -> tuple[LessonProgress, ...]:
-        """Every lesson of the course, in order."""
         return tuple(map(self._lesson_progress, lessons()))
 
     def lesson(self, topic: str) -> LessonProgress:
-        return next(part for part in self.lessons if part.lesson.topic == topic)
+        return next(row for row in self.lessons if row.lesson.topic == topic)
 
     @property
     def next_lesson(self) -> Lesson | None:
         """The first lesson that is not complete; None when all are."""
-        return next((part.lesson for part in self.lessons if not part.complete), None)
+        return next((row.lesson for row in self.lessons if not row.complete), None)
 
     @property
     def next_text(self) -> str:
-        """`Next: 08 · Query, key, value (90 minutes)`."""
         if (lesson := self.next_lesson) is None:
             return "You have finished every lesson there is so far."
         return f"Next: {lesson.label} ({lesson.minutes} minutes)"
@@ -174,7 +166,7 @@ class Progress:
     def misconceptions(self) -> tuple[ShownMisconception, ...]:
         """Those that showed in wrong answers, in the order of their ids."""
         times: Counter[str] = Counter()
-        open_questions: dict[str, set[str]] = {}  # by misconception: where it showed, and was not put right
+        open_questions: dict[str, set[str]] = {}  # by misconception: where it showed and was not put right
         for event in self.events:
             question = f"{event.get('kind')} {event.get('lesson')} {event.get('name')}"
             misconception = str(event.get("misconception"))
@@ -191,7 +183,7 @@ class Progress:
 
     @cached_property
     def missed(self) -> tuple[str, ...]:
-        """Quiz questions answered wrongly and never rightly since, the oldest first."""
+        """Quiz questions answered wrongly and not correctly since, oldest first."""
         missed: dict[str, None] = {}  # in order
         for event in self.events:
             if event.get("kind") == "quiz":
@@ -200,12 +192,12 @@ class Progress:
         return tuple(missed)
 
     def goals(self, explorable: str) -> set[str]:
-        """The goals of an explorable that were reached in an earlier session, or in this one."""
+        """The goals of an explorable that were reached, in any session."""
         names = (str(event.get("name")) for event in self.events if event.get("kind") == "goal")
         return {name.removeprefix(f"{explorable}/") for name in names if name.startswith(f"{explorable}/")}
 
     def _lesson_progress(self, lesson: Lesson) -> LessonProgress:
-        """Quiz scores count first answers only, predictions and estimates the first guess."""
+        """Only the first answer to a quiz question, a prediction or an estimate counts."""
         events = [event for event in self.events if event.get("lesson") == lesson.topic]
         tracks = lesson.exercises
         passed = {str(e.get("name")) for e in events if e.get("kind") == "exercise" and _went_well(e)}
@@ -220,57 +212,46 @@ class Progress:
         complete = bool(events) and all(name in passed for name, track in tracks.items() if track == "core")
         return LessonProgress(lesson, bool(events), complete, tuple(counts))
 
-    @property
-    def text(self) -> str:
+    def __repr__(self) -> str:
         """All of it as plain text. A lesson that was never opened is left out."""
-        opened = [part for part in self.lessons if part.opened]
-        lines = [f"{part.mark} {' · '.join([part.lesson.label, *part.counts])}" for part in opened]
+        opened = [row for row in self.lessons if row.opened]
+        lines = [f"{row.mark} {' · '.join([row.lesson.label, *row.counts])}" for row in opened]
         beliefs = [
             f"{shown.misconception.id} ({shown.times_text}): in truth, {shown.misconception.truth}"
             for shown in self.misconceptions
         ]
         return "\n".join([*self.notes, "Your progress", *lines, self.next_text, *beliefs])
 
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return summary_html(self)
-
     def report(self) -> str:
         """The text for the command line, with the path of the file."""
-        return f"{self.text}\n\nKept in {progress_file()}, on this machine only."
+        return f"{self}\n\nKept in {progress_file()}, on this machine only."
+
+    def _repr_html_(self) -> str:
+        """A lesson that was never opened shows no counts: what a new learner sees, and what the stored
+        notebook holds, does not change when exercises are added to other lessons."""
+        from course_lib import theme  # matplotlib is slow to load, and the command line shows no card
+
+        rows = items = ""
+        for row in self.lessons:
+            counts = " · ".join(row.counts) if row.opened else ""
+            style = CELL if row.opened else f"{CELL};{MUTED}"
+            texts = (row.mark, row.lesson.label, f"{row.lesson.minutes} min", counts)
+            cells = "".join(f'<td style="{style}">{html.escape(text)}</td>' for text in texts)
+            rows += f"<tr>{cells}</tr>"
+        for shown in self.misconceptions:
+            count = f'<span style="{MUTED}">{shown.misconception.id} · {shown.times_text}</span>'
+            belief, truth = escape(shown.misconception.belief), escape(shown.misconception.truth)
+            items += f'<li style="margin-top:4px">“{belief}” {count}<br>In truth: {truth}</li>'
+        body = "".join(map(prose, self.notes)) + prose(self.next_text)
+        body += f'<table style="{TABLE}"><tbody>{rows}</tbody></table>'
+        if items:
+            body += prose("Misconceptions met", "font-weight:600")
+            body += f'<ul style="margin:4px 0 0;padding-left:20px">{items}</ul>'
+        where = "Kept on this machine only. `python3 -m course_lib progress --delete` removes it."
+        body += prose(where, f"font-size:12px;{MUTED}")
+        complete = sum(row.complete for row in self.lessons)
+        return card(theme.BLUE, "◔", "Your progress", f"{complete} of {len(self.lessons)} lessons", body)
 
 
 def _went_well(event: dict) -> bool:
     return event.get("status") == "passed" or event.get("correct") is True
-
-
-def summary_html(progress: Progress) -> str:
-    """The card as HTML. A wrong belief is never shown without what is true.
-
-    A lesson that was never opened shows no counts. So what a new learner sees, and what the stored notebook
-    holds, does not change when other lessons are added.
-    """
-    from course_lib import theme  # matplotlib is slow to load, and the command line shows no card
-
-    rows = items = ""
-    for part in progress.lessons:
-        counts = " · ".join(part.counts) if part.opened else ""
-        style = CELL if part.opened else f"{CELL};{MUTED}"
-        texts = (part.mark, part.lesson.label, f"{part.lesson.minutes} min", counts)
-        cells = "".join(f'<td style="{style}">{html.escape(text)}</td>' for text in texts)
-        rows += f"<tr>{cells}</tr>"
-    for shown in progress.misconceptions:
-        count = f'<span style="{MUTED}">{shown.misconception.id} · {shown.times_text}</span>'
-        belief, truth = escape(shown.misconception.belief), escape(shown.misconception.truth)
-        items += f'<li style="margin-top:4px">“{belief}” {count}<br>In truth: {truth}</li>'
-    body = "".join(map(prose, progress.notes)) + prose(progress.next_text)
-    body += f'<table style="{TABLE}"><tbody>{rows}</tbody></table>'
-    if items:
-        body += prose("Misconceptions met", "font-weight:600")
-        body += f'<ul style="margin:4px 0 0;padding-left:20px">{items}</ul>'
-    where = "Kept on this machine only. `python3 -m course_lib progress --delete` removes it."
-    body += prose(where, f"font-size:12px;{MUTED}")
-    complete = sum(part.complete for part in progress.lessons)
-    return card(theme.BLUE, "◔", "Your progress", f"{complete} of {len(progress.lessons)} lessons", body)

@@ -32,9 +32,9 @@ from course_lib.text.special import BOS, EOS, PAD, check_words
 class Batch:
     """Sentence pairs ready for a model. Lengths include EOS in the source and BOS in the target.
 
-    `pairs` holds the index in the corpus of each row's pair. -1 marks a blank row, which only fills up a
-    fixed shape: its source is EOS alone and its `tgt_out` is all PAD, so it doesn't count in the loss. Its
-    lengths are still 1, because length 0 breaks a recurrent layer (no last word) and a softmax (0/0).
+    `pairs` holds each row's index in the corpus. -1 marks a blank row, which only fills up a fixed shape: its
+    source is EOS alone and its `tgt_out` is all PAD, so it doesn't count in the loss. Its lengths
+    are still 1, because length 0 breaks a recurrent layer (no last word) and a softmax (0/0).
     """
 
     src: Int[Tensor, "batch src"]
@@ -45,14 +45,14 @@ class Batch:
     pairs: Int[Tensor, " batch"]
 
     @property
-    def counts(self) -> Bool[Tensor, "batch tgt"]:
-        """Which target positions count in the loss: words and EOS, not padding."""
+    def loss_mask(self) -> Bool[Tensor, "batch tgt"]:
+        """True where a target position counts in the loss: words and EOS, not padding."""
         return self.tgt_out != PAD
 
     @property
     def n_tokens(self) -> Int[Tensor, ""]:
         """How many target tokens count; a tensor, so that the CPU needn't wait for the GPU."""
-        return self.counts.sum()
+        return self.loss_mask.sum()
 
     def to(self, device: torch.device | str) -> Batch:
         return self.map(lambda tensor: tensor.to(device))
@@ -73,30 +73,21 @@ def make_batch(
     *,
     src_len: int | None = None,
     tgt_len: int | None = None,
-    n_rows: int | None = None,
-    pairs: Sequence[int] | None = None,
 ) -> Batch:
-    """Sentence pairs, as ids without BOS and EOS, padded to the longest or to a fixed shape.
+    """Sentence pairs, as ids without BOS and EOS, padded to the longest or to a fixed length.
 
-        >>> make_batch([[7]], [[8]], src_len=4, tgt_len=3, n_rows=2).src
-        tensor([[7, 3, 0, 0],
-                [3, 0, 0, 0]])
-
-    The second row is blank: see `Batch`.
+    >>> make_batch([[7]], [[8]], src_len=4).src
+    tensor([[7, 3, 0, 0]])
     """
     check_pairs(sources, targets)
-    src_len = _fixed_size("src_len", src_len, max(map(len, sources)) + 1)
-    tgt_len = _fixed_size("tgt_len", tgt_len, max(map(len, targets)) + 1)
-    n_blank = _fixed_size("n_rows", n_rows, len(sources)) - len(sources)
-    pairs = range(len(sources)) if pairs is None else pairs
-    blank: list[list[int]] = [[]] * n_blank
+    src, tgt_out = ([[*words, EOS] for words in side] for side in (sources, targets))
     return Batch(
-        src=_pad([[*words, EOS] for words in [*sources, *blank]], src_len),
-        src_lengths=torch.tensor([len(words) + 1 for words in [*sources, *blank]]),
-        tgt_in=_pad([[BOS, *words] for words in [*targets, *blank]], tgt_len),
-        tgt_out=_pad([*([*words, EOS] for words in targets), *blank], tgt_len),
-        tgt_lengths=torch.tensor([len(words) + 1 for words in [*targets, *blank]]),
-        pairs=torch.tensor([*pairs, *[-1] * n_blank]),
+        src=_pad(src, "src_len", src_len),
+        src_lengths=torch.tensor([len(words) for words in src]),
+        tgt_in=_pad([[BOS, *words] for words in targets], "tgt_len", tgt_len),
+        tgt_out=_pad(tgt_out, "tgt_len", tgt_len),
+        tgt_lengths=torch.tensor([len(words) for words in tgt_out]),
+        pairs=torch.arange(len(sources)),
     )
 
 
@@ -110,14 +101,12 @@ def check_pairs(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int
     check_words(chain(*sources, *targets))
 
 
-def _fixed_size(name: str, wanted: int | None, needed: int) -> int:
-    if wanted is not None and wanted < needed:
+def _pad(rows: list[list[int]], name: str, width: int | None) -> Int[Tensor, "batch width"]:
+    longest = max(map(len, rows))
+    width = longest if width is None else width
+    if width < longest:
         raise ValueError(
-            f"Expected {name} of at least {needed}, so that every pair and its special token fit, "
-            f"but got {wanted}. Use a larger shape, or leave such pairs out."
+            f"Expected {name} of at least {longest}, so that every pair and its special token fit, "
+            f"but got {width}. Use a larger shape, or leave such pairs out."
         )
-    return wanted or needed
-
-
-def _pad(rows: list[list[int]], width: int) -> Int[Tensor, "batch width"]:
     return torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])

@@ -3,21 +3,23 @@
     >>> from course_lib.text.encoded import encode_ids
     >>> corpus = encode_ids(sources=[[7], [7, 8], [7, 8, 9], [9]], targets=[[4], [4, 5], [4, 5, 6], [6]])
     >>> epochs = Epochs(corpus, tokens_per_batch=8, seed=1)
-    >>> [sorted(batch.pairs.tolist()) for batch in epochs.one(epoch=0)]
-    [[0, 3], [1, 2]]
+    >>> for planned in epochs.plan(epoch=0):
+    ...     print(planned)
+    PlannedBatch(shape=Shape(rows=2, src_len=2, tgt_len=2), pairs=(3, 0))
+    PlannedBatch(shape=Shape(rows=2, src_len=4, tgt_len=4), pairs=(2, 1))
 
-Sentences of similar length share a batch, because a batch is as long as its longest pair. Tokens per batch
-count the positions of one side, padding included: rows times length, as in the Transformer paper's 25,000
-source and 25,000 target tokens. Batches of long sentences have few rows, those of short ones have many.
+A batch is as long as its longest pair, so sentences of similar length share one. Tokens per batch count the
+positions of one side, padding included: rows times length, as in the Transformer paper's 25,000 source and
+25,000 target tokens.
 
 Every epoch has its own order, the same on every machine, and two numbers say how far training has got:
 
     >>> batch, position = next(epochs), epochs.position
     >>> position
     (0, 1)
-    >>> again = Epochs(corpus, tokens_per_batch=8, seed=1)
-    >>> again.seek(*position)                               # continues as if never interrupted
-    >>> torch.equal(next(again).src, next(epochs).src)
+    >>> resumed = Epochs(corpus, tokens_per_batch=8, seed=1)
+    >>> resumed.seek(*position)                             # continues as if never interrupted
+    >>> torch.equal(next(resumed).src, next(epochs).src)
     True
 
 **Fixed shapes** (`lengths=FIXED_LENGTHS`): each batch has one of a few lengths, on both sides, and
@@ -47,7 +49,7 @@ class Shape(NamedTuple):
     tgt_len: int
 
 
-class Planned(NamedTuple):
+class PlannedBatch(NamedTuple):
     """The shape of a batch, and the pairs in it. Rows without a pair will be blank."""
 
     shape: Shape
@@ -75,14 +77,14 @@ class Epochs:
                 f"Expected tokens_per_batch of at least {longest}, one row of the longest shape, "
                 f"but got {tokens_per_batch}. Raise it, or leave the longest shape out."
             )
-        self.kept = tuple(pair for pair, sizes in enumerate(corpus.lengths) if max(sizes) <= longest)
-        n_over = len(corpus) - len(self.kept)
-        if not self.kept or (n_over and over_long != "leave out"):
+        self.pairs = tuple(pair for pair, sizes in enumerate(corpus.lengths) if max(sizes) <= longest)
+        self.n_left_out = len(corpus) - len(self.pairs)
+        if not self.pairs or (self.n_left_out and over_long != "leave out"):
             raise ValueError(
-                f"Expected pairs of at most {longest} tokens a side (EOS included), but {n_over} of "
+                f"Expected pairs of at most {longest} tokens a side (EOS included), but {self.n_left_out} of "
                 f"{len(corpus)} are longer, and the longest has {corpus.longest}. Raise tokens_per_batch."
             )
-        self._planned: tuple[int, list[Planned], tuple[torch.Tensor, ...]] | None = None
+        self._planned: tuple[int, list[PlannedBatch], tuple[torch.Tensor, ...]] | None = None
         self.n_batches = len(self.plan(0))  # the same in every epoch, since it depends on lengths alone
         self.position = (0, 0)  # the epoch and the step of the next batch: enough to resume
 
@@ -90,9 +92,8 @@ class Epochs:
         """Make this step of this epoch the next batch."""
         if epoch < 0 or not 0 <= step < self.n_batches:
             raise ValueError(
-                f"Expected an epoch of 0 or more and a step from 0 to {self.n_batches - 1}, "
-                f"but got {epoch} and {step}. Was the position made with another corpus, tokens_per_batch or "
-                "shapes?"
+                f"Expected an epoch of 0 or more and a step from 0 to {self.n_batches - 1}, but got {epoch} "
+                f"and {step}. Was the position made with another corpus, tokens_per_batch or shapes?"
             )
         self.position = epoch, step
 
@@ -105,25 +106,49 @@ class Epochs:
         self.position = (epoch, step + 1) if step + 1 < self.n_batches else (epoch + 1, 0)
         return batch
 
-    def one(self, epoch: int) -> Iterator[Batch]:
+    def batches(self, epoch: int) -> Iterator[Batch]:
         """The batches of one epoch, without moving the position."""
         return (self._make(epoch, step) for step in range(self.n_batches))
 
-    def plan(self, epoch: int) -> list[Planned]:
-        """The shape and the pairs of each batch of an epoch."""
+    def plan(self, epoch: int) -> list[PlannedBatch]:
         return self._prepare(epoch)[0]
 
-    def draw_plan(self, epoch: int) -> list[Planned]:
-        """Choose the batches of an epoch. Lesson 15 puts the learner's own batcher here."""
-        seed = f"{self.seed} {epoch}"
-        return plan_epoch(self.corpus.lengths, self.kept, self.tokens_per_batch, self.lengths, seed)
+    def draw_plan(self, epoch: int) -> list[PlannedBatch]:
+        """Shuffle, sort by length, cut from the longest down, shuffle the batches.
+
+        Because it cuts from the longest down, a batch that runs out of pairs of its length continues with the
+        next shorter ones, so only the last one cut can have blank rows. Lesson 15 overrides this method with
+        the learner's own batcher.
+        """
+        # Python guarantees the same numbers from `random()` in all versions, but not the same `shuffle`.
+        draw, sizes = random.Random(f"{self.seed} {epoch}").random, self.corpus.lengths
+
+        def sort_key(pair: int) -> tuple[int, int, float]:
+            src, tgt = sizes[pair]
+            longest = max(src, tgt)
+            if self.lengths:  # all pairs of one shape mix freely
+                return -self.lengths[bisect_left(self.lengths, longest)], 0, draw()
+            return -longest, -src, draw()
+
+        ranked = sorted((*sort_key(pair), pair) for pair in self.pairs)
+        batches, first = [], 0
+        while first < len(ranked):
+            length = -ranked[first][0]
+            rows = self.tokens_per_batch // length
+            pairs = tuple(pair for *_, pair in ranked[first : first + rows])
+            first += len(pairs)
+            shape = Shape(rows, length, length)
+            if not self.lengths:
+                shape = Shape(len(pairs), *map(max, zip(*(sizes[pair] for pair in pairs), strict=True)))
+            batches.append((draw(), PlannedBatch(shape, pairs)))
+        return [planned for _, planned in sorted(batches)]
 
     def _make(self, epoch: int, step: int) -> Batch:
         plan, pairs = self._prepare(epoch)
-        shape = plan[step].shape
-        return self.corpus.batch(pairs[step], src_len=shape.src_len, tgt_len=shape.tgt_len)
+        _, src_len, tgt_len = plan[step].shape
+        return self.corpus.batch(pairs[step], src_len=src_len, tgt_len=tgt_len)
 
-    def _prepare(self, epoch: int) -> tuple[list[Planned], tuple[torch.Tensor, ...]]:
+    def _prepare(self, epoch: int) -> tuple[list[PlannedBatch], tuple[torch.Tensor, ...]]:
         """An epoch's plan, and the pairs of each batch on the device; the most recent epoch is cached."""
         if self._planned is None or self._planned[0] != epoch:
             plan = self.draw_plan(epoch)
@@ -132,44 +157,3 @@ class Epochs:
             order = torch.tensor([pair for row in rows for pair in row]).to(self.corpus.device)
             self._planned = epoch, plan, order.split([len(row) for row in rows])
         return self._planned[1:]
-
-
-def plan_epoch(
-    sizes: Sequence[tuple[int, int]],
-    pairs: Sequence[int],
-    tokens_per_batch: int,
-    lengths: Sequence[int] | None,
-    seed: str,
-) -> list[Planned]:
-    """Shuffle, sort by length, cut from the longest down, shuffle the batches.
-
-        >>> for planned in plan_epoch([(2, 2), (3, 2), (5, 4), (2, 3)], range(4), 10, None, seed="0"):
-        ...     print(planned)
-        Planned(shape=Shape(rows=2, src_len=2, tgt_len=3), pairs=(3, 0))
-        Planned(shape=Shape(rows=2, src_len=5, tgt_len=4), pairs=(2, 1))
-
-    Because it cuts from the longest down, a batch that runs out of pairs of its length continues with the
-    next shorter ones, so only the last one cut can have blank rows.
-    """
-    # Python guarantees the same numbers from `random()` in all versions, but not the same `shuffle`.
-    draw = random.Random(seed).random
-
-    def sort_key(pair: int) -> tuple[int, int, float]:
-        src, tgt = sizes[pair]
-        longest = max(src, tgt)
-        if lengths:  # all pairs of one shape mix freely
-            return -lengths[bisect_left(lengths, longest)], 0, draw()
-        return -longest, -src, draw()
-
-    ranked = sorted((*sort_key(pair), pair) for pair in pairs)
-    batches, first = [], 0
-    while first < len(ranked):
-        length = -ranked[first][0]
-        members = tuple(pair for *_, pair in ranked[first : first + tokens_per_batch // length])
-        first += len(members)
-        src_len, tgt_len = (
-            (length, length) if lengths else map(max, zip(*map(sizes.__getitem__, members), strict=True))
-        )
-        rows = tokens_per_batch // length if lengths else len(members)
-        batches.append((draw(), Planned(Shape(rows, src_len, tgt_len), members)))
-    return [planned for _, planned in sorted(batches)]

@@ -13,18 +13,14 @@
 Byte-pair encoding (Sennrich et al. 2016) by Hugging Face's `tokenizers`; `merges.py` of lesson 15 shows how
 it works. Both languages share one vocabulary, so that names and shared words have the same tokens in both.
 
-A round trip preserves every character of the training texts, printable ASCII, and every space, including
-double ones and those at the ends. It composes Unicode (NFC) and lower-cases the text if asked to. Any other
-character becomes UNK, and so does "▁", which represents the space here.
-
-The vocabulary consists of characters, not bytes. A byte-level vocabulary covers every character, but writes é
-as `Ã©`, and a token that is half a letter makes a poor label in a figure.
+A round trip preserves every character of the training texts, printable ASCII, and every space. It composes
+Unicode (NFC) and lower-cases the text if asked to. Any other character becomes UNK. The vocabulary consists
+of characters, not bytes: a byte-level one would cover every character, but é would be `Ã©` in figures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Library
@@ -40,12 +36,10 @@ PIECE = rf"{MARKER}?[\p{{L}}\p{{M}}]+|{MARKER}?\p{{N}}+|{MARKER}?[^\p{{L}}\p{{M}
 
 
 class BpeTokenizer(Tokenizer):
-    """Byte-pair encoding with one vocabulary for all training texts.
+    """Merges happen within words (with the space before them), numbers, and runs of other characters.
 
-    Merges happen within words (with the space before them), numbers, and runs of other characters:
-
-        >>> BpeTokenizer.from_texts(["a"], vocab_size=200).pieces("Two cats, it's 2017.")
-        ['▁Two', '▁cats', ',', '▁it', "'", 's', '▁2017', '.']
+    >>> BpeTokenizer.from_texts(["a"], vocab_size=200).pieces("Two cats, it's 2017.")
+    ['▁Two', '▁cats', ',', '▁it', "'", 's', '▁2017', '.']
     """
 
     @classmethod
@@ -54,20 +48,19 @@ class BpeTokenizer(Tokenizer):
     ) -> BpeTokenizer:
         """Learn merges until there are `vocab_size` tokens or no pair occurs twice.
 
-        Every character of the texts becomes a token, and so does all of printable ASCII. The order of the
-        texts doesn't matter.
+        Every character of the texts and of printable ASCII becomes a token. The order of the texts is
+        irrelevant.
         """
         check_texts(texts)
         prepared = [readable(text) for text in texts]
         if not any(prepared):
             raise ValueError("Expected texts with at least one letter, but there is none. Is the file empty?")
         library = _untrained(lowercase)
-        letters = library.normalizer.normalize_str(ASCII)
         trainer = trainers.BpeTrainer(
             vocab_size=max(vocab_size, 0),
             min_frequency=MIN_FREQUENCY,
             special_tokens=list(SPECIAL),
-            initial_alphabet=sorted({MARKER, *letters}),
+            initial_alphabet=sorted({MARKER, *library.normalizer.normalize_str(ASCII)}),
             show_progress=False,
         )
         library.train_from_iterator(prepared, trainer)
@@ -77,20 +70,6 @@ class BpeTokenizer(Tokenizer):
                 f"and all characters, but got {vocab_size}. Increase it, or lower-case the texts."
             )
         return cls(library)
-
-    @classmethod
-    def from_text(cls, text: str, *, path: Path | str = "The text") -> BpeTokenizer:
-        """The tokenizer that `to_text` wrote, in the library's JSON; an error message names `path`."""
-        try:
-            tokenizer = cls(Library.from_str(text))
-            if tokenizer.vocabulary[:4] != SPECIAL:
-                raise ValueError(f"its first tokens are {tokenizer.vocabulary[:4]}, not {SPECIAL}")
-            return tokenizer
-        except Exception as error:  # the library raises bare Exceptions
-            raise ValueError(
-                f"{path} is not a BPE tokenizer that this course can read ({error}). "
-                "A word vocabulary is read with WordTokenizer.from_text; a newer file needs a newer course."
-            ) from error
 
 
 def _untrained(lowercase: bool) -> Library:

@@ -5,7 +5,6 @@
     ('Le chat dort.', 'The cat sleeps.')
 
 Files are UTF-8 text, plain or gzip. Sentences are stripped, and a pair with an empty side is left out.
-Files with different numbers of lines are refused, because the missing line can't be located.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from pathlib import Path
 
 
 class CorpusError(ValueError):
-    """A corpus can't be read; the message names the file and the line, and says what to do."""
+    """A corpus can't be read."""
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences and their translations: `tgt[i]` translates `src[i]`."""
+    """`tgt[i]` is the translation of `src[i]`."""
 
     src: tuple[str, ...]
     tgt: tuple[str, ...]
@@ -41,8 +40,7 @@ def read_tsv(path: str | Path) -> Sentences:
 
         Run!\tCours !\tCC-BY 2.0 (France) ...       the format of manythings.org
 
-    Quotation marks are ordinary text. Every line must have as many columns as the first: a tab inside a
-    sentence would shift the columns.
+    Every line must have as many columns as the first: a tab inside a sentence would shift the columns.
     """
     path = Path(path)
     rows = [line.split("\t") if line.strip() else [] for line in read_lines(path)]
@@ -59,10 +57,7 @@ def read_tsv(path: str | Path) -> Sentences:
 
 
 def read_split(folder: str | Path, split: str, src: str, tgt: str) -> Sentences:
-    """Read one split of a folder: line 17 of one file is the translation of line 17 of the other.
-
-        train.de    Zwei Hunde.           train.en    Two dogs.
-                    Die Katze schläft.                The cat sleeps.
+    """Read one split of a folder: line 17 of train.de is the translation of line 17 of train.en.
 
     If both `train.de.gz` and `train.de` exist, the compressed one is read.
     """
@@ -95,7 +90,7 @@ def read_lines(path: str | Path) -> list[str]:
 
     A line ends at a line feed (\n or \r\n) and nowhere else. `str.splitlines` also splits at U+2028, U+0085
     and six other characters; a single one of them would pair every later line with the wrong translation.
-    Gzip is recognised by its first bytes, not by the file name. A byte order mark at the start is removed.
+    Gzip is recognised by its first bytes, not by the file name.
     """
     content = Path(path).read_bytes()
     try:
@@ -107,9 +102,9 @@ def read_lines(path: str | Path) -> list[str]:
         raise CorpusError(f"{path}, line {line_number}: expected UTF-8 text, but {error}.") from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise CorpusError(f"{path} is a damaged gzip file ({error}). Get the file again.") from error
-    lines = unicodedata.normalize("NFC", text).split("\n")
-    if lines[-1] == "":  # the last line feed ends a line and does not start a new one
-        lines.pop()
+    if not text:
+        return []
+    lines = unicodedata.normalize("NFC", text).removesuffix("\n").split("\n")
     return [line.removesuffix("\r") for line in lines]
 
 

@@ -8,8 +8,8 @@
     >>> corpus.batch(torch.tensor([1]), src_len=3, tgt_len=4).tgt_in
     tensor([[2, 6, 4, 5]])
 
-29,000 pairs take about 4 MB. A batch is a few look-ups at computed indices, on the device of the ids, and
-equals what `make_batch` makes of the same pairs; no training step waits for a transfer.
+29,000 pairs take about 4 MB. A batch is a few look-ups on the device, so no step waits for a transfer. It
+equals what `make_batch` makes of the same pairs, and can have blank rows (see `Batch`).
 """
 
 from __future__ import annotations
@@ -46,29 +46,28 @@ class EncodedCorpus:
     @property
     def longest(self) -> int:
         """The length of the longest sentence in either language, EOS included."""
-        return max(max(pair) for pair in self.lengths)
+        return max(map(max, self.lengths))
 
     @property
     def device(self) -> torch.device:
         return self.ids.device
 
     def to(self, device: torch.device | str) -> EncodedCorpus:
-        names = ("ids", "src_start", "src_len", "tgt_start", "tgt_len")
-        return replace(self, **{name: getattr(self, name).to(device) for name in names})
+        tensors = {name: value.to(device) for name, value in vars(self).items() if name != "lengths"}
+        return replace(self, **tensors)
 
     def batch(self, pairs: Int[Tensor, " batch"], *, src_len: int, tgt_len: int) -> Batch:
         """These pairs (-1: a blank row) as a batch of this shape, into which every sentence must fit.
 
         Nothing is checked here, because the check would make a GPU wait: `Epochs` plans batches that fit.
         """
-        starts, lengths = self.src_start[pairs], self.src_len[pairs]
-        src = self._rows(starts, lengths, src_len)
-        tgt_starts, n_counted = self.tgt_start[pairs], self.tgt_len[pairs]
-        tgt_out = self._rows(tgt_starts, n_counted, tgt_len)
+        src_lengths, n_counted = self.src_len[pairs], self.tgt_len[pairs]
         tgt_lengths = n_counted.clamp(min=1)  # a blank row has no counted token, but a BOS
-        tgt_in = self._rows(tgt_starts - 1, tgt_lengths, tgt_len)
+        src = self._rows(self.src_start[pairs], src_lengths, src_len)
+        tgt_out = self._rows(self.tgt_start[pairs], n_counted, tgt_len)
+        tgt_in = self._rows(self.tgt_start[pairs] - 1, tgt_lengths, tgt_len)
         tgt_in[:, 0] = BOS  # replaces the id before the sentence, which is the EOS of another one
-        return Batch(src, lengths, tgt_in, tgt_out, tgt_lengths, pairs)
+        return Batch(src, src_lengths, tgt_in, tgt_out, tgt_lengths, pairs)
 
     def _rows(self, starts: Tensor, lengths: Tensor, width: int) -> Int[Tensor, "batch width"]:
         steps = torch.arange(width, device=self.device)
@@ -92,17 +91,16 @@ def encode_ids(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]
     check_pairs(sources, targets)
     # The EOS in front ensures that an id exists before every sentence; blank rows use it as their source.
     flat = chain([EOS], *([*words, EOS] for words in chain(sources, targets)))
-    n_pairs = len(sources)
-    length = torch.tensor([len(words) + 1 for words in chain(sources, targets)])
-    start = length.cumsum(0) - length + 1
+    lengths = torch.tensor([len(words) + 1 for words in chain(sources, targets)])
+    (src_start, tgt_start), (src_len, tgt_len) = (lengths.cumsum(0) - lengths + 1).chunk(2), lengths.chunk(2)
     zero = torch.zeros(1, dtype=torch.int64)
     return EncodedCorpus(
         ids=torch.tensor(list(flat), dtype=torch.int32),
-        src_start=torch.cat([start[:n_pairs], zero]),
-        src_len=torch.cat([length[:n_pairs], zero + 1]),
-        tgt_start=torch.cat([start[n_pairs:], zero + 1]),
-        tgt_len=torch.cat([length[n_pairs:], zero]),
-        lengths=tuple((len(src) + 1, len(tgt) + 1) for src, tgt in zip(sources, targets, strict=True)),
+        src_start=torch.cat([src_start, zero]),
+        src_len=torch.cat([src_len, zero + 1]),
+        tgt_start=torch.cat([tgt_start, zero + 1]),
+        tgt_len=torch.cat([tgt_len, zero]),
+        lengths=tuple(zip(src_len.tolist(), tgt_len.tolist(), strict=True)),
     )
 
 
@@ -112,8 +110,6 @@ def target_ids(corpus: EncodedCorpus) -> list[list[int]]:
     >>> target_ids(encode_ids([[7, 8], [9]], [[5], [6, 4, 5]]))
     [[5], [6, 4, 5]]
     """
-    ids, starts = corpus.ids.tolist(), corpus.tgt_start.tolist()
-    return [
-        ids[start : start + length - 1]
-        for start, (_, length) in zip(starts[: len(corpus)], corpus.lengths, strict=True)
-    ]
+    ids, starts = corpus.ids.tolist(), corpus.tgt_start[: len(corpus)].tolist()
+    spans = zip(starts, corpus.lengths, strict=True)
+    return [ids[start : start + length - 1] for start, (_, length) in spans]

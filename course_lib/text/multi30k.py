@@ -3,10 +3,8 @@
     >>> len(load_multi30k("de", "en")), len(load_multi30k("fr", "de", "test"))
     (29000, 1000)
 
-It is not part of the course: the captions come from Flickr30k, and nobody has said who may redistribute them.
-`course_lib data multi30k --download` gets them from the authors' repository in a few seconds. They are looked
-up in the folder you name, otherwise in that of the environment variable COURSE_MULTI30K, otherwise in the
-course's folder for your own files.
+It is not part of the course: the captions come from Flickr30k, and it is unclear who may redistribute them.
+`course_lib data multi30k --download` gets them from the authors' repository in a few seconds.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ FILE_OF = {"train": "train", "validation": "val", "val": "val", "test": "test_20
 
 
 class DownloadError(Exception):
-    """A file could not be downloaded; the message says why and what to do."""
+    """A file could not be downloaded."""
 
 
 def load_multi30k(
@@ -63,7 +61,7 @@ def load_multi30k(
 
 
 def find_folder(folder: str | Path | None = None) -> tuple[Path, str]:
-    """The folder of the files, and why it is this one. Only one folder is searched."""
+    """The folder to search, and why this one: you named it, COURSE_MULTI30K names it, or it's the default."""
     if folder is not None:
         return Path(folder).expanduser(), "the folder you named"
     if from_environment := os.environ.get(VARIABLE):
@@ -73,8 +71,7 @@ def find_folder(folder: str | Path | None = None) -> tuple[Path, str]:
 
 def command(folder: str | Path | None = None) -> str:
     """The command that downloads the files into this folder."""
-    download_command = f"{program_name()} data multi30k --download"
-    return download_command if folder is None else f'{download_command} "{folder}"'
+    return f"{program_name()} data multi30k --download" + (f' "{folder}"' if folder is not None else "")
 
 
 @cache
@@ -111,10 +108,7 @@ def fetch(folder: Path, *, source: str = SOURCE) -> None:
 
 
 def download(url: str, path: Path, *, sha256: str) -> None:
-    """Download `url` to `path`, completely or not at all.
-
-    The file is written only if its SHA-256 is the expected one, so an interrupted download leaves nothing.
-    """
+    """Download `url` to `path`; nothing is written unless the SHA-256 is the expected one."""
     request = urllib.request.Request(url, headers={"User-Agent": f"attention-course/{__version__}"})
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT) as response:

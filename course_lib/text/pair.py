@@ -16,8 +16,8 @@ from dataclasses import dataclass
 class Pair:
     """`links` is the gold alignment, sure links only, as (position in src, position in tgt).
 
-    `antecedents` gives the noun that a pronoun refers to, as (position of the pronoun in src, position of the
-    noun in src); a pronoun that refers to somebody outside the sentence has none.
+    `antecedents` lists (position in src of a pronoun, position of its noun); a pronoun that refers to a
+    person outside the sentence has none.
     """
 
     src: tuple[str, ...]

@@ -41,7 +41,6 @@ def check_words(ids: Iterable[int]) -> None:
 
 
 def check_id(token_id: int, vocab_size: int) -> None:
-    """Raise an error unless the id belongs to a vocabulary of this size."""
     if not 0 <= token_id < vocab_size:
         raise ValueError(
             f"Expected ids from 0 to {vocab_size - 1}, since this vocabulary has {vocab_size} tokens, "

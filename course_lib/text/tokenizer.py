@@ -24,7 +24,6 @@ from course_lib.text.special import MARKER, SPECIAL, UNK, check_id, until_eos
 
 # Lone surrogates (half a character), which UTF-8 can't encode, and the character that BPE uses for a space.
 UNREADABLE = re.compile(f"[\ud800-\udfff{MARKER}]")
-REPLACEMENT = "\ufffd"  # Unicode's replacement character
 
 
 class Tokenizer:
@@ -57,7 +56,18 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The ids of the text's tokens, without BOS and EOS. Works for any string."""
-        return _words(self._library.encode(readable(text)).ids)
+        return self.encode_with_unknown(text)[0]
+
+    def unknown(self, text: str) -> list[str]:
+        """The parts of the text that become UNK, each once, as they were typed."""
+        return self.encode_with_unknown(text)[1]
+
+    def encode_with_unknown(self, text: str) -> tuple[list[int], list[str]]:
+        """`encode` and `unknown` of a text in one pass."""
+        encoding = self._library.encode(readable(text))
+        ids = _words(encoding.ids)
+        spans = [span for token_id, span in zip(ids, encoding.offsets, strict=True) if token_id == UNK]
+        return ids, list(dict.fromkeys(text[start:end] for start, end in spans))
 
     def encode_all(self, texts: Iterable[str]) -> list[list[int]]:
         """`encode` each text, on all cores: for a whole corpus."""
@@ -74,17 +84,6 @@ class Tokenizer:
             check_id(token_id, self.vocab_size)
         return [self._library.id_to_token(token_id) for token_id in ids]
 
-    def unknown(self, text: str) -> list[str]:
-        """The parts of the text that become UNK, each once, as they were typed."""
-        return self.encode_with_unknown(text)[1]
-
-    def encode_with_unknown(self, text: str) -> tuple[list[int], list[str]]:
-        """`encode` and `unknown` of a text in one pass."""
-        encoding = self._library.encode(readable(text))
-        ids = _words(encoding.ids)
-        spans = [span for token_id, span in zip(ids, encoding.offsets, strict=True) if token_id == UNK]
-        return ids, list(dict.fromkeys(text[start:end] for start, end in spans))
-
     def to_text(self) -> str:
         """The whole tokenizer as JSON, which a checkpoint can contain."""
         return self._library.to_str(pretty=True) + "\n"
@@ -92,7 +91,20 @@ class Tokenizer:
     @classmethod
     def from_text(cls, text: str, *, path: Path | str = "The text") -> Self:
         """The tokenizer that `to_text` wrote; an error message names `path`."""
-        raise NotImplementedError
+        try:
+            return cls._parse(text)
+        except Exception as error:  # the library raises bare Exceptions
+            raise ValueError(
+                f"{path} can't be read by {cls.__name__} ({error}). "
+                "Was it written by another kind of tokenizer, or by a newer version of the course?"
+            ) from error
+
+    @classmethod
+    def _parse(cls, text: str) -> Self:
+        tokenizer = cls(Library.from_str(text))
+        if tokenizer.vocabulary[:4] != SPECIAL:
+            raise ValueError(f"its first tokens are {tokenizer.vocabulary[:4]}, not {SPECIAL}")
+        return tokenizer
 
 
 def readable(text: str) -> str:
@@ -101,7 +113,7 @@ def readable(text: str) -> str:
     >>> readable("caf\ud800") == "caf\N{REPLACEMENT CHARACTER}"
     True
     """
-    return UNREADABLE.sub(REPLACEMENT, text)
+    return UNREADABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def check_texts(texts: Iterable[str]) -> None:

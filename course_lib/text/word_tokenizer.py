@@ -10,8 +10,8 @@
     >>> tokenizer.decode(tokenizer.encode("the axolotl sleeps"))
     'the <unk> sleeps'
 
-Text is split at spaces. This is simple, but it has two costs: a word that is not in the training text is
-lost, and "cat" and "cats" are unrelated tokens. Subwords (`bpe.py`) reduce both.
+Text is split at spaces. This has two costs: a word that is not in the training text is lost, and "cat" and
+"cats" are unrelated tokens. Subwords (`bpe.py`) reduce both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import json
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from tokenizers import Tokenizer as Library
 from tokenizers import models, normalizers, pre_tokenizers
@@ -62,18 +61,11 @@ class WordTokenizer(Tokenizer):
         return json.dumps(content, ensure_ascii=False, indent=0) + "\n"
 
     @classmethod
-    def from_text(cls, text: str, *, path: Path | str = "The text") -> WordTokenizer:
-        """The tokenizer that `to_text` wrote; an error message names `path`."""
-        try:
-            content = json.loads(text)
-            if (content["format"], content["version"]) != (FORMAT, VERSION):
-                raise ValueError(f"it says {content['format']!r}, version {content['version']!r}")
-            return cls(content["words"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"{path} is not a word vocabulary that this course can read ({error}). "
-                "A BPE tokenizer is read with BpeTokenizer.from_text; a newer file needs a newer course."
-            ) from error
+    def _parse(cls, text: str) -> WordTokenizer:
+        content = json.loads(text)
+        if (content["format"], content["version"]) != (FORMAT, VERSION):
+            raise ValueError(f"it says {content['format']!r}, version {content['version']!r}")
+        return cls(content["words"])
 
 
 def _split(text: str) -> list[str]:

@@ -1,13 +1,12 @@
 """Training: one loop for every system, on a CPU, on a GPU, or on several processes.
 
     job.py              a complete run by name: what `course_lib train` does
-    corpora.py          the corpora to train and evaluate on
+    data.py             the sentences to train on
     loop.py             the training loop
 
     recipe.py           the hyperparameters of a run, and the usual ones for each scale
     objective.py        the loss of each kind of system; fused_loss.py is a faster version for GPUs
-    pronouns.py         the classification task of the sentence encoder: il or elle?
-    step.py             one training step, with Adam; by_hand.py has it as plain functions, for lesson 15
+    step.py             one training step, with Adam
     graph_step.py       the same step as a CUDA graph
     processes.py        distributed training
     console.py          a progress bar, and Ctrl-C handled between two steps
@@ -22,10 +21,5 @@ The names that lessons use can be imported from the package, all others from the
 
 from course_lib.lazy import lazy
 
-HOMES = {
-    "Job": "job",
-    "Recipe": "recipe",
-    "run_job": "job",
-    "train": "loop",
-}
+HOMES = {"Job": "job", "Recipe": "recipe", "run_job": "job", "train": "loop"}
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

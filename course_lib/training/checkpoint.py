@@ -1,13 +1,12 @@
-"""Checkpoints: one file that holds weights and everything needed to use them or to go on.
+"""Checkpoints: files with weights and everything needed to use them or to resume training.
 
     save_checkpoint("best.safetensors", tensors, about)
     tensors, about = load_checkpoint("best.safetensors")
     saved = load_system("best.safetensors")                 # saved.model, saved.tokenizer, ready to translate
 
-The file is in the safetensors format: named tensors, and a header of text. Reading one runs no code, which
-cannot be said of pickle. `about` is JSON and travels in the header: the system and its configuration, the
-tokenizer, the recipe, the history so far, versions, a fingerprint of the data. It is written whole or not
-at all, so whoever reads it never meets half of one.
+The files are in the safetensors format: named tensors and a text header. Unlike pickle, reading one runs no
+code. The header holds `about` as JSON: the system and its configuration, the tokenizer, the recipe, the
+history, versions, a fingerprint of the data.
 """
 
 from __future__ import annotations
@@ -41,47 +40,46 @@ About = dict[str, Any]
 
 
 class CheckpointError(ValueError):
-    """A file that cannot be used as a checkpoint; the message says why, and what to do."""
+    """A file can't be used as a checkpoint; the message says why, and what to do."""
 
 
 # ---- the file
 
 
 def save_checkpoint(path: Path | str, tensors: Mapping[str, Tensor], about: About) -> None:
-    """Write a checkpoint in place of whatever was there."""
+    """Write a checkpoint, completely or not at all; an existing file is replaced."""
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     header = FORMAT | {"about": json.dumps(about, ensure_ascii=False)}
     write_atomically(Path(path), save(plain, metadata=header))
 
 
 def read_about(path: Path | str) -> About:
-    """What a checkpoint says of itself, without reading its tensors."""
+    """The metadata of a checkpoint, without reading its tensors."""
     return _read(Path(path), with_tensors=False)[1]
 
 
 def load_checkpoint(path: Path | str) -> tuple[dict[str, Tensor], About]:
-    """The tensors, on the CPU, and what the checkpoint says of itself."""
+    """The tensors, on the CPU, and the metadata."""
     return _read(Path(path), with_tensors=True)
 
 
 def _read(path: Path, *, with_tensors: bool) -> tuple[dict[str, Tensor], About]:
     if not path.is_file():
         raise CheckpointError(f"Expected a checkpoint at {path}, but there is no such file.")
-    path.open("rb").close()  # what the system itself forbids is said by the system
+    path.open("rb").close()  # a PermissionError says more than what safetensors would raise
     try:
         with safe_open(path, framework="pt") as file:
             header = file.metadata() or {}
-            # Copies: else they would be windows into the file, which may soon be another one.
+            # Copies, because the tensors would otherwise be views of a file that may be overwritten.
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()} if with_tensors else {}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
-        raise _unusable(path, f"is damaged or no safetensors file ({error})") from error
+        raise _unusable(path, f"is damaged or not a safetensors file ({error})") from error
     try:
         about = json.loads(header["about"])
     except (KeyError, ValueError):
         about = None
     if about is None or not FORMAT.items() <= header.items():
-        why = "is no checkpoint of this course, or one of a newer version (git pull brings that)"
-        raise _unusable(path, why)
+        raise _unusable(path, "is not a checkpoint of this course, or of a newer version (try git pull)")
     return tensors, about
 
 
@@ -89,12 +87,12 @@ def _unusable(path: Path, why: str) -> CheckpointError:
     return CheckpointError(f"{path} {why}. It was not changed. Get or train it again.")
 
 
-# ---- a system in it
+# ---- systems
 
 
 @dataclass(frozen=True)
 class SavedSystem:
-    """A system ready to translate."""
+    """A trained system with its tokenizer and the metadata of its checkpoint."""
 
     name: str
     model: nn.Module
@@ -106,25 +104,23 @@ def load_system(path: Path | str, *, device: torch.device | str = "cpu") -> Save
     """Read a checkpoint and build what is in it."""
     tensors, about = load_checkpoint(path)
     if "standing" in about:
-        raise CheckpointError(
-            f"{path} is the state of a run, to go on from. Load the best.safetensors beside it."
-        )
+        raise CheckpointError(f"{path} is for resuming a run. Load best.safetensors in the same folder.")
     if "config" not in about:
-        raise _unusable(Path(path), "does not say which system its weights are of")
+        raise _unusable(Path(path), "does not say which system its weights belong to")
     try:
         name, config = config_from_json(about["config"])
-        kept = about["tokenizer"]
-        tokenizer = TOKENIZERS[kept["kind"]].from_text(kept["text"], path=f"The tokenizer in {path}")
+        saved = about["tokenizer"]
+        tokenizer = TOKENIZERS[saved["kind"]].from_text(saved["text"], path=f"The tokenizer in {path}")
         model = build(name, config)
         model.load_state_dict(tensors)
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:  # of a later version, or put together
-        why = " ".join(str(error).split())
-        raise _unusable(path, f"holds a system that cannot be built here ({why:.200})") from error
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:  # from a later version, or edited
+        reason = " ".join(str(error).split())
+        raise _unusable(path, f"holds a system that cannot be built here ({reason:.200})") from error
     return SavedSystem(name, model.to(device).eval(), tokenizer, about)
 
 
 def versions() -> Mapping[str, str]:
-    """What made it."""
+    """The versions to save with a result."""
     return {
         "course": __version__,
         "torch": torch.__version__,
@@ -134,7 +130,7 @@ def versions() -> Mapping[str, str]:
 
 
 def machine(device: torch.device | None = None) -> str:
-    """What it was made on, in words; None: the device that the course takes by itself."""
+    """A description of the device, by default the one that the course uses."""
     device = device or usual_device()
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)

@@ -1,14 +1,14 @@
 """A progress bar, and Ctrl-C handled between two training steps.
 
-    with Stopping() as stopping, steps_bar(total=1000, start=250) as bar:
-        while not stopping.asked:
+    with StopRequest() as stop, steps_bar(total=1000, start=250) as bar:
+        while not stop.received:
             ...                                             # one step, never interrupted
             bar.update(1)
 
 Interrupting a step would leave weights that no uninterrupted run has. So the first signal (Ctrl-C, the
-kernel's stop button, SIGTERM) only sets a flag and, with `says`, prints a message; a second one interrupts at
-once. In distributed training a process can receive the same request twice, from a scheduler and from
-`torchrun`, so signals within `echo` seconds of the first are ignored.
+kernel's stop button, SIGTERM) only sets a flag and, with `verbose`, prints a message; a second one interrupts
+at once. In distributed training a process can receive the same request twice, from a scheduler and from
+`torchrun`, so signals within `ignore_seconds` of the first are ignored.
 
 The bar is off without a terminal or notebook (a pipe, a log file) and where COURSE_BAR=0, so that stored
 outputs are the same from run to run. COURSE_BAR=1 turns it on.
@@ -32,13 +32,13 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 STOP_MESSAGE = "Stopping after this step. (Press again to stop at once, without saving.)"
 
 
-class Stopping:
-    """A context manager that turns SIGINT and SIGTERM into the flag `asked`."""
+class StopRequest:
+    """A context manager that turns SIGINT and SIGTERM into the flag `received`."""
 
-    def __init__(self, *, echo: float = 0.0, says: bool = False) -> None:
-        self.asked, self._says = False, says
+    def __init__(self, *, ignore_seconds: float = 0.0, verbose: bool = False) -> None:
+        self.received, self._received_at = False, 0.0
+        self._ignore_seconds, self._verbose = ignore_seconds, verbose
         self._original_handlers: dict[int, object] = {}
-        self._echo, self._asked_at = echo, 0.0
 
     def __enter__(self) -> Self:
         # Python delivers signals only to the main thread; in other threads this does nothing.
@@ -53,11 +53,11 @@ class Stopping:
         self._restore()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if not self.asked:
-            self.asked, self._asked_at = True, time.monotonic()
-            if self._says:
+        if not self.received:
+            self.received, self._received_at = True, time.monotonic()
+            if self._verbose:
                 print(f"\n{STOP_MESSAGE}", file=sys.stderr, flush=True)
-        elif time.monotonic() - self._asked_at >= self._echo:
+        elif time.monotonic() - self._received_at >= self._ignore_seconds:
             self._restore()
             signal.raise_signal(number)
 
@@ -73,10 +73,10 @@ def steps_bar(*, total: int, start: int = 0, shown: bool = True) -> terminal_bar
     bar = terminal_bar
     if _in_notebook():
         from tqdm.notebook import tqdm as bar
-    return bar(total=total, initial=start, unit="step", disable=not (shown and watched()), leave=False)
+    return bar(total=total, initial=start, unit="step", disable=not (shown and bar_enabled()), leave=False)
 
 
-def watched() -> bool:
+def bar_enabled() -> bool:
     """Whether to show progress: COURSE_BAR if it is set, otherwise in a notebook or terminal."""
     if "COURSE_BAR" in os.environ:
         return switched_on("COURSE_BAR")

@@ -115,7 +115,7 @@ class GraphStep(Step):
         return Recording(graph, fixed, result)
 
     @torch.no_grad()
-    def put(self, weights: Mapping[str, Tensor]) -> None:
+    def set_weights(self, weights: Mapping[str, Tensor]) -> None:
         """Copy these weights to the masters and the model, in place: recordings hold their addresses."""
         for name, master in self.adam.weights.items():
             master.copy_(weights[name])
@@ -125,7 +125,7 @@ class GraphStep(Step):
     def finish(self, weights: Mapping[str, Tensor]) -> None:
         """Convert the model to float32 with these weights and drop the recordings."""
         self.recordings.clear()
-        self.put(weights)
+        self.set_weights(weights)
         self.model.to(torch.float32)
         for parameter, master in zip(self.parameters, self.master, strict=True):
             parameter.copy_(master)

@@ -17,7 +17,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_lib.models.in_use import eval_mode
+from course_lib.models.inference import eval_mode
 from course_lib.models.language_model import LanguageModel
 from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Int, Tensor
@@ -26,7 +26,7 @@ from course_lib.text.batching import Epochs
 from course_lib.text.encoded import EncodedCorpus
 from course_lib.text.special import PAD
 from course_lib.training.fused_loss import can_fuse, fused_sum_loss
-from course_lib.training.processes import ALONE, Processes
+from course_lib.training.processes import SINGLE, Processes
 
 Objective = Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]
 
@@ -135,7 +135,7 @@ def mean_loss(
     *,
     tokens_per_batch: int,
     bfloat16: bool = False,
-    processes: Processes = ALONE,
+    processes: Processes = SINGLE,
 ) -> float:
     """The mean loss over a corpus in evaluation mode; sentences of any length are included.
 
@@ -146,11 +146,11 @@ def mean_loss(
     total = torch.zeros(2, dtype=for_sums(device), device=device)
     precision = torch.autocast(device.type, torch.bfloat16, enabled=bfloat16)
     with eval_mode(model), torch.inference_mode(), precision:
-        batches = Epochs(corpus, tokens_per_batch=tokens_per_batch, seed=0).one(epoch=0)
-        for batch in islice(batches, processes.rank, None, processes.n):
+        batches = Epochs(corpus, tokens_per_batch=tokens_per_batch, seed=0).batches(epoch=0)
+        for batch in islice(batches, processes.rank, None, processes.world_size):
             loss, n_counted = objective(model, batch)
             total += torch.stack([loss.to(total.dtype), n_counted.to(total.dtype)])
-    total = processes.add_up(total)
+    total = processes.sum_across(total)
     return float(total[0] / total[1])
 
 

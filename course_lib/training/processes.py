@@ -2,9 +2,8 @@
 
     torchrun --standalone --nproc-per-node 2 -m course_lib train transformer
 
-`torchrun` starts the processes and passes each its rank in environment variables. Two GPUs, two machines and
-two cores work the same way: gradients travel by NCCL between GPUs and by gloo between CPUs. With a single
-process, the methods below do nothing.
+`torchrun` starts the processes and passes each its rank in environment variables. GPUs exchange gradients by
+NCCL, CPUs by gloo. With a single process, the methods below do nothing.
 
 When a process dies, `torchrun` ends the others. The same command then resumes from the last checkpoint.
 """
@@ -25,61 +24,61 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Processes:
-    """The number of processes, and the rank and device of this one."""
+    """The number of processes (`world_size`), and the rank and device of this one."""
 
-    n: int = 1
+    world_size: int = 1
     rank: int = 0
     device: torch.device = CPU
 
     @property
-    def leads(self) -> bool:
+    def is_main(self) -> bool:
         """Whether this process writes files and prints messages."""
         return self.rank == 0
 
-    def share(self, batch: Batch) -> Batch:
+    def shard(self, batch: Batch) -> Batch:
         """This process's rows of a batch: every n-th, so that each gets long and short sentences.
 
         If there are fewer rows than processes, some processes get a blank row, because the others would
         otherwise wait for their gradients forever.
         """
-        if self.n == 1:
+        if self.world_size == 1:
             return batch
         if self.rank < len(batch.pairs):
-            return batch.map(lambda rows: rows[self.rank :: self.n])
+            return batch.map(lambda rows: rows[self.rank :: self.world_size])
         blank = batch.map(lambda rows: rows[:1].clone())
         blank.tgt_out.zero_()  # only PAD, so the loss is 0
         blank.pairs.fill_(-1)
         return blank
 
-    def add_up(self, tensor: Tensor) -> Tensor:
+    def sum_across(self, tensor: Tensor) -> Tensor:
         """Sum a tensor over all processes in place; the result is bit for bit the same in each."""
-        if self.n > 1:
+        if self.world_size > 1:
             distributed.all_reduce(tensor)
         return tensor
 
-    def agree(self, wish: bool) -> bool:
-        """Whether any process wants it, so that all do it at the same step."""
+    def any_across(self, flag: bool) -> bool:
+        """Whether the flag is set in any process, so that all stop at the same step."""
         # A tensor on the CPU, to avoid synchronising with the GPU.
-        return wish if self.n == 1 else bool(self.add_up(torch.tensor(float(wish))) > 0)
+        return flag if self.world_size == 1 else bool(self.sum_across(torch.tensor(float(flag))) > 0)
 
     def check_same(self, what: str, value: object) -> None:
         """Raise an error in every process if a value differs between processes. Waits for all of them."""
-        values = [value] * self.n
-        if self.n > 1:
+        values = [value] * self.world_size
+        if self.world_size > 1:
             distributed.all_gather_object(values, value)
         if differ := [rank for rank, other in enumerate(values) if other != values[0]]:
             raise ValueError(
-                f"Expected {what} to be the same in all {self.n} processes, but it differs in "
+                f"Expected {what} to be the same in all {self.world_size} processes, but it differs in "
                 f"process {', '.join(map(str, differ))} from process 0. All machines need the same version "
                 "of the course, the same data, the same kind of device, and a shared folder for the run."
             )
 
     def wrap(self, model: nn.Module) -> nn.Module:
         """The model, with a backward pass that averages gradients over all processes."""
-        return model if self.n == 1 else nn.parallel.DistributedDataParallel(model)
+        return model if self.world_size == 1 else nn.parallel.DistributedDataParallel(model)
 
 
-ALONE = Processes()
+SINGLE = Processes()
 
 
 def join(device: torch.device) -> Processes:

@@ -1,12 +1,12 @@
-"""A run between two steps: its records, its state, and the folder that keeps both.
+"""The records and the state of a run, and the folder that it is saved to.
 
     runs/toy_transformer/
-        last.safetensors        weights, optimizer state, averaged weights, history: all to go on from here
-        best.safetensors        the weights that did best on the validation set: what others load
+        last.safetensors        weights, optimizer state, averaged weights, history: to resume from
+        best.safetensors        the weights with the lowest validation loss: to load and use
 
-Both are written whole or not at all, `last` first. A run that is killed at any moment goes on from `last`,
-and ends with the same weights as one that never stopped. Killed between the two, it finds in `last` what
-`best` should have been: the weights of a step that has just turned out the best.
+Both are written completely or not at all, `last` first. A run that is killed at any moment resumes from
+`last` and ends with the same weights as an uninterrupted one. If it was killed between the two writes, `last`
+holds the weights that `best` should have.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from course_lib.training.checkpoint import (
 from course_lib.training.recipe import Recipe
 from course_lib.training.step import parts_of
 
-# What makes two runs one. The usual objectives follow from the recipe; one of your own may describe itself.
+# A run is resumed only if these are the same. "objective" is for one that the recipe doesn't determine.
 SAME = ("data", "config", "tokenizer", "recipe", "objective")
-# Of the recipe, what a run with more steps has otherwise. It goes on, by the schedule of the longer run.
+# Fields of the recipe that may differ, so that a finished run can be continued with more steps.
 SCHEDULE = ("n_steps", "warm_up", "validate_every", "average_every")
-STANDING = ("step", "position", "seconds", "since", "n_averaged")  # of a state, what the header has
+STANDING = ("step", "position", "seconds", "since", "n_averaged")  # fields of a RunState saved in the header
 Ended = Literal["finished", "stopped", "diverged"]
-BEGIN_ANEW = "Choose another folder (--folder), or begin anew in this one (--restart)."
+RESTART = "Choose another folder (--folder), or start again in this one (--restart)."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
     """One validation, after a step. Losses are means over tokens, in nats.
 
-    `train_loss` is of the batches since the last record, with dropout and smoothing on; `loss` is of the
-    validation set without either. `seconds` is the time spent since the run began, pauses left out. `scores`
-    are what the run was asked to measure besides.
+    `train_loss` is that of the batches since the last record, with dropout and label smoothing; `loss` is
+    that of the validation set, without either. `seconds` is the training time, without pauses. `scores` are
+    additional measurements.
     """
 
     step: int
@@ -73,37 +73,39 @@ class History(list[Record]):
 
     @property
     def best(self) -> Record | None:
-        """The record with the lowest validation loss; of equals the first. No number, no loss."""
-        numbers = [record for record in self if not math.isnan(record.loss)]
-        return min(numbers, key=lambda record: record.loss, default=None)
+        """The first record with the lowest validation loss; NaN doesn't count."""
+        records = [record for record in self if not math.isnan(record.loss)]
+        return min(records, key=lambda record: record.loss, default=None)
 
     @property
     def diverged(self) -> bool:
-        """Whether the last losses, in training and on the validation set, are no numbers any more."""
+        """Whether the last training loss and the last validation loss are NaN or infinite."""
         return bool(self) and not (math.isfinite(self[-1].loss) or math.isfinite(self[-1].train_loss))
 
     def to_json(self) -> list[dict]:
-        """Plain numbers; `from_json` makes records of them again."""
-        plain = [asdict(record) for record in self]
-        return [{name: value for name, value in one.items() if name != "scores" or value} for one in plain]
+        """The records as dicts, the inverse of `from_json`; empty scores are left out."""
+        records = [asdict(record) for record in self]
+        return [
+            {key: value for key, value in fields.items() if key != "scores" or value} for fields in records
+        ]
 
     @classmethod
-    def from_json(cls, kept: list[dict]) -> History:
-        return cls(Record(**record) for record in kept)
+    def from_json(cls, records: list[dict]) -> History:
+        return cls(Record(**fields) for fields in records)
 
 
 @dataclass
 class RunState:
-    """What a run has come to between two steps, but for the weights and optimizer state of its step.
+    """The state of a run between two steps, without its current weights and optimizer state.
 
         >>> state = RunState()
-        >>> state.join_average({"w": torch.tensor([1.0])})
-        >>> state.join_average({"w": torch.tensor([3.0])})
+        >>> state.add_to_average({"w": torch.tensor([1.0])})
+        >>> state.add_to_average({"w": torch.tensor([3.0])})
         >>> state.average["w"]
         tensor([2.])
 
-    Late in a run the weights wander around a good place, pushed about by one batch and the next. Their mean
-    lies nearer to it, and often translates better than each of them.
+    Late in a run the weights fluctuate around a good solution, because each batch has a different gradient.
+    Their mean is closer to it and often translates better than any of them.
     """
 
     step: int = 0
@@ -111,7 +113,9 @@ class RunState:
     seconds: float = 0.0
     since: tuple[float, float] = (0.0, 0.0)  # loss and tokens since the last record
     history: History = field(default_factory=History)
-    best: dict[str, Tensor] = field(default_factory=dict)  # the weights that did best so far
+    best: dict[str, Tensor] = field(
+        default_factory=dict
+    )  # the weights with the lowest validation loss so far
     average: dict[str, Tensor] = field(default_factory=dict)
     n_averaged: int = 0
     ended: Ended | None = None
@@ -119,23 +123,23 @@ class RunState:
 
     @property
     def best_is_new(self) -> bool:
-        """Whether the step it is at did better than all before."""
+        """Whether the last validation was the best, and at the current step."""
         return self.history.best is not None and self.history.best.step == self.step
 
     @torch.no_grad()
-    def join_average(self, weights: Mapping[str, Tensor]) -> None:
-        """Let one more set of weights join. The mean is kept as it grows: one copy, however many join."""
+    def add_to_average(self, weights: Mapping[str, Tensor]) -> None:
+        """Update the running mean, which needs memory for only one set of weights."""
         self.n_averaged += 1
         for name, tensor in weights.items():
-            mean = self.average.get(name, tensor).to(tensor.device)  # from a file it comes on the CPU
-            counts = not tensor.is_floating_point()  # of batches, say: they have no mean
-            self.average[name] = tensor.clone() if counts else mean.lerp(tensor, 1 / self.n_averaged)
+            mean = self.average.get(name, tensor).to(tensor.device)  # after loading it is on the CPU
+            is_count = not tensor.is_floating_point()  # such as a number of batches, which isn't averaged
+            self.average[name] = tensor.clone() if is_count else mean.lerp(tensor, 1 / self.n_averaged)
 
 
 class RunFolder:
-    """Keeps a run. `about` says what it is of; a folder with another run in it is refused.
+    """The folder of a run that `about` describes; a folder that holds another run is an error.
 
-    With `restart`, what is in it is left until the new run has something to put in its place.
+    With `restart`, the files of an earlier run stay until the new one overwrites them.
     """
 
     def __init__(self, folder: Path | str, about: About, *, restart: bool = False):
@@ -144,7 +148,7 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else writes here meanwhile. What a killed process has left half written is taken away."""
+        """Lock the folder for other processes, and delete what a killed one left partly written."""
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
             with FileLock(self.folder / ".lock", timeout=0):
@@ -153,24 +157,22 @@ class RunFolder:
                 yield
         except Timeout:
             raise CheckpointError(
-                f"Somebody is training in {self.folder} just now. Wait for the end, or choose another folder."
+                f"Another process is training in {self.folder}. Wait until it ends, or choose another folder."
             ) from None
 
     def save(self, state: RunState, tensors: Mapping[str, Tensor]) -> None:
-        """Save a run: its state, then its best weights if they are new; before any record, the newest."""
-        kept = {f"step.{name}": tensor for name, tensor in tensors.items()}
-        kept |= {f"average.{name}": tensor for name, tensor in state.average.items()}
+        """Save the state, then the best weights if they are new; before any validation, the current ones."""
+        named = {f"step.{name}": tensor for name, tensor in tensors.items()}
+        named |= {f"average.{name}": tensor for name, tensor in state.average.items()}
         standing = {name: getattr(state, name) for name in STANDING}
-        save_checkpoint(
-            self.last, kept, self.about | {"history": state.history.to_json(), "standing": standing}
-        )
+        about = self.about | {"history": state.history.to_json(), "standing": standing}
+        save_checkpoint(self.last, named, about)
         if state.best_is_new or not state.history:
             self.save_best(state.best or parts_of(tensors, "weights"), state.history)
-        elif self.restart and state.history.best is None:  # it diverged: what is there is of the run before
+        elif self.restart and state.history.best is None:  # it diverged, so this file is an earlier run's
             self.best.unlink(missing_ok=True)
 
     def save_best(self, weights: Mapping[str, Tensor], history: History) -> None:
-        """Save weights that others shall use."""
         save_checkpoint(self.best, weights, self.about | {"history": history.to_json()})
 
     def has_best(self, record: Record) -> bool:
@@ -181,24 +183,24 @@ class RunFolder:
             return False
 
     def resumed_at(self) -> int:
-        """The step from which a run goes on here; 0 where there is none. Another run is refused."""
+        """The step from which this run would resume, or 0; an error if the folder holds another run."""
         if self.restart:
             return 0
         if self.last.exists():
             about = read_about(self.last)
             if "standing" not in about:
-                raise CheckpointError(f"{self.last} holds weights, but no run to go on from. {BEGIN_ANEW}")
+                raise CheckpointError(f"{self.last} holds weights, but no run to resume. {RESTART}")
             self._check_same_run(self.last, about)
             return about["standing"]["step"]
         if self.best.exists():
             raise CheckpointError(
-                f"{self.best} holds weights of a run, but {self.last.name}, to go on from, is missing. "
-                f"They shall not be overwritten. {BEGIN_ANEW}"
+                f"{self.best} holds the weights of a run that cannot be resumed, because {self.last.name} is "
+                f"missing. They were not overwritten. {RESTART}"
             )
         return 0
 
     def load(self) -> tuple[RunState, dict[str, Tensor]] | None:
-        """What to go on with: the state of a run, and that of its step; None where none has begun."""
+        """The state of the run and the tensors of its step; None if there is no run to resume."""
         if not self.resumed_at():
             return None
         tensors, about = load_checkpoint(self.last)
@@ -212,35 +214,37 @@ class RunFolder:
             averaged = state.history.best.averaged
             state.best = dict(state.average) if averaged else parts_of(tensors, "step.weights")
         elif state.history.best:
-            state.best, of_best = load_checkpoint(self.best)
-            self._check_same_run(self.best, of_best)
-            wanted = state.history.best.step
-            if _best_step(of_best) != wanted:
+            state.best, about_best = load_checkpoint(self.best)
+            self._check_same_run(self.best, about_best)
+            best_step = state.history.best.step
+            if _best_step(about_best) != best_step:
                 raise CheckpointError(
-                    f"{self.best} is of another moment of this run than {self.last.name}, by which step "
-                    f"{wanted:,} did best. {BEGIN_ANEW}"
+                    f"{self.best} does not belong to {self.last.name}, whose best step was {best_step:,}. "
+                    f"{RESTART}"
                 )
         if about["recipe"]["n_steps"] != self.about["recipe"]["n_steps"]:
-            state.average, state.n_averaged = {}, 0  # a longer run averages weights nearer to its own end
+            state.average, state.n_averaged = {}, 0  # a longer run averages weights from later steps
         return state, parts_of(tensors, "step")
 
     def _check_same_run(self, path: Path, about: About) -> None:
-        mine = json.loads(json.dumps(self.about))  # as it would come from a file
-        schedule = {name: mine["recipe"][name] for name in SCHEDULE}
-        theirs = about | {"recipe": asdict(Recipe.from_json(about["recipe"])) | schedule}
-        theirs["data"] = about["data"] | {"name": mine["data"]["name"]}  # its sentences count, not its path
+        own = json.loads(json.dumps(self.about))  # as it would come from a file
+        schedule = {name: own["recipe"][name] for name in SCHEDULE}
+        saved = about | {"recipe": asdict(Recipe.from_json(about["recipe"])) | schedule}
+        saved["data"] = about["data"] | {"name": own["data"]["name"]}  # a moved corpus is still the same one
         for key in SAME:
-            there, here = theirs.get(key, {}), mine.get(key, {})
-            if there != here:
-                differ = "; ".join(
-                    f"{name}: {there.get(name)!r:.40} there, {here.get(name)!r:.40} here"
-                    for name in {**here, **there}
-                    if there.get(name) != here.get(name)
+            old, new = saved.get(key, {}), own.get(key, {})
+            if old != new:
+                differences = "; ".join(
+                    f"{name}: {old.get(name)!r:.40} in the file, {new.get(name)!r:.40} now"
+                    for name in {**new, **old}
+                    if old.get(name) != new.get(name)
                 )
-                raise CheckpointError(f"{path} is of another run: its {key} differs ({differ}). {BEGIN_ANEW}")
+                raise CheckpointError(
+                    f"{path} is from another run: its {key} differs ({differences}). {RESTART}"
+                )
 
 
 def _best_step(about: About) -> int | None:
-    """The step that did best, by a checkpoint's own history."""
+    """The step with the lowest validation loss in a checkpoint's history."""
     best = History.from_json(about["history"]).best
     return best and best.step

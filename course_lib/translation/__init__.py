@@ -4,13 +4,9 @@ Translation takes three files: shipped.py (or the command line) calls pipeline.p
 notes), which calls search.py (beam search; greedy decoding is a beam of one).
 
 Evaluation:
-    evaluation.py       all metrics of a test set, as a table or JSON
+    evaluation.py       all metrics of a test set
     metrics.py          BLEU, chrF, exact match, pronouns
     alignment_error.py  how far attention is from the gold word alignment
-
-Language models:
-    sample.py           continue a text
-    perplexity.py       the perplexity of a text
 
 Interventions:
     ablation.py         remove attention heads of a Transformer

@@ -2,28 +2,27 @@
 
 head_names(model)                           # encoder 0.0 to cross 2.3: use, layer and index in the layer
 with ablated(model, names): ...             # without these heads
-ablate_each(model, measure)                 # the measure without each head in turn
-with ablated_by_row(model, kept): ...       # different heads in each row: many ablations in one batch
+with ablated_by_row(model, heads_kept): ... # different heads in each row: many ablations in one batch
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
 from torch.nn import functional as F
 
 from course_lib.layers.multi_head import MultiHead, join_heads, multi_head
-from course_lib.models.transformer import USES, Transformer
+from course_lib.models.transformer import ATTENTIONS, Transformer
 from course_lib.shapes import Tensor
 
 
 def multi_heads(model: Transformer) -> Iterator[tuple[str, int, MultiHead]]:
-    """Every attention module with its use and its layer, in the order of USES."""
+    """Every attention module with its use and its layer, in the order of ATTENTIONS."""
     encoder, decoder = model.encoder.blocks, model.decoder.blocks
     attentions = ([b.attention for b in encoder], [b.attention for b in decoder], [b.cross for b in decoder])
-    for use, layers in zip(USES, attentions, strict=True):
+    for use, layers in zip(ATTENTIONS, attentions, strict=True):
         for layer, heads in enumerate(layers):
             yield use, layer, heads
 
@@ -38,12 +37,8 @@ def head_name(use: str, layer: int, head: int) -> str:
 
 
 def head_names(model: Transformer) -> list[str]:
-    """The names of all heads in the order of USES: encoder 0.0 to cross 2.3."""
-    return [
-        head_name(use, layer, head)
-        for use, layer, heads in multi_heads(model)
-        for head in range(heads.n_heads)
-    ]
+    """The names of all heads in the order of ATTENTIONS: encoder 0.0 to cross 2.3."""
+    return list(_output_columns(model))
 
 
 def of_head(heads: MultiHead, head: int, n: int) -> slice:
@@ -76,44 +71,41 @@ def zeroed(parts: Sequence[Tensor]) -> Iterator[None]:
 
 def ablated(model: Transformer, names: Iterable[str]) -> AbstractContextManager[None]:
     """Remove the heads with these names inside the `with` block: their columns of W_O are 0."""
-    columns = {
+    columns = _output_columns(model)
+    return zeroed([columns[name] for name in names])
+
+
+def _output_columns(model: Transformer) -> dict[str, Tensor]:
+    """The columns of W_O that belong to each head, by its name."""
+    return {
         head_name(use, layer, head): heads.w_output[:, of_head(heads, head, heads.w_output.shape[1])]
         for use, layer, heads in multi_heads(model)
         for head in range(heads.n_heads)
     }
-    return zeroed([columns[name] for name in names])
 
 
 @contextmanager
-def ablated_by_row(model: Transformer, kept: Tensor, *, wide: Tensor | None = None) -> Iterator[None]:
+def ablated_by_row(
+    model: Transformer, heads_kept: Tensor, *, features_kept: Tensor | None = None
+) -> Iterator[None]:
     """Ablate different heads in each row of a batch, so that one pass tries hundreds of ablations.
 
-    `kept` (rows, attentions, heads) is True for the heads to keep, with attentions in the order of
-    `multi_heads`. `wide` (rows, d_k) is True for the query features to keep; the others are set to 0.
+    `heads_kept` (rows, attentions, heads) is True for the heads to keep, with attentions in the order of
+    `multi_heads`. `features_kept` (rows, d_k) is True for the query features to keep; the others become 0.
     """
     attentions = [heads for _, _, heads in multi_heads(model)]
-    for heads, kept_heads in zip(attentions, kept.unbind(dim=1), strict=True):
-        heads.look = partial(_attend_ablated, heads, kept_heads[..., None, None], wide)
+    for heads, kept in zip(attentions, heads_kept.unbind(dim=1), strict=True):
+        heads.attend = partial(_attend_ablated, heads, kept[..., None, None], features_kept)
     try:
         yield
     finally:
         for heads in attentions:
-            del heads.look
+            del heads.attend
 
 
 def _attend_ablated(
-    heads: MultiHead, kept: Tensor, wide: Tensor | None, query: Tensor, *source: Tensor, **options
+    heads: MultiHead, kept: Tensor, features: Tensor | None, query: Tensor, *source: Tensor, **options
 ):
-    query = query if wide is None else query * wide[:, None, None]
+    query = query if features is None else query * features[:, None, None]
     context, weights = multi_head(query, *source, **options)
     return F.linear(join_heads(context * kept), heads.w_output), weights
-
-
-def ablate_each(model: Transformer, measure: Callable[[], float]) -> list[dict]:
-    """Call `measure` without one head, for each head in turn."""
-    results = []
-    for use, layer, heads in multi_heads(model):
-        for head in range(heads.n_heads):
-            with ablated(model, [head_name(use, layer, head)]):
-                results.append({"use": use, "layer": layer, "head": head, "measured": measure()})
-    return results

@@ -1,40 +1,32 @@
 """Translate a test set and compute every metric that applies to it.
 
     evaluation = evaluate(system, tokenizer, splits().test, beam=5)
-    print(evaluation.table())
-    json.dumps(evaluation.to_json())
+    evaluation.exact, evaluation.bleu.value
 
 Pairs of the toy language come with annotations: phenomena, antecedents of pronouns, gold links. Sentences
-from files (`corpus.py`) have only references, so they get BLEU, chrF, exact match and a breakdown by length.
+from files have only references, so they get BLEU, chrF, exact match and a breakdown by length.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 import torch
 
-from course_lib.models.in_use import device_of, eval_mode
+from course_lib.models.inference import device_of, eval_mode
 from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.corpus import Sentences
 from course_lib.text.pair import Pair
 from course_lib.text.tokenizer import Tokenizer
-from course_lib.training.corpora import sides
+from course_lib.training.data import sides
 from course_lib.translation.alignment_error import AlignmentError, alignment_error
 from course_lib.translation.metrics import Metric, bleu, chrf, exact_matches, pronouns_right
 from course_lib.translation.pipeline import TOKENS_PER_BATCH, by_length, translate
 
 LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 30), (31, 40))
-ABOUT_PRONOUNS = "il/elle    pronouns with the gender of their noun; guessing gets half of them right"
-ABOUT_AER = """\
-AER        alignment error rate: how far the largest attention weights are from the gold alignment;
-           with one link per word, {:.1%} is the lowest possible
-producing  at the step that outputs the word; reading: at the next step, which takes it as input"""
 
 
 @dataclass(frozen=True)
@@ -51,7 +43,7 @@ class Slice:
 class Accuracy:
     """The number of correct items out of n.
 
-    >>> Accuracy(right=3, n=4).share
+    >>> Accuracy(right=3, n=4).fraction
     0.75
     """
 
@@ -59,16 +51,13 @@ class Accuracy:
     n: int
 
     @property
-    def share(self) -> float:
+    def fraction(self) -> float:
         return self.right / self.n
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All metrics of one test set; None or empty where a metric doesn't apply.
-
-    `seconds` are excluded from comparison, so two evaluations of the same system are equal.
-    """
+    """All metrics of one test set; None or empty where a metric doesn't apply."""
 
     n: int
     beam: int
@@ -83,50 +72,6 @@ class Evaluation:
     coreference: Accuracy | None = None
     alignment: AlignmentError | None = None
     translations: tuple[str, ...] = field(default=(), repr=False)
-    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
-
-    def to_json(self) -> dict[str, Any]:
-        """The metrics as {"results": {...}, "seconds": {...}}, without the translations."""
-        results = asdict(self)
-        seconds = results.pop("seconds")
-        del results["translations"]
-        if self.coreference is not None:
-            results["coreference"]["share"] = self.coreference.share
-        return {"results": results, "seconds": seconds}
-
-    def table(self) -> str:
-        """The metrics as text, without the seconds."""
-        search = "greedy" if self.beam == 1 else f"beam {self.beam}, length penalty {self.length_penalty:g}"
-        cut = f"; {self.n_cut:,} cut off" if self.n_cut else ""
-        lines, notes = (
-            [
-                ("sentences", f"{self.n:,} ({search}{cut})"),
-                ("BLEU", f"{self.bleu.value:.1f}   {self.bleu.signature}"),
-                ("chrF", f"{self.chrf.value:.1f}   {self.chrf.signature}"),
-                ("exact match", f"{self.exact:.1%}"),
-            ],
-            [],
-        )
-        if self.coreference is not None:
-            lines.append(("il/elle", f"{self.coreference.share:.1%} of {self.coreference.n:,}"))
-            notes.append(ABOUT_PRONOUNS)
-        if (errors := self.alignment) is not None:
-            lines += [("AER producing", f"{errors.producing:.1%}"), ("AER reading", f"{errors.reading:.1%}")]
-            layers = [*zip(errors.layers_producing, errors.layers_reading, strict=True)]
-            for layer, (producing, reading) in enumerate(layers if len(layers) > 1 else (), start=1):
-                lines.append((f"  layer {layer}", f"{producing:.1%} / {reading:.1%}"))
-            notes.append(ABOUT_AER.format(errors.floor))
-        parts = ["\n".join(f"{name:<18}{value}" for name, value in lines)]
-        for title, slices in (("source words", self.by_length), ("phenomenon", self.by_phenomenon)):
-            if not slices:
-                continue
-            width = max(22, *(len(part.name) + 2 for part in slices))
-            rows = [f"{title:<{width}}{'sentences':>9}{'BLEU':>8}{'exact':>8}"]
-            rows += [
-                f"{part.name:<{width}}{part.n:>9,}{part.bleu:>8.1f}{part.exact:>8.1%}" for part in slices
-            ]
-            parts.append("\n".join(rows))
-        return "\n\n".join([*parts, "\n".join(notes)] if notes else parts)
 
 
 def evaluate(
@@ -148,27 +93,18 @@ def evaluate(
         raise ValueError("Expected at least one sentence to evaluate on, but got none.")
     toy = [] if isinstance(pairs, Sentences) else list(pairs)
     sources, references = sides(pairs)
-
-    began = time.perf_counter()
     search = {"beam": beam, "length_penalty": length_penalty}
     translations = translate(sources, system, tokenizer, **search, progress=progress)
-    translated = time.perf_counter()
-    alignment = teacher_forced_alignment(system, tokenizer, toy)
-    seconds = {"translate": translated - began, "align": time.perf_counter() - translated}
-
     outputs = [translation.target for translation in translations]
     exact = exact_matches(outputs, references, lowercase=lowercase)
 
     def slices(groups: Mapping[str, Sequence[int]]) -> tuple[Slice, ...]:
-        return tuple(
-            Slice(
-                name,
-                len(group),
-                bleu([outputs[i] for i in group], [references[i] for i in group], lowercase=lowercase).value,
-                sum(exact[i] for i in group) / len(group),
-            )
-            for name, group in groups.items()
-        )
+        parts = []
+        for name, group in groups.items():
+            texts = [outputs[i] for i in group], [references[i] for i in group]
+            exact_fraction = sum(exact[i] for i in group) / len(group)
+            parts.append(Slice(name, len(group), bleu(*texts, lowercase=lowercase).value, exact_fraction))
+        return tuple(parts)
 
     right = [
         is_right for pair, text in zip(toy, outputs, strict=False) for is_right in pronouns_right(pair, text)
@@ -184,9 +120,8 @@ def evaluate(
         by_length=slices(length_groups([len(text.split()) for text in sources])),
         by_phenomenon=slices(phenomenon_groups(toy)),
         coreference=Accuracy(sum(right), len(right)) if right else None,
-        alignment=alignment,
+        alignment=teacher_forced_alignment(system, tokenizer, toy),
         translations=tuple(outputs),
-        seconds=seconds,
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import torch
 
 from course_lib.layers.rows import Rows
-from course_lib.models.in_use import eval_mode
+from course_lib.models.inference import eval_mode
 from course_lib.models.transformer import Transformer
 from course_lib.shapes import Bool, Int, Tensor
 
@@ -52,4 +52,4 @@ def masked_memory(
     """The memory of these sentences under both masks, and the encoder's attention weights by use."""
     with eval_mode(model):
         states, weights = model.run_encoder(src, own, with_weights=with_weights)
-        return model.memory_of(states, cross), weights
+        return model.make_memory(states, cross), weights

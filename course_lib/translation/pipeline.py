@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 
 import torch
 
-from course_lib.models.in_use import device_of, eval_mode
+from course_lib.models.inference import device_of, eval_mode
 from course_lib.models.translator import Translator
-from course_lib.shapes import Float, Int, Tensor
+from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import EOS, PAD, SPECIAL, UNK
 from course_lib.text.tokenizer import Tokenizer
@@ -55,19 +55,6 @@ class Translation:
         """Whether the system generated EOS; True for an empty text."""
         return not self.source_tokens or self.target_tokens[-1:] == (SPECIAL[EOS],)
 
-    @property
-    def source_labels(self) -> tuple[str, ...]:
-        """The source tokens, with unknown words as they were typed if each word is one token.
-
-        >>> Translation("the axolotl", "le chat", ("the", "<unk>", "</s>")).source_labels
-        ('the', 'axolotl?', '</s>')
-        """
-        words = (*(self.read or self.source).split(), SPECIAL[EOS])
-        if len(words) != len(self.source_tokens):
-            return self.source_tokens
-        labelled = zip(words, self.source_tokens, strict=True)
-        return tuple(f"{word}?" if token == SPECIAL[UNK] else token for word, token in labelled)
-
 
 def translate(
     texts: Sequence[str],
@@ -81,9 +68,9 @@ def translate(
 ) -> list[Translation]:
     """Translate all texts, in the order given; a beam of 1 is greedy decoding.
 
-    A translation has at most 2 · source + 10 tokens and never more than the system's `max_len`. A source
-    longer than `max_len` is truncated, with a note. Texts of similar length are batched together. `progress`
-    is called after each batch with the number of texts in it, so it can be `tqdm(...).update`.
+    A translation has at most 2 · source + 10 tokens, and a source or translation at most the system's
+    `max_len`, all including EOS; a longer source is truncated, with a note. `progress` is called after each
+    batch with the number of texts in it, so it can be `tqdm(...).update`.
     """
     if isinstance(texts, str):
         raise TypeError("Expected several texts, but got one string. Wrap it: translate([text], ...).")
@@ -101,7 +88,7 @@ def translate(
     report(len(empty))
     for indices in by_length(lengths, TOKENS_PER_BATCH // max(beam, 1)):  # beam_search rejects a beam of 0
         batch = make_batch([sources[i].ids[:longest] for i in indices], [[]] * len(indices))
-        limit = output_limit(batch.src_lengths, max_len=system.config.max_len)
+        limit = (2 * batch.src_lengths + 10).clamp(max=system.config.max_len)
         batch = batch.to(device_of(system))
         with eval_mode(system), torch.inference_mode():
             memory = system.encode(batch.src, batch.src_lengths)
@@ -208,15 +195,6 @@ def printable(word: str) -> str:
     """
     shown = word if len(word) <= 40 else word[:39] + "…"
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in shown)
-
-
-def output_limit(src_lengths: Int[Tensor, " batch"], *, max_len: int) -> Int[Tensor, " batch"]:
-    """The maximum number of tokens of a translation, given the length of its source; both include EOS.
-
-    >>> output_limit(torch.tensor([4, 60]), max_len=100)
-    tensor([ 18, 100])
-    """
-    return (2 * src_lengths + 10).clamp(max=max_len)
 
 
 def by_length(lengths: Mapping[int, int], tokens_per_batch: int) -> Iterator[list[int]]:

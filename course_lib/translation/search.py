@@ -33,7 +33,7 @@ import torch
 
 from course_lib.layers.rows import Rows, take
 from course_lib.models.config import Config
-from course_lib.models.in_use import eval_mode
+from course_lib.models.inference import eval_mode
 from course_lib.models.translator import Translator
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.special import BOS, EOS, PAD, UNK

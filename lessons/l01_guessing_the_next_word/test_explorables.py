@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from course_lib.text.special import BOS, EOS
-from course_lib.translation.sample import continue_text, next_probabilities
 from course_lib.translation.shipped import shared
 from lessons.l01_guessing_the_next_word.word_by_word import (
     END,
@@ -21,6 +20,7 @@ from lessons.l01_guessing_the_next_word.word_by_word import (
     in_lines,
 )
 from tests.explore.stops import opened
+from tools.sample import continue_text, next_probabilities
 
 
 def facts_after(model: str, written: int = LONGEST, temperature: float = 0.0) -> dict:

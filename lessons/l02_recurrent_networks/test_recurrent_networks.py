@@ -10,7 +10,6 @@ from torch.nn import functional as F
 
 from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import BOS
-from course_lib.translation.perplexity import perplexity
 from course_lib.translation.shipped import shared
 from lessons.l02_recurrent_networks import measurements
 from tests.lesson_claims import (
@@ -21,6 +20,7 @@ from tests.lesson_claims import (
     places_of_true,
     seeds,
 )
+from tools.perplexity import perplexity
 
 LESSON = LessonText("recurrent_networks")
 STORED = LESSON.stored()

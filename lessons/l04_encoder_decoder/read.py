@@ -5,7 +5,7 @@
     >>> translations_of("the water drank the cat")          # not a sentence of the toy language
     set()
 
-The parser proposes syntax trees and keeps those from which `say.py` generates exactly these words, so a
+The parser proposes syntax trees and keeps those that `realisation.py` realises as exactly these words, so a
 translation is never wrong. It can't parse relative clauses, object pronouns or questions. An ambiguous
 sentence has several translations.
 """
@@ -17,9 +17,9 @@ from dataclasses import replace
 from itertools import product
 
 from course_lib.text.toy.lexicon import Adverb, Noun, grammar, lexicon
-from course_lib.text.toy.say import BE, DO, JOINTS, say
-from course_lib.text.toy.sense import beside, does, hangs_on, said_of, where
-from course_lib.text.toy.tree import Clause, Phrase, Place, Pronoun
+from course_lib.text.toy.realisation import BE, CONJUNCTIONS, DO, realise
+from course_lib.text.toy.sense import adjectives_of, prepositions_after, qualities_of, verbs_with_subject
+from course_lib.text.toy.tree import Clause, Phrase, PrepositionalPhrase, Pronoun
 
 ENGLISH_PRONOUNS = frozenset({"he", "she", "it", "they"})
 
@@ -28,7 +28,7 @@ def translations_of(text: str) -> set[str]:
     """Every French translation of an English sentence; none if the sentence can't be parsed."""
     words = text.split()
     candidates = (
-        say(clauses, past=past) for past in (False, True) for clauses in _Parser(words, past).sentences(0)
+        realise(clauses, past=past) for past in (False, True) for clauses in _Parser(words, past).sentences(0)
     )
     return {pair.tgt_text for pair in candidates if list(pair.src) == words}
 
@@ -57,7 +57,7 @@ class _Parser:
                 first = replace(clause, joined_by=joint, because=reason)
                 if stop == len(self.words):
                     yield [first]
-                elif self.words[stop] in JOINTS:
+                elif self.words[stop] in CONJUNCTIONS:
                     yield from ([first, *rest] for rest in self.sentences(stop + 1, self.words[stop]))
 
     def clauses(self, at: int) -> Iterator[tuple[Clause, int]]:
@@ -68,7 +68,7 @@ class _Parser:
     def because_clauses(self, at: int, clause: Clause) -> Iterator[tuple[Clause, int]]:
         """`it was cold`, where the pronoun refers to a noun phrase of the clause."""
         if any(self.matches(at, word) for word in ENGLISH_PRONOUNS):
-            for referent in (clause.subject, clause.object, clause.place and clause.place.phrase):
+            for referent in (clause.subject, clause.object, clause.location and clause.location.phrase):
                 if referent:
                     yield from self.copular_clauses(at + 1, Pronoun.of(referent), referent.noun)
 
@@ -77,7 +77,7 @@ class _Parser:
         if self.matches(at, BE[self.tense][subject.plural]):
             negated, at = self.skip(at + 1, "not")
             very, at = self.skip(at, "very")
-            for quality in said_of(noun):
+            for quality in qualities_of(noun):
                 if self.matches(at, quality.en):
                     yield Clause(subject, quality=quality, negated=negated, very=very), at + 1
 
@@ -86,7 +86,7 @@ class _Parser:
         with_auxiliary, at = self.skip(at, DO[self.tense][subject.plural])
         negated, at = self.skip(at, "not")
         often, at = self.skip(at, "often")
-        for verb, tags in does(subject.noun):
+        for verb, tags in verbs_with_subject(subject.noun):
             form = verb.en[0 if with_auxiliary else 2 if self.past else 1 - subject.plural]
             if self.matches(at, f"{form} {verb.particle}"):
                 after = at + verb.n_words
@@ -96,10 +96,13 @@ class _Parser:
                         (phrase, end) for phrase, end in self.noun_phrases(after) if phrase.noun.tags & tags
                     ]
                 for direct_object, end in objects:
-                    for place, stop in [(None, end), *self.place_phrases(end, where(verb, subject.noun), 1)]:
+                    for location, stop in [
+                        (None, end),
+                        *self.prepositional_phrases(end, prepositions_after(subject.noun, verb), 1),
+                    ]:
                         for adverb, last in [(None, stop), *self.adverbs(stop)]:
                             clause = Clause(subject, verb, direct_object, negated=negated, often=often)
-                            yield replace(clause, place=place, adverb=adverb), last
+                            yield replace(clause, location=location, adverb=adverb), last
 
     def noun_phrases(self, at: int, depth: int = 2) -> Iterator[tuple[Phrase, int]]:
         """`the very old house (near the river)`"""
@@ -115,24 +118,28 @@ class _Parser:
                 for adjectives in self.adjectives(self.words[start:first], noun):
                     phrase, end = Phrase(noun, plural, determiner, *adjectives, very), first + noun.n_words
                     yield phrase, end
-                    for place, stop in self.place_phrases(end, hangs_on(noun), depth - 1) if depth else ():
-                        yield replace(phrase, behind=place), stop
+                    for modifier, stop in (
+                        self.prepositional_phrases(end, prepositions_after(noun), depth - 1) if depth else ()
+                    ):
+                        yield replace(phrase, modifier=modifier), stop
 
     def adjectives(self, words: list[str], noun: Noun) -> Iterator[tuple]:
         """At most one that French puts before the noun, and at most one after it."""
         for qualities in product(
-            *([adjective for adjective in beside(noun) if adjective.en == word] for word in words)
+            *([adjective for adjective in adjectives_of(noun) if adjective.en == word] for word in words)
         ):
             placed = {quality.place: quality for quality in qualities}
             if len(placed) == len(qualities):
                 yield placed.get("before"), placed.get("after")
 
-    def place_phrases(self, at: int, choices: Sequence, depth: int) -> Iterator[tuple[Place, int]]:
+    def prepositional_phrases(
+        self, at: int, choices: Sequence, depth: int
+    ) -> Iterator[tuple[PrepositionalPhrase, int]]:
         for preposition, grounds in choices:
             if self.matches(at, preposition.en):
                 for phrase, stop in self.noun_phrases(at + preposition.n_words, depth):
                     if phrase.noun.tags & grounds:
-                        yield Place(preposition, phrase), stop
+                        yield PrepositionalPhrase(preposition, phrase), stop
 
     def adverbs(self, at: int) -> Iterator[tuple[Adverb, int]]:
         for adverb in grammar().adverbs:

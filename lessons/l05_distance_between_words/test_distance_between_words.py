@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from course_lib.layers.convolution import receptive_field
-from course_lib.layers.folding import kernel_widths
+from course_lib.layers.sentence_convolution import kernel_widths
 from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import EOS
 from course_lib.text.toy.splits import splits
@@ -207,9 +206,9 @@ def test_rctm_exchanges_what_stands_at_the_end():
 def test_the_numbers_of_the_quiz():
     words, kernel = torch.tensor([[2.0, 1.0, 0.0, 4.0]]), torch.tensor([[[1.0, 0.0, -1.0]]])
     assert L.asked("one-window").answer == F.conv1d(words, kernel)[0, 1].item()
-    assert L.asked("three-of-five").answer == receptive_field([5, 5, 5])
-    enough = next(n for n in itertools.count(1) if receptive_field([5] * n) >= 100)
-    assert L.asked("hops-of-a-hundred").answer == enough
+    assert L.asked("three-of-five").answer == exercises.receptive_fields()([5] * 3, [1] * 3)[-1]
+    seen = exercises.receptive_fields()([5] * 30, [1] * 30)
+    assert L.asked("hops-of-a-hundred").answer == 1 + sum(n_words < 100 for n_words in seen)
 
 
 def test_padding_on_both_sides_lets_an_output_see_two_words_ahead():

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from course_lib.layers import scores
-from course_lib.layers.local import monotonic_centres, near
+from course_lib.layers.local import local_mask, monotonic_centres
 from course_lib.results import runs
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
@@ -280,8 +280,10 @@ def test_which_scores_take_a_query_and_keys_of_different_widths():
 
 def test_a_window_on_the_diagonal_does_not_reach_the_last_word():
     places = torch.arange(24)
-    on_the_diagonal = near(monotonic_centres(torch.tensor([[2]]), torch.tensor([24])), places, half_width=5)
-    moved_there = near(torch.tensor([[23.0]]), places, half_width=5)
+    on_the_diagonal = local_mask(
+        monotonic_centres(torch.tensor([[2]]), torch.tensor([24])), places, half_width=5
+    )
+    moved_there = local_mask(torch.tensor([[23.0]]), places, half_width=5)
     local_m, local_p = (bool(window[..., 23].any()) for window in (on_the_diagonal, moved_there))
     expected = places_of_true(local_m and local_p, local_p and not local_m, not (local_m or local_p))
     assert L.asked("verb-at-the-end").right == expected

@@ -21,7 +21,7 @@ from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed
 from course_lib.layers.attention import masked_softmax
-from course_lib.layers.local import gaussian_window, monotonic_centres, near
+from course_lib.layers.local import gaussian_window, local_mask, monotonic_centres
 from course_lib.models.luong import Luong
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
@@ -61,7 +61,7 @@ def attend(
         model.centres(query, lengths) if predicts else monotonic_centres(torch.tensor([[step]]), lengths)
     )
     positions = torch.arange(scores.shape[-1])
-    window = near(centres, positions, half_width=half_width)
+    window = local_mask(centres, positions, half_width=half_width)
     weights = masked_softmax(times * scores, window)
     if predicts:
         weights = weights * gaussian_window(centres, positions, sigma=half_width / 2)

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 import torch
 
-from course_lib.models.transformer import USES, Transformer
+from course_lib.models.transformer import ATTENTIONS, Transformer
 from course_lib.shapes import Tensor
 from course_lib.text.batch import Batch
 from course_lib.text.special import PAD
@@ -28,9 +28,9 @@ def spreads(model: Transformer, batches: Iterable[Batch]) -> dict[str, list[list
     for each query, so their standard deviation is the same. Queries with fewer than three keys are left out.
     """
     sums: dict[str, Tensor] = {}
-    counts: dict[str, int] = dict.fromkeys(USES, 0)
+    counts: dict[str, int] = dict.fromkeys(ATTENTIONS, 0)
     for batch in batches:
-        for use, weights in model.all_weights(batch.src, batch.src_lengths, batch.tgt_in).items():
+        for use, weights in model.attention_weights(batch.src, batch.src_lengths, batch.tgt_in).items():
             query_ids = batch.src if use == "encoder" else batch.tgt_in
             real = (query_ids != PAD)[:, None, None, :, None] & (
                 weights > 0

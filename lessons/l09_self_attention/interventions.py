@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 import torch
 
 from course_lib.layers.masks import padding_mask
-from course_lib.models.in_use import eval_mode
+from course_lib.models.inference import eval_mode
 from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.translation.ablation import multi_heads, of_head, zeroed
@@ -68,9 +68,9 @@ def decode_states(
     If `values` is given, the values of cross-attention are made from those states, and only its keys from
     `states`.
     """
-    memory = shipped.model.memory_of(states, mask_without([], states.shape[1]))
+    memory = shipped.model.make_memory(states, mask_without([], states.shape[1]))
     if values is not None:
-        memory["values"] = shipped.model.decoder.read_source(values)["values"]
+        memory["values"] = shipped.model.decoder.project_source(values)["values"]
     return from_memory(shipped, text, memory)
 
 

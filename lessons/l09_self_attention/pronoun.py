@@ -19,7 +19,7 @@ from functools import cache
 import torch
 
 from course_lib.layers.rows import Rows
-from course_lib.models.in_use import eval_mode
+from course_lib.models.inference import eval_mode
 from course_lib.shapes import Bool, Float, Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL

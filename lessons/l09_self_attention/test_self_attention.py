@@ -210,7 +210,7 @@ def il_with_cat_closed_at_the_pronoun() -> float:
     model, prefix = transformer().model, [BOS, *before_pronoun(transformer(), THIRSTY)]
     mask = torch.ones(1, 1, len(prefix), 10, dtype=torch.bool)
     mask[..., -1, CAT] = False
-    memory = {**model.decoder.read_source(source_states(transformer(), THIRSTY)[0]), "mask": mask}
+    memory = {**model.decoder.project_source(source_states(transformer(), THIRSTY)[0]), "mask": mask}
     logits, _ = model.decode(memory, torch.tensor([prefix]), with_weights=True)
     return logits[0, -1].softmax(dim=-1)[transformer().tokenizer.encode("il")[0]].item()
 

@@ -55,7 +55,7 @@ def model_scores() -> np.ndarray:
     model, encode = shared("transformer_lm").model, shared("transformer_lm").tokenizer.encode
     tokens = torch.tensor([[BOS, *encode(" ".join(WORDS)), *[PAD] * (N - N_REAL)]])
     x = model.positions.add(model.words.target(tokens))
-    weights = model.stack(x, turn=model.positions.turn, with_weights=True)[2]["own"][0, 0]
+    weights = model.stack(x, rotate=model.positions.rotate, with_weights=True)[2]["own"][0, 0]
     logs = weights.clamp(min=1e-30).log()
     return (logs - logs.mean(dim=-1, keepdim=True)).numpy().astype(float)
 

@@ -424,7 +424,7 @@ def weight_on_aligned_words(first):
     """The mean weight on the English words that a French word comes from."""
     set_tables(more_rows[first : first + 64], more_rows[first : first + 64])
     with torch.no_grad():
-        weights = model.all_weights(batch.src, batch.src_lengths, batch.tgt_in)
+        weights = model.attention_weights(batch.src, batch.src_lengths, batch.tgt_in)
     set_tables(original, original)
     last = weights["cross"][:, -1].mean(dim=1)  # the last layer; mean of its four heads
     links = [(i, tgt, src) for i, pair in enumerate(pairs) for src, tgt in pair.links]

@@ -72,7 +72,7 @@ def fraction_exact(system: Shipped, pairs: list[Pair]) -> float:
 
 @torch.no_grad()
 def cross_weights(system: Shipped, batch: Batch) -> Float[Tensor, "batch layers heads tgt src"]:
-    return system.model.all_weights(batch.src, batch.src_lengths, batch.tgt_in)["cross"]
+    return system.model.attention_weights(batch.src, batch.src_lengths, batch.tgt_in)["cross"]
 
 
 def weight_on_aligned_words(weights: Float[Tensor, "batch layers heads tgt src"], pairs: list[Pair]) -> float:
@@ -95,7 +95,7 @@ def fix_cross_weights(system: Shipped, weights: Float[Tensor, "batch layers head
     """From now on, cross-attention uses these weights in place of its own."""
     for layer, block in enumerate(system.model.decoder.blocks):
 
-        def look(query, keys, values, *, weights=weights[:, layer], heads=block.cross, **_):
+        def attend_with_weights(query, keys, values, *, weights=weights[:, layer], heads=block.cross, **_):
             return F.linear(join_heads(weights @ values), heads.w_output), weights
 
-        block.cross.look = look
+        block.cross.attend = attend_with_weights

@@ -130,7 +130,7 @@ def test_rotary_self_attention_does_not_see_a_shift():
     with torch.no_grad():
         usual = model.decode(model.encode(src, lengths), tgt)[0]
         for side in (model.source_positions, model.target_positions):
-            side.turn = lambda features, *, first=0, turn=side.turn: turn(features, first=first + 7)
+            side.rotate = lambda features, *, first=0, rotate=side.rotate: rotate(features, first=first + 7)
         assert torch.allclose(usual, model.decode(model.encode(src, lengths), tgt)[0], atol=1e-4)
     assert L.asked("shift-by-hundred").right == [1]
 

@@ -19,7 +19,7 @@ import torch
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
 from course_lib.formatting import fixed, significant
-from course_lib.models.transformer import USES
+from course_lib.models.transformer import ATTENTIONS
 from course_lib.text.batch import make_batch
 from course_lib.text.special import until_eos
 from course_lib.text.toy.generate import running_pair
@@ -89,10 +89,10 @@ def outcomes(sentence: str) -> dict[frozenset[str], Facts]:
     with ablated_by_row(model, kept(ablations)):
         memory = model.encode(src, lengths)
         logits, _ = model.decode(memory, tgt_in)
-        weights = model.all_weights(src, lengths, tgt_in)
+        weights = model.attention_weights(src, lengths, tgt_in)
         ids = greedy(model, memory, max_len=MAX_WORDS).ids.tolist()
     probabilities = logits.softmax(dim=-1).gather(-1, tgt_out[..., None])[..., 0].double().numpy()
-    bits = torch.cat([entropy(weights[use]).mean(dim=-1) for use in USES], dim=1).double().numpy()
+    bits = torch.cat([entropy(weights[use]).mean(dim=-1) for use in ATTENTIONS], dim=1).double().numpy()
     return {
         off: {
             "translation": tuple(tokenizer.decode(list(until_eos(ids[i], model.config.vocab_size))).split()),
@@ -112,7 +112,7 @@ def compute(*, sentence: str, how: str, head: int) -> Facts:
 
 
 def draw_heads(axes: Axes) -> Show:
-    rows = [f"{use} {layer}" for use in USES for layer in range(3)]
+    rows = [f"{use} {layer}" for use in ATTENTIONS for layer in range(3)]
     cells = Heatmap(axes, rows, [f".{head}" for head in range(PER_LAYER)])
     axes.set_aspect("auto")
     axes.tick_params(labelcolor=theme.INK)

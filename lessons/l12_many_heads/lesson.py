@@ -372,7 +372,7 @@ def batch_of(pairs):
 def tables(pairs):
     """For every sentence the weights of all heads by use: (12, queries, keys) each."""
     batch = batch_of(pairs)
-    by_layer = model.all_weights(batch.src, batch.src_lengths, batch.tgt_in)
+    by_layer = model.attention_weights(batch.src, batch.src_lengths, batch.tgt_in)
     by_use = {use: weights.flatten(1, 2) for use, weights in by_layer.items()}
     return [{use: by_use[use][i] for use in by_use} for i in range(len(pairs))]
 

@@ -8,7 +8,7 @@ from statistics import mean
 
 import torch
 
-from course_lib.models.transformer import USES
+from course_lib.models.transformer import ATTENTIONS
 from course_lib.results import mean_over_seeds, runs
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.pair import Pair
@@ -46,8 +46,8 @@ def batch_of(pairs: tuple[Pair, ...]) -> Batch:
 def weights_by_use(pairs: tuple[Pair, ...]) -> dict[str, torch.Tensor]:
     """For each use the weights of its twelve heads: (sentences, heads, queries, keys)."""
     batch = batch_of(pairs)
-    weights = model().all_weights(batch.src, batch.src_lengths, batch.tgt_in)
-    return {use: weights[use].flatten(1, 2) for use in USES}
+    weights = model().attention_weights(batch.src, batch.src_lengths, batch.tgt_in)
+    return {use: weights[use].flatten(1, 2) for use in ATTENTIONS}
 
 
 def weight_at_distance(distance: int) -> torch.Tensor:

@@ -130,7 +130,7 @@ def replaced_by_its_mean(name: str):
     heads = {f"{use} {number}": heads for use, number, heads in multi_heads(m.model())}[layer]
     outputs, mean_output, attend = [], None, layers.multi_head
 
-    def look(query, keys, values, **options):
+    def attend_without_head(query, keys, values, **options):
         context, weights = attend(query, keys, values, **options)
         if mean_output is None:
             outputs.append(context[:, int(head)].flatten(0, 1))
@@ -138,7 +138,7 @@ def replaced_by_its_mean(name: str):
             context[:, int(head)] = mean_output
         return F.linear(layers.join_heads(context), heads.w_output), weights
 
-    with patch.object(heads, "look", look):
+    with patch.object(heads, "attend", attend_without_head):
         m.fraction_exact(m.toy().coreference)
         mean_output = torch.cat(outputs).mean(dim=0)
         yield

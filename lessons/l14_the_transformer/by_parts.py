@@ -29,8 +29,9 @@ from course_lib.layers.norms import layer_norm
 from course_lib.layers.positions import sinusoids
 from course_lib.shapes import Bool, Float, Int, Tensor
 from course_lib.text.special import BOS, EOS
-from course_lib.training.by_hand import Weights
 from course_lib.training.step import parts_of
+
+Weights = dict[str, Tensor]  # by name, as in a checkpoint
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ def test_shapes_are_those_of_a_live_model(name):
         model = Transformer(type(config)(**{**vars(config), **dict(sizes)})).eval()
         source, target = (torch.zeros(BATCH, n, dtype=torch.long) for n in (N_SRC, N_TGT))
         x, _, of_encoder = model.encoder(model.words.source(source), with_weights=True)
-        memory = model.decoder.read_source(x)
+        memory = model.decoder.project_source(x)
         memory |= {"mask": torch.ones(BATCH, 1, 1, N_SRC, dtype=torch.bool)}
         words = model.words.target(target)
         y, _, of_decoder = model.decoder(words, causal=True, source=memory, with_weights=True)

@@ -21,7 +21,7 @@ import torch
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, bare
 from course_lib.formatting import fixed
-from course_lib.models.transformer import USES
+from course_lib.models.transformer import ATTENTIONS
 from course_lib.text.batch import make_batch
 from course_lib.text.special import until_eos
 from course_lib.text.toy.generate import running_pair
@@ -64,7 +64,7 @@ def ablations(states: list[State]) -> tuple[torch.Tensor, torch.Tensor]:
     """Which numbers of a query are kept, and which heads, for each state and sentence."""
     kept = torch.tensor([[head in indices(heads) for head in range(N_HEADS)] for _, heads, _ in states])
     kept_numbers = torch.arange(D_K) < torch.tensor([width for width, _, _ in states])[:, None]
-    kept_heads = kept[:, None].expand(-1, len(USES) * N_LAYERS, -1)
+    kept_heads = kept[:, None].expand(-1, len(ATTENTIONS) * N_LAYERS, -1)
     return kept_numbers.repeat_interleave(2, dim=0), kept_heads.repeat_interleave(2, dim=0)
 
 
@@ -88,7 +88,7 @@ def outcomes() -> dict[State, Facts]:
     states = list(product(WIDTHS, KEPT_HEADS, MASKS))
     src, tgt_in = (ids.repeat(len(states), 1) for ids in (batch.src, batch.tgt_in))
     kept_numbers, kept_heads = ablations(states)
-    with ablated_by_row(model, kept_heads, wide=kept_numbers):
+    with ablated_by_row(model, kept_heads, features_kept=kept_numbers):
         memory, weights = masked_memory(model, src, *masks(states, src.shape[1]), with_weights=True)
         weights |= model.run_decoder(memory, tgt_in, with_weights=True)[1]
         ids = greedy(model, memory, max_len=MAX_WORDS).ids.tolist()
@@ -123,7 +123,7 @@ def compute(*, width: int, heads: str, mask: str) -> Facts:
 def entropy_text(facts: Facts, use: str) -> str:
     if facts["heads"] == NONE:
         return "no head"
-    return f"{fixed(facts['entropy'][list(USES).index(use)], 1)} bits"
+    return f"{fixed(facts['entropy'][list(ATTENTIONS).index(use)], 1)} bits"
 
 
 def draw_use(axes: Axes, *, use: str) -> Show:
@@ -202,6 +202,6 @@ class ThreeUses(Explorable):
     def describe(facts: Facts) -> str:
         translations = "; ".join(" ".join(words) or "nothing" for words in facts["translations"])
         n_right = f"{sum(facts['is_right'])} of 2 right"
-        bits = ", ".join(entropy_text(facts, use) for use in USES)
+        bits = ", ".join(entropy_text(facts, use) for use in ATTENTIONS)
         state = f"d_k {facts['width']}, heads heard: {facts['heads']}, {facts['mask']}"
         return f"{state}. It says: {translations}. {n_right}. Entropy: {bits}."

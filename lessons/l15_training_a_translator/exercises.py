@@ -14,7 +14,7 @@ from torch import Tensor
 
 from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise, wrong_verdict
 from course_lib.text.special import PAD
-from course_lib.training import by_hand as library
+from lessons.l15_training_a_translator import by_hand as library
 from lessons.l15_training_a_translator.merges import count_pairs, merge
 from lessons.l15_training_a_translator.training_settings import TrainingSettings
 

@@ -17,8 +17,8 @@ from course_lib.models.transformer import Transformer, TransformerConfig
 from course_lib.models.translator import Decoded, Stepped
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.special import PAD
-from course_lib.training.by_hand import Weights
 from lessons.l14_the_transformer import by_parts
+from lessons.l15_training_a_translator.by_hand import Weights
 
 Forward = Callable[[Weights, Tensor, Tensor, Tensor], Tensor]  # weights, source, target so far, mask: logits
 

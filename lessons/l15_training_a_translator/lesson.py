@@ -562,7 +562,7 @@ FULL = False  # True: two to four minutes on two cores, seconds on a GPU
 
 if FULL:
     folder = str(user_folder() / "runs" / "quick")
-    whole = run_job(Job(system="transformer", quick=True, folder=folder), tell=print)
+    whole = run_job(Job(system="transformer", quick=True, folder=folder), log=print)
     test = splits(seed=0, sizes={"test": 1000}).test
     print(evaluate(whole.model, whole.data.tokenizer, test).exact)
 

@@ -15,7 +15,7 @@ from IPython.display import display
 from course_lib.formatting import fixed
 from course_lib.runtime import user_folder
 from course_lib.training.checkpoint import CheckpointError
-from course_lib.training.console import watched
+from course_lib.training.console import bar_enabled
 from course_lib.training.run_folder import History, Record, RunFolder
 from course_lib.views import Part, Still, panels
 from lessons.l15_training_a_translator.small_run import SmallRun
@@ -44,7 +44,7 @@ def train_live(run: SmallRun, name: str, *, until: int | None = None, anew: bool
     def draw(record: Record) -> None:
         nonlocal shown
         history.append(record)
-        if watched():
+        if bar_enabled():
             picture = curves(history)
             shown = shown.update(picture) or shown if shown else display(picture, display_id=True)
 

@@ -12,7 +12,7 @@ from course_lib.runtime import data_path
 from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import EOS, PAD
 from course_lib.text.toy.splits import splits
-from course_lib.training.corpora import TrainingData
+from course_lib.training.data import TrainingData
 from lessons.l15_training_a_translator.function_transformer import FunctionTransformer
 from lessons.l15_training_a_translator.short_sentences import short_data
 from lessons.l15_training_a_translator.small_run import SmallRun
@@ -75,7 +75,7 @@ def measure_saturation(data: TrainingData, settings: TrainingSettings) -> dict[s
     batch = run.validation_batch
 
     def saturation(model: FunctionTransformer) -> dict[str, float]:
-        attention = model.all_weights(batch.src, batch.src_lengths, batch.tgt_in).values()
+        attention = model.attention_weights(batch.src, batch.src_lengths, batch.tgt_in).values()
         matrices = [weight for weight in model.parameters() if weight.dim() == 2]
         return {
             "largest attention weight": mean(float(w.max(dim=-1).values.mean()) for w in attention),

@@ -14,12 +14,12 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.text.batch import Batch
-from course_lib.text.batching import Epochs, Planned, Shape
+from course_lib.text.batching import Epochs, PlannedBatch, Shape
 from course_lib.text.encoded import EncodedCorpus
-from course_lib.training.by_hand import Memory, Weights
 from course_lib.training.objective import Objective
 from course_lib.training.recipe import Recipe
 from course_lib.training.step import Step, learned
+from lessons.l15_training_a_translator.by_hand import Memory, Weights
 
 TrainingStep = Callable[..., tuple[float, Weights, Memory]]  # called as `by_hand.training_step` is
 Batcher = Callable[[list[int], int], list[list[int]]]  # lengths, room: batches of sentence numbers
@@ -68,14 +68,14 @@ class BatcherEpochs(Epochs):
         self.batcher = batcher
         super().__init__(corpus, tokens_per_batch=tokens_per_batch, seed=seed)
 
-    def draw_plan(self, epoch: int) -> list[Planned]:
+    def draw_plan(self, epoch: int) -> list[PlannedBatch]:
         draw, sizes = random.Random(f"{self.seed} {epoch}").random, self.corpus.lengths
         order = sorted(range(len(sizes)), key=lambda _: draw())
         chosen = self.batcher([max(sizes[pair]) for pair in order], self.tokens_per_batch)
         batches = [[order[index] for index in batch] for batch in chosen]
         shapes = [map(max, zip(*(sizes[pair] for pair in batch), strict=True)) for batch in batches]
         planned = zip(shapes, batches, strict=True)
-        plan = [Planned(Shape(len(batch), *shape), tuple(batch)) for shape, batch in planned]
+        plan = [PlannedBatch(Shape(len(batch), *shape), tuple(batch)) for shape, batch in planned]
         self.n_batches = len(plan)  # a batcher may make more batches in one epoch than in another
         return sorted(plan, key=lambda _: draw())
 

@@ -12,9 +12,9 @@ import numpy as np
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import significant
-from course_lib.training.by_hand import paper_rate
 from course_lib.views.lines import marked_point
 from course_lib.views.quick_text import quick_text
+from lessons.l15_training_a_translator.by_hand import paper_rate
 
 WARM_UPS = (2000, 4000, 8000, 16_000, 32_000)
 WIDTHS = (128, 256, 512, 1024)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from course_lib.text.pair import Pair
 from course_lib.text.toy.generate import generate
 from course_lib.text.word_tokenizer import WordTokenizer
-from course_lib.training.corpora import TrainingData, encode_data, sides
+from course_lib.training.data import TrainingData, encode_data, sides
 
 N_WORDS, LONGEST = 80, 6  # of the English vocabulary; of an English sentence
 N_DRAWN, N_TRAIN, N_VALIDATION = 16_000, 3000, 200

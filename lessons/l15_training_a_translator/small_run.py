@@ -21,14 +21,14 @@ from course_lib.shapes import Int, Tensor
 from course_lib.text.batch import Batch
 from course_lib.text.batching import Epochs
 from course_lib.text.special import PAD
-from course_lib.training.by_hand import smoothed_loss, training_step
-from course_lib.training.corpora import TrainingData
+from course_lib.training.data import TrainingData
 from course_lib.training.job import describe
 from course_lib.training.loop import AfterValidation, Score, train
 from course_lib.training.recipe import learning_rate
 from course_lib.training.run_folder import History, RunFolder, RunState
 from course_lib.translation.pipeline import translate
 from course_lib.translation.search import greedy
+from lessons.l15_training_a_translator.by_hand import smoothed_loss, training_step
 from lessons.l15_training_a_translator.function_transformer import (
     WIDTH,
     Forward,

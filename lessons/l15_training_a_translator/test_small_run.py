@@ -11,11 +11,11 @@ import torch
 from course_lib.models.registry import build
 from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import EOS
-from course_lib.training.by_hand import paper_rate, training_step
 from course_lib.training.checkpoint import load_checkpoint, load_system, save_checkpoint
 from course_lib.training.objective import objective_for
 from course_lib.training.step import PlainStep, parts_of
 from lessons.l15_training_a_translator import live_training as live
+from lessons.l15_training_a_translator.by_hand import paper_rate, training_step
 from lessons.l15_training_a_translator.function_transformer import FunctionTransformer, small_config
 from lessons.l15_training_a_translator.own_parts import BatcherEpochs
 from lessons.l15_training_a_translator.short_sentences import short_data, short_pairs

@@ -16,7 +16,7 @@ from course_lib.results import runs
 from course_lib.runtime import data_path
 from course_lib.teaching.exercises import find_exercise
 from course_lib.text.toy.splits import splits
-from course_lib.training.by_hand import paper_rate, smoothed_loss
+from lessons.l15_training_a_translator.by_hand import paper_rate, smoothed_loss
 from lessons.l15_training_a_translator.loss_floor import compute as floor_at
 from lessons.l15_training_a_translator.measurements import measure
 from lessons.l15_training_a_translator.merges import apply_merges

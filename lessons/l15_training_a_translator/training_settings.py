@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from course_lib.text.batch import Batch
-from course_lib.training.by_hand import Weights
 from course_lib.training.recipe import Recipe
+from lessons.l15_training_a_translator.by_hand import Weights
 from lessons.l15_training_a_translator.function_transformer import FunctionTransformer
 from lessons.l15_training_a_translator.short_sentences import N_TRAIN
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 import torch
 import torch.nn.functional as F
 
-from course_lib.training.by_hand import clipped
+from lessons.l15_training_a_translator.by_hand import clipped
 from lessons.l15_training_a_translator.merges import count_pairs, merge
 
 # ---- what several answers share

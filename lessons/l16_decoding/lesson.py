@@ -557,7 +557,7 @@ def my_step(memory, caches, token):
         # 2. the source
         query = block.cross.project_query(block.around_cross.before(x))
         keys, values = memory["keys"][:, layer], memory["values"][:, layer]
-        context, _ = block.cross.look(query, keys, values, mask=memory["mask"])
+        context, _ = block.cross.attend(query, keys, values, mask=memory["mask"])
         x = block.around_cross.after(x, context)
         # 3. feed-forward
         x = block.around_feed_forward(x, block.feed_forward)
@@ -653,7 +653,7 @@ for first in ("the cat sleeps", "the woman sleeps"):
     print("second, same caches:", my_translation(cow, caches, compare=False))
 print("second, empty ones: ", my_translation(cow, empty_caches()))
 
-with patch.object(TransformerConfig, "hidden_ahead", lambda self, n, device: {}):
+with patch.object(TransformerConfig, "causal_arguments", lambda self, n, device: {}):
     unmasked = translate(texts[:100], Recompute(model), transformer.tokenizer)
 right = sum(a.target == b for a, b in zip(unmasked, golds[:100], strict=True))
 print(f"without the mask: {right} of 100 right")

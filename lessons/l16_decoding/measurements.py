@@ -166,7 +166,7 @@ def right_without_mask(pairs: Sequence[Pair]) -> dict[str, int]:
     golds, transformer = [pair.tgt_text for pair in pairs], shared("transformer")
     recompute = Recompute(transformer.model)
     texts = sources(pairs)
-    with patch.object(TransformerConfig, "hidden_ahead", lambda self, n, device: {}):
+    with patch.object(TransformerConfig, "causal_arguments", lambda self, n, device: {}):
         unmasked = [output.target for output in translate(texts, recompute, transformer.tokenizer)]
     return {
         "with": n_right(translations("transformer", sources(pairs)), golds),

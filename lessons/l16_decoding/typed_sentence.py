@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from course_lib.models.in_use import eval_mode
+from course_lib.models.inference import eval_mode
 from course_lib.models.transformer import Transformer
 from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import make_batch
@@ -37,7 +37,7 @@ class TypedTranslation:
     """One translation, step by step: source and target tokens, `</s>` among them.
 
     `probabilities[t]` are those of the step that outputs token t. `attention` holds the weights of each of
-    the Transformer's `USES`, (layers, heads, queries, keys); it is empty for a system without attention.
+    the Transformer's `ATTENTIONS`, (layers, heads, queries, keys); without attention it is empty.
     """
 
     source: tuple[str, ...] = ()

@@ -19,14 +19,10 @@ from __future__ import annotations
 import torch
 from torch.nn import functional as F
 
-from course_lib.layers.checks import (
-    check_keys_and_values,
-    check_query_and_keys,
-    check_same_length,
-    check_same_width,
-)
+from course_lib.layers.checks import check_keys_and_values, check_query_and_keys, check_same_width
 from course_lib.layers.rows import Rows
 from course_lib.shapes import Float, Tensor
+from lessons.l17_what_it_costs.restricted import check_same_length
 
 
 def feature_map(x: Float[Tensor, "... key_dim"]) -> Float[Tensor, "... key_dim"]:

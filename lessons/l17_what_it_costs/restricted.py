@@ -20,8 +20,8 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.layers.attention import attend
-from course_lib.layers.checks import check_query_and_keys, check_same_length
-from course_lib.layers.local import near
+from course_lib.layers.checks import check_query_and_keys
+from course_lib.layers.local import local_mask
 from course_lib.shapes import Bool, Float, Tensor
 
 
@@ -33,7 +33,7 @@ def window_mask(n: int, radius: int) -> Bool[Tensor, "n n"]:
             [False,  True, False],
             [False, False,  True]])
     """
-    return near(torch.arange(n), torch.arange(n), half_width=radius)
+    return local_mask(torch.arange(n), torch.arange(n), half_width=radius)
 
 
 def attend_nearby(
@@ -66,8 +66,17 @@ def attend_nearby(
 
     real = three_blocks(query.new_ones(n, 1, dtype=torch.bool)).mT  # (blocks, 1, 3 · radius)
     positions = torch.arange(3 * radius, device=query.device)  # within the three blocks
-    mask = real & near(positions[radius : 2 * radius], positions, half_width=radius)
+    mask = real & local_mask(positions[radius : 2 * radius], positions, half_width=radius)
     mask = mask[(None,) * (query.ndim - 2)]  # an axis of 1 for each in front
     blocks = F.pad(query, (0, 0, 0, rest)).unflatten(-2, (n_blocks, radius))  # (..., blocks, radius, key_dim)
     context, _ = attend(blocks, three_blocks(keys), three_blocks(values), mask=mask)
     return context.flatten(-3, -2)[..., :n, :]
+
+
+def check_same_length(query: Tensor, keys: Tensor) -> None:
+    """Self-attention has one query and one key for every position."""
+    if query.shape[-2] != keys.shape[-2]:
+        raise ValueError(
+            "Expected as many queries as keys, because both are positions of the same sentence, "
+            f"but got {query.shape[-2]} queries and {keys.shape[-2]} keys."
+        )

@@ -545,7 +545,7 @@ print(name, fixed(retrain(name, steps=20), 2))
 
 FULL = False  # True: the whole row, 4,000 steps on all 20,000 toy sentences
 if FULL:
-    whole = run_job(Job(system=name, seed=0, folder=f"runs/toy_{name}_0"), tell=print)
+    whole = run_job(Job(system=name, seed=0, folder=f"runs/toy_{name}_0"), log=print)
     print(evaluate(whole.model, whole.data.tokenizer, splits(seed=0).test).exact)
 
 # %% kind="quiz" minutes=1

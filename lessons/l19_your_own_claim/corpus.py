@@ -19,7 +19,7 @@ from functools import cache
 from course_lib.text.pair import Pair
 from course_lib.text.toy.generate import generate
 from course_lib.text.word_tokenizer import WordTokenizer
-from course_lib.training.corpora import TrainingData, encode_data
+from course_lib.training.data import TrainingData, encode_data
 from lessons.l15_training_a_translator.short_sentences import with_frequent_words
 from lessons.l19_your_own_claim.rules import Rule, apply_rule, concerns
 

@@ -102,7 +102,7 @@ def _check_padding(system: Translator) -> str:
     narrow = make_batch(SOURCES, TARGETS)
     wide = make_batch(SOURCES, TARGETS, src_len=12, tgt_len=11)
     logits, padded = _logits(system, narrow), _logits(system, wide)[:, : narrow.tgt_in.shape[1]]
-    difference = (padded[narrow.counts] - logits[narrow.counts]).abs().max()
+    difference = (padded[narrow.loss_mask] - logits[narrow.loss_mask]).abs().max()
     if difference > LARGEST_DIFFERENCE:
         changes = f"Padding changes the logits, by {difference:.2g}."
         return f"{changes} Does somebody look at places after src_lengths?"
@@ -128,7 +128,7 @@ def _check_steps(system: Translator) -> str:
     for tokens in batch.tgt_in.unbind(dim=1):
         logits, state, _ = system.step(memory, state, tokens)
         stepped.append(logits)
-    difference = (torch.stack(stepped, dim=1) - at_once)[batch.counts].abs().max()
+    difference = (torch.stack(stepped, dim=1) - at_once)[batch.loss_mask].abs().max()
     if difference > LARGEST_DIFFERENCE:
         return f"Word by word (`step`) gives other logits than all at once (`say`), by {difference:.2g}."
     return ""

@@ -26,12 +26,12 @@ def test_a_signature_accepts_any_leading_axes(checked, change):
 def test_a_wrong_size_and_a_wrong_annotation_raise_an_error(checked, monkeypatch):
     for module, function, arguments in (
         ("scores", "dot", (query, keys[..., :3])),
-        ("attention", "mix", (scores, values[:, :4])),  # five weights, four values
-        ("masks", "hide", (scores, mask.float())),
+        ("attention", "weighted_sum", (scores, values[:, :4])),  # five weights, four values
+        ("masks", "mask_scores", (scores, mask.float())),
     ):
         with pytest.raises(TypeCheckError):
             getattr(checked[f"layers.{module}"], function)(*arguments)
     # A function that violates its annotation: it returns one context per key instead of one per query.
-    monkeypatch.setattr(checked["layers.attention"], "mix", lambda weights, values: values)
+    monkeypatch.setattr(checked["layers.attention"], "weighted_sum", lambda weights, values: values)
     with pytest.raises(TypeCheckError):
         checked["layers.attention"].attend(query, keys, values)

@@ -17,8 +17,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_lib.layers import local, scores
-from course_lib.layers.attention import attend, masked_softmax, mix
-from course_lib.layers.masks import causal_mask, hide, padding_mask
+from course_lib.layers.attention import attend, masked_softmax, weighted_sum
+from course_lib.layers.masks import causal_mask, mask_scores, padding_mask
 from course_lib.layers.scores import cosine, dot, scaled_dot
 
 # All sizes differ, keys and values differ, and the numbers have variance 1, so that mistakes show.
@@ -59,7 +59,7 @@ def test_masks_have_the_shape_of_the_scores_and_combine_with_and():
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_masked_scores_are_minus_infinity_and_the_rest_is_unchanged(dtype):
     before = torch.tensor([[1.0, float("nan"), -3.0]], dtype=dtype)
-    hidden = hide(before, torch.tensor([[True, False, True]]))
+    hidden = mask_scores(before, torch.tensor([[True, False, True]]))
     assert hidden.dtype == dtype and hidden.tolist() == [[1.0, float("-inf"), -3.0]]
     assert before[0, 1].isnan()  # the input is not modified
 
@@ -215,7 +215,7 @@ def test_any_score_can_be_used_and_weights_do_not_depend_on_values(score):
     query, keys, values = inputs(BATCH)
     context, weights = attend(query, keys, values.requires_grad_(), mask=RAGGED, score=score)
     torch.testing.assert_close(weights, masked_softmax(score(query, keys), RAGGED))
-    torch.testing.assert_close(context, mix(weights, values))
+    torch.testing.assert_close(context, weighted_sum(weights, values))
     assert not weights.requires_grad
 
 
@@ -312,7 +312,7 @@ def test_an_infinite_masked_value_gives_nan_as_documented_and_no_keys_give_zeros
 @pytest.mark.parametrize("half_width", [1, 3])
 @pytest.mark.parametrize("centres", [[0.0, 2.5, 4.0], [0, 1, 3]], ids=["between words", "on words"])
 def test_window_mask_and_gaussian_equal_a_loop(centres, half_width):
-    mask = local.near(torch.tensor(centres), torch.arange(5), half_width=half_width)
+    mask = local.local_mask(torch.tensor(centres), torch.arange(5), half_width=half_width)
     gaussian = local.gaussian_window(torch.tensor(centres), torch.arange(5), sigma=half_width / 2)
     assert mask.shape == gaussian.shape == (3, 5) and mask.dtype == torch.bool
     for i, centre in enumerate(centres):
@@ -355,7 +355,7 @@ def test_a_window_contains_a_real_word(lengths, half_width, size, dtype, seed):
     assert (predicted >= 0).all() and (predicted <= lengths[:, None]).all()
     monotonic = local.monotonic_centres(torch.arange(20).expand(len(lengths), 20), lengths)
     for centres in (predicted, monotonic):
-        mask = local.near(centres, torch.arange(longest), half_width=half_width)
+        mask = local.local_mask(centres, torch.arange(longest), half_width=half_width)
         assert (mask & padding_mask(lengths, longest)).any(dim=-1).all()
         assert (mask.sum(dim=-1) <= 2 * half_width + 1).all()
 
@@ -367,6 +367,6 @@ def test_centres_are_precise_in_16_bits_and_get_their_gradient_from_the_gaussian
     torch.manual_seed(0)
     module = local.PredictedCentres(query_dim=QUERY_DIM, attn_dim=ATTN_DIM)
     centres = module(draw(BATCH, QUERIES, QUERY_DIM).float(), torch.tensor([7, 4]))
-    assert not local.near(centres, torch.arange(7), half_width=2).requires_grad
+    assert not local.local_mask(centres, torch.arange(7), half_width=2).requires_grad
     local.gaussian_window(centres, torch.arange(7), sigma=1.0).sum().backward()
     assert all(weight.grad.abs().sum() > 0 for weight in module.parameters())

@@ -1,4 +1,4 @@
-"""Convolutions compared with torch and with loops, and the folding of single sentences."""
+"""Convolutions compared with torch and with loops, and the convolutional sentence model."""
 
 from __future__ import annotations
 
@@ -7,15 +7,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_lib.layers.convolution import (
-    GatedConvolution,
-    convolve,
-    gated_linear_unit,
-    last_words,
-    receptive_field,
-    slide,
-)
-from course_lib.layers.folding import Folding, fold, kernel_widths
+from course_lib.layers.convolution import GatedConvolution, gated_linear_unit, last_words, slide
+from course_lib.layers.sentence_convolution import SentenceConvolution, convolve_columns, kernel_widths
 
 BATCH, LEN, CHANNELS, OUT, MAX_LEN = 2, 9, 3, 5, 13
 
@@ -25,18 +18,6 @@ def draw(*shape, seed=0):
 
 
 # ---- convolution
-
-
-@pytest.mark.parametrize(("width", "dilation"), [(1, 1), (2, 1), (3, 1), (4, 2), (3, 4), (9, 1)])
-def test_convolve_equals_torch_and_a_loop(width, dilation):
-    inputs, weight, bias = draw(BATCH, LEN, CHANNELS), draw(OUT, CHANNELS, width, seed=1), draw(OUT, seed=2)
-    outputs = convolve(inputs, weight, bias, dilation=dilation)
-    torch.testing.assert_close(outputs, F.conv1d(inputs.mT, weight, bias, dilation=dilation).mT)
-    torch.testing.assert_close(convolve(inputs, weight, dilation=dilation), outputs - bias)
-    for row in range(BATCH):
-        for window in range(LEN - (width - 1) * dilation):
-            words = inputs[row, window : window + (width - 1) * dilation + 1 : dilation]
-            torch.testing.assert_close(outputs[row, window], (weight * words.mT).sum(dim=(1, 2)) + bias)
 
 
 def test_the_gated_linear_unit_equals_torch_and_an_open_gate_passes_the_gradient():
@@ -50,14 +31,14 @@ def test_the_gated_linear_unit_equals_torch_and_an_open_gate_passes_the_gradient
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
-def test_the_layer_equals_the_functions(width, causal):
+def test_the_layer_equals_torch(width, causal):
     torch.manual_seed(0)
     layer = GatedConvolution(channels=CHANNELS, width=width, causal=causal).double()
     nn.init.normal_(layer.convolution.bias)  # it starts at 0, where a mistake would not show
     inputs, span = draw(BATCH, LEN, CHANNELS), width - 1
     before = span if causal else span // 2
     padded = F.pad(inputs, (0, 0, before, span - before))
-    convolved = convolve(padded, layer.convolution.weight, layer.convolution.bias)
+    convolved = F.conv1d(padded.mT, layer.convolution.weight, layer.convolution.bias).mT
     torch.testing.assert_close(layer(inputs), gated_linear_unit(convolved))
     inputs[0, 4:] = float("nan")  # padding may contain anything
     assert layer(inputs, lengths=torch.tensor([4, LEN])).isfinite().all()
@@ -72,19 +53,6 @@ def test_the_initialisation_keeps_the_standard_deviation():
         assert 0.09 < layer(inputs).std() < 0.11
 
 
-@pytest.mark.parametrize(
-    ("widths", "dilations", "field"),
-    [([], None, 1), ([3], None, 3), ([3] * 6, None, 13), ([2, 3, 4], None, 7), ([3, 3, 3], [1, 2, 4], 15)],
-)
-def test_the_receptive_field_is_the_number_of_inputs_with_a_gradient(widths, dilations, field):
-    assert receptive_field(widths, dilations) == field
-    outputs = inputs = draw(1, 20, 1).requires_grad_()
-    for width, dilation in zip(widths, dilations or [1] * len(widths), strict=True):
-        outputs = convolve(outputs, torch.ones(1, 1, width, dtype=outputs.dtype), dilation=dilation)
-    outputs[0, 0].sum().backward()
-    assert inputs.grad.ne(0).sum() == field
-
-
 @pytest.mark.parametrize("n", [1, 2, 3, 9])
 def test_sliding_a_window_equals_all_windows_at_once(n):
     tokens = torch.arange(4, 16).view(2, 6)
@@ -95,16 +63,16 @@ def test_sliding_a_window_equals_all_windows_at_once(n):
     assert slide(torch.zeros(2, 0, dtype=torch.int64), tokens[:, 0]).shape == (2, 0)
 
 
-# ---- folding
+# ---- the convolutional sentence model
 
 
 @pytest.fixture
-def folding() -> Folding:
+def layer() -> SentenceConvolution:
     torch.manual_seed(0)
-    return Folding(embed=OUT, max_len=MAX_LEN).double()
+    return SentenceConvolution(embed=OUT, max_len=MAX_LEN).double()
 
 
-def fold_by_hand(layer: Folding, columns):
+def reduce_by_hand(layer: SentenceConvolution, columns):
     """One sentence (len, embed) without padding or batch, column by column, as the paper describes it."""
     kernels = list(layer.kernels.split(layer.widths, dim=1))
     while len(columns) > 1:
@@ -124,41 +92,41 @@ def test_kernels_of_width_2_to_m_shorten_a_sentence_by_m_times_m_minus_1_over_2(
 
 
 @pytest.mark.parametrize("width", [2, 3, 6, 8])
-def test_a_fold_is_a_depthwise_convolution(width):
+def test_a_layer_of_the_sentence_model_is_a_depthwise_convolution(width):
     columns, kernel = draw(2, 6, OUT), draw(OUT, width, seed=1)
-    folded, lengths = fold(columns, torch.tensor([6, 1]), kernel)
+    reduced, lengths = convolve_columns(columns, torch.tensor([6, 1]), kernel)
     windows = columns[0].unfold(0, min(width, 6), 1)  # (windows, embed, width)
-    torch.testing.assert_close(folded[0], torch.tanh((windows * kernel[:, :6]).sum(dim=-1)))
+    torch.testing.assert_close(reduced[0], torch.tanh((windows * kernel[:, :6]).sum(dim=-1)))
     assert lengths.tolist() == [max(1, 6 - width + 1), 1]
-    assert torch.equal(folded[1, 0], columns[1, 0])  # a sentence of one column is unchanged
+    assert torch.equal(reduced[1, 0], columns[1, 0])  # a sentence of one column is unchanged
 
 
-def test_a_batch_equals_single_sentences_whatever_the_padding_contains(folding):
+def test_a_batch_equals_single_sentences_whatever_the_padding_contains(layer):
     lengths = torch.arange(1, MAX_LEN + 1)
     columns, gradients = draw(MAX_LEN, MAX_LEN, OUT), []
-    expected = torch.stack([fold_by_hand(folding, columns[i, : i + 1]) for i in range(MAX_LEN)])
+    expected = torch.stack([reduce_by_hand(layer, columns[i, : i + 1]) for i in range(MAX_LEN)])
     padding = torch.arange(MAX_LEN) >= lengths[:, None]
     for junk in (float("nan"), 0.0):
         x = columns.masked_fill(padding[..., None], junk).requires_grad_()
-        torch.testing.assert_close(folding(x, lengths), expected)
-        gradients.append(torch.autograd.grad(folding(x, lengths).square().sum(), [x, folding.kernels]))
+        torch.testing.assert_close(layer(x, lengths), expected)
+        gradients.append(torch.autograd.grad(layer(x, lengths).square().sum(), [x, layer.kernels]))
         assert gradients[-1][0][padding].eq(0).all()
     torch.testing.assert_close(*gradients)
     for width in (5, 6, 9):
-        torch.testing.assert_close(folding(columns[:5, :width], lengths[:5]), expected[:5])
+        torch.testing.assert_close(layer(columns[:5, :width], lengths[:5]), expected[:5])
 
 
 @pytest.mark.parametrize("length", [2, 4, 7, MAX_LEN])
-def test_only_the_kernels_that_a_sentence_needs_get_a_gradient(folding, length):
-    folding(draw(1, MAX_LEN, OUT), torch.tensor([length])).square().sum().backward()
-    has_gradient = [grad.any().item() for grad in folding.kernels.grad.split(folding.widths, dim=1)]
+def test_only_the_kernels_that_a_sentence_needs_get_a_gradient(layer, length):
+    layer(draw(1, MAX_LEN, OUT), torch.tensor([length])).square().sum().backward()
+    has_gradient = [grad.any().item() for grad in layer.kernels.grad.split(layer.widths, dim=1)]
     n_used = len(kernel_widths(length))
-    assert has_gradient == [True] * n_used + [False] * (len(folding.widths) - n_used)
+    assert has_gradient == [True] * n_used + [False] * (len(layer.widths) - n_used)
 
 
 def test_the_ends_of_a_long_sentence_have_little_influence():
     torch.manual_seed(0)
     columns = torch.randn(8, 40, 64, requires_grad=True)
-    Folding(embed=64, max_len=40)(columns, torch.full((8,), 40)).sum().backward()
+    SentenceConvolution(embed=64, max_len=40)(columns, torch.full((8,), 40)).sum().backward()
     influence = columns.grad.norm(dim=-1).mean(dim=0)
     assert influence[20] > 20 * influence[0] and influence[20] > 20 * influence[-1]

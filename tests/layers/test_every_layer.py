@@ -81,7 +81,7 @@ def cache_steps(heads, pieces):
     for word in torch.cat(pieces, dim=1).split(1, dim=1):
         query, *new = heads.project(word)
         past = [torch.cat(pair, dim=2) for pair in zip(past, new, strict=True)] if past else new
-        yield heads.look(query, *past)[0]
+        yield heads.attend(query, *past)[0]
 
 
 def past_steps(stack, pieces):
@@ -107,8 +107,8 @@ def add(layer, x, lengths=None, first=0):
     return layer.add(x, first=first)
 
 
-def turn(layer, x, lengths=None, first=0):
-    return layer.turn(x[:, None], first=first)[:, 0]
+def rotate(layer, x, lengths=None, first=0):
+    return layer.rotate(x[:, None], first=first)[:, 0]
 
 
 def recurrent(kind, **more):
@@ -179,7 +179,7 @@ LAYERS = {
 for kind, encode, size in (
     (SinusoidalPositions, add, "d_model"),
     (LearnedPositions, add, "d_model"),
-    (RotaryPositions, turn, "head_dim"),
+    (RotaryPositions, rotate, "head_dim"),
 ):
     make_positions = partial(kind, max_len=LONGEST, **{size: WIDTH})
     LAYERS[kind.__name__] = Case(POINTWISE, encode, make_positions, run_pieces=position_steps(encode))

@@ -10,19 +10,10 @@ from functools import partial
 import pytest
 import torch
 
-from course_lib.layers import (
-    attention,
-    cells,
-    convolution,
-    local,
-    masks,
-    positions,
-    recurrent,
-    scores,
-)
+from course_lib.layers import attention, cells, convolution, local, masks, positions, recurrent, scores
 from course_lib.layers import multi_head as heads
 from course_lib.layers.block import Block, KeysAndValues
-from course_lib.layers.folding import Folding
+from course_lib.layers.sentence_convolution import SentenceConvolution
 
 zeros, true = torch.zeros, torch.ones(1, dtype=torch.bool)
 integers = torch.ones(3, 4, dtype=torch.int64)
@@ -43,19 +34,9 @@ EVERY_SCORE = {
 @pytest.mark.parametrize(
     ("query", "keys", "error", "message"),
     [  # for the first, torch alone would silently return scores of shape (5, 5, 3)
-        (
-            zeros(5, 4),
-            zeros(5, 3, 4),
-            ValueError,
-            r"\(5, 4\) and keys \(5, 3, 4\).*unsqueeze\(-2\)",
-        ),
+        (zeros(5, 4), zeros(5, 3, 4), ValueError, r"\(5, 4\) and keys \(5, 3, 4\).*unsqueeze\(-2\)"),
         (zeros(4), zeros(4), ValueError, r"query \(4,\) and keys \(4,\)"),
-        (
-            zeros(2, 3, 4),
-            zeros(5, 3, 4),
-            ValueError,
-            r"query \(2, 3, 4\) and keys \(5, 3, 4\)",
-        ),
+        (zeros(2, 3, 4), zeros(5, 3, 4), ValueError, r"query \(2, 3, 4\) and keys \(5, 3, 4\)"),
         (zeros(3, 4), integers, TypeError, r"keys .*torch.int64.*\.float\(\)"),
     ],
     ids=["no axis for queries", "a single vector", "two batches", "integers"],
@@ -68,7 +49,7 @@ def test_every_score_checks_query_and_keys(name, query, keys, error, message):
 query, keys, values, wide = zeros(2, 3, 4), zeros(2, 5, 4), zeros(2, 5, 7), zeros(2, 5, 6)
 Q, K, V = zeros(2, 6, 5, 4), zeros(2, 3, 5, 4), zeros(2, 3, 5, 4)  # six query heads, three key heads
 add = positions.SinusoidalPositions(max_len=4, d_model=8).add
-turn = positions.RotaryPositions(max_len=4, head_dim=8).turn
+rotate = positions.RotaryPositions(max_len=4, head_dim=8).rotate
 gates = {f"bias_{part}": zeros(12) for part in ("ih", "hh")}
 gates |= {"weight_ih": zeros(12, 5), "weight_hh": zeros(12, 3)}  # of an LSTM with a hidden size of 3
 gru, lstm, both = (
@@ -88,25 +69,25 @@ WRONG = {
         lambda: heads.multi_head(Q, zeros(2, 3, 5, 6), V),
     ],
     r"weight .*\(query_dim, key_dim\) = \(4, 6\).*got \(6, 4\)": [
-        lambda: scores.general(query, wide, weight=zeros(6, 4)),
+        lambda: scores.general(query, wide, weight=zeros(6, 4))
     ],
     r"w_query .* = \(7, 4\).*got \(7, 5\)": [
-        lambda: scores.additive(query, wide, **WEIGHTS | {"w_query": zeros(7, 5)}),
+        lambda: scores.additive(query, wide, **WEIGHTS | {"w_query": zeros(7, 5)})
     ],
     r"w_key .* = \(7, 6\).*got \(9, 6\)": [
-        lambda: scores.additive(query, wide, **WEIGHTS | {"w_key": zeros(9, 6)}),
+        lambda: scores.additive(query, wide, **WEIGHTS | {"w_key": zeros(9, 6)})
     ],
     r"v .* = \(7,\).*got": [
         lambda: scores.additive(query, wide, **WEIGHTS | {"v": zeros(7, 1)}),
         lambda: scores.concat(query, wide, weight=zeros(7, 10), v=zeros(1)),
     ],
     r"query_dim \+ key_dim\) = \(7, 10\).*got \(7, 9\)": [
-        lambda: scores.concat(query, wide, weight=zeros(7, 9), v=zeros(7)),
+        lambda: scores.concat(query, wide, weight=zeros(7, 9), v=zeros(7))
     ],
     r"2 keys.*got 5.*max_len": [lambda: scores.location(query, wide, weight=zeros(2, 4))],
     # attention
     r"scores .*torch.int64": [lambda: attention.masked_softmax(integers)],
-    r"values .*torch.int64": [lambda: attention.mix(zeros(2, 3), integers)],
+    r"values .*torch.int64": [lambda: attention.weighted_sum(zeros(2, 3), integers)],
     r"one value for each key": [
         lambda: attention.attend(query, keys, zeros(2, 4, 7)),
         lambda: attention.attend(query, keys, zeros(5, 7)),
@@ -114,14 +95,12 @@ WRONG = {
         lambda: attention.attend(query, keys, zeros(7)),
         lambda: heads.multi_head(Q, K, V[:, :, :2]),  # torch's fused attention would read past the end
     ],
-    r"weights \(2, 3, 5\) and values \(4, 5, 7\)": [
-        lambda: attention.attend(query, keys, zeros(4, 5, 7)),
-    ],
+    r"weights \(2, 3, 5\) and values \(4, 5, 7\)": [lambda: attention.attend(query, keys, zeros(4, 5, 7))],
     r"half_width of at least 1, but got 0": [
-        lambda: local.near(zeros(1), torch.arange(3), half_width=0),
+        lambda: local.local_mask(zeros(1), torch.arange(3), half_width=0)
     ],
     r"v_p .* = \(5,\).*got \(5, 1\)": [
-        lambda: local.predicted_centres(query, torch.tensor([3, 2]), w_p=zeros(5, 4), v_p=zeros(5, 1)),
+        lambda: local.predicted_centres(query, torch.tensor([3, 2]), w_p=zeros(5, 4), v_p=zeros(5, 1))
     ],
     # masks; torch's fused attention would take (batch, 1, keys) for heads, and add a mask of 0 and 1
     r"mask .*torch.float32.*mask\.bool\(\).*mask == 0": [
@@ -159,15 +138,9 @@ WRONG = {
         lambda: cells.lstm_cell(zeros(2, 5), zeros(1, 3), zeros(1, 3), **gates),
         lambda: cells.lstm_cell(zeros(2, 5), zeros(2, 3), zeros(2, 1), **gates),
     ],
-    r"a state of shape \(2, 12\)": [
-        lambda: cells.rnn_cell(zeros(2, 5), zeros(2, 3), **gates),
-    ],
-    r"a state of shape \(2, 4\)": [
-        lambda: cells.gru_cell(zeros(2, 5), zeros(1, 3), **gates),
-    ],
-    r"inputs .*torch.int64": [
-        lambda: cells.GRUCell(input_size=4, hidden=3)(integers, zeros(3, 3)),
-    ],
+    r"a state of shape \(2, 12\)": [lambda: cells.rnn_cell(zeros(2, 5), zeros(2, 3), **gates)],
+    r"a state of shape \(2, 4\)": [lambda: cells.gru_cell(zeros(2, 5), zeros(1, 3), **gates)],
+    r"inputs .*torch.int64": [lambda: cells.GRUCell(input_size=4, hidden=3)(integers, zeros(3, 3))],
     r"lengths .*\(4,\), but got": [
         lambda: gru(zeros(4, 7, 5), lengths=torch.tensor([3])),
         lambda: gru(zeros(4, 7, 5), lengths=zeros(4)),
@@ -182,38 +155,28 @@ WRONG = {
         lambda: gru(zeros(4, 7, 5), gru.zeros(1)),
     ],
     r"bidirectional": [lambda: both.step(zeros(4, 5), both.zeros(4))],
-    r"but got crosses=True and no source": [
-        lambda: Block(d_model=6, n_heads=3, d_ff=9, crosses=True)(zeros(1, 1, 6)),
+    r"but got cross_attention=True and no source": [
+        lambda: Block(d_model=6, n_heads=3, d_ff=9, cross_attention=True)(zeros(1, 1, 6))
     ],
-    r"but got crosses=False and a source": [
-        lambda: block(zeros(1, 1, 6), source=KeysAndValues(*zeros(2, 1, 3, 2, 2))),
+    r"but got cross_attention=False and a source": [
+        lambda: block(zeros(1, 1, 6), source=KeysAndValues(*zeros(2, 1, 3, 2, 2)))
     ],
     # convolution
-    r"\(out_channels, channels, width\) = \(5, 3, 2\)": [
-        lambda: convolution.convolve(zeros(1, 4, 3), zeros(5, 4, 2)),
-    ],
-    r"even number of channels.*got 3": [
-        lambda: convolution.gated_linear_unit(zeros(2, 3)),
-    ],
+    r"even number of channels.*got 3": [lambda: convolution.gated_linear_unit(zeros(2, 3))],
     r"causal layer.*2 words, but got causal=": [
         lambda: centred_extend(zeros(1, 1, 3), zeros(1, 2, 3)),
         lambda: causal_extend(zeros(2, 1, 3), zeros(2, 3, 3)),
     ],
     r"3 words \(max_len\), 5 wide \(embed\).*but got": [
-        lambda: Folding(embed=5, max_len=3)(zeros(1, 4, 5), torch.tensor([3])),
-        lambda: Folding(embed=5, max_len=3)(zeros(1, 3, 1), torch.tensor([3])),
-    ],
-    r"at least 5 words.*got 4": [
-        lambda: convolution.convolve(zeros(1, 4, 3), zeros(5, 3, 3), dilation=2),
+        lambda: SentenceConvolution(embed=5, max_len=3)(zeros(1, 4, 5), torch.tensor([3])),
+        lambda: SentenceConvolution(embed=5, max_len=3)(zeros(1, 3, 1), torch.tensor([3])),
     ],
     # the rest
     r"at most 4 positions.*\(max_len\), but got 5": [
         lambda: add(zeros(1, 2, 8), first=3),
-        lambda: turn(zeros(1, 1, 2, 8), first=3),
+        lambda: rotate(zeros(1, 1, 2, 8), first=3),
     ],
-    r"width 8.*\(d_model\), but got \(1, 3, 1\)": [
-        lambda: add(zeros(1, 3, 1)),
-    ],
+    r"width 8.*\(d_model\), but got \(1, 3, 1\)": [lambda: add(zeros(1, 3, 1))],
     r"\(len, head_dim / 2\), but got": [
         lambda: positions.rotate(zeros(2, 3, 8), zeros(1, 4)),
         lambda: positions.rotate(zeros(2, 3, 8), zeros(3, 1)),
@@ -245,7 +208,7 @@ def test_a_wrong_input_raises_an_error(message):
     ids=str,
 )
 def test_a_mask_of_the_wrong_shape_raises_an_error(scores_shape, mask_shape):
-    for call in (masks.hide, attention.masked_softmax):
+    for call in (masks.mask_scores, attention.masked_softmax):
         with pytest.raises(ValueError, match=r"mask .*scores of shape .*got \("):
             call(zeros(scores_shape), true.expand(mask_shape) if mask_shape else true[0])
 

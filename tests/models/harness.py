@@ -62,8 +62,8 @@ def small(name: str, *, seed: int = 0, **changes) -> nn.Module:
     return model.double().eval()
 
 
-def batch_of(sources=SOURCES, targets=TARGETS, **shape) -> Batch:
-    return make_batch(sources, targets, **shape)
+def batch_of(sources=SOURCES, targets=TARGETS) -> Batch:
+    return make_batch(sources, targets)
 
 
 @cache
@@ -135,8 +135,8 @@ def forward(model: nn.Module, batch: Batch) -> Tensor:
 def logits_and_labels(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
     """Logits at real positions and their labels: the next word, or a class for each sentence."""
     if hasattr(model, "step"):
-        return forward(model, batch)[batch.counts], batch.tgt_out[batch.counts]
-    rows = batch.counts.any(dim=1)
+        return forward(model, batch)[batch.loss_mask], batch.tgt_out[batch.loss_mask]
+    rows = batch.loss_mask.any(dim=1)
     return forward(model, batch)[rows], batch.src_lengths[rows] % 2
 
 

@@ -60,7 +60,7 @@ def by_the_paper(model: LSTMN, src, tgt_in, fusion: str):
 def test_equals_the_papers_formulas(fusion):
     model = small(fusion)
     logits, weights = model.decode(model.encode(SRC, LENGTHS), TGT_IN, with_weights=True)
-    all_weights = model.all_weights(SRC, LENGTHS, TGT_IN)
+    all_weights = model.attention_weights(SRC, LENGTHS, TGT_IN)
     assert weights.shape == (2, 1, 1, 4, 5) and torch.equal(all_weights["cross"], weights)
     for row, length in enumerate(LENGTHS.tolist()):
         expected, source_weights, tape_weights = by_the_paper(model, SRC[row, :length], TGT_IN[row], fusion)

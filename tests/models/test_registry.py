@@ -162,7 +162,7 @@ VALUES = {
     r"hidden to be a multiple of 5, but got 12": built("ngram_rnn_lm", order=6),
     r"score to be one of dot, .*got 'cosine'": built("luong_dot", score="cosine"),
     r"window to be one of global, .*got 'wide'": built("luong_dot", window="wide"),
-    r"fusion to be 'shallow' or 'deep', but got 'cold'": built("lstmn_deep", fusion="cold"),
+    r"fusion to be one of shallow, deep, but got 'cold'": built("lstmn_deep", fusion="cold"),
     r"multiple of n_heads": built("transformer", n_heads=3),
     r"n_heads a multiple of n_kv_heads": built("transformer", n_heads=4, n_kv_heads=3),
     r"d_v of at least 1": built("transformer", d_v=0),

@@ -14,6 +14,7 @@ from course_lib.models.config import Config
 from course_lib.models.language_model import LanguageModel
 from course_lib.models.registry import build, language_models, make_config, system, translators
 from course_lib.models.translator import Translator
+from course_lib.text.encoded import encode_ids
 from course_lib.text.special import EOS, PAD
 from tests.models.harness import (
     FORMS,
@@ -53,9 +54,9 @@ every_gradient_trained = pytest.mark.parametrize("name", GRADIENT_TRAINED)
 def test_stepwise_decoding_equals_decoding_at_once(name):
     model, batch = small(name), batch_of()
     whole, stepped = decode(model, batch), decode_stepwise(model, batch)
-    assert_close(stepped[0][batch.counts], whole[0][batch.counts])
+    assert_close(stepped[0][batch.loss_mask], whole[0][batch.loss_mask])
     if model.attends:
-        is_word = batch.counts[:, None, None].expand(whole[1].shape[:-1])
+        is_word = batch.loss_mask[:, None, None].expand(whole[1].shape[:-1])
         assert_close(stepped[1][is_word], whole[1][is_word])
 
 
@@ -136,7 +137,8 @@ def test_padding_changes_nothing(name):
     """More padding and an extra empty row don't change outputs, attention weights, loss and gradients."""
     model, narrow = small(name), batch_of()
     rows, src, tgt = len(SOURCES), narrow.src.shape[1], narrow.tgt_in.shape[1]
-    wide = batch_of(src_len=src + 5, tgt_len=tgt + 3, n_rows=rows + 1)
+    with_blank = torch.tensor([*range(rows), -1])
+    wide = encode_ids(SOURCES, TARGETS).batch(with_blank, src_len=src + 5, tgt_len=tgt + 3)
     assert_close(logits_and_labels(model, wide), logits_and_labels(model, narrow))
     assert_close(loss_and_gradients(model, wide), loss_and_gradients(model, narrow))
     if name == "self_attentive":
@@ -144,7 +146,7 @@ def test_padding_changes_nothing(name):
         assert_close(wide_weights[:rows], torch.nn.functional.pad(weights, (0, 5)))
     elif model.attends:
         weights, wide_weights = decode(model, narrow)[1], decode(model, wide)[1]
-        real = narrow.counts[:, None, None].expand(weights.shape[:-1])
+        real = narrow.loss_mask[:, None, None].expand(weights.shape[:-1])
         seen = weights.shape[-1]
         assert_close(wide_weights[:rows, :, :, :tgt, :seen][real], weights[real])
         assert isinstance(model, LanguageModel) or wide_weights[..., seen:].eq(0).all()
@@ -185,9 +187,9 @@ def test_attention_weights_are_a_distribution_over_unmasked_words(name):
 
 
 @every_translator
-def test_all_weights_has_an_entry_for_each_attention(name):
+def test_attention_weights_has_an_entry_for_each_attention(name):
     model, batch = small(name), batch_of()
-    weights = model.all_weights(batch.src, batch.src_lengths, batch.tgt_in)
+    weights = model.attention_weights(batch.src, batch.src_lengths, batch.tgt_in)
     self_attention = ["encoder", "decoder"] if name.startswith(("transformer", "lstmn")) else []
     assert list(weights) == [*self_attention, *["cross"] * model.attends]
     if model.attends:
@@ -281,14 +283,16 @@ def test_float32_is_close_to_float64(name):
 def test_bfloat16_is_close_to_float32(name):
     """As dtype or under autocast, at once or step by step, within its 8 bits of precision."""
     model, batch = small(name).float(), batch_of()
-    exact = forward(model, batch)[batch.counts]
+    exact = forward(model, batch)[batch.loss_mask]
     with torch.autocast("cpu", dtype=torch.bfloat16):
         mixed = [run(model, batch)[0] for run in (decode, decode_stepwise)]
     half, weights = decode(model.bfloat16(), batch)
     assert name.startswith("ngram_lm") or half.dtype == torch.bfloat16
     assert weights is None or weights.dtype == torch.bfloat16
     for logits in (*mixed, half):
-        torch.testing.assert_close(logits[batch.counts].float(), exact, rtol=0, atol=0.3 * float(exact.std()))
+        torch.testing.assert_close(
+            logits[batch.loss_mask].float(), exact, rtol=0, atol=0.3 * float(exact.std())
+        )
 
 
 @pytest.mark.slow
@@ -419,7 +423,9 @@ def test_a_model_can_overfit_four_sentences(name):
 
     def is_exact() -> bool:
         with torch.no_grad():
-            return torch.equal(torch.where(batch.counts, decode_greedily(model, batch), PAD), batch.tgt_out)
+            return torch.equal(
+                torch.where(batch.loss_mask, decode_greedily(model, batch), PAD), batch.tgt_out
+            )
 
     assert not is_exact()
     if system(name).counts:

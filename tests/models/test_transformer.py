@@ -60,7 +60,7 @@ def copy_into(theirs: nn.Transformer, ours: Transformer) -> None:
             for block, layer in zip(our_stack.blocks, their_stack.layers, strict=True):
                 attentions = [(block.attention, layer.self_attn)]
                 paths = [block.around_attention, block.around_feed_forward]
-                if block.crosses:
+                if block.cross is not None:
                     attentions.append((block.cross, layer.multihead_attn))
                     paths.insert(1, block.around_cross)
                 for heads, other in attentions:
@@ -165,9 +165,9 @@ def test_the_cache_shrinks_with_the_number_of_key_heads():
     assert cache_size() == 3 * cache_size(n_kv_heads=1)
 
 
-def test_all_weights_has_three_kinds_that_respect_their_masks():
+def test_attention_weights_has_three_kinds_that_respect_their_masks():
     system = made().eval()
-    kinds = system.all_weights(SRC, LENGTHS, TGT)
+    kinds = system.attention_weights(SRC, LENGTHS, TGT)
     src, tgt = SRC.shape[1], TGT.shape[1]
     front = (len(SRC), N_LAYERS, N_HEADS)
     assert {name: tuple(weights.shape) for name, weights in kinds.items()} == {

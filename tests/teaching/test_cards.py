@@ -76,7 +76,7 @@ def test_the_right_answer_is_not_sent_with_the_question():
     assert "correct" not in sent and "Softmax subtracts" not in sent and "0.25" not in sent
     single = payload["questions"][0]
     assert [option["letter"] for option in single["options"]] == ["A", "B", "C"]
-    assert sorted(option["place"] for option in single["options"]) == [0, 1, 2]
+    assert sorted(option["index"] for option in single["options"]) == [0, 1, 2]
     assert "<msqrt>" in single["text"]
 
 
@@ -96,7 +96,7 @@ def test_in_a_classroom_the_first_vote_gets_no_feedback_and_both_are_recorded(ev
     assert (state["correct"], state["first"], state["others"]) == (None, None, [])
     assert "Softmax" not in json.dumps(state)
     assert room.answer("sample-single", 1).correct is True
-    letters = {place: letter for letter, place, _ in ASKED["sample-single"].shown}
+    letters = {index: letter for letter, index, _ in ASKED["sample-single"].shown}
     assert room.state["sample-single"]["votes"] == [letters[0], letters[1]]
     votes = [(e["vote"], e["answer"], e["first_try"], e["correct"]) for e in events]
     assert votes == [(1, 0, True, False), (2, 1, False, True)]
@@ -113,8 +113,8 @@ def made_up(monkeypatch):
     """Lessons 05 and 07 leave questions for later; 08 has one of its own; 04 has a quiz."""
     uses = {"04": "closing", "05": "later later", "07": "closing later later later", "08": "recall closing"}
     by_lesson = {lesson.number: {} for lesson in lessons()}
-    for number, places in uses.items():
-        names = {f"{use}-{number}-{i}": use for i, use in enumerate(places.split())}
+    for number, names_of_uses in uses.items():
+        names = {f"{use}-{number}-{i}": use for i, use in enumerate(names_of_uses.split())}
         single = ASKED["sample-single"]
         by_lesson[number] = {name: replace(single, id=name, use=use) for name, use in names.items()}
     for module in (question_module, quiz_module):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -35,7 +36,7 @@ from course_lib.teaching.exercises import (
     gaussian,
     judge,
 )
-from course_lib.teaching.exercises.answer import is_unchanged, values_match
+from course_lib.teaching.exercises.answer import values_match
 from course_lib.text.special import BOS, EOS
 
 FOLDER = PROJECT_ROOT / "course_lib" / "teaching" / "exercises"
@@ -106,11 +107,11 @@ def test_imports_of_the_exercises_package_go_one_way():
     """In the order of its docstring, each file imports only from those above it."""
     order = re.findall(r"^(\w+)\.py  ", exercises.__doc__, re.MULTILINE)
     assert order[0] == "verdict" and order[-1] == "catalogue"
-    for place, name in enumerate(order):
+    for index, name in enumerate(order):
         tree = ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8"))
         modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         within = {module.rpartition(".")[2] for module in modules if module.startswith(exercises.__name__)}
-        assert within <= set(order[:place]), name
+        assert within <= set(order[:index]), name
 
 
 # ---- verdicts
@@ -355,6 +356,7 @@ def test_values_match_up_to_rounding_whatever_holds_them(value, other, match):
 
 
 NUMBERS = torch.tensor([1.0, float("nan"), -0.5])
+is_unchanged = partial(values_match, exact_tensors=True)
 
 
 @pytest.mark.parametrize(

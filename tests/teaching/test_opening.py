@@ -25,7 +25,7 @@ from lessons.l00_start_here import SoftmaxDial
 
 @pytest.fixture(autouse=True)
 def no_note_printed_yet(monkeypatch):
-    progress.say_once.cache_clear()
+    progress.print_once.cache_clear()
     for hook in ("reached", "remembered"):  # a lesson puts its own functions there
         monkeypatch.setattr(Explorable, hook, staticmethod(getattr(Explorable, hook)))
 
@@ -101,9 +101,10 @@ class Shell:
         self.events.register("post_run_cell", lambda result: self.received.append(result))
 
 
-def test_the_guard_keeps_execute_events_on_the_main_thread_and_lets_others_go_anywhere():
+def test_the_guard_keeps_execute_events_on_the_main_thread_and_lets_others_go_anywhere(monkeypatch):
     shell = Shell()
-    assert guard_events(shell)
+    monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
+    guard_events()
     for details in (("pre_execute",), ("post_execute",), ("post_run_cell", "result")):
         thread = threading.Thread(target=shell.events.trigger, args=details)
         thread.start()
@@ -117,8 +118,10 @@ def test_the_guard_keeps_execute_events_on_the_main_thread_and_lets_others_go_an
 def test_the_guard_finds_the_running_shell_and_guards_it_once(monkeypatch):
     shell = Shell()
     monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
-    assert guard_events()
-    once = shell.events.trigger
-    assert guard_events() and shell.events.trigger is once
+    unguarded = shell.events.trigger
+    guard_events()
+    guarded = shell.events.trigger
+    guard_events()
+    assert shell.events.trigger is guarded != unguarded
     monkeypatch.setitem(sys.modules, "IPython", None)
-    assert guard_events() is False, "outside IPython there is nothing to guard"
+    guard_events()  # outside IPython there is nothing to guard

@@ -14,7 +14,7 @@ from IPython.core.formatters import DisplayFormatter
 from course_lib.teaching import progress, progress_summary
 from course_lib.teaching.contents import lesson, lessons, misconceptions
 from course_lib.teaching.exercises.catalogue import exercise_topics, load_exercises
-from course_lib.teaching.progress import Progress, summary_html
+from course_lib.teaching.progress import Progress
 
 TOPIC = "query_key_value"
 GOOD = b'{"kind": "lesson", "lesson": "start_here"}\n'
@@ -23,7 +23,7 @@ EVENT = {"kind": "lesson", "lesson": "start_here"}
 
 @pytest.fixture(autouse=True)
 def no_note_printed_yet():
-    progress.say_once.cache_clear()
+    progress.print_once.cache_clear()
 
 
 @pytest.fixture
@@ -164,9 +164,9 @@ TRIED = [quiz("a", False), quiz("a", True, False), quiz("a", True), quiz("b", Tr
     ],
 )
 def test_what_is_counted(events, counts):
-    part = Progress(tuple(events)).lesson(TOPIC)
+    row = Progress(tuple(events)).lesson(TOPIC)
     n_passed = events.count(exercise("soft_lookup"))
-    assert part.opened and list(part.counts) == [f"exercises {n_passed} of 5", *counts]
+    assert row.opened and list(row.counts) == [f"exercises {n_passed} of 5", *counts]
 
 
 def test_goals_and_missed_questions_are_found():
@@ -178,7 +178,7 @@ def test_goals_and_missed_questions_are_found():
 
 
 def test_a_lesson_is_complete_without_its_stretch_exercises_and_then_the_next_one_comes():
-    assert not any(part.opened or part.complete for part in Progress().lessons)
+    assert not any(row.opened or row.complete for row in Progress().lessons)
     tracks = lesson(TOPIC).exercises
     core = tuple(exercise(name) for name, track in tracks.items() if track == "core")
     assert 0 < len(core) < len(tracks) == len(load_exercises(TOPIC))
@@ -187,7 +187,7 @@ def test_a_lesson_is_complete_without_its_stretch_exercises_and_then_the_next_on
     assert Progress(core).next_lesson.topic == "start_here"
     assert Progress((exercise("double_it", lesson="start_here"),)).next_lesson.number == "01"
     finished = Progress(tuple(exercise(name, lesson=topic) for name, topic in exercise_topics().items()))
-    assert finished.next_lesson is None and finished.text
+    assert finished.next_lesson is None and str(finished)
 
 
 def test_misconceptions_are_counted_and_put_right_by_a_later_answer_to_the_same_question():
@@ -220,7 +220,7 @@ def test_events_that_this_version_does_not_know_are_kept_and_do_no_harm(odd):
     learner = progress.read()
     assert learner.events[0].items() >= odd.items()
     assert learner.lesson(TOPIC).counts[0] == "exercises 1 of 5"
-    assert learner.text and summary_html(learner)
+    assert str(learner) and learner._repr_html_()
 
 
 # ---- the summary
@@ -238,14 +238,14 @@ LEARNER = Progress(
 def test_the_text_and_the_card_have_every_part(course_home):
     belief, truth = misconceptions()["M10"].belief, misconceptions()["M10"].truth
     opened, counts = lesson(TOPIC).label, LEARNER.lesson(TOPIC).counts
-    note, title, complete, begun, coming, shown = LEARNER.text.splitlines()
+    note, title, complete, begun, coming, shown = str(LEARNER).splitlines()
     assert note == "Your file <was> damaged." and title
     assert complete.startswith(f"✓ {lessons()[0].label} · ") and begun.startswith(f"… {opened} · ")
     assert all(count in begun for count in counts) and counts[1].startswith("quiz 0 of 1")
     assert lessons()[1].label in coming and f"({lessons()[1].minutes} minutes)" in coming
     assert shown.startswith("M10 ") and shown.endswith(truth)
     assert str(course_home / "progress.jsonl") in LEARNER.report()
-    page = summary_html(LEARNER)
+    page = LEARNER._repr_html_()
     for part in ("1 of 20 lessons", lessons()[18].label, *counts, coming, "M10", belief, truth, note):
         assert part in unescape(page)
     assert "<was>" not in page
@@ -253,7 +253,7 @@ def test_the_text_and_the_card_have_every_part(course_home):
 
 def test_a_notebook_shows_the_card_and_running_the_cell_again_updates_it():
     data, _ = DisplayFormatter().format(progress_summary())
-    assert data == {"text/plain": progress.read().text, "text/html": summary_html(Progress())}
+    assert data == {"text/plain": str(progress.read()), "text/html": Progress()._repr_html_()}
     assert not any(text in data["text/html"] for text in (" id=", "0x", "exercises 0"))
     progress.record(exercise("double_it", lesson="start_here"))
     assert "exercises 1 of 1" in progress_summary()._repr_html_()

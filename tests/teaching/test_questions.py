@@ -25,8 +25,8 @@ SINGLE, SEVERAL, NUMBER, ORDERED, LARGEST, MOVES, SIZE, WHY = (
 )
 
 
-def places(asked) -> list[int]:
-    return [place for _, place, _ in asked.shown]
+def shown_indices(asked) -> list[int]:
+    return [index for _, index, _ in asked.shown]
 
 
 def mark_as_tuple(asked, answer) -> tuple:
@@ -72,9 +72,9 @@ def test_a_name_that_does_not_exist_is_an_error_that_lists_those_that_do(ask, wr
 
 def test_options_are_shuffled_the_same_way_every_time():
     assert SINGLE.shown == read_questions(SAMPLE)["sample-single"].shown
-    assert sorted(places(SEVERAL)) == [0, 1, 2, 3]
-    assert places(ORDERED) == places(MOVES) == [0, 1, 2]  # as written: guesses are not shuffled
-    assert places(SINGLE) != [0, 1, 2] or places(SEVERAL) != [0, 1, 2, 3]
+    assert sorted(shown_indices(SEVERAL)) == [0, 1, 2, 3]
+    assert shown_indices(ORDERED) == shown_indices(MOVES) == [0, 1, 2]  # as written: guesses are not shuffled
+    assert shown_indices(SINGLE) != [0, 1, 2] or shown_indices(SEVERAL) != [0, 1, 2, 3]
     assert "".join(letter for letter, _, _ in SEVERAL.shown) == "ABCD"
 
 

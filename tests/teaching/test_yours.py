@@ -263,7 +263,7 @@ def test_two_notebooks_at_once_lose_nothing(course_home):
     functions = [KeptFunction(f"name_{number}", "00", "2026-11-15", "x = 1") for number in range(16)]
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(write_function, functions))
-    assert sorted(kept.name for kept in list_own_functions()) == sorted(kept.name for kept in functions)
+    assert {block.name for block in list_own_functions()} == {block.name for block in functions}
 
 
 def test_in_a_notebook(course_home):

@@ -38,7 +38,7 @@ def assert_same(batch: Batch, other: Batch) -> None:
 
 
 def test_overwriting_a_batch_keeps_its_memory():
-    batch, other = make_batch(SOURCES, TARGETS), make_batch(SOURCES[::-1], TARGETS[::-1], pairs=[3, 2, 1, 0])
+    batch, other = make_batch(SOURCES, TARGETS), make_batch(SOURCES[::-1], TARGETS[::-1])
     addresses = [tensor.data_ptr() for tensor in tensors(batch).values()]
     batch.overwrite(other)
     assert_same(batch, other)
@@ -52,10 +52,12 @@ def test_every_batch_has_its_shape_shifted_targets_and_uncounted_blank_rows(
 ):
     sources, targets = corpus
     src_len, tgt_len = (max(map(len, side)) + 1 for side in corpus)
-    shape = {"src_len": src_len + src_extra, "tgt_len": tgt_len + tgt_extra, "n_rows": len(sources) + n_blank}
-    batch = make_batch(sources, targets, **shape)
-    assert batch.src.shape == (shape["n_rows"], shape["src_len"])
-    assert batch.tgt_in.shape == batch.tgt_out.shape == (shape["n_rows"], shape["tgt_len"])
+    shape = {"src_len": src_len + src_extra, "tgt_len": tgt_len + tgt_extra}
+    n_rows, batch = len(sources) + n_blank, make_batch(sources, targets, **shape)
+    if n_blank:
+        batch = encode_ids(sources, targets).batch(torch.tensor([*batch.pairs, *[-1] * n_blank]), **shape)
+    assert batch.src.shape == (n_rows, shape["src_len"])
+    assert batch.tgt_in.shape == batch.tgt_out.shape == (n_rows, shape["tgt_len"])
     # exactly the positions beyond the lengths are padding
     for ids, lengths in ((batch.src, batch.src_lengths), (batch.tgt_in, batch.tgt_lengths)):
         assert torch.equal(ids != PAD, torch.arange(ids.shape[1]) < lengths[:, None])
@@ -64,11 +66,11 @@ def test_every_batch_has_its_shape_shifted_targets_and_uncounted_blank_rows(
         inputs, outputs = batch.tgt_in[row].tolist(), batch.tgt_out[row].tolist()
         assert inputs[0] == BOS and inputs[1 : len(words) + 1] == outputs[: len(words)] == words
         assert outputs[len(words)] == EOS
-    # blank rows do not count
-    assert int(batch.n_tokens) == sum(len(words) + 1 for words in targets) == int(batch.counts.sum())
+    # blank rows don't count
+    assert int(batch.n_tokens) == sum(len(words) + 1 for words in targets) == int(batch.loss_mask.sum())
     assert batch.pairs.tolist() == [*range(len(sources)), *[-1] * n_blank]
     blank = batch.pairs == -1
-    assert not batch.counts[blank].any() and batch.tgt_out[blank].eq(PAD).all()
+    assert not batch.loss_mask[blank].any() and batch.tgt_out[blank].eq(PAD).all()
     assert batch.src_lengths.ge(1).all() and batch.tgt_lengths.ge(1).all()
 
 
@@ -92,22 +94,16 @@ NEEDS_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is n
 def test_batches_from_the_corpus_tensor_equal_those_of_make_batch(device, corpus, data):
     sources, targets = corpus
     chosen = data.draw(st.lists(st.integers(0, len(sources) - 1), min_size=1, max_size=9))
-    n_blank, src_extra, tgt_extra = (data.draw(st.integers(0, 3)) for _ in range(3))
+    src_extra, tgt_extra = (data.draw(st.integers(0, 3)) for _ in range(2))
     shape = {
         "src_len": max(map(len, sources)) + 1 + src_extra,
         "tgt_len": max(map(len, targets)) + 1 + tgt_extra,
     }
-    expected = make_batch(
-        [sources[pair] for pair in chosen],
-        [targets[pair] for pair in chosen],
-        n_rows=len(chosen) + n_blank,
-        pairs=chosen,
-        **shape,
-    )
-    pairs = torch.tensor(chosen + [-1] * n_blank, device=device)
+    expected = make_batch([sources[pair] for pair in chosen], [targets[pair] for pair in chosen], **shape)
+    pairs = torch.tensor(chosen, device=device)
     batch = encode_ids(sources, targets).to(device).batch(pairs, **shape)
     assert {tensor.device.type for tensor in tensors(batch).values()} == {device}
-    assert_same(batch.to("cpu"), expected)
+    assert_same(batch.to("cpu"), dataclasses.replace(expected, pairs=torch.tensor(chosen)))
 
 
 def test_a_corpus_is_tokenised_and_unknown_words_become_unk():

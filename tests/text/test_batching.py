@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -10,7 +11,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_lib.text import batching
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.batching import FIXED_LENGTHS, Epochs
 from course_lib.text.encoded import EncodedCorpus, encode_ids
@@ -49,7 +49,7 @@ def test_every_pair_occurs_once_and_no_batch_exceeds_its_tokens(pairs, chosen, s
     (tokens_per_batch, lengths), (sources, targets) = chosen, zip(*pairs, strict=True)
     corpus = encode_ids(sources, targets)
     epochs = Epochs(corpus, tokens_per_batch=tokens_per_batch, seed=seed, lengths=lengths)
-    batches = list(epochs.one(epoch))
+    batches = list(epochs.batches(epoch))
     assert len(batches) == epochs.n_batches
     assert sorted(pair for planned in order(epochs, epoch) for pair in planned) == list(range(len(pairs)))
     for batch, (shape, members) in zip(batches, epochs.plan(epoch), strict=True):
@@ -60,8 +60,10 @@ def test_every_pair_occurs_once_and_no_batch_exceeds_its_tokens(pairs, chosen, s
         else:
             assert src_len == batch.src_lengths.max() and tgt_len == batch.tgt_lengths.max()
         words = [sources[pair] for pair in members], [targets[pair] for pair in members]
-        expected = make_batch(*words, pairs=members, src_len=src_len, tgt_len=tgt_len, n_rows=rows)
-        assert same(batch, expected)
+        expected = make_batch(*words, src_len=src_len, tgt_len=tgt_len)
+        n_pairs, expected = len(members), replace(expected, pairs=torch.tensor(members))
+        assert same(batch.map(lambda rows, n_pairs=n_pairs: rows[:n_pairs]), expected)
+        assert batch.pairs[n_pairs:].eq(-1).all()
     with_blank_rows = [batch for batch in batches if (batch.pairs < 0).any()]
     assert len(with_blank_rows) <= (lengths is not None)
 
@@ -98,7 +100,7 @@ def test_training_resumes_from_any_step_with_identical_batches(lengths):
     assert positions[0] == (0, 0) and positions[epochs.n_batches] == (1, 0) and positions[-1] == (2, 0)
     for step, position in enumerate(positions):
         resumed = Epochs(corpus, **chosen)
-        list(resumed.one(4))  # reading another epoch does not move the position
+        list(resumed.batches(4))  # reading another epoch does not move the position
         resumed.seek(*position)
         assert resumed.position == position
         assert all(map(same, islice(resumed, 3), batches[step:]))
@@ -117,16 +119,21 @@ def test_over_long_pairs_are_refused_or_left_out(tokens_per_batch, lengths):
     with pytest.raises(ValueError, match=r"at most 9 tokens.*2 of 3.*21"):
         Epochs(corpus, tokens_per_batch=tokens_per_batch, seed=0, lengths=lengths)
     epochs = Epochs(corpus, tokens_per_batch=tokens_per_batch, seed=0, lengths=lengths, over_long="leave out")
-    assert epochs.kept == (2,) and order(epochs, 0) == [(2,)]
+    assert epochs.pairs == (2,) and epochs.n_left_out == 2 and order(epochs, 0) == [(2,)]
     with pytest.raises(ValueError, match=r"at most 2 tokens.*3 of 3"):
         Epochs(corpus, tokens_per_batch=2, seed=0, over_long="leave out")
 
 
 def test_the_plan_of_an_epoch_is_cached_until_another_epoch_is_planned(monkeypatch):
-    seeds, plan_epoch = [], batching.plan_epoch
-    monkeypatch.setattr(batching, "plan_epoch", lambda *args: seeds.append(args[-1]) or plan_epoch(*args))
+    drawn, draw_plan = [], Epochs.draw_plan
+
+    def recording(epochs, epoch):
+        drawn.append(epoch)
+        return draw_plan(epochs, epoch)
+
+    monkeypatch.setattr(Epochs, "draw_plan", recording)
     epochs = Epochs(encode_ids([[5]] * 9, [[6]] * 9), tokens_per_batch=4, seed=7)
     first = epochs.plan(0)
     next(epochs)
-    assert seeds == ["7 0"]
-    assert epochs.plan(1) != first and epochs.plan(0) == first and seeds == ["7 0", "7 1", "7 0"]
+    assert drawn == [0]
+    assert epochs.plan(1) != first and epochs.plan(0) == first and drawn == [0, 1, 0]

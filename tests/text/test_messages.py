@@ -52,14 +52,14 @@ CALLS = {  # a pattern that the message matches → the calls that raise it
     r"but got 'a' \(2 ×\)": [lambda: WordTokenizer(["a", "b", "a"])],
     r"but got 'two words'": [lambda: WordTokenizer(["two words"])],
     r"but got '<pad>'": [lambda: WordTokenizer(["<pad>"])],
-    r"^vocab\.json .*BpeTokenizer\.from_text": [
+    r"^vocab\.json .*WordTokenizer.*another kind of tokenizer": [
         lambda: read(WordTokenizer, "<html>"),
         lambda: read(WordTokenizer, BPE),
         lambda: read(WordTokenizer, vocabulary(words=[1])),
         lambda: read(WordTokenizer, vocabulary(words=["a", "a"])),
         lambda: read(WordTokenizer, vocabulary(version=2)),
     ],
-    r"^vocab\.json .*WordTokenizer\.from_text": [
+    r"^vocab\.json .*BpeTokenizer.*another kind of tokenizer": [
         lambda: read(BpeTokenizer, ""),
         lambda: read(BpeTokenizer, vocabulary()),
         lambda: read(BpeTokenizer, BPE.replace('"<s>"', '"<bos>"')),
@@ -76,7 +76,6 @@ CALLS = {  # a pattern that the message matches → the calls that raise it
     ],
     r"src_len of at least 3.*but got 2": [lambda: make_batch([[4, 5]], [[4]], src_len=2)],
     r"tgt_len of at least 3.*but got 0": [lambda: make_batch([[4]], [[4, 5]], tgt_len=0)],
-    r"n_rows of at least 2.*but got 1": [lambda: make_batch([[4], [5]], [[4], [5]], n_rows=1)],
     r"tokens_per_batch of at least 99.*but got 64": [
         lambda: Epochs(corpus, tokens_per_batch=64, seed=0, lengths=(4, 99)),
     ],

@@ -44,19 +44,15 @@ all_tokenizers = pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=T
 
 @all_tokenizers
 def test_known_text_survives_a_round_trip_and_special_tokens_come_first(tokenizer):
-    assert tokenizer.vocabulary[:4] == SPECIAL == tuple(
-        tokenizer.tokens(range(4))
-    ) and tokenizer.vocab_size == len(tokenizer.vocabulary)
+    assert tokenizer.vocabulary[:4] == SPECIAL == tuple(tokenizer.tokens(range(4)))
+    assert tokenizer.vocab_size == len(tokenizer.vocabulary)
     for text in TEXTS:
-        assert (
-            tokenizer.decode(tokenizer.encode(text)) == tokenizer.normalise(text)
-            and tokenizer.unknown(text) == []
-        )
+        assert tokenizer.decode(tokenizer.encode(text)) == tokenizer.normalise(text)
+        assert tokenizer.unknown(text) == []
     assert WORDS.normalise(TEXTS[0]) == BPE.normalise(TEXTS[0]) == TEXTS[0]
     assert LOWER.normalise("Zwei WEIßE Männer") == "zwei weiße männer"
-    assert tokenizer.encode("Ma\N{COMBINING DIAERESIS}nner") == tokenizer.encode(
-        "Männer"
-    ) and UNK not in tokenizer.encode("Männer")
+    assert tokenizer.encode("Ma\N{COMBINING DIAERESIS}nner") == tokenizer.encode("Männer")
+    assert UNK not in tokenizer.encode("Männer")
 
 
 @all_tokenizers

@@ -20,11 +20,18 @@ from course_lib.text.pair import Pair
 from course_lib.text.toy import grow
 from course_lib.text.toy.generate import DEEP, draw, generate, running_pair
 from course_lib.text.toy.lexicon import KINDS, Adverb, grammar, lexicon, starts_with_vowel
-from course_lib.text.toy.say import say
-from course_lib.text.toy.sense import could_be, does, done_to, pool, rivals, rivals_of_somebody
+from course_lib.text.toy.realisation import realise
+from course_lib.text.toy.sense import (
+    kinds_described_by,
+    nouns_with,
+    rivals,
+    rivals_of_person,
+    verbs_with_object,
+    verbs_with_subject,
+)
 from course_lib.text.toy.sentence import DeadEnd
 from course_lib.text.toy.splits import splits
-from course_lib.text.toy.tree import Clause, Phrase, Place, Pronoun
+from course_lib.text.toy.tree import Clause, Phrase, PrepositionalPhrase, Pronoun
 from lessons.l04_encoder_decoder.read import translations_of
 
 properties = settings(derandomize=True, deadline=None, max_examples=150, database=None)
@@ -100,7 +107,7 @@ def do(subject, verb: str, obj=None, **fields) -> Clause:
 
 def eaten_apple() -> Phrase:
     apple = the("apple")
-    apple.behind = do(the("boy"), "eat", apple)
+    apple.modifier = do(the("boy"), "eat", apple)
     return apple
 
 
@@ -114,8 +121,8 @@ def good(phrase: Phrase) -> Clause:
     return Clause(phrase, quality=lexicon().quality("good", phrase.noun))
 
 
-def of_water() -> Place:
-    return Place(grammar().preposition("full of"), the("water", determiner="none"))
+def of_water() -> PrepositionalPhrase:
+    return PrepositionalPhrase(grammar().preposition("full of"), the("water", determiner="none"))
 
 
 SENTENCES = {  # those that `read.py` can't parse; the table of the README has the others
@@ -130,7 +137,7 @@ SENTENCES = {  # those that `read.py` can't parse; the table of the README has t
         "le garçon a acheté la pomme mais ne l' a pas mangée",
     ),
     "the queen took a bottle of water": (
-        [do(the("queen"), "take", the("bottle", determiner="a", behind=of_water()))],
+        [do(the("queen"), "take", the("bottle", determiner="a", modifier=of_water()))],
         "la reine a pris une bouteille d' eau",
     ),
 }
@@ -139,13 +146,13 @@ SENTENCES = {  # those that `read.py` can't parse; the table of the README has t
 @pytest.mark.parametrize("english", SENTENCES)
 def test_a_tree_is_written_in_both_languages(english):
     clauses, french = SENTENCES[english]
-    pair = say(clauses, past=True)
+    pair = realise(clauses, past=True)
     assert (pair.src_text, pair.tgt_text) == (english, french)
 
 
 def test_a_question_starts_with_est_ce_que():
     clause = do(the("cat", determiner="a"), "see", the("water"))
-    pair = say([clause], past=True, question=True)
+    pair = realise([clause], past=True, question=True)
     assert pair.src_text == "did a cat see the water ?"
     assert pair.tgt_text == "est-ce qu' un chat a vu l' eau ?"
     assert pair.links >= {(0, 0), (0, 1), (0, 4), (3, 5), (6, 8)}
@@ -220,7 +227,7 @@ def test_a_noun_occurs_once_with_its_translation_and_a_pronoun_has_one_reading(p
         french = next(pair.tgt[right] for left, right in pair.links if left == pronoun)
         assert antecedent < pronoun and SUBJECTS.get(french, (noun.gender, plural)) == (noun.gender, plural)
         if "because" in pair.src[:pronoun]:
-            assert rivals(noun, plural, could_be(pair.src[-1])).isdisjoint(nouns.values())
+            assert rivals(noun, plural, kinds_described_by(pair.src[-1])).isdisjoint(nouns.values())
 
 
 def test_a_sentence_has_one_translation_and_every_rule_and_length_is_common(pairs):
@@ -244,7 +251,7 @@ def test_sentences_have_the_requested_lengths(length):
 @pytest.mark.parametrize("nesting", [(0, 0), (0, 2), DEEP], ids=str)
 def test_sentences_have_the_requested_depths(nesting):
     stream = draw(random.Random(0), length=(14, 20), nesting=nesting)
-    assert {drawn.depth for drawn in islice(stream, 150)} == set(range(nesting[0], nesting[1] + 1))
+    assert {sample.depth for sample in islice(stream, 150)} == set(range(nesting[0], nesting[1] + 1))
 
 
 def test_half_of_the_pronouns_can_only_be_resolved_by_meaning(pairs):
@@ -266,7 +273,7 @@ def test_a_new_rule_is_one_function_in_a_table(monkeypatch):
     now = Adverb("right now", "maintenant", ((0, 0), (1, 0)), "present")
 
     def right_now(sentence, clause: Clause) -> None:
-        if sentence.past or clause.depth or clause.object or clause.place or clause.adverb:
+        if sentence.past or clause.depth or clause.object or clause.location or clause.adverb:
             raise DeadEnd
         sentence.spend(2)
         clause.adverb = now
@@ -287,17 +294,17 @@ def test_every_word_has_what_the_rules_need():
     for noun in words.nouns:
         assert noun.gender in ("m", "f") and len(noun.en) == len(noun.fr) in (1, 2), noun
         assert len(noun.tags & set(KINDS)) == 1, noun
-        assert does(noun) or done_to(noun) or noun.kind == "place", noun
+        assert verbs_with_subject(noun) or verbs_with_object(noun) or noun.kind == "place", noun
     for quality in words.qualities:
         assert len(quality.fr) == (4 if quality.place else 1), quality
         assert quality.place in ("before", "after", ""), quality
         described = quality.beside | quality.said_of
-        assert described | quality.could <= tags and pool(described), quality
+        assert described | quality.could <= tags and nouns_with(described), quality
     prepositions = {preposition.name for preposition in grammar().prepositions}
     for verb in words.verbs:
         n_participles = 0 if verb.lasts else 4 if verb.aux == "être" or verb.transitive else 1
         assert (len(verb.en), len(verb.fr), len(verb.participle)) == (3, 2, n_participles), verb
-        assert all(pool(left) and (pool(right) or not right) for left, right in verb.frames), verb
+        assert all(nouns_with(left) and (nouns_with(right) or not right) for left, right in verb.frames), verb
         assert verb.could <= tags and set(verb.where) <= prepositions, verb
     for entry in (*words.verbs, *grammar().prepositions):
         assert frozenset().union(*(left | right for left, right in entry.frames)) <= tags, entry
@@ -310,9 +317,9 @@ def test_every_word_has_what_the_rules_need():
 
 def test_the_rivals_of_a_pronoun_follow_from_meaning_word_and_gender():
     cat, box, girl, water = (lexicon().noun(name) for name in ("cat", "box", "girl", "water"))
-    assert (water, False) not in rivals(cat, False, could_be("thirsty"))  # the meaning excludes it
-    assert (box, False) in rivals(water, False, could_be("cold"))  # it, and elle
-    assert (girl, False) in rivals(box, False, could_be("dirty"))  # she, but elle
-    assert (box, True) not in rivals(water, False, could_be("cold"))  # they
-    assert {(box, False), (cat, False), (girl, False)} <= rivals_of_somebody("f")
-    assert not {(box, False), (girl, False)} & rivals_of_somebody("m")
+    assert (water, False) not in rivals(cat, False, kinds_described_by("thirsty"))  # the meaning excludes it
+    assert (box, False) in rivals(water, False, kinds_described_by("cold"))  # it, and elle
+    assert (girl, False) in rivals(box, False, kinds_described_by("dirty"))  # she, but elle
+    assert (box, True) not in rivals(water, False, kinds_described_by("cold"))  # they
+    assert {(box, False), (cat, False), (girl, False)} <= rivals_of_person("f")
+    assert not {(box, False), (girl, False)} & rivals_of_person("m")

@@ -10,7 +10,7 @@ import torch
 from course_lib.models.registry import build, make_config
 from course_lib.text.toy.generate import generate
 from course_lib.text.word_tokenizer import WordTokenizer
-from course_lib.training.corpora import encode_data, sides
+from course_lib.training.data import encode_data, sides
 from course_lib.training.job import describe
 from course_lib.training.recipe import Recipe
 from course_lib.training.run_folder import RunFolder

@@ -1,4 +1,4 @@
-"""Checkpoints: exact there and back, refused when they are no checkpoint, never half written, never run."""
+"""Checkpoints: loaded exactly as saved; other files are rejected, and no code in them is run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from course_lib.training.checkpoint import (
     read_about,
     save_checkpoint,
 )
-from course_lib.training.corpora import encode_data
+from course_lib.training.data import encode_data
 from course_lib.training.job import describe
 from course_lib.training.recipe import Recipe
 from course_lib.translation.pipeline import translate
@@ -30,23 +30,23 @@ ABOUT = {"config": {"system": "gru_lm"}, "words": ["é", "l'", "🙂"], "loss": 
 TEXTS = ["the cat sleeps", "a dog sees the old house"]
 
 
-def test_every_dtype_and_shape_comes_back_exactly(tmp_path):
+def test_every_dtype_and_shape_is_loaded_exactly(tmp_path):
     path = tmp_path / "some" / "new" / "folder.safetensors"
     numbers = 100 * torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
-    kept = {name: numbers.to(getattr(torch, name)) for name in DTYPES} | {
+    saved = {name: numbers.to(getattr(torch, name)) for name in DTYPES} | {
         "nothing": torch.zeros(0, 3),
         "odd": torch.tensor([float("nan"), float("inf"), -0.0]),
-        "turned": torch.arange(6).reshape(2, 3).T,
+        "transposed": torch.arange(6).reshape(2, 3).T,
         "é": torch.ones(1, requires_grad=True),
     }
-    save_checkpoint(path, kept, ABOUT)
-    found, about = load_checkpoint(path)
-    assert about == read_about(path) == ABOUT and found.keys() == kept.keys()
-    path.write_bytes(bytes(len(path.read_bytes())))  # what was read is no window into the file
-    for name, tensor in kept.items():
-        assert found[name].dtype == tensor.dtype and found[name].shape == tensor.shape
-        same = found[name].contiguous().flatten().view(torch.uint8)
-        assert torch.equal(same, tensor.detach().contiguous().flatten().view(torch.uint8)), name
+    save_checkpoint(path, saved, ABOUT)
+    loaded, about = load_checkpoint(path)
+    assert about == read_about(path) == ABOUT and loaded.keys() == saved.keys()
+    path.write_bytes(bytes(len(path.read_bytes())))  # the tensors are copies, not views of the file
+    for name, tensor in saved.items():
+        assert loaded[name].dtype == tensor.dtype and loaded[name].shape == tensor.shape
+        actual = loaded[name].contiguous().flatten().view(torch.uint8)
+        assert torch.equal(actual, tensor.detach().contiguous().flatten().view(torch.uint8)), name
 
 
 class Trap:
@@ -60,7 +60,7 @@ def denied(path, *_):
     raise PermissionError(13, "Permission denied", str(path))
 
 
-def test_what_is_no_checkpoint_is_refused_left_alone_and_never_run(tmp_path, monkeypatch):
+def test_other_files_are_rejected_and_not_changed_or_run(tmp_path, monkeypatch):
     path, sprung, by_torch = tmp_path / "x.safetensors", tmp_path / "sprung", io.BytesIO()
     with pytest.raises(CheckpointError, match=r"Expected a checkpoint at .*no such file"):
         load_checkpoint(path)
@@ -71,13 +71,13 @@ def test_what_is_no_checkpoint_is_refused_left_alone_and_never_run(tmp_path, mon
     monkeypatch.setenv("TRAP", str(sprung))
     torch.save({"weights": Trap()}, by_torch)
     save_checkpoint(path, {"a": torch.ones(9)}, ABOUT)
-    contents = [path.read_bytes()[:place] for place in range(0, path.stat().st_size, 7)]  # cut off anywhere
+    contents = [path.read_bytes()[:size] for size in range(0, path.stat().st_size, 7)]  # truncated
     contents += [pickle.dumps(Trap()), by_torch.getvalue()]
     headers = [{}, {"format": "pt"}, FORMAT | {"version": "99", "about": "{}"}, FORMAT | {"about": "{"}]
     strange = [save({"a": torch.ones(2)}, metadata=header) for header in headers]
     for content in contents + strange:
         path.write_bytes(content)
-        why = "no checkpoint of this course" if content in strange else "damaged or no safetensors file"
+        why = "not a checkpoint of this course" if content in strange else "damaged or not a safetensors"
         for reader in (load_checkpoint, read_about, load_system):
             with pytest.raises(CheckpointError) as caught:
                 reader(path)
@@ -91,18 +91,18 @@ def test_what_is_no_checkpoint_is_refused_left_alone_and_never_run(tmp_path, mon
 
 @pytest.fixture
 def save_system(tmp_path, data, make):
-    """Save a new system, with what is said of it changed."""
+    """Saves a new system, with changed metadata."""
 
-    def one(name="bahdanau", model=None, data=data, **changes):
+    def save_new(name="bahdanau", model=None, data=data, **changes):
         model, path = model or make(name), tmp_path / "x.safetensors"
         about = describe(name, model.config, Recipe(n_steps=1), data, command="course_lib train") | changes
         save_checkpoint(path, model.state_dict(), about)
         return model, path
 
-    return one
+    return save_new
 
 
-def test_it_translates_as_it_did_and_says_where_it_comes_from(save_system, data):
+def test_a_loaded_system_translates_as_before_and_has_its_metadata(save_system, data):
     model, path = save_system()
     saved = load_system(path)
     assert saved.name == "bahdanau" and saved.tokenizer.to_text() == data.tokenizer.to_text()
@@ -110,25 +110,25 @@ def test_it_translates_as_it_did_and_says_where_it_comes_from(save_system, data)
     assert not saved.model.training and saved.about["command"] == "course_lib train"
     assert saved.about["data"] == {"name": "few", "fingerprint": data.fingerprint}
     assert saved.about["versions"]["torch"] == torch.__version__
-    with pytest.raises(CheckpointError, match=r"to go on from. Load the best.safetensors beside it"):
+    with pytest.raises(CheckpointError, match=r"Load best.safetensors"):
         load_system(save_system(standing={"step": 3})[1])
     save_checkpoint(path, {"a": torch.ones(2)}, {})
-    with pytest.raises(CheckpointError, match=r"does not say which system its weights are of"):
+    with pytest.raises(CheckpointError, match=r"does not say which system"):
         load_system(path)
 
 
 @pytest.mark.parametrize("name", [system.name for system in SYSTEMS])
-def test_every_system_comes_back(save_system, make, name):
+def test_every_system_can_be_saved_and_loaded(save_system, make, name):
     model = make(name)
-    if name == "ngram_lm":  # its tables are as long as what it has read
+    if name == "ngram_lm":  # the size of its tables depends on the training data
         model.fit([[5, 6, 7], [6, 7]])
     _, path = save_system(name, model=model)
-    found = load_system(path).model.state_dict()
-    assert found.keys() == model.state_dict().keys()
-    assert all(torch.equal(found[key], tensor) for key, tensor in model.state_dict().items())
+    loaded = load_system(path).model.state_dict()
+    assert loaded.keys() == model.state_dict().keys()
+    assert all(torch.equal(loaded[key], tensor) for key, tensor in model.state_dict().items())
 
 
-def test_bpe_comes_back(save_system):
+def test_a_bpe_tokenizer_can_be_saved_and_loaded(save_system):
     tokenizer = BpeTokenizer.from_texts(TEXTS * 3, vocab_size=120)
     _, path = save_system("gru_lm", data=encode_data("two", (TEXTS, TEXTS), (TEXTS, TEXTS), tokenizer))
     assert load_system(path).tokenizer.encode(TEXTS[0]) == tokenizer.encode(TEXTS[0])

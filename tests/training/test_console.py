@@ -14,7 +14,7 @@ import pytest
 from tqdm import tqdm
 
 from course_lib.training import console
-from course_lib.training.console import SIGNALS, STOP_MESSAGE, Stopping
+from course_lib.training.console import SIGNALS, STOP_MESSAGE, StopRequest
 from course_lib.training.loop import train
 
 # ---- Ctrl-C
@@ -35,24 +35,24 @@ def send(number=signal.SIGINT):
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_sets_the_flag_and_prints_a_message_without_interrupting(number, capsys):
-    with Stopping(says=True) as outer, Stopping() as stopping:
-        assert not stopping.asked
+    with StopRequest(verbose=True) as outer, StopRequest() as stop:
+        assert not stop.received
         send(number)
-        assert stopping.asked and not outer.asked and capsys.readouterr().err == ""
-    with Stopping(says=True):
+        assert stop.received and not outer.received and capsys.readouterr().err == ""
+    with StopRequest(verbose=True):
         send(number)
     assert capsys.readouterr().err == f"\n{STOP_MESSAGE}\n"
 
 
-def test_a_second_signal_interrupts_at_once_unless_it_is_an_echo():
-    with Stopping():
+def test_a_second_signal_interrupts_at_once_unless_it_is_a_repeat():
+    with StopRequest():
         send()
         with pytest.raises(KeyboardInterrupt):
             send()
-    with Stopping(echo=60.0) as stopping:
+    with StopRequest(ignore_seconds=60.0) as stop:
         send()
         send()
-        assert stopping.asked
+        assert stop.received
 
 
 def test_handlers_are_restored_and_ignored_signals_stay_ignored():
@@ -61,10 +61,10 @@ def test_handlers_are_restored_and_ignored_signals_stay_ignored():
 
     signal.signal(signal.SIGTERM, own_handler)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # nohup, or a job in the background
-    with pytest.raises(ZeroDivisionError), Stopping() as stopping:
+    with pytest.raises(ZeroDivisionError), StopRequest() as stop:
         assert signal.getsignal(signal.SIGTERM) is not own_handler
         send()
-        assert not stopping.asked
+        assert not stop.received
         raise ZeroDivisionError
     assert signal.getsignal(signal.SIGTERM) is own_handler
     assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
@@ -74,8 +74,8 @@ def test_in_another_thread_handlers_stay_unchanged():
     results = []
 
     def work():
-        with Stopping() as stopping:
-            results.append((stopping.asked, signal.getsignal(signal.SIGINT)))
+        with StopRequest() as stop:
+            results.append((stop.received, signal.getsignal(signal.SIGINT)))
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -113,7 +113,7 @@ def test_the_bar_is_on_in_a_terminal_or_with_the_environment_variable(monkeypatc
     monkeypatch.setattr(sys, "stderr", stderr)
     if switch is not None:
         monkeypatch.setenv("COURSE_BAR", switch)
-    assert console.watched() is on
+    assert console.bar_enabled() is on
 
 
 @pytest.mark.usefixtures("plain")

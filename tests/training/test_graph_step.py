@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from course_lib.text.batch import Batch, make_batch
+from course_lib.text.encoded import encode_ids
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.job import describe
 from course_lib.training.loop import train
@@ -29,7 +30,8 @@ NAMES = ["gru_lm", "transformer", "bahdanau"]
 def batches() -> list[Batch]:
     shapes = [([[5, 6], [7], [8, 9, 10]], [[4], [5, 6, 7, 8], [9]]), ([[6, 4], [9], [4]], [[7, 8], [5], [6]])]
     first = [make_batch(*pair, src_len=6, tgt_len=6).to("cuda") for pair in shapes]
-    return [*first, make_batch(*shapes[0], src_len=8, tgt_len=8, n_rows=4).to("cuda")]
+    pairs = torch.tensor([0, 1, 2, -1])  # the last row is blank
+    return [*first, encode_ids(*shapes[0]).batch(pairs, src_len=8, tgt_len=8).to("cuda")]
 
 
 def pair_of_steps(make, name, precision):

@@ -1,4 +1,4 @@
-"""Jobs: their recipe and configuration, and a run of each kind of system."""
+"""Jobs: their recipe and configuration."""
 
 from __future__ import annotations
 
@@ -6,22 +6,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch.nn import functional as F
 
-from course_lib.text.batching import Epochs
-from course_lib.text.encoded import encode_ids, target_ids
-from course_lib.text.toy.generate import generate
-from course_lib.training.checkpoint import load_system
+from course_lib.text.encoded import encode_ids
 from course_lib.training.job import Job, config_for, make_recipe, run_job
-from course_lib.training.pronouns import CLASSES, pronoun_labels, right_by_class
 
 SHORT = {"tokens_per_batch": 128, "learning_rate": 1e-2, "average_from": 1.0}
-
-
-@pytest.fixture(scope="module")
-def pronoun_data(encoded):
-    """160 pairs, some with a pronoun, for both training and validation."""
-    return encoded(generate(160, seed=1, length=(3, 10)))
 
 
 @pytest.fixture
@@ -33,64 +22,6 @@ def job(tmp_path):
         return Job(system=name, scale="tiny", device="cpu", folder=folder, n_steps=n_steps, **more)
 
     return make_job
-
-
-# ---- every kind of system
-
-
-@pytest.mark.parametrize("name", ["ngram_lm", "gru_lm", "self_attentive", "seq2seq"])
-def test_every_kind_is_trained_saved_and_loaded(pronoun_data, job, name):
-    records = []
-    first = run_job(job(name), data=pronoun_data, after_validation=records.append)
-    assert first.result.ended == "finished" and records == first.result.history and not first.model.training
-    if name == "ngram_lm":
-        first.saved.unlink()  # as if killed before the second file was saved
-    again = run_job(job(name), data=pronoun_data, after_validation=records.append)
-    run_job(job(name), data=pronoun_data, command="third run, which has nothing to do")
-    assert again.result.history == first.result.history == records
-    saved = load_system(first.saved)
-    for model in (first.model, again.model):
-        assert all(torch.equal(saved.model.state_dict()[key], w) for key, w in model.state_dict().items())
-    assert saved.about["command"].startswith(f"Job(system='{name}', data='toy'")
-    typed = run_job(job(name, folder=None, n_steps=1), data=pronoun_data, command="train it")
-    assert typed.about["command"] == "train it" and typed.saved is None
-
-
-def test_a_classifier_is_validated_with_plain_cross_entropy(pronoun_data, job):
-    """Without the label smoothing, the penalty and the dropout of training."""
-    two_steps = job("self_attentive", None, 2, config={"dropout": 0.5}, recipe={"smoothing": 0.3})
-    trained = run_job(two_steps, data=pronoun_data)
-    (batch,) = Epochs(pronoun_data.validation, tokens_per_batch=9999, seed=0).one(epoch=0)
-    labels = pronoun_labels(pronoun_data.validation, pronoun_data.tokenizer)[batch.pairs]
-    with torch.no_grad():
-        expected = F.cross_entropy(trained.model(batch.src, batch.src_lengths), labels)
-    assert trained.result.history.best.loss == pytest.approx(expected.item(), rel=1e-5)
-    with pytest.raises(ValueError, match=r"R-Drop and scheduled sampling"):
-        run_job(job("self_attentive", recipe={"r_drop": 3.0}), data=pronoun_data)
-
-
-@pytest.mark.slow
-def test_a_classifier_learns_its_training_sentences(encoded, job):
-    pairs = [pair for pair in generate(600, seed=1, length=(3, 12)) if set(pair.tgt) & set(CLASSES)][:16]
-    data = encoded(pairs + generate(16, seed=2, length=(3, 8)))
-    longer = {"learning_rate": 3e-2, "tokens_per_batch": 512}
-    model = run_job(job("self_attentive", n_steps=160, recipe=longer), data=data).model
-    right = right_by_class(model, data.train, pronoun_labels(data.train, data.tokenizer))
-    assert right["all"] > 0.9
-
-
-def test_the_ngram_model_counts_the_target_sentences(data, make, job):
-    trained, expected = run_job(job("ngram_lm"), data=data), make("ngram_lm")
-    expected.fit(target_ids(data.train))
-    batch = next(Epochs(data.validation, tokens_per_batch=999, seed=0))
-    assert torch.equal(trained.model(batch.tgt_in), expected(batch.tgt_in))
-    (record,) = trained.result.history
-    assert record.step == trained.result.step == 1
-    assert record.n_tokens == sum(tgt for _, tgt in data.train.lengths)
-    assert record.train_loss < record.loss  # training sentences are more probable
-
-
-# ---- recipe and configuration
 
 
 @pytest.mark.parametrize(
@@ -127,7 +58,7 @@ def test_changes_reach_the_recipe_and_the_configuration_fits_the_data(data, job)
     made = run_job(job("transformer", n_steps=1, config={"n_heads": 1}), data=data).model.config
     assert made.n_heads == 1 and made.vocab_size == data.tokenizer.vocab_size and made.max_len < 41
     long = replace(data, validation=encode_ids([[5]], [[6] * 40]))  # 41 with EOS
-    assert config_for("transformer", scale="tiny", data=long).max_len == 41
+    assert config_for(Job(system="transformer", scale="tiny"), long).max_len == 41
 
 
 def test_weights_are_reproducible_and_depend_on_the_seed(data, job):

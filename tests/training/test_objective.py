@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from course_lib.text.batch import make_batch
-from course_lib.text.encoded import encode_ids, target_ids
+from course_lib.text.encoded import encode_ids
 from course_lib.text.special import PAD
-from course_lib.text.toy.generate import generate, running_pair
-from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training.fused_loss import can_fuse, fused_sum_loss, triton
 from course_lib.training.objective import mean_loss, objective_for, sum_loss, symmetric_kl, translation
 from course_lib.training.processes import Processes
-from course_lib.training.pronouns import CLASSES, classification, label_of, pronoun_labels, right_by_class
 
 needs_gpu = pytest.mark.skipif(
     triton is None or not torch.cuda.is_available(), reason="needs an NVIDIA GPU with Triton"
@@ -187,7 +181,7 @@ def test_processes_divide_the_sentences(make, n):
     """Each sentence belongs to one process; the mean alone couldn't show that."""
 
     class Unconnected(Processes):
-        def add_up(self, tensor):
+        def sum_across(self, tensor):
             return tensor
 
     model, batches, corpus = make(), [], encode_ids(SOURCES, TARGETS)
@@ -198,78 +192,8 @@ def test_processes_divide_the_sentences(make, n):
         return objective(model, batch)
 
     for rank in range(n):
-        mean_loss(model, corpus, recording, tokens_per_batch=5, processes=Unconnected(n=n, rank=rank))
+        mean_loss(
+            model, corpus, recording, tokens_per_batch=5, processes=Unconnected(world_size=n, rank=rank)
+        )
     assert {rank for rank, _ in batches} == set(range(n))
     assert sorted(pair for _, pairs in batches for pair in pairs) == [*range(len(SOURCES))]
-
-
-# ---- classification
-
-
-@pytest.mark.parametrize(("smoothing", "penalty"), [(0.2, 0.0), (0.0, 0.5), (0.2, 0.5)])
-def test_classification_by_hand(make, smoothing, penalty):
-    """Cross-entropy with label smoothing, plus the penalty times ‖A Aᵀ − I‖²."""
-    model = make("self_attentive", dropout=0.0)
-    batch = make_batch([[5, 6, 8], [7]], [[4], [4]], n_rows=4, pairs=[2, 0])  # two rows are blank
-    embedding, weights = model.encode(batch.src, batch.src_lengths)
-    rows = zip(model.classify(embedding).tolist(), weights.tolist(), [1, 0], strict=False)
-    plain = expected = 0.0
-    for logits, hops, label in rows:
-        log_sum = math.log(sum(map(math.exp, logits)))
-        plain += log_sum - logits[1 - label]
-        for index, logit in enumerate(logits):
-            probability = (1 - smoothing) * (index == label) + smoothing / len(logits)
-            expected += probability * (log_sum - logit)
-        for i, j in itertools.product(range(len(hops)), repeat=2):
-            overlap = sum(a * b for a, b in zip(hops[i], hops[j], strict=True))
-            expected += penalty * (overlap - (i == j)) ** 2
-    labels, unseen = torch.tensor([0, 0, 1]), torch.tensor([1, 0, 0])
-    objective = classification(labels, unseen, smoothing=smoothing, penalty=penalty)
-    assert objective(model.eval(), batch)[0].item() == pytest.approx(plain, rel=1e-5)  # labels of validation
-    loss, n_counted = objective(model.train(), batch)
-    assert loss.item() == pytest.approx(expected, rel=1e-5) and n_counted == 2
-
-    class Wrapper(nn.Module):
-        """Like DistributedDataParallel, which averages gradients only if it is called itself."""
-
-        def __init__(self, module):
-            super().__init__()
-            self.module, self.n_calls = module, 0
-
-        def forward(self, *args):
-            self.n_calls += 1
-            return self.module(*args)
-
-    wrapper = Wrapper(model)
-    torch.testing.assert_close(objective(wrapper, batch), (loss, n_counted))
-    assert wrapper.n_calls == 1
-
-
-def test_labels_follow_the_order_of_the_pairs(encoded):
-    assert [CLASSES[label_of(pair.tgt_text)] for pair in running_pair()] == ["il", "elle"]
-    pairs = generate(400, seed=3)
-    data = encoded(pairs)
-    labels = pronoun_labels(data.train, data.tokenizer).tolist()
-    for pair, label in zip(pairs, labels, strict=True):
-        pronouns = [word for word in pair.tgt if word in CLASSES[1:]]
-        assert pronouns == ([CLASSES[label]] if label else [])  # never two in a sentence
-    assert set(labels) == set(range(len(CLASSES)))
-    targets = [[5], [6, 4, 5], [9, 9]]
-    assert target_ids(encode_ids([[7, 8], [9], [4]], targets)) == targets
-    with pytest.raises(ValueError, match=r"all 2 .* 'none'.*toy language"):
-        pronoun_labels(encode_ids([[4], [5]], [[4], [5]]), WordTokenizer(["the", "cat"]))
-
-
-def test_right_by_class_uses_evaluation_mode(encoded):
-    data = encoded(generate(400, seed=3))
-    labels = pronoun_labels(data.train, data.tokenizer)
-
-    class PredictsNone(nn.Module):
-        """Predicts "none" in evaluation mode and "il" in training mode."""
-
-        def forward(self, src, lengths):
-            return torch.eye(len(CLASSES))[torch.full_like(lengths, int(self.training))]
-
-    accuracies = right_by_class(PredictsNone(), data.train, labels)
-    assert accuracies["none"] == 1 and all(accuracies[name] == 0 for name in CLASSES[1:])
-    assert accuracies["all"] == pytest.approx((labels == 0).double().mean().item())

@@ -19,7 +19,7 @@ from course_lib.runtime import PROJECT_ROOT
 from course_lib.text.batch import make_batch
 from course_lib.training.checkpoint import load_checkpoint
 from course_lib.training.objective import translation
-from course_lib.training.processes import ALONE, Processes, join
+from course_lib.training.processes import SINGLE, Processes, join
 from tools.cli.commands import parser
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -123,7 +123,7 @@ def test_all_processes_get_the_same_loss_decisions_and_errors(resumed):
 @pytest.mark.parametrize("n", [2, 3, 8])
 def test_the_parts_make_up_the_batch(n_rows, n):
     batch = make_batch([[4 + row] * (row + 1) for row in range(n_rows)], [[5 + row] for row in range(n_rows)])
-    parts = [Processes(n=n, rank=rank).share(batch) for rank in range(n)]
+    parts = [Processes(world_size=n, rank=rank).shard(batch) for rank in range(n)]
     assert sorted(pair for part in parts for pair in part.pairs.tolist() if pair >= 0) == [*range(n_rows)]
     assert sum(int(part.n_tokens) for part in parts) == int(batch.n_tokens)
     for part in parts:
@@ -136,11 +136,15 @@ def test_the_parts_make_up_the_batch(n_rows, n):
 
 def test_with_one_process_nothing_is_divided_or_communicated(monkeypatch):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
-    assert join(torch.device("meta")) == Processes(n=1, rank=0, device=torch.device("meta"))
+    assert join(torch.device("meta")) == Processes(world_size=1, rank=0, device=torch.device("meta"))
     batch, model, total = make_batch([[4]], [[5]]), nn.Linear(1, 1), torch.ones(2)
-    assert (ALONE.share(batch), ALONE.wrap(model), ALONE.add_up(total)) == (batch, model, total)
-    assert [ALONE.agree(True), ALONE.agree(False)] == [True, False]
-    ALONE.check_same("anything", object())
+    assert (SINGLE.shard(batch), SINGLE.wrap(model), SINGLE.sum_across(total)) == (
+        batch,
+        model,
+        total,
+    )
+    assert [SINGLE.any_across(True), SINGLE.any_across(False)] == [True, False]
+    SINGLE.check_same("anything", object())
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")

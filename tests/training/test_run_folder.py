@@ -1,4 +1,4 @@
-"""A run's folder: what it keeps comes back, and another run's is refused and left alone."""
+"""A run's folder: its state is loaded as it was saved, and another run's files are left alone."""
 
 from __future__ import annotations
 
@@ -28,73 +28,73 @@ def record(step, loss, averaged=False):
 
 
 def state(*records):
-    found = RunState(step=8, position=[1, 2], seconds=3.5, since=[0.1 + 0.2, 7.0], history=History(records))
-    found.join_average({"w": torch.tensor([5.0])})
-    found.join_average({"w": torch.tensor([6.0])})
-    return found
+    saved = RunState(step=8, position=[1, 2], seconds=3.5, since=[0.1 + 0.2, 7.0], history=History(records))
+    saved.add_to_average({"w": torch.tensor([5.0])})
+    saved.add_to_average({"w": torch.tensor([6.0])})
+    return saved
 
 
 def snapshot(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-# ---- what is kept
+# ---- saving and loading
 
 
 @pytest.mark.parametrize(("averaged", "value"), [(False, 1.0), (True, 5.5)])
-def test_a_state_comes_back_with_its_best_weights(tmp_path, averaged, value):
-    """Also killed before they were written: `last` holds the weights of the step that is the best."""
+def test_a_state_is_loaded_with_its_best_weights(tmp_path, averaged, value):
+    """Also if it was killed before they were written: `last` has the weights of the best step."""
     folder = RunFolder(tmp_path / "run", ABOUT)
     assert folder.load() is None and folder.resumed_at() == 0 and not folder.folder.exists()
-    kept = state(record(4, 2.0), record(8, 1.0, averaged))
-    kept.best = {"w": torch.tensor([value])}
-    folder.save(kept, TENSORS)
-    assert load_checkpoint(folder.best)[0] == kept.best
+    saved = state(record(4, 2.0), record(8, 1.0, averaged))
+    saved.best = {"w": torch.tensor([value])}
+    folder.save(saved, TENSORS)
+    assert load_checkpoint(folder.best)[0] == saved.best
     folder.best.unlink()
-    found, tensors = folder.load()
-    assert folder.resumed_at() == 8 and tensors == TENSORS and found == kept
-    found.join_average({"w": torch.tensor([100.0])})
-    assert found.best["w"] == value  # whatever becomes of the average
+    loaded, tensors = folder.load()
+    assert folder.resumed_at() == 8 and tensors == TENSORS and loaded == saved
+    loaded.add_to_average({"w": torch.tensor([100.0])})
+    assert loaded.best["w"] == value  # a change of the average has no effect
 
 
 def test_the_best_of_an_earlier_step_is_in_its_own_file(tmp_path):
     folder = RunFolder(tmp_path, ABOUT)
     folder.save(state(), TENSORS)
     assert folder.load()[0].best == {}  # before the first validation
-    assert load_checkpoint(folder.best)[0] == {"w": torch.tensor([1.0])}  # others find the newest weights
+    assert load_checkpoint(folder.best)[0] == {"w": torch.tensor([1.0])}  # the current weights
     folder.best.unlink()
     folder.save(state(record(4, 1.0), record(8, 3.0)), TENSORS)
     with pytest.raises(CheckpointError, match=r"best.safetensors, but there is no such file"):
         folder.load()
     folder.save_best({"w": torch.tensor([9.0])}, History([record(8, 1.0)]))
-    with pytest.raises(CheckpointError, match=r"another moment of this run than .* step 4 did best"):
+    with pytest.raises(CheckpointError, match=r"best.safetensors does not belong to last.safetensors.* 4\."):
         folder.load()
     folder.save_best({"w": torch.tensor([9.0])}, History([record(4, 1.0)]))
     assert folder.load()[0].best["w"] == 9
     folder.last.unlink()
-    with pytest.raises(CheckpointError, match=r"last.safetensors, to go on from, is missing"):
+    with pytest.raises(CheckpointError, match=r"last.safetensors is missing"):
         folder.load()
     folder.best.rename(folder.last)
-    with pytest.raises(CheckpointError, match=r"last.safetensors holds weights, but no run to go on from"):
+    with pytest.raises(CheckpointError, match=r"last.safetensors holds weights, but no run"):
         folder.load()
 
 
-def test_an_objective_that_describes_itself_makes_two_runs_two(tmp_path):
+def test_another_objective_is_another_run(tmp_path):
     described = ABOUT | {"objective": {"shifted": False}}
     RunFolder(tmp_path, described).save(state(record(8, 1.0)), TENSORS)
     assert RunFolder(tmp_path, described).resumed_at() == 8
     for other in (ABOUT, ABOUT | {"objective": {"shifted": True}}):
-        with pytest.raises(CheckpointError, match=r"its objective differs \(shifted: False there"):
+        with pytest.raises(CheckpointError, match=r"its objective differs \(shifted: False in"):
             RunFolder(tmp_path, other).load()
 
 
-def test_one_at_a_time_writes_and_takes_away_what_a_killed_process_left(tmp_path):
-    one, other = RunFolder(tmp_path, ABOUT), RunFolder(tmp_path, ABOUT)
+def test_the_lock_excludes_others_and_partly_written_files_are_deleted(tmp_path):
+    first, second = RunFolder(tmp_path, ABOUT), RunFolder(tmp_path, ABOUT)
     for name in (".last.safetensors.abc", ".best.safetensors.x1", "notes.txt", "last.safetensors"):
         (tmp_path / name).touch()
-    with one.locked():
+    with first.locked():
         assert snapshot(tmp_path).keys() == {".lock", "notes.txt", "last.safetensors"}
-        with pytest.raises(CheckpointError, match=r"Somebody is training in .* just now"), other.locked():
+        with pytest.raises(CheckpointError, match="Another process is training in "), second.locked():
             pass
 
 
@@ -102,25 +102,25 @@ def test_the_average_is_the_mean_of_copies():
     draw = torch.Generator().manual_seed(0)
     sets, state = [torch.randn(4, 3, generator=draw) for _ in range(5)], RunState()
     for weights in sets:
-        state.join_average({"a": weights})
+        state.add_to_average({"a": weights})
     mean = torch.stack(sets).mean(0)
     for weights in sets:
         weights.zero_()
     torch.testing.assert_close(state.average["a"], mean)
-    state.join_average({"a": mean.to("meta")})  # which stands for a GPU
+    state.add_to_average({"a": mean.to("meta")})  # instead of a GPU
     assert state.n_averaged == 6 and state.average["a"].device.type == "meta"
     for n_batches in (3, 4):
-        state.join_average({"n_batches": torch.tensor(n_batches)})
+        state.add_to_average({"n_batches": torch.tensor(n_batches)})
     assert state.average["n_batches"] == 4  # a count has no mean
 
 
-def test_the_best_is_the_lowest_of_equals_the_first_and_always_a_number():
-    history, seen = History(), []
+def test_the_best_is_the_first_with_the_lowest_loss_and_never_nan():
+    history, best_steps = History(), []
     assert history.best is None
     for step, loss in enumerate([math.nan, 3.0, 2.0, 2.5, 2.0, math.nan, 1.0]):
         history.append(record(step, loss))
-        seen.append(history.best and history.best.step)
-    assert seen == [None, 1, 2, 2, 2, 2, 6]
+        best_steps.append(history.best and history.best.step)
+    assert best_steps == [None, 1, 2, 2, 2, 2, 6]
     history = History([record(1, 1 / 3), record(2, 0.1 + 0.2)])
     assert History.from_json(json.loads(json.dumps(history.to_json()))) == history
 
@@ -128,11 +128,11 @@ def test_the_best_is_the_lowest_of_equals_the_first_and_always_a_number():
 # ---- another run
 
 
-def test_a_longer_run_goes_on_from_a_shorter_one_and_averages_anew(data, make, recipe, folder):
+def test_a_longer_run_resumes_a_shorter_one_with_a_new_average(data, make, recipe, folder):
     train(make(), data.train, recipe, validation=data.validation, folder=folder())
     longer = replace(recipe, n_steps=24)
-    found, _ = folder(longer).load()
-    assert found.step == 12 and found.n_averaged == 0 and found.average == {} and found.best
+    loaded, _ = folder(longer).load()
+    assert loaded.step == 12 and loaded.n_averaged == 0 and loaded.average == {} and loaded.best
     assert folder().load()[0].n_averaged > 0
     result = train(make(), data.train, longer, validation=data.validation, folder=folder(longer))
     assert result.step == 24 and [record.step for record in result.history] == [4, 8, 12, 16, 20, 24]
@@ -143,49 +143,53 @@ def test_a_longer_run_goes_on_from_a_shorter_one_and_averages_anew(data, make, r
 @pytest.mark.parametrize(
     ("key", "change", "message"),
     [
-        ("recipe", {"tokens_per_batch": 64, "seed": 5}, "tokens_per_batch: 4096 there, 64 here; seed: 0 th"),
-        ("data", {"fingerprint": "f9"}, "fingerprint: 'e0' there, 'f9' here"),
-        ("tokenizer", {"text": "b a"}, "text: 'a b' there, 'b a' here"),
-        ("config", {"dropout": 0.9}, "dropout: 0.2 there, 0.9 here"),
+        (
+            "recipe",
+            {"tokens_per_batch": 64, "seed": 5},
+            "tokens_per_batch: 4096 in the file, 64 now; seed: 0 ",
+        ),
+        ("data", {"fingerprint": "f9"}, "fingerprint: 'e0' in the file, 'f9' now"),
+        ("tokenizer", {"text": "b a"}, "text: 'a b' in the file, 'b a' now"),
+        ("config", {"dropout": 0.9}, "dropout: 0.2 in the file, 0.9 now"),
     ],
 )
-def test_another_recipe_corpus_or_system_is_refused_and_left(tmp_path, key, change, message):
-    """Each by itself: all the rest is the same. Another machine, version or command is no other run."""
+def test_another_recipe_corpus_or_system_is_an_error_and_changes_nothing(tmp_path, key, change, message):
+    """Each by itself. Another machine, version or command is no other run."""
     RunFolder(tmp_path, ABOUT).save(state(), TENSORS)
     before = snapshot(tmp_path)
     assert RunFolder(tmp_path, ABOUT | {"versions": {"torch": "9"}, "machine": "B", "command": "y"}).load()
     with pytest.raises(CheckpointError) as caught:
         RunFolder(tmp_path, ABOUT | {key: ABOUT[key] | change}).load()
-    assert f"is of another run: its {key} differs ({message}" in str(caught.value)
-    assert "or begin anew in this one (--restart)" in str(caught.value) and snapshot(tmp_path) == before
+    assert f"another run: its {key} differs ({message}" in str(caught.value)
+    assert "--restart" in str(caught.value) and snapshot(tmp_path) == before
     RunFolder(tmp_path, ABOUT | {key: ABOUT[key] | {"newer": 1}}).save(state(), TENSORS)
-    if key != "recipe":  # of which what is unknown has no effect
-        with pytest.raises(CheckpointError, match=r"newer: 1 there, None here"):
+    if key != "recipe":  # whose unknown fields have no effect
+        with pytest.raises(CheckpointError, match=r"newer: 1 in the file, None now"):
             RunFolder(tmp_path, ABOUT).load()
 
 
-def test_another_path_to_the_same_sentences_is_no_other_run(tmp_path):
+def test_the_same_sentences_at_another_path_are_no_other_run(tmp_path):
     RunFolder(tmp_path, ABOUT).save(state(), TENSORS)
     assert RunFolder(tmp_path, ABOUT | {"data": ABOUT["data"] | {"name": "./moved"}}).load()
 
 
-def test_begun_anew_the_old_run_stays_until_there_is_a_new_one(tmp_path):
+def test_with_restart_the_old_files_stay_until_the_new_run_saves(tmp_path):
     RunFolder(tmp_path, ABOUT).save(state(), TENSORS)
     before = snapshot(tmp_path)
-    anew = RunFolder(tmp_path, ABOUT | {"tokenizer": {"text": "b a"}}, restart=True)
-    assert anew.resumed_at() == 0 and anew.load() is None and snapshot(tmp_path) == before
-    anew.save(RunState(step=1), TENSORS)
+    new = RunFolder(tmp_path, ABOUT | {"tokenizer": {"text": "b a"}}, restart=True)
+    assert new.resumed_at() == 0 and new.load() is None and snapshot(tmp_path) == before
+    new.save(RunState(step=1), TENSORS)
     assert snapshot(tmp_path)["last.safetensors"] != before["last.safetensors"]
-    assert read_about(anew.best)["tokenizer"] == {"text": "b a"}
-    anew.save(state(record(1, math.nan)), TENSORS)
-    assert not anew.best.exists(), "it may be of the run before"
+    assert read_about(new.best)["tokenizer"] == {"text": "b a"}
+    new.save(state(record(1, math.nan)), TENSORS)
+    assert not new.best.exists(), "it may be an earlier run's"
 
 
-def test_a_run_of_an_earlier_version_goes_on(tmp_path):
-    """Its recipe had not all numbers yet, and some that have no effect any more."""
+def test_a_run_of_an_earlier_version_is_resumed(tmp_path):
+    """Its recipe lacks a field, and has others that no longer exist."""
     old = {name: value for name, value in ABOUT["recipe"].items() if name != "r_drop"}
     old |= {"patience": 0, "weight_decay": 0.0}
     RunFolder(tmp_path, ABOUT | {"recipe": old}).save(state(), TENSORS)
     assert RunFolder(tmp_path, ABOUT).resumed_at() == 8
-    with pytest.raises(CheckpointError, match=r"r_drop: 0.0 there, 3.0 here"):
+    with pytest.raises(CheckpointError, match=r"r_drop: 0.0 in the file, 3.0 now"):
         RunFolder(tmp_path, ABOUT | {"recipe": ABOUT["recipe"] | {"r_drop": 3.0}}).resumed_at()

@@ -1,4 +1,4 @@
-"""Adam is torch's; one step of training, by hand; its state there and back; other weights for a while."""
+"""Adam equals torch's; a step equals its parts; states can be loaded and weights swapped."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from dataclasses import replace
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.text.batch import make_batch
-from course_lib.training.by_hand import smoothed_loss, training_step
+from course_lib.text.encoded import encode_ids
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.objective import objective_for
-from course_lib.training.pronouns import classification
 from course_lib.training.step import BETAS, EPSILON, Adam, PlainStep, parts_of
+from tools.pronouns import classification
 
 BATCH = make_batch([[5, 6], [7], [8, 9, 10]], [[4], [5, 6, 7, 8], [9]])
 OTHER = make_batch([[6], [9]], [[7, 8], [5]])
@@ -28,9 +27,9 @@ def copied(tensors):
     return {name: tensor.detach().clone() for name, tensor in tensors.items()}
 
 
-def same(one, other):
-    assert one.keys() == other.keys()
-    return all(torch.equal(one[name], other[name]) for name in one)
+def same(tensors, others):
+    assert tensors.keys() == others.keys()
+    return all(torch.equal(tensor, others[name]) for name, tensor in tensors.items())
 
 
 # ---- Adam
@@ -38,26 +37,28 @@ def same(one, other):
 
 def new_weights() -> dict[str, torch.Tensor]:
     draw = torch.Generator().manual_seed(0)
-    return {name: torch.randn(3, 4, generator=draw, requires_grad=True) for name in ("one", "other", "idle")}
+    return {
+        name: torch.randn(3, 4, generator=draw, requires_grad=True) for name in ("first", "second", "idle")
+    }
 
 
 @pytest.mark.parametrize("as_tensor", [False, True])
-def test_adam_is_torchs_also_from_another_ones_state(as_tensor):
+def test_adam_equals_torchs_also_with_a_loaded_state(as_tensor):
     ours, theirs = new_weights(), new_weights()
     adam = Adam(ours)
     reference = torch.optim.Adam(theirs.values(), lr=1.0, betas=BETAS, eps=EPSILON, fused=True)
     for number in range(1, 6):
         rate = 0.1 / number
         for weights in (ours, theirs):
-            for name in ("one", "other"):  # the third never has a gradient
+            for name in ("first", "second"):  # the third never has a gradient
                 weights[name].grad = torch.sin(number * weights[name].detach())
         adam.step(torch.tensor(rate) if as_tensor else rate)
         reference.param_groups[0]["lr"] = rate
         reference.step()
         before, adam = adam, Adam(ours)
-        places = {name: tensor.data_ptr() for name, tensor in adam.state.items()}
+        addresses = {name: tensor.data_ptr() for name, tensor in adam.state.items()}
         adam.load(before.state)
-        assert {name: tensor.data_ptr() for name, tensor in adam.state.items()} == places
+        assert {name: tensor.data_ptr() for name, tensor in adam.state.items()} == addresses
     for name, weight in ours.items():
         torch.testing.assert_close(weight, theirs[name], rtol=1e-6, atol=1e-7)
     assert torch.equal(ours["idle"], new_weights()["idle"])
@@ -78,14 +79,14 @@ def test_a_learners_first_step_does_not_load_torchs_compiler():
 
 @pytest.fixture
 def new(make, recipe):
-    """A step of either kind on a new model. On a CPU the fast one does its work without recording it."""
+    """A step of either kind on a new model. On a CPU the fast one runs without a graph."""
 
-    def one(kind=PlainStep, name="gru_lm", seed=0, **changes):
+    def make_step(kind=PlainStep, name="gru_lm", seed=0, **changes):
         model = make(name, seed=seed, dropout=0.0)
         chosen = replace(recipe, **changes)
         return kind(model, objective_for(model, chosen.smoothing), chosen)
 
-    return one
+    return make_step
 
 
 @both
@@ -108,26 +109,26 @@ def test_a_step_is_mean_loss_clip_and_adam(make, new, kind, clip):
 @pytest.mark.parametrize("first", [PlainStep, GraphStep])
 @pytest.mark.parametrize("second", [PlainStep, GraphStep])
 @pytest.mark.parametrize("name", ["gru_lm", "transformer"])
-def test_a_state_can_be_taken_over(new, first, second, name):
+def test_either_step_can_load_a_state(new, first, second, name):
     step = new(first, name)
     step(BATCH, 1e-2)
-    kept = copied(step.state())
-    untouched = copied(kept)
-    taken = new(second, name, seed=5)
-    taken.load(kept)
+    saved = copied(step.state())
+    before = copied(saved)
+    loaded = new(second, name, seed=5)
+    loaded.load(saved)
     for _ in range(2):
         step(OTHER, 1e-2)
-        taken(OTHER, 1e-2)
+        loaded(OTHER, 1e-2)
     for name, tensor in step.state().items():
         if first is second:
-            assert torch.equal(taken.state()[name], tensor), name
+            assert torch.equal(loaded.state()[name], tensor), name
         else:
-            torch.testing.assert_close(taken.state()[name], tensor, rtol=1e-4, atol=1e-5)
-    assert same(kept, untouched)
+            torch.testing.assert_close(loaded.state()[name], tensor, rtol=1e-4, atol=1e-5)
+    assert same(saved, before)
 
 
 @both
-def test_other_weights_for_a_while(new, kind):
+def test_holding_swaps_the_weights_and_restores_them(new, kind):
     step, other = new(kind), new(kind, seed=5)
     step(BATCH, 1e-2)
     before = copied(step.state())
@@ -142,7 +143,7 @@ def test_other_weights_for_a_while(new, kind):
 
 @both
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_the_end_leaves_the_model_in_float32_with_these_weights(new, kind, precision):
+def test_finish_leaves_the_model_in_float32_with_these_weights(new, kind, precision):
     step = new(kind, "transformer", precision=precision)
     fresh = new(kind, "transformer")
     step(BATCH, 1e-2)
@@ -154,7 +155,7 @@ def test_the_end_leaves_the_model_in_float32_with_these_weights(new, kind, preci
         assert torch.equal(ours, theirs)  # tables that bfloat16 had rounded
 
 
-def test_masters_keep_what_bfloat16_would_lose(new):
+def test_master_weights_keep_updates_that_bfloat16_would_lose(new):
     """An update of a thousandth of a weight is lost in bfloat16; the master has it."""
     step = new(GraphStep, precision="bfloat16")
     before = copied(step.weights())
@@ -167,44 +168,13 @@ def test_masters_keep_what_bfloat16_would_lose(new):
 
 @both
 @pytest.mark.parametrize("name", ["gru_lm", "self_attentive"])
-def test_where_nothing_counts_nothing_is_learned(make, recipe, kind, name):
-    """A process may get nothing but blank rows; a mean over none of them is not 0/0."""
+def test_a_batch_of_blank_rows_changes_nothing(make, recipe, kind, name):
+    """A process may get only blank rows; their mean loss must not be 0/0."""
     model = make(name, dropout=0.0)
     labels = torch.tensor([1, 0])
     classes = classification(labels, labels, smoothing=0.1, penalty=0.03)
     step = kind(model, classes if name == "self_attentive" else objective_for(model, 0.1), recipe)
-    before, blank = copied(step.weights()), make_batch([[5, 6]], [[4]], n_rows=3, pairs=[-1])
-    blank.tgt_out.zero_()
+    corpus = encode_ids([[5, 6]], [[4]])
+    before, blank = copied(step.weights()), corpus.batch(torch.tensor([-1] * 3), src_len=3, tgt_len=2)
     assert step(blank, 1e-2).tolist() == [0, 0]
     assert same(step.weights(), before)
-
-
-# ---- by hand, as lesson 15 writes it
-
-
-def test_a_step_in_plain_functions_is_the_librarys():
-    torch.manual_seed(0)
-    weights = {"a": torch.randn(3, 2), "b": torch.randn(2)}
-    theirs = {name: w.clone().requires_grad_() for name, w in weights.items()}
-    adam, memory = Adam(theirs), {}
-    for step in range(1, 6):
-        x = torch.randn(4, 3)
-
-        def loss_of(table, x=x):
-            return (x @ table["a"] + table["b"]).square().mean()
-
-        loss, weights, memory = training_step(weights, loss_of, memory, step, 0.01)
-        own = loss_of(theirs)
-        assert loss == pytest.approx(own.item(), rel=1e-5)
-        own.backward()
-        nn.utils.clip_grad_norm_(theirs.values(), 1.0)
-        adam.step(0.01)
-        for name, w in theirs.items():
-            w.grad = None
-            assert torch.allclose(w, weights[name], atol=1e-6)
-
-
-def test_a_loss_in_plain_functions_is_torchs():
-    logits, targets = torch.randn(3, 5, 9), torch.randint(0, 9, (3, 5))
-    theirs = F.cross_entropy(logits.mT, targets, ignore_index=0, label_smoothing=0.1)
-    assert torch.isclose(smoothed_loss(logits, targets, 0.1), theirs)

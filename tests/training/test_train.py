@@ -1,4 +1,4 @@
-"""The loop: it learns, keeps the best, stops and goes on, and never depends on when it was stopped."""
+"""The loop: training, the best weights, stopping and resuming bit for bit."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from torch import nn
 
 from course_lib.text.batching import Epochs
 from course_lib.text.encoded import encode_ids
-from course_lib.training import loop as loop
-from course_lib.training import run_folder
+from course_lib.training import loop, run_folder
 from course_lib.training.checkpoint import CheckpointError, load_checkpoint, load_system, read_about
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.job import describe
@@ -28,41 +27,40 @@ from course_lib.training.step import PlainStep
 pytestmark = pytest.mark.slow
 
 
-def same(one, other):
-    assert one.keys() == other.keys()
-    return all(torch.equal(one[name], other[name]) for name in one)
+def same(tensors, others):
+    assert tensors.keys() == others.keys()
+    return all(torch.equal(tensor, others[name]) for name, tensor in tensors.items())
 
 
 def copied(model):
     return {name: tensor.clone() for name, tensor in model.state_dict().items()}
 
 
-def told(history):
-    """Everything but the clock."""
+def without_seconds(history):
     return [{**record, "seconds": 0} for record in history.to_json()]
 
 
 @pytest.fixture(scope="module")
 def run(data, recipe):
-    """Train on the hundred sentences, by the usual recipe or a changed one."""
+    """Trains on the hundred sentences, with the recipe of the fixture or a changed one."""
 
-    def one(model, *, by=recipe, **more):
+    def train_model(model, *, by=recipe, **more):
         return train(model, data.train, by, **{"validation": data.validation} | more)
 
-    return one
+    return train_model
 
 
 @pytest.fixture(scope="module")
 def worse(recipe):
-    """Gets worse and worse: the best is an early validation."""
+    """A recipe with a rising loss: the best validation is an early one."""
     return replace(recipe, learning_rate=5.0, warm_up=12, decay="inverse_square_root", average_from=1.0)
 
 
 @pytest.fixture(scope="module")
 def run_until(run):
-    """Train, and be interrupted in a step, counted from where the folder is: as often as asked for."""
+    """Trains until Ctrl-C is pressed (`times` times) in step `stop`, counted from where the run resumes."""
 
-    def one(stop, model, *, times=1, **more):
+    def train_until(stop, model, *, times=1, **more):
         usual, calls = language_modelling(0.1), []
 
         def objective(model, batch):
@@ -74,10 +72,10 @@ def run_until(run):
 
         return run(model, objective=objective, **more)
 
-    return one
+    return train_until
 
 
-# ---- it learns
+# ---- training
 
 
 def test_dropout_differs_from_step_to_step_and_not_from_run_to_run(run, make):
@@ -95,16 +93,16 @@ def test_dropout_differs_from_step_to_step_and_not_from_run_to_run(run, make):
 
 
 @pytest.mark.parametrize("name", ["gru_lm", "transformer"])
-def test_the_loss_falls_and_records_say_what_happened(data, make, recipe, run, name):
-    seen, model = [], make(name)
+def test_the_loss_falls_and_the_records_are_complete(data, make, recipe, run, name):
+    records, model = [], make(name)
     longer = replace(recipe, n_steps=22, smoothing=0.0)
-    result = run(model, by=longer, after_validation=seen.append)
-    assert seen == result.history and [record.step for record in seen] == [4, 8, 12, 16, 20, 22]
-    assert seen[-1].loss < seen[0].loss < math.log(data.tokenizer.vocab_size) + 0.5
-    assert [record.averaged for record in seen] == [False] * 2 + [True] * 4  # after step 11
-    assert [record.rate for record in seen] == [longer.rate(record.step) for record in seen]
-    assert seen[0].seconds < seen[1].seconds < seen[2].seconds <= result.seconds
-    assert all(4 * 60 < record.n_tokens < 4 * 128 for record in seen[:5])
+    result = run(model, by=longer, after_validation=records.append)
+    assert records == result.history and [record.step for record in records] == [4, 8, 12, 16, 20, 22]
+    assert records[-1].loss < records[0].loss < math.log(data.tokenizer.vocab_size) + 0.5
+    assert [record.averaged for record in records] == [False] * 2 + [True] * 4  # after step 11
+    assert [record.rate for record in records] == [longer.rate(record.step) for record in records]
+    assert records[0].seconds < records[1].seconds < records[2].seconds <= result.seconds
+    assert all(4 * 60 < record.n_tokens < 4 * 128 for record in records[:5])
     assert result.ended == "finished" and result.step == 22 and not model.training
 
 
@@ -121,21 +119,21 @@ def test_the_train_loss_is_the_mean_over_tokens_since_the_last_record(make, reci
     """By hand, from the same steps."""
     sums = []
 
-    def noting(model, batch):
+    def recording(model, batch):
         loss, n = language_modelling(0.1)(model, batch)
         if model.training:
             sums.append((loss.item(), int(n)))
         return loss, n
 
-    result = run(make(dropout=0.0), by=replace(recipe, average_from=1.0), objective=noting)
-    for place, record in enumerate(result.history):
-        part = sums[4 * place : 4 * place + 4]
+    result = run(make(dropout=0.0), by=replace(recipe, average_from=1.0), objective=recording)
+    for index, record in enumerate(result.history):
+        part = sums[4 * index : 4 * index + 4]
         assert record.n_tokens == sum(n for _, n in part)
         assert record.train_loss == pytest.approx(sum(s for s, _ in part) / record.n_tokens, rel=1e-6)
 
 
 def test_the_average_is_the_mean_of_its_snapshots_and_validation_disturbs_nothing(make, recipe, run):
-    """The same run, with the weights noted after each step."""
+    """The same run, with the weights recorded after each step."""
     only = replace(recipe, average_from=1.0, validate_every=1, decay="inverse_square_root")
     snapshots, last = [], []
     run(often := make(), by=only, after_validation=lambda _: snapshots.append(copied(often)))
@@ -149,19 +147,21 @@ def test_the_average_is_the_mean_of_its_snapshots_and_validation_disturbs_nothin
         torch.testing.assert_close(tensor, mean)
 
 
-def test_numbers_of_the_recipe_reach_the_step_and_the_same_ones_give_the_same_weights(make, recipe, run):
+def test_the_recipe_determines_the_weights(make, recipe, run):
     plain = make()
-    history = told(run(plain).history)
-    torch.manual_seed(2)  # what was drawn before does not matter
-    assert told(run(again := make()).history) == history and same(again.state_dict(), plain.state_dict())
+    history = without_seconds(run(plain).history)
+    torch.manual_seed(2)  # earlier random numbers must not matter
+    assert without_seconds(run(again := make()).history) == history and same(
+        again.state_dict(), plain.state_dict()
+    )
     for change in ({"smoothing": 0.5}, {"clip": 1e-3}, {"seed": 4}):
         run(other := make(), by=replace(recipe, **change))
         assert not same(other.state_dict(), plain.state_dict()), change
 
 
 @pytest.mark.parametrize(("seed", "rank"), [(1, 0), (0, 1)])
-def test_dropout_is_drawn_by_the_seed_and_by_the_process(make, recipe, seed, rank):
-    """Every batch is the same sentence, whatever the seed and the process: dropout alone can differ."""
+def test_dropout_depends_on_the_seed_and_the_process(make, recipe, seed, rank):
+    """All batches have the same sentence, so only dropout can differ."""
     two, recipe = encode_ids([[5]] * 2, [[6, 7]] * 2), replace(recipe, tokens_per_batch=3)
     for dropout in (0.0, 0.5):
         usual, other = make(dropout=dropout), make(dropout=dropout)
@@ -178,39 +178,43 @@ def test_the_seed_of_a_step_is_its_own():
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_validation_computes_as_training_does(make, recipe, run, precision):
-    usual, seen = language_modelling(0.0), set()
+    usual, modes = language_modelling(0.0), set()
 
-    def noting(model, batch):
-        seen.add((model.training, torch.is_autocast_enabled("cpu")))
+    def recording(model, batch):
+        modes.add((model.training, torch.is_autocast_enabled("cpu")))
         return usual(model, batch)
 
-    run(make(), by=replace(recipe, n_steps=1, precision=precision), objective=noting)
-    rounds = precision == "bfloat16"
-    assert seen == {(True, rounds), (False, rounds)}
+    run(make(), by=replace(recipe, n_steps=1, precision=precision), objective=recording)
+    autocast = precision == "bfloat16"
+    assert modes == {(True, autocast), (False, autocast)}
 
 
-# ---- stopped and resumed
+# ---- stopping and resuming
 
 
 @pytest.fixture(scope="module")
-def straight(data, make, recipe, run, tmp_path_factory):
-    """The run that was never stopped: its weights, its history, its last state."""
+def uninterrupted(data, make, recipe, run, tmp_path_factory):
+    """The weights, the history and the last state of a run that was never stopped."""
     model = make()
-    folder = RunFolder(tmp_path_factory.mktemp("straight"), describe("gru_lm", model.config, recipe, data))
+    folder = RunFolder(
+        tmp_path_factory.mktemp("uninterrupted"), describe("gru_lm", model.config, recipe, data)
+    )
     result = run(model, folder=folder)
-    return model.state_dict(), told(result.history), load_checkpoint(folder.last)[0]
+    return model.state_dict(), without_seconds(result.history), load_checkpoint(folder.last)[0]
 
 
-def assert_as_if_never_stopped(straight, model, result, folder):
-    weights, history, state = straight
+def assert_as_if_never_stopped(uninterrupted, model, result, folder):
+    weights, history, state = uninterrupted
     assert (result.ended, result.step) == ("finished", 12) and not model.training
-    assert same(model.state_dict(), weights) and told(result.history) == history
+    assert same(model.state_dict(), weights) and without_seconds(result.history) == history
     assert same(load_checkpoint(folder.last)[0], state)  # optimizer state and average too
     assert same(load_checkpoint(folder.best)[0], weights)
 
 
 @pytest.mark.parametrize("stop", [1, 4, 11])
-def test_stopped_anywhere_and_resumed_is_as_if_never_stopped(make, run, run_until, folder, straight, stop):
+def test_stopped_anywhere_and_resumed_is_as_if_never_stopped(
+    make, run, run_until, folder, uninterrupted, stop
+):
     first = run_until(stop, stopped := make(), folder=folder())
     assert first.ended == "stopped" and first.step == stop and not stopped.training
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -219,32 +223,32 @@ def test_stopped_anywhere_and_resumed_is_as_if_never_stopped(make, run, run_unti
     assert saved.about["history"] == first.history.to_json()
     standing = read_about(folder().last)["standing"]
     assert standing["step"] == stop
-    model = make(seed=99)  # whatever was in it
+    model = make(seed=99)
     second = run(model, folder=folder())
-    assert_as_if_never_stopped(straight, model, second, folder())
+    assert_as_if_never_stopped(uninterrupted, model, second, folder())
     assert second.seconds > standing["seconds"] > 0
-    kept = folder().last.read_bytes(), read_about(folder().best)
+    files = folder().last.read_bytes(), read_about(folder().best)
 
     def fails(model, batch):
         raise AssertionError("there is nothing to compute")
 
     again = run(model := make(seed=5), objective=fails, folder=folder())
-    assert_as_if_never_stopped(straight, model, again, folder())
-    assert (folder().last.read_bytes(), read_about(folder().best)) == kept  # nor anything new to write
+    assert_as_if_never_stopped(uninterrupted, model, again, folder())
+    assert (folder().last.read_bytes(), read_about(folder().best)) == files
 
 
-def test_stopped_at_every_single_step_the_last_one_is_an_end(make, run_until, folder, straight):
+def test_a_run_can_be_stopped_at_every_step(make, run_until, folder, uninterrupted):
     for step in range(1, 13):
         result = run_until(1, model := make(seed=step - 1), folder=folder())
         assert result.step == step
-    assert_as_if_never_stopped(straight, model, result, folder())
+    assert_as_if_never_stopped(uninterrupted, model, result, folder())
 
 
-def test_a_second_ctrl_c_and_an_error_of_ones_own_end_at_once_and_leave_a_model(
-    make, run, run_until, folder, straight
+def test_a_second_ctrl_c_and_an_error_in_a_callback_end_at_once_and_leave_a_model(
+    make, run, run_until, folder, uninterrupted
 ):
     def fails(record):
-        raise BrokenPipeError("nobody listens")
+        raise BrokenPipeError
 
     with pytest.raises(BrokenPipeError):
         run(model := make(), folder=folder(), after_validation=fails)
@@ -252,21 +256,21 @@ def test_a_second_ctrl_c_and_an_error_of_ones_own_end_at_once_and_leave_a_model(
     with pytest.raises(KeyboardInterrupt):
         run_until(2, model := make(), times=2, folder=folder())
     assert not model.training and same(model.state_dict(), load_system(folder().best).model.state_dict())
-    assert_as_if_never_stopped(straight, model, run(model, folder=folder()), folder())
+    assert_as_if_never_stopped(uninterrupted, model, run(model, folder=folder()), folder())
 
 
-def test_a_checkpoint_is_saved_each_minute_however_seldom_validated(make, recipe, run, folder, monkeypatch):
-    monkeypatch.setattr(loop, "SAVE_EVERY", 0.0)  # the minute is over at once
-    usual, seen = language_modelling(0.1), []
+def test_a_checkpoint_is_saved_each_minute_also_between_validations(make, recipe, run, folder, monkeypatch):
+    monkeypatch.setattr(loop, "SAVE_EVERY", 0.0)
+    usual, existing = language_modelling(0.1), []
 
-    def noting(model, batch):
+    def recording(model, batch):
         if model.training:
-            seen.append((folder().last.exists(), folder().best.exists()))
+            existing.append((folder().last.exists(), folder().best.exists()))
         return usual(model, batch)
 
     rare = replace(recipe, validate_every=100)
-    run(make(), by=rare, objective=noting, folder=folder(rare))
-    assert seen == [(False, False)] + [(True, True)] * 11
+    run(make(), by=rare, objective=recording, folder=folder(rare))
+    assert existing == [(False, False)] + [(True, True)] * 11
 
 
 @pytest.mark.parametrize("victim", ["best", "last"])
@@ -275,28 +279,30 @@ def test_a_checkpoint_is_saved_each_minute_however_seldom_validated(make, recipe
 def test_killed_while_it_writes(make, run, run_until, folder, request, monkeypatch, chosen, number, victim):
     """Before both files of a validation or between them, whether it was the best so far or not."""
     by = request.getfixturevalue(chosen)
-    kept, whole = folder(by), folder(by, path=folder().folder.parent / "whole")
+    killed, whole = folder(by), folder(by, path=folder().folder.parent / "whole")
     saved, real = [], run_folder.save_checkpoint
 
     def write(path, *args):
         saved.append(path)
-        if path == getattr(kept, victim) and saved.count(path) == number + 1:
+        if path == getattr(killed, victim) and saved.count(path) == number + 1:
             raise SystemExit("killed")
         real(path, *args)
 
-    straight = run(make(), by=by, folder=whole)
+    uninterrupted = run(make(), by=by, folder=whole)
     with monkeypatch.context() as patch, suppress(SystemExit):
         patch.setattr(run_folder, "save_checkpoint", write)
-        run(make(), by=by, folder=kept)
+        run(make(), by=by, folder=killed)
     run_until(1, make(), by=by, folder=folder(by))  # resumed, and stopped again at once
     resumed = run(make(), by=by, folder=folder(by))
-    assert told(resumed.history) == told(straight.history)
-    assert read_about(whole.best)["history"] == straight.history.to_json()  # also what came after the best
+    assert without_seconds(resumed.history) == without_seconds(uninterrupted.history)
+    assert (
+        read_about(whole.best)["history"] == uninterrupted.history.to_json()
+    )  # including the records after the best
     for name in ("last", "best"):
-        assert same(*(load_checkpoint(getattr(one, name))[0] for one in (kept, whole)))
+        assert same(*(load_checkpoint(getattr(files, name))[0] for files in (killed, whole)))
 
 
-# ---- what can be trained
+# ---- models
 
 
 def test_a_model_of_your_own_needs_an_objective_and_can_be_resumed(make, run, run_until, folder):
@@ -312,18 +318,18 @@ def test_a_model_of_your_own_needs_an_objective_and_can_be_resumed(make, run, ru
 
     with pytest.raises(TypeError, match="Own is neither a translator nor a language model: pass an obj"):
         run(Own())
-    with pytest.raises(TypeError, match="NGramLM has no weights that steps could move"):
+    with pytest.raises(TypeError, match="NGramLM has no weights that steps could change"):
         run(make("ngram_lm"))
-    result = run(straight := Own(), objective=language_modelling(0.1))
+    result = run(uninterrupted := Own(), objective=language_modelling(0.1))
     assert result.history[-1].loss < result.history[0].loss
     run_until(5, Own(), folder=folder())
     with pytest.raises(CheckpointError, match=r"last.safetensors does not fit this system"):
         run(make(), folder=folder())
     run(resumed := Own(), objective=language_modelling(0.1), folder=folder())
-    assert same(resumed.state_dict(), straight.state_dict())
+    assert same(resumed.state_dict(), uninterrupted.state_dict())
 
 
-def test_which_step_is_taken(make, recipe):
+def test_the_fast_step_needs_a_gpu(make, recipe):
     model = make()
     fast = replace(recipe, fixed_shapes=True, precision="bfloat16")
     objective = objective_for(model, 0.0)
@@ -333,7 +339,7 @@ def test_which_step_is_taken(make, recipe):
         assert isinstance(make_step(make().cuda(), objective, fast), GraphStep)
 
 
-# ---- with parts of one's own
+# ---- a step, batches, a schedule, scores
 
 
 class HalfStep(PlainStep):
@@ -343,17 +349,17 @@ class HalfStep(PlainStep):
         return super().__call__(batch, rate / 2)
 
 
-def test_a_step_a_schedule_and_batches_of_ones_own(data, make, recipe, run):
+def test_the_step_the_schedule_and_the_batches_can_be_replaced(data, make, recipe, run):
     objective, by = language_modelling(0.1), replace(recipe, average_from=1.0)
     same_rate = {"schedule": lambda number: 2 * by.rate(number), "objective": objective}
     usual, halved = make(), make()
-    history = told(run(usual, by=by, objective=objective).history)
+    history = without_seconds(run(usual, by=by, objective=objective).history)
     result = run(halved, by=by, step=HalfStep(halved, objective, by), **same_rate)
     assert same(halved.state_dict(), usual.state_dict())
     assert [record.rate for record in result.history] == [2 * record["rate"] for record in history]
-    drawn = Epochs(data.train, tokens_per_batch=by.tokens_per_batch, seed=by.seed)
-    run(again := make(), by=by, objective=objective, batches=drawn)
-    assert same(again.state_dict(), usual.state_dict()) and drawn.position != (0, 0)
+    batches = Epochs(data.train, tokens_per_batch=by.tokens_per_batch, seed=by.seed)
+    run(again := make(), by=by, objective=objective, batches=batches)
+    assert same(again.state_dict(), usual.state_dict()) and batches.position != (0, 0)
     other = Epochs(data.train, tokens_per_batch=by.tokens_per_batch, seed=by.seed + 1)
     run(shuffled := make(), by=by, objective=objective, batches=other)
     assert not same(shuffled.state_dict(), usual.state_dict())
@@ -374,10 +380,10 @@ def test_scores_are_recorded_with_the_weights_that_were_validated(make, recipe, 
 
 
 @pytest.mark.parametrize("until", [1, 4, 11])
-def test_until_a_step_is_as_if_stopped_there(make, run, folder, straight, until):
+def test_until_equals_stopping_at_that_step(make, run, folder, uninterrupted, until):
     first = run(make(), folder=folder(), until=until)
     assert (first.ended, first.step) == ("stopped", until)
-    kept = folder().last.read_bytes()
-    assert run(make(), folder=folder(), until=until).step == until and folder().last.read_bytes() == kept
+    content = folder().last.read_bytes()
+    assert run(make(), folder=folder(), until=until).step == until and folder().last.read_bytes() == content
     second = run(model := make(seed=9), folder=folder(), until=99)
-    assert_as_if_never_stopped(straight, model, second, folder())
+    assert_as_if_never_stopped(uninterrupted, model, second, folder())

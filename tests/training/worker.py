@@ -15,14 +15,15 @@ import torch
 from course_lib.models.registry import SYSTEMS, System, build, make_config
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.word_tokenizer import WordTokenizer
-from course_lib.training import job, run_folder
-from course_lib.training.corpora import TrainingData, encode_data
+from course_lib.training import run_folder
+from course_lib.training.data import TrainingData, encode_data
 from course_lib.training.objective import mean_loss, objective_for
-from course_lib.training.processes import ALONE, CPU, Processes, join
-from course_lib.training.pronouns import classification
+from course_lib.training.processes import CPU, SINGLE, Processes, join
 from course_lib.training.recipe import Recipe
 from course_lib.training.step import PlainStep
+from tools import corpora
 from tools.cli import main
+from tools.pronouns import classification
 
 RANK = int(os.environ.get("RANK", "0"))
 VOCAB = 24
@@ -47,7 +48,8 @@ def course_train(folder: Path, signal_in: dict[int, int] | None = None) -> int:
             os.kill(os.getpid(), signal_in[number])
         return step(self, *batch)
 
-    job.load_data, PlainStep.__call__ = lambda *args, **options: tiny_data(), step_and_signal
+    corpora.load_data = lambda *args, **options: tiny_data()
+    PlainStep.__call__ = step_and_signal
     words = "train transformer --scale toy --steps 24 --tokens-per-batch 60 --device cpu --folder"
     try:
         return main([*words.split(), str(folder)])
@@ -108,14 +110,16 @@ def resume(folder: Path) -> None:
     exit_codes.append(course_train(folder / "uninterrupted"))
     processes = join(CPU)
     systems = {
-        system.name: list(map(max_difference, train_briefly(system, processes), train_briefly(system, ALONE)))
+        system.name: list(
+            map(max_difference, train_briefly(system, processes), train_briefly(system, SINGLE))
+        )
         for system in SYSTEMS
         if not system.counts
     }
     data, model = tiny_data(), build("gru_lm", make_config("gru_lm", scale="tiny", vocab_size=VOCAB))
     losses = [
         mean_loss(model, data.train, objective_for(model, 0.0), tokens_per_batch=40, processes=group)
-        for group in (ALONE, processes)
+        for group in (SINGLE, processes)
     ]
     processes.check_same("the run", "equal")
     results = {
@@ -123,7 +127,7 @@ def resume(folder: Path) -> None:
         "exit_codes": exit_codes,
         "systems": systems,
         "losses": losses,
-        "agreed": [processes.agree(processes.rank == rank) for rank in (0, 1, 2)],
+        "agreed": [processes.any_across(processes.rank == rank) for rank in (0, 1, 2)],
         "error": error_message(processes),
     }
     (folder / f"results_{RANK}.json").write_text(json.dumps(results))

@@ -32,7 +32,7 @@ from course_lib.text.encoded import EncodedCorpus, encode_corpus
 from course_lib.text.special import BOS, EOS, PAD, SPECIAL
 from course_lib.text.toy.generate import generate
 from course_lib.text.word_tokenizer import WordTokenizer
-from course_lib.training.corpora import sides
+from course_lib.training.data import sides
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.objective import objective_for, translation
 from course_lib.training.recipe import Recipe

@@ -65,7 +65,7 @@ def measure_system(path: Path, args: argparse.Namespace, device) -> tuple[dict, 
     """Print a system's line; return its record for the JSON file, and a table of details or ""."""
     from tqdm import tqdm
 
-    from course_lib.training.console import watched
+    from course_lib.training.console import bar_enabled
     from tools.experiments.measure import measure
 
     saved, kind = open_system(path, device)
@@ -82,7 +82,7 @@ def measure_system(path: Path, args: argparse.Namespace, device) -> tuple[dict, 
         pairs = short_enough(label, saved, pairs)
     search = {"beam": args.beam, "length_penalty": args.length_penalty}
     try:
-        with tqdm(total=len(pairs), unit=" sentences", leave=False, disable=not watched()) as bar:
+        with tqdm(total=len(pairs), unit=" sentences", leave=False, disable=not bar_enabled()) as bar:
             scores = measure(saved.name, saved.model, saved.tokenizer, pairs, **search, progress=bar.update)
     except ValueError as error:
         raise CommandError(f"{label}: {error}", "Take more sentences, or another split.") from error
@@ -96,7 +96,7 @@ def measure_system(path: Path, args: argparse.Namespace, device) -> tuple[dict, 
 def find_pairs(args: argparse.Namespace, trained_on: str):
     """The corpus to measure on, by its full name, and its sentences: --data, or what it was trained on."""
     from course_lib.text.corpus import Sentences
-    from course_lib.training.corpora import corpus_name, read_corpus
+    from tools.corpora import corpus_name, read_corpus
 
     data = args.data or trained_on
     if args.data is None and Path(data).is_file():
@@ -116,7 +116,7 @@ def find_pairs(args: argparse.Namespace, trained_on: str):
 
 def warn_of_unknown(label: str, saved, pairs) -> None:
     """Warn if references contain words that this system cannot generate."""
-    from course_lib.training.corpora import sides
+    from course_lib.training.data import sides
 
     unknown = [words for text in sides(pairs)[1] if (words := saved.tokenizer.unknown(text))]
     if unknown:
@@ -126,7 +126,7 @@ def warn_of_unknown(label: str, saved, pairs) -> None:
 
 def short_enough(label: str, saved, pairs) -> list[tuple[str, str]]:
     """The pairs within this system's maximum length; prints how many are left out."""
-    from course_lib.training.corpora import sides
+    from course_lib.training.data import sides
 
     max_len, encode = saved.model.config.max_len, saved.tokenizer.encode
     both = zip(*sides(pairs), strict=True)
@@ -141,6 +141,8 @@ def short_enough(label: str, saved, pairs) -> list[tuple[str, str]]:
 
 def summarise(scores) -> tuple[str, dict, str]:
     """The scores of `measure` as a line, as numbers, and for a translator as a table ("" otherwise)."""
+    from tools.evaluation_report import evaluation_json, evaluation_table
+
     if isinstance(scores, dict) and "perplexity" in scores:
         return f"perplexity {scores['perplexity']:.2f}  tokens {scores['n_tokens']:,}", scores, ""
     if isinstance(scores, dict):
@@ -149,10 +151,10 @@ def summarise(scores) -> tuple[str, dict, str]:
         return line, scores, ""
     line = f"BLEU {scores.bleu.value:.1f}  chrF {scores.chrf.value:.1f}  exact {scores.exact:.1%}"
     if scores.coreference is not None:
-        line += f"  il/elle {scores.coreference.share:.1%}"
+        line += f"  il/elle {scores.coreference.fraction:.1%}"
     if scores.alignment is not None:
         line += f"  AER {scores.alignment.producing:.1%}"
-    return line, scores.to_json()["results"], scores.table()
+    return line, evaluation_json(scores), evaluation_table(scores)
 
 
 def write_records(args: argparse.Namespace, systems: list[dict], device) -> None:

@@ -27,6 +27,7 @@ from tools.cli.arguments import (
 from tools.cli.environment import CommandError, discard_output
 
 CORPORA = ("toy", "multi30k")
+RECIPE_OPTIONS = ("tokens_per_batch", "learning_rate", "r_drop")  # fields of a recipe that have an option
 
 
 def add(commands) -> None:
@@ -59,16 +60,20 @@ def train(args: argparse.Namespace) -> int:
         args.refuse("expected a system's name; --list shows them all")
     find_device(args.device)
 
-    from course_lib.training.job import FLAGS, Job, run_job
+    from course_lib.training.job import Job
+    from tools.corpora import corpus_name, default_scale, load_data
+    from tools.train_system import train_system
 
     folder = args.folder or default_folder(args)
     options = {name: value for name, value in vars(args).items() if value is not None}
     job_options = {name: value for name, value in options.items() if name in Job.__dataclass_fields__}
-    recipe = {name: options[name] for name in FLAGS if name in options}
-    job = Job(**job_options | {"folder": str(folder), "recipe": recipe})
+    recipe = {name: options[name] for name in RECIPE_OPTIONS if name in options}
+    changes = {"scale": args.scale or default_scale(args.data), "folder": str(folder), "recipe": recipe}
+    command = f"python3 -m course_lib {shlex.join(args.argv)}"
     try:
-        command = f"python3 -m course_lib {shlex.join(args.argv)}"
-        outcome = run_job(job, tell=print_line, after_validation=print_record, command=command)
+        data = load_data(corpus_name(args.data, args.src, args.tgt), multi30k=args.multi30k)
+        report = {"log": print_line, "after_validation": print_record}
+        outcome = train_system(Job(**job_options | changes), data=data, command=command, **report)
     except KeyboardInterrupt:
         raise CommandError("Stopped at once.", "The same command goes on from the last checkpoint.") from None
     except (ValueError, FileNotFoundError) as error:  # an impossible request, or a missing corpus

@@ -131,11 +131,11 @@ def sample(args: argparse.Namespace) -> int:
     """Let a language model continue a text, or start one."""
     import torch
 
-    from course_lib.models.in_use import device_of
+    from course_lib.models.inference import device_of
     from course_lib.text.special import BOS, EOS
     from course_lib.translation.pipeline import prepare
-    from course_lib.translation.sample import continue_text
     from tools.attention_text import Attention
+    from tools.sample import continue_text
 
     saved = open_as("language model", args)
     model, tokenizer = saved.model, saved.tokenizer

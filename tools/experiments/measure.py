@@ -16,14 +16,14 @@ from collections.abc import Callable
 
 from torch import nn
 
-from course_lib.models.in_use import device_of
+from course_lib.models.inference import device_of
 from course_lib.models.registry import system
 from course_lib.text.encoded import encode_corpus
 from course_lib.text.tokenizer import Tokenizer
-from course_lib.training.corpora import Pairs, sides
-from course_lib.training.pronouns import pronoun_labels, right_by_class
+from course_lib.training.data import Pairs, sides
 from course_lib.translation.evaluation import Evaluation, evaluate
-from course_lib.translation.perplexity import perplexity
+from tools.perplexity import perplexity
+from tools.pronouns import pronoun_labels, right_by_class
 
 
 def measure(

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_lib.models.in_use import device_of
+from course_lib.models.inference import device_of
 from course_lib.models.registry import build, make_config, n_parameters
 from course_lib.runtime import device as default_device
 from lessons.l03_lstm_and_gru.tasks import FIRST_SYMBOL, RecallTask, recall

@@ -18,20 +18,22 @@ from typing import Any
 import torch
 from torch import nn
 
-from course_lib.models.in_use import device_of
+from course_lib.models.inference import device_of
 from course_lib.models.registry import n_parameters, system
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.text.toy.splits import TESTS
 from course_lib.training.checkpoint import save_checkpoint
-from course_lib.training.corpora import MULTI30K, load_data, read_corpus, sides
-from course_lib.training.job import Job, TrainedSystem, run_job
-from course_lib.translation.ablation import ablate_each
+from course_lib.training.data import sides
+from course_lib.training.job import Job, TrainedSystem
+from course_lib.translation.ablation import ablated, head_name, multi_heads
 from course_lib.translation.evaluation import Evaluation, evaluate
-from course_lib.translation.perplexity import perplexity
 from lessons.l08_query_key_value.score_spread import spreads
 from lessons.l13_the_block.similarity import similarity_by_layer
+from tools.corpora import corpus_name, default_scale, load_data, read_corpus
 from tools.experiments.measure import measure
+from tools.perplexity import perplexity
+from tools.train_system import train_system
 
 LENGTH_PENALTIES = (0.0, 0.6, 1.0, 1.4, 2.0)
 BEAM = 5
@@ -49,9 +51,11 @@ def run_trained(
     """
     options = {key: changes[key] for key in Job.__dataclass_fields__ if key in changes}
     measures = changes.get("measures", [])
-    job = Job(seed=seed, n_steps=n_steps, device=device, **options)
-    outcome = run_job(job, data=loaded(job.corpus), command=changes.get("command", ""))
-    if MULTI30K.fullmatch(job.data):
+    corpus = corpus_name(changes.get("data", "toy"), changes.get("src"), changes.get("tgt"))
+    scale = default_scale(corpus)
+    job = Job(seed=seed, n_steps=n_steps, device=device, **{"scale": scale} | options)
+    outcome = train_system(job, data=loaded(corpus), command=changes.get("command", ""))
+    if scale == "multi30k":
         scores = multi30k_scores(outcome, "test" not in measures)
     else:
         round_to_half(outcome.model)
@@ -97,7 +101,7 @@ def summarise(evaluation: Evaluation) -> dict:
     for name, rows in groups.items():
         summary[name] = {row.name: {"n": row.n, "exact": row.exact} for row in rows}
     if evaluation.coreference is not None:
-        summary["pronouns"] = evaluation.coreference.share
+        summary["pronouns"] = evaluation.coreference.fraction
     if evaluation.alignment is not None:
         summary["alignment_error"] = evaluation.alignment.producing
     return summary
@@ -144,9 +148,14 @@ def _heads_off(outcome: TrainedSystem) -> dict:
     def measure() -> dict:
         test = evaluate(outcome.model, tokenizer, read_corpus("toy", "test")[:300])
         coreference = evaluate(outcome.model, tokenizer, read_corpus("toy", "coreference")[:200])
-        return {"exact": test.exact, "pronouns": coreference.coreference.share}
+        return {"exact": test.exact, "pronouns": coreference.coreference.fraction}
 
-    return {"all heads": measure(), "without": ablate_each(outcome.model, measure)}
+    without = []
+    for use, layer, heads in multi_heads(outcome.model):
+        for head in range(heads.n_heads):
+            with ablated(outcome.model, [head_name(use, layer, head)]):
+                without.append({"use": use, "layer": layer, "head": head, "measured": measure()})
+    return {"all heads": measure(), "without": without}
 
 
 def _word_by_word(outcome: TrainedSystem) -> float:

@@ -1,14 +1,14 @@
-"""Exercises: how they are declared, and how an attempt at one comes to its verdict. Nothing is recorded here.
+"""Exercises: how they are declared, and how an attempt is judged. Nothing is recorded here.
 
-Imports and calls go one way: each file uses only those above it.
+Each file imports only from those above it:
 
-verdict.py          what the learner is told
-guarded_call.py     calls of the learner's function: stopped where one never ends, explained where it fails
+verdict.py          the result of a check, as the learner sees it
+guarded_call.py     calls of the learner's function: stopped if one never ends, explained if it fails
 answer.py           what the function returned: read, compared, copied, formatted
 gradients.py        whether its gradients are those of the reference
 exercise.py         what an exercise is; functions of plain values, and tests to write
 tensor_exercise.py  functions of tensors: their random cases, and what is wrong with the numbers
-judging.py          `judge`: all that happens to an attempt, in order
+judging.py          `judge`: everything that happens to an attempt, in order
 catalogue.py        every exercise of the course, by name
 """
 

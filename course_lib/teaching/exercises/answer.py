@@ -1,12 +1,12 @@
-"""What a learner's function returned: read whatever its container, compared, copied and formatted.
+"""What a learner's function returned, in whatever container: read, compared, copied and formatted.
 
     >>> read_outputs([0.25, 0.75], {"weights": torch.float32}).form_problems[0].slip
     'python-numbers'
     >>> values_match({"a": [1, 2.0]}, {"a": (1, np.float32(2))}), values_match([1, 2], [1, 3])
     (True, False)
 
-A NumPy array or a float64 tensor can still hold the right numbers. So the numbers are read and judged, and
-what is wrong with their form is kept beside them.
+A NumPy array or a float64 tensor can still hold the right numbers. So the numbers are judged, and what is
+wrong with their form is reported separately.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import math
 import pprint
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,8 @@ MOST_SHOWN = 600  # characters
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """`value` is what was returned: of a function of tensors, its outputs in order, as float32 on the CPU.
-    `form_problems` are what to put right although the numbers may be correct: container, dtype, inputs
-    changed in place."""
+    """`value` is what was returned; from a function of tensors, its outputs in order, as float32 on the CPU.
+    `form_problems` must be fixed even if the numbers are right: container, dtype, inputs changed in place."""
 
     value: Any
     form_problems: tuple[Verdict, ...] = ()
@@ -43,7 +43,7 @@ class Answer:
 
 
 def read_outputs(value: Any, dtypes: Mapping[str, torch.dtype]) -> Answer | Verdict:
-    """The outputs with these names and dtypes, or why they cannot be read."""
+    """The outputs that should have these names and dtypes, or why they cannot be read."""
     outputs = _split_outputs(value, list(dtypes))
     if isinstance(outputs, Verdict):
         return outputs
@@ -70,22 +70,19 @@ def _split_outputs(value: Any, names: Sequence[str]) -> Sequence | Verdict:
         return wrong_verdict(f"It returned a tuple; {wanted} alone is wanted.", comma + last_line, "tuple")
     if len(names) == 1:
         return [value]
-    if not isinstance(value, tuple | list):
-        headline = f"It returned one {_type_name(value)}; {len(names)} things are wanted: {wanted}."
-        return wrong_verdict(headline, last_line, "missing-output")
-    if len(value) != len(names):
-        returned = f"a {_type_name(value)} of {len(value)}"
-        headline = f"It returned {returned}; {len(names)} things are wanted: {wanted}."
-        return wrong_verdict(headline, last_line, "wrong-count")
-    return value
+    is_sequence = isinstance(value, tuple | list)
+    if is_sequence and len(value) == len(names):
+        return value
+    returned = f"a {_type_name(value)} of {len(value)}" if is_sequence else f"one {_type_name(value)}"
+    headline = f"It returned {returned}; {len(names)} things are wanted: {wanted}."
+    return wrong_verdict(headline, last_line, "wrong-count" if is_sequence else "missing-output")
 
 
 def _read_tensor(output: Any, name: str, dtype: torch.dtype) -> tuple[Tensor | None, Verdict | None]:
     """The output as a float32 tensor (None if that is impossible), and what is wrong with its form."""
     if _count_numbers(output) > MOST_READ:
-        return None, wrong_verdict(
-            f"`{name}` holds more than 100000 numbers: far too many.", slip="too-large"
-        )
+        headline = f"`{name}` holds more than {MOST_READ} numbers: far too many."
+        return None, wrong_verdict(headline, slip="too-large")
     if isinstance(output, Tensor):
         return _read_torch_tensor(output, name, dtype)
     if isinstance(output, np.ndarray | np.generic):
@@ -126,13 +123,9 @@ def _type_name(value: Any) -> str:
 
 
 def _count_numbers(value: Any) -> int:
-    """How many numbers it holds, counted no further than MOST_READ."""
-    if isinstance(value, Tensor):
-        return value.numel()
-    if isinstance(value, np.ndarray):
-        return value.size
+    """How many numbers it holds; in lists, counted no further than MOST_READ."""
     if not isinstance(value, list | tuple):
-        return 1
+        return math.prod(value.shape) if isinstance(value, Tensor | np.ndarray) else 1
     total = 0
     for item in value:
         total += _count_numbers(item)
@@ -145,18 +138,22 @@ def _count_numbers(value: Any) -> int:
 
 
 def tensors_match(expected: Tensor, got: Tensor, *, large: bool = False) -> bool:
-    """Whether two outputs are the same up to rounding, which in a softmax of large scores is larger."""
+    """Whether two outputs are equal up to rounding error, which a softmax of large scores increases."""
     expected, got = expected.float(), got.float()
     largest = expected.nan_to_num(0, 0, 0).abs().max().item() if expected.numel() else 0.0
     rtol, atol = (1e-3, 3e-5 * max(1.0, largest)) if large else (1e-4, 3e-5)
     return expected.shape == got.shape and torch.allclose(expected, got, rtol, atol, equal_nan=True)
 
 
-def values_match(expected: Any, got: Any) -> bool:
-    """Whether two values of any kind are the same, numbers up to rounding, whatever holds them.
+def values_match(expected: Any, got: Any, *, exact_tensors: bool = False) -> bool:
+    """Whether two values are equal: numbers up to rounding, in whatever container. Any two functions match.
 
-    Any two functions match: they cannot be compared.
+    With `exact_tensors`, two tensors must agree in shape, dtype and every bit, however deeply nested.
     """
+    match = partial(values_match, exact_tensors=exact_tensors)
+    if exact_tensors and isinstance(expected, Tensor) and isinstance(got, Tensor):
+        same_kind = (expected.shape, expected.dtype) == (got.shape, got.dtype)
+        return same_kind and bool(((expected == got) | (expected.isnan() & got.isnan())).all())
     expected, got = to_plain(expected), to_plain(got)
     if callable(expected) and callable(got):
         return True
@@ -165,24 +162,10 @@ def values_match(expected: Any, got: Any) -> bool:
         return math.isclose(expected, got, rel_tol=1e-4, abs_tol=1e-6) or both_nan
     if isinstance(expected, Mapping) and isinstance(got, Mapping):
         same_keys = expected.keys() == got.keys()
-        return same_keys and all(values_match(expected[key], got[key]) for key in expected)
+        return same_keys and all(match(expected[key], got[key]) for key in expected)
     if isinstance(expected, list) and isinstance(got, list):
-        return len(expected) == len(got) and all(map(values_match, expected, got))
+        return len(expected) == len(got) and all(map(match, expected, got))
     return type(expected) is type(got) and expected == got
-
-
-def is_unchanged(before: Any, after: Any) -> bool:
-    """Whether an input of a call is still what it was; tensors to the last bit, wherever they are held."""
-    if isinstance(before, Tensor) and isinstance(after, Tensor):
-        if (before.shape, before.dtype) != (after.shape, after.dtype):
-            return False
-        both_nan = before.isnan() & after.isnan()
-        return bool(((before == after) | both_nan).all())
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        return before.keys() == after.keys() and all(is_unchanged(before[key], after[key]) for key in before)
-    if isinstance(before, list | tuple) and isinstance(after, list | tuple):
-        return len(before) == len(after) and all(map(is_unchanged, before, after))
-    return values_match(before, after)
 
 
 def are_numbers(*values: Any) -> bool:
@@ -208,17 +191,12 @@ def copy_value(value: Any) -> Any:
 
 
 def describe_type(value: Any) -> str:
-    """The type of a value, with its shape if it has one.
-
-    >>> describe_type([]), describe_type(np.ones((2, 3)))
-    ('a list', 'a ndarray of shape (2, 3)')
-    """
+    """The type and, if there is one, the shape: "a list", "a ndarray of shape (2, 3)"."""
     shape = f" of shape {tuple(value.shape)}" if isinstance(value, Tensor | np.ndarray) else ""
     return f"a {type(value).__name__}{shape}"
 
 
 def format_value(value: Any) -> str:
-    """A value as text of a few lines."""
     if callable(value):
         return "a function"
     if isinstance(value, Tensor):
@@ -228,7 +206,7 @@ def format_value(value: Any) -> str:
 
 
 def _map_nested(function: Callable[[Any], Any], value: Any) -> Any:
-    """The same lists, tuples and dictionaries anew, with `function` applied to everything else in them."""
+    """New lists, tuples and dictionaries of the same kind, with `function` applied to everything in them."""
     if type(value) in (list, tuple):
         return type(value)(_map_nested(function, item) for item in value)
     if type(value) is dict:

@@ -1,4 +1,4 @@
-"""The exercises of the course, by name. Only the lesson that has the exercise is loaded.
+"""The exercises of the course, by name. Only the lesson with the exercise is loaded.
 
 >>> list(find_exercise("double_it").inputs)
 ['numbers']
@@ -18,12 +18,12 @@ _loaded: dict[str, dict[str, Exercise]] = {}
 
 @cache
 def exercise_topics() -> dict[str, str]:
-    """The topic of the lesson that has each exercise, read from the headers of the lesson sources."""
+    """The topic of each exercise's lesson, from the headers of the cells in lesson.py."""
     return {name: lesson.topic for lesson in lessons() for name in lesson.exercises}
 
 
 def load_exercises(topic: str) -> dict[str, Exercise]:
-    """The exercises of one lesson by name, as its `exercises.py` defines them."""
+    """The exercises that a lesson's exercises.py defines, by name."""
     if topic not in _loaded:
         module = import_module(f"{lesson(topic).package}.exercises")
         _loaded[topic] = {exercise.name: exercise for exercise in module.EXERCISES}
@@ -31,7 +31,6 @@ def load_exercises(topic: str) -> dict[str, Exercise]:
 
 
 def loaded_exercises() -> list[Exercise]:
-    """The exercises of every lesson that has been loaded so far."""
     return [exercise for exercises in _loaded.values() for exercise in exercises.values()]
 
 

@@ -1,4 +1,4 @@
-"""What an exercise is: what is asked, the right answer, and the slips people make. It is declared, not run.
+"""What an exercise is: what is asked, the right answer, and the slips people make.
 
 A function of words, lists, counts or other functions:
 
@@ -10,11 +10,11 @@ A function of words, lists, counts or other functions:
         slips=(Slip("ends-early", ends_early, "the last pair is missing."),),
     )
 
-Inputs are made anew for every call. An answer is compared with the reference's part by part, numbers up to
-rounding. Where many answers are right (`design`: "any network that spans 40 words"), every demand must hold
-instead. A demand gets the inputs and the answer, and returns a sentence where it is not met.
+Inputs are made anew for every call. An answer is compared with the reference's, numbers up to rounding. If
+many answers are right (`design`: "any network that spans 40 words"), every demand must be met instead: it
+gets the inputs and the answer, and returns a sentence if it is not met.
 
-A test that the learner writes, as a function that takes an implementation and raises where it is wrong:
+A test that the learner writes, as a function that takes an implementation and raises if it is wrong:
 
     TEST_ATTENTION = TestExercise(
         name="test_attention", lesson="query_key_value", of=SCALED_ATTENTION, what="attention",
@@ -22,18 +22,15 @@ A test that the learner writes, as a function that takes an implementation and r
         reference=test_attention,
     )
 
-It must accept the reference and the other right implementations of `accepts`, and raise for the slips named
-in `rejects`, each with what that implementation does ("It let through one that divides by d_k itself").
-
-Functions of tensors have a file of their own, `tensor_exercise.py`; `judging.py` says what happens to an
-attempt.
+It must accept the reference and the right implementations in `accepts`, and raise for the slips named in
+`rejects`, each with what that implementation does ("It let through one that divides by d_k itself").
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from course_lib.teaching.exercises.answer import (
@@ -48,14 +45,13 @@ from course_lib.teaching.exercises.answer import (
 from course_lib.teaching.exercises.verdict import Verdict, wrong_verdict
 
 Inputs = tuple[Any, ...]
-Demand = Callable[[Inputs, Any], str]  # the sentence to say where it is not met, else ""
+Demand = Callable[[Inputs, Any], str]  # a sentence if it is not met, else ""
 
 
 @dataclass(frozen=True)
 class Slip:
     """A known wrong answer: `wrong` is the function, `message` says what seems to have happened and what to
-    do. `misconception` only where nobody does this without believing that: forgetting the scale shows no
-    belief about it."""
+    do. `misconception` is set only if the slip proves the belief: forgetting the scale proves none."""
 
     name: str
     wrong: Callable
@@ -65,7 +61,7 @@ class Slip:
 
 @dataclass(frozen=True)
 class ByHand:
-    """A case small enough to work out on paper; `says` is the working, in words."""
+    """A case small enough to work out on paper; `says` is the working in words."""
 
     inputs: Mapping[str, Any]
     answer: Any
@@ -74,7 +70,7 @@ class ByHand:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One call: `make` gives its inputs, new each time; `expected` is the right answer."""
+    """One call: `make` creates its inputs, new each time; `expected` is the right answer."""
 
     make: Callable[[], Inputs]
     expected: Any = None
@@ -91,9 +87,8 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Exercise(ABC):
-    """An exercise of any kind. `inputs` are the names of the parameters, or a mapping by name. `library` is
-    what later lessons use for a learner who has not passed; without it, the reference. `seconds` is the time
-    that all calls of one check may take together."""
+    """`inputs` are the names of the parameters, or a mapping by name. `library` is what later lessons use for
+    a learner who has not passed; without it, the reference. `seconds` is the time limit of a whole check."""
 
     name: str
     lesson: str
@@ -105,14 +100,14 @@ class Exercise(ABC):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FunctionExercise(Exercise):
-    """A function to write. `unrepaired` is the buggy function of an exercise to find a bug."""
+    """A function to write. `unrepaired` is the function that the learner is asked to debug."""
 
     slips: tuple[Slip, ...] = ()
     unrepaired: Callable | None = None
 
     @abstractmethod
     def cases(self) -> list[Case]:
-        """Every call that is made, always the same; the first is the one worked by hand."""
+        """Every call of a check, always the same; the first is the one worked by hand."""
 
     @abstractmethod
     def read(self, value: Any, case: Case) -> Answer | Verdict:
@@ -123,12 +118,12 @@ class FunctionExercise(Exercise):
         """The first thing that is wrong with the answers."""
 
     def find_further_problem(self, attempt: Callable, deadline: float) -> Verdict | None:
-        """What is still wrong where all answers are right; may call the attempt again."""
+        """What is still wrong if all answers are right; may call the attempt again."""
         return None
 
     @abstractmethod
     def describe_call(self, case: Case) -> str:
-        """What a call was made with."""
+        """The inputs of a call, in words."""
 
     @abstractmethod
     def behaves_like(self, function: Callable, trial: Trial) -> bool:
@@ -142,19 +137,16 @@ class FunctionExercise(Exercise):
 class PlainExercise(FunctionExercise):
     """A function of plain Python values; see the top of this file."""
 
-    inputs: Sequence[str]
     by_hand: ByHand
     others: tuple[Callable[[], Inputs], ...]
     demands: tuple[Demand, ...] = ()
     design: bool = False
 
     def cases(self) -> list[Case]:
-        """The one worked by hand, whose answer is the author's own, then the others."""
-        by_hand = Case(
-            lambda: tuple(copy_value(self.by_hand.inputs[name]) for name in self.inputs),
-            self.by_hand.answer,
-            by_hand=True,
-        )
+        def copy_inputs() -> Inputs:
+            return tuple(copy_value(self.by_hand.inputs[name]) for name in self.inputs)
+
+        by_hand = Case(copy_inputs, self.by_hand.answer, by_hand=True)
         return [by_hand, *(Case(make, self.reference(*make())) for make in self.others)]
 
     def read(self, value: Any, case: Case) -> Answer | Verdict:
@@ -181,31 +173,32 @@ class PlainExercise(FunctionExercise):
     def _check_demand(self, trial: Trial, demand: Demand) -> Verdict | None:
         try:
             complaint = demand(trial.case.make(), trial.answer)
-        except Exception as error:  # an answer of another kind than was asked for
+        except Exception as error:  # an answer of the wrong kind
             complaint = f"This cannot be used as an answer ({type(error).__name__}: {error})."
         if not complaint:
             return None
-        problem = wrong_verdict(complaint)
-        return replace(problem, given=self.describe_call(trial.case), got=format_value(trial.answer))
+        return wrong_verdict(complaint, given=self.describe_call(trial.case), got=format_value(trial.answer))
 
     def _compare(self, trial: Trial) -> Verdict | None:
         case, expected, got = trial.case, trial.case.expected, trial.answer
         if values_match(expected, got):
             return None
-        headline = (
-            "This is not what comes out by hand." if case.by_hand else "This is not as in the reference."
-        )
+        headline = f"This is not {'what comes out by hand' if case.by_hand else 'as in the reference'}."
         if type(to_plain(got)) is not type(to_plain(expected)) and not are_numbers(expected, got):
             headline = f"It returned {describe_type(got)}; {describe_type(expected)} is wanted."
-        problem = wrong_verdict(headline, self.by_hand.says if case.by_hand else "")
-        texts = {"expected": format_value(expected), "got": format_value(got)}
-        return replace(problem, given=self.describe_call(case), **texts)
+        return wrong_verdict(
+            headline,
+            self.by_hand.says if case.by_hand else "",
+            given=self.describe_call(case),
+            expected=format_value(expected),
+            got=format_value(got),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TestExercise(Exercise):
-    """A test to write; see the top of this file. `what` is tested, in one word; `reference` is the author's
-    own test."""
+    """A test to write; see the top of this file. `what` names the function under test, `reference` is the
+    author's own test."""
 
     __test__ = False  # for pytest, this is no test
 
@@ -214,8 +207,3 @@ class TestExercise(Exercise):
     accepts: Mapping[str, Callable]
     rejects: Mapping[str, str]
     inputs: Sequence[str] = ("implementation",)
-
-    def wrong_implementations(self) -> dict[str, Callable]:
-        """Each by what it does."""
-        functions = {slip.name: slip.wrong for slip in self.of.slips}
-        return {description: functions[name] for name, description in self.rejects.items()}

@@ -1,4 +1,4 @@
-"""Whether a learner's function can be trained: its gradients are those of the reference."""
+"""Whether a learner's function can be trained: its gradients must be those of the reference."""
 
 from __future__ import annotations
 
@@ -27,10 +27,8 @@ def compare_gradients(
     deadline: float,
     seconds: float,
 ) -> Verdict | None:
-    """What is wrong with the gradients that reach the inputs; `names` are those of the inputs.
-
-    `seconds` is the time limit of the whole check, for the message.
-    """
+    """What is wrong with the gradients that reach the inputs, called `names`. `seconds` is the time limit of
+    the whole check, for the message."""
     inputs = [tensor.requires_grad_() if tensor.is_floating_point() else tensor for tensor in inputs]
     read = partial(_compute_gradients, inputs=inputs)
     right = call(partial(reference, *inputs), deadline, read)
@@ -49,24 +47,22 @@ def compare_gradients(
         return wrong_verdict(headline, WHERE_GRADIENTS_END, "no-gradient")
     if different:
         headline = f"The numbers are right, but the gradient that reaches {quote_names(different)} is not."
-        return wrong_verdict(
-            headline, f"A part of the way is cut off. {WHERE_GRADIENTS_END}", "wrong-gradient"
-        )
+        details = f"A part of the way is cut off. {WHERE_GRADIENTS_END}"
+        return wrong_verdict(headline, details, "wrong-gradient")
     return None
 
 
 def _compute_gradients(outputs: Tensor | Sequence[Tensor], inputs: list[Tensor]) -> list[Tensor]:
-    """The gradient of a fixed random blend of all outputs for each input; 0 where there is none."""
+    """The gradient of a fixed random linear combination of all outputs for each input; 0 if there is none."""
     generator = Generator("cpu").manual_seed(0)
-    blend = torch.zeros((), dtype=torch.float32, device="cpu")
+    total = torch.zeros((), dtype=torch.float32, device="cpu")
     for output in [outputs] if isinstance(outputs, Tensor) else outputs:
         factors = torch.randn(output.shape, generator=generator, dtype=torch.float32, device="cpu")
-        blend = blend + (factors * output).sum()
-    if not blend.requires_grad:
-        return [torch.zeros(tensor.shape, device="cpu") for tensor in inputs]
+        total = total + (factors * output).sum()
+    zeros = [torch.zeros(tensor.shape, device="cpu") for tensor in inputs]
+    if not total.requires_grad:
+        return zeros
     differentiable = [tensor for tensor in inputs if tensor.requires_grad]
-    gradients = iter(torch.autograd.grad(blend, differentiable, materialize_grads=True))
-    return [
-        next(gradients) if tensor.requires_grad else torch.zeros(tensor.shape, device="cpu")
-        for tensor in inputs
-    ]
+    gradients = iter(torch.autograd.grad(total, differentiable, materialize_grads=True))
+    pairs = zip(inputs, zeros, strict=True)
+    return [next(gradients) if tensor.requires_grad else zero for tensor, zero in pairs]

@@ -1,12 +1,11 @@
-"""Call a learner's function and come back whatever it does; where it gives no answer, say why.
+"""Call a learner's function and return, whatever it does; if it gives no answer, explain why.
 
     >>> call(lambda: torch.ones(3) * 2, deadline=time.monotonic() + 5).answer
     tensor([2., 2., 2.])
 
-It is a plain call in this process. A timer ends an endless loop, where the system has one and we are in the
-main thread; elsewhere Jupyter's stop button does. Printed output is kept. Global state that the function
-changes (seeds, torch's default dtype) is restored. Of an exception, the name of its class, the learner's
-line and the message are kept.
+It is a plain call in this process. A timer ends an endless loop if the system has one and we are in the main
+thread; otherwise Jupyter's stop button does. Printed output is captured. Global state that the function
+changes (seeds, torch's default dtype) is restored.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, wron
 
 MOST_PRINTED = 1000  # characters of one call
 LONGEST_MESSAGE = 400
-TIMER_INTERVAL = 0.001  # seconds until the timer fires again: a bare `except:` in a loop swallows the first
-SHORTEST_LIMIT = 0.05  # seconds, also where the deadline has passed
+TIMER_INTERVAL = 0.001  # seconds until the timer fires again: a bare `except:` in a loop catches the first
+SHORTEST_LIMIT = 0.05  # seconds, even if the deadline has passed
 OWN_FILES = (__file__, contextlib.__file__)
 CODE_OF_OTHERS = (
     str(PROJECT_ROOT / "course_lib"),
@@ -53,22 +52,22 @@ class CheckInside(RuntimeError):
 
 
 class OutOfTime(BaseException):
-    """Raised inside a call that takes too long; not an Exception, so `except Exception` lets it pass."""
+    """Raised inside a call that takes too long; not an Exception, so `except Exception` doesn't catch it."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The exception that ended a call: the name of its class, the learner's line, and its message."""
+    """The exception that ended a call: the name of its class, the line of the learner's code, its message."""
 
     exception: str
-    place: str
+    line: str
     message: str
 
 
 @dataclass
 class CallResult:
-    """What came of a call. `returned` tells a failure of the function from one of reading what it returned;
-    `timed_out` can be true without a failure, where the function caught the exception that stopped it."""
+    """`returned` is False if the function failed, True if reading what it returned failed. `timed_out` can
+    be True without a failure, if the function caught the exception that stopped it."""
 
     answer: Any = None
     returned: bool = False
@@ -81,21 +80,19 @@ class LimitedOutput(io.TextIOBase):
     """A stream that keeps the first characters and counts the others: a loop may print for ever."""
 
     def __init__(self) -> None:
-        self.kept, self.n_dropped = "", 0
+        self.start, self.n_dropped = "", 0
 
     def write(self, text: str) -> int:
-        room = MOST_PRINTED - len(self.kept)
-        self.kept += text[:room]
+        room = MOST_PRINTED - len(self.start)
+        self.start += text[:room]
         self.n_dropped += max(0, len(text) - room)
         return len(text)
 
     def __str__(self) -> str:
-        return self.kept.rstrip() + (f"\n… and {self.n_dropped} characters more" if self.n_dropped else "")
+        return self.start.rstrip() + (f"\n… and {self.n_dropped} characters more" if self.n_dropped else "")
 
 
-def call(
-    function: Callable[[], Any], deadline: float, read: Callable[[Any], Any] = lambda value: value
-) -> CallResult:
+def call(function: Callable[[], Any], deadline: float, read: Callable = lambda value: value) -> CallResult:
     """Call `function` and `read` what it returns, both before the `deadline` (of `time.monotonic`)."""
     result, output, exception = CallResult(), LimitedOutput(), None
     with _restore_global_state(), _capture_output(output):
@@ -108,9 +105,10 @@ def call(
             raise
         except BaseException as caught:  # SystemExit and the learner's own classes too
             exception = caught
-        if exception is not None:  # its __str__ may be the learner's, and take for ever
+        if exception is not None:  # its __str__ may be the learner's, and never end
             with contextlib.suppress(OutOfTime), _limit_time(1.0, result):
-                result.failure = summarise_exception(exception)
+                line, message = _find_learners_line(exception), shorten_message(exception)
+                result.failure = Failure(type(exception).__name__, line, message)
     result.printed = str(output)
     return result
 
@@ -119,7 +117,6 @@ _inside_call: ContextVar[bool] = ContextVar("inside_call", default=False)
 
 
 def is_inside_call() -> bool:
-    """Whether the code that asks was called, directly or not, by `call`."""
     return _inside_call.get()
 
 
@@ -148,7 +145,7 @@ def _limit_time(seconds: float, result: CallResult) -> Iterator[None]:
 
 
 def _may_be_stopped(frame: FrameType | None) -> bool:
-    """Not our own code, which restores state; and no import, which would stay half done for the session."""
+    """Not in our own code, which restores state, and not in an import, which would remain half done."""
     if frame.f_code.co_filename in OWN_FILES:
         return False
     while frame is not None and frame.f_code.co_filename != __file__:
@@ -160,7 +157,7 @@ def _may_be_stopped(frame: FrameType | None) -> bool:
 
 @contextlib.contextmanager
 def _capture_output(output: LimitedOutput) -> Iterator[None]:
-    """Send stdout, stderr and warnings to `output`; a warning is never an error here."""
+    """Send stdout, stderr and warnings to `output`; no warning becomes an error."""
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
@@ -171,7 +168,7 @@ def _capture_output(output: LimitedOutput) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _restore_global_state() -> Iterator[None]:
-    """Restore what a function may change for the whole process; and let gradients flow meanwhile."""
+    """Restore what a function may change for the whole process; meanwhile gradients are enabled."""
     dtype = torch.get_default_dtype()
     python_state, numpy_state, torch_state = random.getstate(), np.random.get_state(), torch.get_rng_state()
     try:
@@ -184,11 +181,11 @@ def _restore_global_state() -> Iterator[None]:
         torch.set_rng_state(torch_state)
 
 
-# ---- why a call gave no answer
+# ---- explaining why a call gave no answer
 
 EXIT = "It calls `exit`, which ends the whole session."
 LEAVE = "Use `return` to leave a function."
-INSIDE = "`check` stands inside the function that it checks: give it a cell of its own."
+INSIDE = "`check` is called inside the function that it checks: move it to a cell of its own."
 
 HINTS = {  # what to do about an exception, by a pattern of its message
     r"shapes cannot be multiplied|inconsistent tensor size|size mismatch, got|inconsistent dimensions": (
@@ -207,7 +204,7 @@ HINTS = {  # what to do about an exception, by a pattern of its message
         "Two different number types met: keep everything in the inputs' type, torch.float32."
     ),
     r"Boolean value of Tensor with more than one value|a Tensor with \d+ elements cannot be converted": (
-        "A whole tensor stands where one number is wanted: pick one entry, or use `torch.where`."
+        "A whole tensor is used where one number is needed: pick one entry, or use `torch.where`."
     ),
     r"unsupported operand type\(s\) for .*(NoneType|ellipsis)": (
         "Something here is still empty: fill in every `...`, and see that your own functions `return`."
@@ -216,11 +213,6 @@ HINTS = {  # what to do about an exception, by a pattern of its message
         "torch's functions want tensors: for a plain number use `math.sqrt(d)`, or `d ** 0.5`."
     ),
 }
-
-
-def summarise_exception(exception: BaseException) -> Failure:
-    """What is worth knowing about an exception; the exception itself is not kept."""
-    return Failure(type(exception).__name__, _find_learners_line(exception), shorten_message(exception))
 
 
 def _find_learners_line(exception: BaseException) -> str:
@@ -239,7 +231,6 @@ def _is_learners(filename: str) -> bool:
 
 
 def shorten_message(exception: BaseException) -> str:
-    """The message of an exception or a warning, cut to a readable length."""
     try:
         message = str(exception).strip()
     except Exception:  # a learner's own exception class may fail even at this
@@ -248,11 +239,11 @@ def shorten_message(exception: BaseException) -> str:
 
 
 def explain_failure(result: CallResult, seconds: float, call_text: str) -> Verdict | None:
-    """Why a call gave no answer; None where it gave one. `call_text` says what it was called with."""
+    """Why a call gave no answer; None if it gave one. `call_text` says what it was called with."""
     failure = result.failure
     if result.timed_out:
-        place = f"It was at {failure.place}." if failure and failure.place else ""
-        details = join_paragraphs(place, "Is there a loop that never ends?")
+        position = f"It was at {failure.line}." if failure and failure.line else ""
+        details = join_paragraphs(position, "Is there a loop that never ends?")
         return wrong_verdict(f"It was stopped after {seconds:g} seconds.", details, "too-slow")
     if failure is None:
         return None
@@ -260,8 +251,8 @@ def explain_failure(result: CallResult, seconds: float, call_text: str) -> Verdi
         details = describe_failure(failure)
         return wrong_verdict("What it returned cannot be read as numbers.", details, "unreadable")
     if (failure.exception, failure.message) == ("NotImplementedError", "Your turn"):
-        place = f"Still there: {failure.place}" if failure.place else ""
-        return Verdict("", "not tried", "Write your answer, run its cell, then run this one again.", place)
+        stub = f"Still there: {failure.line}" if failure.line else ""
+        return Verdict("", "not tried", "Write your answer, run its cell, then run this one again.", stub)
     if failure.exception == "SystemExit":
         return wrong_verdict(EXIT, join_paragraphs(describe_failure(failure), LEAVE), "exit")
     if failure.exception == "CheckInside":
@@ -271,7 +262,7 @@ def explain_failure(result: CallResult, seconds: float, call_text: str) -> Verdi
 
 
 def describe_failure(failure: Failure) -> str:
-    """The learner's line, the exception, and a hint where there is one."""
+    """The learner's line, the exception, and a hint if there is one."""
     text = f"{failure.exception}: {failure.message}" if failure.message else failure.exception
     hint = next((hint for pattern, hint in HINTS.items() if re.search(pattern, failure.message)), "")
-    return join_paragraphs(failure.place, text, hint)
+    return join_paragraphs(failure.line, text, hint)

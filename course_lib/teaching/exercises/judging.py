@@ -1,11 +1,11 @@
-"""How an attempt comes to its verdict: called on every case, compared, and its likely slip named.
+"""How an attempt is judged: called on every case and compared, and its likely slip is named.
 
     >>> from course_lib.teaching.exercises.catalogue import find_exercise
     >>> judge(find_exercise("double_it"), lambda numbers: numbers**2).slip
     'squares'
 
 A slip is recognised by what the function returns in every case, never by how it is written. The one
-exception is a number that the function takes from the notebook and not from its inputs.
+exception is a number that the function reads from the notebook and not from its inputs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from course_lib.teaching.code_reading import ends_the_session, find_notebook_numbers, has_same_code
-from course_lib.teaching.exercises.answer import Answer, is_unchanged
+from course_lib.teaching.exercises.answer import Answer, values_match
 from course_lib.teaching.exercises.exercise import Case, Exercise, FunctionExercise, TestExercise, Trial
 from course_lib.teaching.exercises.guarded_call import EXIT, LEAVE, CallResult, call, explain_failure
 from course_lib.teaching.exercises.verdict import (
@@ -32,13 +32,13 @@ from course_lib.teaching.exercises.verdict import (
 MOST_CALLS_PRINTED = 3
 FIRST_VERSION = "This does what the first version did, and that is not right yet."
 IN_PLACE = (
-    "It changed its input {} in place, and whoever called it may still need that. Make a new tensor "
+    "It changed its input {} in place, and the caller may still need it. Make a new tensor "
     "(`y = x * 2`, not `x *= 2`, and no functions whose name ends in `_`) or a copy: `list(x)`, `dict(x)`."
 )
 
 
 def judge(exercise: Exercise, attempt: Any) -> Verdict:
-    """The verdict on an attempt. Nothing is recorded or kept."""
+    """The verdict on an attempt. Nothing is recorded or stored."""
     deadline = time.monotonic() + exercise.seconds
     printed: list[str] = []
     judge_kind = _judge_test if isinstance(exercise, TestExercise) else _judge_function
@@ -49,16 +49,15 @@ def judge(exercise: Exercise, attempt: Any) -> Verdict:
 def _check_signature(exercise: Exercise, attempt: Any) -> Verdict | None:
     """Why the attempt cannot be called with the exercise's inputs at all."""
     if not callable(attempt):
-        usage = (
-            f'Hand over the function itself, without brackets: `check("{exercise.name}", {exercise.name})`.'
-        )
+        usage = f'`check("{exercise.name}", {exercise.name})`'
         headline = f"This is not a function but a {type(attempt).__name__}."
-        return wrong_verdict(headline, usage, "not-a-function")
+        advice = f"Hand over the function itself, without brackets: {usage}."
+        return wrong_verdict(headline, advice, "not-a-function")
     if ends_the_session(attempt):
         return wrong_verdict(EXIT, LEAVE, "exit")
     try:
         signature = inspect.signature(attempt)
-    except (TypeError, ValueError):  # some built-in functions have none: the call will show
+    except (TypeError, ValueError):  # some built-in functions have none
         return None
     wanted, parameters = list(exercise.inputs), list(signature.parameters)
     details = f"Wanted: `{exercise.name}({', '.join(wanted)})`. Yours takes `{signature}`."
@@ -78,7 +77,7 @@ def _check_signature(exercise: Exercise, attempt: Any) -> Verdict | None:
 def _judge_function(
     exercise: FunctionExercise, attempt: Callable, deadline: float, printed: list[str]
 ) -> Verdict:
-    """Every case gets an answer, the answers are right, so is their form, and so is all else."""
+    """Every case gets an answer; then the answers, their form, and everything else are checked."""
     trials: list[Trial] = []
     form_problems: list[Verdict] = []
     for number, case in enumerate(exercise.cases(), start=1):
@@ -107,10 +106,11 @@ def _call_with(case: Case, exercise: FunctionExercise, attempt: Callable, deadli
     inputs = case.make()
 
     def read(value: Any) -> Answer | Verdict:
-        """The answer, with a problem of its form where the inputs have changed."""
+        """The answer, with a form problem if the inputs were changed."""
         answer = exercise.read(value, case)
         originals = zip(exercise.inputs, case.make(), inputs, strict=True)
-        changed = [name for name, before, after in originals if not is_unchanged(before, after)]
+        unchanged = partial(values_match, exact_tensors=True)
+        changed = [name for name, before, after in originals if not unchanged(before, after)]
         if not changed or isinstance(answer, Verdict):
             return answer
         problem = wrong_verdict(IN_PLACE.format(quote_names(changed)), slip="in-place")
@@ -122,7 +122,7 @@ def _call_with(case: Case, exercise: FunctionExercise, attempt: Callable, deadli
 def _explain_problem(
     problem: Verdict, exercise: FunctionExercise, attempt: Callable, trials: list[Trial]
 ) -> Verdict:
-    """The problem with its likely slip, where one is recognised."""
+    """The problem, with its likely slip if one is recognised."""
 
     def matches(function: Callable) -> bool:
         try:
@@ -141,16 +141,16 @@ def _explain_problem(
 
 
 def _add_observations(problem: Verdict, attempt: Callable, form_problems: list[Verdict]) -> Verdict:
-    """The problem with what else was noticed; where its slip is not known, that may be the cause."""
+    """The problem, with what else was noticed; if its slip is unknown, that may be the cause."""
     notebook_text = _describe_notebook_numbers(attempt)
-    form_slip = form_problems[0].slip if form_problems else None
-    slip = problem.slip or ("left-over" if notebook_text else form_slip)
-    besides = [f"Besides: {form_problem.headline}" for form_problem in form_problems]
-    return replace(problem, slip=slip, details=join_paragraphs(problem.details, notebook_text, *besides))
+    slips = [problem.slip, "left-over" if notebook_text else None, *(form.slip for form in form_problems)]
+    besides = [f"Besides: {form.headline}" for form in form_problems]
+    details = join_paragraphs(problem.details, notebook_text, *besides)
+    return replace(problem, slip=next(filter(None, slips), None), details=details)
 
 
 def _describe_notebook_numbers(attempt: Callable) -> str:
-    """A sentence about numbers that come from the notebook; empty where there are none."""
+    """A sentence about numbers that come from the notebook; empty if there are none."""
     if not (names := find_notebook_numbers(attempt)):
         return ""
     variables, them = ("a variable", "it") if len(names) == 1 else ("variables", "them")
@@ -165,9 +165,7 @@ def _describe_notebook_numbers(attempt: Callable) -> str:
 MOST_NAMED = 3
 HOW_TO_REJECT = "A test says no by raising: `assert` does, and so does `torch.testing.assert_close`."
 TOO_STRICT = "Does it ask for more than was said, or leave no room for rounding?"
-MISTAKES_IN_THE_TEST = {
-    *("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError"),
-}
+MISTAKES_IN_THE_TEST = {"NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError"}
 
 
 def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, printed: list[str]) -> Verdict:
@@ -178,7 +176,7 @@ def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, prin
         def counted(*inputs: object, **named: object) -> object:
             nonlocal n_calls
             n_calls += 1
-            names = list(exercise.of.inputs)[len(inputs) :]  # the wrong ones name their parameters otherwise
+            names = list(exercise.of.inputs)[len(inputs) :]  # wrong ones have other parameter names
             return implementation(*inputs, *(named[name] for name in names))
 
         return call(lambda: attempt(counted), deadline)
@@ -197,8 +195,8 @@ def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, prin
         if problem := explain_failure(run_on(implementation), exercise.seconds, TOO_STRICT):
             headline = f"It rejects a right {what}, written {style}."
             return replace(problem, headline=headline, slip="too-strict")
-    wrong_implementations = exercise.wrong_implementations().items()
-    results = {description: run_on(implementation) for description, implementation in wrong_implementations}
+    slips = {slip.name: slip.wrong for slip in exercise.of.slips}
+    results = {description: run_on(slips[name]) for name, description in exercise.rejects.items()}
     for description, result in results.items():
         mistaken = result.failure and result.failure.exception in MISTAKES_IN_THE_TEST
         if result.timed_out or mistaken:

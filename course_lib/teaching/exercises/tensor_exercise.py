@@ -8,18 +8,18 @@
         slips=(Slip("squares", square, "the numbers are squared."),),
     )
 
-`sizes` are given once: all different, none of them 1. The other cases follow from them: odd sizes in another
-order, all sizes alike, all of them 1, and large numbers. Then the gradients are compared (`trains`).
+The `sizes` are all different, and none is 1. The other cases follow from them: odd sizes in another order,
+all sizes equal, all of them 1, and large numbers. Then the gradients are compared (`trains`).
 
-Answers are compared in this order, and the first problem is reported: shape, finite numbers, invariants, the
+Answers are checked in this order, and the first problem is reported: shape, finite numbers, invariants, the
 case worked by hand, the reference, large numbers, gradients.
 
-Axes are letters, `"m d"`; `"*batch m d"` takes any number of batch axes, sizes `{"batch": (2, 3), ...}`.
+Axes are letters, `"m d"`; `"*batch m d"` has any number of batch axes, with sizes `{"batch": (2, 3), ...}`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import permutations
 from types import SimpleNamespace
@@ -42,38 +42,36 @@ ODD_SIZES = (3, 5, 7, 9, 11, 13, 15)
 
 @dataclass(frozen=True)
 class RandomInput:
-    """One input: its axes, and how a random one is drawn."""
-
     axes: str
     draw: Callable[[tuple[int, ...], Generator], Tensor]
 
 
 def gaussian(axes: str) -> RandomInput:
-    """Numbers of mean 0 and variance 1, as a network's states are meant to be."""
+    """Numbers of mean 0 and variance 1."""
 
     def draw(shape: tuple[int, ...], generator: Generator) -> Tensor:
-        # dtype and device are explicit here and below: a learner may have changed torch's defaults
+        # dtype and device are given here and below: a learner may have changed torch's defaults
         return torch.randn(shape, generator=generator, dtype=torch.float32, device="cpu")
 
     return RandomInput(axes, draw)
 
 
 def attention_mask(axes: str) -> RandomInput:
-    """A random mask, True = may attend; every row keeps at least one True."""
+    """A random mask, True = may attend; every row has at least one True."""
 
     def draw(shape: tuple[int, ...], generator: Generator) -> Tensor:
         mask = torch.rand(shape, generator=generator, device="cpu") < 0.6
-        kept = torch.randint(shape[-1], (*shape[:-1], 1), generator=generator, device="cpu")
-        return mask.scatter(-1, kept, True)
+        always_true = torch.randint(shape[-1], (*shape[:-1], 1), generator=generator, device="cpu")
+        return mask.scatter(-1, always_true, True)
 
     return RandomInput(axes, draw)
 
 
 @dataclass(frozen=True)
 class Invariant:
-    """Something true of every right answer: `measure` comes out as `equals`, to the last bit if `exactly`.
+    """Something true of every right answer: `measure` returns `equals`, to the last bit if `exactly`.
 
-    `measure` gets one object with every input and every output by name: `lambda it: it.weights.sum(-1)`.
+    `measure` gets an object with all inputs and outputs as attributes: `lambda it: it.weights.sum(-1)`.
     """
 
     says: str
@@ -90,29 +88,27 @@ class TensorExercise(FunctionExercise):
     returns: Mapping[str, str]
     sizes: Sizes
     by_hand: ByHand
-    other_sizes: tuple[Sizes, ...] | None = (
-        None  # where sizes depend on each other: d_model = heads · head_dim
-    )
-    large: tuple[float, ...] = (4.0, 14.0)  # what inputs are multiplied by: scaled scores around 30, and 300
+    other_sizes: tuple[Sizes, ...] | None = None  # needed if sizes depend on each other: d_model = h · d_k
+    large: tuple[float, ...] = (4.0, 14.0)  # factors for the inputs: scaled scores around 30, and 300
     trains: bool = True
     invariants: tuple[Invariant, ...] = ()
 
     def cases(self) -> list[Case]:
-        """The one worked by hand, the first random one, the other sizes, large numbers; always the same."""
         others = vary_sizes(self.sizes) if self.other_sizes is None else self.other_sizes
         ordinary = [self._draw_case(sizes, seed) for seed, sizes in enumerate([self.sizes, *others])]
-        expected = zip(self.returns, ordinary[0].expected, strict=True)
-        by_hand = Case(  # its answer is the author's, not the reference's
-            lambda: tuple(_to_tensor(self.by_hand.inputs[name]) for name in self.inputs),
-            tuple(_to_tensor(self.by_hand.answer[name]).to(like.dtype) for name, like in expected),
-            by_hand=True,
-        )
-        return [by_hand, *ordinary, *(self._draw_case(self.sizes, 10, factor) for factor in self.large)]
+        large = [self._draw_case(self.sizes, 10, factor) for factor in self.large]
+        outputs = zip(self.returns, ordinary[0].expected, strict=True)
+        answer = tuple(_to_tensor(self.by_hand.answer[name]).to(output.dtype) for name, output in outputs)
+
+        def make_inputs() -> tuple[Tensor, ...]:
+            return tuple(_to_tensor(self.by_hand.inputs[name]) for name in self.inputs)
+
+        return [Case(make_inputs, answer, by_hand=True), *ordinary, *large]
 
     def _draw_case(self, sizes: Sizes, seed: int, factor: float = 0.0) -> Case:
         generator = Generator("cpu").manual_seed(seed)
-        inputs = [given.draw(_resolve_shape(given.axes, sizes), generator) for given in self.inputs.values()]
-        if factor:  # whole numbers: their sums of products are exact, in whatever order they are added
+        inputs = [item.draw(_resolve_shape(item.axes, sizes), generator) for item in self.inputs.values()]
+        if factor:  # whole numbers: their sums of products are exact, in any order of addition
             inputs = [(t * factor).round() if t.is_floating_point() else t for t in inputs]
 
         def make() -> tuple[Tensor, ...]:
@@ -125,13 +121,30 @@ class TensorExercise(FunctionExercise):
         return read_outputs(value, {name: tensor.dtype for name, tensor in expected})
 
     def describe_call(self, case: Case) -> str:
-        """The shapes of a call's inputs: The call was with `query` (4,), `keys` (5, 4)."""
+        """The call was with `query` (4,), `keys` (5, 4)."""
         inputs = zip(self.inputs, case.make(), strict=True)
         shapes = ", ".join(f"`{name}` {shape_text(tensor.shape)}" for name, tensor in inputs)
         return f"The call was with {shapes}{', all large numbers' if case.large else ''}."
 
     def find_problem(self, trials: list[Trial]) -> Verdict | None:
-        return find_wrong_numbers(self, trials)
+        """The first problem, in the order given at the top of this file."""
+
+        def find_first(finders: Iterable[Callable], large: bool) -> Verdict | None:
+            chosen = [trial for trial in trials if trial.case.large == large]
+            return next(filter(None, (find(self, trial) for find in finders for trial in chosen)), None)
+
+        in_shape, in_numbers = [_find_wrong_shape], [_find_not_finite, _find_broken_invariant, _find_unequal]
+        wrong_shape = find_first(in_shape, large=False) or find_first(in_shape, large=True)
+        if problem := wrong_shape or find_first(in_numbers, large=False):
+            if _are_swapped(trials):
+                order = f"The right things in the wrong order: `return {', '.join(self.returns)}`."
+                return replace(problem, slip="swapped-outputs", details=order)
+            return problem
+        if problem := find_first(in_numbers, large=True):
+            details = join_paragraphs(OVERFLOW if problem.slip == "not-finite" else "", problem.details)
+            slip = problem.slip or "large-numbers"
+            return replace(problem, headline=ONLY_LARGE + problem.headline, details=details, slip=slip)
+        return None
 
     def find_further_problem(self, attempt: Callable, deadline: float) -> Verdict | None:
         if not self.trains:
@@ -141,11 +154,12 @@ class TensorExercise(FunctionExercise):
         return compare_gradients(attempt, self.reference, inputs, names, **limits)
 
     def behaves_like(self, function: Callable, trial: Trial) -> bool:
-        """Where large numbers make an output infinite, two ways of writing the same thing may differ."""
-        case = trial.case
+        """If large numbers make an output infinite, two ways of writing the same function may differ."""
+        large = trial.case.large
+        pairs = zip(compute_outputs(function, trial.case.make()), trial.answer, strict=True)
         return all(
-            tensors_match(output, got, large=case.large) or (case.large and not got.isfinite().all())
-            for output, got in zip(compute_outputs(function, case.make()), trial.answer, strict=True)
+            tensors_match(output, got, large=large) or (large and not got.isfinite().all())
+            for output, got in pairs
         )
 
 
@@ -153,7 +167,7 @@ class TensorExercise(FunctionExercise):
 
 
 def vary_sizes(sizes: Sizes) -> tuple[Sizes, ...]:
-    """Odd sizes, the largest becoming the smallest; all alike; all 1.
+    """Odd sizes, the largest becoming the smallest; all equal; all 1.
 
     >>> vary_sizes({"m": 4, "d": 16})
     ({'m': 5, 'd': 3}, {'m': 4, 'd': 4}, {'m': 1, 'd': 1})
@@ -167,17 +181,15 @@ def vary_sizes(sizes: Sizes) -> tuple[Sizes, ...]:
 
 
 def compute_outputs(function: Callable, inputs: tuple[Tensor, ...]) -> tuple:
-    """What one of the course's own functions, right or wrong, returns: always as a tuple."""
+    """The outputs of one of the course's own functions, right or wrong, as a tuple."""
     with torch.no_grad():
         outputs = function(*inputs)
     return outputs if isinstance(outputs, tuple) else (outputs,)
 
 
 def _resolve_shape(axes: str, sizes: Sizes) -> tuple[int, ...]:
-    shape: list[int] = []
-    for axis in axes.split():
-        shape.extend(sizes[axis[1:]] if axis.startswith("*") else [sizes[axis]])
-    return tuple(shape)
+    parts = [sizes[axis[1:]] if axis.startswith("*") else (sizes[axis],) for axis in axes.split()]
+    return sum(parts, ())
 
 
 def _to_tensor(numbers: list | float) -> Tensor:
@@ -188,39 +200,18 @@ def _to_tensor(numbers: list | float) -> Tensor:
 # ---- what is wrong with the numbers
 
 
-def find_wrong_numbers(exercise: TensorExercise, trials: list[Trial]) -> Verdict | None:
-    """The first problem, in the order given at the top of this file."""
-
-    def find_first(finders: Iterable[Callable], large: bool) -> Verdict | None:
-        chosen = [trial for trial in trials if trial.case.large == large]
-        return next(filter(None, (find(exercise, trial) for find in finders for trial in chosen)), None)
-
-    in_numbers = (_find_not_finite, _find_broken_invariant, _find_unequal)
-    wrong_shape = find_first([_find_wrong_shape], large=False) or find_first([_find_wrong_shape], large=True)
-    if problem := wrong_shape or find_first(in_numbers, large=False):
-        if _are_swapped(trials):
-            order = f"The right things in the wrong order: `return {', '.join(exercise.returns)}`."
-            return replace(problem, slip="swapped-outputs", details=order)
-        return problem
-    if problem := find_first(in_numbers, large=True):
-        details = join_paragraphs(OVERFLOW if problem.slip == "not-finite" else "", problem.details)
-        slip = problem.slip or "large-numbers"
-        return replace(problem, headline=ONLY_LARGE + problem.headline, details=details, slip=slip)
-    return None
-
-
-def _name_outputs(exercise: TensorExercise, trial: Trial) -> list[tuple[str, Tensor, Tensor]]:
+def _name_outputs(exercise: TensorExercise, trial: Trial) -> Iterator[tuple[str, Tensor, Tensor]]:
     """Each output: its name, what was expected, what was returned."""
-    return list(zip(exercise.returns, trial.case.expected, trial.answer, strict=True))
+    return zip(exercise.returns, trial.case.expected, trial.answer, strict=True)
 
 
 def _are_swapped(trials: list[Trial]) -> bool:
     """Whether the outputs are right in another order, the same in every case."""
     return any(
         all(
-            tensors_match(expected, answer[place], large=case.large)
+            tensors_match(expected, answer[index], large=case.large)
             for case, answer in trials
-            for expected, place in zip(case.expected, order, strict=True)
+            for expected, index in zip(case.expected, order, strict=True)
         )
         for order in permutations(range(len(trials[0].answer)))
     )
@@ -231,8 +222,8 @@ def _find_wrong_shape(exercise: TensorExercise, trial: Trial) -> Verdict | None:
         if expected.shape != got.shape:
             details = _hint_at_shape(expected, got) + exercise.describe_call(trial.case)
             wanted = f"{shape_text(expected.shape)} = ({', '.join(exercise.returns[name].split())})"
-            problem = wrong_verdict(f"`{name}` has the wrong shape.", details, "wrong-shape")
-            return replace(problem, expected=wanted, got=shape_text(got.shape))
+            headline, got_text = f"`{name}` has the wrong shape.", shape_text(got.shape)
+            return wrong_verdict(headline, details, "wrong-shape", expected=wanted, got=got_text)
     return None
 
 
@@ -251,26 +242,25 @@ def _find_not_finite(exercise: TensorExercise, trial: Trial) -> Verdict | None:
         if not got.isfinite().all():
             reason = "NaN comes from 0 / 0, from ∞ − ∞, and from a softmax over nothing but −∞."
             details = f"{reason} {exercise.describe_call(trial.case)}"
-            problem = wrong_verdict(f"`{name}` holds NaN or infinity.", details, "not-finite")
-            return replace(problem, expected=rounded(expected), got=rounded(got))
+            headline, texts = f"`{name}` holds NaN or infinity.", (rounded(expected), rounded(got))
+            return wrong_verdict(headline, details, "not-finite", expected=texts[0], got=texts[1])
     return None
 
 
 def _find_broken_invariant(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     case = trial.case
-    inputs = zip(exercise.inputs, case.make(), strict=True)
-    outputs = zip(exercise.returns, trial.answer, strict=True)
-    tensors = SimpleNamespace(**(dict(inputs) | dict(outputs)))
+    names, tensors = [*exercise.inputs, *exercise.returns], [*case.make(), *trial.answer]
+    by_name = SimpleNamespace(**dict(zip(names, tensors, strict=True)))
     for invariant in exercise.invariants if not case.by_hand else ():
-        measured = invariant.measure(tensors)
+        measured = invariant.measure(by_name)
         wanted = measured.new_full(measured.shape, invariant.equals)
-        holds = case.large or tensors_match(wanted, measured)  # large ones: the reference will show
+        holds = case.large or tensors_match(wanted, measured)  # large numbers are left to the reference
         if invariant.exactly:
             holds = torch.equal(wanted, measured)
         if not holds:
             expected, got = rounded_apart(wanted, measured)
-            problem = wrong_verdict(f"This must always hold: {invariant.says}.", exercise.describe_call(case))
-            return replace(problem, expected=expected, got=got)
+            headline, details = f"This must always hold: {invariant.says}.", exercise.describe_call(case)
+            return wrong_verdict(headline, details, expected=expected, got=got)
     return None
 
 
@@ -286,12 +276,12 @@ def _find_unequal(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     names = [name for name, _, _ in unequal]
     right = [name for name in exercise.returns if name not in names]
     complaint = "not what comes out by hand" if case.by_hand else "not as in the reference"
-    praise = f"; {quote_names(right)} {_is_or_are(right)} right" if right else ""
+    right_text = f"; {quote_names(right)} {_is_or_are(right)} right" if right else ""
     inputs = zip(exercise.inputs, case.make(), strict=True)
-    return replace(
-        wrong_verdict(f"{quote_names(names)} {_is_or_are(names)} {complaint}{praise}."),
-        details=exercise.by_hand.says if case.by_hand else exercise.describe_call(case),
-        given="\n".join(_assign(name, rounded(t)) for name, t in inputs) if case.by_hand else "",
+    return wrong_verdict(
+        f"{quote_names(names)} {_is_or_are(names)} {complaint}{right_text}.",
+        exercise.by_hand.says if case.by_hand else exercise.describe_call(case),
+        given="\n".join(_assign(name, rounded(tensor)) for name, tensor in inputs) if case.by_hand else "",
         expected="\n".join(_assign(name, expected) for name, expected, _ in unequal),
         got="\n".join(_assign(name, got) for name, _, got in unequal),
     )
@@ -302,5 +292,5 @@ def _is_or_are(names: list[str]) -> str:
 
 
 def _assign(name: str, text: str) -> str:
-    """`name = text`, its further lines indented to fit."""
+    """`name = text`, with further lines indented to align."""
     return f"{name} = " + text.replace("\n", "\n" + " " * (len(name) + 3))

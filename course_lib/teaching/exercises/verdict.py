@@ -1,17 +1,17 @@
-"""What a check says about an attempt.
+"""The result of a check, as the learner sees it.
 
     >>> print(Verdict("double_it", "not tried", "Write your answer, then run both cells."))
     ○ Not tried yet · double_it
     Write your answer, then run both cells.
 
-A verdict holds no time, address or id: the same attempt gives the same verdict, byte for byte.
+A verdict contains no time, address or id: the same attempt gives the same verdict, byte for byte.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from course_lib import theme
 from course_lib.teaching.contents import misconceptions
@@ -20,16 +20,10 @@ from course_lib.teaching.display import MUTED, card, fold, prose, side_by_side
 Status = Literal["passed", "not tried", "wrong"]
 
 
-class StatusStyle(NamedTuple):
-    icon: str
-    word: str
-    colour: str
-
-
-STYLES: dict[Status, StatusStyle] = {
-    "passed": StatusStyle("✓", "Passed", theme.GREEN),
-    "not tried": StatusStyle("○", "Not tried yet", theme.BLUE),
-    "wrong": StatusStyle("✗", "Not right yet", theme.ORANGE),
+STYLES: dict[Status, tuple[str, str, str]] = {  # icon, word, colour
+    "passed": ("✓", "Passed", theme.GREEN),
+    "not tried": ("○", "Not tried yet", theme.BLUE),
+    "wrong": ("✗", "Not right yet", theme.ORANGE),
 }
 
 
@@ -38,7 +32,7 @@ class Verdict:
     """`headline` states the problem, `details` the likely slip and what to do about it.
 
     `given` shows the inputs of the call, `expected` and `got` the right answer and the learner's. `slip` is
-    the id of the slip that was recognised, `misconception` the id of the belief behind it.
+    the id of the slip that was recognised, `misconception` the id of the belief that explains it.
     """
 
     exercise: str
@@ -54,14 +48,14 @@ class Verdict:
 
     @property
     def numbers(self) -> list[tuple[str, str]]:
-        """Inputs, expected answer and the learner's answer, each with its title; empty ones are left out."""
+        """Inputs, expected answer and the learner's answer, each with its title, as far as there are any."""
         titled_texts = [("given", self.given), ("expected", self.expected), ("yours", self.got)]
         return [(title, text) for title, text in titled_texts if text]
 
     def __repr__(self) -> str:
-        style = STYLES[self.status]
+        icon, word, _ = STYLES[self.status]
         return join_paragraphs(
-            f"{style.icon} {style.word} · {self.exercise}\n{self.headline}",
+            f"{icon} {word} · {self.exercise}\n{self.headline}",
             self.details,
             "\n".join(f"{title}\n{_indent(text)}" for title, text in self.numbers),
             _describe_misconception(self.misconception) if self.misconception else "",
@@ -69,7 +63,7 @@ class Verdict:
         )
 
     def _repr_html_(self) -> str:
-        style = STYLES[self.status]
+        icon, word, colour = STYLES[self.status]
         body = prose(self.headline, "font-weight:600")
         if self.details:
             body += prose(self.details)
@@ -79,16 +73,23 @@ class Verdict:
             body += prose(_describe_misconception(self.misconception), f"font-size:12px;{MUTED}")
         if self.printed:
             body += fold("Your function printed", self.printed)
-        return card(style.colour, style.icon, style.word, f"`{self.exercise}`", body)
+        return card(colour, icon, word, f"`{self.exercise}`", body)
 
 
-def wrong_verdict(headline: str, details: str = "", slip: str | None = None) -> Verdict:
-    """A verdict of status "wrong"; `judge` fills in the name of the exercise."""
-    return Verdict("", "wrong", headline, details, slip)
+def wrong_verdict(
+    headline: str,
+    details: str = "",
+    slip: str | None = None,
+    *,
+    given: str = "",
+    expected: str = "",
+    got: str = "",
+) -> Verdict:
+    """A verdict of status "wrong"; `judge` adds the exercise's name."""
+    return Verdict("", "wrong", headline, details, slip, given=given, expected=expected, got=got)
 
 
 def join_paragraphs(*texts: str) -> str:
-    """The texts that are not empty, with an empty line between them."""
     return "\n\n".join(filter(None, texts))
 
 

@@ -2,7 +2,6 @@
 
 kept_functions.py   `yours`: which function a lesson gets; `keep`: what passed goes into the file
 source.py           the source of a function, with what it needs outside its notebook
-loading.py          a kept function brought back to life
-kept_file.py        the file my_road.py, theirs to read and to edit
-call_counts.py      how often the learner's own functions are called
+loading.py          kept functions loaded as a module, and how often they are called
+kept_file.py        the file my_road.py, which learners may read and edit
 """

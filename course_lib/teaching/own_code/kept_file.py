@@ -1,4 +1,4 @@
-"""The file `my_road.py` in the learner's folder: their own functions as source, theirs to read and to edit.
+"""The file `my_road.py` in the learner's folder: the source of their own functions, theirs to read and edit.
 
     # --- soft_lookup · lesson 08 · 2026-11-15
     import torch
@@ -7,7 +7,7 @@
     def soft_lookup(query, keys, values):
         ...
 
-One block for each exercise. No torch is needed to list what is kept.
+There is one block per exercise. Nothing here imports torch: the command line lists the functions.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ TOP = (
     "# Your own functions, each kept when its check passed. Later lessons use them. They are yours to edit;\n"
     "# only leave the lines that begin with # --- as they are: a function is found by them.\n"
 )
-FILE_ERRORS = (OSError, RuntimeError, ValueError)  # no disk, no right, no lock, no home folder, no text
+FILE_ERRORS = (OSError, RuntimeError, ValueError)  # disk, permission, lock; no home folder; not UTF-8
 
 
 class KeptFunction(NamedTuple):
-    """One block of the file: the exercise, the number of its lesson, the day it passed, its source."""
+    """One block of the file: the exercise, its lesson's number, the day it passed, and its source."""
 
     name: str
     lesson: str
@@ -41,7 +41,7 @@ def kept_file() -> Path:
 
 
 def list_own_functions() -> list[KeptFunction]:
-    """The functions that are kept, in the order of the file; none where it cannot be read."""
+    """The functions in the file, in order; none if it cannot be read."""
     try:
         return read_kept_file()[1]
     except FILE_ERRORS:
@@ -49,7 +49,7 @@ def list_own_functions() -> list[KeptFunction]:
 
 
 def read_kept_file() -> tuple[str, list[KeptFunction]]:
-    """The text above the first block, and the blocks. Raises one of FILE_ERRORS where it cannot be read."""
+    """The text above the first block, and the blocks. Raises one of FILE_ERRORS if it cannot be read."""
     file = kept_file()
     if not file.exists():
         return TOP, []
@@ -58,7 +58,7 @@ def read_kept_file() -> tuple[str, list[KeptFunction]]:
 
 
 def write_function(new: KeptFunction) -> None:
-    """Write a block into the file, in place of an older one of the same name."""
+    """Write a block into the file, instead of an older one of the same name."""
     file = kept_file()
     file.parent.mkdir(parents=True, exist_ok=True)
     with lock(file):
@@ -70,8 +70,7 @@ def write_function(new: KeptFunction) -> None:
             write_atomically(file.with_name("my_road_before.py"), file.read_text(encoding="utf-8"))
         functions = [new if function in replaced else function for function in functions]
         functions += [] if replaced else [new]
-        blocks = [
-            f"# --- {name} · lesson {lesson} · {date}\n{source.strip()}\n"
-            for name, lesson, date, source in functions
-        ]
-        write_atomically(file, "\n\n".join([(top.strip() or TOP.strip()) + "\n", *blocks]))
+        parts = [top.strip() or TOP.strip()]
+        for name, lesson, date, source in functions:
+            parts.append(f"# --- {name} · lesson {lesson} · {date}\n{source.strip()}")
+        write_atomically(file, "\n\n\n".join(parts) + "\n")

@@ -1,25 +1,28 @@
-"""A kept function brought back to life: its block is run in a module of its own.
+"""Kept functions, each loaded into a module of its own: one broken block does not affect the others.
 
-So one broken block does not spoil the others. A block that an older version of the course wrote may import
-modules that have moved since: they are redirected (`course_lib.old_imports`), and the file stays as it is.
+A block that an older version of the course wrote may import modules that have moved since: its imports are
+redirected (`course_lib.old_imports`), and the file stays as it is.
 """
 
 from __future__ import annotations
 
 import linecache
+import sys
 import time
+from collections import Counter
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from course_lib.old_imports import redirect_imports
 from course_lib.teaching.exercises.guarded_call import call
-from course_lib.teaching.own_code.call_counts import OWN_MODULE
 
-LONGEST_LOAD = 5.0  # seconds for a block of my_road.py
+OWN_MODULE = "my_road"  # the `__name__` of every such module
+LONGEST_LOAD = 5.0  # seconds
 
 
 def load_function(name: str, source: str) -> tuple[Callable | None, str]:
-    """The function called `name` that a block defines, or None and why there is none."""
+    """The function called `name` that a block defines, or None and the reason."""
     namespace: dict[str, Any] = {"__name__": OWN_MODULE}
     label = f"<my_road.py: {name}>"
     lines = source.splitlines(keepends=True)
@@ -35,3 +38,24 @@ def load_function(name: str, source: str) -> tuple[Callable | None, str]:
         return None, f"it stops with a {result.failure.exception}"
     function = namespace.get(name)
     return (function, "") if callable(function) else (None, f"it makes no function `{name}`")
+
+
+def count_own_calls(work: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
+    """What `work()` returns, and how often it called each function from `my_road.py`.
+
+    >>> count_own_calls(lambda: abs(-1))
+    (1, {})
+    """
+    counts: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, arg: object) -> None:
+        if event == "call" and frame.f_globals.get("__name__") == OWN_MODULE:
+            counts[frame.f_code.co_name] += 1
+
+    profiler = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        result = work()
+    finally:
+        sys.setprofile(profiler)
+    return result, dict(counts)

@@ -1,7 +1,7 @@
 """The source of a learner's function with what it needs, so that it runs outside their notebook.
 
-Needed are imports, plain numbers and short tables, and helpers from the same notebook. A helper that solves
-an exercise of its own is not copied: it is fetched by `yours`.
+It may need imports, plain numbers and short containers, and helpers from the same notebook. A helper that
+solves an exercise is not copied: `yours` fetches it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from course_lib.teaching.exercises.catalogue import loaded_exercises
 from course_lib.teaching.own_code.kept_file import list_own_functions
 
 USUAL_MODULES = ("math", "torch", "torch.nn", "torch.nn.functional", "numpy", "itertools", "functools")
-TABLES = (list, tuple, dict, set)
-LONGEST_TABLE = 200  # characters: a few entries, not a memo that the check has filled
+CONTAINERS = (list, tuple, dict, set)
+LONGEST_CONTAINER = 200  # characters: a few entries, not a memo that the check has filled
 
 
 class NotKept(Exception):
@@ -28,7 +28,7 @@ class NotKept(Exception):
 
 
 def gather_source(name: str, attempt: Any) -> str:
-    """Source that defines the attempt as `name`, after everything that it needs."""
+    """Source that defines the attempt as `name`, after everything it needs."""
     function = inspect.unwrap(attempt)
     if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
         raise NotKept("only a function written with `def` can be")
@@ -42,7 +42,7 @@ def gather_source(name: str, attempt: Any) -> str:
 
 
 def _add_definition(thing: Any, first_lines: set[str], definitions: list[str], seen: set[str]) -> None:
-    """Add the source of a function or class, after that of what it uses; imports and numbers come first."""
+    """Add the source of a function or class, after that of its helpers; imports and numbers come first."""
     try:
         source = textwrap.dedent(inspect.getsource(thing)).strip()
         code = compile(source, "", "exec")
@@ -62,12 +62,12 @@ def _add_definition(thing: Any, first_lines: set[str], definitions: list[str], s
 
 
 def _lines_for(name: str, value: Any, notebook: str) -> list[str]:
-    """The lines that give `value` this name outside its notebook; none where its source is needed."""
+    """The lines that define `name` as `value` outside its notebook; none if its source is needed."""
     if isinstance(value, ModuleType):
         return [f"import {value.__name__}" + (f" as {name}" if name != value.__name__ else "")]
-    if type(value) in TABLES and len(repr(value)) > LONGEST_TABLE:
+    if type(value) in CONTAINERS and len(repr(value)) > LONGEST_CONTAINER:
         return [f"{name} = {type(value).__name__}()"]
-    if type(value) in (int, float, str, bool, *TABLES):
+    if type(value) in (int, float, str, bool, *CONTAINERS):
         infinite = value in (math.inf, -math.inf)
         return [f'{name} = float("{value}")' if infinite else f"{name} = {value!r}"]
     own_name, home = getattr(value, "__name__", name), getattr(value, "__module__", None)
@@ -82,7 +82,7 @@ def _lines_for(name: str, value: Any, notebook: str) -> list[str]:
 
 def _find_solved_exercise(name: str, value: Any) -> str | None:
     """The exercise that this function solves: it has a block of its own, or is the library's."""
-    if name in {function.name for function in list_own_functions()} and isinstance(value, FunctionType):
+    if isinstance(value, FunctionType) and name in {function.name for function in list_own_functions()}:
         return name
     for exercise in loaded_exercises():
         if value is not None and (value is exercise.library or value is exercise.reference):

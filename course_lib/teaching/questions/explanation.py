@@ -1,4 +1,4 @@
-"""In your own words: the learner writes, then sees a model answer and a few points to tick off by themselves.
+"""In your own words: the learner writes, then sees a model answer and a few points to tick off.
 
     >>> explain("08", "two-matrices")                   # as the last line of a cell
     Explanation('08', 'two-matrices')
@@ -25,7 +25,7 @@ def explain(lesson: str, name: str) -> Explanation:
 
 
 class Explanation(QuestionCard):
-    """The card. `state` holds what was written, the model answer and the ticks."""
+    """`state` holds what was written, the model answer and the ticks."""
 
     _esm = script("explain.js")
 
@@ -36,13 +36,9 @@ class Explanation(QuestionCard):
             self.compare("")
 
     def compare(self, text: str) -> None:
-        """Hand in what was written (nothing is allowed), and see the model answer."""
+        """Submit a text, which may be empty, and see the model answer."""
         points = [inline_html(point) for point in self._question.points]
         self._update(text=text[:LONGEST], model=inline_html(self._question.model), points=points, ticked=[])
-
-    def tick(self, points: list[int]) -> None:
-        """The points that the learner finds in their own words."""
-        self._update(ticked=points)
 
     def _update(self, **changes: Any) -> None:
         """Send the changes to the page, and record what was written and ticked."""
@@ -53,7 +49,7 @@ class Explanation(QuestionCard):
             progress.record({**event, **answer, "of": len(self._question.points)})
 
     def _receive(self, content: dict[str, Any]) -> None:
-        self.tick(content["ticked"]) if "ticked" in content else self.compare(content["text"])
+        self._update(ticked=content["ticked"]) if "ticked" in content else self.compare(content["text"])
 
     def __repr__(self) -> str:
         return f"Explanation({self._lesson!r}, {self._question.id!r})"

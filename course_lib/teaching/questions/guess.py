@@ -3,12 +3,12 @@
     >>> predict("08", "unscaled-max", SaturationLab())                  # as the last line of a cell
     Guess('08', 'unscaled-max')
     >>> predict("08", "divisor-map", views.heatmap(...))                # a figure may be covered too
-    >>> estimate("08", "trained-spread", measure)                       # measured when the guess is in
+    >>> estimate("08", "trained-spread", measure)                       # measured after the guess
 
-The question is in the lesson's quiz.json, so that the cell does not give the answer away. After the
-commit, guess and truth are shown side by side, with the reason; an explorable opens in the preset for it.
-A prediction is right or wrong; an estimate is judged by factor. A small button opens without a guess;
-COURSE_OPEN=1 does so for all of them.
+The question is in the lesson's quiz.json, so the cell does not give the answer away. After the guess, guess
+and truth are shown side by side, with the reason; an explorable opens in the preset for it. A prediction is
+right or wrong; an estimate is judged by factor. A small button opens without a guess; COURSE_OPEN=1 does so
+for all of them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def predict(lesson: str, name: str, covered: Explorable | Still) -> Guess:
 
 
 def estimate(lesson: str, name: str, measure: Callable[[], float] | None = None) -> Guess:
-    """Ask estimate `name` of lesson "08"; then `measure()`, or the answer in the file, is the truth."""
+    """Ask estimate `name` of lesson "08"; the truth is `measure()`, or the answer in the file."""
     return Guess(lesson, question(lesson, name, "estimate"), measure=measure)
 
 
@@ -66,21 +66,21 @@ class Guess:
         # An explorable as it starts; its live view is not built before it is opened. A figure is not stored:
         # it would be the answer.
         self._stored = None if covered is None or isinstance(covered, Still) else covered.stored()
-        self._kind = "estimate" if asked.kind == "estimate" else "prediction"
-        self._title = "Estimate first" if self._kind == "estimate" else "Predict first"
+        is_estimate = asked.kind == "estimate"
+        self._title = "Estimate first" if is_estimate else "Predict first"
         payload = {
             "title": self._title,
-            "truth": "What it is" if self._kind == "estimate" else "What happens",
+            "truth": "What it is" if is_estimate else "What happens",
             "question": question_payload(asked),
             "cover": [getattr(covered, "title", "A figure"), COVER] if covered else [],
         }
         self._card = GuessCard(payload, self._receive)
-        self.view = ipywidgets.VBox([self._card])  # what is covered joins when it is opened
+        self.view = ipywidgets.VBox([self._card])  # what is covered is added when it is opened
         if runtime.switched_on("COURSE_OPEN"):
             self.open()
 
     def commit(self, guess: object) -> bool:
-        """Commit a guess, an option's place or a number; returns whether it is right. It is made once."""
+        """Guess, once, the index of an option or a number; returns whether it is right."""
         if self.opened:
             raise ValueError("It is open already: a guess is made once, and before.")
         self._uncover(read_answer(self._question, guess))
@@ -95,35 +95,35 @@ class Guess:
         """Mark the guess, and show the truth, and what was covered in the state that shows it."""
         if self._measure:
             self._question = replace(self._question, answer=self._measure())
-        self.guess, self.opened = guess, True
+        asked, self.guess, self.opened = self._question, guess, True
         look, word = "seen", "Shown without a guess"
         if guess is not None:
-            feedback = mark(self._question, guess)
+            feedback = mark(asked, guess)
             self.correct = feedback.correct
-            event = {"kind": self._kind, "lesson": self._question.lesson, "name": self._question.id}
+            kind = "estimate" if asked.kind == "estimate" else "prediction"
+            event = {"kind": kind, "lesson": asked.lesson, "name": asked.id}
             progress.record({**event, "guess": self._text(guess), "correct": self.correct})
             look = "right" if self.correct else "wrong"
             word = feedback.word or ("As you predicted" if self.correct else "Not as you predicted")
-        right = self._question.right[0] if self._question.kind == "single" else self._question.answer
         self._card.state = {
             "opened": True,
             "look": look,
             "word": word,
             "guess": None if guess is None else inline_html(self._text(guess)),
-            "truth": inline_html(self._text(right)),
-            "because": inline_html(self._question.because),
+            "truth": inline_html(self._text(asked.right[0] if asked.kind == "single" else asked.answer)),
+            "because": inline_html(asked.because),
         }
         if isinstance(self._covered, Still):
             picture = ipywidgets.Image(value=self._covered.png, width=self._covered.width)
             picture.add_class("course-diagram")  # it follows the page's theme
             self.view.children = [self._card, picture]
         elif self._covered is not None:
-            if self._question.preset is not None:
-                self._covered.preset(self._question.preset)
+            if asked.preset is not None:
+                self._covered.preset(asked.preset)
             self.view.children = [self._card, self._covered.view]
 
     def _receive(self, content: dict[str, Any]) -> None:
-        """The page sends {"guess": place or text} or {"open": true}; an unreadable one is asked for again."""
+        """The page sends {"guess": index or text} or {"open": true}; an unreadable one is asked for again."""
         if self.opened:
             return  # a second view of the same cell
         try:
@@ -132,7 +132,7 @@ class Guess:
             self._card.state = {"note": str(error), "asked": next(self._card.replies)}
 
     def _text(self, answer: Reply) -> str:
-        """An answer in words: the option's text, or the number with its unit."""
+        """The text of an option, or the number with its unit."""
         if self._question.kind == "single":
             return self._question.options[answer].text
         number = f"{answer:,.0f}" if abs(answer) >= 1000 else significant(answer)

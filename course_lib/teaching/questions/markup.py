@@ -1,4 +1,4 @@
-r"""Short texts with a little mark-up, made into safe HTML.
+r"""Short texts with a little mark-up, as safe HTML.
 
     >>> inline_html("**Scale** by $d_k$, not by `n` & not by luck")
     '<strong>Scale</strong> by <math ...>...</math>..., not by <code>n</code> &amp; not by luck'
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable
 
 from latex2mathml.converter import convert
 
@@ -20,32 +19,25 @@ BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])(.+?)(?<=[^\s*])\*\*(?![\w*])", re.D
 EMPHASIS = re.compile(r"(?<![\w*])\*(?=[^\s*])(.+?)(?<=[^\s*])\*(?![\w*])", re.DOTALL)
 
 
-def inline_html(text: str, formula: Callable[[str], str] | None = None) -> str:
-    """One short text as HTML. `formula` sets the LaTeX between dollars; MathML where it is left out."""
-    set_formula = formula or mathml
+def inline_html(text: str, *, mathml: bool = True) -> str:
+    """A short text as HTML. Without `mathml`, formulas stay LaTeX between dollars."""
     atoms: list[str] = []
 
-    def keep(match: re.Match[str]) -> str:
+    def insert_mark(match: re.Match[str]) -> str:
         if (latex := match["latex"]) is not None:
-            atoms.append(set_formula(latex))
+            atoms.append(to_mathml(latex) if mathml else f"${html.escape(latex)}$")
         elif (code := match["code"]) is not None:
             atoms.append(f"<code>{html.escape(code)}</code>")
         else:
-            atoms.append("<span>$</span>")  # alone in its tag, so that MathJax never takes it for a formula
-        return f"\x00{len(atoms) - 1}\x00"  # a character that no text holds
+            atoms.append("<span>$</span>")  # alone in its tag, so MathJax never takes it for a formula
+        return f"\x00{len(atoms) - 1}\x00"  # a character that no text contains
 
-    marked = ATOM.sub(keep, text)
-    marked = EMPHASIS.sub(r"<em>\1</em>", BOLD.sub(r"<strong>\1</strong>", html.escape(marked)))
-    if formula is None:  # no full stop on a line of its own
+    marked = html.escape(ATOM.sub(insert_mark, text))
+    marked = EMPHASIS.sub(r"<em>\1</em>", BOLD.sub(r"<strong>\1</strong>", marked))
+    if mathml:  # a full stop must not start a line of its own
         marked = re.sub(r"(\x00\d+\x00)(?=[.,;:!?)])", "\\1\u2060", marked)
     return re.sub(r"\x00(\d+)\x00", lambda match: atoms[int(match[1])], marked)
 
 
-def dollars(latex: str) -> str:
-    """A formula left as LaTeX, for pages whose sanitiser throws MathML away but which typeset dollars."""
-    return f"${html.escape(latex)}$"
-
-
-def mathml(latex: str) -> str:
-    r"""LaTeX as MathML: mathml(r"\sqrt{d_k}")."""
-    return re.sub(r' xmlns="[^"]*"', "", convert(latex))  # HTML knows <math> without it
+def to_mathml(latex: str) -> str:
+    return re.sub(r' xmlns="[^"]*"', "", convert(latex))  # HTML needs no namespace for <math>

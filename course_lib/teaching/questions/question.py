@@ -1,11 +1,10 @@
 """The questions of a lesson's quiz.json (quiz questions, predictions, estimates, explanations), and marking.
 
-    >>> question = questions("08")["which-root"]
-    >>> mark(question, 0).correct
+    >>> mark(questions("08")["which-root"], 0).correct
     False
 
-An answer is an option's place in the file (kind "single"), a list of places ("several") or a number. The page
-sends what was clicked or typed; only this module marks it. docs/quizzes.md describes the format.
+An answer is the index of an option in the file (kind "single"), a list of indices ("several") or a number.
+The page sends what was clicked or typed; only this module marks it. docs/quizzes.md describes the format.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from typing import Any, NamedTuple
 from course_lib.results import UnknownResult, fill
 from course_lib.teaching.contents import lessons
 
-LETTERS = "ABCDE"  # one for each option that may be shown
-SLACK = 1e-9  # rounding: 0.51 lies within 0.01 of 0.5, though not in binary
+LETTERS = "ABCDE"
+SLACK = 1e-9  # rounding: 0.51 is within 0.01 of 0.5, though not in binary
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 
 Reply = int | float | list[int]
@@ -32,7 +31,7 @@ Reply = int | float | list[int]
 
 @dataclass(frozen=True)
 class Option:
-    """An answer to choose, or a number that many people type; `diagnoses` is the misconception behind it."""
+    """An answer to choose, or a number that many people type. `diagnoses` is the misconception it reveals."""
 
     text: str
     correct: bool
@@ -42,7 +41,6 @@ class Option:
     tolerance: float = 0.0
 
     def fits(self, number: float) -> bool:
-        """Whether a number is close enough, with room for binary rounding."""
         return abs(number - self.value) <= self.tolerance + SLACK * max(1.0, abs(self.value))
 
 
@@ -50,9 +48,8 @@ class Option:
 class Question:
     """`kind` says which fields are used: single, several, number, estimate or explanation.
 
-    The options of a number are the right one, wrong ones that many people give, and any other. `preset` is
-    the explorable's preset that shows what was predicted. An explanation has a `model` answer and `points`
-    to tick off.
+    The options of a number are the right one, common wrong ones, and any other. `preset` is the explorable's
+    preset that shows what was predicted. An explanation has a `model` answer and `points` to tick off.
     """
 
     id: str
@@ -72,18 +69,21 @@ class Question:
 
     @property
     def shown(self) -> list[tuple[str, int, Option]]:
-        """Letter, place and option, where there is a choice: shuffled, always in the same way.
-
-        Authors tend to write the right answer first; a learner must not see that.
-        """
-        places = list(range(len(self.options))) if self.kind != "number" else []
+        """Letter, index and option, if there is a choice; always shuffled in the same way, since authors
+        tend to write the right answer first."""
+        indices = list(range(len(self.options))) if self.kind != "number" else []
         if not self.keep_order:
-            places.sort(key=lambda place: hashlib.sha256(f"{self.id}/{place}".encode()).digest())
-        return [(LETTERS[row], place, self.options[place]) for row, place in enumerate(places)]
+            indices.sort(key=lambda index: hashlib.sha256(f"{self.id}/{index}".encode()).digest())
+        return [(LETTERS[row], index, self.options[index]) for row, index in enumerate(indices)]
+
+    def chosen(self, answer: Reply) -> list[tuple[str, Option]]:
+        """Letter and option of everything that was chosen."""
+        indices = [answer] if self.kind == "single" else answer
+        return [(letter, option) for letter, index, option in self.shown if index in indices]
 
     @property
     def right(self) -> list[int]:
-        return [place for place, option in enumerate(self.options) if option.correct]
+        return [index for index, option in enumerate(self.options) if option.correct]
 
 
 # ---- reading
@@ -99,7 +99,7 @@ def questions(number: str) -> dict[str, Question]:
 
 
 def questions_for(number: str, use: str) -> list[Question]:
-    """The questions for one place in a lesson, such as "closing"."""
+    """The questions for one part of a lesson, such as "closing"."""
     chosen = [question for question in questions(number).values() if question.use == use]
     if not chosen:
         uses = ", ".join(sorted({question.use for question in questions(number).values()} - {""}))
@@ -109,39 +109,33 @@ def questions_for(number: str, use: str) -> list[Question]:
 
 def question(number: str, name: str, *kinds: str) -> Question:
     """The question with this id, of one of these kinds."""
-    of_kind = {
-        question.id: question
-        for question in questions(number).values()
-        if question.kind in kinds and not question.use
-    }
-    if name not in of_kind:
-        raise ValueError(f"Lesson {number} has no {name!r} here. There are: {', '.join(of_kind) or 'none'}.")
-    return of_kind[name]
+    names = [key for key, item in questions(number).items() if item.kind in kinds and not item.use]
+    if name not in names:
+        raise ValueError(f"Lesson {number} has no {name!r} here. There are: {', '.join(names) or 'none'}.")
+    return questions(number)[name]
 
 
 def read_questions(path: Path) -> dict[str, Question]:
-    """The questions of one file. Tests and the builder validate it against data/quiz.schema.json."""
-    data = json.loads(filled(path))
-    entries = [
-        *data["questions"],
-        *map(_prediction, data.get("predictions", ())),
-        *({**raw, "kind": "estimate"} for raw in data.get("estimates", ())),
-        *({**raw, "kind": "explanation"} for raw in data.get("explanations", ())),
-    ]
-    return {raw["id"]: _question(raw, data["lesson"]) for raw in entries}
+    """The questions of one file, with its recorded numbers filled in.
 
-
-def filled(path: Path) -> str:
-    """The text of a quiz file with its recorded numbers filled in."""
+    Tests and the builder validate the file against data/quiz.schema.json.
+    """
     text = path.read_text(encoding="utf-8")
     try:
-        return fill(text)
+        data = json.loads(fill(text))
     except UnknownResult as error:
         line = text.count("\n", 0, error.offset) + 1
         raise ValueError(f"{path.parent.name}/{path.name}:{line}: {error}") from None
+    entries = [
+        *data["questions"],
+        *map(_convert_prediction, data.get("predictions", ())),
+        *({**raw, "kind": "estimate"} for raw in data.get("estimates", ())),
+        *({**raw, "kind": "explanation"} for raw in data.get("explanations", ())),
+    ]
+    return {raw["id"]: _make_question(raw, data["lesson"]) for raw in entries}
 
 
-def _prediction(raw: dict[str, Any]) -> dict[str, Any]:
+def _convert_prediction(raw: dict[str, Any]) -> dict[str, Any]:
     """A prediction as a question: one reason, whatever was guessed; the options in the order of the file."""
     because = raw["because"]
     if "options" not in raw:
@@ -151,15 +145,11 @@ def _prediction(raw: dict[str, Any]) -> dict[str, Any]:
     return {**raw, "kind": "single", "options": options, "keep_order": True, "answer": None}
 
 
-def _question(raw: dict[str, Any], topic: str) -> Question:
-    options = _number_options(raw) if raw["kind"] == "number" else raw.get("options", ())
-    parts = {
-        "lesson": topic,
-        "options": tuple(Option(**option) for option in options),
-        "points": tuple(raw.get("points", ())),
-    }
-    names = {field.name for field in fields(Question)}
-    return Question(**{key: value for key, value in (raw | parts).items() if key in names})
+def _make_question(raw: dict[str, Any], topic: str) -> Question:
+    raw_options = _number_options(raw) if raw["kind"] == "number" else raw.get("options", ())
+    options, points = tuple(Option(**option) for option in raw_options), tuple(raw.get("points", ()))
+    values = raw | {"lesson": topic, "options": options, "points": points}
+    return Question(**{field.name: values[field.name] for field in fields(Question) if field.name in values})
 
 
 def _number_options(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -169,8 +159,8 @@ def _number_options(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
         digits = 6 if abs(option["value"]) >= 1 else 4
         text = f"{option['value']:.{digits}g} {raw.get('unit', '')}".strip()
         yield {**option, "text": text, "correct": option is right}
-    other = {"text": "another number", "feedback": raw["wrong_feedback"], "tolerance": math.inf}
-    yield {**other, "correct": False}
+    wrong_feedback = raw["wrong_feedback"]
+    yield {"text": "another number", "feedback": wrong_feedback, "tolerance": math.inf, "correct": False}
 
 
 # ---- marking
@@ -185,10 +175,7 @@ class Remark(NamedTuple):
 
 
 class Feedback(NamedTuple):
-    """The result of marking an answer; an estimate's `word` says how close it is.
-
-    In a classroom `correct` stays None until the second vote.
-    """
+    """`word` says how close an estimate is. In a classroom `correct` stays None until the second vote."""
 
     correct: bool | None
     remarks: list[Remark]
@@ -201,24 +188,22 @@ def mark(question: Question, answer: Reply) -> Feedback:
     if question.kind == "estimate":
         correct, word = mark_by_factor(answer, question.answer)
         return Feedback(correct, [Remark(True, "", question.because)], word=word)
-    n_missing = 0
     if question.kind == "number":
-        picked = [("", next(option for option in question.options if option.fits(answer)))]
+        chosen = [("", next(option for option in question.options if option.fits(answer)))]
     else:
-        chosen = [answer] if question.kind == "single" else answer
-        picked = [(letter, option) for letter, place, option in question.shown if place in chosen]
-        n_missing = len(set(question.right) - set(chosen))
-    remarks = [Remark(option.correct, letter, option.feedback) for letter, option in picked]
+        chosen = question.chosen(answer)
+    remarks = [Remark(option.correct, letter, option.feedback) for letter, option in chosen]
+    n_missing = len(question.right) - sum(option.correct for _, option in chosen)
     if question.kind == "several" and n_missing:
         subject = "One right answer is" if n_missing == 1 else f"{n_missing} right answers are"
         remarks.append(Remark(False, "", f"{subject} still missing."))
-    wrong = [option for _, option in picked if not option.correct]
+    wrong = [option for _, option in chosen if not option.correct]
     diagnosed = next((option.diagnoses for option in wrong if option.diagnoses), None)
     return Feedback(not wrong and not n_missing, remarks, diagnosed)
 
 
 def mark_by_factor(guess: float, truth: float) -> tuple[bool, str]:
-    """Whether an estimate is within a factor of 2, and in words how close it is.
+    """Whether an estimate is within a factor of 2, and how close it is in words.
 
     >>> mark_by_factor(300, 1000)
     (False, 'Within 10 ×: off by a factor of 3.3')

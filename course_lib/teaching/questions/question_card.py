@@ -11,6 +11,7 @@ JupyterLab strips MathML from a notebook it does not trust, and typesets dollars
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,12 @@ import anywidget
 import traitlets
 
 from course_lib import theme
-from course_lib.teaching.questions.markup import dollars, inline_html
+from course_lib.teaching.questions.markup import inline_html
 from course_lib.teaching.questions.question import Question
 
 STATIC = Path(__file__).with_name("static")
-CARD_STYLE = (STATIC / "card.css").read_text(encoding="utf-8")
-STYLE = theme.PAGE_STYLE + CARD_STYLE  # the page's pictures need it too
+STYLE = theme.PAGE_STYLE + (STATIC / "card.css").read_text(encoding="utf-8")  # the page's pictures need both
+static_html = partial(inline_html, mathml=False)
 
 
 def script(name: str) -> str:
@@ -42,7 +43,7 @@ class QuestionCard(anywidget.AnyWidget):
 
     def __init__(self, payload: dict[str, Any], receive: Callable[[dict[str, Any]], None]):
         super().__init__(payload=payload)
-        self.replies = count(1)  # a number in each reply, so that the page notices an equal one too
+        self.replies = count(1)  # a number in each reply, so that the page notices an identical one too
         self.on_msg(lambda widget, content, buffers: receive(content))
 
 
@@ -55,12 +56,7 @@ def question_payload(question: Question) -> dict[str, Any]:
         "unit": inline_html(question.unit),
         "reread": question.reread,  # set as text by the page
         "options": [
-            {"place": place, "letter": letter, "text": inline_html(option.text)}
-            for letter, place, option in question.shown
+            {"index": index, "letter": letter, "text": inline_html(option.text)}
+            for letter, index, option in question.shown
         ],
     }
-
-
-def static_html(text: str) -> str:
-    """A text for the static form."""
-    return inline_html(text, formula=dollars)

@@ -5,9 +5,6 @@
 
 The score counts the first try; learners may try as often as they like. With COURSE_CLASSROOM=1 a first vote
 gets no feedback: people discuss, vote again, and see both votes.
-
-`quiz("08", "recall")` draws on the lesson before, on the one three lessons back, and on what this learner
-got wrong earlier and has not put right.
 """
 
 from __future__ import annotations
@@ -39,7 +36,7 @@ MOST_MISSES = 2
 
 
 def quiz(lesson: str, use: str) -> Quiz:
-    """The questions of lesson "08" for one place in it: "recall", "closing" or a section's name."""
+    """The questions of lesson "08" for one part of it: "recall", "closing" or a section's name."""
     missed = progress.read().missed if use == "recall" else ()
     classroom = runtime.switched_on("COURSE_CLASSROOM")
     return Quiz(lesson, use, choose_questions(lesson, use, missed), classroom=classroom)
@@ -47,16 +44,15 @@ def quiz(lesson: str, use: str) -> Quiz:
 
 def choose_questions(lesson: str, use: str, missed: Sequence[str] = ()) -> list[Question]:
     """The lesson's own questions for this use; for "recall", two that the lesson before left for later, one
-    from three lessons back, and a few that this learner `missed`.
-
-    Where those lessons left none, the lesson's own questions for "recall" are taken.
-    """
+    from three lessons back, and a few that this learner `missed`. If those lessons left too few, the lesson's
+    own questions for "recall" are added."""
     if use != "recall":
         return questions_for(lesson, use)
     numbers = [row.number for row in lessons()]
     by_lesson = [questions(number) for number in numbers[: numbers.index(lesson)]]
     later = [[question for question in asked.values() if question.use == LATER] for asked in by_lesson]
-    chosen = [*(later[-1] if later else [])[:2], *(later[-3] if len(later) >= 3 else [])[-1:]]
+    chosen = [question for asked in later[-1:] for question in asked[:2]]
+    chosen += [question for asked in later[-3:-2] for question in asked[-1:]]
     if len(chosen) < 2:
         chosen += questions_for(lesson, "recall")
     earlier = {name: question for asked in by_lesson for name, question in asked.items()}
@@ -65,7 +61,7 @@ def choose_questions(lesson: str, use: str, missed: Sequence[str] = ()) -> list[
 
 
 class Quiz(QuestionCard):
-    """The widget. `state` holds what the page shows of each question, `tries` the answers, oldest first."""
+    """`state` holds what the page shows of each question, `tries` the answers, oldest first."""
 
     _esm = script("quiz.js")
 
@@ -79,7 +75,7 @@ class Quiz(QuestionCard):
         super().__init__({"title": self.title, "classroom": classroom, "questions": payloads}, self._receive)
 
     def answer(self, name: str, answer: object) -> Feedback:
-        """Answer as a learner would: an option's place in the file, a list of places, or a number."""
+        """Answer as a learner would: the index of an option, a list of indices, or a number."""
         question, tries = self.questions[name], self.tries[name]
         tries.append(read_answer(question, answer))
         feedback = mark(question, tries[-1])
@@ -91,7 +87,7 @@ class Quiz(QuestionCard):
         return feedback
 
     def _receive(self, content: dict[str, Any]) -> None:
-        """The page sends {"question": id, "answer": places or text}; an unreadable one is asked for again."""
+        """The page sends {"question": id, "answer": indices or text}; it is asked again if unreadable."""
         try:
             self.answer(content["question"], content["answer"])
         except ValueError as error:
@@ -103,7 +99,7 @@ class Quiz(QuestionCard):
 
     def _question_state(self, question: Question, feedback: Feedback) -> dict[str, Any]:
         """A question after its last try. The other options get their feedback once it is solved."""
-        tries, marked = self.tries[question.id], feedback.correct is not None
+        tries = self.tries[question.id]
         labels = {remark.label for remark in feedback.remarks}
         others = [
             Remark(option.correct, letter, option.feedback)
@@ -114,7 +110,7 @@ class Quiz(QuestionCard):
             "tries": len(tries),
             "answer": tries[-1],
             "correct": feedback.correct,
-            "first": mark(question, tries[0]).correct if marked else None,
+            "first": None if feedback.correct is None else mark(question, tries[0]).correct,
             "remarks": [_remark_payload(remark) for remark in feedback.remarks],
             "others": [_remark_payload(remark) for remark in others],
             "votes": [_answer_text(question, answer) for answer in tries[:2]] if self._classroom else [],
@@ -156,22 +152,19 @@ def _answer_text(question: Question, answer: Reply) -> str:
     """An answer in short: the letters shown, or the number."""
     if question.kind == "number":
         return f"{answer:g}"
-    chosen = [answer] if question.kind == "single" else answer
-    return ", ".join(letter for letter, place, _ in question.shown if place in chosen)
+    return ", ".join(letter for letter, _ in question.chosen(answer))
 
 
 def _question_html(question: Question) -> str:
-    options = [(letter, option) for letter, _, option in question.shown]
-    listed = "".join(f"<li>{static_html(option.text)}</li>" for _, option in options)
-    if question.kind == "number":
-        options = [(option.text, option) for option in question.options]
+    options = "".join(f"<li>{static_html(option.text)}</li>" for _, _, option in question.shown)
+    labelled = [(letter, option) for letter, _, option in question.shown]
     answers = ""
-    for name, option in options:
-        head = static_html(f"{name} · {'✓ right' if option.correct else '✗ not quite'}")
+    for label, option in labelled or [(option.text, option) for option in question.options]:
+        head = static_html(f"{label} · {'✓ right' if option.correct else '✗ not quite'}")
         answers += f"<li><strong>{head}</strong>: {static_html(option.feedback)}</li>"
     reread = f"<p>Read again: {escape(question.reread)}</p>" if question.reread else ""
     return (
         f"<p>{static_html(question.text)}</p>"
-        + (f'<ol type="A">{listed}</ol>' if listed else "")
+        + (f'<ol type="A">{options}</ol>' if options else "")
         + f"<details><summary>Answer and feedback</summary><ul>{answers}</ul>{reread}</details>"
     )

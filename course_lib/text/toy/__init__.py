@@ -3,7 +3,7 @@
     lexicon.py      the words and the rules, read from data/toy
     sense.py        which words go together, and what a pronoun could be mistaken for
     tree.py         the tree of a sentence: noun phrases and clauses
-    say.py          writes a tree in both languages at once, with the word alignment
+    realisation.py          writes a tree in both languages at once, with the word alignment
     sentence.py     a sentence under construction: random choices, and the words used so far
     cores.py        what a sentence is about, in as few words as possible
     grow.py         extends it, step by step, to the requested length
@@ -11,17 +11,10 @@
     splits.py       train, validation, test, and the four hard tests
 
 How a sentence is made (`generate.draw`): first its length is drawn. A core says what it is about, in as few
-words as possible: "the cat drank the water because it was cold". If it has a pronoun, every other noun that
-the pronoun could refer to is banned from the sentence. Growths then spend the remaining words, a few each: an
-adjective, a place, a relative clause, a negation. A growth that reaches a dead end is undone; when a core
-does, or too many growths do, a new sentence is started. The finished tree is then written in both languages.
-
-What makes sense is recorded in the lexicon (`lexicon.py`): tags say which words go together, and verbs and
-prepositions have flags for the rest, of three kinds:
-
-- grammar: what an object, a place or a determiner must look like (`needs_where`, `definite`, `verb_only`, …)
-- sense: what is grammatical but odd, such as two kings who wear one hat (`same_number`, `once`, `bars`, …)
-- order: what is done to a thing before what, as in "found it and ate it" (`step`, `after`)
+words as possible: "the cat drank the water because it was cold". Growths then spend the remaining words, a
+few each: an adjective, a location, a relative clause, a negation. A growth that reaches a dead end is undone;
+when a core does, or too many growths do, a new sentence is started. The finished tree is realised in both
+languages.
 
     >>> from course_lib.text.toy.generate import running_pair
     >>> running_pair()[0].tgt_text

@@ -6,20 +6,21 @@
     >>> name = pronoun.antecedent.noun.name          # such as: 'water'
 
 A pronoun is planned before the words around it: every other noun it could refer to, in English or in French,
-is banned from the sentence, so that it has one reading. To add a kind of sentence, write a function like the
-ones below and add it to CORES.
+is banned from the sentence. To add a kind of sentence, write a function like these and add it to CORES.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from typing import NamedTuple
 
 from course_lib.text.toy import sense
 from course_lib.text.toy.grow import make_plain_clause
 from course_lib.text.toy.lexicon import LAST, Quality, Reason, Tags, Verb, grammar, lexicon
+from course_lib.text.toy.sense import NounForm
 from course_lib.text.toy.sentence import P_PLURAL, DeadEnd, Sentence, reject_if
-from course_lib.text.toy.tree import Clause, Phrase, Place, Pronoun
+from course_lib.text.toy.tree import Clause, Phrase, PrepositionalPhrase, Pronoun
 
 PLAN_TRIES = 60
 
@@ -32,15 +33,13 @@ P_FEMININE = 0.5  # "her", not "him"
 
 
 def compose(sentence: Sentence) -> None:
-    """Draw the kind of sentence and build its core; where the words do not suffice, a plain clause."""
-    draw, percent = sentence.random(), 0
-    for core in CORES:
-        percent += core.percent
-        if draw < percent / 100:
-            if sentence.words_left >= core.min_words:
-                return core.build(sentence)
-            break
-    sentence.main_clauses.append(make_plain_clause(sentence))
+    """Draw the kind of sentence and build its core, or a plain clause where that needs more words."""
+    draw, limits = sentence.random(), accumulate(core.percent for core in CORES)
+    core = next((core for core, limit in zip(CORES, limits, strict=True) if draw < limit / 100), None)
+    if core and sentence.words_left >= core.min_words:
+        core.build(sentence)
+    else:
+        sentence.main_clauses.append(make_plain_clause(sentence))
 
 
 def build_question(sentence: Sentence) -> None:
@@ -57,22 +56,22 @@ def build_question(sentence: Sentence) -> None:
 
 
 class Plan(NamedTuple):
-    """A clause whose reason is about its subject (`of` 0) or about its object (`of` 1)."""
+    """A clause, and a reason for it that is about its subject (`about` is 0) or its object (1)."""
 
     reason: Reason
     verb: Verb
-    nouns: tuple[sense.NounForm, sense.NounForm]
-    of: int
+    nouns: tuple[NounForm, NounForm]
+    about: int
     quality: Quality
 
     @property
-    def rivals(self) -> frozenset[sense.NounForm]:
-        """What else the pronoun could mean."""
-        return sense.rivals(*self.nouns[self.of], sense.could_be(self.quality.en))
+    def rivals(self) -> frozenset[NounForm]:
+        """What else the pronoun could refer to."""
+        return sense.rivals(*self.nouns[self.about], sense.kinds_described_by(self.quality.en))
 
     @property
     def unambiguous(self) -> bool:
-        return self.nouns[1 - self.of] not in self.rivals
+        return self.nouns[1 - self.about] not in self.rivals
 
     @property
     def telling(self) -> bool:
@@ -94,15 +93,16 @@ def build_because(sentence: Sentence) -> None:
 def build_contrast(sentence: Sentence) -> tuple[Clause, tuple[Clause, Clause]]:
     """A clause and two reasons for it: the first is about its subject, the second about its object."""
     plan = plan_because(sentence, telling=True)
-    names = plan.reason.names[1 - plan.of]
-    qualities = [quality for quality in sense.said_of(plan.nouns[1 - plan.of].noun) if quality.en in names]
-    opposite = plan._replace(of=1 - plan.of, quality=sentence.pick(qualities))
+    other = 1 - plan.about
+    possible = sense.qualities_of(plan.nouns[other].noun)
+    quality = sentence.pick([quality for quality in possible if quality.en in plan.reason.names[other]])
+    opposite = plan._replace(about=other, quality=quality)
     reject_if(not opposite.unambiguous)
     sentence.banned = plan.rivals | opposite.rivals
     clause, phrases = _build_clause(sentence, plan)
-    reasons = [_build_reason(sentence, each_plan, phrases) for each_plan in (plan, opposite)]
+    reasons = [_build_reason(sentence, reason_plan, phrases) for reason_plan in (plan, opposite)]
     clause.because = reasons[0]
-    return clause, (reasons[plan.of], reasons[1 - plan.of])
+    return clause, (reasons[plan.about], reasons[other])
 
 
 def plan_because(sentence: Sentence, telling: bool) -> Plan:
@@ -110,8 +110,8 @@ def plan_because(sentence: Sentence, telling: bool) -> Plan:
     plural = sentence.with_probability(P_PLURAL) if telling else None  # it and it, or they and they
     for _ in range(PLAN_TRIES):
         reason = sentence.pick(grammar().reasons)
-        of = int(sentence.with_probability(P_REASON_OF_OBJECT))
-        if not reason.names[of]:
+        about = int(sentence.with_probability(P_REASON_OF_OBJECT))
+        if not reason.names[about]:
             continue
         verb = lexicon().verb(reason.verb)
         subject_tags, object_tags = sentence.pick(verb.frames)
@@ -119,19 +119,19 @@ def plan_because(sentence: Sentence, telling: bool) -> Plan:
         if telling and sense.pronoun_word(*subject) not in ("it", "they"):
             continue
         obj = sentence.noun(_narrow_tags(sentence, reason, subject, object_tags), plural)
-        name, antecedent = sentence.pick(reason.names[of]), (subject, obj)[of]
-        quality = next((q for q in sense.said_of(antecedent.noun) if q.en == name), None)
+        name, noun = sentence.pick(reason.names[about]), (subject, obj)[about].noun
+        quality = lexicon().quality(name, noun)
         spread_out = reason.where and obj.plural and not subject.plural  # one cat sleeps in one house
         if not quality or subject.noun is obj.noun or spread_out:
             continue
-        plan = Plan(reason, verb, (subject, obj), of, quality)
+        plan = Plan(reason, verb, (subject, obj), about, quality)
         if plan.telling == telling and plan.unambiguous:
             return plan
     raise DeadEnd
 
 
-def _narrow_tags(sentence: Sentence, reason: Reason, subject: sense.NounForm, object_tags: Tags) -> Tags:
-    """The tags of an object, or of a place, to which the reason applies."""
+def _narrow_tags(sentence: Sentence, reason: Reason, subject: NounForm, object_tags: Tags) -> Tags:
+    """The tags of an object, or of a location, to which the reason applies."""
     if reason.object_tag:
         return frozenset({reason.object_tag})
     if not reason.where:
@@ -141,26 +141,24 @@ def _narrow_tags(sentence: Sentence, reason: Reason, subject: sense.NounForm, ob
 
 
 def _build_clause(sentence: Sentence, plan: Plan) -> tuple[Clause, tuple[Phrase, Phrase]]:
-    """The clause of a plan; its subject, and its object or place."""
+    """The clause of a plan; its subject, and its object or location."""
     (subject, obj), verb, where = plan.nouns, plan.verb, plan.reason.where
     sentence.spend(verb.n_words + bool(where) + 4)  # because it was cold
-    several_places = bool(where) and obj.plural  # not "slept in three schools"
-    phrases = (
-        sentence.phrase(subject),
-        sentence.phrase(obj, definite=verb.definite or several_places, closed=verb.bare),
-    )
-    clause = Clause(phrases[0], verb, firm=True)
+    subject_phrase = sentence.phrase(subject)
+    definite = verb.definite or bool(where and obj.plural)  # not "slept in three schools"
+    object_phrase = sentence.phrase(obj, definite=definite, closed=verb.bare)
+    clause = Clause(subject_phrase, verb, firm=True)
     if where:
-        clause.place = Place(grammar().preposition(where), phrases[1])
+        clause.location = PrepositionalPhrase(grammar().preposition(where), object_phrase)
     else:
-        clause.object = phrases[1]
+        clause.object = object_phrase
     sentence.used.append(verb.fr)
     sentence.main_clauses.append(sentence.add_clause(clause))
-    return clause, phrases
+    return clause, (subject_phrase, object_phrase)
 
 
 def _build_reason(sentence: Sentence, plan: Plan, phrases: tuple[Phrase, Phrase]) -> Clause:
-    antecedent = phrases[plan.of]
+    antecedent = phrases[plan.about]
     sentence.describe(antecedent, plan.quality.sorts)
     return Clause(Pronoun.of(antecedent), quality=plan.quality, firm=True)
 
@@ -170,29 +168,28 @@ def _build_reason(sentence: Sentence, plan: Plan, phrases: tuple[Phrase, Phrase]
 
 def build_two_verbs(sentence: Sentence) -> None:
     """`the boy bought the apple and ate it`, `but did not eat it`, `and the girl ate it`."""
-    verb, (subject_tags, object_tags) = sentence.verb(
-        [pair for pair in sense.frames(True) if pair[0].step < LAST]
-    )
-    who, what = sentence.noun(subject_tags), sentence.noun(object_tags)
-    reject_if(who.noun is what.noun)
-    later = [pair for pair in sense.done_to(what.noun) if pair[0].after <= verb.step < pair[0].step]
-    second_verb, agent_tags = sentence.verb(later)
-    sentence.banned = sense.rivals(*what, sense.could_be_done_to(second_verb), second_verb.lasts)  # l' aimait
+    choices = [(verb, frame) for verb, frame in sense.verb_frames(True) if verb.step < LAST]
+    first_verb, (subject_tags, object_tags) = sentence.verb(choices)
+    subject_noun, object_noun = sentence.noun(subject_tags), sentence.noun(object_tags)
+    reject_if(subject_noun.noun is object_noun.noun)
+    choices = sense.verbs_with_object(object_noun.noun)
+    choices = [(verb, tags) for verb, tags in choices if verb.after <= first_verb.step < verb.step]
+    second_verb, agent_tags = sentence.verb(choices)
+    lasts, kinds = second_verb.lasts, sense.kinds_of_object(second_verb)
+    sentence.banned = sense.rivals(*object_noun, kinds, either=lasts)  # l' aimait
     # The agent of the second verb can't be its object, and so is no rival.
-    same_subject = bool(who.noun.tags & agent_tags) and (
-        second_verb.lasts or sentence.with_probability(P_SAME_SUBJECT)
-    )
+    fits = bool(subject_noun.noun.tags & agent_tags)
+    same_subject = fits and (lasts or sentence.with_probability(P_SAME_SUBJECT))
     # "bought the cake and liked it" would be a passé composé; "but the king did not find it" is unclear.
-    negated = second_verb.lasts or (same_subject and sentence.with_probability(P_NEGATED))
-    reject_if(not same_subject and (negated or who in sentence.banned))
+    negated = lasts or (same_subject and sentence.with_probability(P_NEGATED))
+    reject_if(not same_subject and (negated or subject_noun in sentence.banned))
     sentence.spend(4 if negated else 2)  # and … it, but did not … it
-    subject = sentence.phrase(who)
+    subject = agent = sentence.phrase(subject_noun)
     # "saw the cat that slept and followed it": a modifier of the object would attract the second verb.
-    obj = sentence.phrase(what, definite=verb.definite, closed=verb.bare or same_subject)
-    first = sentence.add_clause(Clause(subject, verb, obj, firm=True))
-    agent = (
-        subject if same_subject else sentence.phrase(sentence.noun(agent_tags), definite=True, closed=True)
-    )
+    obj = sentence.phrase(object_noun, definite=first_verb.definite, closed=first_verb.bare or same_subject)
+    first = sentence.add_clause(Clause(subject, first_verb, obj, firm=True))
+    if not same_subject:
+        agent = sentence.phrase(sentence.noun(agent_tags), definite=True, closed=True)
     conjunction = "but" if negated else "and"
     second = Clause(agent, second_verb, Pronoun.of(obj), negated=negated, joined_by=conjunction)
     sentence.describe(agent, second_verb.bars[0])
@@ -202,10 +199,11 @@ def build_two_verbs(sentence: Sentence) -> None:
 
 
 def build_outside_object(sentence: Sentence) -> None:
-    """`the boy sees her`: somebody not in the sentence. Not `loved`: `l' aimait` could be him, her or it."""
+    """`the boy sees her`: a person outside the sentence. Not `loved`: `l' aimait` could be him, her or it."""
     gender = "f" if sentence.with_probability(P_FEMININE) else "m"
-    sentence.banned = sense.rivals_of_somebody(gender)
-    choices = [(verb, tags) for verb, tags in sense.frames(True) if "person" in tags[1] and not verb.lasts]
+    sentence.banned = sense.rivals_of_person(gender)
+    frames = sense.verb_frames(True)
+    choices = [(verb, tags) for verb, tags in frames if "person" in tags[1] and not verb.lasts]
     verb, (subject_tags, _) = sentence.verb(choices)
     sentence.spend(1)
     subject = sentence.phrase(sentence.noun(subject_tags))

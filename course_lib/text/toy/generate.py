@@ -19,7 +19,7 @@ from course_lib.text.pair import Pair
 from course_lib.text.toy.cores import build_contrast, compose
 from course_lib.text.toy.grow import grow
 from course_lib.text.toy.lexicon import lexicon
-from course_lib.text.toy.say import say
+from course_lib.text.toy.realisation import realise
 from course_lib.text.toy.sentence import DeadEnd, Sentence
 from course_lib.text.toy.tree import Clause, Phrase, Pronoun
 
@@ -29,8 +29,8 @@ MAX_TRIES = 3000  # sentences started before a length is given up
 SHALLOW, DEEP = (0, 2), (3, 4)  # the least and the greatest depth of nesting
 
 
-class Drawn(NamedTuple):
-    """A pair, with the facts that splits are made by."""
+class Sample(NamedTuple):
+    """A pair, and what decides which split it belongs to."""
 
     pair: Pair
     combinations: tuple[tuple[str, str], ...]  # (adjective, noun) and (verb, object)
@@ -38,10 +38,10 @@ class Drawn(NamedTuple):
 
 
 def generate(n: int, *, seed: int, length: tuple[int, int] | None = None) -> list[Pair]:
-    """`n` pairs whose English side has `length[0]` to `length[1]` words, all lengths equally often.
+    """`n` pairs whose English side has `length[0]` to `length[1]` words (by default 3 to 20, at most 40).
 
-    Sentences can have 3 to 40 words; the default is 3 to 20. The same sentence may occur twice, especially
-    a short one. To get one phenomenon, filter the pairs: `"because" in pair.phenomena`.
+    All lengths are equally frequent. The same sentence may occur twice, especially a short one. To get one
+    phenomenon, filter the pairs: `"because" in pair.phenomena`.
     """
     stream = draw(random.Random(seed), length=length)
     return [next(stream).pair for _ in range(n)]
@@ -49,13 +49,13 @@ def generate(n: int, *, seed: int, length: tuple[int, int] | None = None) -> lis
 
 def draw(
     rng: random.Random, *, length: tuple[int, int] | None = None, nesting: tuple[int, int] = SHALLOW
-) -> Iterator[Drawn]:
+) -> Iterator[Sample]:
     """An endless stream of pairs; `nesting` is the least and the greatest depth."""
     for size in _sizes(rng, length or USUAL):
         for _ in range(MAX_TRIES):
             sentence = Sentence(rng, size, max_depth=nesting[1])
             if sentence.attempt(compose) and grow(sentence, min_depth=nesting[0]):
-                yield Drawn(sentence.pair(), tuple(sentence.combinations), sentence.depth)
+                yield Sample(sentence.pair(), tuple(sentence.combinations), sentence.depth)
                 break
         else:
             raise ValueError(
@@ -64,7 +64,7 @@ def draw(
             )
 
 
-def minimal_pairs(rng: random.Random, *, length: tuple[int, int]) -> Iterator[tuple[Drawn, Drawn]]:
+def minimal_pairs(rng: random.Random, *, length: tuple[int, int]) -> Iterator[tuple[Sample, Sample]]:
     """An endless stream of two pairs that differ in one English word; in French, il and elle are swapped."""
     for size in _sizes(rng, length):
         sentence = Sentence(rng, size)
@@ -72,31 +72,26 @@ def minimal_pairs(rng: random.Random, *, length: tuple[int, int]) -> Iterator[tu
             clause, reasons = build_contrast(sentence)
         except DeadEnd:
             continue
-        if not grow(sentence):
-            continue
-        twins = []
-        for reason in reasons:
-            clause.because = reason
-            twins.append(Drawn(sentence.pair(), tuple(sentence.combinations), sentence.depth))
-        yield tuple(twins)
+        if grow(sentence):
+            samples = []
+            for reason in reasons:
+                clause.because = reason
+                samples.append(Sample(sentence.pair(), tuple(sentence.combinations), sentence.depth))
+            yield tuple(samples)
 
 
 def running_pair() -> tuple[Pair, Pair]:
     """The running example of the course: "because it was thirsty" and "because it was cold"."""
     words = lexicon()
     cat, water = Phrase(words.noun("cat")), Phrase(words.noun("water"))
-    reasons = [
-        Clause(Pronoun.of(antecedent), quality=words.quality(name, antecedent.noun))
-        for antecedent, name in ((cat, "thirsty"), (water, "cold"))
-    ]
-    first, second = (
-        say([Clause(cat, words.verb("drink"), water, because=reason)], past=True) for reason in reasons
-    )
-    return first, second
+    pairs = []
+    for antecedent, name in ((cat, "thirsty"), (water, "cold")):
+        reason = Clause(Pronoun.of(antecedent), quality=words.quality(name, antecedent.noun))
+        pairs.append(realise([Clause(cat, words.verb("drink"), water, because=reason)], past=True))
+    return tuple(pairs)
 
 
 def _sizes(rng: random.Random, length: tuple[int, int]) -> Iterator[int]:
-    """An endless stream of sentence lengths."""
     shortest, longest = length
     if not SHORTEST <= shortest <= longest <= LONGEST:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Growths extend a sentence with adjectives, places, relative clauses or negation until it is long enough.
+"""Growths extend a sentence with adjectives, locations, relative clauses or negation to the requested length.
 
     >>> sentence = Sentence(random.Random(0), 9)
     >>> sentence.main_clauses.append(make_plain_clause(sentence))   # such as "the cat sleeps"
@@ -7,19 +7,17 @@
     >>> sentence.words_left
     0
 
-A growth is a function that takes the sentence and a node of the tree. It spends words and attaches what it
-made, in this order; where it doesn't fit, it raises `DeadEnd`. To give the language a new rule, write a
-growth and add it to a table at the end of this file. A growth that is listed twice is tried twice as often.
+A growth is a function of the sentence and a node of its tree. It spends words first and attaches what it made
+last; where it doesn't fit, it raises `DeadEnd`. To give the language a new rule, write a growth and add it to
+a table at the end of this file. A growth that is listed twice is tried twice as often.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from course_lib.text.toy.lexicon import Preposition, Tags, grammar
-from course_lib.text.toy.sense import beside, does, done_to, frames, hangs_on, said_of, where
+from course_lib.text.toy import sense
+from course_lib.text.toy.lexicon import Tags, grammar
 from course_lib.text.toy.sentence import Sentence, reject_if
-from course_lib.text.toy.tree import Clause, Phrase, Place
+from course_lib.text.toy.tree import Clause, Phrase, PrepositionalPhrase
 
 MAX_FAILURES = 30  # growths that fail before a sentence is given up
 DESCRIBABLE: Tags = frozenset({"person", "animal", "thing", "food", "drink", "room"})
@@ -34,8 +32,8 @@ WORDS_MAIN_CLAUSE = 6
 P_MAIN_CLAUSE = 0.02  # the next growth is a main clause, where there is room for one,
 MAIN_CLAUSE_WORDS = 70  # plus 1/70 for each word that is left
 P_CLAUSE_GROWTH = 0.25  # it belongs to a clause rather than to a noun
-P_PLACE = 0.5  # a noun is followed by a place rather than by a relative clause
-P_DEFINITE_PLACE = 0.5  # a place is the or this, never a
+P_PREPOSITION = 0.5  # a noun is followed by a prepositional phrase rather than by a relative clause
+P_DEFINITE = 0.5  # the noun after a preposition has the or this, never a
 P_STATE_RELATIVE = 0.25  # a relative clause is a state: that is old
 P_SUBJECT_RELATIVE = 0.35  # its head is the subject: that drinks the milk; otherwise it is the object
 P_STATE = 0.18  # a plain clause is a state
@@ -45,11 +43,12 @@ P_FIRST = 0.5  # it comes first in the sentence
 
 
 def grow(sentence: Sentence, *, min_depth: int = 0) -> bool:
-    """Spend all words that are left and nest at least `min_depth` deep; return whether that worked."""
+    """Spend all remaining words and nest at least `min_depth` deep; return whether that worked."""
     n_failures = 0
     while sentence.words_left or sentence.depth < min_depth:
         if sentence.depth < min_depth:
-            deepest = [p for p in sentence.phrases if p.depth == sentence.depth and not p.closed]
+            depth = sentence.depth
+            deepest = [phrase for phrase in sentence.phrases if phrase.depth == depth and not phrase.closed]
             if not deepest or sentence.words_left < WORDS_MODIFIER:
                 return False
             step = add_modifier, sentence.pick(deepest)
@@ -63,10 +62,9 @@ def grow(sentence: Sentence, *, min_depth: int = 0) -> bool:
         else:
             growths = PHRASE_GROWTHS if sentence.words_left >= WORDS_MODIFIER else ADJECTIVE_GROWTHS
             step = sentence.pick(growths), sentence.pick(sentence.phrases)
-        if not sentence.attempt(*step):
-            n_failures += 1
-            if n_failures > MAX_FAILURES:
-                return False
+        n_failures += not sentence.attempt(*step)
+        if n_failures > MAX_FAILURES:
+            return False
     return True
 
 
@@ -75,7 +73,7 @@ def grow(sentence: Sentence, *, min_depth: int = 0) -> bool:
 
 def add_adjective(sentence: Sentence, phrase: Phrase) -> None:
     """`old`, `old white`: two only where the second is a colour."""
-    quality = sentence.pick(beside(phrase.noun))
+    quality = sentence.pick(sense.adjectives_of(phrase.noun))
     if quality.place == "before":
         reject_if(phrase.before or phrase.very or (phrase.after and not phrase.after.colour))
     else:
@@ -84,72 +82,68 @@ def add_adjective(sentence: Sentence, phrase: Phrase) -> None:
     sentence.spend(1)
     sentence.describe(phrase, quality.sorts)
     sentence.combinations.append((quality.en, phrase.noun.name))
-    if quality.place == "before":
-        phrase.before = quality
-    else:
-        phrase.after = quality
+    setattr(phrase, quality.place, quality)
 
 
-def add_very(sentence: Sentence, phrase: Phrase) -> None:
-    """`very`, before the first adjective."""
-    first = phrase.before or phrase.after
-    reject_if(not first or not first.graded or phrase.very)
+def add_very(sentence: Sentence, node: Phrase | Clause) -> None:
+    """`the very old house`, before the first adjective; or `is very cold`."""
+    quality = node.before or node.after if isinstance(node, Phrase) else node.quality
+    reject_if(not quality or not quality.graded or node.very)
     sentence.spend(1)
-    phrase.very = True
+    node.very = True
 
 
 def add_modifier(sentence: Sentence, phrase: Phrase) -> None:
-    """A place or a relative clause. Not both: it would be unclear which noun the clause belongs to."""
+    """A prepositional phrase or a relative clause; with both, the clause could modify either noun."""
     depth = _modifier_depth(sentence, phrase)
-    if sentence.with_probability(P_PLACE):
-        choices, role = hangs_on(phrase.noun), phrase.role
+    if sentence.with_probability(P_PREPOSITION):
+        choices, role = sense.prepositions_after(phrase.noun), phrase.role
         verb = role and role.verb  # "the king in the garden went": where is he?
         if verb and (verb.moves or not verb.transitive) and phrase is (role.object or role.subject):
-            choices = [choice for choice in choices if not choice[0].one]
-        phrase.behind = make_place(sentence, choices, depth, phrase)
+            choices = [(preposition, tags) for preposition, tags in choices if not preposition.one]
+        phrase.modifier = make_prepositional_phrase(sentence, choices, depth, phrase)
     else:
-        phrase.behind = make_relative(sentence, phrase, depth)
+        phrase.modifier = make_relative(sentence, phrase, depth)
     sentence.depth = max(sentence.depth, depth)
 
 
 def _modifier_depth(sentence: Sentence, phrase: Phrase) -> int:
-    """The depth of a modifier of the phrase, if it may have one."""
-    reject_if(phrase.behind or phrase.closed or phrase.depth == sentence.max_depth)
+    reject_if(phrase.modifier or phrase.closed or phrase.depth == sentence.max_depth)
     return phrase.depth + 1
 
 
-def make_place(
-    sentence: Sentence, choices: Sequence[tuple[Preposition, Tags]], depth: int, head: Phrase
-) -> Place:
-    """`near the house`."""
+def make_prepositional_phrase(
+    sentence: Sentence, choices: sense.PrepositionsWithTags, depth: int, head: Phrase
+) -> PrepositionalPhrase:
+    """`near the house`, after the noun or the subject `head`."""
     preposition, tags = sentence.pick(choices)
     reject_if(preposition.name in head.sorts)  # "the house behind the church behind the hotel"
     reject_if(preposition.head_the and head.determiner != "the")
     sentence.spend(preposition.n_words)
     plural = False if preposition.one and not head.plural else None
-    definite = sentence.with_probability(P_DEFINITE_PLACE)
+    definite = sentence.with_probability(P_DEFINITE)
     phrase = sentence.phrase(sentence.noun(tags, plural), depth=depth, definite=definite)
     if phrase.determiner not in preposition.determiners:
         phrase.determiner = "the"
-    return Place(preposition, phrase)
+    return PrepositionalPhrase(preposition, phrase)
 
 
-def make_place_of_verb(sentence: Sentence, clause: Clause) -> Place:
+def make_location(sentence: Sentence, clause: Clause) -> PrepositionalPhrase:
     """`near the river`, as in `sleeps near the river`."""
-    return make_place(sentence, where(clause.verb, clause.subject.noun), clause.depth, clause.subject)
+    choices = sense.prepositions_after(clause.subject.noun, clause.verb)
+    return make_prepositional_phrase(sentence, choices, clause.depth, clause.subject)
 
 
 def add_contents(sentence: Sentence, phrase: Phrase) -> None:
-    """`of water`, after a bottle that is bought and of which only the size has been said."""
+    """`of water`, after a bottle that is bought and of which only the size is known."""
     depth, of = _modifier_depth(sentence, phrase), grammar().preposition("full of")
     contents = [tags for head_tags, tags in of.frames if head_tags & phrase.noun.tags]
     described = phrase.sorts - {"size", "big", "small"}
     reject_if(not contents or described or not (phrase.role and phrase.role.verb))
     sentence.spend(1)
-    noun, plural = sentence.noun(contents[0], plural=True)
-    inside = sentence.add_phrase(Phrase(noun, plural, "none", depth=depth, closed=True))
+    content = sentence.phrase(sentence.noun(contents[0], plural=True), depth=depth, closed=True, bare=True)
     phrase.sorts |= {"contents", "filling"}
-    phrase.behind = Place(of, inside)
+    phrase.modifier = PrepositionalPhrase(of, content)
     sentence.depth = max(sentence.depth, depth)
 
 
@@ -160,20 +154,20 @@ def make_relative(sentence: Sentence, head: Phrase, depth: int) -> Clause:
     # "the water that the boy bought because it was cold"
     reject_if(last and last[0].because and last[0].last.end is head)
     if draw < P_STATE_RELATIVE:
-        return sentence.add_clause(_make_state(sentence, head, depth))
+        return _add_state(sentence, head, depth)
     # "the bird that sleeps runs", "the key that the boy saw fell"
-    piled_up = any(clause.verb and clause.subject.end is head for clause in sentence.clauses)
+    verbs_collide = any(clause.verb and clause.subject.end is head for clause in sentence.clauses)
     if draw < P_STATE_RELATIVE + P_SUBJECT_RELATIVE:
-        verb, object_tags = sentence.verb(does(head.noun))
+        verb, object_tags = sentence.verb(sense.verbs_with_subject(head.noun))
         # "the cup that falls" could be any cup
         vague = not verb.tells if sentence.past else head.noun.kind == "thing"
-        reject_if(not verb.transitive and (piled_up or vague))
+        reject_if(not verb.transitive and (verbs_collide or vague))
         clause = Clause(head, verb, depth=depth)
         add_complement(sentence, clause, object_tags)
     else:
-        verb, subject_tags = sentence.verb(done_to(head.noun))
+        verb, subject_tags = sentence.verb(sense.verbs_with_object(head.noun))
         # "the man buys the apple that the boy ate"
-        reject_if(piled_up or (verb.uses_up and not (head.role and head.role.quality)))
+        reject_if(verbs_collide or (verb.uses_up and not (head.role and head.role.quality)))
         noun = sentence.noun(subject_tags, head.plural if verb.same_number else None)
         subject = sentence.phrase(noun, depth=depth, closed=True, definite=verb.same_number)
         clause = Clause(subject, verb, head, depth=depth)
@@ -185,32 +179,31 @@ def make_relative(sentence: Sentence, head: Phrase, depth: int) -> Clause:
 
 def make_plain_clause(sentence: Sentence) -> Clause:
     """`the water is cold`, `the cat sleeps`, `the boy eats the apple`."""
-    room = sentence.words_left
-    if room >= WORDS_STATE and sentence.with_probability(P_STATE):
+    if sentence.words_left >= WORDS_STATE and sentence.with_probability(P_STATE):
         subject = sentence.phrase(sentence.noun(DESCRIBABLE), definite=True)
-        return sentence.add_clause(_make_state(sentence, subject))
-    transitive = room >= WORDS_TRANSITIVE and sentence.with_probability(P_TRANSITIVE)
-    verb, (subject_tags, object_tags) = sentence.verb(frames(transitive))
+        return _add_state(sentence, subject)
+    transitive = sentence.words_left >= WORDS_TRANSITIVE and sentence.with_probability(P_TRANSITIVE)
+    verb, (subject_tags, object_tags) = sentence.verb(sense.verb_frames(transitive))
     clause = Clause(sentence.phrase(sentence.noun(subject_tags)), verb)
     add_complement(sentence, clause, object_tags)
     return sentence.add_clause(clause)
 
 
-def _make_state(sentence: Sentence, subject: Phrase, depth: int = 0) -> Clause:
+def _add_state(sentence: Sentence, subject: Phrase, depth: int = 0) -> Clause:
     sentence.spend(2)
-    state = Clause(subject, quality=sentence.pick(said_of(subject.noun)), depth=depth)
-    sentence.describe(subject, state.quality.sorts)
-    return state
+    quality = sentence.pick(sense.qualities_of(subject.noun))
+    sentence.describe(subject, quality.sorts)
+    return sentence.add_clause(Clause(subject, quality=quality, depth=depth))
 
 
 def add_complement(sentence: Sentence, clause: Clause, object_tags: Tags) -> None:
-    """The object or the place that the verb requires."""
+    """The object or the location that the verb requires."""
     verb, subject = clause.verb, clause.subject
     if verb.transitive:
         noun = sentence.noun(object_tags, subject.plural if verb.same_number else None)
         clause.object = sentence.phrase(noun, depth=clause.depth, definite=verb.definite, closed=verb.bare)
     elif verb.needs_where:
-        clause.place = make_place_of_verb(sentence, clause)
+        clause.location = make_location(sentence, clause)
 
 
 def negate(sentence: Sentence, clause: Clause) -> None:
@@ -223,24 +216,17 @@ def negate(sentence: Sentence, clause: Clause) -> None:
             phrase.determiner = "the"
 
 
-def add_very_to_state(sentence: Sentence, state: Clause) -> None:
-    """`is very cold`."""
-    reject_if(state.very or not state.quality.graded)
-    sentence.spend(1)
-    state.very = True
-
-
 def add_often(sentence: Sentence, clause: Clause) -> None:
     """`often sleeps`."""
     last = clause.subject.end
     reject_if(clause.often or clause.adverb or not _is_repeatable(clause))
-    reject_if(last.behind and not clause.depth)  # "the boy who finds the key often sleeps"
+    reject_if(last.modifier and not clause.depth)  # "the boy who finds the key often sleeps"
     sentence.spend(1)
     clause.often = last.closed = True
 
 
 def _is_repeatable(clause: Clause) -> bool:
-    """Whether it can be done again and again: one apple can be eaten only once."""
+    """Whether it can happen repeatedly: one apple can be eaten only once."""
     obj = clause.object
     if clause.verb.once and isinstance(obj, Phrase):
         return obj.determiner == "the" if obj.plural else not obj.noun.countable
@@ -253,23 +239,23 @@ def add_time(sentence: Sentence, clause: Clause) -> None:
     adverb = sentence.pick(grammar().adverbs)
     last = clause.last
     fits = sentence.past if adverb.tense == "past" else not sentence.past and _is_repeatable(clause)
-    reject_if(not fits or (isinstance(last, Phrase) and last.behind))
+    reject_if(not fits or (isinstance(last, Phrase) and last.modifier))
     sentence.spend(len(adverb.en.split()))
     clause.adverb = adverb
     if isinstance(last, Phrase):
         last.closed = True
 
 
-def add_place(sentence: Sentence, clause: Clause) -> None:
-    """A place after a verb without an object; after an object it would belong to the object."""
-    reject_if(clause.verb.transitive or clause.place or clause.adverb)
-    clause.place = make_place_of_verb(sentence, clause)
+def add_location(sentence: Sentence, clause: Clause) -> None:
+    """A location after an intransitive verb; after an object it would modify the object."""
+    reject_if(clause.verb.transitive or clause.location or clause.adverb)
+    clause.location = make_location(sentence, clause)
 
 
 def add_main_clause(sentence: Sentence) -> None:
     """One more main clause, before the others or after them."""
-    clauses = sentence.main_clauses
     reject_if(sentence.question)
+    clauses = sentence.main_clauses
     sentence.spend(1)
     clause = make_plain_clause(sentence)
     but = all(other.joined_by != "but" for other in clauses) and sentence.with_probability(P_BUT)
@@ -284,5 +270,5 @@ def add_main_clause(sentence: Sentence) -> None:
 
 ADJECTIVE_GROWTHS = (add_adjective, add_adjective, add_very)
 PHRASE_GROWTHS = (*ADJECTIVE_GROWTHS, add_modifier, add_modifier, add_modifier, add_contents)
-CLAUSE_GROWTHS = (negate, negate, add_often, add_time, add_place, add_place)
-STATE_GROWTHS = (negate, add_very_to_state)
+CLAUSE_GROWTHS = (negate, negate, add_often, add_time, add_location, add_location)
+STATE_GROWTHS = (negate, add_very)

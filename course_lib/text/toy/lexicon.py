@@ -8,7 +8,9 @@
 
 A tag is a small fact about the world ("can be drunk", "has room inside"). Verbs, adjectives and prepositions
 list the tags they go with, so no cat ever buys a forest. One tag of each noun is its kind, a coarser category
-that decides what a pronoun could be mistaken for.
+that decides what a pronoun could be mistaken for. The flags of verbs and prepositions are about grammar,
+sense (what is grammatical but odd: two kings who wear one hat) and order (what is done first: "found it and
+ate it").
 """
 
 from __future__ import annotations
@@ -87,8 +89,8 @@ class Verb:
     imperfect: tuple[str, ...] = ()
     particle: str = ""  # look for, look at
     # Grammar:
-    where: tuple[str, ...] = ()  # the prepositions of places that can follow it
-    needs_where: bool = False  # "goes" needs a place
+    where: tuple[str, ...] = ()  # the prepositions that can follow it
+    needs_where: bool = False  # "goes" needs a location
     definite: bool = False  # its object never takes a, some, two: not "likes a lemonade"
     bare: bool = False  # its object has no modifier after it: not "wears the hat in the box"
     # Sense:
@@ -114,25 +116,21 @@ class Verb:
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
-    """All words, each part of speech in the order of the file."""
-
     nouns: tuple[Noun, ...]
     qualities: tuple[Quality, ...]
     verbs: tuple[Verb, ...]
 
     def noun(self, name: str) -> Noun:
-        """The noun with this English singular."""
         return {noun.name: noun for noun in self.nouns}[name]
 
     def verb(self, name: str) -> Verb:
         """The verb with this English base form, including its particle: `look for`."""
         return {verb.name: verb for verb in self.verbs}[name]
 
-    def quality(self, name: str, noun: Noun) -> Quality:
+    def quality(self, name: str, noun: Noun) -> Quality | None:
         """The sense that fits the noun: a boy is cold (avoir froid), and so is water (être froide)."""
-        return next(
-            quality for quality in self.qualities if quality.en == name and quality.said_of & noun.tags
-        )
+        senses = (quality for quality in self.qualities if quality.en == name)
+        return next((quality for quality in senses if quality.said_of & noun.tags), None)
 
 
 @cache
@@ -158,8 +156,8 @@ class Preposition:
     verb_only: bool = False  # follows verbs, never nouns
     head_the: bool = False  # the noun before it takes the: not "a hat of the king"
     # Sense:
-    one: bool = False  # a single location: one bird is on one bridge, and who runs isn't behind the house
-    bars: tuple[str, ...] = ()  # sorts the place may not have: with somebody in it, it isn't empty
+    one: bool = False  # a single location: one bird is on one bridge; a bird that runs isn't behind the house
+    bars: tuple[str, ...] = ()  # sorts its object may not have: a house with a king in it isn't empty
 
     def __post_init__(self) -> None:
         self.frames = as_frames(self.frames)
@@ -176,20 +174,18 @@ class Adverb:
     tense: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Reason:
-    """Reasons for an action: qualities of its subject (hungry) and of its object (ripe)."""
+    """Reasons for an action: names of qualities of its subject (hungry) and of its object (ripe)."""
 
     verb: str
     subject: tuple[str, ...]
     object: tuple[str, ...]
-    where: str = ""  # for a verb without an object: the preposition of the place that the reason can be about
+    where: str = ""  # for an intransitive verb: the preposition of the location that the reason can be about
     object_tag: str = ""  # only for objects with this tag
 
-    @property
-    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The qualities of the subject, and those of the object."""
-        return self.subject, self.object
+    def __post_init__(self) -> None:
+        self.names = self.subject, self.object
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +211,6 @@ class Grammar:
 
 @cache
 def grammar() -> Grammar:
-    """The rules from `grammar.json`."""
     return Grammar(**read_tables("grammar.json", prepositions=Preposition, adverbs=Adverb, reasons=Reason))
 
 

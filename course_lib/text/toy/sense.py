@@ -1,9 +1,9 @@
-"""Which words go together, and what a pronoun could be mistaken for. Every answer is cached.
+"""Which words go together, and which nouns compete as antecedents of a pronoun. Every answer is cached.
 
-    >>> [verb.name for verb, _ in done_to(lexicon().noun("milk"))]
+    >>> [verb.name for verb, _ in verbs_with_object(lexicon().noun("milk"))]
     ['like', 'drink', 'drink', 'buy', 'sell']
     >>> apple, pear = (lexicon().noun(name) for name in ("apple", "pear"))
-    >>> (pear, False) in rivals(apple, False, could_be("ripe"))     # "because it was ripe": which of the two?
+    >>> (pear, False) in rivals(apple, False, kinds_described_by("ripe"))  # "because it was ripe": which?
     True
 
 The generator chooses words by their tags (a cat drinks milk, not tea), but judges pronouns by the coarser
@@ -18,84 +18,79 @@ from typing import NamedTuple
 from course_lib.text.toy.lexicon import Noun, Preposition, Quality, Tags, Verb, grammar, lexicon
 
 VerbsWithTags = tuple[tuple[Verb, Tags], ...]
+PrepositionsWithTags = tuple[tuple[Preposition, Tags], ...]
 
 
 class NounForm(NamedTuple):
-    """A noun, and whether it is plural."""
-
     noun: Noun
     plural: bool
 
 
 @cache
-def pool(tags: Tags) -> tuple[Noun, ...]:
+def nouns_with(tags: Tags) -> tuple[Noun, ...]:
     """The nouns that have at least one of the tags."""
     return tuple(noun for noun in lexicon().nouns if noun.tags & tags)
 
 
 @cache
-def beside(noun: Noun) -> tuple[Quality, ...]:
+def adjectives_of(noun: Noun) -> tuple[Quality, ...]:
     """The adjectives that can modify it: `the cold water`."""
     return tuple(quality for quality in lexicon().qualities if quality.beside & noun.tags)
 
 
 @cache
-def said_of(noun: Noun) -> tuple[Quality, ...]:
+def qualities_of(noun: Noun) -> tuple[Quality, ...]:
     """The qualities it can have: `the water is cold`."""
     return tuple(quality for quality in lexicon().qualities if quality.said_of & noun.tags)
 
 
 @cache
-def does(noun: Noun) -> VerbsWithTags:
+def verbs_with_subject(noun: Noun) -> VerbsWithTags:
     """The verbs it can be the subject of, with the tags of their objects."""
     return tuple((verb, right) for verb in lexicon().verbs for left, right in verb.frames if left & noun.tags)
 
 
 @cache
-def done_to(noun: Noun) -> VerbsWithTags:
+def verbs_with_object(noun: Noun) -> VerbsWithTags:
     """The verbs it can be the object of, with the tags of their subjects."""
     return tuple((verb, left) for verb in lexicon().verbs for left, right in verb.frames if right & noun.tags)
 
 
 @cache
-def frames(transitive: bool) -> tuple[tuple[Verb, tuple[Tags, Tags]], ...]:
-    """Every verb with an object, or without, once for each of its frames."""
+def verb_frames(transitive: bool) -> tuple[tuple[Verb, tuple[Tags, Tags]], ...]:
+    """All transitive or all intransitive verbs, once for each of their frames."""
     verbs = [verb for verb in lexicon().verbs if verb.transitive == transitive]
     return tuple((verb, frame) for verb in verbs for frame in verb.frames)
 
 
 @cache
-def hangs_on(noun: Noun) -> tuple[tuple[Preposition, Tags], ...]:
-    """The prepositions that can follow it, with the tags of the nouns after them."""
-    return tuple(place for place in _places(noun) if not place[0].verb_only)
-
-
-@cache
-def where(verb: Verb, noun: Noun) -> tuple[tuple[Preposition, Tags], ...]:
-    """The prepositions that can follow the verb when this noun is its subject, with the tags after them."""
-    return tuple(place for place in _places(noun) if place[0].name in verb.where)
-
-
-def _places(noun: Noun) -> list[tuple[Preposition, Tags]]:
-    return [(p, right) for p in grammar().prepositions for left, right in p.frames if left & noun.tags]
+def prepositions_after(noun: Noun, verb: Verb | None = None) -> PrepositionsWithTags:
+    """The prepositions that can follow a noun, or a verb with this subject, each with its object's tags."""
+    return tuple(
+        (preposition, right)
+        for preposition in grammar().prepositions
+        if (preposition.name in verb.where if verb else not preposition.verb_only)
+        for left, right in preposition.frames
+        if left & noun.tags
+    )
 
 
 # ---- how a pronoun is resolved
 
 
 @cache
-def could_be(quality: str) -> Tags:
+def kinds_described_by(quality: str) -> Tags:
     """The kinds of noun that the English word could describe, in any of its senses."""
     senses = [entry for entry in lexicon().qualities if entry.en == quality]
     tags = frozenset().union(*(entry.said_of | entry.beside for entry in senses))
-    return frozenset(noun.kind for noun in pool(tags)).union(*(entry.could for entry in senses))
+    return frozenset(noun.kind for noun in nouns_with(tags)).union(*(entry.could for entry in senses))
 
 
 @cache
-def could_be_done_to(verb: Verb) -> Tags:
+def kinds_of_object(verb: Verb) -> Tags:
     """The kinds of noun that could be its object; `porte` means both wears and carries."""
     senses = [entry for entry in lexicon().verbs if entry.fr == verb.fr]
-    kinds = frozenset(noun.kind for entry in senses for _, tags in entry.frames for noun in pool(tags))
+    kinds = frozenset(noun.kind for entry in senses for _, tags in entry.frames for noun in nouns_with(tags))
     return kinds.union(*(entry.could for entry in senses))
 
 
@@ -116,7 +111,7 @@ def rivals(noun: Noun, plural: bool, kinds: Tags, either: bool = False) -> froze
 
 
 @cache
-def rivals_of_somebody(gender: str) -> frozenset[NounForm]:
+def rivals_of_person(gender: str) -> frozenset[NounForm]:
     """What him or her could be mistaken for; animals too, since many people call them he or she."""
     return frozenset(
         NounForm(noun, False) for noun in lexicon().nouns if noun.gender == gender or noun.kind == "animal"

@@ -6,8 +6,8 @@
     7
 
 Every choice takes one number from one generator, so the same seed gives the same sentence on every machine.
-When no word fits, `DeadEnd` is raised. That happens several calls deep and concerns the whole step (a new
-relative clause, say), which is why it is an exception; `Sentence.attempt` catches it and undoes the step.
+Where no word fits, `DeadEnd` is raised: several calls deep, it ends a whole step, such as a new relative
+clause. `Sentence.attempt` is the one that catches it, and undoes the step.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import TypeVar
 
 from course_lib.text.pair import Pair
 from course_lib.text.toy.lexicon import Noun, Tags, Verb
-from course_lib.text.toy.say import say
-from course_lib.text.toy.sense import NounForm, pool
+from course_lib.text.toy.realisation import realise
+from course_lib.text.toy.sense import NounForm, nouns_with
 from course_lib.text.toy.tree import Clause, Phrase
 
 T = TypeVar("T")
@@ -33,17 +33,16 @@ DEFINITE_DETERMINERS = (*["the"] * 6, "this")
 
 
 class DeadEnd(Exception):
-    """The words chosen so far can't be continued: try others."""
+    """The words chosen so far can't be continued."""
 
 
 def reject_if(condition: object) -> None:
-    """Raise `DeadEnd` if the condition is true."""
     if condition:
         raise DeadEnd
 
 
 class Sentence:
-    """A sentence that may spend `size` words and nest phrases up to `max_depth` deep."""
+    """A sentence that may have `size` words and phrases nested up to `max_depth` deep."""
 
     def __init__(self, rng: random.Random, size: int, *, max_depth: int = 2) -> None:
         self.random = rng.random
@@ -57,11 +56,9 @@ class Sentence:
         self.clauses: list[Clause] = []
 
     def pair(self) -> Pair:
-        """The finished sentence in both languages."""
-        return say(self.main_clauses, past=self.past, question=self.question)
+        return realise(self.main_clauses, past=self.past, question=self.question)
 
     def with_probability(self, probability: float) -> bool:
-        """True with this probability."""
         return self.random() < probability
 
     def pick(self, choices: Sequence[T]) -> T:
@@ -75,7 +72,7 @@ class Sentence:
         self.words_left -= n_words
 
     def verb(self, choices: Sequence[tuple[Verb, T]]) -> tuple[Verb, T]:
-        """A verb that the sentence doesn't have yet, with what is listed beside it."""
+        """A verb that the sentence doesn't have yet, with the tags listed for it."""
         for _ in range(WORD_TRIES):
             verb, tags = self.pick(choices)
             if verb.fr not in self.used:
@@ -86,7 +83,7 @@ class Sentence:
 
     def noun(self, tags: Tags, plural: bool | None = None) -> NounForm:
         """A noun with one of the tags that is not used yet and is no rival of a pronoun's antecedent."""
-        choices = pool(tags)
+        choices = nouns_with(tags)
         for _ in range(WORD_TRIES):
             noun = self.pick(choices)
             number = (self.with_probability(P_PLURAL) if plural is None else plural) and noun.countable
@@ -95,27 +92,24 @@ class Sentence:
         raise DeadEnd
 
     def phrase(
-        self, form: NounForm, *, depth: int = 0, definite: bool = False, closed: bool = False
+        self, form: NounForm, depth: int = 0, definite: bool = False, closed: bool = False, bare: bool = False
     ) -> Phrase:
-        """Add a phrase of this noun with a random determiner."""
+        """Add a phrase of this noun with a random determiner, or without one (`bare`)."""
         noun, plural = form
+        determiners = PLURAL_DETERMINERS if plural else SINGULAR_DETERMINERS
         if definite or not noun.countable:
-            determiner = self.pick(DEFINITE_DETERMINERS)
-        else:
-            determiner = self.pick(PLURAL_DETERMINERS if plural else SINGULAR_DETERMINERS)
-            if determiner == "some" and self.question:
-                determiner = "the"  # a question would need "any"
-        return self.add_phrase(Phrase(noun, plural, determiner, depth=depth, closed=closed))
-
-    def add_phrase(self, phrase: Phrase) -> Phrase:
-        """Register a phrase, so that it can be extended."""
-        self.spend(phrase.noun.n_words + (phrase.determiner != "none"))
-        self.used.append(phrase.noun)
+            determiners = DEFINITE_DETERMINERS
+        determiner = "none" if bare else self.pick(determiners)
+        if determiner == "some" and self.question:
+            determiner = "the"  # a question would need "any"
+        phrase = Phrase(noun, plural, determiner, depth=depth, closed=closed)
+        self.spend(noun.n_words + (not bare))
+        self.used.append(noun)
         self.phrases.append(phrase)
         return phrase
 
     def add_clause(self, clause: Clause) -> Clause:
-        """Register a clause, so that it can be extended, and note it as the role of its phrases."""
+        """Register a clause, so that it can be extended, as the role of its subject and object."""
         self.clauses.append(clause)
         for index, phrase in enumerate((clause.subject, clause.object)):
             if isinstance(phrase, Phrase):
@@ -126,17 +120,16 @@ class Sentence:
         return clause
 
     def describe(self, phrase: Phrase, sorts: Tags) -> None:
-        """Note what is said of a phrase. Reject "the cold water was cold", "was hot", and two colours."""
+        """Record properties of a phrase. Rejects "the cold water was cold", "was hot", and two colours."""
         reject_if(sorts & phrase.sorts)
         phrase.sorts |= sorts
 
     def attempt(self, step: Callable[..., object], *arguments: object) -> bool:
         """Run `step(self, *arguments)` and return whether it worked; at a dead end, undo it.
 
-        A step attaches what it made to the tree last, so only these lists and the word count go back.
+        A step attaches what it made to the tree last, so only these lists and the word count are restored.
         """
-        words_left = self.words_left
-        lists = self.used, self.phrases, self.clauses
+        words_left, lists = self.words_left, (self.used, self.phrases, self.clauses)
         sizes = [len(entries) for entries in lists]
         try:
             step(self, *arguments)

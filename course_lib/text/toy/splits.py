@@ -25,9 +25,9 @@ from dataclasses import dataclass
 
 from course_lib.old_imports import refuse
 from course_lib.text.pair import Pair
-from course_lib.text.toy.generate import DEEP, LONGEST, USUAL, Drawn, draw, minimal_pairs, running_pair
+from course_lib.text.toy.generate import DEEP, LONGEST, USUAL, Sample, draw, minimal_pairs, running_pair
 from course_lib.text.toy.lexicon import lexicon
-from course_lib.text.toy.sense import beside, done_to
+from course_lib.text.toy.sense import adjectives_of, verbs_with_object
 
 SIZES = {
     "train": 20_000,
@@ -45,24 +45,25 @@ HELD_OUT = 0.04  # the fraction of all combinations
 NEVER_HELD_OUT = frozenset({("drink", "water")})  # the running pair must not need a new combination
 
 Combination = tuple[str, str]
+Pairs = tuple[Pair, ...]
 
 
 @dataclass(frozen=True)
 class Splits:
     """`held_out`: combinations that occur only in `recombination`, at least one in each of its sentences."""
 
-    train: tuple[Pair, ...]
-    validation: tuple[Pair, ...]
-    test: tuple[Pair, ...]
-    long: tuple[Pair, ...]
-    depth: tuple[Pair, ...]
-    recombination: tuple[Pair, ...]
-    coreference: tuple[Pair, ...]
+    train: Pairs
+    validation: Pairs
+    test: Pairs
+    long: Pairs
+    depth: Pairs
+    recombination: Pairs
+    coreference: Pairs
     held_out: tuple[Combination, ...]
 
 
 def splits(*, seed: int = 0, sizes: Mapping[str, int] = SIZES) -> Splits:
-    """All splits from one seed; a split that `sizes` omits is empty. Coreference comes in twos."""
+    """All splits from one seed; a split that `sizes` omits is empty."""
     if unknown := sizes.keys() - SIZES.keys():
         raise ValueError(f"Expected the names of splits ({', '.join(SIZES)}), but got {', '.join(unknown)}.")
     rng = random.Random(seed)
@@ -70,24 +71,23 @@ def splits(*, seed: int = 0, sizes: Mapping[str, int] = SIZES) -> Splits:
     pairs: dict[str, list[Pair]] = {name: [] for name in SIZES} | {"coreference": [*running_pair()]}
     seen = {pair.src for pair in running_pair()}  # never in another split, even if `coreference` is empty
 
-    def collect(names: tuple[str, ...], stream: Iterable[tuple[Drawn, ...]]) -> None:
+    def collect(names: tuple[str, ...], stream: Iterable[tuple[Sample, ...]]) -> None:
         """Fill these splits in turn; held-out combinations go to `recombination` or nowhere."""
         while unfilled := [name for name in names if len(pairs[name]) < sizes.get(name, 0)]:
             group = next(stream)
-            is_new = any(not held_out.isdisjoint(drawn.combinations) for drawn in group)
+            is_new = any(not held_out.isdisjoint(sample.combinations) for sample in group)
             name = next((name for name in unfilled if (name == "recombination") == is_new), None)
-            sources = {drawn.pair.src for drawn in group}
+            sources = {sample.pair.src for sample in group}
             if name and seen.isdisjoint(sources):
                 seen.update(sources)
-                pairs[name] += [drawn.pair for drawn in group]
+                pairs[name] += [sample.pair for sample in group]
 
     # The tests first, then the splits that must differ from them.
     collect(("coreference",), minimal_pairs(rng, length=(9, 16)))
     del pairs["coreference"][sizes.get("coreference", 0) :]
     collect(("long",), zip(draw(rng, length=(USUAL[1] + 1, LONGEST))))
-    collect(
-        ("depth",), zip(draw(rng, length=(14, USUAL[1]), nesting=DEEP))
-    )  # shorter sentences are hardly ever 3 deep
+    # Shorter sentences are hardly ever 3 deep.
+    collect(("depth",), zip(draw(rng, length=(14, USUAL[1]), nesting=DEEP)))
     collect(("recombination", "validation", "test", "train"), zip(draw(rng, length=USUAL)))
     return Splits(**{name: tuple(pairs[name]) for name in SIZES}, held_out=tuple(sorted(held_out)))
 
@@ -95,8 +95,8 @@ def splits(*, seed: int = 0, sizes: Mapping[str, int] = SIZES) -> Splits:
 def _hold_out(rng: random.Random) -> frozenset[Combination]:
     """A random sample of the combinations, but always less than half of those of any word."""
     nouns = lexicon().nouns
-    possible = [(quality.en, noun.name) for noun in nouns for quality in beside(noun)]
-    possible += [(verb.name, noun.name) for noun in nouns for verb, _ in done_to(noun)]
+    possible = [(quality.en, noun.name) for noun in nouns for quality in adjectives_of(noun)]
+    possible += [(verb.name, noun.name) for noun in nouns for verb, _ in verbs_with_object(noun)]
     possible = [combination for combination in dict.fromkeys(possible) if combination not in NEVER_HELD_OUT]
     n_possible = Counter(word for combination in possible for word in combination)
     n_held_out: Counter[str] = Counter()

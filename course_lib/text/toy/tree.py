@@ -1,11 +1,11 @@
-"""The tree of a sentence: what it says, before it is written in either language.
+"""The syntax tree of a sentence, from which both languages are generated (`realisation.py`).
 
     >>> cat, water = (Phrase(lexicon().noun(name)) for name in ("cat", "water"))
     >>> cold = Clause(Pronoun.of(water), quality=lexicon().quality("cold", water.noun))
     >>> drank = Clause(cat, lexicon().verb("drink"), water, because=cold)
 
-`say.py` writes it as "the cat drank the water because it was cold". A phrase can occur twice in a tree and is
-written once: in "the cat that drinks", the subject of the relative clause is the phrase that it modifies.
+This is "the cat drank the water because it was cold". A phrase can occur twice in a tree and is written once:
+in "the cat that drinks", the subject of the relative clause is the phrase that the clause modifies.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from course_lib.text.toy.lexicon import Adverb, Noun, Preposition, Quality, Verb
 
 @dataclass(slots=True, eq=False)
 class Phrase:
-    """A noun with its determiner and modifiers: `the very old house near the river`."""
+    """A noun phrase: `the very old house near the river`."""
 
     noun: Noun
     plural: bool = False
     determiner: str = "the"
     before: Quality | None = None  # the adjectives, by their position in French
     after: Quality | None = None
-    very: bool = False  # strengthens the first adjective
-    behind: Place | Clause | None = None  # `near the river`, or a relative clause: `that the boy saw`
+    very: bool = False  # modifies the first adjective
+    modifier: PrepositionalPhrase | Clause | None = None  # `near the river`; a relative clause: `that he saw`
     # For the generator:
     depth: int = 0  # how many modifiers it is nested in
     closed: bool = False  # nothing may follow it
     role: Clause | None = None  # the clause whose subject or object it is
-    sorts: frozenset[str] = frozenset()  # what has been said of it: a colour, an age
+    sorts: frozenset[str] = frozenset()  # the properties it already has: a colour, an age
 
     @property
     def gender(self) -> str:
@@ -39,12 +39,12 @@ class Phrase:
     @property
     def end(self) -> Phrase:
         """The last noun outside relative clauses: the table, in "the key on the table"."""
-        return self.behind.phrase.end if isinstance(self.behind, Place) else self
+        return self.modifier.phrase.end if isinstance(self.modifier, PrepositionalPhrase) else self
 
 
 @dataclass(slots=True, eq=False)
 class Pronoun:
-    """Refers to an earlier phrase or, without one, to somebody outside the sentence."""
+    """Refers to an earlier phrase or, without an antecedent, to a person outside the sentence."""
 
     gender: str
     plural: bool = False
@@ -64,8 +64,8 @@ class Pronoun:
 
 
 @dataclass(slots=True, eq=False)
-class Place:
-    """A prepositional phrase: `near the river`."""
+class PrepositionalPhrase:
+    """`near the river`."""
 
     preposition: Preposition
     phrase: Phrase
@@ -85,7 +85,7 @@ class Clause:
     negated: bool = False
     often: bool = False
     very: bool = False
-    place: Place | None = None
+    location: PrepositionalPhrase | None = None
     adverb: Adverb | None = None
     joined_by: str = ""  # and, but: the conjunction before it
     because: Clause | None = None  # the reason given for it
@@ -96,4 +96,4 @@ class Clause:
     @property
     def last(self) -> Phrase | Pronoun | None:
         """The phrase or pronoun at its end."""
-        return self.place.phrase if self.place else self.object
+        return self.location.phrase if self.location else self.object

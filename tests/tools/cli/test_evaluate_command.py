@@ -9,11 +9,12 @@ import pytest
 
 from course_lib.text.corpus import Sentences
 from course_lib.text.toy import splits as toy_splits
-from course_lib.training import corpora
 from course_lib.training.checkpoint import load_system
 from course_lib.translation.evaluation import evaluate as evaluate_system
-from course_lib.translation.perplexity import perplexity
+from tools import corpora
 from tools.cli import evaluate_command, main
+from tools.evaluation_report import evaluation_json, evaluation_table
+from tools.perplexity import perplexity
 
 pytestmark = pytest.mark.usefixtures("no_set_up")
 
@@ -95,7 +96,7 @@ def test_the_numbers_are_the_library_s_and_the_json_has_them_all(checkpoint, tmp
     saved = load_system(path)
     pairs = toy_splits.splits(sizes=SMALL | {"train": 0}).test
     expected = evaluate_system(saved.model, saved.tokenizer, pairs)
-    assert out.endswith(f"\n\n{expected.table()}\n") and str(file) in err
+    assert out.endswith(f"\n\n{evaluation_table(expected)}\n") and str(file) in err
     assert "of 8 references" in err  # with unknown words
     content = json.loads(file.read_text(encoding="utf-8"))
     options = {"split": "test", "beam": 1, "first": None, "length_penalty": 0.6}
@@ -105,7 +106,7 @@ def test_the_numbers_are_the_library_s_and_the_json_has_them_all(checkpoint, tmp
     (record,) = content["systems"]
     assert (record["system"], record["checkpoint"], record["data"]) == ("bahdanau", str(path), "toy")
     assert record["trained"].keys() == {"command", "data", "machine", "versions"}
-    assert record["results"] == json.loads(json.dumps(expected.to_json()["results"]))
+    assert record["results"] == json.loads(json.dumps(evaluation_json(expected)))
 
 
 def test_each_kind_has_its_measures_and_unusable_checkpoints_are_named(checkpoint, tmp_path, capsys):

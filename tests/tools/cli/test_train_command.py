@@ -14,8 +14,8 @@ import pytest
 
 from course_lib.models.registry import SYSTEMS
 from course_lib.text.toy.generate import generate
-from course_lib.training import job
 from course_lib.training.checkpoint import load_checkpoint, load_system, read_about, save_checkpoint
+from tools import corpora
 from tools.cli import commands, main, train_command
 from tools.cli.environment import PROJECT_ROOT
 
@@ -26,9 +26,9 @@ RUN = "runs/toy_{}_tiny_0/best.safetensors"
 @pytest.fixture
 def train(monkeypatch, tiny_data, tmp_path):
     """A function that runs the command on sixty sentences, in a temporary folder."""
-    load = job.load_data
+    load = corpora.load_data
     fakes = {"toy": tiny_data}
-    monkeypatch.setattr(job, "load_data", lambda name, **options: fakes.get(name) or load(name, **options))
+    monkeypatch.setattr(corpora, "load_data", lambda name, **kw: fakes.get(name) or load(name, **kw))
     monkeypatch.chdir(tmp_path)
 
     def run(*words: str) -> int:

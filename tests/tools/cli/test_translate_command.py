@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from course_lib.models.registry import language_models, translators
-from course_lib.models.transformer import USES
+from course_lib.models.transformer import ATTENTIONS
 from course_lib.training.checkpoint import load_checkpoint, load_system, save_checkpoint
 from course_lib.translation.pipeline import translate as translate_texts
 from tools.attention_text import every_attention
@@ -22,7 +22,7 @@ from tools.cli.environment import PROJECT_ROOT, CommandError
 pytestmark = pytest.mark.usefixtures("no_set_up")
 
 TEXT = "the cat sleeps"
-ENCODER, DECODER, CROSS = USES.values()
+ENCODER, DECODER, CROSS = ATTENTIONS.values()
 
 
 @pytest.fixture

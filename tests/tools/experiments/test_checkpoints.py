@@ -13,11 +13,11 @@ from course_lib.models.registry import SYSTEMS, n_parameters, system
 from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.training.checkpoint import load_system
-from course_lib.training.corpora import load_data
 from course_lib.training.job import Job
 from course_lib.training.recipe import Recipe, usual_recipe
 from course_lib.translation.metrics import exact_matches
 from course_lib.translation.pipeline import translate
+from tools.corpora import load_data
 from tools.experiments.catalogue import experiments
 from tools.experiments.tables import brief, table
 from tools.experiments.telling_pairs import telling, telling_pairs

@@ -17,7 +17,7 @@ from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.text.toy.generate import generate
 from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training.checkpoint import load_system
-from course_lib.training.corpora import encode_data, sides
+from course_lib.training.data import encode_data, sides
 from course_lib.training.recipe import Recipe
 from tools.cli import main
 from tools.experiments import catalogue, trained_run

@@ -49,20 +49,20 @@ function inputsOf(question) {
       make("span", { className: "cq-text", html: option.text }), tag);
     return { option, input, node, tag };
   });
-  const ticked = () => rows.filter((row) => row.input.checked).map((row) => row.option.place);
+  const ticked = () => rows.filter((row) => row.input.checked).map((row) => row.option.index);
   return {
     node: make("div", { className: "cq-options" }, ...rows.map((row) => row.node)),
     read: () => (single ? ticked()[0] ?? null : ticked()),
-    write: (answer) => rows.forEach((row) => (row.input.checked = [answer].flat().includes(row.option.place))),
+    write: (answer) => rows.forEach((row) => (row.input.checked = [answer].flat().includes(row.option.index))),
     clear() { if (single) this.write([]); },  // several: keep the ticks, one change may be enough
     lock: (locked) => rows.forEach((row) => (row.input.disabled = locked)),
     focus: () => rows[0].input.focus(),
     // Say right or wrong on the rows that were chosen; without remarks, say nothing.
     stamp: (remarks) => rows.forEach(({ option, node, tag }) => {
-      const said = remarks.find((remark) => remark.label === option.letter);
-      node.classList.toggle("cq-is-right", Boolean(said?.good));
-      node.classList.toggle("cq-is-wrong", Boolean(said && !said.good));
-      tag.replaceChildren(...(said ? [stamp(said.good ? "right" : "wrong", said.good ? "Right" : "Not this one")] : []));
+      const chosen = remarks.find((remark) => remark.label === option.letter);
+      node.classList.toggle("cq-is-right", Boolean(chosen?.good));
+      node.classList.toggle("cq-is-wrong", Boolean(chosen && !chosen.good));
+      tag.replaceChildren(...(chosen ? [stamp(chosen.good ? "right" : "wrong", chosen.good ? "Right" : "Not this one")] : []));
     }),
   };
 }
@@ -89,9 +89,9 @@ function asking(model, legend, field, button, submit) {
       clearTimeout(waiting);
       waiting = setTimeout(() => (note.textContent = BUSY), 1500);
     },
-    heard(said = "") {
+    received(text = "") {
       clearTimeout(waiting);
-      note.textContent = said;
+      note.textContent = text;
     },
   };
 }
@@ -109,8 +109,8 @@ function reread(title) {
   const words = (node) => node.textContent.replace(/¶$/, "").trim();
   const heading = [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")].find((node) => words(node) === title);
   const go = (event) => { event.preventDefault(); heading.scrollIntoView({ block: "start" }); };
-  const place = heading ? make("a", { href: "#", onclick: go }, title) : `“${title}”`;
-  return make("p", { className: "cq-reread" }, "Read again: ", place);
+  const link = heading ? make("a", { href: "#", onclick: go }, title) : `“${title}”`;
+  return make("p", { className: "cq-reread" }, "Read again: ", link);
 }
 
 // JupyterLab takes plain keys for commands while a radio button has the focus: "x" would cut the cell. It looks
@@ -138,7 +138,7 @@ function keepFocus(form, feedback, change) {
 const header = (title, ...more) =>
   make("header", { className: "cq-head" }, make("span", { className: "cq-title" }, title), ...more);
 
-// A card as anywidget wants it: `build` fills it, and gives the function that shows what the kernel has told.
+// A card as anywidget wants it: `build` fills it, and returns the function that shows the kernel's replies.
 function card(name, build) {
   return {
     render({ model, el }) {

@@ -11,21 +11,21 @@ export default card("guess", (model, root) => {
 
   return () => {
     const state = model.get("state");
-    asked.heard();
+    asked.received();
     if (!state.model) return;
     if (!field.value) field.value = state.text;
     button.textContent = "Compare again";
     button.classList.add("cq-quiet");
     if (result.childElementCount && result.dataset.text === state.text) return;  // a tick: the boxes show it already
     result.dataset.text = state.text;
-    const boxes = state.points.map((html, place) => {
-      const box = make("input", { type: "checkbox", checked: state.ticked.includes(place) });
+    const boxes = state.points.map((html, index) => {
+      const box = make("input", { type: "checkbox", checked: state.ticked.includes(index) });
       box.addEventListener("change", tick);
       return { box, node: make("label", { className: "cq-option" }, box, make("span", { className: "cq-text", html })) };
     });
     function tick(event) {
       event.stopPropagation();
-      asked.send({ ticked: boxes.flatMap(({ box }, place) => (box.checked ? [place] : [])) });
+      asked.send({ ticked: boxes.flatMap(({ box }, index) => (box.checked ? [index] : [])) });
     }
     result.replaceChildren(panel("seen", "A model answer", make("p", { html: state.model }),
       make("p", {}, "Tick what yours says too:"), make("div", { className: "cq-options" }, ...boxes.map(({ node }) => node))));

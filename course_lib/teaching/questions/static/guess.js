@@ -17,7 +17,7 @@ export default card("guess", (model, root) => {
 
   return () => {
     const state = model.get("state");
-    asked.heard(state.note);
+    asked.received(state.note);
     if (!state.opened) return;
     cover.hidden = true;
     keepFocus(asked.form, asked.feedback, () => {

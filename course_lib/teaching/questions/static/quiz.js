@@ -8,21 +8,21 @@ function questionCard(model, question, number, setup) {
   const { form, feedback } = asked;
   let state = { tries: 0, remarks: [], others: [], votes: [] };
   let trying = true;  // false while the last try's feedback stands
-  let heard = 0;
+  let lastReply = 0;
 
-  const told = () => !trying && typeof state.correct === "boolean";
+  const isMarked = () => !trying && typeof state.correct === "boolean";
   const discussing = () => state.tries === 1 && state.correct === null;
 
   function show() {
-    const right = told() && state.correct;
-    button.textContent = told() ? "Try again" : discussing() ? "Vote again" : setup.classroom && !state.tries ? "Vote" : "Check";
-    button.classList.toggle("cq-quiet", told());
+    const right = isMarked() && state.correct;
+    button.textContent = isMarked() ? "Try again" : discussing() ? "Vote again" : setup.classroom && !state.tries ? "Vote" : "Check";
+    button.classList.toggle("cq-quiet", isMarked());
     keepFocus(form, feedback, () => {
       button.hidden = right;
       inputs.lock(right);
     });
-    inputs.stamp(told() ? state.remarks : []);
-    feedback.replaceChildren(...(told() ? [verdict()] : discussing() ? [panel("wait", "Your vote is in", ...state.remarks.map(remark))] : []));
+    inputs.stamp(isMarked() ? state.remarks : []);
+    feedback.replaceChildren(...(isMarked() ? [verdict()] : discussing() ? [panel("wait", "Your vote is in", ...state.remarks.map(remark))] : []));
   }
 
   function verdict() {
@@ -37,14 +37,14 @@ function questionCard(model, question, number, setup) {
   }
 
   function submit() {
-    if (!told()) return asked.send({ question: question.id, answer: inputs.read() });
+    if (!isMarked()) return asked.send({ question: question.id, answer: inputs.read() });
     trying = true;
     inputs.clear();
     show();
     inputs.focus();
   }
   form.addEventListener("input", () => {
-    if (told()) { trying = true; show(); }
+    if (isMarked()) { trying = true; show(); }
   });
 
   return {
@@ -53,9 +53,9 @@ function questionCard(model, question, number, setup) {
     reset() { trying = true; inputs.write([]); show(); },
     update(states) {
       const fresh = states[question.id];
-      if (fresh && fresh.asked !== heard) {
-        asked.heard(fresh.note);
-        heard = fresh.asked;
+      if (fresh && fresh.asked !== lastReply) {
+        asked.received(fresh.note);
+        lastReply = fresh.asked;
         if (fresh.note) return;
         state = fresh;
         trying = false;

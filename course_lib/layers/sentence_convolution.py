@@ -5,12 +5,8 @@
 
 The sentence is a matrix with one column per word. A kernel of width 2 maps every two neighbouring columns to
 one, the next kernel of width 3 every three of those, and so on until one column is left. Each embedding
-dimension is convolved with its own weights (a depthwise convolution), so a kernel has embed · width weights.
-The number of layers depends on the length of the sentence.
-
-Words don't contribute equally: a word in the middle is in many windows, the first and the last are in only
-one per layer. Training compensates for this at the left end, but not at the right end (measured in lesson
-05).
+dimension is convolved with its own weights (a depthwise convolution). Words don't contribute equally: a word
+in the middle is in many windows, the first and the last are in only one per layer.
 
     Kalchbrenner, Blunsom 2013    Recurrent Continuous Translation Models (its sentence model)
 """
@@ -40,7 +36,7 @@ def kernel_widths(length: int) -> list[int]:
     return widths
 
 
-def fold(
+def convolve_columns(
     columns: Float[Tensor, "batch len embed"],
     lengths: Int[Tensor, " batch"],
     kernel: Float[Tensor, "embed width"],
@@ -48,26 +44,25 @@ def fold(
     """One layer, tanh(columns * kernel), for sentences of different lengths: the new (columns, lengths).
 
         >>> columns = torch.tensor([[[0.1], [0.2]], [[0.5], [9.0]]])             # the 9 is padding
-        >>> fold(columns, torch.tensor([2, 1]), torch.tensor([[1.0, 1.0]]))
+        >>> convolve_columns(columns, torch.tensor([2, 1]), torch.tensor([[1.0, 1.0]]))
         (tensor([[[0.2913]],
         <BLANKLINE>
                 [[0.5000]]]), tensor([1, 1]))
 
-    Each row of a sentence is convolved with its own row of the kernel. A sentence of k columns is reduced to
-    k - width + 1 columns, but at least one: it is padded with zeros on the right. A sentence that already has
-    a single column stays unchanged.
+    A sentence of k columns is reduced to k - width + 1 columns, but at least one: it is padded with zeros on
+    the right. A sentence that already has a single column stays unchanged.
     """
     n_columns, embed = columns.shape[1:]
     width = kernel.shape[-1]
     columns = columns.masked_fill(~padding_mask(lengths, n_columns).mT, 0.0)
     padded = F.pad(columns, (0, 0, 0, max(0, width - n_columns)))
     # (batch, len, embed) -> (batch, shorter, embed)
-    folded = torch.tanh(F.conv1d(padded.mT, kernel.unsqueeze(1), groups=embed).mT)
+    reduced = torch.tanh(F.conv1d(padded.mT, kernel.unsqueeze(1), groups=embed).mT)
     done = (lengths == 1)[:, None, None]
-    return torch.where(done, columns[:, : folded.shape[1]], folded), (lengths - width + 1).clamp(min=1)
+    return torch.where(done, columns[:, : reduced.shape[1]], reduced), (lengths - width + 1).clamp(min=1)
 
 
-class Folding(nn.Module):
+class SentenceConvolution(nn.Module):
     """All layers for sentences of up to `max_len` words.
 
     The kernels are concatenated in one parameter. Short sentences don't use the wide kernels, and parameters
@@ -96,5 +91,5 @@ class Folding(nn.Module):
         for kernel in self.kernels.split(self.widths, dim=1):
             if columns.shape[1] == 1:
                 break
-            columns, lengths = fold(columns, lengths, kernel)
+            columns, lengths = convolve_columns(columns, lengths, kernel)
         return columns[:, 0]

@@ -14,16 +14,29 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_lib.models.in_use import eval_mode
+from course_lib.models.inference import eval_mode
 from course_lib.models.self_attentive import redundancy
 from course_lib.shapes import Int, Tensor
 from course_lib.text.batch import Batch
 from course_lib.text.batching import Epochs
 from course_lib.text.encoded import EncodedCorpus, target_ids
 from course_lib.text.tokenizer import Tokenizer
+from course_lib.training.data import TrainingData
 from course_lib.training.objective import Objective
+from course_lib.training.recipe import Recipe
 
 CLASSES = ("none", "il", "elle", "ils", "elles")
+PENALTY = 0.03  # on hops of the sentence encoder that attend to the same words
+
+
+def pronoun_objective(data: TrainingData, recipe: Recipe) -> Objective:
+    """The objective of the sentence encoder: classify the French pronoun that a sentence needs."""
+    if recipe.r_drop or recipe.scheduled_sampling:
+        raise ValueError(
+            "R-Drop and scheduled sampling apply to words, but this system predicts one class per sentence."
+        )
+    labels, unseen = (pronoun_labels(corpus, data.tokenizer) for corpus in (data.train, data.validation))
+    return classification(labels, unseen, smoothing=recipe.smoothing, penalty=PENALTY)
 
 
 def classification(labels: Tensor, unseen: Tensor, *, smoothing: float, penalty: float) -> Objective:
@@ -74,10 +87,10 @@ def right_by_class(
     model: nn.Module, corpus: EncodedCorpus, labels: Int[Tensor, " pairs"]
 ) -> dict[str, float]:
     """The accuracy on the sentences of each class, and on all of them as "all"."""
-    batches = Epochs(corpus, tokens_per_batch=4096, seed=0)  # raises an error rather than skip a sentence
+    epochs = Epochs(corpus, tokens_per_batch=4096, seed=0)  # raises an error rather than skip a sentence
     predictions = torch.zeros_like(labels)
     with eval_mode(model):
-        for batch in batches.one(epoch=0):
+        for batch in epochs.batches(epoch=0):
             predictions[batch.pairs] = model(batch.src, batch.src_lengths).argmax(dim=-1)
     right, labels = (predictions == labels).cpu().double(), labels.cpu()
     by_class = {name: right[labels == label] for label, name in enumerate(CLASSES)}

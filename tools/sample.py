@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import torch
 
-from course_lib.models.in_use import device_of, eval_mode
+from course_lib.models.inference import device_of, eval_mode
 from course_lib.models.language_model import LanguageModel
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.special import EOS, PAD

@@ -1,15 +1,15 @@
-"""Writes a tree in both languages at once, and records the word alignment.
+"""Realises a syntax tree in both languages at once, with the word alignment.
 
     >>> woman, water = (Phrase(lexicon().noun(name)) for name in ("woman", "water"))
-    >>> pair = say([Clause(woman, lexicon().verb("drink"), water)])
+    >>> pair = realise([Clause(woman, lexicon().verb("drink"), water)])
     >>> pair.src_text, pair.tgt_text
     ('the woman drinks the water', "la femme boit l' eau")
     >>> sorted(pair.links)
     [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
 
-There is one method for each kind of node. It writes the English words in their order, then the French words
-in theirs, each with the positions of the English words it translates: these are the links. Elision and
-contraction come last: le eau → l' eau, de le → du.
+There is one method for each kind of node. It writes the English words, then the French words, each with the
+positions of the English words it translates: these are the links. Elision (le eau → l' eau) and contraction
+(de le → du) come last.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from itertools import product, starmap
 
 from course_lib.text.pair import Pair
 from course_lib.text.toy.lexicon import VOWELS, Adverb, Noun, Quality, grammar, starts_with_vowel
-from course_lib.text.toy.tree import Clause, Phrase, Place, Pronoun
+from course_lib.text.toy.tree import Clause, Phrase, PrepositionalPhrase, Pronoun
 
 RULES = grammar()
 CONTRACTIONS = {tuple(words.split()): word for words, word in RULES.contractions.items()}
 MAY_CHANGE = frozenset([*RULES.elision, *(first for first, _ in CONTRACTIONS)])  # depending on the next word
-JOINTS = {"and": "et", "but": "mais"}
+CONJUNCTIONS = {"and": "et", "but": "mais"}
 BE, DO, AVOIR, ÊTRE = (RULES.auxiliaries[word] for word in ("be", "do", "avoir", "être"))
 
 INDEFINITE = frozenset({"a", "some", "two", "three"})
@@ -33,13 +33,13 @@ INDEFINITE = frozenset({"a", "some", "two", "three"})
 Positions = Sequence[int]
 
 
-def say(clauses: Iterable[Clause], *, past: bool = False, question: bool = False) -> Pair:
+def realise(clauses: Iterable[Clause], *, past: bool = False, question: bool = False) -> Pair:
     """The sentence and its translation, with links, phenomena and antecedents."""
     writer = _Writer(past)
     for clause in clauses:
         if clause.joined_by:
             writer.mark("coordination")
-            writer.fr(JOINTS[clause.joined_by], writer.en(clause.joined_by))
+            writer.fr(CONJUNCTIONS[clause.joined_by], writer.en(clause.joined_by))
         writer.clause(clause, question)
         if clause.because:
             writer.mark("because")
@@ -49,13 +49,8 @@ def say(clauses: Iterable[Clause], *, past: bool = False, question: bool = False
     writer.mark("questions", question)
     writer.fr("?", writer.en("?", question))
     writer.join()
-    return Pair(
-        tuple(writer.src),
-        tuple(writer.tgt),
-        frozenset(starmap(_link, writer.links)),
-        frozenset(writer.phenomena),
-        tuple(writer.antecedents),
-    )
+    links, phenomena = frozenset(starmap(_link, writer.links)), frozenset(writer.phenomena)
+    return Pair(tuple(writer.src), tuple(writer.tgt), links, phenomena, tuple(writer.antecedents))
 
 
 @cache
@@ -103,17 +98,17 @@ class _Writer:
         self.links += [(n_src + left, n_tgt + right) for left, right in noun.links]
         self.phenomena |= noun.phenomena
         self.noun_at[phrase] = len(self.src) - 1  # an English noun comes last
-        if isinstance(phrase.behind, Place):
-            self.place(phrase.behind)
-        elif phrase.behind:
-            self.relative(phrase, phrase.behind)
+        if isinstance(phrase.modifier, PrepositionalPhrase):
+            self.prepositional_phrase(phrase.modifier)
+        elif phrase.modifier:
+            self.relative(phrase, phrase.modifier)
 
-    def place(self, place: Place) -> None:
-        english, french = place.preposition.en, place.preposition.fr
+    def prepositional_phrase(self, node: PrepositionalPhrase) -> None:
+        english, french = node.preposition.en, node.preposition.fr
         self.mark("prepositions")
         self.mark("fertility", english.count(" ") != french.count(" "))
         self.fr(french, self.en(english))
-        self.phrase(place.phrase)
+        self.phrase(node.phrase)
 
     def relative(self, head: Phrase, clause: Clause) -> None:
         self.mark("relatives")
@@ -158,7 +153,7 @@ class _Writer:
         self.fr((AVOIR if feeling else ÊTRE)[self.tense][subject.plural], be)
         self.fr("pas", negation)
         self.fr("très", very)
-        self.fr(quality.fr[0 if feeling else _form(subject)], positions)
+        self.fr(quality.fr[0 if feeling else _form(subject.gender, subject.plural)], positions)
         self.mark("states")
         self.mark("adverbs", very)
 
@@ -184,20 +179,20 @@ class _Writer:
             self.fr(self.participle(clause), positions)
         if isinstance(obj, Phrase) and obj not in self.noun_at:
             self.phrase(obj)
-        if clause.place:
-            self.place(clause.place)
+        if clause.location:
+            self.prepositional_phrase(clause.location)
         if clause.adverb:
             self.adverb(clause.adverb)
         self.mark("adverbs", often)
         self.mark("fertility", verb.particle)
 
     def participle(self, clause: Clause) -> str:
-        """It agrees with the subject of être, or with an object that comes before it."""
-        agrees_with = clause.subject if clause.verb.aux == "être" else clause.object
-        if isinstance(agrees_with, Phrase) and agrees_with not in self.noun_at:
-            agrees_with = None
-        self.mark("participle_agreement", agrees_with)
-        return clause.verb.participle[_form(agrees_with) if agrees_with else 0]
+        """The participle agrees with the subject of être, or with an object that precedes it."""
+        node = clause.subject if clause.verb.aux == "être" else clause.object
+        if not node or (isinstance(node, Phrase) and node not in self.noun_at):
+            return clause.verb.participle[0]
+        self.mark("participle_agreement")
+        return clause.verb.participle[_form(node.gender, node.plural)]
 
     def adverb(self, adverb: Adverb) -> None:
         positions, french = self.en(adverb.en), adverb.fr.split()
@@ -225,9 +220,9 @@ class _Writer:
                 self.mark("contractions")
 
 
-def _form(node: Phrase | Pronoun) -> int:
-    """The index of the form that agrees with it: m, f, m plural, f plural."""
-    return (node.gender == "f") + 2 * node.plural
+def _form(gender: str, plural: bool) -> int:
+    """The index of the form that agrees: m, f, m plural, f plural."""
+    return (gender == "f") + 2 * plural
 
 
 @cache
@@ -244,7 +239,7 @@ def _write_noun(
     before_at, after_at = writer.en(before.en if before else ""), writer.en(after.en if after else "")
     noun_at = writer.en(english)
 
-    form, vowel = (noun.gender == "f") + 2 * plural, starts_with_vowel(french)
+    form, vowel = _form(noun.gender, plural), starts_with_vowel(french)
     article = RULES.determiners[determiner]["fr"]["plural" if plural else noun.gender]
     article_changes = vowel and not before and article in RULES.before_vowel  # cet oiseau
     adjective_changes = vowel and before and before.before_vowel and form == 0  # un vieil homme

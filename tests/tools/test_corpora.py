@@ -8,8 +8,9 @@ import pytest
 
 from course_lib.text.toy import splits as toy
 from course_lib.text.word_tokenizer import WordTokenizer
-from course_lib.training import corpora
-from course_lib.training.corpora import corpus_name, encode_data, load_data, read_corpus, sides
+from course_lib.training.data import encode_data, sides
+from tools import corpora
+from tools.corpora import corpus_name, load_data, read_corpus
 
 SIDES = (["a b", "c"], ["x", "y z"]), (["a"], ["x"])
 

@@ -1,8 +1,6 @@
 """The corpora to train and evaluate on: the toy language, Multi30k, or your own files.
 
-    data = load_data("toy")                      # or "multi30k-de-en", "my/pairs.tsv", "my/folder en-fr"
-    data.train, data.validation                  # two EncodedCorpus
-    data.tokenizer.vocab_size
+    load_data("multi30k-de-en")                  # or "toy", "my/pairs.tsv", "my/folder en-fr": TrainingData
     read_corpus("my/test.tsv", "test")           # the sentences themselves
 
 Both languages share one vocabulary: words for the toy language, BPE pieces for real text.
@@ -10,47 +8,20 @@ Both languages share one vocabulary: words for the toy language, BPE pieces for 
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-import torch
-
 from course_lib.text.bpe import BpeTokenizer
-from course_lib.text.corpus import Sentences, read_split, read_tsv
-from course_lib.text.encoded import EncodedCorpus, encode_corpus
+from course_lib.text.corpus import read_split, read_tsv
 from course_lib.text.multi30k import load_multi30k
-from course_lib.text.pair import Pair
-from course_lib.text.tokenizer import Tokenizer
 from course_lib.text.toy import splits as toy
-from course_lib.text.word_tokenizer import WordTokenizer
+from course_lib.training.data import Pairs, TrainingData, encode_data, sides, toy_data
 
-Pairs = Sequence[Pair] | Sentences | list[tuple[str, str]]
 MULTI30K = re.compile(r"multi30k(?:-(\w+)-(\w+))?")
 BPE_VOCAB_SIZE = 8000
 HELD_OUT_EVERY = 20  # of a corpus without a validation split, one pair in so many is for validation
 VALIDATION_NAMES = ("validation", "valid", "val", "dev")
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """Sentences to train and validate on.
-
-    `name` and `fingerprint` are saved in every checkpoint, so that a run is resumed only on the same data.
-    """
-
-    name: str
-    train: EncodedCorpus
-    validation: EncodedCorpus
-    tokenizer: Tokenizer
-    fingerprint: str
-
-    def to(self, device: torch.device | str) -> TrainingData:
-        """Copy both corpora to a device."""
-        return replace(self, train=self.train.to(device), validation=self.validation.to(device))
 
 
 # ---- from the name of a corpus to its sentences
@@ -74,6 +45,11 @@ def corpus_name(data: str, src: str | None = None, tgt: str | None = None) -> st
     if not (src or first) or not (tgt or second):
         raise ValueError(f"{folder} is a folder: say which of its languages, such as --from en --to fr.")
     return f"{folder} {src or first}-{tgt or second}"
+
+
+def default_scale(name: str) -> str:
+    """The scale for a corpus; your own gets that of the toy language, which a CPU can train."""
+    return "multi30k" if MULTI30K.fullmatch(name) else "toy"
 
 
 def read_corpus(name: str, split: str, *, multi30k: str | Path | None = None) -> Pairs:
@@ -127,12 +103,6 @@ def _validation_name(folder: str, src: str) -> str | None:
     return next((name for name in VALIDATION_NAMES if list(Path(folder).glob(f"{name}.{src}*"))), None)
 
 
-def sides(pairs: Pairs) -> tuple[list[str], list[str]]:
-    """All sources, and all targets."""
-    texts = [(pair.src_text, pair.tgt_text) if isinstance(pair, Pair) else pair for pair in pairs]
-    return [src for src, _ in texts], [tgt for _, tgt in texts]
-
-
 # ---- training data
 
 
@@ -144,18 +114,15 @@ def load_data(name: str, *, multi30k: str | Path | None = None) -> TrainingData:
     """
     name = corpus_name(name)
     if name == "toy":
-        splits = toy.splits(seed=0, sizes=toy.SIZES)  # both at once, because generating takes seconds
-        train, validation = sides(splits.train), sides(splits.validation)
-        return encode_data(name, train, validation, WordTokenizer.from_texts([*train[0], *train[1]]))
+        return toy_data()
     is_multi30k = MULTI30K.fullmatch(name) is not None
     if is_multi30k:
         splits = [read_corpus(name, split, multi30k=multi30k) for split in ("train", "validation")]
     else:
         splits = _train_and_validation(name)
     train, validation = map(sides, splits)
-    tokenizer = BpeTokenizer.from_texts(
-        [*train[0], *train[1]], vocab_size=BPE_VOCAB_SIZE, lowercase=is_multi30k
-    )
+    texts = [*train[0], *train[1]]
+    tokenizer = BpeTokenizer.from_texts(texts, vocab_size=BPE_VOCAB_SIZE, lowercase=is_multi30k)
     return encode_data(name, train, validation, tokenizer)
 
 
@@ -171,22 +138,3 @@ def _train_and_validation(name: str) -> tuple[Pairs, Pairs]:
     held_out = remaining[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY]
     del remaining[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY]
     return remaining, held_out
-
-
-def encode_data(
-    name: str,
-    train: tuple[Sequence[str], Sequence[str]],
-    validation: tuple[Sequence[str], Sequence[str]],
-    tokenizer: Tokenizer,
-) -> TrainingData:
-    """Make training data of two (sources, targets)."""
-    digest = hashlib.sha256(tokenizer.to_text().encode())
-    for side in (*train, *validation):
-        digest.update("\n".join(side).encode() + b"\0")  # the separator makes the end of a side count
-    return TrainingData(
-        name,
-        encode_corpus(*train, tokenizer),
-        encode_corpus(*validation, tokenizer),
-        tokenizer,
-        digest.hexdigest(),
-    )

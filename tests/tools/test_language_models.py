@@ -12,9 +12,9 @@ from course_lib.models.config import Config
 from course_lib.models.language_model import LanguageModel
 from course_lib.models.registry import build, language_models, make_config
 from course_lib.text.special import BOS, EOS, PAD, UNK
-from course_lib.translation import perplexity as module
-from course_lib.translation.perplexity import perplexity
-from course_lib.translation.sample import continue_text, sample_token
+from tools import perplexity as module
+from tools.perplexity import perplexity
+from tools.sample import continue_text, sample_token
 
 
 class Bigrams(LanguageModel):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch.nn import functional as F
 
-from course_lib.models.in_use import device_of, eval_mode
+from course_lib.models.inference import device_of, eval_mode
 from course_lib.models.language_model import LanguageModel
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.batch import make_batch

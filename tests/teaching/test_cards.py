@@ -285,7 +285,7 @@ def test_an_explorable_is_not_built_before_it_is_opened_and_a_figure_not_stored(
     assert "image/png" in prediction._repr_mimebundle_()[0] and "view" not in vars(dial)
     prediction.open()
     assert prediction.view.children[1] is dial.view
-    figure = views.Still(theme.figure(2, 1).subplots().figure, alt="A line.")
+    figure = views.StaticImage(theme.figure(2, 1).subplots().figure, alt="A line.")
     prediction = predict_choice(figure)
     stored = prediction._repr_mimebundle_()[0]
     assert "image/png" not in stored and "A line." not in str(stored) and "What moves?" in stored["text/html"]

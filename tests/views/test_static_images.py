@@ -53,7 +53,7 @@ def test_bytes_are_reproducible_keep_every_pixel_and_hold_no_metadata():
     image = decode(encode_png(noise))
     assert np.array_equal(np.asarray(image), noise[..., :3]) and image.info == {}
     assert StaticImage(make_figure(), alt="").png == StaticImage(make_figure(), alt="").png
-    assert repr(StaticImage(make_figure(), alt="A line.")) == "Still('A line.')"  # no address
+    assert repr(StaticImage(make_figure(), alt="A line.")) == "StaticImage('A line.')"  # no address
     assert pyplot.get_fignums() == []
 
 

@@ -1,8 +1,11 @@
 """Figures drawn from arrays, never from models.
 
-The functions below take numbers and return an image, for a lesson's cell. Explorables update artists on
-their own axes: `Bars`, `HorizontalBars`, `Rectangles` (bars.py), `Heatmap` (heatmap.py), `add_marker`
-(lines.py) and `add_text` (pillow_text.py).
+bars.py, lines.py, heatmap.py   charts, and the artists that explorables update on their own axes
+word_rows.py                    sentences with each word on the colour of its weight
+timeline.py                     events by year
+diagram.py                      named boxes and arrows
+static_image.py                 a figure as PNG bytes with alt text
+pillow_text.py                  text that changes on every update
 """
 
 from course_lib.views.bars import bars

@@ -203,7 +203,10 @@ class Bars:
     def preset(self, name: str) -> None:
         self.width = self.presets[name]["width"]
 
-    def stored(self) -> tuple[dict, dict]:
+    def static_image(self) -> Bars:
+        return self
+
+    def _repr_mimebundle_(self) -> tuple[dict, dict]:
         data = {"text/plain": f"Bars for a width of {self.width}.", "image/png": "picture"}
         return data, {"image/png": {"width": 160}}
 

@@ -26,7 +26,7 @@ from lessons.l00_start_here import SoftmaxDial
 @pytest.fixture(autouse=True)
 def no_note_printed_yet(monkeypatch):
     progress.say_once.cache_clear()
-    for hook in ("reached", "remembered"):  # a lesson puts its own functions there
+    for hook in ("on_goal_reached", "find_reached_goals"):  # a lesson sets its own functions
         monkeypatch.setattr(Explorable, hook, staticmethod(getattr(Explorable, hook)))
 
 

@@ -9,6 +9,7 @@ means("leak", "history", -1, "loss")["leaky"]                 # over the seeds o
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 
 from course_lib.results import mean_over_seeds, runs, value_at
@@ -94,3 +95,14 @@ def translations(system: Shipped, pairs, **options) -> list[str]:
 def n_right(texts: list[str], pairs) -> int:
     """How many are exactly their reference."""
     return sum(text == pair.tgt_text for text, pair in zip(texts, pairs, strict=True))
+
+
+def indices_of_true(*claims: bool) -> list[int]:
+    """The places of the claims that hold, to be compared with the `right` options of a question."""
+    return [place for place, holds in enumerate(claims) if holds]
+
+
+def numbers_of_right(question: Question) -> list[float]:
+    """All numbers in the text of the one right option, in order."""
+    [right] = question.right
+    return [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", question.options[right].text)]

@@ -12,7 +12,7 @@ from course_lib.results import runs
 from course_lib.runtime import data_path
 from course_lib.translation.shipped import shared
 from lessons.l00_start_here.softmax_dial import softmax
-from tests.lesson_claims import LessonText, all_splits, means, seeds
+from tests.lesson_claims import LessonText, all_splits, means, numbers_of_right, seeds
 
 LESSON = LessonText("start_here")
 SYSTEMS = ("seq2seq", "bahdanau", "transformer")
@@ -62,3 +62,7 @@ def test_the_translators_know_about_300_english_words_and_all_that_are_listed():
 def test_equal_scores_get_equal_weights():
     answer = LESSON.asked("number-question").answer
     assert softmax(np.full(3, 7.0)) == pytest.approx(answer, abs=1e-3)
+
+
+def test_the_third_weight_is_what_the_others_leave():
+    assert numbers_of_right(LESSON.asked("first-question")) == pytest.approx([1 - 0.7 - 0.2])

@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from functools import cache
+from itertools import pairwise
 
 import pytest
 import torch
@@ -27,7 +28,7 @@ from lessons.l01_guessing_the_next_word.measurements import (
     measure_nudge,
     train_tiny,
 )
-from tests.lesson_claims import LessonText, all_splits, means
+from tests.lesson_claims import LessonText, all_splits, means, numbers_of_right, indices_of_true
 
 LESSON = LessonText("guessing_the_next_word")
 STORED = json.loads(data_path("results", "lesson_01.json").read_text(encoding="utf-8"))
@@ -176,3 +177,62 @@ def test_errors_pile_up_and_length_alone_explains_it():
     assert without["RNN"][-1] > unseen["expected from length alone"] - 0.05
     answer = LESSON.asked("piling-up").answer
     assert answer == pytest.approx(0.97**20, abs=0.005) == pytest.approx(without["RNN"][-1], abs=0.03)
+
+
+# ---- answers of the quiz
+
+
+def test_the_probabilities_of_sentences_by_2_grams():
+    text = [["<s>", *line.split(), "</s>"] for line in ("le chat dort", "le chat mange", "le chien dort")]
+    pairs = Counter(pair for words in text for pair in pairwise(words))
+    firsts = Counter(word for words in text for word in words[:-1])
+
+    def probability(sentence: str) -> float:
+        return math.prod(
+            pairs[pair] / firsts[pair[0]] for pair in pairwise(["<s>", *sentence.split(), "</s>"])
+        )
+
+    assert LESSON.asked("chance-of-sentence").answer == pytest.approx(probability("le chat mange"), abs=1e-3)
+    assert LESSON.asked("chance-of-new-sentence").answer == probability("le chien mange")
+
+
+def test_the_numbers_of_the_quiz():
+    assert LESSON.asked("slope-from-nudge").answer == pytest.approx((1.490 - 1.500) / (0.32 - 0.30))
+    assert LESSON.asked("nudge-later").answer == pytest.approx(0.5 - 0.1 * -2)
+    assert LESSON.asked("error-of-right").answer == pytest.approx((0.7 - 1) * 2)
+    perplexity = find_exercise("perplexity").reference(torch.tensor([1 / 2, 1 / 4, 1 / 8]))
+    assert LESSON.asked("perplexity-by-hand").answer == pytest.approx(float(perplexity))
+    equal = torch.full((4,), 7.0).softmax(dim=0)
+    assert numbers_of_right(LESSON.asked("softmax-of-equals")) == [equal[0].item()]
+
+
+def test_the_losses_of_the_quiz():
+    steady, wavering = math.log(2), -(math.log(0.99) + math.log(0.01)) / 2
+    expected = indices_of_true(steady < wavering, wavering < steady, steady == wavering)
+    assert LESSON.asked("which-loss").right == expected
+    before, after = math.exp(2.3), math.exp(1.6)
+    expected = indices_of_true(
+        abs(before - after - 0.7) < 0.1, abs(after / before - 0.5) < 0.01, after > before
+    )
+    assert LESSON.asked("loss-vs-perplexity").right == expected
+
+
+def test_gradients_add_up_until_they_are_reset():
+    weight, gradients = torch.tensor([1.0, 2.0], requires_grad=True), []
+    for _ in range(2):
+        (weight**3).sum().backward()
+        gradients.append(weight.grad.clone())
+    only_the_new = torch.equal(*gradients)
+    expected = indices_of_true(
+        only_the_new, torch.equal(gradients[1], 2 * gradients[0]), weight.grad.isnan().any()
+    )
+    assert LESSON.asked("no-zero-grad").right == expected
+
+
+def test_a_second_softmax_keeps_the_loss_large():
+    sure, target = torch.tensor([[30.0, 0.0, 0.0, 0.0, 0.0]]), torch.tensor([0])
+    shares = sure.softmax(dim=-1)
+    once, twice = F.cross_entropy(sure, target), F.cross_entropy(shares, target)
+    over_the_batch = not torch.allclose(shares.sum(dim=-1), torch.ones(1))
+    expected = indices_of_true(torch.isclose(once, twice), twice > once + 0.5, over_the_batch)
+    assert LESSON.asked("softmax-twice").right == expected

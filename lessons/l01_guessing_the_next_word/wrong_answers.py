@@ -1,6 +1,6 @@
 """Answers to the exercises of lesson 01, as learners write them.
 
-WRONG has answers that the slips of exercises.py do not cover, each with the slip that the verdict must name
+WRONG has answers for each slip of exercises.py and others, each with the slip that the verdict must name
 (None: no slip) or a part of its text. RIGHT has answers written differently from the reference.
 """
 
@@ -331,6 +331,71 @@ def by_subtracting(shares, lot):
     return place
 
 
+# ---- a slip each, without the helpers of the exercises
+
+
+def counted(rows, n):
+    counts = defaultdict(Counter)
+    for row in rows:
+        for i in range(len(row) - n + 1):
+            *past, word = row[i : i + n]
+            counts[tuple(past)][word] += 1
+    return dict(counts)
+
+
+def counted_with(before, after=("</s>",)):
+    """The count with other marks around each sentence; `before` gives those in front, for an n."""
+    return lambda sentences, n: counted([[*before(n), *words, *after] for words in sentences], n)
+
+
+def renamed(past_of):
+    """The right count, with the past in another form."""
+
+    def count(sentences, n):
+        right = count_by_zip(sentences, n)
+        return {past_of(past): after for past, after in right.items()}
+
+    return count
+
+
+def past_with_the_word(sentences, n):
+    right = count_by_zip(sentences, n)
+    return {(*past, word): {word: k} for past, after in right.items() for word, k in after.items()}
+
+
+def each_word_once(sentences, n):
+    return {past: dict.fromkeys(after, 1) for past, after in count_by_zip(sentences, n).items()}
+
+
+def shares_of_words(sentences, n):
+    right = count_by_zip(sentences, n)
+    return {
+        past: {word: k / sum(after.values()) for word, k in after.items()} for past, after in right.items()
+    }
+
+
+def step_with(table_rate=1.0, matrix_rate=1.0, one=1.0, row=None, loss=None):
+    """The step with another rate of a part, another error of the right word, another row or another loss."""
+
+    def step(table, matrix, word, right, rate):
+        x, shares = table[word], F.softmax(matrix @ table[word], dim=0)
+        error = shares - one * F.one_hot(torch.tensor(right), len(shares))
+        new_table, new_matrix = table.clone(), matrix - matrix_rate * rate * error[:, None] * x
+        new_table[word if row is None else row(right)] -= table_rate * rate * error @ matrix
+        return new_table, new_matrix, loss(shares, right) if loss else -shares[right].log()
+
+    return step
+
+
+def whole_gradient(table, matrix, word, right, rate):
+    return step_by_outer(table, matrix, word, right, 1.0)
+
+
+def loss_of_the_new_weights(table, matrix, word, right, rate):
+    new_table, new_matrix, _ = step_by_outer(table, matrix, word, right, rate)
+    return new_table, new_matrix, F.cross_entropy(new_matrix @ new_table[word], torch.tensor(right))
+
+
 WRONG = {
     "count_next": [
         (flat_list, "across-sentences", "over the end of a sentence"),
@@ -340,6 +405,15 @@ WRONG = {
         (marks_in_place, "in-place"),
         (reversed_past, None),
         (forgets_return, "returns-none"),
+        (counted_with(lambda n: []), "no-start-mark"),
+        (counted_with(lambda n: [], after=()), "no-marks"),
+        (counted_with(lambda n: ["<s>"]), "one-start-mark"),
+        (counted_with(lambda n: ["<s>"] * n), "one-too-many"),
+        (each_word_once, "once-each"),
+        (past_with_the_word, "past-too-long"),
+        (renamed(" ".join), "past-as-text"),
+        (renamed(lambda past: past[0] if len(past) == 1 else past), "bare-word"),
+        (shares_of_words, "shares"),
     ],
     "gradient_step": [
         (adds, "uphill"),
@@ -350,6 +424,16 @@ WRONG = {
         (turned_outer, "raises"),
         (loss_first, None),
         (gradients_only, None),
+        (step_with(table_rate=0.0), "table-stays"),
+        (step_with(matrix_rate=0.0), "matrix-stays"),
+        (step_with(one=0.0), "no-minus-one"),
+        (whole_gradient, "no-rate"),
+        (step_with(row=lambda right: right), "wrong-row"),
+        (step_with(row=lambda right: slice(None)), "every-row"),
+        (loss_of_the_new_weights, "loss-after"),
+        (step_with(loss=lambda shares, right: 1 - shares[right]), "no-log"),
+        (step_with(loss=lambda shares, right: shares[right].log()), "positive-log"),
+        (step_with(loss=lambda shares, right: -shares.log().max()), "loss-of-likeliest"),
     ],
     "perplexity": [
         (typical_then_inverse, "This does what the first version did"),
@@ -358,6 +442,13 @@ WRONG = {
         (median, None),
         (for_each, None),
         (multiplied, "product", "Add logarithms"),
+        (lambda chances: sum(1 / chances) / len(chances), "mean-of-inverses"),
+        (lambda chances: chances.log().mean().exp(), "no-minus"),
+        (lambda chances: chances.log().neg().mean(), "cross-entropy"),
+        (lambda chances: 1 / chances.prod(), "sum"),
+        (lambda chances: 2 ** chances.log().neg().mean(), "two-and-e"),
+        (lambda chances: math.exp(-chances.log2().mean()), "e-and-two"),
+        (lambda chances: (1 / chances).min(), "likeliest-only"),
     ],
     "test_perplexity": [
         (only_equal, "let through one that averages the chances themselves"),
@@ -376,6 +467,13 @@ WRONG = {
         (nearest_share, None),
         (prints_it, "returns-none"),
         (from_the_back, None),
+        (
+            lambda shares, lot: next((i for i, share in enumerate(shares) if lot < share), len(shares) - 1),
+            "no-running-sum",
+        ),
+        (lambda shares, lot: by_search(shares, lot) - 1, "one-before"),
+        (lambda shares, lot: shares[by_search(shares, lot)].item(), "share-itself"),
+        (lambda shares, lot: math.floor(len(shares) * lot), "lot-times-n"),
     ],
 }
 

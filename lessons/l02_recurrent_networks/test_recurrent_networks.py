@@ -12,7 +12,7 @@ from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import BOS
 from course_lib.translation.shipped import shared
 from lessons.l02_recurrent_networks import measurements
-from tests.lesson_claims import LessonText, held_out_splits, means, seeds
+from tests.lesson_claims import LessonText, held_out_splits, means, numbers_of_right, indices_of_true, seeds
 from tools.perplexity import perplexity
 
 LESSON = LessonText("recurrent_networks")
@@ -198,3 +198,54 @@ def test_the_references_agree_with_torch():
     torch.nn.utils.clip_grad_norm_(parameters, 1.0)
     ours = find_exercise("clip_gradients").reference(gradients, 1.0)
     torch.testing.assert_close([parameter.grad for parameter in parameters], list(ours), atol=1e-5, rtol=1e-4)
+
+
+# ---- answers of the quiz
+
+
+def test_the_numbers_of_the_quiz():
+    state = 0.0
+    for word in (0, 4, 0, 0):
+        state = 0.5 * state + word
+    assert LESSON.asked("leaky-state").answer == state
+    assert LESSON.asked("mean-of-three").answer == pytest.approx((100 + 100 + 100 / 10) / 3)
+    factor = product_of_jacobians(torch.tensor([[0.3], [0.0], [0.5]]), torch.tensor([[2.0]]))
+    assert LESSON.asked("three-factors").answer == pytest.approx(factor.item())
+    assert LESSON.asked("half-per-ten").answer == pytest.approx(0.5**10)
+    n_weights = sum(weight.numel() for weight in torch.nn.RNNCell(10, 20, bias=False).parameters()) + 20
+    assert numbers_of_right(LESSON.asked("weights-for-length")) == [n_weights]
+
+
+def test_clipping_shortens_a_long_gradient_and_leaves_a_short_one():
+    clip = find_exercise("clip_gradients").reference
+    [short], [long] = (
+        clip([torch.tensor(numbers)], limit) for numbers, limit in (([0.006, 0.008], 1), ([30.0, 40.0], 5))
+    )
+    lengths = short.norm().item(), 0.01
+    expected = indices_of_true(
+        lengths[0] == pytest.approx(lengths[1]),
+        lengths[0] == pytest.approx(1),
+        lengths[0] < 0.99 * lengths[1],
+    )
+    assert LESSON.asked("what-clipping-does").right == expected
+    by_number = torch.tensor([30.0, 40.0]).clamp(max=5)
+    assert numbers_of_right(LESSON.asked("norm-or-number")) == pytest.approx(
+        [*long.tolist(), *by_number.tolist()]
+    )
+
+
+def test_a_detached_state_gives_the_same_outputs_and_no_gradient_over_a_distance():
+    torch.manual_seed(2)
+    cell, words = torch.nn.RNNCell(3, 4), torch.randn(5, 1, 3, requires_grad=True)
+
+    def read(words: torch.Tensor, *, detached: bool) -> torch.Tensor:
+        state = torch.zeros(1, 4)
+        for word in words:
+            state = cell(word, state.detach() if detached else state)
+        return state
+
+    outputs, last = read(words, detached=False), read(words, detached=True)
+    [gradient] = torch.autograd.grad(last.sum(), words)
+    no_distance = not gradient[:-1].any() and bool(gradient[-1].any())
+    expected = indices_of_true(not torch.equal(outputs, last), no_distance, not gradient.any())
+    assert LESSON.asked("detach-in-the-loop").right == expected

@@ -1,9 +1,10 @@
 """Answers to the exercises of lesson 02, as learners write them.
 
-WRONG has answers that the slips of exercises.py do not cover, each with the slip that the verdict must name
+WRONG has answers for each slip of exercises.py and others, each with the slip that the verdict must name
 (None: no slip) or a part of its text. RIGHT has answers written differently from the reference.
 """
 
+import itertools
 import math
 
 import torch
@@ -307,6 +308,45 @@ def cuts_the_length(gradients, limit):
     return [gradient - max(0.0, total - limit) for gradient in gradients]
 
 
+# ---- a slip each, without the helpers of the exercises
+
+
+def reader_with(step, late=False):
+    """A reader that repeats a step, and keeps the state after it, or `late`: the one before."""
+
+    def reader(inputs, start, w_in, w_rec, bias):
+        states = [start]
+        for i in range(inputs.shape[-2]):
+            states.append(step(inputs[..., i, :], states[-1], w_in, w_rec, bias))
+        return torch.stack(states[:-1] if late else states[1:], dim=-2)
+
+    return reader
+
+
+def jacobians_with(factor, join=lambda new, old: new @ old, start=torch.eye):
+    def product(states, w_rec):
+        result = start(len(w_rec))
+        for before, after in itertools.pairwise(states):
+            result = join(factor(before, after, w_rec), result)
+        return result
+
+    return product
+
+
+def row_slopes(before, after, w_rec):
+    return torch.diag(1 - after**2) @ w_rec
+
+
+def clip_with(factor):
+    """All gradients times one factor, which is worked out from all their numbers and the limit."""
+
+    def clip(gradients, limit):
+        numbers = torch.cat([gradient.flatten() for gradient in gradients])
+        return [gradient * factor(numbers, limit) for gradient in gradients]
+
+    return clip
+
+
 WRONG = {
     "read_sequence": [
         (only_the_last, "wrong-shape"),
@@ -318,6 +358,21 @@ WRONG = {
         (bias_twice, None),
         (zeros_first, "start-ignored"),
         (tanh_twice, None),
+        (reader_with(lambda x, h, w, u, b: F.linear(x, w) + F.linear(h, u, b)), "no-tanh"),
+        (reader_with(lambda x, h, w, u, b: (F.linear(x, w) + F.linear(h, u, b)).sigmoid()), "sigmoid"),
+        (
+            reader_with(lambda x, h, w, u, b: (F.linear(x, w) + F.linear(h, u.T, b)).tanh()),
+            "recurrent-transposed",
+        ),
+        (reader_with(lambda x, h, w, u, b: (F.linear(x, w) + F.linear(h, u)).tanh()), "no-bias"),
+        (reader_with(lambda x, h, w, u, b: (F.linear(x, w) + F.linear(h, u)).tanh() + b), "bias-outside"),
+        (reader_with(lambda x, h, w, u, b: F.linear(x, w, b).tanh() + F.linear(h, u)), "state-outside"),
+        (
+            reader_with(lambda x, h, w, u, b: (F.linear(x, w) + F.linear(h, u, b)).tanh(), late=True),
+            "one-step-late",
+        ),
+        (lambda x, h, w, u, b: plain_reader(x.flip(-2), h, w, u, b).flip(-2), "backwards"),
+        (lambda x, h, w, u, b: F.linear(x, w, b).tanh(), "no-recurrence"),
     ],
     "test_reader": [
         (only_shape, "It lets every reader through"),
@@ -341,6 +396,8 @@ WRONG = {
         (lambda: (3.5, 3.0), "Three numbers are wanted"),
         (lambda: (float("nan"), 3.0, 0.0), "ordinary number"),
         (lambda: 3.0, "cannot be used as an answer"),
+        (lambda: [1, 1, 0], "only-adds"),
+        (lambda: [1, 0, 0], "no-memory"),
     ],
     "product_of_jacobians": [
         (rows_of_nudges, "transposed"),
@@ -349,6 +406,11 @@ WRONG = {
         (norm_only, "wrong-shape"),
         (slopes_only, None),
         (all_states, "first-too"),
+        (jacobians_with(lambda before, after, w: torch.diag(1 - before**2) @ w), "slopes-of-before"),
+        (jacobians_with(lambda before, after, w: w @ torch.diag(1 - after**2)), "columns-scaled"),
+        (jacobians_with(lambda before, after, w: torch.diag(1 - after) @ w), "not-squared"),
+        (jacobians_with(row_slopes, join=torch.add, start=lambda n: torch.zeros(n, n)), "summed"),
+        (jacobians_with(row_slopes, join=torch.mul, start=lambda n: torch.ones(n, n)), "number-by-number"),
     ],
     "clip_gradients": [
         (in_place, "in-place"),
@@ -358,6 +420,10 @@ WRONG = {
         (by_the_largest, None),
         (returns_nothing, "returns-none"),
         (cuts_the_length, None),
+        (clip_with(lambda numbers, limit: min(1.0, limit / numbers.square().sum())), "not-the-root"),
+        (clip_with(lambda numbers, limit: 1 / max(numbers.norm(), limit)), "unit-length"),
+        (clip_with(lambda numbers, limit: 0.0 if numbers.norm() > limit else 1.0), "thrown-away"),
+        (clip_with(lambda numbers, limit: min(1.0, limit / numbers.abs().sum())), "sum-of-sizes"),
     ],
 }
 

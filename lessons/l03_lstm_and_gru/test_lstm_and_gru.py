@@ -16,7 +16,7 @@ from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.shipped import shared
 from lessons.l03_lstm_and_gru import measurements, recall
-from tests.lesson_claims import LessonText, held_out_splits, means, seeds
+from tests.lesson_claims import LessonText, held_out_splits, means, indices_of_true, seeds
 from tools.experiments.recall_run import VOCAB, new_model
 
 LESSON = LessonText("lstm_and_gru")
@@ -245,3 +245,100 @@ def test_a_wrong_gru_step_runs_and_is_worse_than_the_plain_rnn():
     plain_rnn = means("toy_language_models", "scores", "test", "perplexity")["rnn_lm"]
     assert right < plain_rnn < reset_first < 2 * plain_rnn, "like a model that was trained badly"
     assert swapped > 100
+
+
+# ---- answers of the quiz
+
+
+def test_the_numbers_of_the_quiz():
+    assert LESSON.asked("one-lstm-step").answer == pytest.approx(0.9 * 2 + 0.5 * -1)
+    assert LESSON.asked("eighth-left").answer == 0.5**3
+    of_rnn, of_lstm = (
+        sum(weight.numel() for weight in layer(7, 5).parameters()) for layer in (nn.RNN, nn.LSTM)
+    )
+    assert LESSON.asked("four-blocks").answer == 10_000 * of_lstm / of_rnn
+
+
+def test_an_open_forget_gate_holds_the_cell_and_not_the_hidden_state():
+    weights = {
+        name: torch.randn(4, 1, generator=torch.Generator().manual_seed(3))
+        for name in ("weight_ih", "weight_hh")
+    }
+    gates = torch.tensor([-200.0, 200.0, 0.0, 0.0])  # input, forget, candidate, output
+    hidden, cell = torch.zeros(1, 1), torch.ones(1, 1)
+    states = []
+    for x in torch.randn(30, 1, 1, generator=torch.Generator().manual_seed(4)):
+        hidden, cell = lstm_cell(x, hidden, cell, **weights, bias_ih=gates, bias_hh=torch.zeros(4))
+        states.append((hidden.item(), cell.item()))
+    hidden_held, cell_held = (len(set(values)) == 1 for values in zip(*states, strict=True))
+    expected = indices_of_true(
+        cell_held and hidden_held,
+        cell_held and not hidden_held,
+        hidden_held and not cell_held,
+        not (cell_held or hidden_held),
+    )
+    assert LESSON.asked("held-thirty-steps").right == expected
+
+
+def test_why_the_lstm_fails_on_fifty_alone():
+    """It is not too small, and all that helps has been recorded."""
+    alone, mixed = means("recall_one_distance", "right", "50"), means("recall", "right", "50")
+    far, near = (means("recall", "gradient", "fresh", distance)["lstm_lm"] for distance in ("50", "1"))
+    with_bias = means("recall_forget_bias", "right", "50")["bias 3"]
+    too_small = mixed["lstm_lm"] < 0.5 and with_bias < 0.5
+    expected = indices_of_true(
+        too_small,
+        far / near < 1e-3,
+        mixed["lstm_lm"] > 8 * alone["lstm_lm"],
+        with_bias > 8 * alone["lstm_lm"],
+    )
+    assert LESSON.asked("why-alone-fails").right == expected
+    assert LESSON.asked("can-but-does-not").right == indices_of_true(False, far / near < 1e-3, False)
+
+
+def test_a_grus_state_stays_between_minus_one_and_one():
+    generator = torch.Generator().manual_seed(5)
+    weights = {name: 10 * torch.randn(15, 5, generator=generator) for name in ("weight_ih", "weight_hh")}
+    biases = {name: 10 * torch.randn(15, generator=generator) for name in ("bias_ih", "bias_hh")}
+    hidden, largest = torch.zeros(20, 5), 0.0
+    for _ in range(30):
+        hidden = gru_cell(torch.randn(20, 5, generator=generator), hidden, **weights, **biases)
+        largest = max(largest, hidden.abs().max().item())
+    can_count = largest > 1
+    assert LESSON.asked("gru-and-counting").right == indices_of_true(
+        can_count, can_count, not can_count, False
+    )
+
+
+def test_blocks_in_another_order_run_and_give_other_outputs():
+    torch.manual_seed(6)
+    layer, other, x = nn.LSTM(3, 4), nn.LSTM(3, 4), torch.randn(6, 3)
+    for name, weight in layer.named_parameters():
+        block_i, block_f, block_c, block_o = weight.detach().chunk(4)
+        getattr(other, name).data = torch.cat([block_i, block_c, block_f, block_o])
+    one, two = layer(x)[0], other(x)[0]
+    difference = (one - two).abs().max()
+    expected = indices_of_true(one.shape != two.shape, difference > 0.05, difference < 0.01, False)
+    assert LESSON.asked("silent-order").right == expected
+
+
+def test_along_the_cell_the_gradient_shrinks_by_the_forget_gates():
+    """Without a recurrent matrix the cell is the only way back."""
+    generator = torch.Generator().manual_seed(7)
+    weight_ih = torch.randn(4, 3, generator=generator)
+    first = torch.ones(1, 1, requires_grad=True)
+    cell, gates = first, 1.0
+    for x in torch.randn(50, 1, 3, generator=generator):
+        _, cell = lstm_cell(
+            x,
+            torch.zeros(1, 1),
+            cell,
+            weight_ih=weight_ih,
+            weight_hh=torch.randn(4, 1, generator=generator),
+            bias_ih=torch.full((4,), 3.0),
+            bias_hh=torch.zeros(4),
+        )
+        gates *= torch.sigmoid(x @ weight_ih[1] + 3).item()
+    [gradient] = torch.autograd.grad(cell.sum(), first)
+    by_gates = gradient.item() == pytest.approx(gates, rel=1e-3)
+    assert LESSON.asked("what-shrinks-it").right == indices_of_true(False, by_gates, gradient.item() == 1)

@@ -1,6 +1,6 @@
 """Answers to the exercises of lesson 03, as learners write them.
 
-WRONG has answers that the slips of exercises.py do not cover, each with the slip that the verdict must name
+WRONG has answers for each slip of exercises.py and others, each with the slip that the verdict must name
 (None: no slip) or a part of its text. RIGHT has answers written differently from the reference.
 """
 
@@ -263,6 +263,38 @@ def next_symbol(symbol, n_symbols):
     return counter_with()((symbol + 1) % n_symbols, n_symbols)
 
 
+# ---- a slip each, without the helpers of the exercises
+
+
+def lstm_with(
+    cell_of, hidden_of=lambda o, new, old: o.sigmoid() * new.tanh(), order=(0, 1, 2, 3), factors=(1, 1, 1)
+):
+    """Another new cell, another way to show it, another order of blocks, or factors of the inputs."""
+
+    def cell_step(x, hidden, cell, w_x, w_h, b):
+        of_x, of_h, of_b = factors
+        blocks = (of_x * F.linear(x, w_x) + of_h * F.linear(hidden, w_h) + of_b * b).chunk(4, -1)
+        i, f, g, o = (blocks[block] for block in order)
+        new = cell_of(i, f, g, cell)
+        return hidden_of(o, new, cell), new
+
+    return cell_step
+
+
+def usual_cell(i, f, g, old):
+    return f.sigmoid() * old + i.sigmoid() * g.tanh()
+
+
+def gru_with(mix):
+    """Another mix of reset gate, update gate, the candidate's two parts and the old state."""
+
+    def gru(x, hidden, w_x, w_h, b_x, b_h):
+        of_x, of_h = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
+        return mix((of_x[0] + of_h[0]).sigmoid(), (of_x[1] + of_h[1]).sigmoid(), of_x[2], of_h[2], hidden)
+
+    return gru
+
+
 WRONG = {
     "half_life": [
         (counts_steps, "whole-steps"),
@@ -273,6 +305,10 @@ WRONG = {
         (lambda bias: math.log(2) / (1 - 1 / (1 + math.exp(-bias))), None),
         (lambda bias: math.log(2) / math.log(1 / (1 + math.exp(-bias))), "negative"),
         (lambda bias: None, "returns-none"),
+        (lambda bias: 1 + math.exp(bias), "one-over-leak"),
+        (lambda bias: (1 + math.exp(bias)) / 2, "half-over-leak"),
+        (lambda bias: math.log2(1 + math.exp(-bias)), "upside-down"),
+        (lambda bias: 1 / (1 + math.exp(-bias)), "gate-only"),
     ],
     "lstm_cell": [
         (forget_first, "forget-first"),
@@ -284,6 +320,27 @@ WRONG = {
         (detached_lstm, "no-gradient", "no gradient reaches `cell`"),
         (overwrites_cell, "in-place"),
         (keeps_tanh, "squashed-cell"),
+        (lstm_with(usual_cell, order=(0, 1, 3, 2)), "output-third"),
+        (lstm_with(usual_cell, order=(2, 1, 0, 3)), "candidate-first"),
+        (lstm_with(lambda i, f, g, old: f.sigmoid() * old + i.sigmoid() * g.sigmoid()), "sigmoid-candidate"),
+        (lstm_with(lambda i, f, g, old: f.sigmoid() * old + i.sigmoid() * g), "raw-candidate"),
+        (lstm_with(usual_cell, lambda o, new, old: o.sigmoid() * new), "no-tanh-out"),
+        (lstm_with(usual_cell, lambda o, new, old: o.sigmoid() * old.tanh()), "shows-old-cell"),
+        (lstm_with(lambda i, f, g, old: i.sigmoid() * g.tanh()), "nothing-kept"),
+        (lstm_with(lambda i, f, g, old: old + i.sigmoid() * g.tanh()), "all-kept"),
+        (lstm_with(lambda i, f, g, old: torch.lerp(g.tanh(), old, f.sigmoid())), "coupled"),
+        (lstm_with(lambda i, f, g, old: f.sigmoid() * old + g.tanh()), "input-unused"),
+        (
+            lstm_with(
+                lambda i, f, g, old: f.tanh() * old + i.tanh() * g.tanh(),
+                lambda o, new, old: o.tanh() * new.tanh(),
+            ),
+            "tanh-gates",
+        ),
+        (lstm_with(usual_cell, factors=(1, 1, 0)), "no-bias"),
+        (lstm_with(usual_cell, factors=(1, 0, 1)), "no-state"),
+        (lstm_with(usual_cell, factors=(0, 1, 1)), "no-word"),
+        (lambda x, hidden, cell, w_x, w_h, b: torch_lstm(x, cell, cell, w_x, w_h, b), "gates-from-cell"),
     ],
     "design_memory": [
         (design_with(forget_bias=1.0), "after 40 steps; more than half should be"),
@@ -303,6 +360,10 @@ WRONG = {
         (candidate_alone, None),
         (without_reset, "no-reset"),
         (keeps_more, None),
+        (gru_with(lambda r, z, x, h, old: torch.lerp((r * x + r * h).tanh(), old, z)), "resets-the-word"),
+        (gru_with(lambda r, z, x, h, old: (1 - z) * (x + r * h).tanh() + r * z * old), "resets-twice"),
+        (gru_with(lambda r, z, x, h, old: torch.lerp(x + r * h, old, z)), "no-tanh"),
+        (gru_with(lambda z, r, x, h, old: torch.lerp((x + r * h).tanh(), old, z)), "update-first"),
     ],
     "counter_weights": [
         (counter_with(forget=3.0), "It fades"),

@@ -180,3 +180,34 @@ def test_two_faults_stammer_and_the_third_gives_another_sentence(capsys):
 
     assert stammers(first_state) and stammers(bos)
     assert not stammers(no_eos) and no_eos != right == exercises.KING_IN_FRENCH.split()[:9]
+
+
+# ---- answers of the quiz
+
+
+def distances(n_words: int, *, backwards: bool) -> list[int]:
+    """For each source word, the steps from reading it to saying its translation; EOS is read last."""
+    read = [n_words - i if backwards else i + 1 for i in range(n_words)]
+    return [n_words + 2 + i - read[i] for i in range(n_words)]
+
+
+def test_the_numbers_of_the_quiz():
+    translation = shared("seq2seq").tokenizer.encode("le chat dort dans le jardin")
+    assert L.asked("steps-to-speak").answer == len([*translation, EOS])
+    assert L.asked("nine-of-ten-words").answer == pytest.approx(100 * 0.9**10, abs=0.5)
+    assert distances(3, backwards=False) == [4, 4, 4], "as the question says"
+    assert L.asked("first-reversed").answer == distances(3, backwards=True)[0]
+    assert L.asked("mean-reversed").answer == sum(distances(3, backwards=True)) / 3
+
+
+@torch.no_grad()
+def test_the_decoder_is_given_as_much_of_a_long_source_as_of_a_short_one():
+    model = shared("seq2seq").model
+
+    def n_numbers(n_words: int) -> int:
+        memory = exercises.encode(model, list(range(4, 4 + n_words)))
+        state = model.start(memory)
+        return sum(tensor.numel() for tensor in state.values())
+
+    assert n_numbers(18) == n_numbers(3)
+    assert L.asked("what-goes-over").right == [1]

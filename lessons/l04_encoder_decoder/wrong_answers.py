@@ -339,6 +339,35 @@ def free_as_tensor(model, source, target):
     return torch.tensor(free_by_flags(model, source, target))
 
 
+# ---- a slip each, without the helpers of the exercises
+
+
+def decode_with(choose=torch.argmax, stops=True):
+    """Greedy decoding with another choice, or one that does not stop at EOS."""
+
+    def decode(model, source, max_len):
+        memory, state = encode_and_start(model, source)
+        word, words = BOS, []
+        while len(words) < max_len:
+            logits, state, _ = model.step(memory, state, torch.tensor([word]))
+            word = int(choose(logits[0]))
+            if stops and word == EOS:
+                break
+            words.append(word)
+        return words
+
+    return decode
+
+
+def always_after_bos(model, source, target):
+    memory, state = encode_and_start(model, source)
+    words = []
+    for _ in [*target, EOS]:
+        logits, state, _ = model.step(memory, state, torch.tensor([BOS]))
+        words.append(int(logits[0].argmax()))
+    return accuracy(words, target)
+
+
 WRONG = {
     "greedy_decode": [
         (bos_inside_the_loop, "feeds-bos-again"),
@@ -353,6 +382,12 @@ WRONG = {
         (as_text, None, "It returned a str; a list is wanted."),
         (never_ends, "too-slow"),
         (lambda model, source, max_len: source, None),
+        (decode_with(stops=False), "never-stops"),
+        (lambda model, source, max_len: right_loop(model, source, max_len + 1), "one-too-many"),
+        (lambda model, source, max_len: right_loop(model, source, max_len)[:-1], "last-word-lost"),
+        (lambda model, source, max_len: list(reversed(right_loop(model, source, max_len))), "back-to-front"),
+        (decode_with(torch.argmin), "least-likely"),
+        (decode_with(lambda logits: torch.argmax(logits.abs())), "largest-in-size"),
     ],
     "test_greedy": [
         (only_short, "one that says one word more than the limit"),
@@ -382,6 +417,7 @@ WRONG = {
         (as_logits, None),
         (changes_the_target, "in-place"),
         (lambda model, source, target: [*target, EOS], "target-itself"),
+        (lambda model, source, target: [BOS, *forced_by_steps(model, source, target)], "bos-as-answer"),
     ],
     "free_accuracy": [
         (leaks_still, "This does what the first version did"),
@@ -395,6 +431,17 @@ WRONG = {
             None,
         ),
         (lambda model, source, target: free_by_flags(model, target, target), None),
+        (
+            lambda model, source, target: (
+                free_by_flags(model, source, target) * (1 + 1 / max(len(target), 1))
+            ),
+            "one-short",
+        ),
+        (
+            lambda model, source, target: 1.0 if free_by_flags(model, source, target) == 1 else 0.0,
+            "all-or-nothing",
+        ),
+        (always_after_bos, "feeds-bos-again"),
     ],
 }
 

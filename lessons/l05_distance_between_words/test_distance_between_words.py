@@ -16,7 +16,7 @@ from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import Shipped, shared
 from lessons.l05_distance_between_words import exercises
 from lessons.l05_distance_between_words.measurements import PLAIN_STACK, count_ways, measure
-from tests.lesson_claims import LessonText, exact, means
+from tests.lesson_claims import LessonText, exact, means, indices_of_true
 
 L = LessonText("distance_between_words")
 STORED = L.stored()
@@ -198,3 +198,23 @@ def test_rctm_exchanges_what_stands_at_the_end():
     horses = "three black horses eat the apples in the box because they are hungry"
     translation = set(shared("rctm")(horses).target.split())
     assert {"pain", "table"} <= translation and not {"pommes", "boîte"} & translation
+
+
+# ---- answers of the quiz
+
+
+def test_the_numbers_of_the_quiz():
+    words, kernel = torch.tensor([[2.0, 1.0, 0.0, 4.0]]), torch.tensor([[[1.0, 0.0, -1.0]]])
+    assert L.asked("one-window").answer == F.conv1d(words, kernel)[0, 1].item()
+    assert L.asked("three-of-five").answer == exercises.receptive_fields()([5, 5, 5], [1, 1, 1])[-1]
+    enough = next(n for n in itertools.count(1) if exercises.receptive_fields()([5] * n, [1] * n)[-1] >= 100)
+    assert L.asked("hops-of-a-hundred").answer == enough
+
+
+def test_padding_on_both_sides_lets_an_output_see_two_words_ahead():
+    words = torch.randn(1, 1, 9, generator=torch.Generator().manual_seed(5)).requires_grad_()
+    outputs = F.conv1d(words, torch.ones(1, 1, 5), padding=2)
+    [gradient] = torch.autograd.grad(outputs[0, 0, 4], words)
+    seen = gradient[0, 0].nonzero().flatten().tolist()
+    expected = indices_of_true(outputs.shape != words.shape, max(seen) == 4 + 2, min(seen) < 4 - 4)
+    assert L.asked("peeking-by-padding").right == expected

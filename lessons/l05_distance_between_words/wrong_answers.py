@@ -352,6 +352,18 @@ WRONG = {
         (averaged, "mean"),
         (lists_of_numbers, "no-gradient"),
         (kernel_the_other_way, "wrong-shape"),
+        (lambda words, kernel: words[: len(words) - len(kernel) + 1] @ kernel[0], "first-place-only"),
+        (lambda words, kernel: words.unfold(0, len(kernel), 1).sum(-1) @ kernel[0], "same-matrix-everywhere"),
+        (
+            lambda words, kernel: torch.einsum(
+                "nck,kco->no", words.unfold(0, len(kernel), 1)[..., :-1], kernel[:-1]
+            ),
+            "last-place-forgotten",
+        ),
+        (
+            lambda words, kernel: torch.einsum("nck,kco->no", words.unfold(0, len(kernel), 1), kernel).tanh(),
+            "squashed",
+        ),
     ],
     "receptive_field": [
         (ignores_gaps, "no-gaps"),
@@ -361,6 +373,13 @@ WRONG = {
         (twice_per_side, None),
         (from_zero, "starts-at-nothing"),
         (dilations_after, None),
+        (
+            lambda widths, gaps: [
+                1 + total for total in itertools.accumulate(w * g for w, g in zip(widths, gaps, strict=True))
+            ],
+            "adds-whole-width-to-one",
+        ),
+        (lambda widths, gaps: [w * g - g + 1 for w, g in zip(widths, gaps, strict=True)], "each-for-itself"),
     ],
     "cheapest_cnn": [
         (threes, "costs 12 matrices; it can be done with 11"),
@@ -381,6 +400,13 @@ WRONG = {
         (one_too_many, "skips-own-word"),
         (repeated_first, "first-word-again"),
         (centred_again, "This does what the first version did"),
+        (
+            lambda words, kernel: windows_by_unfold(F.pad(words, (0, 0, 2, max(len(kernel) - 3, 0))), kernel)[
+                : len(words)
+            ],
+            "two-zeros",
+        ),
+        (lambda words, kernel: back_by_pad(words, kernel.flip(0)), "turned-round"),
     ],
     "test_looks_back": [
         (only_shape, "does it assert anything?"),

@@ -11,7 +11,7 @@ from lessons.l06_bahdanau_attention import exercises
 from lessons.l06_bahdanau_attention.attention_stepper import translate_stepwise
 from lessons.l06_bahdanau_attention.exercises import SOURCE_TOKENS, THIRSTY, attend, translate_forced
 from lessons.l06_bahdanau_attention.measurements import IL, measure
-from tests.lesson_claims import LessonText, exact, means, seeds
+from tests.lesson_claims import LessonText, exact, means, indices_of_true, seeds
 
 L = LessonText("bahdanau_attention")
 STORED = L.stored()
@@ -129,3 +129,32 @@ def test_only_differences_of_scores_count():
     assert scores.tolist() == pytest.approx([1.52, 0], abs=0.005)
     for shift in (0, 10):
         assert (scores + shift).softmax(-1).tolist() == pytest.approx([0.82, 0.18], abs=0.005)
+
+
+# ---- answers of the quiz
+
+
+def test_the_numbers_of_the_quiz():
+    one = torch.ones(1, 1)
+    score = exercises.additive_scores(
+        torch.tensor([0.5]), torch.tensor([[-0.5]]), one, one, torch.tensor([3.0])
+    )
+    assert L.asked("score-by-hand").answer == score.item()
+    context, _ = exercises.blend(torch.full((1, 3), 7.0).softmax(-1), torch.tensor([[3.0], [6.0], [9.0]]))
+    assert L.asked("context-by-hand").answer == pytest.approx(context.item())
+    annotations, states = torch.randn(60, 2), torch.randn(50, 2)
+    _, weights = attend(states, annotations.expand(50, -1, -1), torch.eye(2), torch.eye(2), torch.ones(2))
+    assert L.asked("sixty-words").answer == weights.numel()
+    assert L.asked("error-of-links").answer == pytest.approx(1 - 2 * 9 / (10 + 10))
+
+
+def test_without_the_tanh_the_weights_are_the_same_at_every_step():
+    generator = torch.Generator().manual_seed(6)
+    w, u, v, annotations, states = (
+        torch.randn(*size, generator=generator) for size in [(4, 4)] * 2 + [(4,), (5, 4), (2, 4)]
+    )
+    straight = [((annotations @ u.T + state @ w.T) @ v).softmax(-1) for state in states]
+    _, bent = attend(states, annotations.expand(2, -1, -1), w, u, v)
+    assert not torch.allclose(bent[0], bent[1])
+    expected = indices_of_true(False, torch.allclose(*straight), torch.allclose(torch.stack(straight), bent))
+    assert L.asked("without-the-bend").right == expected

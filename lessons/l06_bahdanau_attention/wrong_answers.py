@@ -221,6 +221,17 @@ def one_number():
     return 8
 
 
+# ---- a slip each, without the helpers of the exercises
+
+
+def bent_sum(states, annotations, w, u):
+    return torch.tanh(F.linear(states, w).unsqueeze(1) + F.linear(annotations, u))
+
+
+def weighted(weights, annotations):
+    return torch.einsum("bn,bna->ba", weights, annotations), weights
+
+
 WRONG = {
     "additive_scores": [
         (forgot_the_bend, "no-tanh"),
@@ -230,6 +241,14 @@ WRONG = {
         (relu_instead, None),
         (cuts_the_gradient, "no-gradient"),
         (transposed_weights, "raises"),
+        (lambda s, h, w, u, v: torch.tanh(F.linear(s, w)) @ v + torch.tanh(F.linear(h, u)) @ v, "two-tanhs"),
+        (lambda s, h, w, u, v: F.linear(h, u).tanh() @ v, "state-left-out"),
+        (
+            lambda s, h, w, u, v: F.softmax((F.linear(s, w) + F.linear(h, u)).tanh() @ v, dim=0),
+            "softmax-already",
+        ),
+        (lambda s, h, w, u, v: (F.linear(s, w) + F.linear(h, u)).tanh() @ torch.ones_like(v), "no-v"),
+        (lambda s, h, w, u, v: (F.linear(s, w) + F.linear(h, u)).sigmoid() @ v, "sigmoid"),
     ],
     "additive_attention": [
         (look_over_sentences, "softmax-over-batch"),
@@ -238,6 +257,33 @@ WRONG = {
         (look_keeps_an_axis, "wrong-shape"),
         (look_weights_only, "missing-output"),
         (look_scaled, None),
+        (lambda s, h, w, u, v: weighted(bent_sum(s, h, w, u) @ v, h), "no-softmax"),
+        (
+            lambda s, h, w, u, v: weighted(F.softmax(bent_sum(s, h, w, u) @ v, dim=1), F.linear(h, u)),
+            "blends-projections",
+        ),
+        (
+            lambda s, h, w, u, v: weighted(torch.eye(h.shape[1])[(bent_sum(s, h, w, u) @ v).argmax(1)], h),
+            "hard-choice",
+        ),
+        (
+            lambda s, h, w, u, v: weighted(
+                F.softmax((F.linear(s, w)[:, None] + F.linear(h, u)) @ v, dim=1), h
+            ),
+            "no-tanh",
+        ),
+        (
+            lambda s, h, w, u, v: weighted(F.softmax(bent_sum(s[:1], h, w, u) @ v, dim=1), h),
+            "first-state-for-all",
+        ),
+        (lambda s, h, w, u, v: (h.mean(dim=1), torch.full(h.shape[:2], 1 / h.shape[1])), "plain-mean"),
+        (
+            lambda s, h, w, u, v: (
+                weighted(F.softmax(bent_sum(s, h, w, u) @ v, dim=1), h)[0],
+                bent_sum(s, h, w, u) @ v,
+            ),
+            "scores-for-weights",
+        ),
     ],
     "test_additive_attention": [
         (tests_the_sums_only, "It catches", "leaves the tanh out"),
@@ -250,6 +296,7 @@ WRONG = {
         (links_of_columns, "down-the-columns"),
         (links_of_columns_transposed, "down-the-columns"),
         (links_as_floats, "dtype"),
+        (lambda weights: weights[:, :-1].max(dim=1).indices, "end-row"),
     ],
     "make_it_she": [
         (still_a_he, None, "place 8, “thirsty”", "qu' il avait soif"),

@@ -10,11 +10,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from course_lib.layers import scores
+from course_lib.layers.local import monotonic_centres, near
 from course_lib.results import runs
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
 from lessons.l07_score_functions.measurements import measure, without_input_feeding
-from tests.lesson_claims import LessonText, exact, held_out_splits, means, seeds
+from tests.lesson_claims import LessonText, exact, held_out_splits, means, indices_of_true, seeds
 from tools.authoring.cell_kinds import MARKDOWN
 from tools.authoring.source import read_cells
 
@@ -221,3 +223,65 @@ def test_without_input_feeding_an_adjective_is_missing(english, missing):
 def test_local_p_says_il_of_the_water():
     words = shared("luong_local_p")("the cat drank the water because it was cold").target.split()
     assert words[-3:] == ["il", "était", "froide"]
+
+
+# ---- answers of the quiz
+
+
+def test_the_numbers_of_the_quiz():
+    cosine = scores.cosine(torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 10.0]]))
+    assert L.asked("cosine-of-two").answer == pytest.approx(cosine.item())
+    assert L.asked("centre-of-twenty").answer == pytest.approx(
+        20 * torch.sigmoid(torch.tensor(1.0)).item(), abs=0.05
+    )
+
+
+def test_doubled_keys_sharpen_a_dot_product_and_not_a_cosine():
+    generator = torch.Generator().manual_seed(7)
+    query, keys = torch.randn(1, 4, generator=generator), torch.randn(5, 4, generator=generator)
+    dot, cosine = (
+        [score(query, factor * keys).softmax(-1).max().item() for factor in (1, 2)]
+        for score in (scores.dot, scores.cosine)
+    )
+    cosine_stays = cosine[1] == pytest.approx(cosine[0])
+    expected = indices_of_true(
+        dot[1] == pytest.approx(dot[0]) and cosine_stays,
+        dot[1] > dot[0] + 0.01 and cosine_stays,
+        dot[1] < dot[0] and cosine[1] > cosine[0] + 0.01,
+    )
+    assert L.asked("all-keys-doubled").right == expected
+
+
+def test_a_longer_key_is_favoured_by_the_dot_product_alone():
+    query, angle = torch.tensor([[1.0, 0.0]]), torch.deg2rad(torch.tensor(40.0))
+    keys = torch.stack([torch.tensor([1.0, 0.0]), 3 * torch.stack([angle.cos(), angle.sin()])])
+    favourites = tuple(int(score(query, keys).argmax()) for score in (scores.dot, scores.cosine))
+    assert L.asked("longer-favourite").right == [[(0, 0), (1, 0), (1, 1)].index(favourites)]
+
+
+def test_which_scores_take_a_query_and_keys_of_different_widths():
+    matrices = {
+        "general": {"weight": torch.ones(50, 80)},
+        "concat": {"weight": torch.ones(7, 130), "v": torch.ones(7)},
+        "location": {"weight": torch.ones(9, 50)},
+    }
+
+    def can_be_used(name: str) -> bool:
+        try:
+            return getattr(scores, name)(
+                torch.ones(1, 50), torch.ones(3, 80), **matrices.get(name, {})
+            ).shape == (1, 3)
+        except ValueError:
+            return False
+
+    asked = L.asked("widths-that-differ")
+    assert asked.right == indices_of_true(*(can_be_used(option.text) for option in asked.options))
+
+
+def test_a_window_on_the_diagonal_does_not_reach_the_last_word():
+    places = torch.arange(24)
+    on_the_diagonal = near(monotonic_centres(torch.tensor([[2]]), torch.tensor([24])), places, half_width=5)
+    moved_there = near(torch.tensor([[23.0]]), places, half_width=5)
+    local_m, local_p = (bool(window[..., 23].any()) for window in (on_the_diagonal, moved_there))
+    expected = indices_of_true(local_m and local_p, local_p and not local_m, not (local_m or local_p))
+    assert L.asked("verb-at-the-end").right == expected

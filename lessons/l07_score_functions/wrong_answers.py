@@ -270,6 +270,37 @@ def local_no_bend(query, states, w, w_p, v_p, half_width):
     return weights * torch.exp(-2 * ((places - centre) / half_width) ** 2), centre
 
 
+# ---- a slip each, without the helpers of the exercises
+
+
+def inside_softmax(scores, inside):
+    return scores.masked_fill(~inside, -math.inf).softmax(-1)
+
+
+def local_with(weights_of=None, centre_of=None):
+    """local-p with other weights (of scores, positions, centre and D), or with another centre."""
+
+    def local(query, states, w, w_p, v_p, half_width):
+        scores, positions, centre, _ = parts(query, states, w, w_p, v_p, half_width)
+        if centre_of:
+            centre = centre_of(v_p @ torch.tanh(w_p @ query), len(states))
+        if weights_of:
+            return weights_of(scores, positions, centre, half_width), centre
+        return windowed(scores, positions, centre, half_width) * gaussian(
+            positions, centre, half_width
+        ), centre
+
+    return local
+
+
+def windowed(scores, positions, centre, half_width):
+    return inside_softmax(scores, (positions - centre).abs() <= half_width)
+
+
+def gaussian(positions, centre, half_width):
+    return torch.exp(-2 * ((positions - centre) / half_width).square())
+
+
 WRONG = {
     "general_scores": [
         (general_as_weights, "softmax-already"),
@@ -280,6 +311,8 @@ WRONG = {
         (general_without_w, "raises"),
         (general_w_turned, "raises"),
         (general_detached, "no-gradient"),
+        (lambda queries, keys, w: general_by_einsum(queries, keys, w) / keys.shape[1], "mean-for-sum"),
+        (lambda queries, keys, w: (queries @ w).tanh() @ keys.mT, "bent"),
     ],
     "concat_scores": [
         (concat_key_in_front, "keys-first"),
@@ -289,6 +322,17 @@ WRONG = {
         (concat_as_weights, "softmax-already"),
         (concat_relu, None),
         (concat_keeps_an_axis, "wrong-shape"),
+        (
+            lambda queries, keys, w, v: (
+                (torch.tanh(F.linear(queries, w[:, : queries.shape[1]])) @ v)[:, None]
+                + torch.tanh(F.linear(keys, w[:, queries.shape[1] :])) @ v
+            ),
+            "bent-apart",
+        ),
+        (
+            lambda queries, keys, w, v: concat_expanded(queries[:1], keys, w, v).repeat(len(queries), 1),
+            "first-query-for-all",
+        ),
     ],
     "cosine_scores": [
         (cosine_first_version, "what the first version did"),
@@ -297,6 +341,7 @@ WRONG = {
         (cosine_columns, "over-columns"),
         (cosine_squares, "squared"),
         (cosine_distance, None),
+        (lambda query, keys: F.normalize(keys, dim=-1) @ query, "keys-only"),
     ],
     "local_p_weights": [
         (local_shared_out_again, "sums-to-one-again"),
@@ -313,6 +358,20 @@ WRONG = {
         (local_the_wrong_way_round, "swapped-outputs"),
         (local_weights_alone, "missing-output"),
         (local_no_bend, None),
+        (local_with(lambda s, p, c, d: s.softmax(0) * gaussian(p, c, d)), "no-window"),
+        (local_with(lambda s, p, c, d: windowed(s * gaussian(p, c, d), p, c, d)), "bell-on-scores"),
+        (local_with(lambda s, p, c, d: windowed(s, p, c, d) * gaussian(p, c, d).square()), "no-two"),
+        (
+            local_with(lambda s, p, c, d: windowed(s, p, c, d) * torch.exp(-2 * (p - c).abs() / d**2)),
+            "not-squared",
+        ),
+        (local_with(centre_of=lambda x, n: torch.round(n * x.sigmoid())), "whole-centre"),
+        (local_with(centre_of=lambda x, n: x.sigmoid() * (n - 1)), "last-place"),
+        (local_with(centre_of=lambda x, n: torch.floor(n * x.sigmoid())), "cut-centre"),
+        (
+            local_with(lambda s, p, c, d: windowed(torch.zeros_like(s), p, c, d) * gaussian(p, c, d)),
+            "all-alike-inside",
+        ),
     ],
 }
 

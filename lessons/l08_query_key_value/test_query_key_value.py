@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 import torch
 
+from course_lib.layers.scores import dot, scaled_dot
 from course_lib.models.registry import build, make_config
 from course_lib.results import runs, values_at
 from course_lib.text.batch import make_batch
 from course_lib.translation.shipped import shared
+from lessons.l08_query_key_value.exercises import look_up
 from lessons.l08_query_key_value.measurements import measure
 from lessons.l08_query_key_value.score_spread import spreads
-from tests.lesson_claims import LessonText, means, seeds
+from tests.lesson_claims import LessonText, means, numbers_of_right, indices_of_true, seeds
 
 L = LessonText("query_key_value")
 RATES = ("0.001", "0.003", "0.008", "0.02", "0.07", "0.2")
@@ -124,3 +126,49 @@ def test_fixed_weights_stay_at_positions_and_attention_finds_the_words():
     assert cat == pytest.approx(float(water))
     assert notebook["scores"][notebook["it"], notebook["cat"]] > 0
     assert notebook["scores"][notebook["cat"], notebook["it"]] == 0
+
+
+# ---- answers of the quiz
+
+
+def test_the_numbers_of_the_quiz():
+    context, _ = look_up(torch.tensor([1.0]), torch.tensor([[1.1], [0.0]]), torch.tensor([[10.0], [2.0]]))
+    assert L.asked("blend-of-two").answer == pytest.approx(context.item(), abs=0.01)
+    query, keys = torch.randn(2, 200_000, 16, generator=torch.Generator().manual_seed(8))
+    products, scores = query * keys, (query * keys).sum(dim=1)
+    assert L.asked("mean-of-product").answer == pytest.approx(products.mean().item(), abs=0.01)
+    assert L.asked("variance-of-product").answer == pytest.approx(products.var().item(), abs=0.02)
+    assert L.asked("variance-of-score").answer == pytest.approx(scores.var().item(), abs=0.3)
+    assert L.asked("spread-of-score").answer == pytest.approx(scores.std().item(), abs=0.05)
+    of_four_times_the_width = 4 * (query[:50_000] * keys[:50_000]).sum(dim=1).var().item()
+    assert L.asked("wider-keys").answer == pytest.approx((of_four_times_the_width / 16) ** 0.5, abs=0.03)
+    one_of_64 = torch.ones(1, 64)
+    divisor = dot(one_of_64, one_of_64) / scaled_dot(one_of_64, one_of_64)
+    assert numbers_of_right(L.asked("which-root")) == [divisor.item()]
+
+
+def test_what_follows_from_one_matrix_for_queries_and_keys():
+    generator = torch.Generator().manual_seed(8)
+    words, matrix = torch.randn(6, 5, generator=generator), torch.randn(5, 3, generator=generator)
+    scores = scaled_dot(words @ matrix, words @ matrix)
+    trained = [part for part in shared("transformer").model.modules() if hasattr(part, "w_key")]
+    expected = indices_of_true(
+        torch.allclose(scores, scores.T),
+        bool((scores.diagonal() >= 0).all()),
+        any(torch.allclose(part.w_query, part.w_key, atol=0.01) for part in trained),
+        not torch.allclose(scores.softmax(-1).sum(-1), torch.ones(6)),
+    )
+    assert len(trained) > 5 and L.asked("shared-projection").right == expected
+
+
+def test_a_changed_value_moves_the_context_alone():
+    query, keys, values = torch.randn(3), torch.randn(4, 3), torch.randn(4, 2)
+    before = look_up(query, keys, values)
+    values[1] += 1
+    context, weights = (
+        not torch.equal(*pair) for pair in zip(before, look_up(query, keys, values), strict=True)
+    )
+    expected = indices_of_true(
+        context and weights, context and not weights, weights and not context, not (context or weights)
+    )
+    assert L.asked("change-one-value").right == expected

@@ -300,6 +300,29 @@ def nearest(places, x, y, width):
 SUM_TO_1 = "the weights of each query sum to 1"
 ONLY_LARGE = "Right for ordinary numbers, but not for large ones"
 
+# ---- a slip each, without the helpers of the exercises
+
+
+def weighted(weights, values):
+    return weights @ values, weights
+
+
+def without_last_row(output):
+    n = max(output.shape[-2] - 1, 1)
+    return F.pad(output[..., :n, :], (0, 0, 0, output.shape[-2] - n))
+
+
+def projections(x, w_q, w_k, w_v, divisor=None):
+    """Queries, keys, values and scores, divided by the root of a key's width or by another number."""
+    queries, keys = x @ w_q, x @ w_k
+    return queries, keys, x @ w_v, queries @ keys.T / (divisor or keys.shape[1] ** 0.5)
+
+
+def smooth_with(score):
+    """The curve for another score of the distances and the width."""
+    return lambda places, x, y, width: score(places.unsqueeze(1) - x, width).softmax(dim=1) @ y
+
+
 WRONG = {
     "soft_lookup": [
         (with_weights(lambda query, keys: torch.exp(torch.mv(keys, query))), "no-softmax-division", SUM_TO_1),
@@ -325,6 +348,20 @@ WRONG = {
         (weights_first, "swapped-outputs"),
         (doubled_context, None, "`context` is not what comes out by hand; `weights` is right"),
         (numpy_and_back, "no-gradient", "NumPy"),
+        (lambda query, keys, values: weighted(keys @ query, values), "raw-scores"),
+        (
+            lambda query, keys, values: weighted((keys @ query) / sum(keys @ query), values),
+            "shared-out-scores",
+        ),
+        (lambda query, keys, values: weighted(F.softmax(keys @ query, dim=0), keys), "blends-keys"),
+        (
+            lambda query, keys, values: weighted(F.softmax(keys @ query / len(query) ** 0.5, dim=0), values),
+            "scaled-already",
+        ),
+        (
+            lambda query, keys, values: (values.mean(dim=0), torch.full((len(keys),), 1 / len(keys))),
+            "plain-mean",
+        ),
     ],
     "scaled_attention": [
         (no_batch, "raises"),
@@ -349,6 +386,32 @@ WRONG = {
         (without_gradients, "no-gradient", "no gradient reaches `queries`, `keys` and `values`"),
         (values_detached, "no-gradient", "no gradient reaches `values`"),
         (changed_after_use, "no-gradient", "no gradient can be computed"),
+        (lambda q, k, v: weighted(F.softmax(q @ k.mT / q.shape[-1], dim=-1), v), "over-d"),
+        (
+            lambda q, k, v: weighted(F.softmax(q @ k.mT / v.shape[-1] ** 0.5, dim=-1), v),
+            "root-of-value-width",
+        ),
+        (lambda q, k, v: weighted(F.softmax(q @ k.mT / q.shape[-2] ** 0.5, dim=-1), v), "root-of-queries"),
+        (lambda q, k, v: weighted(F.softmax(q @ k.mT / q.shape[-1] ** 0.5, dim=0), v), "softmax-over-batch"),
+        (
+            lambda q, k, v: (F.scaled_dot_product_attention(q, k, v), q @ k.mT / q.shape[-1] ** 0.5),
+            "weights-are-scores",
+        ),
+        (
+            lambda q, k, v: tuple(map(without_last_row, right_attention(q, k, v))),
+            "last-row",
+        ),
+        (lambda q, k, v: weighted(F.softmax(q @ k.mT * q.shape[-1] ** 0.5, dim=-1), v), "times-root"),
+        (
+            lambda q, k, v: weighted(F.softmax(q @ k.mT / q.shape[-1] ** 0.5, dim=-2), v),
+            "softmax-over-queries",
+        ),
+        (
+            lambda q, k, v: weighted(F.softmax(q @ k.mT, dim=-1) / q.shape[-1] ** 0.5, v),
+            "scale-after-softmax",
+        ),
+        (lambda q, k, v: weighted(q @ k.mT / q.shape[-1] ** 0.5, v), "raw-scores"),
+        (lambda q, k, v: weighted(F.softmax(q @ k.mT / q.shape[-1] ** 0.5, dim=-1), k), "blends-keys"),
     ],
     "project_qkv": [
         (exchanged, "exchanged"),
@@ -356,6 +419,24 @@ WRONG = {
         (one_matrix_and_no_scale, None),
         (keys_then_queries, "swapped-outputs"),
         (scores_from_numbers, "wrong-gradient"),
+        (lambda x, w_q, w_k, w_v: projections(x, w_q, w_q, w_v), "shared-w_q"),
+        (lambda x, w_q, w_k, w_v: projections(x, w_k, w_k, w_v), "shared-w_k"),
+        (lambda x, w_q, w_k, w_v: projections(x, w_q, w_k, w_v, len(x) ** 0.5), "root-of-words"),
+        (lambda x, w_q, w_k, w_v: projections(x, w_q, w_k, w_v, w_q.shape[1]), "over-d"),
+        (lambda x, w_q, w_k, w_v: projections(x, w_q, w_k, w_v, 1), "no-scale"),
+        (
+            lambda x, w_q, w_k, w_v: (*projections(x, w_q, w_k, w_v)[:3], projections(x, w_q, w_k, w_v)[3].T),
+            "transposed-scores",
+        ),
+        (
+            lambda x, w_q, w_k, w_v: (
+                *projections(x, w_q, w_k, w_v)[:3],
+                F.softmax(projections(x, w_q, w_k, w_v)[3], dim=1),
+            ),
+            "weights-for-scores",
+        ),
+        (lambda x, w_q, w_k, w_v: projections(x, w_q, w_k, w_k), "values-from-w_k"),
+        (lambda x, w_q, w_k, w_v: projections(x, w_q, w_k, torch.eye(x.shape[1])), "values-unprojected"),
     ],
     "test_attention": [
         (only_rows, "let through one that does not divide by √d_k"),
@@ -372,6 +453,12 @@ WRONG = {
         (without_the_maximum, "not-finite"),
         (lambda places, x, y, width: wide_smoother(places, x, y, 0.5), None),
         (lambda places, x, y, width: torch.softmax(-2 * (places[:, None] - x) ** 2, -1) @ y, None),
+        (smooth_with(lambda gap, width: (gap / width).square() / 2), "far-ones-count"),
+        (smooth_with(lambda gap, width: -(gap / width).square()), "no-half"),
+        (smooth_with(lambda gap, width: -(gap / width).abs() / 2), "not-squared"),
+        (smooth_with(lambda gap, width: -gap.square() / (2 * width)), "width-outside"),
+        (smooth_with(lambda gap, width: -gap.square() / width), "width-for-the-half"),
+        (smooth_with(lambda gap, width: -gap.square() / 2), "no-width"),
     ],
 }
 

@@ -7,6 +7,7 @@ import itertools
 import pytest
 import torch
 
+from course_lib.layers.attention import attend
 from course_lib.results import values_at
 from course_lib.text.special import BOS
 from course_lib.translation.shipped import shared
@@ -35,7 +36,7 @@ from lessons.l09_self_attention.measurements import (
 )
 from lessons.l09_self_attention.pronoun import ATTENTIONS, PronounTranslation, before_pronoun
 from lessons.l09_self_attention.pronoun import listen as listen_to
-from tests.lesson_claims import LessonText, means, seeds
+from tests.lesson_claims import LessonText, means, indices_of_true, seeds
 
 L = LessonText("self_attention")
 MOUSE = "the mouse drank the milk because it was"
@@ -248,3 +249,23 @@ def test_with_all_heads_even_elle_stays_and_the_rest_changes():
     assert thirsty.endswith("il avait soif") and cold.endswith("elle avait froid")
     assert classrooms.endswith("n' ont pas froid")
     assert transformer()(COLD).target.endswith("elle était froide") and L.asked("all-even").right == [1]
+
+
+# ---- answers of the quiz
+
+
+def test_the_numbers_of_the_quiz():
+    x = torch.tensor([[2.0], [6.0]])
+    outputs, _ = attend(0 * x, x, 3 * x)
+    assert L.asked("layer-by-hand").answer == outputs[1].item()
+    words = torch.randn(20, 3)
+    assert L.asked("scores-of-twenty").answer == attend(words, words, words)[1].numel()
+
+
+def test_shuffled_words_give_the_same_outputs_shuffled():
+    generator = torch.Generator().manual_seed(9)
+    x, order = torch.randn(6, 3, generator=generator), torch.tensor([3, 0, 5, 1, 4, 2])
+    outputs, shuffled = (attend(words, words, words)[0] for words in (x, x[order]))
+    along = torch.allclose(shuffled, outputs[order], atol=1e-6)
+    expected = indices_of_true(torch.allclose(shuffled, outputs), along, not along)
+    assert L.asked("later-shuffle").right == expected

@@ -358,6 +358,33 @@ def by_putting_back(layer):
     assert (restored - layer(x)).abs().max() < 1e-4
 
 
+# ---- a slip each, without the helpers of the exercises
+
+
+def attention_with(score_root=None, mask=None, change=lambda outputs, weights, is_open: (outputs, weights)):
+    """Self-attention with another divisor, another mask, or its two results changed."""
+
+    def layer(x, w_q, w_k, w_v, is_open):
+        scores = (x @ w_q) @ (x @ w_k).T / math.sqrt(score_root(x) if score_root else w_k.shape[1])
+        weights = scores.masked_fill(~(mask(is_open) if mask else is_open), -math.inf).softmax(-1)
+        return change(weights @ x @ w_v, weights, is_open)
+
+    return layer
+
+
+def reads_with(
+    join=lambda query, context, answer: answer, next_query=lambda query, context, found: query + context
+):
+    """Two reads; the second query is made of the first, its context and its weights' blend of the keys."""
+
+    def read(query, keys, values):
+        context, first = look(query, keys, values)
+        answer, second = look(next_query(query, context, first @ keys), keys, values)
+        return join(query, context, answer), first, second
+
+    return read
+
+
 WRONG = {
     "read_twice": [
         (asks_the_same_again, "same-query"),
@@ -368,6 +395,11 @@ WRONG = {
         (weights_first, "swapped-outputs"),
         (adds_in_place, "in-place"),
         (no_answer, "wrong-count"),
+        (reads_with(next_query=lambda query, context, of_keys: query + of_keys), "adds-keys"),
+        (reads_with(lambda query, context, answer: context), "first-context"),
+        (reads_with(lambda query, context, answer: context + answer), "both-added"),
+        (reads_with(lambda query, context, answer: answer + query + context), "answer-plus-query"),
+        (reads_with(next_query=lambda query, context, of_keys: query - context), "minus"),
     ],
     "self_attention": [
         (narrow_weights, "wrong-shape"),
@@ -382,6 +414,26 @@ WRONG = {
         (unscaled, "no-scale"),
         (outputs_alone, "missing-output"),
         (detached_weights, "wrong-gradient"),
+        (
+            attention_with(
+                mask=torch.logical_not, change=lambda o, w, is_open: (o.nan_to_num(), w.nan_to_num())
+            ),
+            "turned-round",
+        ),
+        (
+            attention_with(
+                change=lambda outputs, weights, is_open: (
+                    outputs * is_open[:, None],
+                    weights * is_open[:, None],
+                )
+            ),
+            "closed-words-do-not-ask",
+        ),
+        (attention_with(mask=lambda is_open: is_open | torch.eye(len(is_open)).bool()), "sees-itself"),
+        (attention_with(score_root=lambda x: x.shape[1]), "root-of-d_model"),
+        (lambda x, w_q, w_k, w_v, is_open: attention_with()(x, w_q, w_q, w_v, is_open), "shared-w_q"),
+        (lambda x, w_q, w_k, w_v, is_open: attention_with()(x, w_k, w_q, w_v, is_open), "exchanged"),
+        (attention_with(change=lambda outputs, weights, is_open: (outputs, weights.T)), "weights-transposed"),
     ],
     "flipping_words": [
         (stays_closed, "keeps-closing"),
@@ -394,6 +446,14 @@ WRONG = {
         (waits_for_elle, "waits-for-elle"),
         (returns_early, "first-only"),
         (one_number, None),
+        (
+            lambda words, pronoun: [i + 1 for i in range(len(words)) if pronoun([i]) != pronoun([])],
+            "counted-from-1",
+        ),
+        (
+            lambda words, pronoun: [i for i in range(len(words)) if pronoun([i]) == pronoun([])],
+            "those-that-stay",
+        ),
     ],
     "unshuffle": [
         (sorted_by_content, None),
@@ -402,6 +462,7 @@ WRONG = {
         (order_of_order, None),
         (as_it_came, "left-shuffled"),
         (one_row_missing, None),
+        (lambda outputs, order: outputs[outputs[:, 0].sort().indices], "by-size"),
     ],
     "test_order_blind": [
         (only_reversed, "It let through one that looks at both neighbours, in a ring"),

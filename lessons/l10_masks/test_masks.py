@@ -11,9 +11,9 @@ from course_lib.results import values_at
 from course_lib.text.special import BOS, EOS, PAD
 from course_lib.text.toy.splits import splits
 from course_lib.translation.shipped import load_shipped, shared
-from lessons.l10_masks.exercises import MASKED_ATTENTION, one_step_ahead
+from lessons.l10_masks.exercises import MASKED_ATTENTION, TRANSLATOR_MASKS, one_step_ahead
 from lessons.l10_masks.measurements import measure
-from tests.lesson_claims import LessonText, means, seeds
+from tests.lesson_claims import LessonText, means, indices_of_true, seeds
 
 L = LessonText("masks")
 VARIANTS = ("sound", "leaky")
@@ -87,3 +87,53 @@ def test_torch_takes_our_mask_the_other_way_round():
     weights = layer(x, x, x, attn_mask=mask)[1][0]
     assert weights[3].isnan().all() and weights[:3][mask[:3]].sum() == 0
     torch.testing.assert_close(layer(x, x, x, attn_mask=~mask)[1][0].triu(1), torch.zeros(4, 4))
+
+
+# ---- answers of the quiz
+
+
+def test_the_numbers_of_the_quiz():
+    assert L.asked("count-open").answer == causal_mask(10).sum()
+    is_open = torch.tensor([1.0, 1.0, 0.0, 0.0])
+    times_zero = (torch.tensor([0.0, 0.0, 7.0, 7.0]) * is_open).softmax(0)
+    assert L.asked("zero-score-weight").answer == times_zero[0].item()
+    assert L.asked("zero-after-sum").answer == (torch.zeros(4).softmax(0) * is_open).sum().item()
+
+
+def test_across_the_third_word_sees_the_whole_source_without_its_padding():
+    length, n_places = 6, 8
+    *_, cross = TRANSLATOR_MASKS.reference(torch.tensor([length]), torch.tensor([4]), n_places, 5)
+    third = cross.expand(1, 5, n_places)[0, 2]
+    places = torch.arange(n_places)
+    options = (places < 3, places < length, places < n_places)
+    assert L.asked("cross-mask").right == indices_of_true(*(torch.equal(third, option) for option in options))
+
+
+def test_a_padding_mask_that_hides_rows_gives_nan_and_changes_no_word():
+    """The plain formula, four words and two places of padding."""
+    scores = torch.randn(6, 6, generator=torch.Generator().manual_seed(10))
+    is_word = torch.arange(6) < 4
+    columns, rows_too = (
+        scores.masked_fill(~mask, -torch.inf).softmax(-1) for mask in (is_word, is_word & is_word[:, None])
+    )
+    harmless = torch.equal(columns[:4], rows_too[:4]) and not columns.isnan().any()
+    assert L.asked("padded-queries").right == indices_of_true(not rows_too.isnan().any(), harmless, False)
+
+
+def test_a_changed_last_word_moves_the_last_output_alone():
+    x = torch.randn(5, 3, generator=torch.Generator().manual_seed(11))
+    changed = x.clone()
+    changed[-1] += 1
+    before, after = (attend(words, words, words, mask=causal_mask(5))[0] for words in (x, changed))
+    moved = (before != after).any(dim=-1).tolist()
+    expected = indices_of_true(moved == [False] * 4 + [True], all(moved), not any(moved))
+    assert L.asked("future-test").right == expected
+
+
+def test_masks_are_joined_so_that_both_allow_it():
+    padding, causal = torch.arange(4) < 3, causal_mask(4)
+    allowed = torch.tensor([[j <= i and j < 3 for j in range(4)] for i in range(4)])
+    joined = (padding & causal, padding | causal, (padding + causal).bool())
+    assert L.asked("joined-masks").right == indices_of_true(*(torch.equal(mask, allowed) for mask in joined))
+    weight_of = [(torch.tensor([0.0, score]).softmax(0)[1] == 0).item() for score in (-torch.inf, 0.0)]
+    assert weight_of == [True, False] and L.asked("minus-infinity-why").right == [0]

@@ -185,6 +185,26 @@ def three_cross_causal(src_lengths, tgt_lengths, n_src, n_tgt):
     return encoder, decoder, cross & (torch.arange(n_src) <= torch.arange(n_tgt)[:, None])
 
 
+# ---- a slip each, without the helpers of the exercises
+
+
+def minus_ten(queries, keys, values, mask):
+    weights = torch.where(mask, scaled(queries, keys), -10.0).softmax(-1) * mask.any(-1, keepdim=True)
+    return blend(weights, values)
+
+
+def masks_with(opens):
+    """The three masks, the decoder's with another rule for row, column and length."""
+
+    def masks(src_lengths, tgt_lengths, n_src, n_tgt):
+        source = (torch.arange(n_src) < src_lengths[:, None])[:, None]
+        places = torch.arange(n_tgt)
+        decoder = opens(places[:, None], places, tgt_lengths[:, None, None])
+        return source, decoder.expand(len(tgt_lengths), n_tgt, n_tgt), source
+
+    return masks
+
+
 WRONG = {
     "masked_attention": [
         (nan_in_closed_rows, "not-finite"),
@@ -196,6 +216,14 @@ WRONG = {
         (upside_down_and_emptied, "no-tilde-emptied", "upside down"),
         (upside_down_without_nan, "turned-round"),
         (large_negative, "closed-row-shares"),
+        (
+            lambda q, k, v, mask: blend(
+                (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) * mask.any(-1, keepdim=True), v
+            ),
+            "no-mask",
+        ),
+        (lambda q, k, v, mask: by_where(q * q.shape[-1] ** 0.5, k, v, mask), "not-scaled"),
+        (minus_ten, "one-too-small"),
     ],
     "training_mask": [
         (still_leaks, "what the first version did"),
@@ -203,6 +231,7 @@ WRONG = {
         (only_after, "looks-ahead"),
         (as_numbers, "numbers"),
         (as_whole_numbers, "numbers"),
+        (lambda n: torch.full((n, n), True), "all-open"),
     ],
     "translator_masks": [
         (three_without_middle, None),
@@ -211,6 +240,14 @@ WRONG = {
         (three_hides_rows, "padding-rows"),
         (three_cross_causal, "cross-causal"),
         (three_target_across, "cross-hides-target"),
+        (masks_with(lambda row, column, length: column <= row), "no-padding-in-decoder"),
+        (masks_with(lambda row, column, length: (column >= row) & (column < length)), "ahead"),
+        (
+            lambda s, t, n, m: masks_with(lambda row, column, length: (column <= row) & (column < length))(
+                s + 1, t + 1, n, m
+            ),
+            "one-too-many",
+        ),
     ],
 }
 

@@ -9,13 +9,21 @@ from statistics import mean, median
 import pytest
 import torch
 
-from course_lib.layers.positions import angles, sinusoids
+from course_lib.layers.positions import angles, rotate, sinusoids
 from course_lib.models.registry import build, make_config
 from course_lib.results import runs, values_at
 from course_lib.translation.shipped import load_shipped, shared
-from lessons.l11_positions.exercises import in_halves
+from lessons.l11_positions.exercises import first_version, in_halves
 from lessons.l11_positions.measurements import measure, set_tables
-from tests.lesson_claims import LessonText, exact, held_out_splits, means, seeds, translations
+from tests.lesson_claims import (
+    LessonText,
+    exact,
+    held_out_splits,
+    means,
+    indices_of_true,
+    seeds,
+    translations,
+)
 
 L = LessonText("positions")
 ENCODINGS = ("rotary", "sinusoidal", "learned", "none")
@@ -207,3 +215,58 @@ def test_sines_and_cosines_in_halves_have_the_same_products_and_break_the_transl
     usual = [transformer(text).target for text in texts]
     set_tables(transformer, halves, halves)
     assert all(transformer(text).target != output for text, output in zip(texts, usual, strict=True))
+
+
+# ---- answers of the quiz
+
+
+def test_the_numbers_of_the_quiz():
+    query, key = (
+        rotate(torch.tensor([[length, 0.0]]), torch.tensor([[position * math.pi / 2]]))
+        for length, position in ((2.0, 9), (3.0, 7))
+    )
+    assert L.asked("turned-product").answer == pytest.approx((query * key).sum().item(), abs=1e-4)
+    assert L.asked("row-length").answer == pytest.approx(sinusoids(78, 512)[77].norm().item(), abs=1e-3)
+
+
+def test_a_batch_of_one_got_the_first_row_for_all_its_words():
+    table, words = sinusoids(5, 8), torch.zeros(1, 5, 8)
+    added = first_version(words, table)[0]
+    expected = indices_of_true(torch.equal(added, table), torch.equal(added, table[:1].expand(5, -1)), False)
+    assert L.asked("batch-or-words").right == expected
+
+
+def test_a_turn_after_the_matrices_leaves_the_offset_alone_and_one_before_does_not():
+    generator = torch.Generator().manual_seed(11)
+    w_q, w_k = torch.randn(2, 4, 4, generator=generator)
+    words, theta = torch.randn(2, 4, generator=generator), angles(40, 4)
+
+    def turned(features: torch.Tensor, position: int) -> torch.Tensor:
+        return rotate(features[None], theta[position : position + 1])[0]
+
+    after, before = (
+        [score(position) for position in (2, 30)]
+        for score in (
+            lambda at: (turned(words[0] @ w_q, at) @ turned(words[1] @ w_k, at + 3)).item(),
+            lambda at: ((turned(words[0], at) @ w_q) @ (turned(words[1], at + 3) @ w_k)).item(),
+        )
+    )
+    offset_alone = after[1] == pytest.approx(after[0], abs=1e-4)
+    lost = before[1] != pytest.approx(before[0], abs=0.01)
+    keeps_lengths = turned(words[0], 30).norm().item() == pytest.approx(words[0].norm().item())
+    assert L.asked("place-of-the-turn").right == indices_of_true(
+        not lost, lost and offset_alone, not keeps_lengths
+    )
+    assert L.asked("rotary-or-added").right == indices_of_true(offset_alone, False, False)
+
+
+def test_sines_alone_do_not_tell_how_far_apart_two_rows_are():
+    sines = angles(200, 8).sin().repeat_interleave(2, dim=-1)
+    products = [(sines[at] @ sines[at + 3]).item() for at in range(150)]
+    expected = indices_of_true(
+        sines[100:].norm(dim=-1).mean() > 1.5 * sines[:100].norm(dim=-1).mean(),
+        max(products) - min(products) > 1,
+        torch.allclose(sines[1::2], sines[::2]),
+        False,
+    )
+    assert L.asked("why-cosine").right == expected

@@ -373,6 +373,22 @@ def adds_the_table(features, turned):
     return features + torch.stack([turned.sin(), turned.cos()], dim=-1).flatten(-2)
 
 
+# ---- a slip each, without the helpers of the exercises
+
+
+def drawn_after_a_seed(n, d_model):
+    torch.manual_seed(0)
+    return torch.randn(n, d_model)
+
+
+def speeds(width):
+    return 10_000.0 ** (-torch.arange(0, width, 2) / width)
+
+
+def waves(angles):
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+
 WRONG = {
     "angles": [
         (exponent_not_doubled, "not-doubled"),
@@ -387,6 +403,13 @@ WRONG = {
         (in_degrees, None),
         (rounded_down, "one-speed"),
         (as_many_hands_as_numbers, "too-many-hands"),
+        (lambda n, width: torch.arange(n)[:, None] / speeds(width), "faster-and-faster"),
+        (
+            lambda n, width: torch.arange(n)[:, None] * 10_000.0 ** (-torch.arange(width) / width),
+            "a-column-each",
+        ),
+        (lambda n, width: 2 * math.pi * torch.arange(n)[:, None] * speeds(width), "whole-turns"),
+        (lambda n, width: speeds(width).repeat(n, 1), "no-positions"),
     ],
     "sinusoids": [
         (table_in_halves, "halves"),
@@ -397,6 +420,13 @@ WRONG = {
         (one_row_too_many, None),
         (of_length_one, None),
         (nothing, "did you forget `return`?"),
+        (lambda n, d: waves(torch.arange(1, n + 1)[:, None] * speeds(d)), "from-one"),
+        (lambda n, d: waves(torch.arange(n)[:, None] * torch.ones(d // 2)), "one-speed"),
+        (lambda n, d: (torch.arange(n)[:, None] * speeds(d)).repeat_interleave(2, dim=1), "angles-only"),
+        (lambda n, d: torch.arange(float(n))[:, None].repeat(1, d), "grows"),
+        (lambda n, d: waves(torch.arange(n)[:, None] * speeds(d) / n), "over-length"),
+        (lambda n, d: waves(torch.zeros(n, d // 2)), "same-rows"),
+        (drawn_after_a_seed, "by-lot"),
     ],
     "test_offsets": [
         (one_pair_of_places, "let through one that gives every place the same row"),
@@ -422,6 +452,10 @@ WRONG = {
         (backwards, None),
         (at_most_four, None),
         (in_place, "in-place"),
+        (lambda embedded, table: embedded + table[len(table) - embedded.shape[1] :], "last-rows"),
+        (lambda embedded, table: embedded.clone(), "unchanged"),
+        (lambda embedded, table: embedded * table[: embedded.shape[1]], "multiplies"),
+        (lambda embedded, table: embedded - table[: embedded.shape[1]], "subtracts"),
     ],
     "rotate": [
         (clockwise, "other-way"),
@@ -432,6 +466,9 @@ WRONG = {
         (adds_the_table, "adds-sinusoids"),
         (turned_twice, None),
         (without_batch, "raises"),
+        (lambda features, turned: features + turned.repeat_interleave(2, dim=-1), "adds-the-angle"),
+        (lambda features, turned: features * turned.cos().repeat_interleave(2, dim=-1), "only-cos"),
+        (lambda features, turned: rotate_pairs(features, turned[:, :1].expand_as(turned)), "one-angle"),
     ],
 }
 

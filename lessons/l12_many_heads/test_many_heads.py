@@ -21,7 +21,7 @@ from course_lib.translation.shipped import shared
 from lessons.l12_many_heads import measurements as m
 from lessons.l12_many_heads.exercises import first_version
 from lessons.l12_many_heads.head_switches import N_SRC, NEEDED, entropy
-from tests.lesson_claims import exact, means, seeds
+from tests.lesson_claims import exact, means, indices_of_true, seeds
 
 ASKED = questions("12")
 
@@ -235,3 +235,60 @@ def test_the_numbers_of_the_quiz():
     split = layers.split_heads(torch.arange(18).reshape(1, 3, 6), n_heads=2)
     assert ASKED["heads-head-zero"].answer == split[0, 1].flatten()[0].item()
     assert ASKED["heads-head-width"].answer == math.sqrt(96 / 6)
+
+
+def test_only_slices_of_columns_reveal_the_wrong_split():
+    x, h = torch.arange(2 * 5 * 12.0).reshape(2, 5, 12), 3
+    split = first_version(x, h)
+    slices = all(torch.equal(split[:, head], x[..., 4 * head : 4 * head + 4]) for head in range(h))
+    expected = indices_of_true(
+        split.shape != (2, h, 5, 4),
+        not torch.equal(first_version(x, 1), x[:, None]),
+        not torch.equal(split.reshape(x.shape), x),
+        not slices,
+    )
+    assert ASKED["heads-silent-view"].right == expected
+
+
+def test_which_steps_split_the_words_rightly():
+    x, h = torch.arange(5 * 12.0).reshape(5, 12), 3
+    ways = (x.reshape(h, 5, 4), x.reshape(5, h, 4).transpose(0, 1), x.T.reshape(h, 5, 4))
+    right = layers.split_heads(x[None], n_heads=h)[0]
+    assert ASKED["heads-later-view"].right == indices_of_true(*(torch.equal(way, right) for way in ways))
+
+
+def test_twice_the_heads_have_twice_the_tables_and_nothing_else():
+    x = torch.randn(1, 6, 16)
+
+    def costs(n_heads: int) -> tuple[int, int, int, int]:
+        layer = layers.MultiHead(d_model=16, n_heads=n_heads)
+        head_dim = layer.w_key.shape[0] // n_heads
+        n_weights = layer(x, with_weights=True)[1].numel()
+        return sum(w.numel() for w in layer.parameters()), n_weights, head_dim, n_weights * head_dim
+
+    doubled = (after == 2 * before for before, after in zip(costs(2), costs(4), strict=True))
+    assert ASKED["heads-later-cost"].right == indices_of_true(*doubled)
+
+
+@torch.no_grad()
+def test_without_the_output_matrix_a_head_writes_into_its_own_slice():
+    layer, x = layers.MultiHead(d_model=12, n_heads=4), torch.randn(1, 5, 12)
+
+    def changed_columns(*, mixes: bool) -> list[int]:
+        """The columns of the output that change with the values of the last head."""
+        if not mixes:
+            layer.w_output.copy_(torch.eye(12))
+        before = layer(x)[0]
+        layer.w_value[9:] += 1
+        return ((layer(x)[0] - before).abs() > 1e-6).any(dim=1)[0].nonzero().flatten().tolist()
+
+    mixed, joined = changed_columns(mixes=True), changed_columns(mixes=False)
+    assert mixed == list(range(12))
+    sums = layer(x, with_weights=True)[1].sum(dim=-1)
+    expected = indices_of_true(
+        layer(x)[0].shape != x.shape,
+        joined == [9, 10, 11],
+        not torch.allclose(sums, torch.ones_like(sums)),
+        False,
+    )
+    assert ASKED["heads-why-output"].right == expected

@@ -403,6 +403,30 @@ def layered_output_first(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     return join(context), weights
 
 
+# ---- a slip each, without the helpers of the exercises
+
+
+def ahead(query, keys, values, mask=None, causal=False, with_weights=True):
+    if causal:
+        later = torch.ones(query.shape[-2], keys.shape[-2]).triu() == 1
+        mask = later if mask is None else mask & later
+    return attends(query, keys, values, mask, False, with_weights)
+
+
+def same_weights_in_all(query, keys, values, mask=None, causal=False, with_weights=True):
+    _, weights = attends(query, keys, values, mask, causal, True)
+    shared = weights.mean(dim=-3, keepdim=True).expand_as(weights)
+    return shared @ values, shared
+
+
+def context_alone(query, keys, values, mask=None, causal=False, with_weights=True):
+    return attends(query, keys, values, mask, causal, with_weights)[0]
+
+
+def root_of_the_model(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    return layered(x, source, w_q / n_heads**0.5, w_k, w_v, w_o, n_heads, mask)
+
+
 WRONG = {
     "split_heads": [
         (split_by_view, "what the first version did"),
@@ -414,6 +438,10 @@ WRONG = {
         (split_reversed, "heads-from-the-back"),
         (split_detached, "no-gradient"),
         (split_by_numpy, "no-gradient"),
+        (
+            lambda features, n_heads: split_by_movedim(features, n_heads).transpose(-1, -2),
+            "lying-on-its-side",
+        ),
     ],
     "test_split": [
         (test_shape_only, "cuts the memory as it lies"),
@@ -449,6 +477,9 @@ WRONG = {
         (attends_hidden_by_20, None),
         (attends_strictly_back, "not-at-itself"),
         (attends_detached, "no-gradient"),
+        (ahead, "looks-ahead"),
+        (same_weights_in_all, "one-table-for-all"),
+        (context_alone, "only-context"),
     ],
     "many_heads": [
         (layered_no_output, "no-output-projection"),
@@ -463,6 +494,12 @@ WRONG = {
         (layered_swapped, "x-and-source-swapped"),
         (layered_without_asking, "no-weights"),
         (layered_by_torch, "no-gradient"),
+        (lambda x, source, *others: layered(source, source, *others), "queries-from-source"),
+        (root_of_the_model, "root-of-d-model"),
+        (
+            lambda x, source, w_q, w_k, w_v, w_o, *others: layered(x, source, w_q, w_k, w_v, w_o.mT, *others),
+            "matrix-turned",
+        ),
     ],
 }
 

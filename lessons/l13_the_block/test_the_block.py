@@ -11,13 +11,15 @@ import pytest
 import torch
 
 from course_lib.layers.block import Block
+from course_lib.layers.feed_forward import FeedForward
+from course_lib.layers.residual import post_norm, pre_norm
 from course_lib.models.transformer import Transformer, TransformerConfig
 from course_lib.results import runs
 from course_lib.teaching.questions.question import questions, questions_for
 from course_lib.text.batch import make_batch
 from course_lib.translation.shipped import shared
 from lessons.l13_the_block import measurements as m
-from tests.lesson_claims import LessonText, exact, means, seeds
+from tests.lesson_claims import LessonText, exact, means, indices_of_true, seeds
 
 ASKED = questions("13")
 TEST = ("scores", "test", "exact")
@@ -294,3 +296,37 @@ def test_the_layer_norm_of_the_quiz():
     word = torch.tensor([2.0, 4.0, 4.0, 6.0])
     normalised = torch.nn.functional.layer_norm(word, (4,), eps=0.0)
     assert normalised[-1].item() == pytest.approx(ASKED["block-norm-by-hand"].answer, abs=0.001)
+
+
+# ---- answers of the quiz
+
+
+@torch.no_grad()
+def test_a_feed_forward_layer_works_on_each_word_alone():
+    torch.manual_seed(13)
+    layer, x = FeedForward(d_model=8, d_ff=16), torch.randn(5, 8)
+    changed = x.clone()
+    changed[1] += 1
+    moved = (layer(x) - layer(changed)).abs().amax(dim=-1) > 1e-6
+    which = moved.nonzero().flatten().tolist()
+    expected = indices_of_true(which == [0, 1, 2, 3, 4], which == [1], which == [0, 1, 2])
+    assert ASKED["block-ffn-mixes"].right == expected
+
+
+def test_a_layer_that_gives_zero():
+    x, norm = torch.tensor([[2.0, 4.0, 4.0, 6.0]]), torch.nn.LayerNorm(4)
+    first, second = (way(x, torch.zeros_like, norm=norm) for way in (pre_norm, post_norm))
+    expected = indices_of_true(
+        torch.equal(first, x) and torch.equal(second, x),
+        not first.any() and torch.equal(second, x),
+        torch.equal(first, x) and torch.equal(second, norm(x)),
+    )
+    assert ASKED["block-silent-layer"].right == expected
+
+
+def test_another_sentence_changes_no_layer_norm():
+    x, norm = torch.randn(3, 5, 8), torch.nn.LayerNorm(8)
+    changed = x.clone()
+    changed[0] *= 4
+    others = torch.equal(norm(x)[1:], norm(changed)[1:])
+    assert ASKED["block-later-norm"].right == indices_of_true(not others, not others, others)

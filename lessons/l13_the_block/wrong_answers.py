@@ -373,6 +373,19 @@ def block_backwards(x, parts, n_heads, mask=None):
     return feed_forward_part(normalised(new, parts, SECOND), parts).add(new)
 
 
+# ---- a slip each, without the helpers of the exercises
+
+
+def block_sees_plain_words(x, parts, n_heads, mask=None):
+    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, mask, source=x)
+    return x + feed_forward_part(normalised(x, parts, SECOND), parts)
+
+
+def block_turned(x, parts, n_heads, mask=None):
+    turned = {name: w.T if name.startswith("attention") else w for name, w in parts.items()}
+    return block_plain(x, turned, n_heads, mask)
+
+
 WRONG = {
     "likeness": [
         (like_with_diagonal, "with-itself"),
@@ -434,6 +447,8 @@ WRONG = {
         (block_one_path, "second-path-missing"),
         (block_unmasked, "ignores-mask"),
         (block_only_attention, "attention-alone"),
+        (block_turned, "matrices-as-they-are"),
+        (block_sees_plain_words, "plain-source"),
     ],
 }
 RIGHT = {

@@ -19,7 +19,7 @@ from course_lib.translation.shipped import shared
 from lessons.l14_the_transformer import by_parts
 from lessons.l14_the_transformer import measurements as m
 from lessons.l14_the_transformer.by_parts import FAULTY, RIGHT, Wiring
-from tests.lesson_claims import LessonText, held_out_pairs, n_right
+from tests.lesson_claims import LessonText, held_out_pairs, n_right, indices_of_true
 
 ASKED, LESSON = questions("14"), LessonText("the_transformer")
 FIRST_STAGES = {
@@ -245,3 +245,34 @@ def test_the_parameters_of_the_base_model():
     assert millions["last norms of torch, exactly"] == 2 * 2 * 512, "two norms, a scale and a shift each"
     assert ASKED["full-largest-part"].right == [1] == ASKED["full-later-largest"].right
     assert ASKED["full-tied-saves"].answer == 2 * 10_000 * 300 / 1e6
+
+
+# ---- answers of the quiz
+
+
+def test_every_decoder_block_makes_keys_of_its_own_from_one_memory():
+    names = [name for name, _ in shared("transformer").model.named_parameters() if "cross.w_key" in name]
+    matrices = [shared("transformer").model.get_parameter(name) for name in names]
+    assert len(matrices) == 3
+    all_alike = all(torch.equal(matrices[0], matrix) for matrix in matrices[1:])
+    assert ASKED["full-own-keys"].right == indices_of_true(not all_alike, all_alike, False, False)
+
+
+@torch.no_grad()
+def test_only_words_of_the_source_see_later_ones():
+    model = shared("transformer").model
+    src, tgt = torch.arange(10, 16)[None], torch.arange(20, 26)[None]
+    later_src, later_tgt = src.clone(), tgt.clone()
+    later_src[0, -1], later_tgt[0, -1] = 30, 31
+    lengths = torch.tensor([6])
+    memory = model.encode(src, lengths)
+    keys = [one["keys"][..., 0, :] for one in (memory, model.encode(later_src, lengths))]
+    logits = [model.decode(memory, target)[0][:, 0] for target in (tgt, later_tgt)]
+    in_encoder, in_decoder = (not torch.allclose(*pair, atol=1e-5) for pair in (keys, logits))
+    expected = indices_of_true(
+        in_encoder and not in_decoder,
+        in_decoder and not in_encoder,
+        in_encoder and in_decoder,
+        not (in_encoder or in_decoder),
+    )
+    assert ASKED["full-later-uses"].right == expected

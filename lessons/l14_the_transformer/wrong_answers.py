@@ -559,6 +559,46 @@ def diff_by_isnan(mine, theirs, tolerance):
     return "nowhere"
 
 
+# ---- a slip each, without the helpers of the exercises
+
+
+def dec_one_set(x, memory, parts, n_heads, mask=None):
+    shared = {
+        name.replace("attention.", "cross.", 1): w
+        for name, w in parts.items()
+        if name.startswith("attention.")
+    }
+    return decode_block(x, memory, parts | shared, n_heads, across=mask)
+
+
+def dec_not_to_itself(x, memory, parts, n_heads, mask=None):
+    x = x + attended(normed(x, parts, "cross"), memory, parts, "cross", n_heads, mask)
+    return x + fed(normed(x, parts, "feed_forward"), parts)
+
+
+def dec_not_across(x, memory, parts, n_heads, mask=None):
+    seen = normed(x, parts, "attention")
+    x = x + attended(seen, seen, parts, "attention", n_heads, triangle(x))
+    return x + fed(normed(x, parts, "feed_forward"), parts)
+
+
+def dec_norms_last(x, memory, parts, n_heads, mask=None):
+    x = normed(x + attended(x, x, parts, "attention", n_heads, triangle(x)), parts, "attention")
+    x = normed(x + attended(x, memory, parts, "cross", n_heads, mask), parts, "cross")
+    return normed(x + fed(x, parts), parts, "feed_forward")
+
+
+def logits_with_root(target, memory, weights, n_heads, n_layers, mask=None):
+    x = last(states(target, memory, weights, n_heads, n_layers, mask), weights, "decoder")
+    return x.shape[-1] ** 0.5 * x @ weights[TABLE].T + weights[BIAS]
+
+
+def diff_largest(mine, theirs, tolerance):
+    gaps = {name: (mine[name] - theirs[name]).abs().max().item() for name in mine}
+    worst = max(gaps, key=gaps.get)
+    return worst if gaps[worst] > tolerance else "nowhere"
+
+
 WRONG = {
     "parts_of": [
         (parts_no_dot, "dot-forgotten"),
@@ -579,6 +619,12 @@ WRONG = {
         (embed_divides, "divided"),
         (embed_nowhere, "no-positions"),
         (embed_root_of_n, None),
+        (
+            lambda tokens, table: (
+                F.embedding(tokens, table) * table.shape[1] ** 0.5 + sinusoids(len(tokens), table.shape[1])[0]
+            ),
+            "one-position",
+        ),
     ],
     "encode_source": [
         (encode_no_norm, "no-last-norm"),
@@ -604,6 +650,10 @@ WRONG = {
         (dec_path_normed, "path-normed"),
         (dec_keys_for_values, "keys-for-values"),
         (dec_one_norm, "norm-of-the-first-look"),
+        (dec_one_set, "same-matrices"),
+        (dec_not_to_itself, "no-self-attention"),
+        (dec_not_across, "no-cross-attention"),
+        (dec_norms_last, "post-norm"),
     ],
     "test_decoder": [
         (test_shape_only, "let"),
@@ -622,6 +672,7 @@ WRONG = {
         (logits_softmax, "softmax"),
         (logits_no_root, "no-root"),
         (logits_last_word, None),
+        (logits_with_root, "scaled-at-the-end"),
     ],
     "first_difference": [
         (diff_last, "last-one"),
@@ -634,6 +685,7 @@ WRONG = {
         (diff_sum, None),
         (diff_last_sentence, None),
         (diff_sorted, None),
+        (diff_largest, "largest"),
     ],
 }
 RIGHT = {

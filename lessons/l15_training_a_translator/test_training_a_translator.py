@@ -24,7 +24,7 @@ from lessons.l15_training_a_translator.rate_dial import compute as rate_at
 from lessons.l15_training_a_translator.short_sentences import short_data
 from lessons.l15_training_a_translator.small_run import SmallRun
 from lessons.l15_training_a_translator.training_settings import FAULTY_RUNS, N_STEPS, TrainingSettings
-from tests.lesson_claims import LessonText, exact, means, seeds
+from tests.lesson_claims import LessonText, exact, means, indices_of_true, seeds
 
 L = LessonText("training_a_translator")
 HEALTHY = "healthy"
@@ -352,3 +352,40 @@ def test_after_80_merges_frequent_words_are_whole_and_new_ones_in_pieces():
     assert len(cuts["parce"]) == 1 < len(cuts["femme"]) and counts["parce"] > counts["femme"] > 0
     for word in ("princes", "fantôme"):
         assert counts[word] == 0 and 1 < len(cuts[word]) < 1 + len(word)
+
+
+# ---- further answers of the quiz
+
+
+def test_a_longer_warm_up_lowers_the_highest_rate():
+    before, after = (paper_rate(warm_up, 512, warm_up) for warm_up in (4000, 8000))
+    asked = L.asked("train-warm-up-twice")
+    factors = (2, 1, 1 / math.sqrt(2), 1 / 2)
+    assert asked.right == indices_of_true(*(after / before == pytest.approx(factor) for factor in factors))
+
+
+def test_the_floor_of_a_perfect_model_is_above_0_and_rises_with_the_words():
+    small, large = (floor_at(smoothing=0.1, words=words, softmax="once")["floor"] for words in (10, 37_000))
+    expected = indices_of_true(large == 0, 0 < small < large, small == pytest.approx(0.1, abs=0.01))
+    assert L.asked("train-later-floor").right == expected
+
+
+def test_a_second_softmax_keeps_the_loss_high():
+    logits, targets = torch.zeros(1, 100, requires_grad=True), torch.tensor([3])
+    sure = logits + 50 * F.one_hot(targets, 100)
+    once, twice = F.cross_entropy(sure, targets).item(), F.cross_entropy(sure.softmax(-1), targets).item()
+    [gradient] = torch.autograd.grad(F.cross_entropy(logits.softmax(-1), targets), logits)
+    expected = indices_of_true(
+        twice == pytest.approx(once), twice > 3, twice < 0, gradient.count_nonzero() == 1
+    )
+    assert L.asked("train-softmax-first").right == expected
+
+
+def test_what_the_records_say_about_warm_up():
+    post, pre = exact("warm_up"), exact("recipe")
+    without = post["post-norm, no warm-up"], pre["no warm-up"]
+    lost = post["post-norm"] - without[0], pre["as it is"] - without[1]
+    expected = indices_of_true(
+        max(without) < 10, max(map(abs, lost)) < 0.5, 3.5 < lost[0] < 4.5 and lost[1] < 1
+    )
+    assert L.asked("train-warm-up-belief").right == expected

@@ -512,6 +512,60 @@ def merge_sorted_first(words):
     return best, new
 
 
+# ---- a slip each, without the helpers of the exercises
+
+
+def batches_twice(lengths, room):
+    batches = batches_with_a_row(lengths, room)
+    return [[*batch, after[0]] for batch, after in pairwise(batches)] + batches[-1:]
+
+
+def batches_wrong_one_again(lengths, room):
+    batches = batches_with_a_row(lengths, room)
+    return batches[:1] + [[before[-1], *batch[1:]] for before, batch in pairwise(batches)]
+
+
+def loss_with(logits_to_logs=F.log_softmax, spread=None, join=None):
+    """The smoothed loss with another first step, another share of ε for each word, or another mean."""
+
+    def loss(logits, targets, smoothing):
+        logs, real = logits_to_logs(logits, dim=-1), targets != 0
+        right = torch.gather(logs, 2, targets.unsqueeze(2)).squeeze(2)
+        each = smoothing * (spread or 1 / logits.shape[-1])
+        losses = (smoothing - 1) * right - each * logs.sum(2)
+        return join(losses, real) if join else losses[real].mean()
+
+    return loss
+
+
+def sentence_means(losses, real):
+    return torch.stack([row[words].mean() for row, words in zip(losses, real, strict=True)]).mean()
+
+
+def adam_with(betas=(0.9, 0.98), square=lambda g, m: g**2, swap=False):
+    """A training step with other betas, with another second memory, or with old and new swapped."""
+
+    def step(weights, loss_of, memory, step, rate):
+        loss, gradients = gradients_by_backward(weights, loss_of)
+        weights, memory = dict(weights), dict(memory)
+        for name, g in zip(list(weights), clip_to_1(gradients), strict=True):
+            m, v = memory.get(name, (torch.zeros_like(g), torch.zeros_like(g)))
+            one, two = (1 - beta if swap else beta for beta in betas)
+            m = one * m + (1 - one) * g
+            v = two * v + (1 - two) * square(g, m)
+            memory[name] = (m, v)
+            first, second = m / (1 - betas[0] ** step), v / (1 - betas[1] ** step)
+            weights[name] = weights[name] - rate * first / (second**0.5 + 1e-9)
+        return loss, weights, memory
+
+    return step
+
+
+def merge_spaced(words):
+    best, merged = merge_with()(words)
+    return best, {tuple(" ".join(best) if t == "".join(best) else t for t in w): n for w, n in merged.items()}
+
+
 WRONG = {
     "by_length": [
         (batches_unsorted, "as-they-come"),
@@ -521,6 +575,8 @@ WRONG = {
         (batches_single, "one-each"),
         (batches_one_too_many, None, "Padding takes places"),
         (batches_flat, None, "cannot be used as an answer"),
+        (batches_twice, "repeated"),
+        (batches_wrong_one_again, "swapped"),
     ],
     "test_batches": [
         (test_nothing, "does it assert anything"),
@@ -550,6 +606,9 @@ WRONG = {
         (loss_negative, None, "by hand"),
         (loss_cut_off, None, "No gradient flows"),
         (loss_as_in_a_book, "padding-word-left-out"),
+        (loss_with(spread=1.0), "sum-of-all-words"),
+        (loss_with(lambda logits, dim: logits), "no-softmax"),
+        (loss_with(join=sentence_means), "mean-of-means"),
     ],
     "training_step": [
         (step_with(clip=lambda gradients: gradients), "not-clipped"),
@@ -563,6 +622,11 @@ WRONG = {
         (step_loss_as_tensor, None, "plain number"),
         (step_no_loss, None, "by hand"),
         (step_descent, "no-adam"),
+        (step_with(clip=lambda gradients: [clip_to_1([g])[0] for g in gradients]), "clipped-one-by-one"),
+        (adam_with(square=lambda g, m: m**2), "square-of-the-mean"),
+        (adam_with(square=lambda g, m: g.abs()), "not-squared"),
+        (adam_with(betas=(0.98, 0.9)), "betas-swapped"),
+        (adam_with(swap=True), "weights-of-the-mean-swapped"),
     ],
     "repair": [
         (repair_nothing, "nothing-changed"),
@@ -592,6 +656,7 @@ WRONG = {
         ),
         (merge_pair_only, None),
         (merge_joined_pair, None),
+        (merge_spaced, "with-a-space"),
     ],
 }
 

@@ -14,11 +14,14 @@ from course_lib.runtime import data_path
 from course_lib.teaching.exercises import find_exercise
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS
+from course_lib.translation.pipeline import translate
+from course_lib.translation.search import beam_search, greedy
 from course_lib.translation.shipped import shared
 from lessons.l16_decoding import measurements
 from lessons.l16_decoding.measurements import COW, GARDEN, by_the_lessons_beam, sources, translations
+from lessons.l16_decoding.recompute import Recompute
 from lessons.l16_decoding.typed_sentence import translate_typed
-from tests.lesson_claims import LessonText, held_out_pairs
+from tests.lesson_claims import LessonText, held_out_pairs, indices_of_true
 
 L = LessonText("decoding")
 STORED = json.loads(data_path("results", "lesson_16.json").read_text(encoding="utf-8"))
@@ -236,3 +239,41 @@ def test_one_layer_deep_the_mask_makes_no_difference_and_two_deep_it_does():
             states.append(x[:, -1])
     differences = [(a - b).abs().max().item() for a, b in zip(states[:3], states[3:], strict=True)]
     assert differences[0] < 1e-5 and differences[1] > 1
+
+
+# ---- further answers of the quiz
+
+
+@torch.no_grad()
+def test_a_beam_of_one_is_greedy_decoding():
+    transformer = shared("transformer")
+    batch = make_batch([transformer.tokenizer.encode(GARDEN)], [[]])
+    memory = transformer.model.encode(batch.src, batch.src_lengths)
+    by_beam = beam_search(transformer.model, memory, beam=1, max_len=30).ids[0].tolist()
+    by_greedy = greedy(transformer.model, memory, max_len=30).ids[0].tolist()
+    same = by_beam == by_greedy
+    assert L.asked("dec-later-beam").right == indices_of_true(same, not same, len(by_greedy) == 1)
+
+
+@torch.no_grad()
+def test_the_cache_keeps_keys_and_values_of_every_layer():
+    model, batch = shared("transformer").model, make_batch([[5, 6, 7]], [[]])
+    state = model.start(model.encode(batch.src, batch.src_lengths))
+    n_layers = state["keys"].shape[1]
+    both_of_all_layers = state.keys() == {"keys", "values"} and n_layers == len(model.decoder.blocks)
+    assert L.asked("dec-later-cache").right == indices_of_true(
+        "queries" in state, both_of_all_layers, n_layers == 1
+    )
+
+
+def test_the_mask_may_not_be_dropped_when_the_prefix_is_run_again():
+    right = STORED["causal mask"]
+    no_harm = right["without"] == right["with"]
+    assert L.asked("dec-drop-mask").right == indices_of_true(no_harm, not no_harm, False)
+
+
+def test_with_and_without_a_cache_the_words_are_the_same():
+    transformer, texts = shared("transformer"), sources(held_out_pairs(300)[:20])
+    without = translate(texts, Recompute(transformer.model), transformer.tokenizer)
+    same = [output.target for output in without] == translations("transformer", texts)
+    assert L.asked("dec-cache-what").right == indices_of_true(not same, same, False)

@@ -314,6 +314,38 @@ def cached_by_loop(x, past, w_q, w_k, w_v, w_o, n_heads):
     return torch.cat(outs, -1) @ w_o, (torch.stack(keys, 1), torch.stack(values, 1))
 
 
+# ---- a slip each, without the helpers of the exercises
+
+
+def bleu_plain_mean(translations, references):
+    shares = [hit / total if total else 0.0 for hit, total in precisions(translations, references)]
+    c, r = lengths(translations, references)
+    return 25 * sum(shares) * math.exp(min(0, 1 - r / c)) if c else 0.0
+
+
+def bleu_up_to_two(translations, references):
+    (one, n), (two, m), *_ = precisions(translations, references)
+    c, r = lengths(translations, references)
+    return 100 * math.sqrt(one / n * two / m) * math.exp(min(0, 1 - r / c)) if one and two else 0.0
+
+
+def cached_with(seen=None, new_root=False, of_values=lambda w_k, w_v: w_v, forgets_values=False):
+    """The cached layer with other keys and values to look at, √d_model, or other values."""
+
+    def cached(x, past, w_q, w_k, w_v, w_o, n_heads):
+        q, k, v = split_all(x, n_heads, w_q, w_k, of_values(w_k, w_v))
+        keys, values = appended((past[0], 0 * past[1]) if forgets_values else past, k, v)
+        looked_at = seen(past, (keys, values)) if seen else (keys, values)
+        scaled = q / n_heads**0.5 if new_root else q
+        return join_heads(attend(scaled, *looked_at)) @ w_o, (keys, values)
+
+    return cached
+
+
+def the_past_alone(past, new):
+    return past if past[0].numel() else new
+
+
 WRONG = {
     "grow": [
         (grow_made_order, "what the first version did"),
@@ -325,6 +357,10 @@ WRONG = {
         (grow_best_child_each, "one-from-each"),
         (grow_appends_in_place, "in-place"),
         (grow_multiplies, None),
+        (
+            lambda sums, sentences, states, step, width: best(children(sums, sentences, states, step), None),
+            "keeps-all",
+        ),
     ],
     "bleu_score": [
         (bleu_per_sentence, "mean-of-sentences"),
@@ -335,6 +371,8 @@ WRONG = {
         (bleu_unclipped, "not-clipped"),
         (bleu_no_root, None),
         (bleu_log_of_zero, "raises"),
+        (bleu_plain_mean, "arithmetic"),
+        (bleu_up_to_two, "only-pairs"),
     ],
     "cached_attention": [
         (cached_alone, "forgets-the-past"),
@@ -345,6 +383,10 @@ WRONG = {
         (cached_wrong_axis, "raises"),
         (cached_three, None),
         (cached_unscaled, None),
+        (cached_with(the_past_alone), "does-not-see-itself"),
+        (cached_with(new_root=True), "root-of-d-model"),
+        (cached_with(forgets_values=True), "keys-only"),
+        (cached_with(of_values=lambda w_k, w_v: w_k), "values-are-keys"),
     ],
 }
 

@@ -9,13 +9,14 @@ import torch
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
+from course_lib.layers.attention import attend
 from course_lib.layers.block import Block
 from course_lib.runtime import data_path
 from lessons.l17_what_it_costs import cost, measurements
 from lessons.l17_what_it_costs.cost_explorer import CostExplorer
 from lessons.l17_what_it_costs.linear_attention import causal_linear_attend, linear_attend
 from lessons.l17_what_it_costs.restricted import attend_nearby
-from tests.lesson_claims import LessonText
+from tests.lesson_claims import LessonText, indices_of_true
 
 L = LessonText("what_it_costs")
 STORED = json.loads(data_path("results", "lesson_17.json").read_text(encoding="utf-8"))
@@ -194,3 +195,10 @@ def test_heads_cannot_be_averaged_without_training():
     assert lost["values"] == pytest.approx(1 / 4, abs=0.03)
     assert lost["both"] == pytest.approx(4 / 5, abs=0.03)
     assert 0 < right["keys, scaled up"] - right["keys"] < 0.1, "their size is not the cause"
+
+
+def test_a_mask_saves_no_work():
+    x, near = torch.randn(64, 16), (torch.arange(64)[:, None] - torch.arange(64)).abs() <= 4
+    plain, masked = (flops_of(lambda mask=mask: attend(x, x, x, mask=mask)) for mask in (None, near))
+    expected = indices_of_true(masked < plain / 3, masked == plain, masked == plain / 2)
+    assert L.asked("cost-mask-saves").right == expected

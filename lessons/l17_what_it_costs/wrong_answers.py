@@ -457,6 +457,8 @@ WRONG = {
         (flops_with_b_minus_1, "one-addition-less"),
         (flops_w_o_with_attention, "w-o-in-attention"),
         (flops_other_key, "spelt like this"),
+        (lambda n, d, d_ff: count(n, d, d_ff) | {"projections": 2 * n * d * d}, "one-projection"),
+        (lambda n, d, d_ff: {part: flops / n for part, flops in count(n, d, d_ff).items()}, "one-word"),
     ],
     "test_nearby": [
         (neighbours_of_two_words, "It catches"),

@@ -294,3 +294,8 @@ def test_the_numbers_that_questions_ask_for():
         1
     ]
     assert list(L.asked("museum-chance").right) == [1]
+
+
+def test_on_captions_one_head_is_neither_ahead_nor_behind():
+    one, base = (seeds("ablation", name, "scores", "test", "beam") for name in ("(A) 1 head", "base"))
+    assert beats(one, base, True) == "open" and list(L.asked("museum-read-ablation").right) == [2]

@@ -494,6 +494,14 @@ def older_but_quick():
     return _claim("rnn_encoder_decoder", ["transformer"], ["decoding", "real training"], ["test"])
 
 
+# ---- a slip each, without the helpers of the exercises
+
+
+def beats_by_the_worst(one, other, higher):
+    worst = (min(one), min(other)) if higher else (-max(one), -max(other))
+    return "open" if worst[0] == worst[1] else "yes" if worst[0] > worst[1] else "no"
+
+
 WRONG = {
     "beats": [
         (compare_means, "by-mean"),
@@ -506,6 +514,7 @@ WRONG = {
         (first_two_seeds, None),
         (booleans, None),
         (no_return, "returns-none"),
+        (beats_by_the_worst, "by-worst"),
     ],
     "test_beats": [
         (test_only_yes, "lets every comparison through"),

@@ -176,3 +176,8 @@ def test_how_many_predictions_hold_afterwards():
         if rule is even and breaks == "transformer" and (rule, split, "no positions") in held["most"]
     ]
     assert len(both) == 1  # holds in both directions
+
+
+def test_the_numbers_of_the_quiz():
+    assert L.asked("claim-lost-number").answer == mean([92, 94, 96]) - min(80, 84, 85)
+    assert L.asked("claim-small-split").answer == 100 / 8

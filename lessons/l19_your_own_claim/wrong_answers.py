@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from statistics import mean
 
-from lessons.l19_your_own_claim.exercises import missing, verdict
+from lessons.l19_your_own_claim.exercises import example_prediction, missing, verdict
 
 # ---- what several answers share
 
@@ -446,6 +446,7 @@ WRONG = {
         (more_than_points, "strictly"),
         (whole_points, None),
         (only_the_word, "is wanted"),
+        (lambda prediction, tables: verdict_plain({**prediction, "on": "rule"}, tables), "always-rule"),
     ],
     "missing": [
         (returns_early, "first-only"),
@@ -470,6 +471,7 @@ WRONG = {
         (prediction_with(if_open="-"), "too short"),
         (forgot_one, 'needs "if_open"'),
         (only_text, 'needs "breaks"'),
+        (lambda: example_prediction() | {"points": 0.0}, "no-number"),
     ],
     "my_rule": [
         (as_it_was, "changes-nothing"),

@@ -1,12 +1,14 @@
 """Every check against many wrong answers, each of which must be caught, and its slip recognised.
 
-A slip is a wrong answer already: its own function is tried. A lesson's `wrong_answers.py` adds answers
-written differently, or wrong in another way: WRONG ones, each with the slip and the words that the verdict
-must contain (None where no slip may be recognised), and RIGHT ones written in other ways.
+A slip is a wrong answer already: its own function is tried. A lesson's `wrong_answers.py` has at least one
+answer for each slip that does not use the slip's function, and answers that are wrong in another way: WRONG
+ones, each with the slip and the words that the verdict must contain (None where no slip may be recognised),
+and RIGHT ones written in other ways.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from importlib import import_module
@@ -138,3 +140,16 @@ def test_every_general_slip_has_a_wrong_answer_and_no_two_exercises_share_a_name
     rows = [row for module in ANSWERS for rows in module.WRONG.values() for row in rows]
     assert {slip_or_words for _, *expected in rows for slip_or_words in expected} >= GENERAL_SLIPS
     assert len(EXERCISES) == sum(len(load_exercises(lesson.topic)) for lesson in lessons())
+
+
+@pytest.mark.parametrize(
+    "exercise",
+    [case for case in EACH if not isinstance(case.values[0], TestExercise) and case.values[0].slips],
+)
+def test_slips_and_wrong_answers_name_each_other(exercise: Exercise):
+    """A slip that is removed leaves an answer whose verdict names nothing; a new one needs an answer."""
+    rows = import_module(f"{lesson(exercise.lesson).package}.wrong_answers").WRONG[exercise.name]
+    declared = {slip.name for slip in exercise.slips}
+    assert declared <= {slip_or_words for _, *expected in rows for slip_or_words in expected}
+    named = {first for _, first, *_ in rows if first and re.fullmatch(r"[a-z][\w-]*", first)}
+    assert named <= declared | GENERAL_SLIPS

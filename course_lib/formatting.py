@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -70,7 +71,7 @@ def rounded(tensor: Tensor, decimals: int | None = None, matrix: int = 0) -> str
     decimals = _decimals(tensor) if decimals is None else decimals
     if tensor.ndim > 2 and tensor.numel():
         text = rounded(tensor.reshape(-1, *tensor.shape[-2:])[matrix], decimals)
-        place = [index.item() for index in torch.unravel_index(torch.tensor(matrix), tensor.shape[:-2])]
+        place = [int(index) for index in np.unravel_index(matrix, tensor.shape[:-2])]  # torch's loads sympy
         which = f"matrix {place}" if matrix else "the first matrix"
         return f"{shape_text(tensor.shape)}, of which {which}:\n{text}"
     return _text(tensor, decimals, most=MOST_SHOWN)

@@ -28,7 +28,14 @@ from lessons.l01_guessing_the_next_word.measurements import (
     measure_nudge,
     train_tiny,
 )
-from tests.lesson_claims import LessonText, all_splits, means, numbers_of_right, indices_of_true
+from tests.lesson_claims import (
+    LessonText,
+    all_splits,
+    assert_measured_again,
+    indices_of_true,
+    means,
+    numbers_of_right,
+)
 
 LESSON = LessonText("guessing_the_next_word")
 STORED = json.loads(data_path("results", "lesson_01.json").read_text(encoding="utf-8"))
@@ -46,19 +53,9 @@ def text() -> list[list[str]]:
 @pytest.mark.slow
 def test_the_stored_numbers_are_measured_again():
     measured = measurements.measure()
-    for name in ("corpus", "nudge", "n-gram", "untrained MLP"):
-        assert_close(measured[name], STORED[name], rel=1e-3)
-    assert measured["rate 2"]["losses"][:5] == pytest.approx(STORED["rate 2"]["losses"][:5], rel=1e-2)
-    assert_close(measured["unseen pairs"], STORED["unseen pairs"], abs=0.02)
-
-
-def assert_close(measured, stored, **tolerance):
-    if isinstance(stored, dict):
-        assert measured.keys() == stored.keys()
-        for key in stored:
-            assert_close(measured[key], stored[key], **tolerance)
-    else:
-        assert measured == pytest.approx(stored, **tolerance)
+    losses = measured.pop("rate 2")["losses"]  # they diverge
+    assert losses[:5] == pytest.approx(STORED["rate 2"]["losses"][:5], rel=1e-2)
+    assert_measured_again(measured, STORED, parts={"unseen pairs": {"abs": 0.02}}, rel=1e-3)
 
 
 # ---- counting

@@ -12,7 +12,7 @@ from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import BOS
 from course_lib.translation.shipped import shared
 from lessons.l02_recurrent_networks import measurements
-from tests.lesson_claims import LessonText, held_out_splits, means, numbers_of_right, indices_of_true, seeds
+from tests.lesson_claims import LessonText, held_out_splits, indices_of_true, means, numbers_of_right, seeds
 from tools.perplexity import perplexity
 
 LESSON = LessonText("recurrent_networks")

@@ -16,7 +16,14 @@ from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.shipped import shared
 from lessons.l03_lstm_and_gru import measurements, recall
-from tests.lesson_claims import LessonText, held_out_splits, means, indices_of_true, seeds
+from tests.lesson_claims import (
+    LessonText,
+    assert_measured_again,
+    held_out_splits,
+    indices_of_true,
+    means,
+    seeds,
+)
 from tools.experiments.recall_run import VOCAB, new_model
 
 LESSON = LessonText("lstm_and_gru")
@@ -32,9 +39,7 @@ def reference(exercise: str):
 
 
 def test_the_stored_numbers_are_measured_again():
-    measured = measurements.measure()
-    for name, numbers in measured.items():
-        assert numbers == pytest.approx(STORED[name], rel=1e-3), name
+    assert_measured_again(measurements.measure(), STORED, rel=1e-3)
 
 
 def test_torchs_cell_holds_as_long_as_the_formula_says():

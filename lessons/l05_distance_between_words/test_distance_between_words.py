@@ -16,7 +16,7 @@ from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import Shipped, shared
 from lessons.l05_distance_between_words import exercises
 from lessons.l05_distance_between_words.measurements import PLAIN_STACK, count_ways, measure
-from tests.lesson_claims import LessonText, exact, means, indices_of_true
+from tests.lesson_claims import LessonText, assert_measured_again, exact, indices_of_true, means
 
 L = LessonText("distance_between_words")
 STORED = L.stored()
@@ -27,8 +27,7 @@ def run_cell(name: str, **variables: object) -> dict:
 
 
 def test_the_stored_measurements_can_be_reproduced():
-    for name, numbers in measure().items():
-        assert numbers == pytest.approx(STORED[name]), name
+    assert_measured_again(measure(), STORED)
 
 
 # ---- ways

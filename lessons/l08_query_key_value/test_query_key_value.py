@@ -7,13 +7,20 @@ import torch
 
 from course_lib.layers.scores import dot, scaled_dot
 from course_lib.models.registry import build, make_config
-from course_lib.results import runs, values_at
+from course_lib.results import runs
 from course_lib.text.batch import make_batch
 from course_lib.translation.shipped import shared
 from lessons.l08_query_key_value.exercises import look_up
 from lessons.l08_query_key_value.measurements import measure
 from lessons.l08_query_key_value.score_spread import spreads
-from tests.lesson_claims import LessonText, means, numbers_of_right, indices_of_true, seeds
+from tests.lesson_claims import (
+    LessonText,
+    assert_measured_again,
+    indices_of_true,
+    means,
+    numbers_of_right,
+    seeds,
+)
 
 L = LessonText("query_key_value")
 RATES = ("0.001", "0.003", "0.008", "0.02", "0.07", "0.2")
@@ -28,9 +35,7 @@ def run_cells(*names: str, **variables) -> dict:
 
 
 def test_a_new_measurement_agrees_with_the_stored_one():
-    measured = measure()
-    stored = {name: values_at(f"lesson_08/{name}")[0] for name in measured}
-    assert measured == pytest.approx(stored, abs=1e-3)
+    assert_measured_again(measure(), L.stored(), abs=1e-3)
 
 
 def test_with_two_numbers_two_matrices_learn_the_look_up_and_one_does_not():

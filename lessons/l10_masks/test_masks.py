@@ -7,22 +7,19 @@ import torch
 
 from course_lib.layers.attention import attend
 from course_lib.layers.masks import causal_mask
-from course_lib.results import values_at
 from course_lib.text.special import BOS, EOS, PAD
 from course_lib.text.toy.splits import splits
 from course_lib.translation.shipped import load_shipped, shared
 from lessons.l10_masks.exercises import MASKED_ATTENTION, TRANSLATOR_MASKS, one_step_ahead
 from lessons.l10_masks.measurements import measure
-from tests.lesson_claims import LessonText, means, indices_of_true, seeds
+from tests.lesson_claims import LessonText, assert_measured_again, indices_of_true, means, seeds
 
 L = LessonText("masks")
 VARIANTS = ("sound", "leaky")
 
 
 def test_a_new_measurement_agrees_with_the_stored_one():
-    measured = measure()
-    stored = {name: values_at(f"lesson_10/{name}")[0] for name in measured}
-    assert measured == pytest.approx(stored, abs=2e-3)
+    assert_measured_again(measure(), L.stored(), abs=2e-3)
 
 
 def test_the_leaky_language_model_is_perfect_at_once_and_useless_word_by_word():

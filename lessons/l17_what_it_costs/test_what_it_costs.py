@@ -16,7 +16,7 @@ from lessons.l17_what_it_costs import cost, measurements
 from lessons.l17_what_it_costs.cost_explorer import CostExplorer
 from lessons.l17_what_it_costs.linear_attention import causal_linear_attend, linear_attend
 from lessons.l17_what_it_costs.restricted import attend_nearby
-from tests.lesson_claims import LessonText, indices_of_true
+from tests.lesson_claims import LessonText, assert_measured_again, indices_of_true
 
 L = LessonText("what_it_costs")
 STORED = json.loads(data_path("results", "lesson_17.json").read_text(encoding="utf-8"))
@@ -29,12 +29,8 @@ def flops_of(work) -> int:
 
 
 def test_new_measurements_agree_with_the_stored_ones():
-    nested = ("steps of attention", "over explicit")
-    for part, numbers in measurements.measure().items():
-        for name in numbers if part in nested else ():
-            assert numbers[name] == STORED[part][name]
-        if part not in nested:
-            assert numbers == pytest.approx(STORED[part], abs=0.006)
+    of_the_record = {part: {"abs": 1e-9} for part in ("steps of attention", "over explicit")}
+    assert_measured_again(measurements.measure(), STORED, parts=of_the_record, abs=0.006)
 
 
 # ---- 1 and 2, counting

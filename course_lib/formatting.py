@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -70,7 +71,7 @@ def rounded(tensor: Tensor, decimals: int | None = None, matrix: int = 0) -> str
     decimals = _decimals(tensor) if decimals is None else decimals
     if tensor.ndim > 2 and tensor.numel():
         text = rounded(tensor.reshape(-1, *tensor.shape[-2:])[matrix], decimals)
-        index = [axis.item() for axis in torch.unravel_index(torch.tensor(matrix), tensor.shape[:-2])]
+        index = [int(i) for i in np.unravel_index(matrix, tensor.shape[:-2])]  # torch's version loads sympy
         which = f"matrix {index}" if matrix else "the first matrix"
         return f"{shape_text(tensor.shape)}, of which {which}:\n{text}"
     return _text(tensor, decimals, most=MOST_SHOWN)

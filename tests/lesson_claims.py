@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from functools import cache
+
+import pytest
 
 from course_lib.results import mean_over_seeds, runs, value_at
 from course_lib.runtime import data_path
@@ -49,6 +52,27 @@ class LessonText:
         """What `python3 -m tools.experiments.measurements` has measured for the lesson."""
         path = data_path("results", f"lesson_{self.lesson.number}.json")
         return json.loads(path.read_text(encoding="utf-8"))
+
+
+def assert_measured_again(
+    measured: Mapping, stored: Mapping, *, parts: Mapping[str, Mapping[str, float]] | None = None, **tolerance
+) -> None:
+    """What `measure()` returns today is what is stored for its lesson, number for number.
+
+    `tolerance` is `rel` and `abs` of `pytest.approx`; `parts` has others for some parts. A lesson measures in
+    this one test. Its other tests take the stored numbers, so that no worker measures a second time.
+    """
+    for part, value in measured.items():
+        numbers, options = flatten(value), (parts or {}).get(part, tolerance)
+        assert numbers == pytest.approx(flatten(stored[part]), **options), part
+
+
+def flatten(value: object, path: tuple = ()) -> dict[tuple, object]:
+    """The numbers of nested dictionaries and lists, by their paths."""
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        return {inner: number for key, item in items for inner, number in flatten(item, (*path, key)).items()}
+    return {path: value}
 
 
 def means(experiment: str, *path: str | int, times: float = 1) -> dict[str, float]:
@@ -97,7 +121,7 @@ def n_right(texts: list[str], pairs) -> int:
     return sum(text == pair.tgt_text for text, pair in zip(texts, pairs, strict=True))
 
 
-def places_of_true(*claims: bool) -> list[int]:
+def indices_of_true(*claims: bool) -> list[int]:
     """The places of the claims that hold, to be compared with the `right` options of a question."""
     return [place for place, holds in enumerate(claims) if holds]
 

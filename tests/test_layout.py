@@ -119,8 +119,8 @@ def test_a_wrong_level_is_found(tmp_path):
             "course_lib/helpers": "from course_lib import __version__",
             "course_lib/layers/masks": "import course_lib.models.rnn\ndef f():\n  from .. import models",
             "course_lib/models/rnn": "from ..layers import masks",
-            "course_lib/views/still": "from course_lib.explore import base\nimport lessons.l01_first",
-            "course_lib/explore/base": "from course_lib.views import still",
+            "course_lib/views/bars": "from course_lib.explore import base\nimport lessons.l01_first",
+            "course_lib/explore/base": "from course_lib.views import bars",
             "tools/cli/environment": "def later():\n    import torch",
             "tools/cli/lab": "from course_lib.theme import use\ndef later():\n    import jupyterlab",
         },
@@ -128,8 +128,8 @@ def test_a_wrong_level_is_found(tmp_path):
     assert wrong_levels(tmp_path) == [
         "course_lib/layers/masks.py:1: imports course_lib.models.rnn",
         "course_lib/layers/masks.py:3: imports course_lib.models",
-        "course_lib/views/still.py:1: imports course_lib.explore.base",
-        "course_lib/views/still.py:2: imports lessons.l01_first",
+        "course_lib/views/bars.py:1: imports course_lib.explore.base",
+        "course_lib/views/bars.py:2: imports lessons.l01_first",
         "helpers has no level; add it to the table",
     ]
     assert too_early(tmp_path) == [

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from course_lib.runtime import PROJECT_ROOT
-from tools.authoring.build import draft, stale_glossary, staleness
+from tests.drafts import drafted
+from tools.authoring.build import stale_glossary, staleness
 from tools.authoring.glossary import defined_twice, glossary_page, used_too_early
 from tools.authoring.rules import breaches
 from tools.authoring.source import sources
@@ -15,7 +16,7 @@ SOURCES = sources(PROJECT_ROOT)
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.parent.name)
 def test_a_stored_notebook_is_what_its_source_says(source):
-    made = draft(source, PROJECT_ROOT)
+    made = drafted(source)
     assert breaches(made) == staleness(PROJECT_ROOT, made) == []
 
 
@@ -25,6 +26,6 @@ def test_every_stored_notebook_has_a_source():
 
 
 def test_the_glossary_is_what_the_lessons_say():
-    lessons = [draft(source, PROJECT_ROOT).lesson for source in SOURCES]
+    lessons = [drafted(source).lesson for source in SOURCES]
     assert stale_glossary(PROJECT_ROOT, glossary_page(lessons)) == []
     assert defined_twice(lessons) == used_too_early(lessons) == []

@@ -10,7 +10,7 @@ import pytest
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching import road_map
 from course_lib.teaching.contents import lesson
-from tools.authoring.build import draft
+from tests.drafts import drafted
 from tools.authoring.source import sources
 from tools.cli.commands import parser
 
@@ -55,7 +55,7 @@ def test_every_folder_in_the_tree_and_every_file_it_links_to_is_there():
 
 @pytest.mark.parametrize("source", sources(PROJECT_ROOT), ids=lambda path: path.parent.name)
 def test_the_minutes_of_the_table_are_those_of_the_lesson(source):
-    written = draft(source, PROJECT_ROOT).lesson
+    written = drafted(source).lesson
     told = lesson(source.parent.name[4:]).minutes
     assert abs(told - written.minutes) <= 2.5, (
         f"data/lessons.json says {told}, the lesson adds up to {written.minutes}"

@@ -1,11 +1,9 @@
-"""Explorables: figures with at most three controls, which a lesson shows and a learner moves.
+"""Explorables: figures with at most three controls. Each lives in the folder of the lesson that shows it.
 
-    base.py         what all of them are: controls, facts, panels, goals
-    control.py      what a learner may turn
-    moving.py       a figure of which only the moving parts are painted again
-    picture.py      the same on the page
-
-Each explorable lives in the folder of the lesson that shows it, in a file of its own name.
+base.py         the base class: controls, facts, panels, goals
+control.py      the kinds of controls
+blitting.py     a figure of which only the changing artists are drawn again
+picture.py      the widget on the page
 """
 
 from course_lib.old_imports import refuse

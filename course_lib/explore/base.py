@@ -1,14 +1,14 @@
-"""An explorable: a picture that answers to at most three controls, and asks for two or three things.
+"""An explorable: a figure with at most three controls, and two or three goals to reach with them.
 
     >>> lab = SaturationLab()       # as the last line of a cell: controls, presets, goals, picture, text
     >>> lab.preset("unscaled-512")
-    >>> lab.facts["mean_max"]       # the numbers that are seen
+    >>> lab.facts["mean_max"]       # the numbers in the picture
 
-A subclass says what may change (its controls), what follows from it (`compute`, a pure function), how that
-looks (`panels`, `heading`) and reads (`describe`), what to try (`goals`) and when that is `met`.
+A subclass defines its controls, the facts that follow from them (`compute`, a pure function), how it shows
+(`panels`, `heading`) and describes them (`describe`), its `goals`, and when these are met (`goals_met`).
 
-A goal is told by the facts alone. It is reached by a move of the learner's own that leads from where it is
-not met to where it is; a preset (or a reset) never reaches one: a button would have done the work.
+Goals depend on the facts alone. A goal is reached when the learner moves a control from a state that doesn't
+meet it to one that does. Presets and resets never count, because a button would have done the work.
 """
 
 from __future__ import annotations
@@ -25,55 +25,80 @@ from matplotlib.figure import Figure
 from traitlets import HasTraits, link
 
 from course_lib import theme
-from course_lib.explore.control import Choice, Control, Number, Whole, Writing
-from course_lib.explore.moving import Facts, MovingFigure, Show
+from course_lib.explore.blitting import BlittedFigure, Facts, Show
+from course_lib.explore.control import Choice, Control, Integer, Number, TextInput
 from course_lib.explore.picture import Picture
-from course_lib.views import still
-from course_lib.views.quick_text import quick_text
+from course_lib.views.pillow_text import add_text
+from course_lib.views.static_image import MARGIN, StaticImage, encode_png
 
-__all__ = ["Axes", "Choice", "Explorable", "Facts", "Number", "Panel", "Show", "Whole", "Writing", "bare"]
+__all__ = [
+    "Axes",
+    "Choice",
+    "Explorable",
+    "Facts",
+    "Integer",
+    "Number",
+    "Panel",
+    "Show",
+    "TextInput",
+    "blank_axes",
+]
 
-MARGIN, LINE, ROOM = 0.14, 0.34, 0.46  # inches: paper at the edges, top to baseline, top to panels
+BASELINE, PANELS_TOP = 0.34, 0.46  # inches from the top: of the title, of the panels
 
 
 class Panel(NamedTuple):
-    """A part of the picture; `draw` paints what stays and returns the function that shows the rest."""
-
     title: str
-    draw: Callable[[Axes], Show]
-    width: float = 1.0  # beside the others
+    draw: Callable[[Axes], Show]  # draws what stays, and returns the function that shows the rest
+    width: float = 1.0  # relative to the other panels
 
 
 class Explorable(HasTraits):
-    title: ClassVar[str] = ""  # short; stands in the picture
-    question: ClassVar[str] = ""  # stands above the controls
-    size: ClassVar[tuple[float, float]] = (9.6, 3.8)  # inches, 80 CSS pixels each; multiples of 0.2
+    title: ClassVar[str] = ""  # short, because it is in the picture
+    question: ClassVar[str] = ""  # above the controls
+    size: ClassVar[tuple[float, float]] = (9.6, 3.8)  # inches of 80 CSS pixels; multiples of 0.2
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
-    goals: ClassVar[dict[str, str]] = {}  # what stands on the page, by id
+    goals: ClassVar[dict[str, str]] = {}  # their texts, by id
     panels: ClassVar[tuple[Panel, ...]] = ()
-    compute: ClassVar[Callable[..., Facts]]  # staticmethod; the state goes in by keyword
-    controls: ClassVar[tuple[Control, ...]] = ()  # gathered from the class, in its order
-    start: ClassVar[dict[str, Any]]  # the state at the start
-    _lock: ClassVar = threading.RLock()  # of all figures: in a foreign Lab, callbacks come on a second thread
+    compute: ClassVar[Callable[..., Facts]]  # a staticmethod that takes the state as keyword arguments
+    controls: ClassVar[tuple[Control, ...]] = ()  # collected from the class body, in its order
+    start: ClassVar[dict[str, Any]]  # the initial state
+    _lock: ClassVar = threading.RLock()  # for all figures: a JupyterLab may run callbacks on a second thread
 
-    # Whoever keeps progress puts functions here: told of explorable and goal, asked for goals of other days.
-    reached: ClassVar[Callable[[str, str], None]] = staticmethod(lambda name, goal: None)
-    remembered: ClassVar[Callable[[str], Collection[str]]] = staticmethod(lambda name: ())
+    # Whoever records progress sets these: called with the explorable's name (and the goal).
+    on_goal_reached: ClassVar[Callable[[str, str], None]] = staticmethod(lambda name, goal: None)
+    find_reached_goals: ClassVar[Callable[[str], Collection[str]]] = staticmethod(lambda name: ())
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        found = {name: one for name, one in vars(cls).items() if isinstance(one, Control)}
-        if found:
-            cls.controls = tuple(found.values())
-            cls.start = {name: control.default_value for name, control in found.items()}
+        controls = {name: value for name, value in vars(cls).items() if isinstance(value, Control)}
+        if controls:
+            cls.controls = tuple(controls.values())
+            cls.start = {name: control.default_value for name, control in controls.items()}
 
     def __init__(self) -> None:
         super().__init__()
-        self.ticked = set(self.goals) & set(Explorable.remembered(type(self).__name__))
+        self.reached_goals = set(self.goals) & set(Explorable.find_reached_goals(type(self).__name__))
         self._picture: Picture | None = None
-        self._seen = self.start
+        self._last_state = self.start
         self._by_hand = True
-        self.observe(self._follow, names=list(self.start))
+        self.observe(self._update, names=list(self.start))
+
+    # -- what a subclass defines ----------------------------------------------------------------------
+
+    @staticmethod
+    def describe(facts: Facts) -> str:
+        raise NotImplementedError("An explorable must describe its picture: describe(facts) -> str")
+
+    @staticmethod
+    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
+        """For each goal, whether the current facts meet it; some compare with the facts at the start."""
+        return {}
+
+    @staticmethod
+    def heading(facts: Facts) -> list[str]:
+        """The state in words, right of the title, for a stored notebook, which shows no controls."""
+        return []
 
     # -- what a lesson uses ---------------------------------------------------------------------------
 
@@ -83,7 +108,7 @@ class Explorable(HasTraits):
 
     @property
     def facts(self) -> Facts:
-        """The numbers behind what is seen now: the state, and what follows from it."""
+        """The state and all numbers that follow from it."""
         return self.facts_at(self.state)
 
     @classmethod
@@ -92,56 +117,41 @@ class Explorable(HasTraits):
 
     @property
     def description(self) -> str:
-        """One line that says what is seen now; also the picture's alt text."""
+        """The alt text of the picture."""
         return self.describe(self.facts)
 
-    @staticmethod
-    def describe(facts: Facts) -> str:
-        raise NotImplementedError("An explorable must say what is seen: describe(facts) -> str")
-
-    @staticmethod
-    def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
-        """Which goals are met by the facts of now, beside those of the start."""
-        return {}
-
-    @staticmethod
-    def heading(facts: Facts) -> list[str]:
-        """The state in parts, right of the title: a stored notebook shows a picture without its controls."""
-        return []
-
     def preset(self, name: str) -> None:
-        """Go to a named state. What the preset does not mention goes back to where it started."""
+        """Go to a named state. Controls that the preset does not mention go back to their start."""
         if name not in self.presets:
             raise ValueError(
                 f"{type(self).__name__} has no preset {name!r}; it has {', '.join(self.presets)}."
             )
-        self._go({**self.start, **self.presets[name]})
+        self._set_state({**self.start, **self.presets[name]})
 
     def reset(self) -> None:
-        self._go(self.start)
+        self._set_state(self.start)
 
-    def still(self) -> bytes:
-        """The picture of now as PNG bytes, made to be stored."""
+    def static_image(self) -> StaticImage:
+        """The picture that a notebook stores: it shows no goals, so that it is the same for everyone."""
         with self._lock:
-            self.moving().move(self.facts)
-            return still.encoded(self.moving().pixels())
+            self.shared_figure().update(self.facts)
+            return StaticImage(self.shared_figure().figure, self.description, drawn=True)
 
     @cached_property
     def view(self) -> ipywidgets.VBox:
-        """The live thing, built when it is first asked for."""
         with self._lock:
-            facts = self.facts
-            self.moving().move(facts)
-            self._picture = Picture(self.moving(), self.describe(facts), self._listed())
-        knobs = []
-        for control in self.controls:
-            knobs.append(control.widget())
-            link((self, control.name), (knobs[-1], "value"))
+            background = self.shared_figure().background
+            size = {"width": background.shape[1], "height": background.shape[0]}
+            self._picture = Picture(
+                **size, background=encode_png(background), **self._picture_traits(self.facts)
+            )
+        widgets = [control.widget() for control in self.controls]
+        for control, widget in zip(self.controls, widgets, strict=True):
+            link((self, control.name), (widget, "value"))
         buttons = [_button(name, lambda _, name=name: self.preset(name)) for name in self.presets]
-        reset = _button("Reset", lambda _: self.reset())
-        reset.add_class("course-reset")
+        buttons.append(_button("Reset", lambda _: self.reset()).add_class("course-reset"))
         question = ipywidgets.HTML(f'<p class="course-question">{escape(self.question)}</p>')
-        rows = [_row(knobs, "course-knobs"), _row([*buttons, reset], "course-presets")]
+        rows = [_row(widgets, "course-controls"), _row(buttons, "course-presets")]
         return ipywidgets.VBox([question, *rows, self._picture]).add_class("course-explorable")
 
     def __repr__(self) -> str:
@@ -149,79 +159,78 @@ class Explorable(HasTraits):
         return f"{type(self).__name__}({state})"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
-        data, metadata = self.stored()
+        data, metadata = self.static_image()._repr_mimebundle_()
         return {**self.view._repr_mimebundle_(), **data}, metadata
-
-    def stored(self) -> tuple[dict, dict]:
-        """What a notebook keeps: a picture that knows nothing of goals reached, the same for everyone."""
-        image = self.still()
-        width, height = still.shown_size(self.moving().figure)
-        return still.bundle(image, alt=self.description, width=width, height=height)
 
     # -- how it works ---------------------------------------------------------------------------------
 
     @classmethod
     @cache
-    def moving(cls) -> MovingFigure:
-        """One figure serves all of a kind: running a cell fifty times leaves one, not fifty."""
-        return MovingFigure(theme.figure(*cls.size), cls.scene, cls.facts_at(cls.start))
+    def shared_figure(cls) -> BlittedFigure:
+        """One figure for all instances: running a cell fifty times makes one figure, not fifty."""
+        return BlittedFigure(theme.figure(*cls.size), cls.draw, cls.facts_at(cls.start))
 
     @classmethod
-    def scene(cls, figure: Figure) -> Show:
-        """The line on top, title left and state right, and below it the panels."""
+    def draw(cls, figure: Figure) -> Show:
+        """Draw the title, the state to the right of it, and the panels below."""
         width, height = figure.get_size_inches()
-        left, bottom, baseline = MARGIN / width, MARGIN / height, 1 - LINE / height
-        inside = (left, bottom, 1 - 2 * left, 1 - bottom - ROOM / height)
+        left, bottom, baseline = MARGIN / width, MARGIN / height, 1 - BASELINE / height
+        inside = (left, bottom, 1 - 2 * left, 1 - bottom - PANELS_TOP / height)
         figure.get_layout_engine().set(rect=inside, w_pad=0.06, h_pad=0.03)
         figure.text(left, baseline, cls.title, fontsize=13, fontweight="bold", in_layout=False)
-        state = quick_text(figure, 1 - left, baseline, ha="right", colour=theme.SOFT_INK, size=11)
+        heading = add_text(figure, 1 - left, baseline, ha="right", colour=theme.SOFT_INK, size=11)
         grid = figure.add_gridspec(1, len(cls.panels), width_ratios=[panel.width for panel in cls.panels])
-        places = (figure.add_subplot(grid[i], title=panel.title) for i, panel in enumerate(cls.panels))
-        shows = [panel.draw(axes) for panel, axes in zip(cls.panels, places, strict=True)]
+        all_axes = [figure.add_subplot(grid[i], title=panel.title) for i, panel in enumerate(cls.panels)]
+        shows = [panel.draw(axes) for panel, axes in zip(cls.panels, all_axes, strict=True)]
 
         def show_all(facts: Facts) -> None:
-            state.set_text("   ·   ".join(cls.heading(facts)))
+            heading.set_text("   ·   ".join(cls.heading(facts)))
             for show in shows:
                 show(facts)
 
         return show_all
 
-    def _go(self, state: dict[str, Any]) -> None:
+    def _set_state(self, state: dict[str, Any]) -> None:
         self._by_hand = False
         try:
-            with self.hold_trait_notifications():  # all are in place before the first is announced
+            with self.hold_trait_notifications():  # notify after all values are set
                 for name, value in state.items():
                     setattr(self, name, value)
         finally:
             self._by_hand = True
 
-    def _follow(self, change: object) -> None:
-        with self._lock:  # two threads may bring changes; the later state must win
-            if self.state == self._seen:  # a preset announces every trait it set: one picture is enough
+    def _update(self, change: object) -> None:
+        with self._lock:  # changes may come from two threads; the later state must win
+            if self.state == self._last_state:  # a preset notifies for each trait; one picture is enough
                 return
-            before, self._seen, facts = self._seen, self.state, self.facts
-            news = self._judge(facts, before) if self._by_hand else []
+            before, self._last_state, facts = self._last_state, self.state, self.facts
+            new_goals = self._find_new_goals(facts, before) if self._by_hand else []
+            self.reached_goals.update(new_goals)
             if self._picture is not None:
-                self.moving().move(facts)
-                said = f"Goal reached: {'; '.join(self.goals[goal] for goal in news)}." if news else ""
-                self._picture.show(self.moving(), self.describe(facts), self._listed(), said)
-        for goal in news:
-            Explorable.reached(type(self).__name__, goal)
+                traits = self._picture_traits(facts)
+                if new_goals:
+                    texts = "; ".join(self.goals[goal] for goal in new_goals)
+                    traits["announcement"] = f"Goal reached: {texts}."
+                self._picture.update(traits)
+        for goal in new_goals:
+            Explorable.on_goal_reached(type(self).__name__, goal)
 
-    def _judge(self, facts: Facts, before: dict[str, Any]) -> list[str]:
-        """Tick the goals that this move has reached."""
-        if self.ticked == set(self.goals):  # a slider asks at every step
+    def _find_new_goals(self, facts: Facts, before: dict[str, Any]) -> list[str]:
+        if self.reached_goals == set(self.goals):  # saves time: this runs at every step of a slider
             return []
         start = self.facts_at(self.start)
-        news = [goal for goal, met in self.goals_met(facts, start).items() if met and goal not in self.ticked]
-        if news:
+        new_goals = [goal for goal, met in self.goals_met(facts, start).items() if met]
+        new_goals = [goal for goal in new_goals if goal not in self.reached_goals]
+        if new_goals:
             met_before = self.goals_met(self.facts_at(before), start)
-            news = [goal for goal in news if not met_before[goal]]
-            self.ticked.update(news)
-        return news
+            new_goals = [goal for goal in new_goals if not met_before[goal]]
+        return new_goals
 
-    def _listed(self) -> list[dict[str, Any]]:
-        return [{"text": text, "reached": goal in self.ticked} for goal, text in self.goals.items()]
+    def _picture_traits(self, facts: Facts) -> dict[str, Any]:
+        self.shared_figure().update(facts)
+        tile_numbers, tiles = self.shared_figure().changed_tiles()
+        goals = [{"text": text, "reached": goal in self.reached_goals} for goal, text in self.goals.items()]
+        return {"tile_numbers": tile_numbers, "tiles": tiles, "alt": self.describe(facts), "goals": goals}
 
 
 def _button(text: str, on_click: Callable[[Any], None]) -> ipywidgets.Button:
@@ -234,7 +243,7 @@ def _row(children: list[ipywidgets.DOMWidget], css_class: str) -> ipywidgets.HBo
     return ipywidgets.HBox(children).add_class("course-row").add_class(css_class)
 
 
-def bare(axes: Axes, *, x: tuple[float, float], y: tuple[float, float]) -> None:
-    """Paper to draw on: from end to end, without ticks and frame."""
+def blank_axes(axes: Axes, *, x: tuple[float, float], y: tuple[float, float]) -> None:
+    """Axes without ticks and frame, to draw on."""
     axes.set(xlim=x, ylim=y, xticks=(), yticks=())
     axes.spines[:].set_visible(False)

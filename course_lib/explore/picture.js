@@ -1,6 +1,6 @@
-// A picture that follows its traits: the scenery once, then for every move only the tiles that changed.
-// A move is painted in one go, when all of it is there, so nothing flickers.
-const numbers = (bytes) => new Uint16Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+// A picture that follows its traits: the background once, then for every update only the tiles that changed.
+// An update is drawn when all of it has arrived, so nothing flickers.
+const toNumbers = (bytes) => new Uint16Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
 
 async function inflate(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -22,28 +22,28 @@ export default {
     const goals = make("div", el, { class: "course-goals" });
     const figure = make("figure", el, { class: "course-picture" });
     const canvas = make("canvas", figure, { role: "img" });
-    const caption = make("figcaption", figure, { "aria-live": "polite" }); // a screen reader says what changed
-    const news = make("p", el, { class: "course-news", role: "status" }); // heard, not seen
-    canvas.style.width = `${width / 2}px`; // drawn at twice the size: crisp on a dense screen
+    const caption = make("figcaption", figure, { "aria-live": "polite" }); // read by screen readers when it changes
+    const announcement = make("p", el, { class: "course-announcement", role: "status" }); // for screen readers only
+    canvas.style.width = `${width / 2}px`; // drawn at twice the size: sharp on a high-resolution screen
     canvas.style.aspectRatio = `${width} / ${height}`;
 
     const whole = Object.assign(document.createElement("canvas"), { width, height });
-    const brush = whole.getContext("2d");
-    const pen = canvas.getContext("2d");
-    const scenery = createImageBitmap(new Blob([model.get("scenery")], { type: "image/png" }));
-    let newest = 0;
+    const wholeContext = whole.getContext("2d");
+    const context = canvas.getContext("2d");
+    const background = createImageBitmap(new Blob([model.get("background")], { type: "image/png" }));
+    let latest = 0;
 
     function fit() {
-      // As many pixels as the screen has for it: a browser shrinks a canvas coarsely, and small text suffers.
-      const room = (canvas.clientWidth || width / 2) * window.devicePixelRatio;
-      const scale = Math.min(1, room / width);
+      // As many pixels as the screen has for it: when a browser shrinks a canvas, small text becomes hard to read.
+      const available = (canvas.clientWidth || width / 2) * window.devicePixelRatio;
+      const scale = Math.min(1, available / width);
       canvas.width = Math.round(width * scale);
       canvas.height = Math.round(height * scale);
-      pen.imageSmoothingQuality = scale < 0.5 ? "high" : "low"; // high costs 17 ms; from a half on, low is as good
-      pen.drawImage(whole, 0, 0, canvas.width, canvas.height);
+      context.imageSmoothingQuality = scale < 0.5 ? "high" : "low"; // high takes 17 ms; from a half on, low is as good
+      context.drawImage(whole, 0, 0, canvas.width, canvas.height);
     }
 
-    function list() {
+    function listGoals() {
       const all = model.get("goals");
       goals.replaceChildren();
       if (!all.length) return;
@@ -53,39 +53,39 @@ export default {
         const item = make("li", items, reached ? { class: "course-reached" } : {});
         make("span", item, { "aria-hidden": "true" }).textContent = reached ? "✓" : "○";
         item.append(text);
-        if (reached) make("span", item, { class: "course-news" }).textContent = " (reached)";
+        if (reached) make("span", item, { class: "course-announcement" }).textContent = " (reached)";
       }
     }
 
     async function show() {
-      const turn = ++newest;
+      const update = ++latest;
       const alt = model.get("alt");
-      const places = numbers(model.get("places"));
-      const [backdrop, tiles] = await Promise.all([scenery, inflate(model.get("tiles"))]);
-      if (turn < newest) return; // a later move is on its way
-      brush.drawImage(backdrop, 0, 0);
-      places.forEach((place, i) => {
+      const numbers = toNumbers(model.get("tile_numbers"));
+      const [image, tiles] = await Promise.all([background, inflate(model.get("tiles"))]);
+      if (update < latest) return; // a later update is on its way
+      wholeContext.drawImage(image, 0, 0);
+      numbers.forEach((number, i) => {
         const pixels = new ImageData(tiles.subarray(i * size, (i + 1) * size), tile);
-        brush.putImageData(pixels, (place % columns) * tile, Math.floor(place / columns) * tile);
+        wholeContext.putImageData(pixels, (number % columns) * tile, Math.floor(number / columns) * tile);
       });
       fit();
       canvas.setAttribute("aria-label", alt);
       caption.textContent = alt;
-      news.textContent = model.get("news");
-      canvas.dataset.moves = turn; // for tests: the picture on the screen is this one
+      announcement.textContent = model.get("announcement");
+      canvas.dataset.updates = update; // for tests: the number of the picture on the screen
     }
 
-    const watch = new ResizeObserver(fit);
-    watch.observe(canvas);
+    const observer = new ResizeObserver(fit);
+    observer.observe(canvas);
     model.on("change", show);
-    model.on("change:goals", list);
-    list();
+    model.on("change:goals", listGoals);
+    listGoals();
     show();
     return () => {
-      newest += 1;
-      watch.disconnect();
+      latest += 1;
+      observer.disconnect();
       model.off("change", show);
-      model.off("change:goals", list);
+      model.off("change:goals", listGoals);
     };
   },
 };

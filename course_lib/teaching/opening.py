@@ -30,8 +30,10 @@ def start_lesson(topic: str, *, seed: int = 0) -> None:
         progress.print_once(note)
     progress.record({"kind": "lesson", "lesson": opened.topic})
     goal = {"kind": "goal", "lesson": opened.topic}
-    Explorable.reached = staticmethod(lambda of, name: progress.record({**goal, "name": f"{of}/{name}"}))
-    Explorable.remembered = staticmethod(lambda of: progress.read().goals(of))
+    Explorable.on_goal_reached = staticmethod(
+        lambda of, name: progress.record({**goal, "name": f"{of}/{name}"})
+    )
+    Explorable.find_reached_goals = staticmethod(lambda of: progress.read().goals(of))
 
 
 def guard_events() -> None:

@@ -1,11 +1,11 @@
-"""Bars: a handful of numbers that are to be compared, most often attention weights.
+"""Bar charts: a few numbers to compare, most often attention weights.
 
     >>> bars([0.7, 0.2, 0.1], labels=["cat", "water", "drank"], title="Where “it” looks")
 
-Below it, bars that move, on axes of an explorable:
+An explorable updates bars on its own axes:
 
     >>> panel = Bars(axes, ["cat", "water"])
-    >>> panel.show(np.array([0.7, 0.3]))                # and again, at every move
+    >>> panel.show(np.array([0.7, 0.3]))
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from matplotlib.collections import PolyCollection
 
 from course_lib import theme
 from course_lib.formatting import minus
-from course_lib.views.quick_text import quick_text
-from course_lib.views.still import Still, as_labels, as_numbers, fit
+from course_lib.views.pillow_text import add_text
+from course_lib.views.static_image import StaticImage, fit, to_array, to_labels
 
 
 def bars(
@@ -32,30 +32,28 @@ def bars(
     high: float | None = None,
     digits: int = 2,
     alt: str | None = None,
-) -> Still:
-    """A still picture of one row of numbers. `name` says what a bar's height is."""
-    heights = as_numbers(values, ndim=1, what="The bars' values")
-    texts = as_labels(labels, count=len(heights), what="Labels of the bars")
+) -> StaticImage:
+    """A bar chart of one row of numbers. `name` says what the height of a bar means."""
+    heights = to_array(values, ndim=1, name="The bars' values")
+    texts = to_labels(labels, count=len(heights), name="Labels of the bars")
     if not np.isfinite(heights).all():
-        raise ValueError(
-            f"A bar needs a finite height, and these are {heights.tolist()}. Bars for weights, not for −inf."
-        )
+        raise ValueError(f"Bars need finite heights, such as attention weights; got {heights.tolist()}.")
     axes = theme.figure().subplots()
-    top = high if high is not None else (1.0 if name == "weight" else max(heights.max(), 0.0) or 1.0)
-    panel = Bars(axes, texts, low=min(heights.min(), 0.0), high=top, digits=digits)
-    panel.show(heights)
+    if high is None:
+        high = 1.0 if name == "weight" else max(heights.max(), 0.0) or 1.0
+    Bars(axes, texts, low=min(heights.min(), 0.0), high=high, digits=digits).show(heights)
     axes.set_ylabel(name)
     axes.set_title(title)
     fit(axes, width=max(3.0, sum(max(0.62, 0.1 * len(text) + 0.15) for text in texts)), height=2.1)
     readings = ", ".join(f"{text} {value:.{digits}f}" for text, value in zip(texts, heights, strict=True))
-    return Still(axes.figure, alt=alt or f"{title or 'Bars'}: {name} of {readings}.")
+    return StaticImage(axes.figure, alt=alt or f"{title or 'Bars'}: {name} of {readings}.")
 
 
-class Blocks(PolyCollection):
-    """Many bars painted in one stroke, four times faster than as many rectangles.
+class Rectangles(PolyCollection):
+    """Rectangles in one collection, which draws four times faster than as many patches.
 
-    >>> blocks = Blocks(axes, 2)
-    >>> blocks.place(left=[0, 1], right=[0.8, 1.8], low=0, high=[0.3, 0.7], colours=["#0072B2", "#D55E00"])
+    >>> rectangles = Rectangles(axes, 2)
+    >>> rectangles.set_edges(left=[0, 1], right=[0.8, 1.8], low=0, high=[0.3, 0.7], colours=theme.BLUE)
     """
 
     def __init__(self, axes: Axes, count: int, colour: Any = None):
@@ -63,8 +61,8 @@ class Blocks(PolyCollection):
         super().__init__(self._corners, facecolors=colour, edgecolors="none")
         axes.add_collection(self, autolim=False)
 
-    def place(self, *, left: Any, right: Any, low: Any, high: Any, colours: Any = None) -> None:
-        """Each edge as one number a block, or one for all."""
+    def set_edges(self, *, left: Any, right: Any, low: Any, high: Any, colours: Any = None) -> None:
+        """Each edge is one number per rectangle, or one for all."""
         self._corners[:, (0, 3), 0] = np.reshape(left, (-1, 1))
         self._corners[:, (1, 2), 0] = np.reshape(right, (-1, 1))
         self._corners[:, (0, 1), 1] = np.reshape(low, (-1, 1))
@@ -75,7 +73,7 @@ class Blocks(PolyCollection):
 
 
 class Bars:
-    """Upright bars with their numbers above (below, where one is negative), from `low` to `high`."""
+    """Vertical bars, each with its number above it, or below it if negative."""
 
     def __init__(
         self,
@@ -89,28 +87,28 @@ class Bars:
         size: float = 9.5,
     ):
         self._digits = digits
-        spots = range(len(labels))
-        self._bars = Blocks(axes, len(labels), colour)
-        self._left = np.arange(len(labels)) - 0.36
-        self._readings = [quick_text(axes, x, 0, ha="center", size=size) for x in spots]
+        positions = np.arange(len(labels))
+        self._bars = Rectangles(axes, len(labels), colour)
+        self._left = positions - 0.36
+        self._texts = [add_text(axes, x, 0, ha="center", size=size) for x in positions]
         self._gap = 0.025 * (high - low)
         axes.set_xlim(-0.6, len(labels) - 0.4)
-        room = 5 * self._gap  # for a number beyond the longest bar
-        axes.set_ylim(low - room if low < 0 else low, high + room)
-        axes.set_xticks(spots, labels)
+        text_height = 5 * self._gap
+        axes.set_ylim(low - text_height if low < 0 else low, high + text_height)
+        axes.set_xticks(positions, labels)
         axes.axhline(0, color=theme.HAIRLINE, linewidth=1, zorder=0.5)
         axes.spines["bottom"].set_visible(False)
 
     def show(self, values: np.ndarray, colour: str | None = None) -> None:
-        self._bars.place(left=self._left, right=self._left + 0.72, low=0, high=values, colours=colour)
-        for reading, value in zip(self._readings, values, strict=True):
-            reading.set_text(minus(f"{value:.{self._digits}f}"))
-            reading.set_verticalalignment("bottom" if value >= 0 else "top")
-            reading.set_y(value + (self._gap if value >= 0 else -self._gap))
+        self._bars.set_edges(left=self._left, right=self._left + 0.72, low=0, high=values, colours=colour)
+        for text, value in zip(self._texts, values, strict=True):
+            text.set_text(minus(f"{value:.{self._digits}f}"))
+            text.set_verticalalignment("bottom" if value >= 0 else "top")
+            text.set_y(value + (self._gap if value >= 0 else -self._gap))
 
 
 class HorizontalBars:
-    """Bars that lie, each at its height of `rows`: a number behind it, and room for `words` before it."""
+    """Bars at the heights `rows`, each with a text right of its end (`value_texts`) and one at `label_x`."""
 
     def __init__(
         self,
@@ -119,21 +117,20 @@ class HorizontalBars:
         *,
         gap: float,
         colour: str = theme.BLUE,
-        thick: float = 0.64,
+        thickness: float = 0.64,
         size: float = 9.5,
-        words_at: float = 0.0,
-        words_size: float = 10.0,
+        label_x: float = 0.0,
+        label_size: float = 10.0,
     ):
-        self._rows, self._gap, self._half = np.asarray(rows), gap, thick / 2
-        self._bars = Blocks(axes, len(rows), colour)
-        self.words = [quick_text(axes, words_at, y, ha="right", va="center", size=words_size) for y in rows]
-        self.readings = [quick_text(axes, 0, y, va="center", size=size) for y in rows]
+        self._gap, self._bars = gap, Rectangles(axes, len(rows), colour)
+        self._sides = {"low": np.asarray(rows) - thickness / 2, "high": np.asarray(rows) + thickness / 2}
+        self.labels = [add_text(axes, label_x, y, ha="right", va="center", size=label_size) for y in rows]
+        self.value_texts = [add_text(axes, 0, y, va="center", size=size) for y in rows]
         axes.set_yticks(())
         axes.spines["left"].set_visible(False)
 
-    def show(self, values: np.ndarray, readings: Sequence[str], colours: Any = None) -> None:
+    def show(self, values: np.ndarray, texts: Sequence[str], colours: Any = None) -> None:
         ends = {"left": np.minimum(values, 0), "right": np.maximum(values, 0)}
-        sides = {"low": self._rows - self._half, "high": self._rows + self._half}
-        self._bars.place(**ends, **sides, colours=colours)
-        for text, value, reading in zip(self.readings, values, readings, strict=True):
-            text.set(text=reading, x=max(value, 0) + self._gap)
+        self._bars.set_edges(**ends, **self._sides, colours=colours)
+        for artist, value, text in zip(self.value_texts, values, texts, strict=True):
+            artist.set(text=text, x=max(value, 0) + self._gap)

@@ -1,15 +1,15 @@
-"""A heat map: a matrix of scores or weights, one row a query, one column a key; or a gallery of them.
+"""Heat maps: a matrix of scores or weights, one row per query and one column per key.
 
     >>> heatmap(weights, rows=["it", "was"], columns=["cat", "water", "cold"], title="Who looks where")
-    >>> gallery({"A": weights, "B": other}, rows=said, columns=source, row_name="said")
+    >>> gallery({"A": weights, "B": other}, rows=target, columns=source, row_name="target", alt="Two maps.")
 
-On axes of an explorable, at every move:
+An explorable updates a heat map on its own axes:
 
     >>> cells = Heatmap(axes, ["it", "was"], ["cat", "water", "cold"])
     >>> cells.show(weights)
 
-Weights run from 0 (paper) to 1 (dark blue). Scores run both ways from 0: blue above, orange below, the
-scale as wide as the largest. A score of −inf (masked) is a grey cell.
+The colours of weights go from 0 (paper) to 1 (dark blue). Those of scores go from orange (negative) to blue
+(positive), with 0 in the middle. A masked score (−inf) is grey.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ from matplotlib.colors import Normalize, to_rgba
 
 from course_lib import theme
 from course_lib.formatting import minus
-from course_lib.views.quick_text import quick_text
-from course_lib.views.still import MARGIN, Still, as_labels, as_numbers, fit
+from course_lib.views.pillow_text import add_text
+from course_lib.views.static_image import MARGIN, StaticImage, fit, to_array, to_labels
 
 Kind = Literal["weights", "scores"]
 MASKED = "#C9C6BD"
-IN_A_ROW = 3
-CELL, MOST = 0.165, 2.7  # inches: the side of a cell, and of a map at most
-WORDS, NAMES = 0.62, 1.05  # inches: for the words left of a map, and for the words under it with its title
+MAPS_PER_ROW = 3
+CELL_SIZE, MAX_SIZE = (
+    0.165,
+    2.7,
+)  # inches, in a gallery: the side of a cell, and the longer side of a map at most
+LABEL_WIDTH, LABEL_HEIGHT = 0.62, 1.05  # inches, in a gallery: left of a map; under it, with the title above
 
 
 def heatmap(
@@ -46,45 +49,30 @@ def heatmap(
     column_name: str = "keys",
     marks: Collection[tuple[int, int]] = (),
     alt: str | None = None,
-) -> Still:
-    """A still picture of a matrix. `marks` puts a ring into cells, (row, column) each."""
-    cells = as_numbers(matrix, ndim=2, what="The matrix of a heat map")
-    row_texts = as_labels(rows, count=cells.shape[0], what="Labels of the rows")
-    column_texts = as_labels(columns, count=cells.shape[1], what="Labels of the columns")
+) -> StaticImage:
+    """A heat map of one matrix. `marks` draws rings in cells, each given as (row, column)."""
+    cells = to_array(matrix, ndim=2, name="The matrix of a heat map")
+    row_labels = to_labels(rows, count=cells.shape[0], name="Labels of the rows")
+    column_labels = to_labels(columns, count=cells.shape[1], name="Labels of the columns")
     axes = theme.figure().subplots()
-    panel = Heatmap(axes, row_texts, column_texts, kind=kind)
+    panel = Heatmap(axes, row_labels, column_labels, kind=kind)
     panel.show(cells)
     axes.set(xlabel=column_name, ylabel=row_name)
     axes.set_title(title)
     if numbers:
         for (row, column), value in np.ndenumerate(cells):
-            text, ink = _cell_text(value, digits), panel.ink_on(value)
-            quick_text(axes, column + 0.5, row + 0.5, text, ha="center", va="center", colour=ink, size=9.5)
-    for row, column in sorted(marks):
-        ink = panel.ink_on(cells[row, column])
-        axes.plot(column + 0.5, row + 0.5, "o", ms=9, mfc="none", mec=ink, mew=1.6)
+            text, colour = minus(f"{value:.{digits}f}").replace("inf", "∞"), panel.text_colour(value)
+            add_text(axes, column + 0.5, row + 0.5, text, ha="center", va="center", colour=colour, size=9.5)
+    panel.draw_rings(marks, cells, diameter=9, width=1.6)
     side = min(0.6 if numbers else 0.42, 8.0 / max(cells.shape))  # of one cell, in inches
     fit(axes, width=side * cells.shape[1], height=side * cells.shape[0])
-    return Still(axes.figure, alt=alt or _describe(cells, row_texts, column_texts, title, kind, digits))
-
-
-def _cell_text(value: float, digits: int) -> str:
-    if np.isnan(value):
-        return "nan"
-    if np.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    return minus(f"{value:.{digits}f}")
-
-
-def _describe(
-    cells: np.ndarray, rows: list[str], columns: list[str], title: str, kind: Kind, digits: int
-) -> str:
-    opening = f"{title or 'Heat map'}: {kind}, {len(rows)} by {len(columns)}"
-    if not np.isfinite(cells).any():
-        return f"{opening}; no cell holds a number."
-    row, column = np.unravel_index(np.nanargmax(np.where(np.isfinite(cells), cells, -np.inf)), cells.shape)
-    largest = f"{cells[row, column]:.{digits}f}"
-    return f"{opening}; the largest, {largest}, is in row {rows[row]}, column {columns[column]}."
+    largest = "no cell holds a number"
+    if np.isfinite(cells).any():
+        row, column = np.unravel_index(np.where(np.isfinite(cells), cells, -np.inf).argmax(), cells.shape)
+        position = f"row {row_labels[row]}, column {column_labels[column]}"
+        largest = f"the largest, {cells[row, column]:.{digits}f}, is in {position}"
+    size = f"{len(row_labels)} by {len(column_labels)}"
+    return StaticImage(axes.figure, alt=alt or f"{title or 'Heat map'}: {kind}, {size}; {largest}.")
 
 
 def gallery(
@@ -96,57 +84,53 @@ def gallery(
     column_name: str = "keys",
     marks: Collection[tuple[int, int]] = (),
     alt: str,
-) -> Still:
-    """A still picture of up to nine maps of weights, each under its name; `marks` puts a ring into cells."""
+) -> StaticImage:
+    """Up to nine heat maps of weights, each under its name. `marks` draws rings in the same cells of each."""
     if not 1 <= len(maps) <= 9:
         raise ValueError(f"A gallery holds 1 to 9 maps; {len(maps)} were given.")
-    cells = {name: as_numbers(each, ndim=2, what=f"Map {name!r}") for name, each in maps.items()}
-    shape = next(iter(cells.values())).shape
-    row_texts = as_labels(rows, count=shape[0], what="Labels of the rows")
-    column_texts = as_labels(columns, count=shape[1], what="Labels of the columns")
-    across = min(IN_A_ROW, len(maps))
-    down = -(-len(maps) // across)
-    side = min(CELL, MOST / max(shape))
-    width = across * (side * shape[1] + WORDS) + 2 * MARGIN
-    height = down * (side * shape[0] + NAMES) + 2 * MARGIN
+    matrices = {name: to_array(matrix, ndim=2, name=f"Map {name!r}") for name, matrix in maps.items()}
+    shape = next(iter(matrices.values())).shape
+    row_labels = to_labels(rows, count=shape[0], name="Labels of the rows")
+    column_labels = to_labels(columns, count=shape[1], name="Labels of the columns")
+    n_columns = min(MAPS_PER_ROW, len(maps))
+    n_rows = -(-len(maps) // n_columns)
+    side = min(CELL_SIZE, MAX_SIZE / max(shape))
+    width = n_columns * (side * shape[1] + LABEL_WIDTH) + 2 * MARGIN
+    height = n_rows * (side * shape[0] + LABEL_HEIGHT) + 2 * MARGIN
     figure = theme.figure(width, height)
     inside = (MARGIN / width, MARGIN / height, 1 - 2 * MARGIN / width, 1 - 2 * MARGIN / height)
     figure.get_layout_engine().set(rect=inside, w_pad=0.05, h_pad=0.05)
-    grid = figure.subplots(down, across, squeeze=False)
-    for number, axes in enumerate(grid.flat):
-        if number >= len(maps):
-            axes.set_visible(False)
-            continue
-        name = list(cells)[number]
-        panel = Heatmap(axes, row_texts, column_texts)
-        panel.show(cells[name])
+    grid = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    for i, (name, matrix) in enumerate(matrices.items()):
+        axes = grid[i]
+        panel = Heatmap(axes, row_labels, column_labels)
+        panel.show(matrix)
         axes.tick_params(labelsize=7.5, length=0, pad=1.5)
         axes.set_title(name, fontsize=12)
-        for row, column in sorted(marks):
-            ink = panel.ink_on(cells[name][row, column])
-            axes.plot(column + 0.5, row + 0.5, "o", ms=4.5, mfc="none", mec=ink, mew=1)
-        if number % across:
+        panel.draw_rings(marks, matrix, diameter=4.5, width=1)
+        if i % n_columns:
             axes.set_yticklabels([])
-        if number < len(maps) - across:
+        if i < len(maps) - n_columns:
             axes.set_xticklabels([])
+    for axes in grid[len(maps) :]:
+        axes.set_visible(False)
     figure.supxlabel(column_name, fontsize=10, color=theme.SOFT_INK)
     figure.supylabel(row_name, fontsize=10, color=theme.SOFT_INK)
-    return Still(figure, alt=alt)
+    return StaticImage(figure, alt=alt)
 
 
 class Heatmap:
-    """Cells on axes, with a hairline between them; row 0 on top."""
+    """Cells with a thin line between them; row 0 is at the top."""
 
     def __init__(self, axes: Axes, rows: Sequence[str], columns: Sequence[str], *, kind: Kind = "weights"):
         if kind not in ("weights", "scores"):
             raise ValueError(f'A heat map shows kind="weights" or kind="scores", not {kind!r}.')
-        self._kind = kind
+        self._axes, self._kind = axes, kind
         shape = (len(rows), len(columns))
-        self._map = (theme.WEIGHTS if kind == "weights" else theme.SCORES).with_extremes(bad=MASKED)
-        # pcolormesh, not imshow: twenty times faster to draw for a matrix of this size
-        self._mesh = axes.pcolormesh(
-            np.zeros(shape), cmap=self._map, norm=Normalize(0, 1), edgecolors=theme.HAIRLINE, linewidth=0.8
-        )
+        self._colours = (theme.WEIGHTS if kind == "weights" else theme.SCORES).with_extremes(bad=MASKED)
+        lines = {"edgecolors": theme.HAIRLINE, "linewidth": 0.8}
+        # pcolormesh, not imshow: it draws a matrix of this size twenty times faster
+        self._mesh = axes.pcolormesh(np.zeros(shape), cmap=self._colours, norm=Normalize(0, 1), **lines)
         axes.set_xlim(0, shape[1])
         axes.set_ylim(shape[0], 0)
         axes.set_aspect("equal")
@@ -154,19 +138,26 @@ class Heatmap:
         axes.set_yticks(np.arange(shape[0]) + 0.5, rows)
         axes.set_xticks(np.arange(shape[1]) + 0.5, columns)
         for label in (*axes.get_yticklabels(), *axes.get_xticklabels()):
-            label.set_parse_math(False)  # words may come from anywhere, and `$x$` is one
+            label.set_parse_math(False)  # `$x$` is a word here, not a formula
         if max(map(len, columns)) > 4:
             for label in axes.get_xticklabels():
                 label.set(rotation=40, ha="right", rotation_mode="anchor")
 
     def show(self, matrix: np.ndarray) -> None:
         cells = np.ma.masked_invalid(matrix)
-        reach = 1.0 if self._kind == "weights" else float(np.abs(cells).max() or 1.0)
-        self._mesh.norm.vmin = 0.0 if self._kind == "weights" else -reach
-        self._mesh.norm.vmax = reach
+        largest = 1.0 if self._kind == "weights" else float(np.abs(cells).max() or 1.0)
+        self._mesh.norm.vmin = 0.0 if self._kind == "weights" else -largest
+        self._mesh.norm.vmax = largest
         self._mesh.set_array(cells)
-        self._mesh.stale = True  # matplotlib says so only where the scale changes too
+        self._mesh.stale = True  # matplotlib marks it only if the scale changes too
 
-    def ink_on(self, value: float) -> str:
-        """The text colour that reads well on a cell of this value."""
-        return theme.ink_on(self._map(self._mesh.norm(value)) if np.isfinite(value) else to_rgba(MASKED))
+    def text_colour(self, value: float) -> str:
+        """The colour in which text is readable on a cell of this value."""
+        return theme.ink_on(self._colours(self._mesh.norm(value)) if np.isfinite(value) else to_rgba(MASKED))
+
+    def draw_rings(
+        self, marks: Collection[tuple[int, int]], matrix: np.ndarray, *, diameter: float, width: float
+    ) -> None:
+        for row, column in sorted(marks):
+            ring = {"ms": diameter, "mfc": "none", "mec": self.text_colour(matrix[row, column]), "mew": width}
+            self._axes.plot(column + 0.5, row + 0.5, "o", **ring)

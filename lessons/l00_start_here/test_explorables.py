@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from lessons.l00_start_here.softmax_dial import SCORES, SoftmaxDial, compute, softmax
-from tests.explore.stops import opened
+from tests.explore.settings import open_question
 
 
 @pytest.mark.parametrize("multiplier", [0.0, 0.7, 1.0, 8.0])
@@ -22,7 +22,7 @@ def test_the_softmax_never_overflows(size):
 
 
 def test_times_eight_brings_the_largest_weight_close_to_one():
-    asked, _, before, after = opened("00", "times-eight", SoftmaxDial)
+    asked, _, before, after = open_question("00", "times-eight", SoftmaxDial)
     assert asked.right == [1], "close to 1: neither the same nor eight times as large"
     assert before["multiplier"] == 1 and before["scores"].tolist() == [1.0, 0.5, 0.0]
     assert after["multiplier"] == 8 and after["weights"].max() > 0.97

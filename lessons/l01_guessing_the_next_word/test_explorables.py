@@ -19,7 +19,7 @@ from lessons.l01_guessing_the_next_word.word_by_word import (
     generate,
     in_lines,
 )
-from tests.explore.stops import opened
+from tests.explore.settings import open_question
 from tools.sample import continue_text, next_probabilities
 
 
@@ -54,7 +54,7 @@ def test_one_more_word_changes_no_earlier_one(model, temperature):
 
 
 def test_at_temperature_zero_the_ngram_model_repeats_itself_and_the_networks_end():
-    asked, _, _, facts = opened("01", "cold-ngram", WordByWord)
+    asked, _, _, facts = open_question("01", "cold-ngram", WordByWord)
     assert asked.right == [1], "the same few words again and again"
     assert (facts["model"], facts["temperature"], facts["ended"]) == ("n-gram", 0.0, False)
     assert facts["words"] == ("les", "très", "jeunes", "sœurs", "ont", "acheté") * 3, "quoted in the lesson"

@@ -28,7 +28,14 @@ from lessons.l01_guessing_the_next_word.measurements import (
     measure_nudge,
     train_tiny,
 )
-from tests.lesson_claims import LessonText, all_splits, means, numbers_of_right, places_of_true
+from tests.lesson_claims import (
+    LessonText,
+    all_splits,
+    assert_measured_again,
+    indices_of_true,
+    means,
+    numbers_of_right,
+)
 
 LESSON = LessonText("guessing_the_next_word")
 STORED = json.loads(data_path("results", "lesson_01.json").read_text(encoding="utf-8"))
@@ -46,19 +53,9 @@ def text() -> list[list[str]]:
 @pytest.mark.slow
 def test_the_stored_numbers_are_measured_again():
     measured = measurements.measure()
-    for name in ("corpus", "nudge", "n-gram", "untrained MLP"):
-        assert_close(measured[name], STORED[name], rel=1e-3)
-    assert measured["rate 2"]["losses"][:5] == pytest.approx(STORED["rate 2"]["losses"][:5], rel=1e-2)
-    assert_close(measured["unseen pairs"], STORED["unseen pairs"], abs=0.02)
-
-
-def assert_close(measured, stored, **tolerance):
-    if isinstance(stored, dict):
-        assert measured.keys() == stored.keys()
-        for key in stored:
-            assert_close(measured[key], stored[key], **tolerance)
-    else:
-        assert measured == pytest.approx(stored, **tolerance)
+    losses = measured.pop("rate 2")["losses"]  # they diverge
+    assert losses[:5] == pytest.approx(STORED["rate 2"]["losses"][:5], rel=1e-2)
+    assert_measured_again(measured, STORED, parts={"unseen pairs": {"abs": 0.02}}, rel=1e-3)
 
 
 # ---- counting
@@ -208,10 +205,10 @@ def test_the_numbers_of_the_quiz():
 
 def test_the_losses_of_the_quiz():
     steady, wavering = math.log(2), -(math.log(0.99) + math.log(0.01)) / 2
-    expected = places_of_true(steady < wavering, wavering < steady, steady == wavering)
+    expected = indices_of_true(steady < wavering, wavering < steady, steady == wavering)
     assert LESSON.asked("which-loss").right == expected
     before, after = math.exp(2.3), math.exp(1.6)
-    expected = places_of_true(
+    expected = indices_of_true(
         abs(before - after - 0.7) < 0.1, abs(after / before - 0.5) < 0.01, after > before
     )
     assert LESSON.asked("loss-vs-perplexity").right == expected
@@ -223,7 +220,7 @@ def test_gradients_add_up_until_they_are_reset():
         (weight**3).sum().backward()
         gradients.append(weight.grad.clone())
     only_the_new = torch.equal(*gradients)
-    expected = places_of_true(
+    expected = indices_of_true(
         only_the_new, torch.equal(gradients[1], 2 * gradients[0]), weight.grad.isnan().any()
     )
     assert LESSON.asked("no-zero-grad").right == expected
@@ -234,5 +231,5 @@ def test_a_second_softmax_keeps_the_loss_large():
     shares = sure.softmax(dim=-1)
     once, twice = F.cross_entropy(sure, target), F.cross_entropy(shares, target)
     over_the_batch = not torch.allclose(shares.sum(dim=-1), torch.ones(1))
-    expected = places_of_true(torch.isclose(once, twice), twice > once + 0.5, over_the_batch)
+    expected = indices_of_true(torch.isclose(once, twice), twice > once + 0.5, over_the_batch)
     assert LESSON.asked("softmax-twice").right == expected

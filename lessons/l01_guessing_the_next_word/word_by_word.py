@@ -19,13 +19,13 @@ import torch
 from matplotlib.colors import to_rgba
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, Whole, bare
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Number, Panel, Show, blank_axes
 from course_lib.formatting import fixed, significant
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.search import suppress
 from course_lib.translation.shipped import shared
 from course_lib.views.bars import HorizontalBars
-from course_lib.views.quick_text import quick_text, write
+from course_lib.views.pillow_text import add_text, set_texts
 
 MODELS = {"n-gram": "ngram_lm", "MLP": "mlp_lm", "RNN": "rnn_lm"}
 LONGEST = 18  # words
@@ -104,14 +104,14 @@ def in_lines(words: tuple[str, ...]) -> list[str]:
 
 
 def draw_text(axes: Axes) -> Show:
-    bare(axes, x=(0, 1), y=(0, 1))
-    rows = [quick_text(axes, 0.0, 0.86 - 0.13 * i, size=13, weight="bold") for i in range(5)]
-    next_word = quick_text(axes, 0.0, 0.16, size=11)
-    note = quick_text(axes, 0.0, 0.04, size=10, colour=theme.SOFT_INK)
+    blank_axes(axes, x=(0, 1), y=(0, 1))
+    rows = [add_text(axes, 0.0, 0.86 - 0.13 * i, size=13, weight="bold") for i in range(5)]
+    next_word = add_text(axes, 0.0, 0.16, size=11)
+    note = add_text(axes, 0.0, 0.04, size=10, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
         lines = in_lines((*facts["words"], END if facts["ended"] else "…"))
-        write(rows, lines, COLOURS[facts["model"]])
+        set_texts(rows, lines, COLOURS[facts["model"]])
         drawn = f"drawn next: {facts['next']}, which has {significant(facts['next_probability'], 2)}"
         next_word.set_text("" if facts["ended"] else drawn)
         note.set_text(f"the model's own chance of this text: {significant(facts['text_probability'], 2)}")
@@ -122,7 +122,7 @@ def draw_text(axes: Axes) -> Show:
 def draw_next(axes: Axes) -> Show:
     axes.set(xlim=(-0.5, 1.42), ylim=(SHOWN - 0.4, -0.6), xticks=(0, 0.5, 1))
     bars = HorizontalBars(
-        axes, np.arange(SHOWN), gap=0.02, thick=0.68, size=10, words_at=-0.03, words_size=11
+        axes, np.arange(SHOWN), gap=0.02, thickness=0.68, size=10, label_x=-0.03, label_size=11
     )
 
     def show(facts: Facts) -> None:
@@ -135,7 +135,7 @@ def draw_next(axes: Axes) -> Show:
             for probability, is_drawn in zip(probabilities, drawn, strict=True)
         ]
         bars.show(probabilities, labels, colours=colours)
-        write(bars.words, words, bold=drawn)
+        set_texts(bars.labels, words, bold=drawn)
 
     return show
 
@@ -145,7 +145,7 @@ class WordByWord(Explorable):
     question = "A model writes: it looks at what is there, draws one word, and begins again."
     size = (9.6, 3.4)
     model = Choice("model", tuple(MODELS), "RNN", buttons=True)
-    written = Whole("words written", 0, LONGEST, 3)
+    written = Integer("words written", 0, LONGEST, 3)
     temperature = Number("temperature", 0.0, 2.0, 1.0, step=0.1)
     presets = {
         "n-gram, cold": {"model": "n-gram", "temperature": 0.0, "written": LONGEST},

@@ -17,11 +17,11 @@ from functools import cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, Whole
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Number, Panel, Show
 from course_lib.formatting import fixed, significant
-from course_lib.views.bars import Blocks
-from course_lib.views.lines import marked_point
-from course_lib.views.quick_text import quick_text
+from course_lib.views.bars import Rectangles
+from course_lib.views.lines import add_marker
+from course_lib.views.pillow_text import add_text
 
 HIDDEN, LONGEST, SEED = 8, 100, 1
 ACTIVATIONS = ("linear", "tanh", "sigmoid")
@@ -86,8 +86,8 @@ def draw_curve(axes: Axes) -> Show:
     axes.axhline(1, color=theme.SOFT_INK, linewidth=1)
     [linear] = axes.plot([], [], color=theme.BLUE, linewidth=1.4, linestyle=(0, (3, 2)))
     [curve] = axes.plot([], [], linewidth=2.6)
-    dot = marked_point(axes)
-    label = quick_text(axes, 0.03, 0.95, of="axes", va="top", size=11, weight="bold")
+    dot = add_marker(axes)
+    label = add_text(axes, 0.03, 0.95, coords="axes", va="top", size=11, weight="bold")
 
     def show(facts: Facts) -> None:
         lags, colour = np.arange(facts["steps"] + 1), COLOURS[facts["activation"]]
@@ -104,13 +104,13 @@ def draw_derivatives(axes: Axes) -> Show:
     axes.set(xlim=(-0.04, 1.06), ylim=(0, 1.18), xlabel="slope of the activation", yticks=())
     axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "¼", "½", "¾", "1"))
     axes.spines["left"].set_visible(False)
-    bars = Blocks(axes, len(BINS) - 1)
-    mean = quick_text(axes, 0.02, 0.95, of="axes", va="top", size=10.5, weight="bold")
+    bars = Rectangles(axes, len(BINS) - 1)
+    mean = add_text(axes, 0.02, 0.95, coords="axes", va="top", size=10.5, weight="bold")
 
     def show(facts: Facts) -> None:
         colour = COLOURS[facts["activation"]]
         heights = facts["derivatives"] / facts["derivatives"].max()
-        bars.place(left=BINS[:-1] + 0.004, right=BINS[1:] - 0.004, low=0, high=heights, colours=colour)
+        bars.set_edges(left=BINS[:-1] + 0.004, right=BINS[1:] - 0.004, low=0, high=heights, colours=colour)
         mean.set(text=f"mean slope {fixed(facts['mean_derivative'], 2)}", color=colour)
 
     return show
@@ -120,7 +120,7 @@ class GradientTelephone(Explorable):
     title = "Gradient telephone"
     question = "A message of size 1 starts at the last step. How much of it arrives at the first?"
     factor = Number("matrix factor", 0.5, 1.2, 1.0, step=0.05)
-    steps = Whole("steps back", 1, LONGEST, 20)
+    steps = Integer("steps back", 1, LONGEST, 20)
     activation = Choice("activation", ACTIVATIONS, "linear", buttons=True)
     presets = {
         "0.9, 50 steps": {"factor": 0.9, "steps": 50},

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch.nn import functional as F
 
@@ -71,10 +74,21 @@ def train_side_by_side(
         inputs = torch.cat([signal[None], noise])
         return (v * Recurrence.apply(w * inputs[:, None] + b, u) + c) * signal
 
-    for _ in range(steps):
-        loss = F.softplus(-margins(32)).mean(dim=1).sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    with tiny_numbers_as_zero():
+        for _ in range(steps):
+            loss = F.softplus(-margins(32)).mean(dim=1).sum()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
     with torch.no_grad():
         return (margins(500) > 0).float().mean(dim=1).split(NETWORKS)
+
+
+@contextmanager
+def tiny_numbers_as_zero() -> Iterator[None]:
+    """Below 1e-38 a processor computes seven times as slowly, and all gradients that vanish come to that."""
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)

@@ -12,7 +12,7 @@ from lessons.l02_recurrent_networks.gradient_telephone import (
     compute,
     matrix_and_inputs,
 )
-from tests.explore.stops import opened
+from tests.explore.settings import open_question
 
 
 def facts_at(factor: float, steps: int, activation: str = "linear") -> dict:
@@ -50,7 +50,7 @@ def test_only_a_factor_of_one_arrives_unharmed():
 
 
 def test_nine_tenths_over_fifty_steps():
-    asked, right, _, facts = opened("02", "nine-tenths", GradientTelephone)
+    asked, right, _, facts = open_question("02", "nine-tenths", GradientTelephone)
     assert (facts["factor"], facts["steps"], facts["activation"]) == (0.9, 50, "linear")
     options = [float(option.text.split()[-1]) for option in asked.options]
     assert min(options, key=lambda option: abs(np.log(option / facts["arrives"]))) == float(right.split()[-1])

@@ -12,14 +12,7 @@ from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import BOS
 from course_lib.translation.shipped import shared
 from lessons.l02_recurrent_networks import measurements
-from tests.lesson_claims import (
-    LessonText,
-    held_out_splits,
-    means,
-    numbers_of_right,
-    places_of_true,
-    seeds,
-)
+from tests.lesson_claims import LessonText, held_out_splits, indices_of_true, means, numbers_of_right, seeds
 from tools.perplexity import perplexity
 
 LESSON = LessonText("recurrent_networks")
@@ -229,7 +222,7 @@ def test_clipping_shortens_a_long_gradient_and_leaves_a_short_one():
         clip([torch.tensor(numbers)], limit) for numbers, limit in (([0.006, 0.008], 1), ([30.0, 40.0], 5))
     )
     lengths = short.norm().item(), 0.01
-    expected = places_of_true(
+    expected = indices_of_true(
         lengths[0] == pytest.approx(lengths[1]),
         lengths[0] == pytest.approx(1),
         lengths[0] < 0.99 * lengths[1],
@@ -254,5 +247,5 @@ def test_a_detached_state_gives_the_same_outputs_and_no_gradient_over_a_distance
     outputs, last = read(words, detached=False), read(words, detached=True)
     [gradient] = torch.autograd.grad(last.sum(), words)
     no_distance = not gradient[:-1].any() and bool(gradient[-1].any())
-    expected = places_of_true(not torch.equal(outputs, last), no_distance, not gradient.any())
+    expected = indices_of_true(not torch.equal(outputs, last), no_distance, not gradient.any())
     assert LESSON.asked("detach-in-the-loop").right == expected

@@ -17,8 +17,8 @@ from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show
 from course_lib.formatting import fixed, significant
 from course_lib.views.bars import Bars
-from course_lib.views.lines import marked_point, plain_powers
-from course_lib.views.quick_text import quick_text
+from course_lib.views.lines import add_marker, format_log_ticks
+from course_lib.views.pillow_text import add_text
 
 LOWEST, HIGHEST = -2.0, 4.0  # forget biases
 LENGTHS = (10, 20, 30, 50, 100)
@@ -67,10 +67,10 @@ def draw_cell(axes: Axes) -> Show:
     axes.axhline(0.5, color=theme.HAIRLINE, linewidth=1, linestyle=(0, (2, 2)))
     [cell] = axes.plot([], [], color=theme.BLUE, linewidth=2.2)
     [decay] = axes.plot([], [], color=theme.ORANGE, linewidth=1.8, linestyle=(0, (3, 2)))
-    dot = marked_point(axes)
-    corner = {"of": "axes", "ha": "right", "va": "top", "size": 9.5}
-    remaining = quick_text(axes, 0.98, 0.97, colour=theme.ORANGE, **corner)
-    value = quick_text(axes, 0.98, 0.89, colour=theme.BLUE, **corner)
+    dot = add_marker(axes)
+    corner = {"coords": "axes", "ha": "right", "va": "top", "size": 9.5}
+    remaining = add_text(axes, 0.98, 0.97, colour=theme.ORANGE, **corner)
+    value = add_text(axes, 0.98, 0.89, colour=theme.BLUE, **corner)
 
     def show(facts: Facts) -> None:
         steps = facts["steps"]
@@ -95,12 +95,12 @@ def draw_gates(axes: Axes) -> Show:
 def draw_half_life(axes: Axes) -> Show:
     axes.set(yscale="log", xlabel="forget bias", ylabel="steps", ylim=(0.2, 60), yticks=(1, 3, 10, 30))
     axes.set(xticks=(-2, 0, 2, 4))
-    plain_powers(axes.yaxis)
+    format_log_ticks(axes.yaxis)
     axes.grid(axis="y")
     biases = np.linspace(LOWEST, HIGHEST, 61)
     axes.plot(biases, [half_life(bias) for bias in biases], color=theme.ORANGE, linewidth=2)
-    dot = marked_point(axes)
-    label = quick_text(axes, 0.04, 0.95, of="axes", va="top", size=11, weight="bold", colour=theme.ORANGE)
+    dot = add_marker(axes)
+    label = add_text(axes, 0.04, 0.95, coords="axes", va="top", size=11, weight="bold", colour=theme.ORANGE)
 
     def show(facts: Facts) -> None:
         dot.set(data=([facts["forget_bias"]], [facts["half_life"]]), markerfacecolor=theme.ORANGE)

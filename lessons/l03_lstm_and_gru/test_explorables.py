@@ -10,7 +10,7 @@ from torch import nn
 from lessons.l03_lstm_and_gru import GateMixer
 from lessons.l03_lstm_and_gru.exercises import HALF_LIFE
 from lessons.l03_lstm_and_gru.gate_mixer import cell_values, compute, half_life, sigmoid
-from tests.explore.stops import opened
+from tests.explore.settings import open_question
 
 
 def test_the_cell_is_that_of_torch():
@@ -43,6 +43,6 @@ def test_what_a_gate_leaves_after_a_hundred_steps(gate, remaining):
 
 
 def test_a_forget_bias_of_one_halves_the_cell_within_about_two_steps():
-    asked, _, _, facts = opened("03", "bias-one", GateMixer)
+    asked, _, _, facts = open_question("03", "bias-one", GateMixer)
     assert (facts["forget_bias"], facts["write"]) == (1, 0)
     assert facts["half_life"] == pytest.approx(asked.answer, abs=0.05)

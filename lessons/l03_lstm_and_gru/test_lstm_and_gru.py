@@ -16,7 +16,14 @@ from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.shipped import shared
 from lessons.l03_lstm_and_gru import measurements, recall
-from tests.lesson_claims import LessonText, held_out_splits, means, places_of_true, seeds
+from tests.lesson_claims import (
+    LessonText,
+    assert_measured_again,
+    held_out_splits,
+    indices_of_true,
+    means,
+    seeds,
+)
 from tools.experiments.recall_run import VOCAB, new_model
 
 LESSON = LessonText("lstm_and_gru")
@@ -32,9 +39,7 @@ def reference(exercise: str):
 
 
 def test_the_stored_numbers_are_measured_again():
-    measured = measurements.measure()
-    for name, numbers in measured.items():
-        assert numbers == pytest.approx(STORED[name], rel=1e-3), name
+    assert_measured_again(measurements.measure(), STORED, rel=1e-3)
 
 
 def test_torchs_cell_holds_as_long_as_the_formula_says():
@@ -271,7 +276,7 @@ def test_an_open_forget_gate_holds_the_cell_and_not_the_hidden_state():
         hidden, cell = lstm_cell(x, hidden, cell, **weights, bias_ih=gates, bias_hh=torch.zeros(4))
         states.append((hidden.item(), cell.item()))
     hidden_held, cell_held = (len(set(values)) == 1 for values in zip(*states, strict=True))
-    expected = places_of_true(
+    expected = indices_of_true(
         cell_held and hidden_held,
         cell_held and not hidden_held,
         hidden_held and not cell_held,
@@ -286,14 +291,14 @@ def test_why_the_lstm_fails_on_fifty_alone():
     far, near = (means("recall", "gradient", "fresh", distance)["lstm_lm"] for distance in ("50", "1"))
     with_bias = means("recall_forget_bias", "right", "50")["bias 3"]
     too_small = mixed["lstm_lm"] < 0.5 and with_bias < 0.5
-    expected = places_of_true(
+    expected = indices_of_true(
         too_small,
         far / near < 1e-3,
         mixed["lstm_lm"] > 8 * alone["lstm_lm"],
         with_bias > 8 * alone["lstm_lm"],
     )
     assert LESSON.asked("why-alone-fails").right == expected
-    assert LESSON.asked("can-but-does-not").right == places_of_true(False, far / near < 1e-3, False)
+    assert LESSON.asked("can-but-does-not").right == indices_of_true(False, far / near < 1e-3, False)
 
 
 def test_a_grus_state_stays_between_minus_one_and_one():
@@ -305,7 +310,7 @@ def test_a_grus_state_stays_between_minus_one_and_one():
         hidden = gru_cell(torch.randn(20, 5, generator=generator), hidden, **weights, **biases)
         largest = max(largest, hidden.abs().max().item())
     can_count = largest > 1
-    assert LESSON.asked("gru-and-counting").right == places_of_true(
+    assert LESSON.asked("gru-and-counting").right == indices_of_true(
         can_count, can_count, not can_count, False
     )
 
@@ -318,7 +323,7 @@ def test_blocks_in_another_order_run_and_give_other_outputs():
         getattr(other, name).data = torch.cat([block_i, block_c, block_f, block_o])
     one, two = layer(x)[0], other(x)[0]
     difference = (one - two).abs().max()
-    expected = places_of_true(one.shape != two.shape, difference > 0.05, difference < 0.01, False)
+    expected = indices_of_true(one.shape != two.shape, difference > 0.05, difference < 0.01, False)
     assert LESSON.asked("silent-order").right == expected
 
 
@@ -341,4 +346,4 @@ def test_along_the_cell_the_gradient_shrinks_by_the_forget_gates():
         gates *= torch.sigmoid(x @ weight_ih[1] + 3).item()
     [gradient] = torch.autograd.grad(cell.sum(), first)
     by_gates = gradient.item() == pytest.approx(gates, rel=1e-3)
-    assert LESSON.asked("what-shrinks-it").right == places_of_true(False, by_gates, gradient.item() == 1)
+    assert LESSON.asked("what-shrinks-it").right == indices_of_true(False, by_gates, gradient.item() == 1)

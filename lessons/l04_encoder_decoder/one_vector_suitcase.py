@@ -21,8 +21,8 @@ from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed
 from course_lib.results import mean_over_seeds
-from course_lib.views.lines import marked_point, name_at_end
-from course_lib.views.quick_text import quick_text
+from course_lib.views.lines import add_marker, label_line_ends
+from course_lib.views.pillow_text import add_text
 
 ONE, EACH = "one vector", "one per word"
 LENGTHS = (1, 2, 3, 5, 8, 10, 12, 15, 20, 25, 30, 40, 50)
@@ -91,10 +91,10 @@ def draw_recall(axes: Axes) -> Show:
         curve = list(recall(d).values())
         axes.plot(LENGTHS, curve, color=theme.HAIRLINE, linewidth=1.5)
         ends[str(d)] = (LENGTHS[-1], curve[-1])
-    name_at_end(axes, ends, (theme.SOFT_INK,) * len(WIDTHS))
+    label_line_ends(axes, ends, (theme.SOFT_INK,) * len(WIDTHS))
     [curve] = axes.plot(LENGTHS, np.zeros(len(LENGTHS)), linewidth=2.4)
-    dot = marked_point(axes)
-    percentage = quick_text(axes, 0.97, 0.62, of="axes", ha="right", va="center", size=17, weight="bold")
+    dot = add_marker(axes)
+    percentage = add_text(axes, 0.97, 0.62, coords="axes", ha="right", va="center", size=17, weight="bold")
 
     def show(facts: Facts) -> None:
         colour, each = COLOURS[facts["keeps"]], facts["keeps"] == EACH
@@ -115,7 +115,7 @@ def draw_trained(axes: Axes) -> Show:
     [curve] = axes.plot(middles, np.zeros(len(middles)), "s-", **style)
     axes.axvline(20.5, color=theme.SOFT_INK, linewidth=1, linestyle=(0, (3, 2)))
     axes.text(21.5, 0.9, "longer than any in training", fontsize=8.5, color=theme.SOFT_INK, va="center")
-    width = quick_text(axes, 0.97, 0.66, of="axes", ha="right", va="center", size=10, colour=theme.ORANGE)
+    width = add_text(axes, 0.97, 0.66, coords="axes", ha="right", va="center", size=10, colour=theme.ORANGE)
 
     def show(facts: Facts) -> None:
         curve.set_ydata(facts["trained"])

@@ -15,7 +15,16 @@ from course_lib.translation.shipped import shared
 from lessons.l04_encoder_decoder import exercises
 from lessons.l04_encoder_decoder.measurements import SYSTEMS, measure
 from lessons.l04_encoder_decoder.read import translations_of
-from tests.lesson_claims import LessonText, all_splits, exact, means, n_right, seeds, translations
+from tests.lesson_claims import (
+    LessonText,
+    all_splits,
+    assert_measured_again,
+    exact,
+    means,
+    n_right,
+    seeds,
+    translations,
+)
 
 L = LessonText("encoder_decoder")
 LENGTHS = ("1–5", "6–10", "11–15", "16–20")
@@ -28,8 +37,7 @@ STORED = L.stored()
 
 @pytest.mark.slow
 def test_the_stored_measurements_can_be_reproduced():
-    for name, numbers in measure().items():
-        assert numbers == pytest.approx(STORED[name], rel=0.01, abs=1e-6), name
+    assert_measured_again(measure(), STORED, rel=0.01, abs=1e-6)
 
 
 def test_the_shipped_systems_have_the_recorded_sizes():

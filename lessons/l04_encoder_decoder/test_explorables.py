@@ -17,7 +17,7 @@ from lessons.l04_encoder_decoder.one_vector_suitcase import (
     compute,
     trained,
 )
-from tests.explore.stops import opened
+from tests.explore.settings import open_question
 from tests.lesson_claims import exact
 
 
@@ -46,7 +46,7 @@ def test_fifty_words_need_fewer_bits_than_a_hundred_numbers_have():
 
 
 def test_twice_the_words_need_twice_the_numbers():
-    _, right, before, after = opened("04", "twice-the-words", OneVectorSuitcase)
+    _, right, before, after = open_question("04", "twice-the-words", OneVectorSuitcase)
     assert (before["n"], before["d"]) == (10, 128), "the question names these"
     assert (after["n"], after["d"]) == (20, 256) and abs(after["recall"] - before["recall"]) < 0.03
     assert int(re.search(r"\d+", right)[0]) == after["d"]

@@ -16,9 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, bare
-from course_lib.views.lines import marked_point, plain_powers
-from course_lib.views.quick_text import quick_text
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, blank_axes
+from course_lib.views.lines import add_marker, format_log_ticks
+from course_lib.views.pillow_text import add_text
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512)
 WIDTHS = (2, 3, 5, 7, 9)
@@ -76,19 +76,19 @@ def arcs(lengths: list[int], n: int, floor: float) -> tuple[np.ndarray, np.ndarr
 
 
 def draw_race(axes: Axes) -> Show:
-    bare(axes, x=(-0.03, 1.36), y=(-0.62, 2.8))
+    blank_axes(axes, x=(-0.03, 1.36), y=(-0.62, 2.8))
     ways, words, counts, steps = {}, {}, {}, {}
     for name, floor in LANES.items():
         colour = COLOURS[name]
         axes.text(-0.02, floor + 0.66, NAMES[name], color=colour, fontweight="bold", fontsize=10)
         [words[name]] = axes.plot([], [], "o", color=theme.SOFT_INK, markersize=2.6)
         [ways[name]] = axes.plot([], [], color=colour, linewidth=1.7)
-        counts[name] = quick_text(axes, 1.05, floor + 0.2, colour=colour, size=17, weight="bold")
-        steps[name] = quick_text(axes, 1.05, floor - 0.07, colour=theme.SOFT_INK, size=8.5)
+        counts[name] = add_text(axes, 1.05, floor + 0.2, colour=colour, size=17, weight="bold")
+        steps[name] = add_text(axes, 1.05, floor - 0.07, colour=theme.SOFT_INK, size=8.5)
     ends = {"fontsize": 8.5, "color": theme.SOFT_INK, "va": "top"}
     axes.text(0, -0.14, "first word", ha="left", **ends)
     axes.text(1, -0.14, "last word", ha="right", **ends)
-    writing = quick_text(axes, 0, -0.58, size=9.5, va="bottom")
+    writing = add_text(axes, 0, -0.58, size=9.5, va="bottom")
 
     def show(facts: Facts) -> None:
         positions = np.linspace(0, 1, facts["n"])
@@ -108,12 +108,12 @@ def draw_race(axes: Axes) -> Show:
 def draw_growth(axes: Axes) -> Show:
     axes.set(xscale="log", yscale="log", xlabel="words in the sentence", ylim=(0.75, 800), xlim=(6.5, 620))
     axes.set(xticks=(8, 32, 128, 512), yticks=(1, 10, 100))
-    plain_powers(axes.xaxis, axes.yaxis)
+    format_log_ticks(axes.xaxis, axes.yaxis)
     axes.grid(axis="y")
     axes.plot(LENGTHS, [n - 1 for n in LENGTHS], color=COLOURS["recurrent"], linewidth=2)
     axes.plot(LENGTHS, [1] * len(LENGTHS), color=COLOURS["attention"], linewidth=2)
     [curve] = axes.plot(LENGTHS, LENGTHS, color=COLOURS["convolution"], linewidth=2)
-    dots = {name: marked_point(axes) for name in COLOURS}
+    dots = {name: add_marker(axes) for name in COLOURS}
 
     def show(facts: Facts) -> None:
         curve.set_ydata([len(jumps(n, facts["width"], facts["gaps"])) for n in LENGTHS])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lessons.l05_distance_between_words import exercises, path_race
-from tests.explore.stops import opened
+from tests.explore.settings import open_question
 
 
 @pytest.mark.parametrize("n", path_race.LENGTHS)
@@ -33,7 +33,7 @@ def test_reading_and_writing_are_counted_apart_and_arcs_lead_to_the_last_word():
 
 
 def test_the_hops_at_32_words_are_those_of_the_right_option():
-    _, right, before, after = opened("05", "hops-at-32", path_race.PathRace)
+    _, right, before, after = open_question("05", "hops-at-32", path_race.PathRace)
     assert before["n"] != 32 and before["width"] != 3, "the start gives nothing away"
     assert (after["n"], after["width"], after["gaps"]) == (32, 3, "without")
     with_gaps = path_race.hops(32, 3, "with")["convolution"]

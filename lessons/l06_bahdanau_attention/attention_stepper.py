@@ -18,14 +18,14 @@ import numpy as np
 import torch
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole, bare
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show, blank_axes
 from course_lib.formatting import fixed, minus
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.shipped import shared
 from course_lib.views.bars import HorizontalBars
 from course_lib.views.heatmap import Heatmap
-from course_lib.views.quick_text import quick_text, write
+from course_lib.views.pillow_text import add_text, set_texts
 
 SENTENCES = {
     "thirsty": "the cat drank the water because it was thirsty",
@@ -77,14 +77,14 @@ def compute(*, sentence: str, step: int) -> Facts:
 def draw_bars(axes: Axes, *, name: str, low: float, high: float, colour: str, digits: int) -> Show:
     """One bar for each annotation, with its word on the left."""
     span = high - low
-    bare(axes, x=(low - 0.48 * span, high + 0.16 * span), y=(N_SOURCE - 0.4, -0.6))
+    blank_axes(axes, x=(low - 0.48 * span, high + 0.16 * span), y=(N_SOURCE - 0.4, -0.6))
     axes.axvline(0, color=theme.HAIRLINE, linewidth=1, zorder=0.5)
-    rows, words_at = range(N_SOURCE), low - 0.04 * span
-    bars = HorizontalBars(axes, rows, gap=0.02 * span, colour=colour, size=9, words_at=words_at)
+    rows, label_x = range(N_SOURCE), low - 0.04 * span
+    bars = HorizontalBars(axes, rows, gap=0.02 * span, colour=colour, size=9, label_x=label_x)
 
     def show(facts: Facts) -> None:
         bars.show(facts[name], [minus(fixed(value, digits)) for value in facts[name]])
-        write(bars.words, [f"{word}  {position}" for position, word in enumerate(facts["source"])])
+        set_texts(bars.labels, [f"{word}  {position}" for position, word in enumerate(facts["source"])])
 
     return show
 
@@ -92,15 +92,13 @@ def draw_bars(axes: Axes, *, name: str, low: float, high: float, colour: str, di
 def draw_map(axes: Axes) -> Show:
     cells = Heatmap(axes, [""] * N_STEPS, [str(position) for position in range(N_SOURCE)])
     axes.set_xlabel("annotation")
-    labels = [
-        quick_text(axes, -0.25, step + 0.5, ha="right", va="center", size=10) for step in range(N_STEPS)
-    ]
+    labels = [add_text(axes, -0.25, step + 0.5, ha="right", va="center", size=10) for step in range(N_STEPS)]
 
     def show(facts: Facts) -> None:
         later_steps = np.full((N_STEPS - facts["step"] - 1, N_SOURCE), np.nan)
         cells.show(np.vstack([facts["map"], later_steps]))
         words = facts["words"][: facts["step"] + 1]
-        write(labels, words, bold=[False] * facts["step"] + [True])
+        set_texts(labels, words, bold=[False] * facts["step"] + [True])
 
     return show
 
@@ -109,7 +107,7 @@ class AttentionStepper(Explorable):
     title = "Additive attention, step by step"
     question = "The decoder scores every annotation before each word. Where does it look, what does it say?"
     size = (9.6, 4.0)
-    step = Whole("step", 0, N_STEPS - 1, 0)
+    step = Integer("step", 0, N_STEPS - 1, 0)
     sentence = Choice("… because it was", tuple(SENTENCES), "thirsty", buttons=True)
     presets = {
         "il": {"step": 8},

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 
 from torch import Tensor
 
 from course_lib.text.pair import Pair
 from course_lib.text.toy.splits import TEST_SIZES, splits
-from course_lib.translation.pipeline import translate
+from course_lib.translation.pipeline import Translation, translate
 from course_lib.translation.shipped import shared
 from lessons.l06_bahdanau_attention.attention_stepper import compute
 from lessons.l06_bahdanau_attention.exercises import ALIGNED_WORDS, links_one_late
@@ -40,13 +41,16 @@ def diagonal_fraction(pairs: Iterable[Pair]) -> float:
     return sum(english == french for english, french in links) / len(links)
 
 
-def alignment_error(pairs: Iterable[Pair], read_off: Callable[[Tensor], Tensor]) -> float:
+@cache
+def translations(pairs: tuple[Pair, ...]) -> list[Translation]:
+    system = shared("bahdanau")
+    return translate([pair.src_text for pair in pairs], system.model, system.tokenizer, with_weights=True)
+
+
+def alignment_error(pairs: tuple[Pair, ...], read_off: Callable[[Tensor], Tensor]) -> float:
     """The error of the links that are read off the weights, over the sentences translated correctly."""
-    system, pairs = shared("bahdanau"), list(pairs)
-    texts = [pair.src_text for pair in pairs]
-    translations = translate(texts, system.model, system.tokenizer, with_weights=True)
     n_right = n_found = n_true = 0
-    for pair, translation in zip(pairs, translations, strict=True):
+    for pair, translation in zip(pairs, translations(pairs), strict=True):
         if translation.target == pair.tgt_text:
             positions = read_off(translation.weights[0, 0]).tolist()
             links = {(english, french) for french, english in enumerate(positions)}

@@ -11,7 +11,7 @@ from lessons.l06_bahdanau_attention import exercises
 from lessons.l06_bahdanau_attention.attention_stepper import translate_stepwise
 from lessons.l06_bahdanau_attention.exercises import SOURCE_TOKENS, THIRSTY, attend, translate_forced
 from lessons.l06_bahdanau_attention.measurements import IL, measure
-from tests.lesson_claims import LessonText, exact, means, places_of_true, seeds
+from tests.lesson_claims import LessonText, assert_measured_again, exact, indices_of_true, means, seeds
 
 L = LessonText("bahdanau_attention")
 STORED = L.stored()
@@ -25,8 +25,7 @@ def translate():
 
 
 def test_the_stored_measurements_can_be_reproduced():
-    for name, numbers in measure().items():
-        assert numbers == pytest.approx(STORED[name], rel=0.01, abs=0.001), name
+    assert_measured_again(measure(), STORED, rel=0.01, abs=0.001)
 
 
 # ---- length
@@ -156,5 +155,5 @@ def test_without_the_tanh_the_weights_are_the_same_at_every_step():
     straight = [((annotations @ u.T + state @ w.T) @ v).softmax(-1) for state in states]
     _, bent = attend(states, annotations.expand(2, -1, -1), w, u, v)
     assert not torch.allclose(bent[0], bent[1])
-    expected = places_of_true(False, torch.allclose(*straight), torch.allclose(torch.stack(straight), bent))
+    expected = indices_of_true(False, torch.allclose(*straight), torch.allclose(torch.stack(straight), bent))
     assert L.asked("without-the-bend").right == expected

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, bare
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, blank_axes
 from course_lib.formatting import fixed, minus
 from course_lib.layers.scores import additive, cosine, dot, general, location, scaled_dot
-from course_lib.views.bars import Blocks
-from course_lib.views.quick_text import quick_text, write
+from course_lib.views.bars import Rectangles
+from course_lib.views.pillow_text import add_text, set_texts
 from lessons.l00_start_here.softmax_dial import softmax
 
 TURN = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])  # q W is q turned by 90° to the left
@@ -58,7 +58,7 @@ def compute(*, angle: int, length: float, key_2: float) -> Facts:
 
 
 def draw_arrows(axes: Axes) -> Show:
-    bare(axes, x=(-REACH, REACH), y=(-REACH, REACH))
+    blank_axes(axes, x=(-REACH, REACH), y=(-REACH, REACH))
     axes.set(aspect="equal", anchor="N")
     axes.axhline(0, color=theme.HAIRLINE, linewidth=0.8, zorder=0)
     axes.axvline(0, color=theme.HAIRLINE, linewidth=0.8, zorder=0)
@@ -69,7 +69,7 @@ def draw_arrows(axes: Axes) -> Show:
     ]
     heads = [axes.plot([0], [0], "o", color=colour, markersize=7)[0] for colour in colours]
     names = [
-        quick_text(axes, 0, 0, ha="center", va="center", colour=colour, weight="bold") for colour in colours
+        add_text(axes, 0, 0, ha="center", va="center", colour=colour, weight="bold") for colour in colours
     ]
 
     def show(facts: Facts) -> None:
@@ -83,7 +83,7 @@ def draw_arrows(axes: Axes) -> Show:
 
 
 def draw_scores(axes: Axes) -> Show:
-    bare(axes, x=(-2.3, 3.0), y=ROWS)
+    blank_axes(axes, x=(-2.3, 3.0), y=ROWS)
     for row, (name, count) in enumerate(zip(SCORES, PARAMETERS, strict=True)):
         axes.text(-2.25, row - 0.1, name, va="center", size=10.5, fontweight="bold")
         learned = f"{count} numbers to learn" if count else "nothing to learn"
@@ -91,7 +91,7 @@ def draw_scores(axes: Axes) -> Show:
     for key, colour in enumerate(COLOURS):
         axes.text(key + 0.5, -0.7, f"k{key + 1}", ha="center", va="center", color=colour, fontweight="bold")
     numbers = [
-        [quick_text(axes, key + 0.82, row, ha="right", va="center", size=10.5) for key in range(3)]
+        [add_text(axes, key + 0.82, row, ha="right", va="center", size=10.5) for key in range(3)]
         for row in range(len(SCORES))
     ]
 
@@ -99,25 +99,27 @@ def draw_scores(axes: Axes) -> Show:
         for texts, values in zip(numbers, facts["scores"], strict=True):
             best = values >= values.max() - 1e-9
             labels = [minus(fixed(value, 2)) for value in values]
-            write(texts, labels, np.where(best, COLOURS, theme.INK), bold=best)
+            set_texts(texts, labels, np.where(best, COLOURS, theme.INK), bold=best)
 
     return show
 
 
 def draw_weights(axes: Axes) -> Show:
-    bare(axes, x=(0, 1), y=ROWS)
+    blank_axes(axes, x=(0, 1), y=ROWS)
     count = len(SCORES)
-    blocks = Blocks(axes, 3 * count, [colour for colour in COLOURS for _ in range(count)])
+    blocks = Rectangles(axes, 3 * count, [colour for colour in COLOURS for _ in range(count)])
     low = np.tile(np.arange(count) - 0.3, 3)
     cells = [(row, key) for row in range(count) for key in range(3)]
-    readings = [quick_text(axes, 0, row, ha="center", va="center", colour=theme.PAPER) for row, _ in cells]
+    readings = [add_text(axes, 0, row, ha="center", va="center", colour=theme.PAPER) for row, _ in cells]
 
     def show(facts: Facts) -> None:
         ends = facts["weights"].cumsum(axis=1)
         starts = ends - facts["weights"]
-        blocks.place(left=starts.T.ravel(), right=ends.T.ravel(), low=low, high=low + 0.6)
+        blocks.set_edges(left=starts.T.ravel(), right=ends.T.ravel(), low=low, high=low + 0.6)
         weights = facts["weights"].ravel()
-        write(readings, [fixed(weight, 2).removeprefix("0") if weight > 0.12 else "" for weight in weights])
+        set_texts(
+            readings, [fixed(weight, 2).removeprefix("0") if weight > 0.12 else "" for weight in weights]
+        )
         for reading, cell in zip(readings, cells, strict=True):
             reading.set_x((starts[cell] + ends[cell]) / 2)
 

@@ -10,7 +10,7 @@ from course_lib.layers.scores import AdditiveScore, GeneralScore, LocationScore
 from course_lib.text.toy.splits import TEST_SIZES, splits
 from lessons.l07_score_functions import score_zoo, window_lab
 from lessons.l07_score_functions.window_lab import ENGLISH, FRENCH
-from tests.explore.stops import opened
+from tests.explore.settings import open_question
 
 WORDS = FRENCH.split()
 
@@ -23,7 +23,7 @@ def zoo_scores(**controls) -> dict[str, np.ndarray]:
 
 
 def test_all_scores_but_cosine_and_location_see_a_doubled_key():
-    asked, _, start, preset = opened("07", "longer-key", score_zoo.ScoreZoo)
+    asked, _, start, preset = open_question("07", "longer-key", score_zoo.ScoreZoo)
     assert asked.right == [2] and preset["key_2"] == 2 * start["key_2"]
     before, after = zoo_scores(), zoo_scores(key_2=2.0)
     for name in ("cosine", "location"):
@@ -67,7 +67,7 @@ def test_the_links_are_those_of_the_toy_language():
 
 
 def test_a_narrow_window_loses_the_word_that_lies_outside():
-    asked, _, wide, narrow = opened("07", "narrow-window", window_lab.WindowLab)
+    asked, _, wide, narrow = open_question("07", "narrow-window", window_lab.WindowLab)
     assert asked.right == [1] and (wide["half_width"], narrow["half_width"]) == (5, 3)
     assert wide["right"] and not narrow["right"]
     first_wrong, sold = narrow["agreed"], ENGLISH.split().index("sold")

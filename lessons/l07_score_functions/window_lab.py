@@ -26,9 +26,9 @@ from course_lib.models.luong import Luong
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, SPECIAL
 from course_lib.translation.shipped import Shipped, shared
-from course_lib.views.bars import Blocks
+from course_lib.views.bars import Rectangles
 from course_lib.views.heatmap import Heatmap
-from course_lib.views.quick_text import quick_text, write
+from course_lib.views.pillow_text import add_text, set_texts
 
 ENGLISH = "these classrooms were not big and the queens sold this cat near the castle"
 FRENCH = "ces salles de classe n' étaient pas grandes et les reines ont vendu ce chat près du château"
@@ -117,7 +117,7 @@ def draw_map(axes: Axes) -> Show:
     cells = Heatmap(axes, [""] * N_ROWS, SOURCE)
     axes.set(yticks=(), xlabel="looked at (rings: true links; orange: wrong)")
     axes.tick_params(axis="x", labelsize=8, length=0)
-    labels = [quick_text(axes, -0.25, row + 0.5, ha="right", va="center", size=8.5) for row in range(N_ROWS)]
+    labels = [add_text(axes, -0.25, row + 0.5, ha="right", va="center", size=8.5) for row in range(N_ROWS)]
     expected = (*FRENCH.split(), SPECIAL[EOS])
     rings = [
         axes.plot(position + 0.5, row + 0.5, "o", ms=6, mfc="none", mew=1.1)[0]
@@ -130,11 +130,11 @@ def draw_map(axes: Axes) -> Show:
         inside = np.where(facts["window"], weights, np.nan)  # grey: outside the window
         cells.show(np.vstack([inside, np.zeros((N_ROWS - len(weights), len(SOURCE)))]))
         wrong = [word != right for word, right in zip(facts["words"], expected, strict=False)]
-        write(labels, facts["words"], [theme.ORANGE if bad else theme.INK for bad in wrong], bold=wrong)
+        set_texts(labels, facts["words"], [theme.ORANGE if bad else theme.INK for bad in wrong], bold=wrong)
         for ring in rings:
             column, row = int(ring.get_xdata()[0]), int(ring.get_ydata()[0])
             ring.set_visible(row <= facts["agreed"])  # up to the first wrong word
-            ring.set_color(cells.ink_on(weights[row, column]) if row < len(weights) else theme.INK)
+            ring.set_color(cells.text_colour(weights[row, column]) if row < len(weights) else theme.INK)
 
     return show
 
@@ -144,11 +144,11 @@ def draw_sums(axes: Axes) -> Show:
     axes.set_xticks((0, 0.5, 1), ("0", "½", "1"))
     axes.spines["left"].set_visible(False)
     axes.axvline(1, color=theme.HAIRLINE, linewidth=1, zorder=0.5)
-    bars, rows = Blocks(axes, N_ROWS, theme.BLUE), np.arange(N_ROWS)
+    bars, rows = Rectangles(axes, N_ROWS, theme.BLUE), np.arange(N_ROWS)
 
     def show(facts: Facts) -> None:
         sums = np.pad(facts["sums"], (0, N_ROWS - len(facts["sums"])))
-        bars.place(left=0, right=sums, low=rows + 0.2, high=rows + 0.8)
+        bars.set_edges(left=0, right=sums, low=rows + 0.2, high=rows + 0.8)
 
     return show
 

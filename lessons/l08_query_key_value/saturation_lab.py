@@ -16,11 +16,11 @@ from functools import cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show
 from course_lib.formatting import fixed, significant
 from course_lib.views.bars import Bars
-from course_lib.views.lines import marked_point, plain_powers
-from course_lib.views.quick_text import quick_text
+from course_lib.views.lines import add_marker, format_log_ticks
+from course_lib.views.pillow_text import add_text
 from lessons.l00_start_here.softmax_dial import softmax
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -87,7 +87,7 @@ def draw_scores(axes: Axes) -> Show:
     bell = np.exp(-(CENTRES**2) / 2) / np.sqrt(2 * np.pi) * (EDGES[1] - EDGES[0])
     [reference] = axes.plot(CENTRES, bell, color=theme.INK, linewidth=1.3, linestyle=(0, (3, 2)))
     axes.text(1.5, 0.19, "spread 1", fontsize=9, color=theme.SOFT_INK)
-    spread = quick_text(axes, 0.98, 0.94, of="axes", ha="right", va="top", size=11, weight="bold")
+    spread = add_text(axes, 0.98, 0.94, coords="axes", ha="right", va="top", size=11, weight="bold")
 
     def show(facts: Facts) -> None:
         histogram.set(data=facts["fractions"], facecolor=COLOURS[facts["divisor"]])
@@ -102,7 +102,7 @@ def draw_weights(axes: Axes) -> Show:
     axes.set(xlabel="key", yticks=(0, 0.5, 1), xlim=(-0.6, N_KEYS - 0.3))
     axes.set_ylim(0, 1.4)  # room for a line and the stamp above all bars
     [mark] = axes.plot([N_KEYS - 0.44], [0.5], "<", color=theme.INK, markersize=7)  # right of all bars
-    mean = quick_text(axes, 0.98, 0.985, of="axes", ha="right", va="top", size=9.5)
+    mean = add_text(axes, 0.98, 0.985, coords="axes", ha="right", va="top", size=9.5)
     stamp = {"boxstyle": "round,pad=0.35", "fc": theme.PAPER, "ec": theme.HAIRLINE}
     position = {"transform": axes.transAxes, "ha": "right", "va": "center", "in_layout": False}
     axes.text(
@@ -120,14 +120,14 @@ def draw_weights(axes: Axes) -> Show:
 def draw_gradients(axes: Axes) -> Show:
     axes.set(xscale="log", yscale="log", xlabel="dₖ", ylim=(2e-5, 2))
     axes.set(xticks=(1, 8, 64, 512), yticks=(1e-4, 1e-2, 1))
-    plain_powers(axes.xaxis, axes.yaxis)
+    format_log_ticks(axes.xaxis, axes.yaxis)
     axes.grid(axis="y")
     for divisor, x, y in (("1", 300, 2e-2), ("√d_k", 128, 0.72), ("d_k", 3, 0.13)):
         curve = [statistics_of(width, divisor)["gradient"] for width in WIDTHS]
         axes.plot(WIDTHS, curve, color=COLOURS[divisor], linewidth=2)
         named = "÷ " + divisor.replace("d_k", "dₖ")
         axes.text(x, y, named, color=COLOURS[divisor], fontweight="bold", ha="center")
-    dot = marked_point(axes)
+    dot = add_marker(axes)
 
     def show(facts: Facts) -> None:
         dot.set(data=([facts["d_k"]], [facts["gradient"]]), markerfacecolor=COLOURS[facts["divisor"]])
@@ -140,7 +140,7 @@ class SaturationLab(Explorable):
     question = "Why divide the scores by √d_k, and not by 1 or by d_k?"
     d_k = Choice("d_k", WIDTHS, 64)
     divisor = Choice("divide by", DIVISORS, "√d_k", buttons=True)
-    query = Whole("query", 1, N_EXAMPLES, 1)
+    query = Integer("query", 1, N_EXAMPLES, 1)
     presets = {
         "unscaled-512": {"d_k": 512, "divisor": "1"},
         "scaled-512": {"d_k": 512, "divisor": "√d_k"},

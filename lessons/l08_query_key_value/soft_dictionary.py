@@ -13,10 +13,10 @@ import numpy as np
 from matplotlib.colors import to_rgba
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, bare
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, blank_axes
 from course_lib.formatting import fixed, minus
-from course_lib.views.bars import Blocks
-from course_lib.views.quick_text import quick_text
+from course_lib.views.bars import Rectangles
+from course_lib.views.pillow_text import add_text
 from lessons.l00_start_here.softmax_dial import softmax
 
 DISHES = ("waffle", "apple", "ice cream", "nachos", "soup")
@@ -60,7 +60,7 @@ def compute(*, temperature: float, crunch: float, cream: float) -> Facts:
 
 def draw_labels(axes: Axes) -> Show:
     """The query and the keys as arrows; only the waffle's key moves."""
-    bare(axes, x=(-1.4, 1.75), y=(-1.3, 1.25))
+    blank_axes(axes, x=(-1.4, 1.75), y=(-1.3, 1.25))
     axes.set(aspect="equal", anchor="N")
     axes.plot([-1.3, 1.7], [0, 0], color=theme.HAIRLINE, linewidth=1, zorder=0)
     axes.plot([0, 0], [-1.25, 1.2], color=theme.HAIRLINE, linewidth=1, zorder=0)
@@ -79,7 +79,7 @@ def draw_labels(axes: Axes) -> Show:
     axes.text(0, -0.02, formula, transform=axes.transAxes, va="top", fontsize=9, color=theme.SOFT_INK)
     [shaft] = axes.plot([], [], color=theme.KEY, linewidth=2.6)
     [tip] = axes.plot([], [], "o", color=theme.KEY, markersize=9, markeredgecolor=theme.PAPER)
-    name = quick_text(axes, 0, 0, "waffle", va="top", colour=theme.KEY, size=9.5, weight="bold")
+    name = add_text(axes, 0, 0, "waffle", va="top", colour=theme.KEY, size=9.5, weight="bold")
 
     def show(facts: Facts) -> None:
         x, y = facts["keys"][WAFFLE]
@@ -102,12 +102,12 @@ def draw_weights(axes: Axes) -> Show:
     axes.axhline(RULE, color=theme.INK, linewidth=1)
     words = {"ha": "right", "va": "center", "fontsize": 9.5, "fontweight": "bold", "linespacing": 1.3}
     axes.text(1.2, PLATE, "your plate =\nweights × contents", **words)
-    bars = Blocks(axes, len(DISHES), theme.SKY)
-    readings = [quick_text(axes, 0, row, va="center", size=9.5) for row in ROWS]
+    bars = Rectangles(axes, len(DISHES), theme.SKY)
+    readings = [add_text(axes, 0, row, va="center", size=9.5) for row in ROWS]
 
     def show(facts: Facts) -> None:
         weights = facts["weights"]
-        bars.place(left=0, right=np.maximum(weights, 0.004), low=ROWS - 0.31, high=ROWS + 0.31)
+        bars.set_edges(left=0, right=np.maximum(weights, 0.004), low=ROWS - 0.31, high=ROWS + 0.31)
         for reading, weight in zip(readings, weights, strict=True):
             reading.set(x=weight + 0.03, text=fixed(weight, 2))
 
@@ -116,22 +116,22 @@ def draw_weights(axes: Axes) -> Show:
 
 def draw_contents(axes: Axes) -> Show:
     """The contents of each dish, paler the smaller its weight, and the weighted sum below the line."""
-    bare(axes, x=(0, 3 * STARTS[1]), y=TRAY_ENDS)
+    blank_axes(axes, x=(0, 3 * STARTS[1]), y=TRAY_ENDS)
     axes.axhline(RULE, color=theme.INK, linewidth=1)
     for start, name in zip(STARTS, CONTENTS, strict=True):
         axes.text(start, -0.55, name, fontsize=9, color=theme.SOFT_INK, va="bottom")
     rows, starts = np.repeat(ROWS, len(CONTENTS)), np.tile(STARTS, len(DISHES))
-    cells, blend = Blocks(axes, VALUES.size), Blocks(axes, len(CONTENTS), theme.VALUE)
-    grams = [quick_text(axes, 0, row, va="center", size=9) for row in rows]
-    plate_grams = [quick_text(axes, 0, PLATE, va="center", size=10.5, weight="bold") for _ in CONTENTS]
+    cells, blend = Rectangles(axes, VALUES.size), Rectangles(axes, len(CONTENTS), theme.VALUE)
+    grams = [add_text(axes, 0, row, va="center", size=9) for row in rows]
+    plate_grams = [add_text(axes, 0, PLATE, va="center", size=10.5, weight="bold") for _ in CONTENTS]
 
     def show(facts: Facts) -> None:
         values, plate = facts["values"].ravel(), facts["plate"]
         shades = np.tile(to_rgba(theme.VALUE), (len(rows), 1))
         shades[:, 3] = 0.18 + 0.82 * np.repeat(facts["weights"], len(CONTENTS)) ** 0.6
         ends, tops = starts + values * GRAM, STARTS + plate * GRAM
-        cells.place(left=starts, right=ends, low=rows - 0.31, high=rows + 0.31, colours=shades)
-        blend.place(left=STARTS, right=tops, low=PLATE - 0.36, high=PLATE + 0.36)
+        cells.set_edges(left=starts, right=ends, low=rows - 0.31, high=rows + 0.31, colours=shades)
+        blend.set_edges(left=STARTS, right=tops, low=PLATE - 0.36, high=PLATE + 0.36)
         for text, end, value in zip(grams, ends, values, strict=True):
             text.set(x=end + 0.035, text=fixed(value, 0))
         for text, end, value in zip(plate_grams, tops, plate, strict=True):

@@ -15,7 +15,7 @@ from lessons.l08_query_key_value import saturation_lab, soft_dictionary, who_att
 from lessons.l08_query_key_value.saturation_lab import SaturationLab
 from lessons.l08_query_key_value.soft_dictionary import SoftDictionary
 from lessons.l08_query_key_value.who_attends import WhoAttends, diagonal_fraction
-from tests.explore.stops import meeting, opened
+from tests.explore.settings import open_question, values_reaching
 
 
 def lab(d_k: int, divisor: str, query: int = 1) -> dict:
@@ -67,7 +67,7 @@ def test_the_histogram_fits_its_panel_and_the_first_query_is_typical():
 
 
 def test_the_largest_weight_unscaled_is_the_answer_and_not_shown_at_the_start():
-    question, _, _, after = opened("08", "unscaled-max", SaturationLab)
+    question, _, _, after = open_question("08", "unscaled-max", SaturationLab)
     assert (after["d_k"], after["divisor"]) == (512, "1")
     assert after["mean_max"] == pytest.approx(question.answer, abs=0.005)
     explorable = SaturationLab()
@@ -97,7 +97,7 @@ def test_values_do_not_move_weights_and_keys_do():
 
 
 def test_three_times_the_cream_leaves_the_weights_as_they_are():
-    question, _, before, after = opened("08", "more-cream", SoftDictionary)
+    question, _, before, after = open_question("08", "more-cream", SoftDictionary)
     assert question.right == [2] and after["cream"] == 3 * before["cream"]
     np.testing.assert_array_equal(before["weights"], after["weights"])
     assert after["plate"][2] > before["plate"][2]
@@ -158,7 +158,7 @@ def test_with_one_matrix_the_diagonal_wins_more_often_the_wider_the_keys():
 
 
 def test_with_one_matrix_every_word_has_its_largest_score_with_itself():
-    question, _, before, after = opened("08", "one-matrix", WhoAttends)
+    question, _, before, after = open_question("08", "one-matrix", WhoAttends)
     assert before["projections"] == "separate", "the question is about one shared matrix"
     assert question.right == [2] and after["d_k"] == 32
     assert after["on_diagonal"] >= 7 and after["diagonal_fraction"] > 0.99
@@ -170,14 +170,14 @@ def test_with_one_matrix_every_word_has_its_largest_score_with_itself():
 
 
 def test_the_settings_that_reach_each_goal():
-    assert meeting(SaturationLab, "lose-90", divisor="1", d_k=saturation_lab.WIDTHS) == [128]
-    assert meeting(SaturationLab, "too-flat", divisor="d_k", d_k=saturation_lab.WIDTHS) == [256]
-    assert meeting(SaturationLab, "spared", divisor="1", d_k=512, query=range(1, 9)) == [2]
+    assert values_reaching(SaturationLab, "lose-90", divisor="1", d_k=saturation_lab.WIDTHS) == [128]
+    assert values_reaching(SaturationLab, "too-flat", divisor="d_k", d_k=saturation_lab.WIDTHS) == [256]
+    assert values_reaching(SaturationLab, "spared", divisor="1", d_k=512, query=range(1, 9)) == [2]
     back = -1 + 12 * 0.1  # where a slider comes back to: not exactly 0.2
     for crunch in (0.2, back):
-        assert meeting(SoftDictionary, "fat-by-values", crunch=crunch, cream=range(41)) == [27]
-    temperatures = meeting(SoftDictionary, "fat-by-weights", temperature=soft_dictionary.TEMPERATURES)
+        assert values_reaching(SoftDictionary, "fat-by-values", crunch=crunch, cream=range(41)) == [27]
+    temperatures = values_reaching(SoftDictionary, "fat-by-weights", temperature=soft_dictionary.TEMPERATURES)
     assert temperatures == [0.02, 2.0, 3.0]
-    assert meeting(SoftDictionary, "tie", crunch=[i / 10 for i in range(-10, 11)]) == [0.0]
-    assert meeting(WhoAttends, "others-win", projections="shared", d_k=who_attends.WIDTHS) == [1, 2]
-    assert meeting(WhoAttends, "by-luck", seed=range(20)) == [19]
+    assert values_reaching(SoftDictionary, "tie", crunch=[i / 10 for i in range(-10, 11)]) == [0.0]
+    assert values_reaching(WhoAttends, "others-win", projections="shared", d_k=who_attends.WIDTHS) == [1, 2]
+    assert values_reaching(WhoAttends, "by-luck", seed=range(20)) == [19]

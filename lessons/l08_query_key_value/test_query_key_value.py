@@ -7,13 +7,20 @@ import torch
 
 from course_lib.layers.scores import dot, scaled_dot
 from course_lib.models.registry import build, make_config
-from course_lib.results import runs, values_at
+from course_lib.results import runs
 from course_lib.text.batch import make_batch
 from course_lib.translation.shipped import shared
 from lessons.l08_query_key_value.exercises import look_up
 from lessons.l08_query_key_value.measurements import measure
 from lessons.l08_query_key_value.score_spread import spreads
-from tests.lesson_claims import LessonText, means, numbers_of_right, places_of_true, seeds
+from tests.lesson_claims import (
+    LessonText,
+    assert_measured_again,
+    indices_of_true,
+    means,
+    numbers_of_right,
+    seeds,
+)
 
 L = LessonText("query_key_value")
 RATES = ("0.001", "0.003", "0.008", "0.02", "0.07", "0.2")
@@ -28,9 +35,7 @@ def run_cells(*names: str, **variables) -> dict:
 
 
 def test_a_new_measurement_agrees_with_the_stored_one():
-    measured = measure()
-    stored = {name: values_at(f"lesson_08/{name}")[0] for name in measured}
-    assert measured == pytest.approx(stored, abs=1e-3)
+    assert_measured_again(measure(), L.stored(), abs=1e-3)
 
 
 def test_with_two_numbers_two_matrices_learn_the_look_up_and_one_does_not():
@@ -152,7 +157,7 @@ def test_what_follows_from_one_matrix_for_queries_and_keys():
     words, matrix = torch.randn(6, 5, generator=generator), torch.randn(5, 3, generator=generator)
     scores = scaled_dot(words @ matrix, words @ matrix)
     trained = [part for part in shared("transformer").model.modules() if hasattr(part, "w_key")]
-    expected = places_of_true(
+    expected = indices_of_true(
         torch.allclose(scores, scores.T),
         bool((scores.diagonal() >= 0).all()),
         any(torch.allclose(part.w_query, part.w_key, atol=0.01) for part in trained),
@@ -168,7 +173,7 @@ def test_a_changed_value_moves_the_context_alone():
     context, weights = (
         not torch.equal(*pair) for pair in zip(before, look_up(query, keys, values), strict=True)
     )
-    expected = places_of_true(
+    expected = indices_of_true(
         context and weights, context and not weights, weights and not context, not (context or weights)
     )
     assert L.asked("change-one-value").right == expected

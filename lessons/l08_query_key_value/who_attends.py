@@ -18,11 +18,11 @@ from functools import cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show
 from course_lib.formatting import fixed
 from course_lib.views.heatmap import Heatmap
-from course_lib.views.lines import marked_point, plain_powers
-from course_lib.views.quick_text import quick_text
+from course_lib.views.lines import add_marker, format_log_ticks
+from course_lib.views.pillow_text import add_text
 
 WORDS = ("because", "it", "was", "thirsty", "the", "cat", "drank", "water")
 N_WORDS, D_MODEL = len(WORDS), 64
@@ -99,7 +99,7 @@ def draw_pairs(axes: Axes) -> Show:
     axes.set(xlim=(-1.08, 1.08), ylim=(-1.08, 1.3), anchor="N")  # the points end at 1: above is room for text
     axes.plot([-1, 1], [-1, 1], color=theme.HAIRLINE, linewidth=1.5)
     [pairs] = axes.plot([], [], "o", markersize=6, alpha=0.75, markeredgecolor=theme.PAPER)
-    error = quick_text(axes, 0.03, 0.97, of="axes", va="top", size=9.5)
+    error = add_text(axes, 0.03, 0.97, coords="axes", va="top", size=9.5)
 
     def show(facts: Facts) -> None:
         scores = facts["scores"] / np.abs(facts["scores"]).max()
@@ -112,15 +112,15 @@ def draw_pairs(axes: Axes) -> Show:
 
 def draw_fractions(axes: Axes) -> Show:
     axes.set(xscale="log", xlabel="dₖ", xticks=(1, 4, 16, 64), ylim=(-0.03, 1.08))
-    plain_powers(axes.xaxis)
+    format_log_ticks(axes.xaxis)
     axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0%", "25%", "50%", "75%", "100%"))
     axes.grid(axis="y")
     axes.axhline(1 / N_WORDS, color=theme.INK, linewidth=1.2, linestyle=(0, (3, 2)))
     below = {"ha": "right", "va": "top", "color": theme.SOFT_INK}
     axes.text(64, 1 / N_WORDS - 0.025, "chance, 1 in 8", fontsize=8.5, **below)
     [curve] = axes.plot(WIDTHS, np.zeros(len(WIDTHS)), linewidth=2)
-    dot = marked_point(axes)
-    fraction = quick_text(axes, 0.97, 0.5, of="axes", ha="right", size=17, weight="bold")
+    dot = add_marker(axes)
+    fraction = add_text(axes, 0.97, 0.5, coords="axes", ha="right", size=17, weight="bold")
     axes.text(0.97, 0.44, "of all rows", transform=axes.transAxes, ha="right", va="top", fontsize=9)
 
     def show(facts: Facts) -> None:
@@ -137,7 +137,7 @@ class WhoAttends(Explorable):
     question = "Why two projections, W_Q and W_K, and not one for both?"
     projections = Choice("W_Q and W_K", (SHARED, SEPARATE), SEPARATE, buttons=True)
     d_k = Choice("d_k", WIDTHS, 32)
-    seed = Whole("seed", 0, N_SEEDS - 1, 0)
+    seed = Integer("seed", 0, N_SEEDS - 1, 0)
     presets = {
         "shared": {"projections": SHARED},
         "separate": {"projections": SEPARATE},

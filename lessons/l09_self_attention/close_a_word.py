@@ -15,12 +15,12 @@ from functools import cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show
 from course_lib.formatting import fixed
 from course_lib.translation.shipped import shared
 from course_lib.views.bars import Bars, HorizontalBars
 from course_lib.views.heatmap import Heatmap
-from course_lib.views.quick_text import write
+from course_lib.views.pillow_text import set_texts
 from lessons.l09_self_attention.pronoun import ATTENTIONS, TO, PronounTranslation, listen
 
 SENTENCES = {
@@ -62,13 +62,13 @@ def compute(*, sentence: str, closed: int, to: str) -> Facts:
 def draw_weights(axes: Axes) -> Show:
     axes.set(xlim=(-0.36, 0.5), ylim=(N_SOURCE - 0.4, -0.6), xticks=(0, 0.2, 0.4))
     axes.set_xlabel("mean weight of 12 heads")
-    bars = HorizontalBars(axes, np.arange(N_SOURCE), gap=0.012, size=9, words_at=-0.02)
+    bars = HorizontalBars(axes, np.arange(N_SOURCE), gap=0.012, size=9, label_x=-0.02)
 
     def show(facts: Facts) -> None:
         bars.show(facts["weights"], [fixed(weight, 2) for weight in facts["weights"]])
         closed = [number == facts["closed"] for number in range(1, N_SOURCE + 1)]
         labels = [f"{'✕ ' * closed[i]}{word}  {i + 1}" for i, word in enumerate(facts["words"])]
-        write(bars.words, labels, [theme.ORANGE if is_closed else theme.INK for is_closed in closed])
+        set_texts(bars.labels, labels, [theme.ORANGE if is_closed else theme.INK for is_closed in closed])
 
     return show
 
@@ -96,7 +96,7 @@ class CloseAWord(Explorable):
         text=lambda name: name.replace(" … ", "…"),
         buttons=True,
     )
-    closed = Whole("close word", 0, N_SOURCE, 0)
+    closed = Integer("close word", 0, N_SOURCE, 0)
     to = Choice("closed to", TO, "all", text=READERS.get, buttons=True)
     presets = {
         "one word changed": {"sentence": "cat … cold"},

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lessons.l09_self_attention import close_a_word
-from tests.explore.stops import opened
+from tests.explore.settings import open_question
 
 
 def close(sentence: str, number: int = 0, to: str = "all") -> dict:
@@ -39,7 +39,7 @@ def test_the_last_word_decides_the_pronoun():
 
 
 def test_closing_it_leaves_the_pronoun_though_it_has_the_largest_weight():
-    question, _, before, after = opened("09", "close-it", close_a_word.CloseAWord)
+    question, _, before, after = open_question("09", "close-it", close_a_word.CloseAWord)
     assert question.right == [0] and after["closed"] == close_a_word.PRONOUN + 1
     assert after["il"] == pytest.approx(before["il"], abs=0.03) and not after["flipped"]
     assert after["weight_before"] == after["largest_before"]

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from course_lib.layers.attention import attend
-from course_lib.results import values_at
 from course_lib.text.special import BOS
 from course_lib.translation.shipped import shared
 from lessons.l08_query_key_value.exercises import look_up
@@ -36,9 +35,10 @@ from lessons.l09_self_attention.measurements import (
 )
 from lessons.l09_self_attention.pronoun import ATTENTIONS, PronounTranslation, before_pronoun
 from lessons.l09_self_attention.pronoun import listen as listen_to
-from tests.lesson_claims import LessonText, means, places_of_true, seeds
+from tests.lesson_claims import LessonText, assert_measured_again, indices_of_true, means, seeds
 
 L = LessonText("self_attention")
+STORED = L.stored()
 MOUSE = "the mouse drank the milk because it was"
 WOMEN = "the women eat the mushrooms because they are"
 
@@ -61,25 +61,19 @@ def flipping(text: str, **to) -> set[int]:
     return {i for i in range(9) if gender(listen(text, closed=[i], **to)) != before}
 
 
-@pytest.fixture(scope="module")
-def measured():
-    return measure()
+@pytest.mark.slow
+def test_a_new_measurement_agrees_with_the_stored_one():
+    assert_measured_again(measure(), STORED, abs=2e-3)
 
 
 @pytest.mark.slow
-def test_a_new_measurement_agrees_with_the_stored_one(measured):
-    stored = {name: values_at(f"lesson_09/{name}")[0] for name in measured}
-    assert measured == pytest.approx(stored, abs=2e-3)
-
-
-@pytest.mark.slow
-def test_what_isolated_words_and_equal_weights_cost(measured):
-    right = measured["right"]
-    assert measured["right, words alone"] < right / 2 < measured["right, all even"] < right
-    assert measured["right, 2b even"] == right
-    assert measured["coreference right, 2b even"] == N_SENTENCES
-    assert measured["pronouns right, words alone"] / N_SENTENCES == pytest.approx(0.9, abs=0.025)
-    assert measured["pronouns right, decoder 2d even"] / N_SENTENCES == pytest.approx(0.5, abs=0.1)
+def test_what_isolated_words_and_equal_weights_cost():
+    right = STORED["right"]
+    assert STORED["right, words alone"] < right / 2 < STORED["right, all even"] < right
+    assert STORED["right, 2b even"] == right
+    assert STORED["coreference right, 2b even"] == N_SENTENCES
+    assert STORED["pronouns right, words alone"] / N_SENTENCES == pytest.approx(0.9, abs=0.025)
+    assert STORED["pronouns right, decoder 2d even"] / N_SENTENCES == pytest.approx(0.5, abs=0.1)
 
 
 # ---- sections 1 to 3
@@ -267,5 +261,5 @@ def test_shuffled_words_give_the_same_outputs_shuffled():
     x, order = torch.randn(6, 3, generator=generator), torch.tensor([3, 0, 5, 1, 4, 2])
     outputs, shuffled = (attend(words, words, words)[0] for words in (x, x[order]))
     along = torch.allclose(shuffled, outputs[order], atol=1e-6)
-    expected = places_of_true(torch.allclose(shuffled, outputs), along, not along)
+    expected = indices_of_true(torch.allclose(shuffled, outputs), along, not along)
     assert L.asked("later-shuffle").right == expected

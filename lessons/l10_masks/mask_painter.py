@@ -19,13 +19,13 @@ import torch
 from matplotlib.collections import LineCollection
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole, bare
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show, blank_axes
 from course_lib.formatting import fixed
 from course_lib.text.special import BOS, PAD
 from course_lib.translation.shipped import shared
 from course_lib.views.bars import HorizontalBars
 from course_lib.views.heatmap import Heatmap
-from course_lib.views.quick_text import write
+from course_lib.views.pillow_text import set_texts
 from lessons.l00_start_here.softmax_dial import softmax
 
 WORDS = ("le", "chat", "a", "bu", "l'", "eau")
@@ -124,7 +124,7 @@ def draw_weights(axes: Axes) -> Show:
 
 
 def draw_sums(axes: Axes) -> Show:
-    bare(axes, x=(0, 1.75), y=(N, 0))
+    blank_axes(axes, x=(0, 1.75), y=(N, 0))
     axes.set_xticks((0, 0.5, 1), ("0", "½", "1"))
     axes.axvline(1, color=theme.HAIRLINE, linewidth=1.2)
     bars = HorizontalBars(axes, np.arange(N) + 0.5, gap=0.06)
@@ -134,7 +134,7 @@ def draw_sums(axes: Axes) -> Show:
         wrong = broken | (np.abs(sums - 1) > 0.005)
         readings = ["NaN" if is_nan else fixed(total, 2) for is_nan, total in zip(broken, sums, strict=True)]
         bars.show(sums, readings, colours=np.where(wrong, theme.ORANGE, theme.BLUE).tolist())
-        write(bars.readings, readings, np.where(wrong, theme.ORANGE, theme.INK))
+        set_texts(bars.value_texts, readings, np.where(wrong, theme.ORANGE, theme.INK))
 
     return show
 
@@ -145,7 +145,7 @@ class MaskPainter(Explorable):
     size = (9.6, 4.0)
     mask = Choice("mask", (NONE, PADDING, CAUSAL, BOTH, BLIND), NONE, buttons=True)
     method = Choice("how", (BEFORE, TIMES_0, AFTER, RENORMED), BEFORE, buttons=True)
-    head = Whole("set of scores", 1, N_HEADS, 1)
+    head = Integer("set of scores", 1, N_HEADS, 1)
     presets = {
         "causal, right": {"mask": CAUSAL, "method": BEFORE},
         "causal, × 0": {"mask": CAUSAL, "method": TIMES_0},

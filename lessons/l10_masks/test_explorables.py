@@ -20,7 +20,7 @@ from lessons.l10_masks.mask_painter import (
     TIMES_0,
     MaskPainter,
 )
-from tests.explore.stops import opened
+from tests.explore.settings import open_question
 
 HALF = np.array([[True, True, False, False]])
 
@@ -56,7 +56,7 @@ def test_dividing_by_the_sum_fails_if_a_hidden_score_is_large():
 
 
 def test_times_zero_keeps_the_sums_and_gives_weight_to_hidden_words():
-    question, _, _, after = opened("10", "times-zero", MaskPainter)
+    question, _, _, after = open_question("10", "times-zero", MaskPainter)
     assert question.right == [1] and (after["mask"], after["method"]) == (CAUSAL, TIMES_0)
     assert after["sums"] == pytest.approx(np.ones(10)) and after["hidden_weight"] > 0.5
     visible, *hidden = after["weights"][0]  # the first word sees itself alone

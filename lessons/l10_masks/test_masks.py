@@ -7,22 +7,19 @@ import torch
 
 from course_lib.layers.attention import attend
 from course_lib.layers.masks import causal_mask
-from course_lib.results import values_at
 from course_lib.text.special import BOS, EOS, PAD
 from course_lib.text.toy.splits import splits
 from course_lib.translation.shipped import load_shipped, shared
 from lessons.l10_masks.exercises import MASKED_ATTENTION, TRANSLATOR_MASKS, one_step_ahead
 from lessons.l10_masks.measurements import measure
-from tests.lesson_claims import LessonText, means, places_of_true, seeds
+from tests.lesson_claims import LessonText, assert_measured_again, indices_of_true, means, seeds
 
 L = LessonText("masks")
 VARIANTS = ("sound", "leaky")
 
 
 def test_a_new_measurement_agrees_with_the_stored_one():
-    measured = measure()
-    stored = {name: values_at(f"lesson_10/{name}")[0] for name in measured}
-    assert measured == pytest.approx(stored, abs=2e-3)
+    assert_measured_again(measure(), L.stored(), abs=2e-3)
 
 
 def test_the_leaky_language_model_is_perfect_at_once_and_useless_word_by_word():
@@ -106,7 +103,7 @@ def test_across_the_third_word_sees_the_whole_source_without_its_padding():
     third = cross.expand(1, 5, n_places)[0, 2]
     places = torch.arange(n_places)
     options = (places < 3, places < length, places < n_places)
-    assert L.asked("cross-mask").right == places_of_true(*(torch.equal(third, option) for option in options))
+    assert L.asked("cross-mask").right == indices_of_true(*(torch.equal(third, option) for option in options))
 
 
 def test_a_padding_mask_that_hides_rows_gives_nan_and_changes_no_word():
@@ -117,7 +114,7 @@ def test_a_padding_mask_that_hides_rows_gives_nan_and_changes_no_word():
         scores.masked_fill(~mask, -torch.inf).softmax(-1) for mask in (is_word, is_word & is_word[:, None])
     )
     harmless = torch.equal(columns[:4], rows_too[:4]) and not columns.isnan().any()
-    assert L.asked("padded-queries").right == places_of_true(not rows_too.isnan().any(), harmless, False)
+    assert L.asked("padded-queries").right == indices_of_true(not rows_too.isnan().any(), harmless, False)
 
 
 def test_a_changed_last_word_moves_the_last_output_alone():
@@ -126,7 +123,7 @@ def test_a_changed_last_word_moves_the_last_output_alone():
     changed[-1] += 1
     before, after = (attend(words, words, words, mask=causal_mask(5))[0] for words in (x, changed))
     moved = (before != after).any(dim=-1).tolist()
-    expected = places_of_true(moved == [False] * 4 + [True], all(moved), not any(moved))
+    expected = indices_of_true(moved == [False] * 4 + [True], all(moved), not any(moved))
     assert L.asked("future-test").right == expected
 
 
@@ -134,6 +131,6 @@ def test_masks_are_joined_so_that_both_allow_it():
     padding, causal = torch.arange(4) < 3, causal_mask(4)
     allowed = torch.tensor([[j <= i and j < 3 for j in range(4)] for i in range(4)])
     joined = (padding & causal, padding | causal, (padding + causal).bool())
-    assert L.asked("joined-masks").right == places_of_true(*(torch.equal(mask, allowed) for mask in joined))
+    assert L.asked("joined-masks").right == indices_of_true(*(torch.equal(mask, allowed) for mask in joined))
     weight_of = [(torch.tensor([0.0, score]).softmax(0)[1] == 0).item() for score in (-torch.inf, 0.0)]
     assert weight_of == [True, False] and L.asked("minus-infinity-why").right == [0]

@@ -17,10 +17,10 @@ from functools import cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole, bare
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show, blank_axes
 from course_lib.formatting import fixed
-from course_lib.views.lines import marked_point
-from course_lib.views.quick_text import quick_text
+from course_lib.views.lines import add_marker
+from course_lib.views.pillow_text import add_text
 
 D_MODEL = 64  # as in our Transformer
 LAST, FURTHEST = 120, 20  # the largest position and offset
@@ -64,7 +64,7 @@ def compute(*, position: int, offset: int, table: str) -> Facts:
 def draw_hands(axes: Axes) -> Show:
     """A dial for each of four hands: dark at the position, orange at the offset."""
     centres = [(0, 0), (2.7, 0), (0, -3.2), (2.7, -3.2)]
-    bare(axes, x=(-1.5, 4.1), y=(-5.2, 1.2))
+    blank_axes(axes, x=(-1.5, 4.1), y=(-5.2, 1.2))
     axes.set_aspect("equal")
     circle = np.linspace(0, 2 * np.pi, 80)
     small, hands = {"size": 8.5, "color": theme.SOFT_INK, "ha": "center", "va": "top"}, []
@@ -105,8 +105,8 @@ def draw_curve(axes: Axes) -> Show:
     axes.set(xlim=(-21, 21), ylim=(0, 42), yticks=(0, 8, 16, 24, 32))
     axes.grid(axis="y")
     [curve] = axes.plot([], [], color=theme.BLUE, linewidth=2)
-    dot = marked_point(axes)
-    label = quick_text(axes, 0.97, 0.97, of="axes", ha="right", va="top", size=11, weight="bold")
+    dot = add_marker(axes)
+    label = add_text(axes, 0.97, 0.97, coords="axes", ha="right", va="top", size=11, weight="bold")
 
     def show(facts: Facts) -> None:
         curve.set_data(OFFSETS, facts["curve"])
@@ -119,8 +119,8 @@ def draw_curve(axes: Axes) -> Show:
 class ClockHands(Explorable):
     title = "Clock hands"
     question = "What do two rows of the table have in common, here and a hundred words further on?"
-    position = Whole("position", 0, LAST, 10)
-    offset = Whole("offset", 0, FURTHEST, 5)
+    position = Integer("position", 0, LAST, 10)
+    offset = Integer("offset", 0, FURTHEST, 5)
     table = Choice("table", TABLES, "sin and cos", buttons=True)
     presets = {
         "one word more": {"offset": 6},

@@ -9,7 +9,7 @@ import torch
 from course_lib.layers.positions import sinusoids
 from lessons.l11_positions import clock_hands
 from lessons.l11_positions.clock_hands import ClockHands
-from tests.explore.stops import meeting, opened
+from tests.explore.settings import open_question, values_reaching
 
 RIGHT, SIN_ONLY, ROW_0 = clock_hands.TABLES
 
@@ -43,12 +43,12 @@ def test_sines_alone_depend_on_the_position_and_row_0_is_the_same_for_all():
 
 
 def test_one_word_more_gives_a_slightly_larger_product():
-    question, _, before, after = opened("11", "one-word-more", ClockHands)
+    question, _, before, after = open_question("11", "one-word-more", ClockHands)
     assert question.right == [2]
     assert (before["position"], before["offset"], after["offset"]) == (10, 5, 6)
     assert 0 < after["product"] - before["product"] < 0.1
 
 
 def test_the_settings_that_reach_each_goal():
-    assert meeting(ClockHands, "three-quarters", offset=range(21)) == [4]
-    assert meeting(ClockHands, "comes-round", offset=range(21)) == [19]
+    assert values_reaching(ClockHands, "three-quarters", offset=range(21)) == [4]
+    assert values_reaching(ClockHands, "comes-round", offset=range(21)) == [19]

@@ -11,13 +11,23 @@ import torch
 
 from course_lib.layers.positions import angles, rotate, sinusoids
 from course_lib.models.registry import build, make_config
-from course_lib.results import runs, values_at
+from course_lib.results import runs
 from course_lib.translation.shipped import load_shipped, shared
 from lessons.l11_positions.exercises import first_version, in_halves
 from lessons.l11_positions.measurements import measure, set_tables
-from tests.lesson_claims import LessonText, exact, held_out_splits, means, places_of_true, seeds, translations
+from tests.lesson_claims import (
+    LessonText,
+    assert_measured_again,
+    exact,
+    held_out_splits,
+    indices_of_true,
+    means,
+    seeds,
+    translations,
+)
 
 L = LessonText("positions")
+STORED = L.stored()
 ENCODINGS = ("rotary", "sinusoidal", "learned", "none")
 TRAINED, BEYOND = "16–20", "21–30"
 
@@ -32,14 +42,8 @@ def transformer():
     return load_shipped("transformer")
 
 
-@pytest.fixture(scope="module")
-def measured():
-    return measure()
-
-
-def test_a_new_measurement_agrees_with_the_stored_one(measured):
-    stored = {name: values_at(f"lesson_11/{name}")[0] for name in measured}
-    assert measured == pytest.approx(stored, abs=0.02)
+def test_a_new_measurement_agrees_with_the_stored_one():
+    assert_measured_again(measure(), STORED, abs=0.02)
 
 
 # ---- section 1
@@ -99,14 +103,14 @@ def test_the_product_falls_up_to_offset_5_and_then_rises_a_little():
 # ---- section 4
 
 
-def test_counting_from_six_breaks_the_translator_and_cross_attention_is_the_cause(measured):
-    from_0, from_2, from_4, from_6 = (measured[f"exact, from {first}"] for first in (0, 2, 4, 6))
+def test_counting_from_six_breaks_the_translator_and_cross_attention_is_the_cause():
+    from_0, from_2, from_4, from_6 = (STORED[f"exact, from {first}"] for first in (0, 2, 4, 6))
     assert min(from_0, from_2) > 0.95 and from_2 > from_4 > 0.8
     assert from_6 == pytest.approx(1 / 4, abs=0.05)  # about a quarter
-    weight = [measured[f"weight on aligned words, from {first}"] for first in (0, 6)]
+    weight = [STORED[f"weight on aligned words, from {first}"] for first in (0, 6)]
     assert weight[0] > 0.75 and weight[1] < 0.6
-    assert measured["next words right, from 6 with the weights of 0"] > 0.95
-    assert measured["next words right, from 6"] < 0.33
+    assert STORED["next words right, from 6 with the weights of 0"] > 0.95
+    assert STORED["next words right, from 6"] < 0.33
 
 
 # ---- section 5
@@ -224,7 +228,7 @@ def test_the_numbers_of_the_quiz():
 def test_a_batch_of_one_got_the_first_row_for_all_its_words():
     table, words = sinusoids(5, 8), torch.zeros(1, 5, 8)
     added = first_version(words, table)[0]
-    expected = places_of_true(torch.equal(added, table), torch.equal(added, table[:1].expand(5, -1)), False)
+    expected = indices_of_true(torch.equal(added, table), torch.equal(added, table[:1].expand(5, -1)), False)
     assert L.asked("batch-or-words").right == expected
 
 
@@ -246,16 +250,16 @@ def test_a_turn_after_the_matrices_leaves_the_offset_alone_and_one_before_does_n
     offset_alone = after[1] == pytest.approx(after[0], abs=1e-4)
     lost = before[1] != pytest.approx(before[0], abs=0.01)
     keeps_lengths = turned(words[0], 30).norm().item() == pytest.approx(words[0].norm().item())
-    assert L.asked("place-of-the-turn").right == places_of_true(
+    assert L.asked("place-of-the-turn").right == indices_of_true(
         not lost, lost and offset_alone, not keeps_lengths
     )
-    assert L.asked("rotary-or-added").right == places_of_true(offset_alone, False, False)
+    assert L.asked("rotary-or-added").right == indices_of_true(offset_alone, False, False)
 
 
 def test_sines_alone_do_not_tell_how_far_apart_two_rows_are():
     sines = angles(200, 8).sin().repeat_interleave(2, dim=-1)
     products = [(sines[at] @ sines[at + 3]).item() for at in range(150)]
-    expected = places_of_true(
+    expected = indices_of_true(
         sines[100:].norm(dim=-1).mean() > 1.5 * sines[:100].norm(dim=-1).mean(),
         max(products) - min(products) > 1,
         torch.allclose(sines[1::2], sines[::2]),

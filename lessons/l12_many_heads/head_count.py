@@ -14,10 +14,10 @@ from functools import cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, bare
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, blank_axes
 from course_lib.formatting import significant
-from course_lib.views.bars import Blocks
-from course_lib.views.quick_text import quick_text, write
+from course_lib.views.bars import Rectangles
+from course_lib.views.pillow_text import add_text, set_texts
 from lessons.l00_start_here.softmax_dial import softmax
 
 D_MODEL, EACH_WIDTH, MAX_HEADS = 512, 64, 64
@@ -66,16 +66,16 @@ def compute(*, n_heads: int, n: int, widths: str) -> Facts:
 
 
 def draw_strips(axes: Axes) -> Show:
-    bare(axes, x=(0, 1), y=(1.3, -0.18))
-    strips = Blocks(axes, MAX_HEADS, [COLOURS[i % len(COLOURS)] for i in range(MAX_HEADS)])
-    columns = quick_text(axes, 0.0, 1.12, size=10, weight="bold")
-    note = quick_text(axes, 0.0, 1.25, size=9, colour=theme.SOFT_INK)
+    blank_axes(axes, x=(0, 1), y=(1.3, -0.18))
+    strips = Rectangles(axes, MAX_HEADS, [COLOURS[i % len(COLOURS)] for i in range(MAX_HEADS)])
+    columns = add_text(axes, 0.0, 1.12, size=10, weight="bold")
+    note = add_text(axes, 0.0, 1.25, size=9, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
         h, inner = facts["n_heads"], facts["n_heads"] * facts["d_k"]
         edges = np.minimum(np.arange(MAX_HEADS + 1), h) / h * inner / max(inner, D_MODEL)
         gap = 0.1 * (edges[1] - edges[0])
-        strips.place(left=edges[:-1], right=np.maximum(edges[1:] - gap, edges[:-1]), low=0, high=1)
+        strips.set_edges(left=edges[:-1], right=np.maximum(edges[1:] - gap, edges[:-1]), low=0, high=1)
         columns.set_text(f"{h} × {facts['d_k']} = {inner} columns")
         note.set_text("each with 512 numbers, a colour for each head")
 
@@ -98,17 +98,17 @@ def draw_costs(axes: Axes) -> Show:
     axes.spines["left"].set_visible(False)
     axes.axvline(1, color=theme.INK, linewidth=1.1)
     middles = np.arange(len(MEASURES))
-    blocks = Blocks(axes, len(MEASURES), [theme.BLUE, theme.GREEN, theme.ORANGE])
+    blocks = Rectangles(axes, len(MEASURES), [theme.BLUE, theme.GREEN, theme.ORANGE])
     for middle, name in zip(middles, MEASURES.values(), strict=True):
         paper = {"fc": theme.PAPER, "ec": "none", "pad": 1.5}
         axes.text(0.11, middle - 0.28, name, fontsize=9.5, fontweight="bold", bbox=paper)
-    readings = [quick_text(axes, 1, middle + 0.1, va="center", size=9.5) for middle in middles]
+    readings = [add_text(axes, 1, middle + 0.1, va="center", size=9.5) for middle in middles]
 
     def show(facts: Facts) -> None:
         ratios = facts["ratios"]
         left, right = np.minimum(ratios, 0.97), np.maximum(ratios, 1.03)
-        blocks.place(left=left, right=right, low=middles - 0.16, high=middles + 0.36)
-        write(readings, [f"{facts[name]:,}" for name in MEASURES])
+        blocks.set_edges(left=left, right=right, low=middles - 0.16, high=middles + 0.36)
+        set_texts(readings, [f"{facts[name]:,}" for name in MEASURES])
         for reading, end in zip(readings, right, strict=True):
             reading.set_x(end * 1.12)
 

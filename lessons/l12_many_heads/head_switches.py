@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show
 from course_lib.formatting import fixed, significant
 from course_lib.models.transformer import ATTENTIONS
 from course_lib.text.batch import make_batch
@@ -28,7 +28,7 @@ from course_lib.translation.search import greedy
 from course_lib.translation.shipped import Shipped, shared
 from course_lib.views.bars import HorizontalBars
 from course_lib.views.heatmap import Heatmap
-from course_lib.views.quick_text import quick_text, write
+from course_lib.views.pillow_text import add_text, set_texts
 
 SENTENCES = dict(zip(("thirsty", "cold"), running_pair(), strict=True))
 ALONE, LEAST, MOST = "one alone", "one by one, least needed first", "one by one, most needed first"
@@ -119,8 +119,8 @@ def draw_heads(axes: Axes) -> Show:
     axes.set_xlabel("colour and number: entropy, bits")
     positions = list(np.ndindex(N_ROWS, PER_LAYER))
     middle = {"ha": "center", "va": "center", "size": 9}
-    texts = [quick_text(axes, column + 0.5, row + 0.5, **middle) for row, column in positions]
-    ink_on = cache(cells.ink_on)  # looking up a colour takes longer than changing a text
+    texts = [add_text(axes, column + 0.5, row + 0.5, **middle) for row, column in positions]
+    ink_on = cache(cells.text_colour)  # looking up a colour takes longer than changing a text
 
     def show(facts: Facts) -> None:
         brightness = (facts["entropy"] / np.log2(N_TGT)).round(2)
@@ -128,7 +128,7 @@ def draw_heads(axes: Axes) -> Show:
         cells.show(np.where(off, np.nan, brightness))
         labels = ["off" if off[position] else f"{facts['entropy'][position]:.1f}" for position in positions]
         inks = [ink_on(-np.inf if off[position] else brightness[position]) for position in positions]
-        write(texts, labels, inks, bold=off.ravel())
+        set_texts(texts, labels, inks, bold=off.ravel())
 
     return show
 
@@ -136,19 +136,19 @@ def draw_heads(axes: Axes) -> Show:
 def draw_sentence(axes: Axes) -> Show:
     axes.set(xlim=(-0.52, 1.3), ylim=(N_TGT - 0.3, -3.2), xticks=(0, 0.5, 1))
     axes.set_xlabel("chance of each right word")
-    lines = [quick_text(axes, -0.5, -2.5 + 0.85 * i, va="center", size=10, weight="bold") for i in range(3)]
+    lines = [add_text(axes, -0.5, -2.5 + 0.85 * i, va="center", size=10, weight="bold") for i in range(3)]
     bars = HorizontalBars(
-        axes, np.arange(N_TGT), gap=0.03, thick=0.72, size=9, words_at=-0.04, words_size=9.5
+        axes, np.arange(N_TGT), gap=0.03, thickness=0.72, size=9, label_x=-0.04, label_size=9.5
     )
 
     def show(facts: Facts) -> None:
         wrapped = textwrap.wrap(" ".join(facts["translation"]) or "(nothing)", LINE, break_on_hyphens=False)
-        write(lines, wrapped, theme.GREEN if facts["is_right"] else theme.ORANGE)
+        set_texts(lines, wrapped, theme.GREEN if facts["is_right"] else theme.ORANGE)
         probabilities = facts["probabilities"]
         colours = [theme.BLUE if probability >= 0.5 else theme.ORANGE for probability in probabilities]
         labels = [fixed(probability, 2) for probability in probabilities]
         bars.show(np.maximum(probabilities, 0.004), labels, colours=colours)
-        write(bars.words, (*facts["right"], END))
+        set_texts(bars.labels, (*facts["right"], END))
 
     return show
 
@@ -158,13 +158,13 @@ def draw_weights(axes: Axes) -> Show:
     cells = Heatmap(axes, [""] * N_TGT, source)
     axes.set_aspect("auto")
     axes.tick_params(labelcolor=theme.INK)
-    words = [quick_text(axes, -0.15, row + 0.5, ha="right", va="center", size=9) for row in range(N_TGT)]
+    words = [add_text(axes, -0.15, row + 0.5, ha="right", va="center", size=9) for row in range(N_TGT)]
     axes.set_yticks([0.5], ["parce"])  # invisible: it reserves the room that the words need
     axes.get_yticklabels()[0].set_alpha(0)
 
     def show(facts: Facts) -> None:
         cells.show(facts["weights"])
-        write(words, (*facts["right"], END))
+        set_texts(words, (*facts["right"], END))
 
     return show
 
@@ -175,7 +175,7 @@ class HeadSwitches(Explorable):
     size = (10.0, 4.2)
     sentence = Choice("because it was …", tuple(SENTENCES), "thirsty", buttons=True)
     how = Choice("switch off", ORDERS, ALONE, buttons=True)
-    head = Whole("head / how many", 0, N_HEADS, 0)
+    head = Integer("head / how many", 0, N_HEADS, 0)
     presets = {
         "all on": {"head": 0},
         "cross 1.3 off": {"head": 32},

@@ -12,7 +12,7 @@ from course_lib.translation.shipped import shared
 from lessons.l12_many_heads import HeadCount, HeadSwitches, head_count, head_switches
 from lessons.l12_many_heads.head_count import EACH, SHARED, cost
 from lessons.l12_many_heads.head_switches import ALONE, LEAST, MOST, NEEDED, heads_off, names, outcomes
-from tests.explore.stops import opened
+from tests.explore.settings import open_question
 
 # ---- HeadCount
 
@@ -36,7 +36,7 @@ def test_heads_of_fixed_width_cost_more():
 
 
 def test_eight_heads_have_eight_times_the_scores_and_nothing_else():
-    asked, _, before, after = opened("12", "heads-cost", HeadCount)
+    asked, _, before, after = open_question("12", "heads-cost", HeadCount)
     assert before["ratios"].tolist() == [1, 1, 1]
     assert dict(zip(head_count.MEASURES, after["ratios"], strict=True)) == {
         "params": 1,
@@ -73,7 +73,7 @@ def test_which_heads_a_sentence_needs(sentence, needed):
 
 
 def test_the_bet_is_on_one_head_which_decides_the_pronoun():
-    asked, _, _, after = opened("12", "heads-bet", HeadSwitches)
+    asked, _, _, after = open_question("12", "heads-bet", HeadSwitches)
     changed = [outcome["translation"] for off, outcome in outcomes("thirsty").items() if len(off) == 1]
     assert asked.answer == sum(translation != after["right"] for translation in changed)
     assert after["off"] == ("cross 1.3",) and "il" in after["right"] and "elle" in after["translation"]

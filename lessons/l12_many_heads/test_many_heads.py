@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 from contextlib import contextmanager
-from functools import cache
 from unittest.mock import patch
 
 import pytest
@@ -14,38 +12,20 @@ from torch.nn import functional as F
 
 from course_lib.layers import multi_head as layers
 from course_lib.results import runs
-from course_lib.runtime import data_path
 from course_lib.teaching.questions.question import questions
 from course_lib.translation.ablation import ablated, head_names, multi_heads
 from course_lib.translation.shipped import shared
 from lessons.l12_many_heads import measurements as m
 from lessons.l12_many_heads.exercises import first_version
 from lessons.l12_many_heads.head_switches import N_SRC, NEEDED, entropy
-from tests.lesson_claims import exact, means, places_of_true, seeds
+from tests.lesson_claims import LessonText, assert_measured_again, exact, indices_of_true, means, seeds
 
 ASKED = questions("12")
-
-
-@cache
-def measured() -> dict:
-    return m.measure()
-
-
-def flat(numbers: dict, path: str = "") -> dict[str, float]:
-    """Every number of a dictionary of dictionaries, by its path."""
-    return {
-        name: number
-        for key, value in numbers.items()
-        for name, number in (
-            flat(value, f"{path}/{key}") if isinstance(value, dict) else {f"{path}/{key}": value}
-        ).items()
-    }
+STORED = LessonText("many_heads").stored()
 
 
 def test_the_stored_numbers_are_measured_again():
-    stored = json.loads(data_path("results", "lesson_12.json").read_text(encoding="utf-8"))
-    again = flat(measured())
-    assert again == pytest.approx({path: flat(stored)[path] for path in again}, abs=0.002)
+    assert_measured_again(m.measure(), STORED, abs=0.002)
 
 
 # ---- recorded runs
@@ -56,8 +36,8 @@ def test_most_heads_can_be_spared_and_the_pronouns_need_one_head():
         pronouns = sorted(head["measured"]["pronouns"] for head in run["heads off"]["without"])
         assert len(pronouns) == 36 and run["heads off"]["all heads"]["pronouns"] == 1
         assert pronouns[0] < 0.65 and pronouns[0] < pronouns[1] and pronouns[2] > 0.98
-    assert measured()["spared"]["least"] > 36 / 2
-    assert measured()["exact lost without encoder 1.1, seed 1"] > 0.1, "in another run it is not spared"
+    assert STORED["spared"]["least"] > 36 / 2
+    assert STORED["exact lost without encoder 1.1, seed 1"] > 0.1, "in another run it is not spared"
     assert ASKED["heads-more-is-better"].right == [0, 2]
 
 
@@ -68,12 +48,12 @@ def test_one_head_is_slightly_behind_and_several_are_level():
     of_one = seeds("heads", "1", "scores", "depth", "exact", times=100)
     assert len(of_one) == 3
     assert max(of_one) - min(of_one) > max(depth[count] - depth["1"] for count in m.SEVERAL)
-    assert measured()["exact, smallest gap to one head"] > 0, "one head is behind in every run"
+    assert STORED["exact, smallest gap to one head"] > 0, "one head is behind in every run"
     by_seed = [seeds("heads", count, "scores", "test", "exact", times=100) for count in m.SEVERAL]
     between_means = max(test[count] for count in m.SEVERAL) - min(test[count] for count in m.SEVERAL)
     assert between_means < max(max(percents) - min(percents) for percents in by_seed)
     assert test["16"] > test["4"] - 0.5 and depth["16"] > depth["4"], "narrow heads lose nothing"
-    assert measured()["pronouns, one head"]["least"] > 0.97
+    assert STORED["pronouns, one head"]["least"] > 0.97
     assert ASKED["heads-how-many"].right == [2]
 
 
@@ -93,7 +73,7 @@ def test_where_the_encoder_heads_attend():
     for distance, name in best.items():
         weights = m.weight_at_distance(distance)
         assert names[weights.argmax()] == name
-        assert 2.5 * measured()["uniform weight"] < weights.max() < 0.5, "a preference, no neat job"
+        assert 2.5 * STORED["uniform weight"] < weights.max() < 0.5, "a preference, no neat job"
     assert names[m.weight_on_noun().argmax()] == "encoder 2.1"
     spread = [
         entropy(table[:, : len(pair.src) + 1]).mean(dim=-1) / math.log2(len(pair.src) + 1)
@@ -109,7 +89,7 @@ def test_where_the_cross_heads_attend():
 
 
 def test_where_the_pronoun_heads_attend():
-    of_decoder = measured()["decoder 2.1"]
+    of_decoder = STORED["decoder 2.1"]
     assert of_decoder["mean weight on the noun"] > 0.9
     assert of_decoder["largest on the noun"] > 0.98 * of_decoder["sentences"]
     assert of_decoder["largest on the noun without cross 1.3"] < 0.6 * of_decoder["sentences"]
@@ -172,7 +152,7 @@ def test_heads_that_are_spared_singly_and_needed_together():
 
 
 def test_whole_layers_off():
-    without = measured()["exact"]
+    without = STORED["exact"]
     assert 0.02 < without["all heads"] - without["without encoder 1 and 2"] < 0.06
     assert 0.75 < m.exact_without("encoder 0", "encoder 1", "encoder 2") < 0.85, "four in five"
     assert 0.45 < m.exact_without("cross 1") < 0.6, "about half"
@@ -241,7 +221,7 @@ def test_only_slices_of_columns_reveal_the_wrong_split():
     x, h = torch.arange(2 * 5 * 12.0).reshape(2, 5, 12), 3
     split = first_version(x, h)
     slices = all(torch.equal(split[:, head], x[..., 4 * head : 4 * head + 4]) for head in range(h))
-    expected = places_of_true(
+    expected = indices_of_true(
         split.shape != (2, h, 5, 4),
         not torch.equal(first_version(x, 1), x[:, None]),
         not torch.equal(split.reshape(x.shape), x),
@@ -254,7 +234,7 @@ def test_which_steps_split_the_words_rightly():
     x, h = torch.arange(5 * 12.0).reshape(5, 12), 3
     ways = (x.reshape(h, 5, 4), x.reshape(5, h, 4).transpose(0, 1), x.T.reshape(h, 5, 4))
     right = layers.split_heads(x[None], n_heads=h)[0]
-    assert ASKED["heads-later-view"].right == places_of_true(*(torch.equal(way, right) for way in ways))
+    assert ASKED["heads-later-view"].right == indices_of_true(*(torch.equal(way, right) for way in ways))
 
 
 def test_twice_the_heads_have_twice_the_tables_and_nothing_else():
@@ -267,7 +247,7 @@ def test_twice_the_heads_have_twice_the_tables_and_nothing_else():
         return sum(w.numel() for w in layer.parameters()), n_weights, head_dim, n_weights * head_dim
 
     doubled = (after == 2 * before for before, after in zip(costs(2), costs(4), strict=True))
-    assert ASKED["heads-later-cost"].right == places_of_true(*doubled)
+    assert ASKED["heads-later-cost"].right == indices_of_true(*doubled)
 
 
 @torch.no_grad()
@@ -285,7 +265,7 @@ def test_without_the_output_matrix_a_head_writes_into_its_own_slice():
     mixed, joined = changed_columns(mixes=True), changed_columns(mixes=False)
     assert mixed == list(range(12))
     sums = layer(x, with_weights=True)[1].sum(dim=-1)
-    expected = places_of_true(
+    expected = indices_of_true(
         layer(x)[0].shape != x.shape,
         joined == [9, 10, 11],
         not torch.allclose(sums, torch.ones_like(sums)),

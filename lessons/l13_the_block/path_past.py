@@ -18,10 +18,10 @@ from functools import cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show
 from course_lib.formatting import fixed, significant
-from course_lib.views.lines import plain_powers
-from course_lib.views.quick_text import quick_text
+from course_lib.views.lines import format_log_ticks
+from course_lib.views.pillow_text import add_text
 from lessons.l00_start_here.softmax_dial import softmax
 
 WIDTH, N_WORDS, N_SENTENCES, MAX_DEPTH = 64, 8, 8, 24
@@ -113,7 +113,7 @@ def over_layers(axes: Axes, key: str, marks: str, *, text_at: float) -> Callable
     axes.axhline(1, color=theme.HAIRLINE, linewidth=1.2)
     [curve] = axes.plot([0], [1], marks, markersize=5)
     level = "top" if text_at > 0.5 else "bottom"
-    text = quick_text(axes, 0.97, text_at, of="axes", ha="right", va=level, size=10.5, weight="bold")
+    text = add_text(axes, 0.97, text_at, coords="axes", ha="right", va=level, size=10.5, weight="bold")
 
     def show(facts: Facts, label: str) -> None:
         colour = COLOURS[facts["path"]]
@@ -126,7 +126,7 @@ def over_layers(axes: Axes, key: str, marks: str, *, text_at: float) -> Callable
 def draw_gradient(axes: Axes) -> Show:
     axes.set(yscale="log", ylim=(LOW, HIGH), yticks=(1e-8, 1e-6, 1e-4, 1e-2, 1, 100, 1e4, 1e6))
     axes.set(xlabel="in front of layer (the last number: the end)", ylabel="gradient, times that at the end")
-    plain_powers(axes.yaxis)
+    format_log_ticks(axes.yaxis)
     show = over_layers(axes, "back", "o-", text_at=0.95)
     return lambda facts: show(facts, f"at the first layer: {significant(facts['back'][0], 3)}")
 
@@ -141,7 +141,7 @@ class PathPast(Explorable):
     title = "A path past the layer"
     question = "What comes back to the first layer, and how alike do words grow, with a path and without?"
     size = (9.6, 4.0)
-    depth = Whole("layers", 1, MAX_DEPTH, 6)
+    depth = Integer("layers", 1, MAX_DEPTH, 6)
     gain = Choice("strength of f", GAINS, 1.0, text=lambda gain: f"{gain:g}")
     path = Choice("each layer", (NONE, PLAIN, PRE, POST), NONE, buttons=True)
     presets = {

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from lessons.l13_the_block import PathPast, WhichMean, path_past, which_mean
 from lessons.l13_the_block.path_past import NONE, PLAIN, POST, PRE
 from lessons.l13_the_block.which_mean import AS_IT_IS, IN_USE, LAYER, LOUDER, PADDING, TRAINING, UNBIASED
-from tests.explore.stops import opened
+from tests.explore.settings import open_question
 
 # ---- PathPast
 
@@ -47,7 +47,7 @@ def test_a_path_slows_down_the_growing_similarity():
 
 
 def test_the_prediction_of_the_gradient_through_twelve_layers():
-    asked, text, _, after = opened("13", "block-twelve-layers", PathPast)
+    asked, text, _, after = open_question("13", "block-twelve-layers", PathPast)
     assert (after["depth"], after["gain"], after["path"]) == (12, 0.5, NONE)
     assert asked.right == [2] and float(text.split()[-1]) == pytest.approx(after["back"][0], rel=0.25)
 
@@ -86,7 +86,7 @@ def test_which_numbers_are_averaged():
 
 
 def test_the_prediction_that_only_batch_norm_depends_on_another_sentence():
-    asked, _, before, after = opened("13", "block-other-sentence", WhichMean)
+    asked, _, before, after = open_question("13", "block-other-sentence", WhichMean)
     assert (before["norm"], after["norm"], after["other"], after["word"]) == (LAYER, TRAINING, LOUDER, 1)
     louder = which_mean.batch(LOUDER)[3:5]
     assert np.array_equal(louder, 4 * which_mean.words()[3:5]), "the question says four times"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from functools import cache
 from statistics import mean
 
 import pytest
@@ -19,7 +18,7 @@ from course_lib.teaching.questions.question import questions, questions_for
 from course_lib.text.batch import make_batch
 from course_lib.translation.shipped import shared
 from lessons.l13_the_block import measurements as m
-from tests.lesson_claims import LessonText, exact, means, places_of_true, seeds
+from tests.lesson_claims import LessonText, assert_measured_again, exact, indices_of_true, means, seeds
 
 ASKED = questions("13")
 TEST = ("scores", "test", "exact")
@@ -32,17 +31,11 @@ FAULTS = (
 
 
 LESSON = LessonText("the_block")
-
-
-@cache
-def measured() -> dict:
-    return m.measure()
+STORED = LESSON.stored()
 
 
 def test_the_stored_numbers_are_measured_again():
-    stored = LESSON.stored()
-    for name, numbers in measured().items():
-        assert numbers == pytest.approx(stored[name], rel=0.01), name
+    assert_measured_again(m.measure(), STORED, rel=0.01)
 
 
 # ---- blocks with random weights
@@ -55,8 +48,8 @@ def test_words_become_similar_without_a_path_and_slowly_with_one():
         assert with_path[2] < 0.4 and with_path[12] < 0.85
     answer = ASKED["block-alike"]
     right = next(option for option in answer.options if option.correct)
-    assert right.fits(measured()["similarity"]["no path, 2 blocks"])
-    assert answer.answer == pytest.approx(measured()["similarity"]["no path, 2 blocks"], abs=0.01)
+    assert right.fits(STORED["similarity"]["no path, 2 blocks"])
+    assert answer.answer == pytest.approx(STORED["similarity"]["no path, 2 blocks"], abs=0.01)
 
 
 def test_post_norm_makes_words_similar_before_training_and_pre_norm_less():
@@ -70,7 +63,7 @@ def number_in(text: str) -> float:
 
 
 def test_the_size_of_words_through_24_blocks():
-    assert 4 < measured()["size after 24 blocks"]["path and norm"] < 6
+    assert 4 < STORED["size after 24 blocks"]["path and norm"] < 6
     without_norm = m.sizes(24, norm="none")
     assert 150 < without_norm[12] < 250, "the question says about 200"
     asked = ASKED["block-how-large"]
@@ -112,7 +105,7 @@ def test_a_path_without_norms_has_a_gradient_of_about_14_zeros():
 def test_without_a_path_no_sentence_is_right_and_words_stay_the_same():
     assert seeds("block", "no residual path", *TEST) == [0, 0, 0]
     assert means("block", "likeness", -1)["no residual path"] > 0.99
-    assert means("block", "likeness", -1)["as it is"] < 0.1 < measured()["similarity"]["path, 3 blocks"]
+    assert means("block", "likeness", -1)["as it is"] < 0.1 < STORED["similarity"]["path, 3 blocks"]
 
 
 def test_what_each_part_of_the_block_is_worth():
@@ -309,14 +302,14 @@ def test_a_feed_forward_layer_works_on_each_word_alone():
     changed[1] += 1
     moved = (layer(x) - layer(changed)).abs().amax(dim=-1) > 1e-6
     which = moved.nonzero().flatten().tolist()
-    expected = places_of_true(which == [0, 1, 2, 3, 4], which == [1], which == [0, 1, 2])
+    expected = indices_of_true(which == [0, 1, 2, 3, 4], which == [1], which == [0, 1, 2])
     assert ASKED["block-ffn-mixes"].right == expected
 
 
 def test_a_layer_that_gives_zero():
     x, norm = torch.tensor([[2.0, 4.0, 4.0, 6.0]]), torch.nn.LayerNorm(4)
     first, second = (way(x, torch.zeros_like, norm=norm) for way in (pre_norm, post_norm))
-    expected = places_of_true(
+    expected = indices_of_true(
         torch.equal(first, x) and torch.equal(second, x),
         not first.any() and torch.equal(second, x),
         torch.equal(first, x) and torch.equal(second, norm(x)),
@@ -329,4 +322,4 @@ def test_another_sentence_changes_no_layer_norm():
     changed = x.clone()
     changed[0] *= 4
     others = torch.equal(norm(x)[1:], norm(changed)[1:])
-    assert ASKED["block-later-norm"].right == places_of_true(not others, not others, others)
+    assert ASKED["block-later-norm"].right == indices_of_true(not others, not others, others)

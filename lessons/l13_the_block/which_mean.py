@@ -15,10 +15,10 @@ from functools import cache, partial
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show
 from course_lib.formatting import fixed
-from course_lib.views.bars import Blocks
-from course_lib.views.quick_text import quick_text, write
+from course_lib.views.bars import Rectangles
+from course_lib.views.pillow_text import add_text, set_texts
 
 N_SENTENCES, N_POSITIONS, WIDTH = 3, 3, 4
 N_ROWS, EPS = N_SENTENCES * N_POSITIONS, 1e-5
@@ -94,22 +94,22 @@ def draw_table(axes: Axes, *, key: str, limit: float, decimals: int) -> Show:
     axes.spines[:].set_visible(False)
     rows, left = (index.ravel() for index in np.indices((N_ROWS, WIDTH)))
     top = rows + 0.4 * (rows // N_POSITIONS)
-    frames, cells = Blocks(axes, rows.size), Blocks(axes, rows.size)
+    frames, cells = Rectangles(axes, rows.size), Rectangles(axes, rows.size)
     middle = {"ha": "center", "va": "center", "size": 9}
-    texts = [quick_text(axes, x + 0.5, y + 0.5, **middle) for x, y in zip(left, top, strict=True)]
+    texts = [add_text(axes, x + 0.5, y + 0.5, **middle) for x, y in zip(left, top, strict=True)]
 
     def show(facts: Facts) -> None:
         values = facts[key].ravel()
         lit = facts["averaged"].ravel() if key == "x" else rows == facts["word"] - 1
         edges = np.where(lit, theme.INK, theme.PAPER).tolist()
-        frames.place(left=left, right=left + 0.98, low=top, high=top + 0.98, colours=edges)
+        frames.set_edges(left=left, right=left + 0.98, low=top, high=top + 0.98, colours=edges)
         shades = [theme.SCORES(0.5 + 0.5 * np.clip(v / limit, -1, 1)) for v in values]
         # a cell is three times as wide as high, so these are equal in points
         beside, above = np.where(lit, 0.035, 0.02), np.where(lit, 0.1, 0.02)
         sides = {"left": left + beside, "right": left + 0.98 - beside}
-        cells.place(**sides, low=top + above, high=top + 0.98 - above, colours=shades)
+        cells.set_edges(**sides, low=top + above, high=top + 0.98 - above, colours=shades)
         inks = np.where(np.abs(values) > 0.62 * limit, theme.PAPER, theme.INK)
-        write(texts, [fixed(value, decimals) for value in values], inks, bold=lit)
+        set_texts(texts, [fixed(value, decimals) for value in values], inks, bold=lit)
 
     return show
 
@@ -120,7 +120,7 @@ class WhichMean(Explorable):
     size = (9.6, 4.4)
     norm = Choice("norm", (LAYER, UNBIASED, TRAINING, IN_USE), LAYER, buttons=True)
     other = Choice("the batch", (AS_IT_IS, LOUDER, PADDING), AS_IT_IS, buttons=True)
-    word = Whole("row", 1, N_ROWS, 1)
+    word = Integer("row", 1, N_ROWS, 1)
     presets = {
         "LayerNorm, others louder": {"other": LOUDER},
         "BatchNorm, others louder": {"norm": TRAINING, "other": LOUDER},

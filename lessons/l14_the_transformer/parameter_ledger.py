@@ -18,11 +18,11 @@ import torch
 from torch import nn
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole, bare
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show, blank_axes
 from course_lib.models.registry import make_config, n_parameters
 from course_lib.models.transformer import Transformer
-from course_lib.views.bars import Blocks, HorizontalBars
-from course_lib.views.quick_text import quick_text, write
+from course_lib.views.bars import HorizontalBars, Rectangles
+from course_lib.views.pillow_text import add_text, set_texts
 
 OURS, BASE, BIG = "ours", "paper, base", "paper, big"
 SIZES = {  # d_model, heads, d_ff, layers, words
@@ -110,19 +110,19 @@ def shape_text(shape: tuple[int, ...]) -> str:
 
 
 def draw_shapes(axes: Axes) -> Show:
-    bare(axes, x=(0, 1), y=(len(STAGES), 0))
+    blank_axes(axes, x=(0, 1), y=(len(STAGES), 0))
     rows = np.arange(len(STAGES))
-    highlight = Blocks(axes, 1, theme.BLUE)
-    names = [quick_text(axes, 0.03, row + 0.5, va="center", size=9.5) for row in rows]
-    sizes = [quick_text(axes, 0.97, row + 0.5, ha="right", va="center", size=9.5) for row in rows]
+    highlight = Rectangles(axes, 1, theme.BLUE)
+    names = [add_text(axes, 0.03, row + 0.5, va="center", size=9.5) for row in rows]
+    sizes = [add_text(axes, 0.97, row + 0.5, ha="right", va="center", size=9.5) for row in rows]
 
     def show(facts: Facts) -> None:
         chosen = facts["place"]
-        highlight.place(left=[0.0], right=[1.0], low=[chosen + 0.04], high=[chosen + 0.96])
+        highlight.set_edges(left=[0.0], right=[1.0], low=[chosen + 0.04], high=[chosen + 0.96])
         bold = rows == chosen
         inks = np.where(bold, theme.PAPER, theme.INK)
-        write(names, facts["shapes"], inks, bold)
-        write(sizes, map(shape_text, facts["shapes"].values()), inks, bold)
+        set_texts(names, facts["shapes"], inks, bold)
+        set_texts(sizes, map(shape_text, facts["shapes"].values()), inks, bold)
 
     return show
 
@@ -130,8 +130,8 @@ def draw_shapes(axes: Axes) -> Show:
 def draw_counts(axes: Axes) -> Show:
     axes.set(xlim=(-0.36, 0.84), ylim=(len(PARTS) - 0.4, -0.7), xlabel="share of all parameters")
     axes.set_xticks((0, 0.25, 0.5), ("0", "25%", "50%"))
-    bars = HorizontalBars(axes, np.arange(len(PARTS)), gap=0.02, size=9.5, words_at=-0.03, words_size=9.5)
-    write(bars.words, PARTS)
+    bars = HorizontalBars(axes, np.arange(len(PARTS)), gap=0.02, size=9.5, label_x=-0.03, label_size=9.5)
+    set_texts(bars.labels, PARTS)
 
     def show(facts: Facts) -> None:
         parameters = np.array(list(facts["counts"].values()))
@@ -145,7 +145,7 @@ class ParameterLedger(Explorable):
     question = "What does each stage hand on, and where do the parameters stand?"
     size = (10.0, 4.2)
     model = Choice("model", (OURS, BASE, BIG), OURS, buttons=True)
-    place = Whole("stage", 0, len(STAGES) - 1, 0)
+    place = Integer("stage", 0, len(STAGES) - 1, 0)
     tables = Choice("word tables", (ONE, THREE), ONE, buttons=True)
     presets = {
         "our cross scores": {"place": CROSS},

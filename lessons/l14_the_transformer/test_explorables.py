@@ -15,7 +15,7 @@ from lessons.l09_self_attention.interventions import listen_alone
 from lessons.l09_self_attention.pronoun import listen
 from lessons.l14_the_transformer import ParameterLedger, ThreeUses, parameter_ledger, three_uses
 from lessons.l14_the_transformer.parameter_ledger import BASE, BATCH, BIG, N_SRC, N_TGT, ONE, OURS, THREE
-from tests.explore.stops import opened
+from tests.explore.settings import open_question
 
 
 def uses(width: int = 16, heads: str = three_uses.ALL, mask: str = three_uses.AS_TRAINED) -> dict:
@@ -54,7 +54,7 @@ def test_which_heads_the_pair_needs():
 
 
 def test_the_prediction_of_one_head_less():
-    asked, _, _, after = opened("14", "full-one-head-less", ThreeUses)
+    asked, _, _, after = open_question("14", "full-one-head-less", ThreeUses)
     assert after["heads"] == "1 2 3" and after["is_right"] == (False, False) and asked.right == [2]
     assert endings(after["translations"])[0] == "elle avait soif"
 
@@ -121,7 +121,7 @@ def test_the_shape_of_the_cross_scores():
 
 
 def test_the_prediction_of_the_largest_part():
-    asked, _, _, after = opened("14", "full-largest-part", ParameterLedger)
+    asked, _, _, after = open_question("14", "full-largest-part", ParameterLedger)
     attention = sum(n for part, n in after["counts"].items() if "attention" in part)
     in_order = [attention, *(after["counts"][part] for part in ("feed-forward", "word tables", "norms"))]
     assert after["model"] == BASE and asked.right == [in_order.index(max(in_order))]

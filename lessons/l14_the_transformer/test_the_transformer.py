@@ -19,9 +19,10 @@ from course_lib.translation.shipped import shared
 from lessons.l14_the_transformer import by_parts
 from lessons.l14_the_transformer import measurements as m
 from lessons.l14_the_transformer.by_parts import FAULTY, RIGHT, Wiring
-from tests.lesson_claims import LessonText, held_out_pairs, n_right, places_of_true
+from tests.lesson_claims import LessonText, assert_measured_again, held_out_pairs, indices_of_true, n_right
 
 ASKED, LESSON = questions("14"), LessonText("the_transformer")
+STORED = LESSON.stored()
 FIRST_STAGES = {
     "A": "encoder 0",
     "B": "memory",
@@ -32,15 +33,8 @@ FIRST_STAGES = {
 }
 
 
-@cache
-def measured() -> dict:
-    return m.measure()
-
-
 def test_the_stored_numbers_are_measured_again():
-    stored = LESSON.stored()
-    for name, numbers in measured().items():
-        assert numbers == pytest.approx(stored[name], rel=0.01, abs=1e-4), name
+    assert_measured_again(m.measure(), STORED, rel=0.01, abs=1e-4)
 
 
 # ---- the file
@@ -211,17 +205,17 @@ def test_the_library_version_passes_the_check(name):
 
 
 def test_words_and_lengths():
-    assert measured()["English words, to the nearest ten"] == 290
+    assert STORED["English words, to the nearest ten"] == 290
     assert max(len(pair.src) for pair in held_out_pairs(3000)) == 20
 
 
 def test_where_source_words_see_only_themselves_cold_is_always_felt():
-    numbers = measured()["felt cold"]
+    numbers = STORED["felt cold"]
     assert numbers["sentences"] == numbers["drinkers"] * numbers["drinks"]
 
 
 def test_the_weights_quoted_are_the_largest_of_their_rows():
-    weights = measured()["weights"]
+    weights = STORED["weights"]
     assert weights["it to was"] == pytest.approx(weights["it to water"], abs=0.005), "each"
     facts = m.three_uses.compute(width=16, heads=m.three_uses.ALL, mask=m.three_uses.AS_TRAINED)
     rows = {
@@ -236,7 +230,7 @@ def test_the_weights_quoted_are_the_largest_of_their_rows():
 
 
 def test_the_parameters_of_the_base_model():
-    millions = measured()["parameters"]
+    millions = STORED["parameters"]
     assert millions["feed-forward"] == max(
         millions["feed-forward"], millions["attention"], millions["word table"]
     )
@@ -255,7 +249,7 @@ def test_every_decoder_block_makes_keys_of_its_own_from_one_memory():
     matrices = [shared("transformer").model.get_parameter(name) for name in names]
     assert len(matrices) == 3
     all_alike = all(torch.equal(matrices[0], matrix) for matrix in matrices[1:])
-    assert ASKED["full-own-keys"].right == places_of_true(not all_alike, all_alike, False, False)
+    assert ASKED["full-own-keys"].right == indices_of_true(not all_alike, all_alike, False, False)
 
 
 @torch.no_grad()
@@ -269,7 +263,7 @@ def test_only_words_of_the_source_see_later_ones():
     keys = [one["keys"][..., 0, :] for one in (memory, model.encode(later_src, lengths))]
     logits = [model.decode(memory, target)[0][:, 0] for target in (tgt, later_tgt)]
     in_encoder, in_decoder = (not torch.allclose(*pair, atol=1e-5) for pair in (keys, logits))
-    expected = places_of_true(
+    expected = indices_of_true(
         in_encoder and not in_decoder,
         in_decoder and not in_encoder,
         in_encoder and in_decoder,

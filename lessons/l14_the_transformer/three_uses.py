@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, bare
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, blank_axes
 from course_lib.formatting import fixed
 from course_lib.models.transformer import ATTENTIONS
 from course_lib.text.batch import make_batch
@@ -29,7 +29,7 @@ from course_lib.translation.ablation import ablated_by_row
 from course_lib.translation.masking import mask_self_only, mask_without, masked_memory
 from course_lib.translation.search import greedy
 from course_lib.views.heatmap import Heatmap
-from course_lib.views.quick_text import quick_text, write
+from course_lib.views.pillow_text import add_text, set_texts
 from lessons.l12_many_heads.head_switches import entropy, shipped
 
 PAIR = running_pair()
@@ -132,7 +132,7 @@ def draw_use(axes: Axes, *, use: str) -> Show:
     cells = Heatmap(axes, rows, columns)
     axes.set_aspect("auto")
     axes.tick_params(labelcolor=theme.INK, labelsize=8)
-    label = quick_text(axes, len(columns), -0.35, ha="right", size=10, colour=theme.SOFT_INK)
+    label = add_text(axes, len(columns), -0.35, ha="right", size=10, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
         cells.show(facts["weights"][use])
@@ -142,7 +142,7 @@ def draw_use(axes: Axes, *, use: str) -> Show:
 
 
 def draw_translations(axes: Axes) -> Show:
-    bare(axes, x=(0, 1), y=(8, 0))
+    blank_axes(axes, x=(0, 1), y=(8, 0))
     soft = {"color": theme.SOFT_INK, "va": "center"}
     axes.text(0.0, 8.6, "Last layer. Rows ask, columns answer.", fontsize=8.5, **soft)
     axes.text(0.0, 9.2, "Across: rows are about to be said.", fontsize=8.5, **soft)
@@ -150,12 +150,12 @@ def draw_translations(axes: Axes) -> Show:
     for top, source in ((0, "… because it was thirsty"), (4, "… because it was cold")):
         axes.text(0.0, top + 0.9, source, fontsize=9.5, **soft)
         rows = (top + 1.8 + 0.75 * i for i in range(3))
-        lines.append([quick_text(axes, 0.0, row, va="center", size=10, weight="bold") for row in rows])
+        lines.append([add_text(axes, 0.0, row, va="center", size=10, weight="bold") for row in rows])
 
     def show(facts: Facts) -> None:
         for words, right, texts in zip(facts["translations"], facts["is_right"], lines, strict=True):
             wrapped = textwrap.wrap(" ".join(words) or "(nothing)", 26, break_on_hyphens=False)
-            write(texts, wrapped, theme.GREEN if right else theme.ORANGE)
+            set_texts(texts, wrapped, theme.GREEN if right else theme.ORANGE)
 
     return show
 

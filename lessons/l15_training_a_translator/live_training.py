@@ -17,7 +17,7 @@ from course_lib.runtime import user_folder
 from course_lib.training.checkpoint import CheckpointError
 from course_lib.training.console import bar_enabled
 from course_lib.training.run_folder import History, Record, RunFolder
-from course_lib.views import Part, Still, panels
+from course_lib.views import Part, StaticImage, panels
 from lessons.l15_training_a_translator.small_run import SmallRun
 
 OLD_FORMAT = "An earlier version of the course has saved a run as {}: it is not used, training starts anew."
@@ -70,7 +70,7 @@ def _resumable(run: SmallRun, folder: RunFolder) -> tuple[RunFolder, History]:
     return folder, saved[0].history if saved else History()
 
 
-def curves(history: History) -> Still:
+def curves(history: History) -> StaticImage:
     """Both losses, and the percentage of sentences that are right."""
     steps, last = [record.step for record in history], history[-1]
     losses = {

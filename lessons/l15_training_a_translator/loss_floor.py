@@ -17,8 +17,8 @@ from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed, significant
 from course_lib.views.bars import Bars
-from course_lib.views.lines import marked_point
-from course_lib.views.quick_text import quick_text
+from course_lib.views.lines import add_marker
+from course_lib.views.pillow_text import add_text
 
 SMOOTHINGS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 WORDS = (10, 195, 680, 2000, 10_000, 37_000)
@@ -57,7 +57,7 @@ def draw_target(axes: Axes) -> Show:
     bars = Bars(axes, ("the right word", "all others together"), size=11)
     axes.set_yticks((0, 0.5, 1))
     axes.grid(axis="y")
-    each = quick_text(axes, 0.97, 0.68, of="axes", ha="right", va="center", size=10, colour=theme.SOFT_INK)
+    each = add_text(axes, 0.97, 0.68, coords="axes", ha="right", va="center", size=10, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
         bars.show(np.array([facts["right"], 1 - facts["right"]]), theme.GREEN)
@@ -74,8 +74,8 @@ def draw_losses(axes: Axes) -> Show:
     axes.grid(axis="y")
     [floor] = axes.plot([0, 1.02], [0, 0], color=theme.ORANGE, linewidth=1.4, linestyle=(0, (4, 2)))
     [curve] = axes.plot(PROBABILITIES, PROBABILITIES, color=theme.BLUE, linewidth=2)
-    dot = marked_point(axes)
-    lowest = quick_text(axes, 0.97, 0.96, of="axes", ha="right", va="top", size=11, weight="bold")
+    dot = add_marker(axes)
+    lowest = add_text(axes, 0.97, 0.96, coords="axes", ha="right", va="top", size=11, weight="bold")
 
     def show(facts: Facts) -> None:
         floor.set_ydata([facts["floor"]] * 2)

@@ -12,8 +12,8 @@ import numpy as np
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import significant
-from course_lib.views.lines import marked_point
-from course_lib.views.quick_text import quick_text
+from course_lib.views.lines import add_marker
+from course_lib.views.pillow_text import add_text
 from lessons.l15_training_a_translator.by_hand import paper_rate
 
 WARM_UPS = (2000, 4000, 8000, 16_000, 32_000)
@@ -43,7 +43,7 @@ def draw_linear(axes: Axes) -> Show:
     axes.set(xlabel="step", ylabel="learning rate, thousandths", xlim=(-2500, 102_500), ylim=(-0.08, 2.15))
     axes.set_xticks((0, 25_000, 50_000, 75_000, 100_000), ("0", "25,000", "50,000", "75,000", "100,000"))
     show = curve_and_dot(axes, LINEAR_STEPS, "linear", scale=1000)
-    peak = quick_text(axes, 0.97, 0.93, of="axes", ha="right", va="top", size=11, weight="bold")
+    peak = add_text(axes, 0.97, 0.93, coords="axes", ha="right", va="top", size=11, weight="bold")
 
     def show_all(facts: Facts) -> None:
         show(facts)
@@ -66,7 +66,7 @@ def curve_and_dot(axes: Axes, steps: np.ndarray, which: str, *, scale: float = 1
     """The rate over these steps and the peak's own, and a dot at the chosen one."""
     axes.grid(axis="y")
     [curve] = axes.plot([1], [1], color=theme.BLUE, linewidth=2)
-    dot = marked_point(axes)
+    dot = add_marker(axes)
 
     def show(facts: Facts) -> None:
         x = np.append(steps, facts["warm_up"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 
 from course_lib.text.pair import Pair
 from course_lib.text.toy.generate import generate
@@ -25,10 +26,11 @@ def with_frequent_words(pairs: Iterable[Pair], n_words: int, counted: Iterable[P
     return list({pair.src: pair for pair in pairs if frequent.issuperset(pair.src)}.values())
 
 
-def short_pairs(*, seed: int = 0) -> list[Pair]:
+@cache  # several runs in one session are trained on them
+def short_pairs(*, seed: int = 0) -> tuple[Pair, ...]:
     """Short toy sentences, without repeats, made of the most frequent words."""
     drawn = {pair.src: pair for pair in generate(N_DRAWN, seed=seed, length=(3, LONGEST))}.values()
-    return with_frequent_words(drawn, N_WORDS, drawn)
+    return tuple(with_frequent_words(drawn, N_WORDS, drawn))
 
 
 def short_data(*, seed: int = 0, n_train: int = N_TRAIN) -> TrainingData:

@@ -24,7 +24,7 @@ from lessons.l15_training_a_translator.rate_dial import compute as rate_at
 from lessons.l15_training_a_translator.short_sentences import short_data
 from lessons.l15_training_a_translator.small_run import SmallRun
 from lessons.l15_training_a_translator.training_settings import FAULTY_RUNS, N_STEPS, TrainingSettings
-from tests.lesson_claims import LessonText, exact, means, places_of_true, seeds
+from tests.lesson_claims import LessonText, assert_measured_again, exact, indices_of_true, means, seeds
 
 L = LessonText("training_a_translator")
 HEALTHY = "healthy"
@@ -55,8 +55,7 @@ def stored() -> dict:
 
 @pytest.mark.slow
 def test_measured_again_the_numbers_are_the_stored_ones(stored):
-    for part, numbers in measure().items():
-        assert numbers == pytest.approx(stored[part], rel=0.02, abs=0.003), part
+    assert_measured_again(measure(), stored, rel=0.02, abs=0.003)
 
 
 def test_what_the_measurements_show(stored):
@@ -272,8 +271,9 @@ def test_a_live_run_comes_out_as_the_recorded_one():
 def test_a_repair_at_the_edge_of_what_is_accepted_learns(rate, warm_up):
     settings = TrainingSettings(rate=rate, warm_up=warm_up, n_sentences=2000)
     own = {"batcher": find_exercise("by_length").reference, "schedule": paper_rate}
-    run = SmallRun(short_data(n_train=2000), settings, **own).train()
-    assert run.history[-1].scores["exact"] > 0.75
+    run = SmallRun(short_data(n_train=2000), settings, **own).train(until=120)
+    never = max(max(curve(variant, "exact")) for variant in FAULTY_RUNS.values())
+    assert run.history[-1].scores["exact"] > 0.3 > 1.5 * never, "more than a faulty run ever gets"
 
 
 # ---- 6 the whole language
@@ -361,12 +361,12 @@ def test_a_longer_warm_up_lowers_the_highest_rate():
     before, after = (paper_rate(warm_up, 512, warm_up) for warm_up in (4000, 8000))
     asked = L.asked("train-warm-up-twice")
     factors = (2, 1, 1 / math.sqrt(2), 1 / 2)
-    assert asked.right == places_of_true(*(after / before == pytest.approx(factor) for factor in factors))
+    assert asked.right == indices_of_true(*(after / before == pytest.approx(factor) for factor in factors))
 
 
 def test_the_floor_of_a_perfect_model_is_above_0_and_rises_with_the_words():
     small, large = (floor_at(smoothing=0.1, words=words, softmax="once")["floor"] for words in (10, 37_000))
-    expected = places_of_true(large == 0, 0 < small < large, small == pytest.approx(0.1, abs=0.01))
+    expected = indices_of_true(large == 0, 0 < small < large, small == pytest.approx(0.1, abs=0.01))
     assert L.asked("train-later-floor").right == expected
 
 
@@ -375,7 +375,7 @@ def test_a_second_softmax_keeps_the_loss_high():
     sure = logits + 50 * F.one_hot(targets, 100)
     once, twice = F.cross_entropy(sure, targets).item(), F.cross_entropy(sure.softmax(-1), targets).item()
     [gradient] = torch.autograd.grad(F.cross_entropy(logits.softmax(-1), targets), logits)
-    expected = places_of_true(
+    expected = indices_of_true(
         twice == pytest.approx(once), twice > 3, twice < 0, gradient.count_nonzero() == 1
     )
     assert L.asked("train-softmax-first").right == expected
@@ -385,7 +385,7 @@ def test_what_the_records_say_about_warm_up():
     post, pre = exact("warm_up"), exact("recipe")
     without = post["post-norm, no warm-up"], pre["no warm-up"]
     lost = post["post-norm"] - without[0], pre["as it is"] - without[1]
-    expected = places_of_true(
+    expected = indices_of_true(
         max(without) < 10, max(map(abs, lost)) < 0.5, 3.5 < lost[0] < 4.5 and lost[1] < 1
     )
     assert L.asked("train-warm-up-belief").right == expected

@@ -20,10 +20,10 @@ from typing import NamedTuple
 from matplotlib.collections import LineCollection
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Number, Panel, Show, Whole, bare
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Number, Panel, Show, blank_axes
 from course_lib.formatting import fixed, minus
 from course_lib.text.special import EOS, SPECIAL
-from course_lib.views.quick_text import quick_text, write
+from course_lib.views.pillow_text import add_text, set_texts
 
 Words = tuple[str, ...]
 Tree = dict[Words, dict[str, float]]
@@ -154,10 +154,10 @@ COLOURS = {
 
 
 def draw_tree(axes: Axes) -> Show:
-    bare(axes, x=(-0.25, 5.75), y=(1.05, -0.05))
+    blank_axes(axes, x=(-0.25, 5.75), y=(1.05, -0.05))
     lines = LineCollection([], linewidths=1.2, zorder=1)
     axes.add_collection(lines, autolim=False)
-    labels = [quick_text(axes, 0, 0, va="center", size=9.5) for _ in range(MOST_NODES)]
+    labels = [add_text(axes, 0, 0, va="center", size=9.5) for _ in range(MOST_NODES)]
 
     def show(facts: Facts) -> None:
         tree, coordinates = TREES[facts["tree"]], positions(facts["tree"])
@@ -173,22 +173,22 @@ def draw_tree(axes: Axes) -> Show:
             probability = following(tree, words[:-1])[words[-1]]
             texts.append(words[-1] if probability == 1 else f"{words[-1]} {fixed(probability, 2)[1:]}")
         lines.set(segments=segments, color=colours)
-        write(labels, texts, colours, bold=[facts["status"][words] == "best" for words in named])
+        set_texts(labels, texts, colours, bold=[facts["status"][words] == "best" for words in named])
 
     return show
 
 
 def draw_finished(axes: Axes) -> Show:
-    bare(axes, x=(0, 1), y=(8.2, -1))
+    blank_axes(axes, x=(0, 1), y=(8.2, -1))
     columns = []
     for x, side, name in ((0, "left", ""), (0.8, "right", "sum"), (1.0, "right", "score")):
-        quick_text(axes, x, -0.4, name, ha=side, va="center", size=10, colour=theme.SOFT_INK)
+        add_text(axes, x, -0.4, name, ha=side, va="center", size=10, colour=theme.SOFT_INK)
         rows = range(MOST_LISTED)
-        columns.append([quick_text(axes, x, 0.6 + row, ha=side, va="center", size=10) for row in rows])
+        columns.append([add_text(axes, x, 0.6 + row, ha=side, va="center", size=10) for row in rows])
     named = {"best": "best", "finished": "finished", "kept": "kept open", "dropped": "dropped"}
     for i, (status, name) in enumerate({**named, "unseen": "never looked at"}.items()):
         x, y = 0.5 * (i % 2), 6.6 + 0.65 * (i // 2)
-        quick_text(axes, x, y, f"● {name}", size=10, colour=COLOURS[status])
+        add_text(axes, x, y, f"● {name}", size=10, colour=COLOURS[status])
 
     def show(facts: Facts) -> None:
         finished = facts["finished"]
@@ -196,7 +196,7 @@ def draw_finished(axes: Axes) -> Show:
         outputs = [" ".join(hypothesis.sentence[:-1]) or "(nothing)" for hypothesis in finished]
         sums, scores = ([minus(fixed(hypothesis[i], 3)) for hypothesis in finished] for i in (1, 2))
         for column, texts in zip(columns, (outputs, sums, scores), strict=True):
-            write(column, texts, colours)
+            set_texts(column, texts, colours)
 
     return show
 
@@ -206,7 +206,7 @@ class BeamTree(Explorable):
     question = "Keep the best few beginnings instead of one. Is wider better?"
     size = (10.0, 4.6)
     tree = Choice("language", tuple(TREES), "A", buttons=True)
-    width = Whole("beam width k", 1, 5, 1)
+    width = Integer("beam width k", 1, 5, 1)
     alpha = Number("length penalty α", 0.0, 1.0, 0.0, step=0.1)
     presets = {
         "A, greedy": {},

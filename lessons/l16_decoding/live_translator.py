@@ -17,15 +17,15 @@ from functools import lru_cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, Whole, Writing
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show, TextInput
 from course_lib.formatting import fixed
 from course_lib.text.special import EOS, SPECIAL
 from course_lib.translation.pipeline import printable
 from course_lib.translation.search import NEVER_GENERATED
 from course_lib.translation.shipped import shared
-from course_lib.views.bars import Blocks, HorizontalBars
+from course_lib.views.bars import HorizontalBars, Rectangles
 from course_lib.views.heatmap import MASKED, Heatmap
-from course_lib.views.quick_text import quick_text, write
+from course_lib.views.pillow_text import add_text, set_texts
 from lessons.l16_decoding.typed_sentence import MAX_INPUT, MAX_OUTPUT, TypedTranslation, translate_typed
 
 RCTM, ACROSS, SOURCE, TARGET = "RCTM", "Transformer: across", "… among English", "… among French"
@@ -109,9 +109,9 @@ def compute(*, text: str, system: str, head: str, step: int) -> Facts:
 def draw_top(axes: Axes) -> Show:
     axes.set(xlim=(-0.85, 1.35), ylim=(8.6, -1.5), xticks=(0, 0.5, 1))
     axes.set_xlabel("chance")
-    after = quick_text(axes, -0.83, -0.95, va="center", size=10, colour=theme.SOFT_INK)
-    bars = HorizontalBars(axes, np.arange(N_TOP), gap=0.03, size=9.5, words_at=-0.04)
-    below = [quick_text(axes, -0.83, 5.15 + 0.62 * i, va="center", size=10.5) for i in range(N_LINES)]
+    after = add_text(axes, -0.83, -0.95, va="center", size=10, colour=theme.SOFT_INK)
+    bars = HorizontalBars(axes, np.arange(N_TOP), gap=0.03, size=9.5, label_x=-0.04)
+    below = [add_text(axes, -0.83, 5.15 + 0.62 * i, va="center", size=10.5) for i in range(N_LINES)]
 
     def show(facts: Facts) -> None:
         prefix = [drawable(word) for word in facts["output"][: facts["position"]]]
@@ -120,11 +120,11 @@ def draw_top(axes: Axes) -> Show:
         likeliest_words = zip(facts["top"], facts["probabilities"], strict=True)
         readings = [fixed(probability, 3) if word else "" for word, probability in likeliest_words]
         bars.show(facts["probabilities"], readings)
-        write(bars.words, map(drawable, facts["top"]))
+        set_texts(bars.labels, map(drawable, facts["top"]))
         french = textwrap.wrap(plain(facts["french"]), LINE)
         notes = [line for note in facts["notes"] for line in textwrap.wrap(plain(note), LINE)]
         inks = [theme.INK] * len(french) + [theme.ORANGE] * len(notes)
-        write(below, french + notes, inks, bold=[ink == theme.INK for ink in inks])
+        set_texts(below, french + notes, inks, bold=[ink == theme.INK for ink in inks])
 
     return show
 
@@ -139,13 +139,13 @@ def draw_map(axes: Axes) -> Show:
     cells = Heatmap(axes, [""] * N_GRID, [""] * N_GRID)
     axes.set_aspect("auto")
     axes.set(xticks=(), yticks=(), ylabel=" ")
-    blank, grey = Blocks(axes, 2, theme.PAPER), Blocks(axes, MAX_INPUT, MASKED)
+    blank, grey = Rectangles(axes, 2, theme.PAPER), Rectangles(axes, MAX_INPUT, MASKED)
     blank.set_zorder(3)
     grey.set_zorder(2.5)
-    across = [quick_text(axes, i + 0.5, -0.2, ha="left", va="center", size=10) for i in range(N_GRID)]
-    down = [quick_text(axes, -0.1, i + 0.5, ha="right", va="center", size=10) for i in range(N_GRID)]
-    middle = {"ha": "center", "va": "center", "of": "axes"}
-    nothing = quick_text(axes, 0.5, 0.5, " ", size=11, colour=theme.SOFT_INK, **middle)
+    across = [add_text(axes, i + 0.5, -0.2, ha="left", va="center", size=10) for i in range(N_GRID)]
+    down = [add_text(axes, -0.1, i + 0.5, ha="right", va="center", size=10) for i in range(N_GRID)]
+    middle = {"ha": "center", "va": "center", "coords": "axes"}
+    nothing = add_text(axes, 0.5, 0.5, " ", size=11, colour=theme.SOFT_INK, **middle)
     for text in across:
         text.set_rotation(90)
 
@@ -155,15 +155,15 @@ def draw_map(axes: Axes) -> Show:
         axes.set(xlim=(-0.2 * wide, wide + 0.1), ylim=(high + 0.1, -0.36 * high))
         cells.show(facts["weights"])
         low = [-0.03, n_rows + 0.03]
-        blank.place(left=[n_columns + 0.03, -0.1], right=N_GRID + 1, low=low, high=N_GRID + 1)
+        blank.set_edges(left=[n_columns + 0.03, -0.1], right=N_GRID + 1, low=low, high=N_GRID + 1)
         closed = facts["closed_words"] if facts["system"] in (ACROSS, SOURCE) else ()
         left = np.full(MAX_INPUT, N_GRID + 1.0)
         left[: len(closed)] = closed
-        grey.place(left=left + 0.04, right=left + 0.96, low=0, high=n_rows)
+        grey.set_edges(left=left + 0.04, right=left + 0.96, low=0, high=n_rows)
         words = [f"{'✕ ' * (i in closed)}{drawable(word)}" for i, word in enumerate(facts["columns"])]
-        write(across, words, [theme.ORANGE if i in closed else theme.INK for i in range(n_columns)])
+        set_texts(across, words, [theme.ORANGE if i in closed else theme.INK for i in range(n_columns)])
         lit = -1 if facts["system"] == SOURCE else facts["position"]
-        write(down, map(drawable, facts["rows"]), bold=[row == lit for row in range(n_rows)])
+        set_texts(down, map(drawable, facts["rows"]), bold=[row == lit for row in range(n_rows)])
         no_attention = facts["system"] == RCTM and facts["output"]
         nothing.set_text("RCTM has no attention: there is nothing to show" if no_attention else "")
 
@@ -174,10 +174,10 @@ class LiveTranslator(Explorable):
     title = "Live translator"
     question = "Type a sentence and press Enter. Put a word in [brackets], and nobody can look at it."
     size = (10.0, 5.0)
-    text = Writing("English", SAMPLES)
+    text = TextInput("English", SAMPLES)
     system = Choice("system, look", (RCTM, ACROSS, SOURCE, TARGET), ACROSS, buttons=True)
     head = Choice("layer.head", HEADS, "mean")
-    step = Whole("step", 1, MAX_OUTPUT, 1)
+    step = Integer("step", 1, MAX_OUTPUT, 1)
     presets = {
         "[dog] closed": {"text": SAMPLES[1], "step": 7},
         "the cat": {"text": SAMPLES[4], "step": 8},

@@ -10,14 +10,14 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib.explore.control import Writing
+from course_lib.explore.control import TextInput
 from course_lib.text.special import EOS, PAD, SPECIAL
 from course_lib.translation.search import beam_search
 from course_lib.translation.shipped import shared
 from lessons.l16_decoding import LiveTranslator, beam_tree, live_translator
 from lessons.l16_decoding.live_translator import ACROSS, HEADS, RCTM, SOURCE, TARGET, WOMAN
 from lessons.l16_decoding.typed_sentence import MAX_INPUT, translate_typed
-from tests.explore.stops import opened
+from tests.explore.settings import open_question
 
 
 def beam(tree: str, width: int, alpha: float = 0.0) -> dict:
@@ -102,7 +102,7 @@ def test_a_wide_beam_outputs_the_empty_sentence_unless_there_is_a_length_penalty
 
 
 def test_the_wide_beam_is_the_right_answer_of_its_prediction():
-    asked, _, _, after = opened("16", "dec-wide-beam", beam_tree.BeamTree)
+    asked, _, _, after = open_question("16", "dec-wide-beam", beam_tree.BeamTree)
     assert after["output"] == () and after["tree"] == "B" and after["alpha"] == 0
     assert list(asked.right) == [2]
 
@@ -171,7 +171,7 @@ def test_a_note_names_what_is_unusual_about_a_text(text):
     assert notes and any(UNUSUAL[text] in note for note in notes)
     lab = LiveTranslator()
     lab.text = text
-    assert lab.still() and 20 < len(lab.description) < 260
+    assert lab.static_image().png and 20 < len(lab.description) < 260
 
 
 def test_brackets_may_hold_several_words():
@@ -190,12 +190,12 @@ def test_long_and_foreign_texts_fit():
 
 
 def test_a_text_field_waits_for_enter():
-    field = Writing("English", ("a", "b")).widget()
+    field = TextInput("English", ("a", "b")).widget()
     assert not field.continuous_update and field.description == "English"
 
 
 def test_the_closed_dog_is_the_right_answer_of_its_prediction():
-    asked, right, _, after = opened("16", "dec-close-dog", LiveTranslator)
+    asked, right, _, after = open_question("16", "dec-close-dog", LiveTranslator)
     assert after["closed_words"] == (6,) and after["position"] == 6 and after["top"][0] == "jardin"
     assert list(asked.right) == [2] and "jardin" in right
 
@@ -205,6 +205,6 @@ def test_only_a_word_that_the_learner_closes_counts_for_the_goal():
     lab.preset("[dog] closed")
     for system in (RCTM, SOURCE, ACROSS):
         lab.system = system
-    assert "one" not in lab.ticked
+    assert "one" not in lab.reached_goals
     lab.text = WOMAN.replace("a small", "[a] small")
-    assert "one" in lab.ticked
+    assert "one" in lab.reached_goals

@@ -15,9 +15,9 @@ import numpy as np
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed, significant
-from course_lib.views.bars import Blocks
-from course_lib.views.lines import marked_point, plain_powers
-from course_lib.views.quick_text import quick_text, write
+from course_lib.views.bars import Rectangles
+from course_lib.views.lines import add_marker, format_log_ticks
+from course_lib.views.pillow_text import add_text, set_texts
 
 LENGTHS = (16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 WIDTHS = (64, 128, 256, 512, 1024)
@@ -55,17 +55,17 @@ def draw_fractions(axes: Axes) -> Show:
     axes.set(xlim=(0, 1), ylim=(1.45, -0.3), yticks=(), xlabel="share of the block's FLOPs")
     axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100%"))
     axes.spines["left"].set_visible(False)
-    strip = Blocks(axes, len(PARTS), list(PARTS.values()))
+    strip = Rectangles(axes, len(PARTS), list(PARTS.values()))
     look = {"size": 10, "weight": "bold", "va": "center"}
-    lines = [quick_text(axes, 0, 0.72 + 0.21 * i, colour=c, **look) for i, c in enumerate(PARTS.values())]
-    table = quick_text(axes, 0, 1.36, colour=theme.SOFT_INK, size=9, va="center")
+    lines = [add_text(axes, 0, 0.72 + 0.21 * i, colour=c, **look) for i, c in enumerate(PARTS.values())]
+    table = add_text(axes, 0, 1.36, colour=theme.SOFT_INK, size=9, va="center")
 
     def show(facts: Facts) -> None:
         fractions = np.array([facts["parts"][name] / facts["total"] for name in PARTS])
         edges = np.concatenate([[0], np.cumsum(fractions)])
-        strip.place(left=edges[:-1], right=edges[1:], low=0, high=0.5)
+        strip.set_edges(left=edges[:-1], right=edges[1:], low=0, high=0.5)
         percent = [f"{fixed(100 * fraction, 1)}%" for fraction in fractions]
-        write(lines, [f"{name}  {text}" for name, text in zip(PARTS, percent, strict=True)])
+        set_texts(lines, [f"{name}  {text}" for name, text in zip(PARTS, percent, strict=True)])
         tables, words = megabytes(facts["table_bytes"]), megabytes(facts["words_bytes"])
         table.set_text(f"tables of weights: {tables} MB (the words: {words} MB)")
 
@@ -76,12 +76,12 @@ def draw_growth(axes: Axes) -> Show:
     axes.set(xscale="log", yscale="log", xlabel="words, n", ylabel="FLOPs")
     axes.set(xlim=(13, 10_000), ylim=(1e5, 1e13), xticks=(16, 64, 256, 1024, 4096))
     axes.set_yticks((1e6, 1e8, 1e10, 1e12), ("1 million", "100 million", "10 billion", "1 trillion"))
-    plain_powers(axes.xaxis)
+    format_log_ticks(axes.xaxis)
     axes.yaxis.minorticks_off()
     axes.grid(axis="y")
     colours = {"rest": theme.INK, "attention": PARTS["attention"], "recurrent": RECURRENT}
     curves = {name: axes.plot(LENGTHS, LENGTHS, color=c, linewidth=2)[0] for name, c in colours.items()}
-    dots = {name: marked_point(axes) for name in colours}
+    dots = {name: add_marker(axes) for name in colours}
     named = {"rest": "rest of the block", "attention": "scores and mix", "recurrent": "recurrent layer"}
     look = {"fontweight": "bold", "transform": axes.transAxes}
     for i, (name, words) in enumerate(named.items()):

@@ -16,7 +16,7 @@ from lessons.l17_what_it_costs import cost, measurements
 from lessons.l17_what_it_costs.cost_explorer import CostExplorer
 from lessons.l17_what_it_costs.linear_attention import causal_linear_attend, linear_attend
 from lessons.l17_what_it_costs.restricted import attend_nearby
-from tests.lesson_claims import LessonText, places_of_true
+from tests.lesson_claims import LessonText, assert_measured_again, indices_of_true
 
 L = LessonText("what_it_costs")
 STORED = json.loads(data_path("results", "lesson_17.json").read_text(encoding="utf-8"))
@@ -29,12 +29,8 @@ def flops_of(work) -> int:
 
 
 def test_new_measurements_agree_with_the_stored_ones():
-    nested = ("steps of attention", "over explicit")
-    for part, numbers in measurements.measure().items():
-        for name in numbers if part in nested else ():
-            assert numbers[name] == STORED[part][name]
-        if part not in nested:
-            assert numbers == pytest.approx(STORED[part], abs=0.006)
+    of_the_record = {part: {"abs": 1e-9} for part in ("steps of attention", "over explicit")}
+    assert_measured_again(measurements.measure(), STORED, parts=of_the_record, abs=0.006)
 
 
 # ---- 1 and 2, counting
@@ -200,5 +196,5 @@ def test_heads_cannot_be_averaged_without_training():
 def test_a_mask_saves_no_work():
     x, near = torch.randn(64, 16), (torch.arange(64)[:, None] - torch.arange(64)).abs() <= 4
     plain, masked = (flops_of(lambda mask=mask: attend(x, x, x, mask=mask)) for mask in (None, near))
-    expected = places_of_true(masked < plain / 3, masked == plain, masked == plain / 2)
+    expected = indices_of_true(masked < plain / 3, masked == plain, masked == plain / 2)
     assert L.asked("cost-mask-saves").right == expected

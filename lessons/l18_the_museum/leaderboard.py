@@ -15,10 +15,10 @@ from statistics import mean
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, bare
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show, blank_axes
 from course_lib.formatting import fixed
 from course_lib.views.bars import HorizontalBars
-from course_lib.views.quick_text import quick_text, write
+from course_lib.views.pillow_text import add_text, set_texts
 from lessons.l18_the_museum.museum import (
     COLUMNS,
     COSTS,
@@ -92,13 +92,13 @@ def value_text(facts: Facts, value: float) -> str:
 
 
 def draw_board(axes: Axes) -> Show:
-    bare(axes, x=(-0.52, 1.17), y=(N_ROWS + 0.5, -0.7))
+    blank_axes(axes, x=(-0.52, 1.17), y=(N_ROWS + 0.5, -0.7))
     axes.axvline(0, color=theme.HAIRLINE, linewidth=1, zorder=0.5)
     bars = HorizontalBars(
-        axes, np.arange(N_ROWS), gap=0.045, thick=0.72, size=9, words_at=-0.02, words_size=9
+        axes, np.arange(N_ROWS), gap=0.045, thickness=0.72, size=9, label_x=-0.02, label_size=9
     )
     [dots] = axes.plot([], [], "o", color=theme.INK, markersize=3.2)
-    note = quick_text(axes, 0.99, 0.02, of="axes", ha="right", size=9, colour=theme.SOFT_INK)
+    note = add_text(axes, 0.99, 0.02, coords="axes", ha="right", size=9, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
         names, seeds, values = facts["names"], facts["seeds"], facts["values"]
@@ -107,8 +107,8 @@ def draw_board(axes: Axes) -> Show:
         colours = [theme.PINK if name in WITHOUT_ATTENTION else theme.BLUE for name in names]
         readings = [value_text(facts, value) for value in values] + [""] * empty
         bars.show(np.array(values + [0.0] * empty) / top, readings, colours + [theme.PAPER] * empty)
-        write(bars.words, map(label, names))
-        for text, of_system, value in zip(bars.readings, seeds, values, strict=False):
+        set_texts(bars.labels, map(label, names))
+        for text, of_system, value in zip(bars.value_texts, seeds, values, strict=False):
             text.set_x(max(max([*of_system, value]) / top, 0) + 0.03)
         dots.set_data(np.ravel(seeds) / top, np.repeat(np.arange(len(seeds)), N_SEEDS))
         sense = "more" if facts["higher"] else "less"
@@ -118,14 +118,14 @@ def draw_board(axes: Axes) -> Show:
 
 
 def draw_close(axes: Axes) -> Show:
-    bare(axes, x=(-0.12, 1.12), y=(N_CLOSE + 0.35, -0.75))
+    blank_axes(axes, x=(-0.12, 1.12), y=(N_CLOSE + 0.35, -0.75))
     [ranges] = axes.plot([], [], color=theme.BLUE, linewidth=2)
     [dots] = axes.plot([], [], "o", color=theme.INK, markersize=6)
-    names = [quick_text(axes, 0.0, row - 0.3, size=9.5) for row in range(N_CLOSE)]
+    names = [add_text(axes, 0.0, row - 0.3, size=9.5) for row in range(N_CLOSE)]
     middle = {"ha": "center", "va": "center"}
     ends = ((0.0, -0.3), (1.0, -0.3), (0.5, -0.05))  # of the scale, and the lead
-    small = [quick_text(axes, x, N_CLOSE + y, size=9, colour=theme.SOFT_INK, **middle) for x, y in ends]
-    verdict = quick_text(axes, 0.5, N_CLOSE + 0.2, size=10, weight="bold", **middle)
+    small = [add_text(axes, x, N_CLOSE + y, size=9, colour=theme.SOFT_INK, **middle) for x, y in ends]
+    verdict = add_text(axes, 0.5, N_CLOSE + 0.2, size=10, weight="bold", **middle)
 
     def show(facts: Facts) -> None:
         seeds = facts["seeds"][:N_CLOSE]
@@ -135,9 +135,9 @@ def draw_close(axes: Axes) -> Show:
         from_to = np.stack([scaled.min(axis=1), scaled.max(axis=1), gaps], axis=1)
         ranges.set_data(from_to.ravel(), np.stack([rows, rows, gaps], axis=1).ravel())
         dots.set_data(scaled.ravel(), np.repeat(rows, N_SEEDS))
-        write(names, map(label, facts["names"][:N_CLOSE]))
+        set_texts(names, map(label, facts["names"][:N_CLOSE]))
         low, high = value_text(facts, least), value_text(facts, most) if most > least else ""
-        write(small, (low, high, lead_text(facts)) if seeds else ())
+        set_texts(small, (low, high, lead_text(facts)) if seeds else ())
         verdict.set_text(verdict_text(facts))
 
     return show

@@ -19,7 +19,7 @@ from lessons.l18_the_museum import measurements
 from lessons.l18_the_museum.exercises import defend
 from lessons.l18_the_museum.measurements import CAT, CONTEST
 from lessons.l18_the_museum.museum import COLUMNS, HIGHER, NO_RESIDUAL, runs_of, table
-from tests.lesson_claims import LessonText, exact, seeds
+from tests.lesson_claims import LessonText, assert_measured_again, exact, seeds
 
 L, MUSEUM = LessonText("the_museum"), table()
 STORED = json.loads(data_path("results", "lesson_18.json").read_text(encoding="utf-8"))
@@ -48,18 +48,8 @@ def level(column: str) -> list[str]:
     return [first, *(rival for rival in rest if against(first, rival, column) != "yes")]
 
 
-def approximate(numbers: object) -> object:
-    """The same numbers with a tolerance, however deep they lie."""
-    if isinstance(numbers, dict):
-        return {name: approximate(part) for name, part in numbers.items()}
-    if isinstance(numbers, list):
-        return [approximate(part) for part in numbers]
-    return pytest.approx(numbers, abs=1e-3)
-
-
 def test_new_measurements_agree_with_the_stored_ones():
-    for part, numbers in measurements.measure().items():
-        assert numbers == approximate(STORED[part]), part
+    assert_measured_again(measurements.measure(), STORED, abs=1e-3)
 
 
 # ---- 1 and 2, the systems, and ConvS2S
@@ -111,7 +101,7 @@ def test_the_friends_seeds_are_mixed_up():
     transformer, bahdanau = (MUSEUM["test"][name] for name in ("transformer", "bahdanau"))
     assert against("transformer", "bahdanau", "test") == "open" and mean(transformer) > mean(bahdanau)
     assert [seed > transformer[1] for seed in bahdanau] == [True, False, True]
-    assert STORED["test"]["transformer"] == approximate(transformer)
+    assert STORED["test"]["transformer"] == pytest.approx(transformer, abs=1e-3)
 
 
 def test_one_order_of_six_runs_in_twenty_puts_one_system_on_top():

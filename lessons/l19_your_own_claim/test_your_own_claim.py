@@ -15,7 +15,7 @@ from lessons.l19_your_own_claim.measurements import measure, recorded_tables
 from lessons.l19_your_own_claim.rules import RULES, even, mirror, very_last
 from lessons.l19_your_own_claim.systems import N_STEPS
 from lessons.l19_your_own_claim.trials import EXPERIMENTS
-from tests.lesson_claims import LessonText
+from tests.lesson_claims import LessonText, assert_measured_again
 from tools.experiments.catalogue import experiments
 
 L = LessonText("your_own_claim")
@@ -35,20 +35,8 @@ def lost(claim: dict, system: str, split: str) -> list[float]:
     return claim["lost"][system][split]["seeds"]
 
 
-def flat(value: object, path: tuple = ()) -> dict[tuple, float]:
-    """The numbers of nested dictionaries and lists, by their paths."""
-    items = (
-        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
-    )
-    if items is None:
-        return {path: value}
-    return {inner: number for key, item in items for inner, number in flat(item, (*path, key)).items()}
-
-
 def test_measured_again_the_numbers_are_the_stored_ones(stored):
-    measured = flat(measure())
-    numbers = flat(stored)
-    assert measured == pytest.approx({path: numbers[path] for path in measured})
+    assert_measured_again(measure(), stored)
 
 
 # ---- the small world

@@ -17,7 +17,7 @@ from playwright.sync_api import Page
 
 from lessons.l17_what_it_costs.timing import columns, conditions
 from tests.browser.lab import chromium, lab_page, lab_server
-from tools.bench.explorables import NAMES, PACKAGES, explorables, told
+from tools.bench.explorables import NAMES, PACKAGES, explorables, summarise
 
 PRESSES = ["ArrowLeft"] * 4 + (["ArrowRight"] * 4 + ["ArrowLeft"] * 4) * 6
 WARM_UP = 12  # presses that are not counted: the page compiles its scripts meanwhile
@@ -28,7 +28,7 @@ STOPWATCH = """canvas => new Promise(done => {
   document.addEventListener('keydown', () => { pressed = performance.now(); }, { capture: true, once: true });
   const watch = new MutationObserver(() => { watch.disconnect();
     requestAnimationFrame(() => setTimeout(() => done(performance.now() - pressed), 0)); });
-  watch.observe(canvas, { attributes: true, attributeFilter: ['data-moves'] });
+  watch.observe(canvas, { attributes: true, attributeFilter: ['data-updates'] });
 })"""
 
 
@@ -51,7 +51,7 @@ def _write_notebook(path: Path, names: Sequence[str]) -> None:
 
 def _press(page: Page, number: int) -> list[float]:
     explorable = page.locator(".course-explorable").nth(number)
-    canvas = explorable.locator("canvas[data-moves]")
+    canvas = explorable.locator("canvas[data-updates]")
     canvas.wait_for()
     explorable.locator(".noUi-handle").first.scroll_into_view_if_needed()
     explorable.locator(".noUi-handle").first.focus()
@@ -67,4 +67,4 @@ def _press(page: Page, number: int) -> list[float]:
 if __name__ == "__main__":
     print(conditions(*PACKAGES), "", sep="\n")
     found = key_press_to_picture(NAMES)
-    print(columns(["", "ms until it is shown"], [[name, told(times)] for name, times in found.items()]))
+    print(columns(["", "ms until it is shown"], [[name, summarise(times)] for name, times in found.items()]))

@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.questions.question import Question, questions
 from course_lib.teaching.questions.quiz import choose_questions
-from tests.explore.stops import places, start
+from tests.explore.settings import goal_settings, start_setting
 from tools.authoring.editions import assemble
 from tools.authoring.source import read_lesson
 from tools.bench.explorables import explorables
@@ -105,30 +105,34 @@ def reach_every_goal(lab, photograph, cells: list[dict]) -> None:
                 cover.press("Enter")
             reset.press("Enter")  # presets do not count
             lab.in_kernel("pass")  # comes after the reset
-            knobs = there.locator(".course-knobs > [class*=widget-]")  # a bare place comes before it
-            expect(knobs).to_have_count(len(kind.controls))
-            stand = start(kind)
+            widgets = there.locator(
+                ".course-controls > [class*=widget-]"
+            )  # not their empty parents, which come first
+            expect(widgets).to_have_count(len(kind.controls))
+            setting = start_setting(kind)
             for goal, text in kind.goals.items():
-                goes = places(kind)[goal]
-                for knob, control, at, to in zip(knobs.all(), kind.controls, stand, goes, strict=True):
-                    if at != to:
-                        turn(knob, to, control.stops)
-                stand = goes
+                wanted = goal_settings(kind)[goal]
+                for widget, control, old, new in zip(
+                    widgets.all(), kind.controls, setting, wanted, strict=True
+                ):
+                    if old != new:
+                        move_control(widget, new, control.values)
+                setting = wanted
                 expect(there.get_by_role("listitem").filter(has_text=text)).to_contain_text("✓")
             photograph(there, f"goals-{cell['index']:02}")
 
 
-def turn(knob, place: int, track: list) -> None:
+def move_control(widget, index: int, values: list) -> None:
     """A slider by its arrow keys from its nearer end, a row of buttons by Enter, a field by its letters."""
-    if (handle := knob.locator(".noUi-handle")).count():
-        left = len(track) - 1 - place
-        for key in min(["Home", *["ArrowRight"] * place], ["End", *["ArrowLeft"] * left], key=len):
+    if (handle := widget.locator(".noUi-handle")).count():
+        from_end = len(values) - 1 - index
+        for key in min(["Home", *["ArrowRight"] * index], ["End", *["ArrowLeft"] * from_end], key=len):
             handle.press(key)
-    elif (field := knob.locator("input[type=text]")).count():
-        field.fill(track[place])
+    elif (field := widget.locator("input[type=text]")).count():
+        field.fill(values[index])
         field.press("Enter")
     else:
-        knob.get_by_role("button").nth(place).press("Enter")
+        widget.get_by_role("button").nth(index).press("Enter")
 
 
 def stills_before_the_first_run(lab, photograph) -> None:
@@ -150,7 +154,7 @@ def a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph) -> No
     expect(picture).to_have_count(0)
     cell.get_by_label("Your number").fill("0.5")
     cell.get_by_role("button", name="Commit my guess").click()
-    expect(picture).to_have_attribute("data-moves", "1")  # painted: a canvas is empty at first
+    expect(picture).to_have_attribute("data-updates", "1")  # painted: a canvas is empty at first
     expect(cell).to_contain_text("0.96")
     photograph(cell, "opened")
 

@@ -1,4 +1,4 @@
-"""What every explorable gets from the base: presets, goals, one picture a change, no leaks, no races."""
+"""What every explorable inherits: presets, goals, one picture per change, no leaks, no races."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.text import Text
 from traitlets import TraitError
 
 from course_lib import theme
-from course_lib.explore.base import Choice, Explorable, Number, Panel, Whole
+from course_lib.explore.base import Choice, Explorable, Integer, Number, Panel
 from course_lib.explore.picture import Picture
 from lessons.l00_start_here import SoftmaxDial
 from lessons.l08_query_key_value import SaturationLab, WhoAttends
@@ -32,7 +32,7 @@ class Dot(Explorable):
     question = "Where is <b>the dot</b> & why?"
     size = (2.0, 2.0)
     x = Number("x", 0.0, 4.0, 1.0, step=0.5)
-    y = Whole("y", 0, 4, 1)
+    y = Integer("y", 0, 4, 1)
     presets: ClassVar = {"far": {"x": 4.0, "y": 4}, "low": {"y": 0}}
     goals: ClassVar = {"right": "Right of 3", "up": "Two up from the start"}
     panels = (Panel("Plane", draw_dot),)
@@ -51,26 +51,29 @@ class Dot(Explorable):
         return [f"x {facts['x']:.1f}", f"y {facts['y']}"]
 
 
-def test_the_state_stands_in_the_picture_in_parts():
+def test_the_heading_shows_the_state():
     dot = Dot()
     dot.preset("far")
-    dot.still()
-    assert "x 4.0   ·   y 4" in [text.get_text() for text in dot.moving().figure.findobj(Text)]
+    dot.static_image()
+    assert "x 4.0   ·   y 4" in [text.get_text() for text in dot.shared_figure().figure.findobj(Text)]
 
 
 @pytest.fixture
 def messages(monkeypatch):
-    """What a picture sends to the page, message by message."""
+    """The messages that a picture sends to the page."""
     sent, original = [], Picture._send
-    monkeypatch.setattr(
-        Picture, "_send", lambda self, msg, buffers=None: (sent.append(msg), original(self, msg, buffers))
-    )
+
+    def send(self, msg, buffers=None):
+        sent.append(msg)
+        original(self, msg, buffers)
+
+    monkeypatch.setattr(Picture, "_send", send)
     return sent
 
 
 @pytest.fixture
-def shown(messages):
-    """A dot on the page; only what comes later is in `messages`."""
+def live_dot(messages):
+    """A dot on the page; `messages` holds only later ones."""
     dot = Dot()
     dot.view  # noqa: B018
     messages.clear()
@@ -78,14 +81,13 @@ def shown(messages):
 
 
 @pytest.fixture
-def told(monkeypatch):
-    """The goals that whoever keeps progress was told of."""
-    heard = []
-    monkeypatch.setattr(Explorable, "reached", lambda name, goal: heard.append((name, goal)))
-    return heard
+def recorded_goals(monkeypatch):
+    recorded = []
+    monkeypatch.setattr(Explorable, "on_goal_reached", lambda name, goal: recorded.append((name, goal)))
+    return recorded
 
 
-def test_presets_reset_and_the_page_follow_each_other():
+def test_presets_reset_and_widgets_set_the_state():
     dot = Dot()
     assert dot.facts == {"x": 1.0, "y": 1, "sum": 2.0}
     (x, y), presets = dot.view.children[1].children, dot.view.children[2].children
@@ -103,7 +105,7 @@ def test_presets_reset_and_the_page_follow_each_other():
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "value", "says"),
+    ("kind", "name", "value", "message"),
     [
         (Dot, "x", 4.5, "not be greater than 4"),
         (Dot, "x", -0.1, "not be less than 0"),
@@ -115,79 +117,79 @@ def test_presets_reset_and_the_page_follow_each_other():
         (SaturationLab, "divisor", "√n", r"'divisor' trait .*expected any of"),
     ],
 )
-def test_wrong_values_are_refused_and_change_nothing(kind, name, value, says):
+def test_wrong_values_are_rejected_and_change_nothing(kind, name, value, message):
     explorable = kind()
-    with pytest.raises(TraitError, match=says):
+    with pytest.raises(TraitError, match=message):
         setattr(explorable, name, value)
     assert explorable.state == kind.start
 
 
-def test_every_control_can_be_made():
+def test_every_control_makes_its_widget():
     controls = [
-        Whole("t", 0, 3, 1),
+        Integer("t", 0, 3, 1),
         Number("t", 0.0, 0.6, 0.5, step=0.25),
         Choice("t", (1, 2), 1, text=lambda value: f"{value} cm"),
         Choice("t", ("a", "b"), "a", buttons=True),
         Choice("t", ("a", "b"), "a", wide=True),
     ]
-    assert [control.stops for control in controls[:3]] == [[0, 1, 2, 3], [0.0, 0.25, 0.5], [1, 2]]
-    made = [control.widget() for control in controls]
+    assert [control.values for control in controls[:3]] == [[0, 1, 2, 3], [0.0, 0.25, 0.5], (1, 2)]
+    widgets = [control.widget() for control in controls]
     kinds = ["IntSlider", "FloatSlider", "SelectionSlider", "ToggleButtons", "SelectionSlider"]
-    assert [type(widget).__name__ for widget in made] == kinds
-    assert made[1].readout_format == ".2f" and [text for text, _ in made[2].options] == ["1 cm", "2 cm"]
-    assert all(widget.style.description_width == "initial" for widget in made)
-    assert all(getattr(widget, "continuous_update", True) for widget in made)
+    assert [type(widget).__name__ for widget in widgets] == kinds
+    assert widgets[1].readout_format == ".2f" and [text for text, _ in widgets[2].options] == ["1 cm", "2 cm"]
+    assert all(widget.style.description_width == "initial" for widget in widgets)
+    assert all(getattr(widget, "continuous_update", True) for widget in widgets)
 
 
-def test_a_move_sends_one_message_with_picture_and_words_and_no_move_sends_none(shown, messages, monkeypatch):
-    shown.x = 1.0
-    shown.reset()
+def test_a_change_sends_one_message_with_picture_and_alt_text(live_dot, messages, monkeypatch):
+    live_dot.x = 1.0
+    live_dot.reset()
     assert messages == []
-    shown.x = 3.0
+    live_dot.x = 3.0
     [message] = messages
     assert message["state"]["alt"] == "The dot is at 3.0, 1; the sum is 4.0."
     assert ["tiles"] in message["buffer_paths"]
     drawn = []
-    monkeypatch.setattr(shown.moving(), "move", drawn.append)
-    shown.preset("far")
+    monkeypatch.setattr(live_dot.shared_figure(), "update", drawn.append)
+    live_dot.preset("far")
     assert drawn == [{"x": 4.0, "y": 4, "sum": 8.0}] and len(messages) <= 2, "a preset draws once"
 
 
-def test_a_goal_is_ticked_told_and_announced_once_and_stays(shown, messages, told):
-    shown.x = 3.5
-    assert told == [("Dot", "right")] and shown.ticked == {"right"}
+def test_a_goal_is_recorded_and_announced_once_and_stays(live_dot, messages, recorded_goals):
+    live_dot.x = 3.5
+    assert recorded_goals == [("Dot", "right")] and live_dot.reached_goals == {"right"}
     state = messages[-1]["state"]
-    assert state["news"] == "Goal reached: Right of 3."
+    assert state["announcement"] == "Goal reached: Right of 3."
     assert [goal["reached"] for goal in state["goals"]] == [True, False]
-    shown.x, shown.x = 1.0, 3.5
-    assert told == [("Dot", "right")] and "goals" not in messages[-1]["state"]
-    shown.view.children[1].children[1].value = 3  # the slider's own message, by key or mouse
-    assert told == [("Dot", "right"), ("Dot", "up")]
+    live_dot.x, live_dot.x = 1.0, 3.5
+    assert recorded_goals == [("Dot", "right")] and "goals" not in messages[-1]["state"]
+    live_dot.view.children[1].children[1].value = 3  # the slider's own message, by key or mouse
+    assert recorded_goals == [("Dot", "right"), ("Dot", "up")]
 
 
-def test_a_preset_reaches_no_goal_and_neither_does_a_nudge_after_it(told):
+def test_a_preset_reaches_no_goal_and_neither_does_a_small_move_after_it(recorded_goals):
     dot = Dot()
     dot.preset("far")
-    dot.x = 3.5  # it was met before the learner moved anything
-    assert told == [] and dot.ticked == set()
+    dot.x = 3.5  # the goal was met before the learner moved anything
+    assert recorded_goals == [] and dot.reached_goals == set()
     dot.x, dot.x = 2.0, 3.5
-    assert told == [("Dot", "right")]
+    assert recorded_goals == [("Dot", "right")]
 
 
-def test_goals_of_earlier_days_are_ticked_when_live_and_never_stored(monkeypatch, told):
+def test_goals_reached_earlier_are_shown_live_and_never_stored(monkeypatch, recorded_goals):
     fresh = Dot()._repr_mimebundle_()
-    asked = []
-    monkeypatch.setattr(Explorable, "remembered", lambda name: asked.append(name) or {"up", "long gone"})
+    earlier = {"Dot": {"up", "a goal of an old version"}}
+    monkeypatch.setattr(Explorable, "find_reached_goals", earlier.__getitem__)
     dot = Dot()
-    assert asked == ["Dot"] and dot.ticked == {"up"}
+    assert dot.reached_goals == {"up"}
     assert [goal["reached"] for goal in dot.view.children[-1].goals] == [False, True]
-    for one, other in zip(fresh, dot._repr_mimebundle_(), strict=True):
-        assert {**one, WIDGET: None} == {**other, WIDGET: None}
+    for expected, stored in zip(fresh, dot._repr_mimebundle_(), strict=True):
+        assert {**expected, WIDGET: None} == {**stored, WIDGET: None}
     dot.y = 3
-    assert told == []
+    assert recorded_goals == []
 
 
-def test_it_displays_itself_live_and_still():
+def test_a_notebook_shows_it_live_and_stores_an_image():
     dot = Dot()
     data, metadata = dot._repr_mimebundle_()
     assert set(data) == {WIDGET, "image/png", "text/plain"}
@@ -199,46 +201,47 @@ def test_it_displays_itself_live_and_still():
     assert repr(SaturationLab()) == "SaturationLab(d_k=64, divisor='√d_k', query=1)"
     assert theme.PAGE_STYLE.strip() in str(Picture._css), "the style that darkens pictures"
     page = str(Picture._esm)
-    assert 'role: "status"' in page and 'make("ul"' in page and "✓" in page, "a list that is heard"
+    assert 'role: "status"' in page and 'make("ul"' in page and "✓" in page, (
+        "goals are a list for screen readers"
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [Dot, SaturationLab])
-def test_stills_are_reproducible_byte_for_byte(kind):
+def test_static_images_are_reproducible_byte_for_byte(kind):
     first, second = kind(), kind()
-    before = first.still()
+    before = first.static_image().png
     first.preset(next(iter(kind.presets)))
-    assert first.still() != before
+    assert first.static_image().png != before
     first.reset()
-    assert first.still() == before == second.still()
+    assert first.static_image().png == before == second.static_image().png
 
 
-def test_two_of_a_kind_share_a_figure_and_do_not_disturb_each_other():
-    one, two = Dot(), Dot()
-    assert one.moving() is two.moving()
-    pictures = [each.view.children[-1] for each in (one, two)]
-    two.preset("far")
-    one.x = 2.0
+def test_two_instances_share_a_figure_and_do_not_disturb_each_other():
+    first, second = Dot(), Dot()
+    assert first.shared_figure() is second.shared_figure()
+    pictures = [dot.view.children[-1] for dot in (first, second)]
+    second.preset("far")
+    first.x = 2.0
     assert [picture.alt[:22] for picture in pictures] == ["The dot is at 2.0, 1; ", "The dot is at 4.0, 4; "]
     assert pictures[1].tiles != pictures[0].tiles
 
 
 @pytest.mark.slow
 def test_no_figure_leaks():
-    """Twenty reruns of a cell and forty moves later there is one figure, and pyplot knows of none."""
-    SoftmaxDial().still()
+    """After twenty runs of a cell and forty moves there is still one figure, and pyplot holds none."""
+    SoftmaxDial().static_image()
     gc.collect()
-    before = sum(type(thing) is Figure for thing in gc.get_objects())
-    many = [SoftmaxDial() for _ in range(20)]
-    for i, dial in enumerate([*many, *many]):
+    before = sum(type(value) is Figure for value in gc.get_objects())
+    dials = [SoftmaxDial() for _ in range(20)]
+    for i, dial in enumerate([*dials, *dials]):
         dial.view.children[1].children[0].value = i / 10
     gc.collect()
-    assert sum(type(thing) is Figure for thing in gc.get_objects()) == before
+    assert sum(type(value) is Figure for value in gc.get_objects()) == before
     assert pyplot.get_fignums() == []
 
 
-def on_threads(*calls) -> None:
-    """Each call on a thread of its own, all at once."""
+def run_on_threads(*calls) -> None:
     threads = [threading.Thread(target=call) for call in calls]
     for thread in threads:
         thread.start()
@@ -247,21 +250,21 @@ def on_threads(*calls) -> None:
 
 
 def test_two_threads_leave_the_last_state_on_the_page():
-    """In a foreign JupyterLab, callbacks come on a second thread: words and picture must stay together."""
-    who, errors = WhoAttends(), []
-    picture = who.view.children[-1]
+    """Some JupyterLabs run callbacks on a second thread: alt text and picture must still agree."""
+    explorable, errors = WhoAttends(), []
+    picture = explorable.view.children[-1]
 
-    def walk(name, values):
+    def set_all(name, values):
         try:
             for value in values:
-                setattr(who, name, value)
-        except Exception as error:  # a thread's error would else be lost
+                setattr(explorable, name, value)
+        except Exception as error:  # otherwise lost with the thread
             errors.append(error)
 
     seeds, widths = [*range(1, 13), 5], [1, 2, 4, 8, 16, 64] * 2 + [4]
-    on_threads(lambda: walk("seed", seeds), lambda: walk("d_k", widths))
-    assert not errors and (who.seed, who.d_k) == (5, 4)
-    assert picture.alt == who.description
+    run_on_threads(lambda: set_all("seed", seeds), lambda: set_all("d_k", widths))
+    assert not errors and (explorable.seed, explorable.d_k) == (5, 4)
+    assert picture.alt == explorable.description
     fresh = WhoAttends()
     fresh.seed, fresh.d_k = 5, 4
     assert fresh.view.children[-1].tiles == picture.tiles

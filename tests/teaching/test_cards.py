@@ -203,7 +203,10 @@ class Bars:
     def preset(self, name: str) -> None:
         self.width = self.presets[name]["width"]
 
-    def stored(self) -> tuple[dict, dict]:
+    def static_image(self) -> Bars:
+        return self
+
+    def _repr_mimebundle_(self) -> tuple[dict, dict]:
         data = {"text/plain": f"Bars for a width of {self.width}.", "image/png": "picture"}
         return data, {"image/png": {"width": 160}}
 
@@ -285,7 +288,7 @@ def test_an_explorable_is_not_built_before_it_is_opened_and_a_figure_not_stored(
     assert "image/png" in prediction._repr_mimebundle_()[0] and "view" not in vars(dial)
     prediction.open()
     assert prediction.view.children[1] is dial.view
-    figure = views.Still(theme.figure(2, 1).subplots().figure, alt="A line.")
+    figure = views.StaticImage(theme.figure(2, 1).subplots().figure, alt="A line.")
     prediction = predict_choice(figure)
     stored = prediction._repr_mimebundle_()[0]
     assert "image/png" not in stored and "A line." not in str(stored) and "What moves?" in stored["text/html"]

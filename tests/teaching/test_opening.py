@@ -26,7 +26,7 @@ from lessons.l00_start_here import SoftmaxDial
 @pytest.fixture(autouse=True)
 def no_note_printed_yet(monkeypatch):
     progress.print_once.cache_clear()
-    for hook in ("reached", "remembered"):  # a lesson puts its own functions there
+    for hook in ("on_goal_reached", "find_reached_goals"):  # a lesson sets its own functions
         monkeypatch.setattr(Explorable, hook, staticmethod(getattr(Explorable, hook)))
 
 
@@ -81,11 +81,11 @@ def test_opening_mentions_a_damaged_file_once(course_home, capsys):
 def test_goals_reached_are_recorded_and_shown_again():
     start_lesson("start_here")
     dial = SoftmaxDial()
-    assert not dial.ticked
+    assert not dial.reached_goals
     dial.multiplier = 8.0
-    assert progress.read().goals("SoftmaxDial") == dial.ticked == {"sure"}
+    assert progress.read().goals("SoftmaxDial") == dial.reached_goals == {"sure"}
     assert "goals 1" in progress.read().lesson("start_here").counts
-    assert SoftmaxDial().ticked == {"sure"}
+    assert SoftmaxDial().reached_goals == {"sure"}
 
 
 # ---- the guard

@@ -33,7 +33,7 @@ def run() -> None:
     """Measure and print the table."""
     print(conditions(*PACKAGES), "", ABOUT, "", sep="\n", flush=True)
     classes = explorables()
-    rows = [[name, told(time_moves(classes[name]))] for name in (*NAMES, *TRAINED)]
+    rows = [[name, summarise(time_moves(classes[name]))] for name in (*NAMES, *TRAINED)]
     print(columns(["", "ms a move"], rows))
 
 
@@ -46,10 +46,10 @@ def explorables() -> dict[str, type[Explorable]]:
     return {kind.__name__: kind for kind in classes}
 
 
-def told(times: list[float]) -> str:
+def summarise(times: list[float]) -> str:
     """Median and 95th percentile as text.
 
-    >>> told([float(number) for number in range(101)])
+    >>> summarise([float(number) for number in range(101)])
     '50.0 / 95.0'
     """
     return f"{median(times):.1f} / {quantiles(times, n=20, method='inclusive')[-1]:.1f}"
@@ -70,7 +70,7 @@ def time_moves(kind: type[Explorable]) -> list[float]:
 
 def sweep(kind: type[Explorable]) -> Iterator[tuple[str, Any]]:
     """An endless sequence of settings: every control in turn, each from end to end."""
-    stops = {control.name: control.stops for control in kind.controls}
-    for i in cycle(range(max(map(len, stops.values())))):
-        for name, values in stops.items():
+    values_by_name = {control.name: control.values for control in kind.controls}
+    for i in cycle(range(max(map(len, values_by_name.values())))):
+        for name, values in values_by_name.items():
             yield name, values[i % len(values)]

@@ -31,6 +31,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 from course_lib.teaching.exercises.answer import (
@@ -168,7 +169,7 @@ class PlainExercise(FunctionExercise):
     def find_problem(self, trials: list[Trial]) -> Verdict | None:
         unmet = (self._check_demand(trial, demand) for trial in trials for demand in self.demands)
         unequal = (self._compare(trial) for trial in ([] if self.design else trials))
-        return next(filter(None, (*unmet, *unequal)), None)
+        return next(filter(None, chain(unmet, unequal)), None)
 
     def _check_demand(self, trial: Trial, demand: Demand) -> Verdict | None:
         try:

@@ -25,7 +25,7 @@ from course_lib.teaching import progress
 from course_lib.teaching.questions.markup import inline_html
 from course_lib.teaching.questions.question import Question, Reply, mark, question, read_answer
 from course_lib.teaching.questions.question_card import QuestionCard, question_payload, script, static_html
-from course_lib.views import Still
+from course_lib.views import StaticImage
 
 if TYPE_CHECKING:
     from course_lib.explore.base import Explorable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 COVER = "Covered until you have made a guess. Being wrong is fine: a guess is what makes the answer stick."
 
 
-def predict(lesson: str, name: str, covered: Explorable | Still) -> Guess:
+def predict(lesson: str, name: str, covered: Explorable | StaticImage) -> Guess:
     """Ask prediction `name` of lesson "08" before the explorable, or the figure, is uncovered."""
     return Guess(lesson, question(lesson, name, "single", "number"), covered=covered)
 
@@ -57,7 +57,7 @@ class Guess:
         lesson: str,
         asked: Question,
         *,
-        covered: Explorable | Still | None = None,
+        covered: Explorable | StaticImage | None = None,
         measure: Callable[[], float] | None = None,
     ):
         self.guess: Reply | None = None
@@ -65,7 +65,8 @@ class Guess:
         self._lesson, self._question, self._covered, self._measure = lesson, asked, covered, measure
         # An explorable as it starts; its live view is not built before it is opened. A figure is not stored:
         # it would be the answer.
-        self._stored = None if covered is None or isinstance(covered, Still) else covered.stored()
+        is_hidden = covered is None or isinstance(covered, StaticImage)
+        self._stored = None if is_hidden else covered.static_image()._repr_mimebundle_()
         is_estimate = asked.kind == "estimate"
         self._title = "Estimate first" if is_estimate else "Predict first"
         payload = {
@@ -113,7 +114,7 @@ class Guess:
             "truth": inline_html(self._text(asked.right[0] if asked.kind == "single" else asked.answer)),
             "because": inline_html(asked.because),
         }
-        if isinstance(self._covered, Still):
+        if isinstance(self._covered, StaticImage):
             picture = ipywidgets.Image(value=self._covered.png, width=self._covered.width)
             picture.add_class("course-diagram")  # it follows the page's theme
             self.view.children = [self._card, picture]

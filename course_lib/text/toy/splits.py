@@ -22,6 +22,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from course_lib.old_imports import refuse
 from course_lib.text.pair import Pair
@@ -66,7 +67,12 @@ def splits(*, seed: int = 0, sizes: Mapping[str, int] = SIZES) -> Splits:
     """All splits from one seed; a split that `sizes` omits is empty."""
     if unknown := sizes.keys() - SIZES.keys():
         raise ValueError(f"Expected the names of splits ({', '.join(SIZES)}), but got {', '.join(unknown)}.")
-    rng = random.Random(seed)
+    return _draw_splits(seed, tuple(sorted(sizes.items())))
+
+
+@lru_cache(maxsize=8)  # drawing takes seconds; the same splits are often asked for again, and cannot change
+def _draw_splits(seed: int, all_sizes: tuple[tuple[str, int], ...]) -> Splits:
+    rng, sizes = random.Random(seed), dict(all_sizes)
     held_out = _hold_out(rng)
     pairs: dict[str, list[Pair]] = {name: [] for name in SIZES} | {"coreference": [*running_pair()]}
     seen = {pair.src for pair in running_pair()}  # never in another split, even if `coreference` is empty

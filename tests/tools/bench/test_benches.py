@@ -69,7 +69,7 @@ def test_every_control_is_swept_from_end_to_end():
     moves = list(islice(explorables.sweep(kind), 300))
     for control in kind.controls:
         values = {value for name, value in moves if name == control.name}
-        assert values == set(control.stops) and len(values) > 1
+        assert values == set(control.values) and len(values) > 1
 
 
 def test_the_measured_device_is_not_the_default_device():

@@ -60,6 +60,7 @@ def diagram(
     lit: str | Collection[str] = (),
     notes: Mapping[str, str] | None = None,
     title: str = "",
+    alt: str = "",
 ) -> Diagram:
     """Boxes are at (column, row) or (column, row, columns wide). A note is small text under a part's name."""
     lit, notes = {lit} if isinstance(lit, str) else set(lit), notes or {}
@@ -74,7 +75,7 @@ def diagram(
         shapes.append(_text(MARGIN, MARGIN + 15, title, theme.INK, size=15, weight=700, anchor="start"))
     shapes += [_arrow(boxes[start], boxes[end]) for start, end in arrows]
     shapes += [_part(box, name, notes.get(name, ""), name in lit) for name, box in boxes.items()]
-    alt = _describe(arrows, [name for name in parts if name in lit], title)
+    alt = alt or _describe(arrows, [name for name in parts if name in lit], title)
     size = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(alt)}" {size}'
     svg = f'{opening} font-family="{FONT}"><title>{escape(alt)}</title>{"".join(shapes)}</svg>'

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 
-FLOORS_WITH_SHAPES = ("course_lib.layers", "course_lib.models")
+PACKAGES_WITH_SHAPES = ("course_lib.layers", "course_lib.models")
 QUICK_SYSTEMS = {"bahdanau", "transformer", "gru_lm", "transformer_lm"}
 ROOT = Path(__file__).parent
 NOT_QUICK = {  # what lessons say, wrong answers, every state of every explorable, endless loops, benches
@@ -80,25 +80,26 @@ def torch_prints_as_ever():
 
 @pytest.fixture(scope="session")
 def checked():
-    """Layers and models once more, every annotation enforced by jaxtyping and beartype: {"layers.masks": …}.
+    """A second import of layers and models, with jaxtyping and beartype enforcing every annotation.
 
-    Everyone else keeps the ordinary ones. A class from here is another class than the ordinary one of its
-    name, so take all that belongs together from here: `checked["models.registry"].build(...)`.
+    The result maps "layers.masks" to its module. Its classes differ from the ordinary ones of the same name,
+    so take everything that belongs together from here: `checked["models.registry"].build(...)`.
     """
+    pytest.importorskip("beartype", reason="a machine that only trains doesn't have it")
     from jaxtyping import install_import_hook
 
     def loaded():
-        return [name for name in sys.modules if name.startswith(FLOORS_WITH_SHAPES)]
+        return [name for name in sys.modules if name.startswith(PACKAGES_WITH_SHAPES)]
 
-    packages = [importlib.import_module(name) for name in FLOORS_WITH_SHAPES]
+    packages = [importlib.import_module(name) for name in PACKAGES_WITH_SHAPES]
     names = [f"{p.__name__}.{m.name}" for p in packages for m in pkgutil.iter_modules(p.__path__)]
     ordinary = {name: sys.modules.pop(name) for name in loaded()}
     try:
-        with install_import_hook(FLOORS_WITH_SHAPES, "beartype.beartype"):
-            found = {name.removeprefix("course_lib."): importlib.import_module(name) for name in names}
-            for system in found["models.registry"].SYSTEMS:
-                assert system.config  # a system is looked up by name when first asked for: here, among these
-            return found
+        with install_import_hook(PACKAGES_WITH_SHAPES, "beartype.beartype"):
+            modules = {name.removeprefix("course_lib."): importlib.import_module(name) for name in names}
+            for system in modules["models.registry"].SYSTEMS:
+                assert system.config  # import its class now, while the hook is installed
+            return modules
     finally:
         for name in loaded():
             del sys.modules[name]

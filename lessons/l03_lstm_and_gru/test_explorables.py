@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from matplotlib.figure import Figure
 from torch import nn
 
+from course_lib.formatting import fixed
 from lessons.l03_lstm_and_gru import GateMixer
 from lessons.l03_lstm_and_gru.exercises import HALF_LIFE
-from lessons.l03_lstm_and_gru.gate_mixer import cell_values, compute, half_life, sigmoid
+from lessons.l03_lstm_and_gru.gate_mixer import cell_values, compute, draw_cell, half_life, sigmoid
 from tests.explore.settings import open_question
 
 
@@ -46,3 +48,13 @@ def test_a_forget_bias_of_one_halves_the_cell_within_about_two_steps():
     asked, _, _, facts = open_question("03", "bias-one", GateMixer)
     assert (facts["forget_bias"], facts["write"]) == (1, 0)
     assert facts["half_life"] == pytest.approx(asked.answer, abs=0.05)
+
+
+@pytest.mark.parametrize("steps", [10, 20, 100])
+def test_the_picture_shows_what_is_in_the_cell_at_the_end(steps):
+    facts = GateMixer.facts_at({**GateMixer.start, "forget_bias": 1.0, "write": 0.5, "steps": steps})
+    axes = Figure().add_subplot()
+    draw_cell(axes)(facts)
+    shown = " ".join(text.get_text() for text in axes.texts)
+    first, last = (fixed(facts["cell"][index], 2) for index in (0, -1))
+    assert last in shown and first not in shown

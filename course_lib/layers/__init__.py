@@ -29,5 +29,5 @@ The names that lessons use most can be imported from the package, all others fro
 
 from course_lib.lazy import lazy
 
-HOMES = {"Block": "block", "MultiHead": "multi_head", "attend": "attention"}
+HOMES = {"AttentionWeights": "block", "Block": "block", "MultiHead": "multi_head", "attend": "attention"}
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -31,9 +31,10 @@ from course_lib.teaching import check, estimate, explain, predict, quiz, start_l
 from course_lib.teaching import yours
 from course_lib.text import BOS, EOS, TEST_SIZES, splits
 from course_lib.translation import load_shipped
-from lessons.l09_self_attention import ATTENTIONS, CloseAWord, decode_states
-from lessons.l09_self_attention import equal_weights, listen, listen_alone
-from lessons.l09_self_attention import source_states, take_apart, translate_alone
+from lessons.l09_self_attention import (
+    ATTENTIONS, CloseAWord, decode_states, equal_weights, listen, listen_alone,
+    source_states, take_apart, translate_alone,
+)
 
 start_lesson("self_attention", seed=9)
 

@@ -28,8 +28,7 @@ import torch
 
 from course_lib import views
 from course_lib.formatting import fixed
-from course_lib.layers import Block
-from course_lib.layers.block import AttentionWeights
+from course_lib.layers import AttentionWeights, Block
 from course_lib.runtime import data_path
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours

@@ -36,9 +36,10 @@ from course_lib.teaching import yours
 from course_lib.text import EOS, splits
 from course_lib.training import Job, run_job
 from course_lib.translation import evaluate
-from lessons.l15_training_a_translator import FAULTY_RUNS, HEALTHY, LossFloor, RateDial
-from lessons.l15_training_a_translator import SmallRun, TrainingSettings, apply_merges
-from lessons.l15_training_a_translator import short_data, train_live
+from lessons.l15_training_a_translator import (
+    FAULTY_RUNS, HEALTHY, LossFloor, RateDial, SmallRun, TrainingSettings,
+    apply_merges, short_data, train_live,
+)
 
 start_lesson("training_a_translator", seed=15)
 

@@ -34,8 +34,10 @@ from course_lib.teaching import check, estimate, explain, predict, quiz, start_l
 from course_lib.teaching import yours
 from course_lib.text import PAD, make_batch, splits
 from course_lib.translation import load_shipped
-from lessons.l17_what_it_costs import CostExplorer, attend_nearby, causal_linear_attend
-from lessons.l17_what_it_costs import cost, feature_map, linear_attend, window_mask
+from lessons.l17_what_it_costs import (
+    CostExplorer, attend_nearby, causal_linear_attend, cost, feature_map,
+    linear_attend, window_mask,
+)
 
 start_lesson("what_it_costs", seed=17)
 

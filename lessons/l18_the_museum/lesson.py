@@ -36,8 +36,9 @@ from course_lib.teaching import yours
 from course_lib.text import WordTokenizer, encode_corpus, generate, splits
 from course_lib.training import Job, Recipe, run_job, train
 from course_lib.translation import evaluate, load_shipped, translate
-from lessons.l18_the_museum import COLUMNS, COSTS, HIGHER, REAL, TOY, Leaderboard
-from lessons.l18_the_museum import runs_of, table
+from lessons.l18_the_museum import (
+    COLUMNS, COSTS, HIGHER, REAL, TOY, Leaderboard, runs_of, table,
+)
 
 start_lesson("the_museum", seed=18)
 

@@ -26,10 +26,11 @@ from course_lib import views
 from course_lib.formatting import fixed
 from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
 from course_lib.teaching import list_own_functions, yours
-from lessons.l19_your_own_claim import by_length, claim_report, concerns, even, faults
-from lessons.l19_your_own_claim import make_system, mirror, points_lost, recorded_run
-from lessons.l19_your_own_claim import run_trial, small_world, split_sizes, try_claim
-from lessons.l19_your_own_claim import write_down
+from lessons.l19_your_own_claim import (
+    by_length, claim_report, concerns, even, faults, make_system, mirror,
+    points_lost, recorded_run, run_trial, small_world, split_sizes, try_claim,
+    write_down,
+)
 
 start_lesson("your_own_claim", seed=19)
 

@@ -417,7 +417,7 @@ Now for real: {printed:corpus/words,} words, 20,000 sentences. What changes? Not
 - **More past.** The network reads four words: their rows side by side, 4 × 32 numbers.
 - **A {term:hidden layer}.** Between table and matrix stands another linear layer, of 96 numbers, each bent by a curve called tanh, which keeps it between −1 and 1. Without the bend, two linear layers in a row would be no more than one, as 2 · (3 · x) is just 6 · x. With it, the network can learn *if this word and that word, then*. A network with a hidden layer is an {term:MLP} (multi-layer perceptron). The language model of Bengio and others (2003) is one. (Torch's `nn.Linear` also adds a learned number, the *bias*, to each of its results.)
 - **Many examples at a time.** Each step takes the mean gradient of a {term:batch} of 1,024 examples, drawn by lot: steadier than one, cheaper than all.
-- **A better step.** Adam is gradient descent with a step size of its own for every parameter (lesson 15). What takes the steps is called the *optimizer* in code.
+- **A better step.** {term:Adam} is gradient descent with a step size of its own for every parameter (lesson 15). What takes the steps is called the *optimizer* in code.
 
 And text it never learns from: a {term:test set}, 1,000 sentences put aside until the very end. (A third heap, the {term:validation set}, is for choosing learning rates and such. Text by which something was chosen is no longer new.)
 """
@@ -556,7 +556,7 @@ assert 10.5 < measure(probabilities) < 12.4
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Now three models on the same 1,000 new sentences, trained beforehand (the networks with three random starts each; counting needs none): the n-gram model with $n = 3$; another MLP that sees four words, larger than ours (120,000 parameters, not 64,000) and trained on ten times as many examples; and an RNN of 120,000 parameters, the model of lesson 02, which reads word by word and hands a summary of all it has read from each word to the next. (All three know the {result:toy_language_models/rnn_lm/config/vocab_size:.0f} tokens of our two languages, English ones too, which soon get a share near 0.)
+Now three models on the same 1,000 new sentences, trained beforehand (the networks with three random starts each; counting needs none): the n-gram model with $n = 3$; another MLP that sees four words, larger than ours (120,000 parameters, not 64,000) and trained on ten times as many examples; and an {term:recurrent neural network|RNN} of 120,000 parameters, the model of lesson 02, which reads word by word and hands a summary of all it has read from each word to the next. (All three know the {result:toy_language_models/rnn_lm/config/vocab_size:.0f} tokens of our two languages, English ones too, which soon get a share near 0.)
 """
 
 # %% kind="predict" minutes=1.5

@@ -523,7 +523,7 @@ Can one train it away? The best-known try is *scheduled sampling* (Bengio and ot
 r"""
 ## 6 · What does reading backwards buy?
 
-Seq2seq reads the source from its last word to its first. Sutskever, Vinyals and Le found it by trying, and reported a test BLEU (a score for translations, higher is better: lesson 16) of 30.6 in place of 25.9 (26.2 in their table). Why should it help? Count how many steps lie between reading a word and saying its translation.
+Seq2seq reads the source from its last word to its first. Sutskever, Vinyals and Le found it by trying, and reported a test {term:BLEU} (a score for translations, higher is better: lesson 16) of 30.6 in place of 25.9 (26.2 in their table). Why should it help? Count how many steps lie between reading a word and saying its translation.
 """
 
 # %% kind="quiz" minutes=1.5

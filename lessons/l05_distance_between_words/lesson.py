@@ -512,7 +512,7 @@ In most pairs RCTM does not notice that the last word has changed, and it always
 
 Is it the ways again? Half: in a fold the ends have few and the middle many, and training has mended the left end, not the right one. By the gradient, as in section 5, the trained RCTM hears the last word, on which all hangs, about a third as well as the loudest.
 
-So this encoder treats places unequally, and pays for it just where it matters. That squeezing by convolution is worse *as such* the pairs do not show: a seq2seq cut down to 32 numbers a state (128 in all, and fewer parameters) gets {result:state_size/32/scores/test/exact:.0%}, less than RCTM. And convolution itself is no dead end: ConvS2S (Gehring and others, 2017) reads with stacks of it and does *not* squeeze. It gets {result:toy_ladder/convs2s/scores/test/exact:.1%} here, with attention between reader and writer.
+So this encoder treats places unequally, and pays for it just where it matters. That squeezing by convolution is worse *as such* the pairs do not show: a seq2seq cut down to 32 numbers a state (128 in all, and fewer parameters) gets {result:state_size/32/scores/test/exact:.0%}, less than RCTM. And convolution itself is no dead end: {term:ConvS2S} (Gehring and others, 2017) reads with stacks of it and does *not* squeeze. It gets {result:toy_ladder/convs2s/scores/test/exact:.1%} here, with attention between reader and writer.
 """
 
 # %% [markdown] kind="text" minutes=0.5

@@ -310,7 +310,7 @@ for name in ("sound", "leaky"):
 r"""
 Read at once, the leaky one is perfect. Read word by word, as when it writes, its perplexity is above ten million. Blind guessing among 680 words would have 680: this one is *sure*, and wrong.
 
-And a warning from our own records. In the **translator** the same leak does not show in the loss at all: {result:leak/leaky/history/-1/loss:.2f} on validation where the sound one has {result:leak/sound/history/-1/loss:.2f}. With the source in front of you the next French word is nearly certain anyway, and both were trained to leave a little doubt (label smoothing, lesson 15), which keeps every loss from 0. Yet of a thousand sentences the leaky one translates none. Never trust a loss alone.
+And a warning from our own records. In the **translator** the same leak does not show in the loss at all: {result:leak/leaky/history/-1/loss:.2f} on validation where the sound one has {result:leak/sound/history/-1/loss:.2f}. With the source in front of you the next French word is nearly certain anyway, and both were trained to leave a little doubt ({term:label smoothing}, lesson 15), which keeps every loss from 0. Yet of a thousand sentences the leaky one translates none. Never trust a loss alone.
 """
 
 # %% [markdown] kind="text" minutes=1

@@ -502,7 +502,7 @@ predict("13", "block-post-norm", figure)
 
 # %% [markdown] kind="text" minutes=1
 r"""
-Up to 3 layers the place does not matter. At 6, with post-norm, luck decides: two seeds learn late, one hardly. At 12 it gets nothing with any of them, and pre-norm has {result:depth/12 layers, pre-norm/scores/test/exact:.0%}. With *this* recipe: the learning rate climbs from 0 to 0.003 in the first 400 steps (a *warm-up*). Without it, three post-norm layers lose four points and three pre-norm ones less than one: lesson 15. At 12 layers a third of the rate did not save post-norm, nor did that with a warm-up of 2,000 steps (`block_causes`). (Xiong and others, 2020, explain it by gradients that are large near the output when training starts.)
+Up to 3 layers the place does not matter. At 6, with post-norm, luck decides: two seeds learn late, one hardly. At 12 it gets nothing with any of them, and pre-norm has {result:depth/12 layers, pre-norm/scores/test/exact:.0%}. With *this* recipe: the learning rate climbs from 0 to 0.003 in the first 400 steps (a {term:learning-rate warm-up|warm-up}). Without it, three post-norm layers lose four points and three pre-norm ones less than one: lesson 15. At 12 layers a third of the rate did not save post-norm, nor did that with a warm-up of 2,000 steps (`block_causes`). (Xiong and others, 2020, explain it by gradients that are large near the output when training starts.)
 
 Section 1's measure gives a second reason. *After* training, the words of these stacks are alike, 0.96 or more from the fifth block on. And *before* any training?
 """

@@ -325,7 +325,7 @@ predict("15", "train-floor", LossFloor())
 
 # %% [markdown] kind="text" minutes=1.5
 r"""
-1.38, and no model can get below it: the target itself is uncertain, and cross-entropy cannot be less than that uncertainty. By hand, for the four words above, target 0.85 and three times 0.05: 0.85 · 0.163 + 3 · 0.05 · 2.996 = 0.588. So **a loss of 1.4 may be excellent, and a smoothed loss cannot be compared with a plain one.** This is where one word is right at each place, as in our toy language; real text adds an uncertainty of its own. (The authors' code subtracts the floor, "just for readability". And in their *plain* perplexity smoothing costs, too, 4.92 in place of 4.67: a model that obeys says 0.9, not 1. Its BLEU is better.)
+1.38, and no model can get below it: the target itself is uncertain, and cross-entropy cannot be less than that uncertainty. By hand, for the four words above, target 0.85 and three times 0.05: 0.85 · 0.163 + 3 · 0.05 · 2.996 = 0.588. So **a loss of 1.4 may be excellent, and a smoothed loss cannot be compared with a plain one.** This is where one word is right at each place, as in our toy language; real text adds an uncertainty of its own. (The authors' code subtracts the floor, "just for readability". And in their *plain* perplexity smoothing costs, too, 4.92 in place of 4.67: a model that obeys says 0.9, not 1. Its {term:BLEU} is better.)
 
 **A softmax too many** also has a floor, $\ln(e + V - 1) - 1$: 8.21 with 10,000 words. `cross_entropy` expects logits; hand it shares, and they go through a second softmax, which makes them nearly equal.
 

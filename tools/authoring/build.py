@@ -18,7 +18,15 @@ from course_lib.results import UnknownResult, fill
 from course_lib.runtime import PROJECT_ROOT, data_path, program_name, write_atomically
 from tools.authoring.cell_kinds import CODE, MARKDOWN
 from tools.authoring.editions import LessonDraft, as_text, assemble, from_text
-from tools.authoring.glossary import defined_twice, glossary_page, used_too_early
+from tools.authoring.glossary import (
+    PAGE,
+    Glossary,
+    GlossaryError,
+    glossary_page,
+    read_glossary,
+    unknown_terms,
+    used_too_early,
+)
 from tools.authoring.imports import Code, wrong_imports
 from tools.authoring.outputs import check_outputs, outdated
 from tools.authoring.rules import breaches
@@ -28,9 +36,9 @@ N_KERNELS = 2  # at once: each uses a core and, with torch, about 300 MB
 RUNS = [["learner"], ["solved", "instructor"]]  # the last two differ only in prose, so one run serves both
 
 
-def draft(path: Path, root: Path) -> LessonDraft:
+def draft(path: Path, root: Path, glossary: Glossary | None = None) -> LessonDraft:
     """Read one source; raises its first error."""
-    return assemble(read_lesson(path, root))
+    return assemble(read_lesson(path, root), read_glossary(root) if glossary is None else glossary)
 
 
 def target(root: Path, made: LessonDraft, edition: str) -> Path:
@@ -49,11 +57,15 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
     chosen, problems = choose(paths, names)
     problems += missing_sources(root)
     lessons, valid, code = [], [], Code(root)
+    try:
+        glossary = read_glossary(root)
+    except GlossaryError as error:
+        problems, glossary, paths = [*problems, str(error)], Glossary(), []
     for path in paths:  # also those that were not chosen, for the glossary
         try:
-            made = draft(path, root)
+            made = draft(path, root, glossary)
             lessons.append(made.lesson)
-            errors = breaches(made)
+            errors = [*breaches(made), *unknown_terms(made.lesson, glossary)]
         except LessonError as error:
             errors = [error]
         if path in chosen:
@@ -64,20 +76,18 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
             lesson_problems += unknown_sections(made.lesson, quiz, root) if not lesson_problems else []
             problems += lesson_problems
             valid += [] if lesson_problems else [made]
-    repeated = defined_twice(lessons)
-    problems += repeated
-    page = glossary_page(lessons) if len(lessons) == len(paths) > 0 and not repeated else None
+    page = glossary_page(lessons, glossary) if len(lessons) == len(paths) > 0 else None
     if check:
         problems += [text for made in valid for text in staleness(root, made)]
         if not names:
-            problems += used_too_early(lessons)
+            problems += used_too_early(lessons, glossary)
             problems += stale_glossary(root, page) if page else []
         summary = f"lessons looked at: {len(chosen)}"
     else:
         n_written, build_problems = asyncio.run(build_drafts(root, valid))
         problems += build_problems
         if page:
-            write_atomically(root / "docs" / "glossary.md", page)
+            write_atomically(root / PAGE, page)
         summary = f"notebooks built: {n_written}, in {time.perf_counter() - start:.1f} s"
     for text in problems:
         print(text, file=sys.stderr)
@@ -229,7 +239,7 @@ def inputs(notebook: dict) -> dict:
 
 
 def stale_glossary(root: Path, page: str) -> list[str]:
-    """A problem with the command to run if docs/glossary.md doesn't match the lessons."""
-    path = root / "docs" / "glossary.md"
+    """A problem with the command to run if docs/glossary.md is out of date."""
+    path = root / PAGE
     fresh = path.exists() and path.read_text(encoding="utf-8") == page
-    return [] if fresh else [f"docs/glossary.md: stale; run `{program_name()} build`"]
+    return [] if fresh else [f"{PAGE}: stale; run `{program_name()} build`"]

@@ -8,10 +8,9 @@ import shlex
 import pytest
 
 from course_lib.runtime import PROJECT_ROOT
-from course_lib.teaching import road_map
-from course_lib.teaching.contents import lesson
+from course_lib.teaching.contents import lesson, lesson_table, lessons
 from tests.drafts import drafted
-from tools.authoring.source import sources
+from tools.authoring.lesson import sources
 from tools.cli.commands import parser
 
 README = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8")
@@ -24,7 +23,7 @@ PAGES = [
 
 
 def test_the_table_of_lessons_is_the_one_of_the_course():
-    assert road_map("notebooks/") in README, "paste what road_map('notebooks/') prints into the README"
+    assert lesson_table(lessons(), "notebooks/") in README, "run `python3 -m course_lib build`"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT_ROOT)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -64,13 +65,19 @@ def lesson(topic: str) -> Lesson:
     return {lesson.topic: lesson for lesson in lessons()}[topic]
 
 
-def road_map(folder: str = "") -> Markdown:
-    """The table of all lessons, with links into `folder`."""
-    rows = ["| | lesson | minutes | the question |", "|---|---|---|---|"]
-    for lesson in lessons():
+def road_map() -> Markdown:
+    """The table of all lessons."""
+    return Markdown(lesson_table(lessons()))
+
+
+def lesson_table(rows: Sequence[Lesson], folder: str = "") -> str:
+    """Lessons as a Markdown table, with links into `folder`."""
+    lines = ["| | lesson | minutes | the question |", "|---|---|---|---|"]
+    for lesson in rows:
         link = f"[{lesson.title}]({folder}{lesson.notebook})"
-        rows.append(f"| {lesson.number} | {link} | {lesson.minutes} | {lesson.question} |")
-    return Markdown("\n".join(rows))
+        lines.append(f"| {lesson.number} | {link} | {lesson.minutes} | {lesson.question} |")
+    hours = round(sum(lesson.minutes for lesson in rows) / 60)
+    return "\n".join([*lines, f"| | all lessons | about {hours} hours | |"])
 
 
 @dataclass(frozen=True)

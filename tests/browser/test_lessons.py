@@ -17,7 +17,7 @@ from course_lib.teaching.questions.question import Question, questions
 from course_lib.teaching.questions.quiz import choose_questions
 from tests.explore.settings import goal_settings, start_setting
 from tools.authoring.editions import assemble
-from tools.authoring.source import read_lesson
+from tools.authoring.lesson import read_lesson
 from tools.bench.explorables import explorables
 
 pytestmark = pytest.mark.browser

@@ -28,9 +28,11 @@ from tools.authoring.glossary import (
     used_too_early,
 )
 from tools.authoring.imports import Code, wrong_imports
+from tools.authoring.lesson import LessonSource, read_lesson, sources
+from tools.authoring.lesson_table import README, TABLE, readme_with_table, table_with_minutes
 from tools.authoring.outputs import check_outputs, outdated
 from tools.authoring.rules import breaches
-from tools.authoring.source import LessonError, LessonSource, read_lesson, sources
+from tools.authoring.source import LessonError
 
 N_KERNELS = 2  # at once: each uses a core and, with torch, about 300 MB
 RUNS = [["learner"], ["solved", "instructor"]]  # the last two differ only in prose, so one run serves both
@@ -76,18 +78,18 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
             lesson_problems += unknown_sections(made.lesson, quiz, root) if not lesson_problems else []
             problems += lesson_problems
             valid += [] if lesson_problems else [made]
-    page = glossary_page(lessons, glossary) if len(lessons) == len(paths) > 0 else None
+    pages = made_pages(root, lessons, glossary) if len(lessons) == len(paths) > 0 else {}
     if check:
         problems += [text for made in valid for text in staleness(root, made)]
         if not names:
             problems += used_too_early(lessons, glossary)
-            problems += stale_glossary(root, page) if page else []
+            problems += stale_pages(root, pages)
         summary = f"lessons looked at: {len(chosen)}"
     else:
+        for name, text in pages.items():  # before the notebooks: lesson 00 shows the table of lessons
+            write_atomically(root / name, text)
         n_written, build_problems = asyncio.run(build_drafts(root, valid))
         problems += build_problems
-        if page:
-            write_atomically(root / PAGE, page)
         summary = f"notebooks built: {n_written}, in {time.perf_counter() - start:.1f} s"
     for text in problems:
         print(text, file=sys.stderr)
@@ -194,7 +196,7 @@ async def build_editions(
             return 0, [f"{problem.at(made.lesson.path)} [{edition}]" for problem in problems]
         path, text = target(root, made, edition), as_text(notebook)
         write_atomically(path, text)
-        size = f"{len(notebook['cells']):3} cells, {len(code):2} code, {made.lesson.minutes:g} min"
+        size = f"{len(notebook['cells']):3} cells, {len(code):2} code, {made.lesson.minutes:.0f} min"
         size += f", {len(text.encode()) // 1000} kB, run in {seconds:.1f} s"
         print(f"{path.relative_to(root).as_posix():50} {size}", flush=True)
     return len(editions), []
@@ -238,8 +240,17 @@ def inputs(notebook: dict) -> dict:
     return notebook | {"cells": cells}
 
 
-def stale_glossary(root: Path, page: str) -> list[str]:
-    """A problem with the command to run if docs/glossary.md is out of date."""
-    path = root / PAGE
-    fresh = path.exists() and path.read_text(encoding="utf-8") == page
-    return [] if fresh else [f"{PAGE}: stale; run `{program_name()} build`"]
+def made_pages(root: Path, lessons: list[LessonSource], glossary: Glossary) -> dict[str, str]:
+    """The files that are made from all lessons together, by their path below the root."""
+    pages = {PAGE: glossary_page(lessons, glossary)}
+    if (root / TABLE).exists():
+        pages[TABLE] = table_with_minutes((root / TABLE).read_text(encoding="utf-8"), lessons)
+        pages[README] = readme_with_table((root / README).read_text(encoding="utf-8"), pages[TABLE])
+    return pages
+
+
+def stale_pages(root: Path, pages: dict[str, str]) -> list[str]:
+    """Each of these files that is out of date, with the command to run."""
+    stored = {name: (root / name).read_text(encoding="utf-8") for name in pages if (root / name).exists()}
+    stale = [name for name in pages if stored.get(name) != pages[name]]
+    return [f"{name}: stale; run `{program_name()} build`" for name in stale]

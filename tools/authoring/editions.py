@@ -20,8 +20,10 @@ from course_lib.results import UnknownResult, fill
 from tools.authoring.cell_kinds import CODE, EDITIONS, INSTRUCTOR, LEARNER, MARKDOWN
 from tools.authoring.exercise_cells import ON_A_CARD, STARS, dots, with_exercises
 from tools.authoring.glossary import Glossary, TermLinks
+from tools.authoring.lesson import LessonSource
+from tools.authoring.lesson_table import rounded
 from tools.authoring.printed import fill_printed, named_outputs
-from tools.authoring.source import Cell, LessonError, LessonSource, without_fences
+from tools.authoring.source import Cell, LessonError, without_fences
 
 Section = tuple[str, list[Cell]]
 NO_GLOSSARY = Glossary()
@@ -79,8 +81,8 @@ def cell_text(cell: Cell, lesson: LessonSource, links: TermLinks) -> str:
         text = links.replace(fill(cell.text))
     except UnknownResult as error:
         raise LessonError(cell.line_at(error.offset), str(error)) from None
-    if cell.kind == "title":  # rounded to five
-        text = text.replace("{minutes}", f"{max(5, 5 * round(lesson.minutes / 5))}")
+    if cell.kind == "title":
+        text = text.replace("{minutes}", str(rounded(lesson.minutes)))
     return text
 
 
@@ -133,7 +135,7 @@ def agenda(title: str, cells: list[Cell]) -> str:
     return "\n\n".join(
         [
             f"# Run sheet · {title}",
-            f"**{total:g} minutes** as it stands, **{core:g} minutes** with the core alone.",
+            f"**{total:.0f} minutes** in all, **{core:.0f} minutes** for the core alone.",
             "## Timing",
             table(1, ["Section", "Starts at", "Minutes", "★ core", "☆ stretch"], timing),
             "## Exercises",
@@ -165,7 +167,7 @@ def split_at_headings(cells: list[Cell]) -> list[Section]:
 def table(n_left: int, head: list[str], rows: list[list[str | float]]) -> str:
     """A Markdown table: the first `n_left` columns are left-aligned, the others right-aligned."""
     lines = [head, [":--" if column < n_left else "--:" for column in range(len(head))]]
-    lines += [[cell if isinstance(cell, str) else f"{cell:g}" for cell in row] for row in rows]
+    lines += [[cell if isinstance(cell, str) else f"{cell:.0f}" for cell in row] for row in rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 

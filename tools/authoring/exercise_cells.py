@@ -94,7 +94,7 @@ def exercise_card(label: str, cell: Cell, task: Cell | None) -> str:
     The task is below the quote, because display formulas do not render inside one.
     """
     facts = [f"{name.title()} {dots(cell.options[name])}" for name in ("difficulty", "importance")]
-    facts += [f"about {cell.minutes:g} min", STARS[cell.track]]
+    facts += [f"about {cell.minutes:.0f} min", STARS[cell.track]]
     facts += [words for mode, words in MODE_WORDS.items() if mode == cell.options.get("mode")]
     heading = f"> ### Exercise {label}\n>\n> {' &nbsp;·&nbsp; '.join(facts)}"
     return f"{heading}\n\n{task.text}" if task else heading

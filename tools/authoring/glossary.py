@@ -18,7 +18,8 @@ from itertools import groupby
 from pathlib import Path
 
 from tools.authoring.cell_kinds import MARKDOWN
-from tools.authoring.source import Cell, LessonError, LessonSource, spaces, without_fences
+from tools.authoring.lesson import LessonSource
+from tools.authoring.source import Cell, LessonError, spaces, without_fences
 
 SOURCE = "lessons/glossary.toml"
 PAGE = "docs/glossary.md"

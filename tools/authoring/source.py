@@ -1,6 +1,6 @@
-'''Parse a lesson source, `lessons/lNN_topic/lesson.py`, into cells with line numbers.
+'''Parse the text of a lesson source into cells with line numbers.
 
-    # %% [markdown] kind="text" minutes=3
+    # %% [markdown] kind="text" track="short"
     r"""
     ## Why $\\sqrt{d_k}$?
     """
@@ -15,12 +15,10 @@ jupytext because every error must name its line, and notebooks are never convert
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 
 from tools.authoring.cell_kinds import CODE, EDITIONS, EXERCISE_NEEDS, KINDS, MARKDOWN, OPTIONS
 
@@ -54,10 +52,12 @@ class Cell:
     lines: tuple[int, ...]
     options: Options
     editions: tuple[str, ...] = EDITIONS  # those that contain it
+    computed: float = 0.0  # minutes, by tools/authoring/minutes.py
 
     @property
     def minutes(self) -> float:
-        return self.options["minutes"] if "minutes" in self.options else KINDS[self.kind].minutes
+        """As computed, unless the header overrides them."""
+        return self.options.get("minutes", self.computed)
 
     @property
     def track(self) -> str:
@@ -75,35 +75,6 @@ class Cell:
         return replace(self, text="\n".join(texts), lines=lines)
 
 
-@dataclass(frozen=True)
-class LessonSource:
-    """A parsed lesson source. `path` is relative to the project's root."""
-
-    path: str
-    name: str  # of its notebook, NN_topic
-    sha256: str
-    cells: tuple[Cell, ...]
-
-    @property
-    def number(self) -> str:
-        return self.name[:2]
-
-    @property
-    def title(self) -> str:
-        """The heading of the title cell, without hash and number."""
-        text = next((cell.text for cell in self.cells if cell.kind == "title"), self.name)
-        return re.sub(r"^#\s*(\d\d\s*·)?\s*", "", text.split("\n")[0])
-
-    @property
-    def minutes(self) -> float:
-        return sum(cell.minutes for cell in self.cells)
-
-    @property
-    def short(self) -> bool:
-        """Whether the title cell's header has short=true."""
-        return any(cell.options.get("short") for cell in self.cells)
-
-
 def spaces(match: re.Match[str]) -> str:
     """Spaces as long as the match, with its newlines, so that offsets of the rest stay the same."""
     return re.sub(r"[^\n]", " ", match[0])
@@ -112,19 +83,6 @@ def spaces(match: re.Match[str]) -> str:
 def without_fences(text: str) -> str:
     """The text with every fenced code block replaced by spaces."""
     return FENCED.sub(spaces, text)
-
-
-def sources(root: Path) -> list[Path]:
-    """The file of every lesson source, in order."""
-    return sorted((root / "lessons").glob("l[0-9][0-9]_*/lesson.py"))
-
-
-def read_lesson(path: Path, root: Path) -> LessonSource:
-    text = path.read_text(encoding="utf-8")
-    digest = hashlib.sha256(
-        text.encode()
-    ).hexdigest()  # read_text normalises line ends, so Windows gets the same hash
-    return LessonSource(path.relative_to(root).as_posix(), path.parent.name[1:], digest, read_cells(text))
 
 
 def read_cells(text: str) -> tuple[Cell, ...]:
@@ -172,7 +130,10 @@ def read_header(line: int, text: str) -> tuple[str, Options]:
     minutes, most = options.get("minutes", 0), 0 if kind == "instructor" else 90
     if type(minutes) not in (int, float) or not 0 <= minutes <= most:
         raise LessonError(line, f"the minutes are {minutes!r}; a {kind} cell has a number from 0 to {most}")
-    for name in ("exercise", "title", "name"):
+    if ("minutes" in options) != ("because" in options):
+        reason = 'minutes are computed; to override them give a reason: minutes=8 because="a live run"'
+        raise LessonError(line, reason)
+    for name in ("exercise", "title", "name", "because"):
         if name in options and not (isinstance(options[name], str) and options[name].strip()):
             raise LessonError(line, f"the {name} is a text, not {options[name]!r}")
     if form not in KINDS[kind].forms:

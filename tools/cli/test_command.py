@@ -111,7 +111,8 @@ def notebooks(folder: Path) -> list[Path]:
     from tests.browser.lab import chromium_path
     from tools.authoring.build import draft
     from tools.authoring.editions import as_text
-    from tools.authoring.source import LessonError, sources
+    from tools.authoring.lesson import sources
+    from tools.authoring.source import LessonError
 
     stored = sorted((PROJECT_ROOT / "notebooks").glob("*.ipynb"))
     for form in ("another_cpu", "solved"):

@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from course_lib.runtime import PROJECT_ROOT, data_path
@@ -26,6 +27,7 @@ class Lesson:
     number: str
     topic: str
     title: str
+    part: str
     minutes: int
     question: str
 
@@ -73,7 +75,9 @@ def road_map() -> Markdown:
 def lesson_table(rows: Sequence[Lesson], folder: str = "") -> str:
     """Lessons as a Markdown table, with links into `folder`."""
     lines = ["| | lesson | minutes | the question |", "|---|---|---|---|"]
-    for lesson in rows:
+    for previous, lesson in pairwise([None, *rows]):
+        if previous is None or previous.part != lesson.part:
+            lines.append(f"| | **{lesson.part}** | | |")
         link = f"[{lesson.title}]({folder}{lesson.notebook})"
         lines.append(f"| {lesson.number} | {link} | {lesson.minutes} | {lesson.question} |")
     hours = round(sum(lesson.minutes for lesson in rows) / 60)

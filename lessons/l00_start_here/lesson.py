@@ -4,7 +4,7 @@
 r"""
 # 00 · Start here
 
-**The question:** what is this road, and how do you walk it?
+**The question:** how does this course work, and what will you be able to do at the end?
 
 About {minutes} minutes. You need a little Python. No mathematics yet.
 """

@@ -4,7 +4,7 @@
 r"""
 # 01 · Guessing the next word
 
-**The question:** how can a machine guess the next word, and how does it learn to?
+**The question:** how can a machine predict the next word, and how does it learn to?
 
 About {minutes} minutes. You need Python with a little NumPy, school mathematics, and the softmax from [lesson 00](00_start_here.ipynb). Nothing about torch (section 3 says what is needed) and nothing about networks: how they learn is what you find out here, on one so small that every number fits on the screen.
 """

@@ -4,7 +4,7 @@
 r"""
 # 02 · Recurrent networks
 
-**The question:** how can a network read word by word and remember, and what makes that hard to learn?
+**The question:** how can a network process a sentence word by word and remember what it has read, and why is that hard to learn?
 
 About {minutes} minutes. You need [lesson 01](01_guessing_the_next_word.ipynb): word vectors, a layer, loss, gradient, learning rate and the training loop. `a @ b` multiplies matrices, and `.T` swaps a matrix's rows and columns.
 """

@@ -4,7 +4,7 @@
 r"""
 # 03 · LSTM and GRU
 
-**The question:** what do gates repair in a recurrent network, and what do they leave broken?
+**The question:** what do gates fix in a recurrent network, and what remains broken?
 
 About {minutes} minutes. You need lesson 02: the hidden state, unrolling, and the gradient that shrinks with every step back.
 """

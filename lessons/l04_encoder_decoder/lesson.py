@@ -4,7 +4,7 @@
 r"""
 # 04 · Encoder-decoder and its bottleneck
 
-**The question:** how does one network read a sentence and another write its translation, through a single vector?
+**The question:** how can one network encode a sentence and another write its translation, with a single vector between them?
 
 About {minutes} minutes. You need the recurrent state from [lesson 02](02_recurrent_networks.ipynb), LSTM and GRU from [lesson 03](03_lstm_and_gru.ipynb), and from [lesson 01](01_guessing_the_next_word.ipynb) how a language model guesses the next word.
 """

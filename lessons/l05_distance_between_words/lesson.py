@@ -4,7 +4,7 @@
 r"""
 # 05 · The distance between words
 
-**The question:** how many steps lie between two words that belong together?
+**The question:** how many steps does information need to travel between two words that depend on each other?
 
 About {minutes} minutes. You need the gradient (lesson 01), what a recurrent network does to it (lesson 02), and the encoder-decoder with its one vector ([lesson 04](04_encoder_decoder.ipynb)).
 """

@@ -4,7 +4,7 @@
 r"""
 # 07 · Score functions and Luong
 
-**The question:** how do we measure that a query and a key fit?
+**The question:** how can we score how well a query matches a key?
 
 About {minutes} minutes. You need the attention of [lesson 06](06_bahdanau_attention.ipynb) and the LSTM of [lesson 03](03_lstm_and_gru.ipynb).
 """

@@ -4,7 +4,7 @@
 r"""
 # 09 · Self-attention
 
-**The question:** what happens when the words of one sentence attend to each other?
+**The question:** what happens when the words of a sentence attend to each other?
 
 About {minutes} minutes. You need scaled attention and the three projections from [lesson 08](08_query_key_value.ipynb), and the translator with attention from [lesson 06](06_bahdanau_attention.ipynb).
 """

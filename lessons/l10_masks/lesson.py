@@ -4,7 +4,7 @@
 r"""
 # 10 · Masks
 
-**The question:** what must stay hidden from whom, and what happens when it leaks?
+**The question:** which positions must be hidden from a model, and what happens if one leaks?
 
 About {minutes} minutes. You need scaled attention from [lesson 08](08_query_key_value.ipynb), self-attention from lesson 09 and the training loop of [lesson 01](01_guessing_the_next_word.ipynb).
 """

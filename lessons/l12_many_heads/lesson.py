@@ -4,7 +4,7 @@
 r"""
 # 12 · Many heads
 
-**The question:** why look several times at once, and what does it cost?
+**The question:** why attend several times in parallel, and what does it cost?
 
 About {minutes} minutes. You need scaled attention from [lesson 08](08_query_key_value.ipynb), masks from [lesson 10](10_masks.ipynb), and self-attention from [lesson 09](09_self_attention.ipynb): the words of a sentence look at one another.
 """

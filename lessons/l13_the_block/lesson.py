@@ -4,7 +4,7 @@
 r"""
 # 13 · The block
 
-**The question:** what must stand around attention so that many layers of it can be trained?
+**The question:** what does attention need around it so that many layers can be trained?
 
 About {minutes} minutes. You need multi-head attention from [lesson 12](12_many_heads.ipynb), masks from [lesson 10](10_masks.ipynb), and the vanishing gradient from [lesson 02](02_recurrent_networks.ipynb).
 """

@@ -4,7 +4,7 @@
 r"""
 # 14 · The full Transformer
 
-**The question:** how do all the parts make one Transformer?
+**The question:** how do all the parts fit together in a Transformer?
 
 About {minutes} minutes. You need the block from [lesson 13](13_the_block.ipynb), heads from [lesson 12](12_many_heads.ipynb), positions from [lesson 11](11_positions.ipynb), masks from [lesson 10](10_masks.ipynb), and greedy decoding from [lesson 04](04_encoder_decoder.ipynb). Today nothing new is invented. Everything is put together, and at the end **your own code translates**.
 """

@@ -4,7 +4,7 @@
 r"""
 # 16 · Decoding and measuring
 
-**The question:** how does a trained model write a sentence, and how do we know that it is good?
+**The question:** how does a trained model write a sentence, and how do we know whether it's good?
 
 About {minutes} minutes. You need greedy decoding from [lesson 04](04_encoder_decoder.ipynb), multi-head attention from [lesson 12](12_many_heads.ipynb), and the whole Transformer from [lesson 14](14_the_transformer.ipynb).
 """

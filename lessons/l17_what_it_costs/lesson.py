@@ -4,7 +4,7 @@
 r"""
 # 17 · What it costs
 
-**The question:** what does attention cost in time and memory, and what can be done about it?
+**The question:** what does attention cost in time and memory, and what can we do about it?
 
 About {minutes} minutes. You need heads ([lesson 12](12_many_heads.ipynb)), the block ([lesson 13](13_the_block.ipynb)), the cache ([lesson 16](16_decoding.ipynb)), hops ([lesson 05](05_distance_between_words.ipynb)) and the reader's loop ([lesson 02](02_recurrent_networks.ipynb)).
 """

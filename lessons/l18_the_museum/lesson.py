@@ -4,7 +4,7 @@
 r"""
 # 18 · The museum
 
-**The question:** which of all these systems is best, and by how much?
+**The question:** which of these systems is best, and by how much?
 
 About {minutes} minutes. You have met nearly every system on the road; one translator is new. You need the score functions from [lesson 07](07_score_functions.ipynb), the block from [lesson 13](13_the_block.ipynb), and BLEU and the beam from [lesson 16](16_decoding.ipynb).
 """

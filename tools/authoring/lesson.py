@@ -36,6 +36,13 @@ class LessonSource:
         return re.sub(r"^#\s*(\d\d\s*·)?\s*", "", text.split("\n")[0])
 
     @property
+    def question(self) -> str:
+        """What the title cell asks, with a capital letter; empty if it asks nothing."""
+        text = "\n".join(cell.text for cell in self.cells if cell.kind == "title")
+        match = re.search(r"\*\*The question:\*\* (.)(.+)", text)
+        return match[1].upper() + match[2] if match else ""
+
+    @property
     def minutes(self) -> float:
         return round(sum(cell.minutes for cell in self.cells), 1)
 

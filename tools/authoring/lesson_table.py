@@ -18,12 +18,14 @@ def rounded(minutes: float) -> int:
 
 
 def table_with_minutes(text: str, lessons: list[LessonSource]) -> str:
-    """The text of data/lessons.json with today's minutes, two lines for each lesson."""
-    minutes = {lesson.number: rounded(lesson.minutes) for lesson in lessons}
+    """The text of data/lessons.json with today's minutes and questions, two lines for each lesson."""
+    sources = {lesson.number: lesson for lesson in lessons}
     rows = []
     for row in json.loads(text):
-        row["minutes"] = minutes.get(row["number"], row["minutes"])
-        question = json.dumps(row.pop("question"), ensure_ascii=False)
+        source, question = sources.get(row["number"]), row.pop("question")
+        if source is not None:
+            row["minutes"], question = rounded(source.minutes), source.question
+        question = json.dumps(question, ensure_ascii=False)
         rows.append(f'  {json.dumps(row, ensure_ascii=False)[:-1]},\n   "question": {question}}}')
     return "[\n" + ",\n".join(rows) + "\n]\n"
 

@@ -47,8 +47,15 @@ def test_files_are_reported_with_their_line(tmp_path):
     (tmp_path / "code.py").write_text(
         '"""Fine."""\nx = 1\nraise ValueError("nobody is here")\ny = "nobody"  # style: ok\n'
     )
-    (tmp_path / "lesson.py").write_text('# %% [markdown] kind="text"\n"""\nFine.\nNobody knows.\n"""\n')
-    for name, line, word in (("page.md", 3, "shall"), ("code.py", 3, "nobody"), ("lesson.py", 4, "Nobody")):
+    (tmp_path / "l01").mkdir()
+    (tmp_path / "l01" / "lesson.py").write_text(
+        '# %% [markdown] kind="text"\n"""\nFine.\nNobody knows.\n"""\n'
+    )
+    for name, line, word in (
+        ("page.md", 3, "shall"),
+        ("code.py", 3, "nobody"),
+        ("l01/lesson.py", 4, "Nobody"),
+    ):
         [problem] = file_problems(tmp_path / name)
         assert problem.startswith(f"{tmp_path / name}:{line}: ") and word in problem
 

@@ -158,7 +158,8 @@ class RunFolder:
                 yield
         except Timeout:
             raise CheckpointError(
-                f"Another process is training in {self.folder}. Wait for it to finish, or choose another folder."
+                f"Another process is training in {self.folder}. "
+                "Wait for it to finish, or choose another folder."
             ) from None
 
     def save(self, state: RunState, tensors: Mapping[str, Tensor]) -> None:

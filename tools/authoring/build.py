@@ -84,7 +84,7 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
         if not names:
             problems += used_too_early(lessons, glossary)
             problems += stale_pages(root, pages)
-        summary = f"lessons looked at: {len(chosen)}"
+        summary = f"lessons checked: {len(chosen)}"
     else:
         for name, text in pages.items():  # before the notebooks: lesson 00 shows the table of lessons
             write_atomically(root / name, text)
@@ -93,7 +93,7 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
         summary = f"notebooks built: {n_written}, in {time.perf_counter() - start:.1f} s"
     for text in problems:
         print(text, file=sys.stderr)
-    print(f"{summary}; problems: {len(problems)}" if problems else f"{summary}; all well")
+    print(f"{summary}; problems: {len(problems)}" if problems else f"{summary}; no problems")
     return 1 if problems else 0
 
 
@@ -102,7 +102,7 @@ def missing_sources(root: Path) -> list[str]:
     folders = sorted((root / "lessons").glob("l[0-9][0-9]_*/"))
     sources = [folder / "lesson.py" for folder in folders]
     missing = [path.relative_to(root).as_posix() for path in sources if not path.exists()]
-    return [f"{path}:1: the file is missing; every lesson folder has one" for path in missing]
+    return [f"{path}:1: the file is missing; every lesson folder needs one" for path in missing]
 
 
 def choose(paths: list[Path], names: Sequence[str]) -> tuple[list[Path], list[str]]:
@@ -114,7 +114,7 @@ def choose(paths: list[Path], names: Sequence[str]) -> tuple[list[Path], list[st
         matches = [path for path, folder in folders.items() if key in (folder[:2], folder[3:], folder)]
         chosen += matches
         if not matches:
-            problems.append(f"There is no lesson {name!r}. There are: {', '.join(folders.values())}.")
+            problems.append(f"Unknown lesson {name!r}. Choose from: {', '.join(folders.values())}.")
     return list(dict.fromkeys(chosen)), problems
 
 
@@ -136,7 +136,7 @@ def quiz_problems(path: Path, root: Path) -> list[str]:
         errors = Draft202012Validator(schema).iter_errors(json.loads(content))
         messages = [f"{error.json_path}: {error.message}" for error in errors]
     except ValueError as error:
-        messages = [f"this is not JSON: {error}"]
+        messages = [f"this is not valid JSON: {error}"]
     return [f"{file}: {message}" for message in messages]
 
 
@@ -148,7 +148,7 @@ def unknown_sections(lesson: LessonSource, quiz: Path, root: Path) -> list[str]:
     headings = set(re.findall(r"^## (.+)$", re.sub(r"[*`$]", "", prose), re.MULTILINE))
     text, where = quiz.read_text(encoding="utf-8"), quiz.relative_to(root).as_posix()
     return [
-        f"{where}:{line_of(text, found.start())}: the lesson has no section {title!r} to read again"
+        f"{where}:{line_of(text, found.start())}: the lesson has no section {title!r}, named by 'reread'"
         for found in re.finditer(r'"reread": ("(?:[^"\\]|\\.)+")', text)
         if (title := json.loads(found[1])) not in headings
     ]
@@ -211,17 +211,17 @@ def staleness(root: Path, made: LessonDraft) -> list[str]:
     try:
         stored = from_text(path.read_text(encoding="utf-8"))
         if inputs(stored) != inputs(with_stored_numbers(made, stored)):
-            problems = [f"stale: it is not what {made.lesson.path} makes"]
+            problems = [f"stale: it doesn't match {made.lesson.path}"]
         else:
             cells = made.cells["learner"]
             errors = [*check_outputs(cells, stored), *outdated(cells, stored)]
             problems = [f"{error.message} (source line {error.line})" for error in errors]
     except FileNotFoundError:
-        problems = ["not built yet"]
+        problems = ["it has not been built yet"]
     except LessonError as problem:
         problems = [f"{problem.message} (source line {problem.line})"]
     except (ValueError, KeyError, TypeError):  # for example because of a merge conflict
-        problems = ["this is not a notebook we wrote"]
+        problems = ["this is not a notebook that `build` wrote"]
     remedy = f"run `{program_name()} build {made.lesson.number}`"
     return [f"{path.relative_to(root).as_posix()}: {problem}; {remedy}" for problem in problems]
 

@@ -25,13 +25,18 @@ class Kind(NamedTuple):
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("title", (MARKDOWN,), "the question this lesson answers, its minutes, what it needs"),
-        Kind("goals", (MARKDOWN,), "three to five testable verbs"),
+        Kind("title", (MARKDOWN,), "the question this lesson answers, its duration, its prerequisites"),
+        Kind("goals", (MARKDOWN,), "three to five things the learner can do afterwards, as testable verbs"),
         Kind("setup", (CODE,), "the same few lines in every lesson; the first code cell"),
-        Kind("recall", (CODE,), "questions left by the lessons one and three before", gives_feedback=True),
+        Kind(
+            "recall",
+            (CODE,),
+            "questions about the previous lesson and the one three lessons back",
+            gives_feedback=True,
+        ),
         Kind("text", (MARKDOWN,), "prose; a `## heading` opens a section"),
         Kind("formula", (MARKDOWN,), "a formula with its table: symbol, variable, shape"),
-        Kind("diagram", (CODE,), "the lesson's drawing with a part lit"),
+        Kind("diagram", (CODE,), "the lesson's diagram with one part highlighted"),
         Kind("example", (CODE, MARKDOWN), "the problem in tiny numbers"),
         Kind("loop", (CODE,), "the naive loop"),
         Kind("tensor", (CODE,), "the tensor form, asserted equal to the loop"),
@@ -39,25 +44,34 @@ KINDS = {
         Kind("see", (CODE,), "a picture"),
         Kind("predict", (CODE,), "a guess before the explorable opens", gives_feedback=True),
         Kind("explore", (CODE,), "an explorable"),
-        Kind("estimate", (CODE,), "a number committed before a measurement", gives_feedback=True),
+        Kind(
+            "estimate",
+            (CODE,),
+            "a number that the learner commits to before a measurement",
+            gives_feedback=True,
+        ),
         Kind("explain", (CODE,), "the learner's own words, then a model answer", gives_feedback=True),
-        Kind("exercise", (CODE,), "a stub; its solution between markers"),
+        Kind("exercise", (CODE,), "a stub, with its solution between markers"),
         Kind("check", (CODE,), "the exercise's check", gives_feedback=True),
-        Kind("hints", (MARKDOWN,), "the exercise's graded hints, between lines of `---`"),
+        Kind("hints", (MARKDOWN,), "the exercise's graded hints, separated by lines of `---`"),
         Kind("train", (CODE,), "train or load a model; asserts its result"),
         Kind("break", (CODE, MARKDOWN), "break it and see what happens"),
-        Kind("quiz", (CODE,), "closing quiz, or a quiz within the lesson", gives_feedback=True),
-        Kind("summary", (MARKDOWN,), "table of new names and shapes, what is still missing"),
-        Kind("reading", (MARKDOWN,), "paper section and one other explanation"),
-        Kind("instructor", (MARKDOWN,), "prompts, expected answers, common errors; their edition only"),
+        Kind("quiz", (CODE,), "the closing quiz, or a quiz within the lesson", gives_feedback=True),
+        Kind("summary", (MARKDOWN,), "a table of new names and shapes, and what is still missing"),
+        Kind("reading", (MARKDOWN,), "a section of the paper and one other explanation"),
+        Kind(
+            "instructor",
+            (MARKDOWN,),
+            "prompts, expected answers, common errors; only in the instructor's edition",
+        ),
         Kind("code", (CODE,), "any other code"),
     )
 }
 MODES = {
     "build": "write a function",
-    "test": "write a test that accepts the reference and catches the known slips",
-    "bug": "find and repair a bug; the card does not say that there is one",
-    "transfer": "the same idea on something else",
+    "test": "write a test that accepts the reference and catches the known mistakes",
+    "bug": "find and fix a bug; the card doesn't say that there is one",
+    "transfer": "apply the same idea to something else",
 }
 
 

@@ -135,7 +135,7 @@ def agenda(title: str, cells: list[Cell]) -> str:
     return "\n\n".join(
         [
             f"# Run sheet · {title}",
-            f"**{total:.0f} minutes** in all, **{core:.0f} minutes** for the core alone.",
+            f"**{total:.0f} minutes** in total, **{core:.0f} minutes** for the core alone.",
             "## Timing",
             table(1, ["Section", "Starts at", "Minutes", "★ core", "☆ stretch"], timing),
             "## Exercises",
@@ -184,5 +184,5 @@ def cut_list(sections: list[Section]) -> str:
                     label = f"Exercise {cell.options['label']}"
                 rows.append([label, title, cell.minutes, saved])
     if not rows:
-        return "Nothing is marked stretch: every cell of this lesson is core."
+        return "Nothing to cut: every cell of this lesson is core."
     return table(2, ["Leave out", "Section", "Saves (min)", "Saved so far"], rows)

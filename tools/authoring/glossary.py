@@ -97,9 +97,11 @@ def read_entry(key: str, table: dict) -> Entry:
     for name in [*REQUIRED, *table]:
         if name not in table or name not in known:
             problem = "has no" if name not in table else "has an unknown"
-            raise GlossaryError(f"{SOURCE}: [{key}] {problem} field {name!r}; known are {', '.join(known)}")
+            raise GlossaryError(
+                f"{SOURCE}: [{key}] {problem} field {name!r}; the fields are {', '.join(known)}"
+            )
     if len(table["definition"]) > LONGEST_DEFINITION or re.search(r'["|\n]', table["definition"]):
-        rule = f"one line of at most {LONGEST_DEFINITION} characters without double quotes and bars"
+        rule = f"one line of at most {LONGEST_DEFINITION} characters, without double quotes or vertical bars"
         raise GlossaryError(f"{SOURCE}: the definition of [{key}] must be {rule}")
     return Entry(key, **{name: tuple(v) if isinstance(v, list) else v for name, v in table.items()})
 

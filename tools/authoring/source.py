@@ -92,7 +92,9 @@ def read_cells(text: str) -> tuple[Cell, ...]:
     starts.append(len(lines) + 1)
     for number, line in enumerate(lines[: starts[0] - 1], 1):
         if line.strip() and not line.startswith("#"):
-            raise LessonError(number, 'open a cell first, with a line like # %% kind="code"')
+            raise LessonError(
+                number, 'code outside a cell; start a cell with a line such as # %% kind="code"'
+            )
     return tuple(read_cell(start, lines[start - 1 : end - 1]) for start, end in pairwise(starts))
 
 
@@ -104,7 +106,7 @@ def read_cell(line: int, block: list[str]) -> Cell:
     try:
         tree = ast.parse(body)
     except SyntaxError as error:
-        raise LessonError(first + (error.lineno or 1) - 1, f"this is not Python: {error.msg}") from None
+        raise LessonError(first + (error.lineno or 1) - 1, f"this is not valid Python: {error.msg}") from None
     if form == MARKDOWN:
         body, skipped = markdown_text(first, body, tree)
         first += skipped
@@ -119,28 +121,28 @@ def read_header(line: int, text: str) -> tuple[str, Options]:
         options = {name: json.loads(value) for name, value in PAIR.findall(header["options"])}
     except (TypeError, ValueError):
         example = '# %% kind="code" minutes=5 or # %% [markdown] kind="text"'
-        raise LessonError(line, f"cannot read `{text}`: write key=value pairs, as in {example}") from None
+        raise LessonError(line, f"can't read `{text}`: write key=value pairs, as in {example}") from None
     kind, form = options.setdefault("kind", None), MARKDOWN if header["markdown"] else CODE
     for name, value in options.items():
         if name not in OPTIONS:
-            raise LessonError(line, f"there is no option {name}; known are {', '.join(OPTIONS)}")
+            raise LessonError(line, f"unknown option {name}; the options are {', '.join(OPTIONS)}")
         allowed = OPTIONS[name]
         if allowed and value not in allowed:
-            raise LessonError(line, f"the {name} is {value!r}; known are {', '.join(map(str, allowed))}")
+            raise LessonError(line, f"{name} is {value!r}; expected one of {', '.join(map(str, allowed))}")
     minutes, most = options.get("minutes", 0), 0 if kind == "instructor" else 90
     if type(minutes) not in (int, float) or not 0 <= minutes <= most:
-        raise LessonError(line, f"the minutes are {minutes!r}; a {kind} cell has a number from 0 to {most}")
+        raise LessonError(line, f"minutes is {minutes!r}; a {kind} cell needs a number from 0 to {most}")
     if ("minutes" in options) != ("because" in options):
-        reason = 'minutes are computed; to override them give a reason: minutes=8 because="a live run"'
+        reason = 'minutes are computed; to override them, give a reason: minutes=8 because="a live run"'
         raise LessonError(line, reason)
     for name in ("exercise", "title", "name", "because"):
         if name in options and not (isinstance(options[name], str) and options[name].strip()):
-            raise LessonError(line, f"the {name} is a text, not {options[name]!r}")
+            raise LessonError(line, f"{name} must be a non-empty string, not {options[name]!r}")
     if form not in KINDS[kind].forms:
         header_start = "# %% [markdown]" if form == CODE else "# %%"
-        raise LessonError(line, f'a {kind} cell is not {form}; open it with {header_start} kind="{kind}"')
+        raise LessonError(line, f'a {kind} cell can\'t be {form}; start it with {header_start} kind="{kind}"')
     if kind == "exercise" and (missing := [name for name in EXERCISE_NEEDS if name not in options]):
-        raise LessonError(line, f"the exercise lacks {', '.join(missing)} in its header")
+        raise LessonError(line, f"the header of this exercise lacks {', '.join(missing)}")
     return form, options
 
 
@@ -150,11 +152,12 @@ def markdown_text(line: int, body: str, tree: ast.Module) -> tuple[str, int]:
         case [ast.Expr(value=ast.Constant(value=str(text)))]:
             pass
         case _:
-            raise LessonError(line, 'a Markdown cell holds one string and nothing else: """ text """')
+            raise LessonError(line, 'a Markdown cell must contain one string and nothing else: """ text """')
     if "\\" in body and not body.startswith(("r", "R")):
         backslash_line = line + body.count("\n", 0, body.index("\\"))
         raise LessonError(
-            backslash_line, 'a backslash in a plain string turns \\t of \\tau into a tab; write r"""'
+            backslash_line,
+            'a plain string turns the \\t of \\tau into a tab; because of the backslash, write r"""',
         )
     content = text.strip()
     return content, tree.body[0].lineno - 1 + text.count("\n", 0, text.index(content))

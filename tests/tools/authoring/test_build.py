@@ -161,13 +161,13 @@ STDERR = [{"output_type": "stream", "name": "stderr", "text": ["oh"]}]
         (edit(lambda notebook: notebook["metadata"].pop("kernelspec")), STALE),
         (setup(outputs=STDERR), f"stderr: oh .*line {LINE}"),
         (setup(execution_count=None), f"execution count None, not 1 .*line {LINE}"),
-        (write(NOTEBOOK, None), "not built"),
+        (write(NOTEBOOK, None), "not been built"),
         (write(NOTEBOOK, "<<<<<<< HEAD"), "not a notebook"),
     ],
 )
 def test_a_stale_notebook_is_reported_with_the_command_to_run(copy_of_built, change, pattern):
     status, printed, problems = copy_of_built.build(check=True)
-    assert (status, problems) == (0, []) and printed.startswith("lessons looked at: 1; ")
+    assert (status, problems) == (0, []) and printed.startswith("lessons checked: 1; ")
     change(copy_of_built)
     status, _, problems = copy_of_built.build("42", check=True)
     assert status == 1 and len(problems) == 1

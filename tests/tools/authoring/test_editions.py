@@ -119,7 +119,7 @@ def test_the_run_sheet_has_timings_exercises_and_a_cut_list(course):
     )
     for line in (
         "# Run sheet · How does a tiny lesson work?",
-        "**10 minutes** in all",
+        "**10 minutes** ",
         "| Opening | 0:00 | 2 | 2 | 0 |\n| One picture | 0:01 | 8 | 7 | 0 |\n| Summary | 0:09 | 1 | 1 | 0 |",
         "| **End** | 0:10 | 10 | 10 | 0 |",
         "| 1 · Double it | build | ★ core | ●●○○○ | ●●●●○ | 4 |",

@@ -55,7 +55,7 @@ def without(name: str) -> dict[str, str]:
     return {part: PARTS[part] for part in PARTS if part != name}
 
 
-LONG = "26 lines, at most 25"
+LONG = "26 lines, but the limit is 25"
 LINE = "x = total_of_all_the_weights(1)"  # 31 characters
 BUILD = PARTS["one"].replace("    return 1", f"    {LINE}\n    return x")
 PICTURES = [
@@ -72,14 +72,14 @@ BREACHES = [
                    ("summary", "reading"), ("title", "goals"))),
     ({"break": code("break", "\n".join(["x = 1"] * 26))}, "break", 0, LONG),
     ({"one": PARTS["one"].replace("    return 1", "\n".join(["    x = 1"] * 25))}, "one", 0, LONG),
-    ({"break": code("break", "x = 1\n# " + 87 * "x")}, "break", 2, "89 characters, at most 88"),
+    ({"break": code("break", "x = 1\n# " + 87 * "x")}, "break", 2, "89 characters, but the limit is 88"),
     ({"text": markdown("text", reading(15.2))}, "predict", 0, "15.2 minutes"),
     ({"explore": 2 * code("explore")}, "explore", 3, "prediction"),
     ({"one": PARTS["one"].replace("track=", 'mode="transfer" track=')}, "", 0, 'mode="build"'),
-    ({"reading": markdown("reading", reading(30))}, "", 0, "at least a third"),
+    ({"reading": markdown("reading", reading(30))}, "", 0, "a third"),
     ({"one": PARTS["one"].replace('"core"', '"stretch"').replace("difficulty=1", "difficulty=4")}, "", 0,
-     "stretch is at most a quarter"),
-    ({"break": code("break", options=' minutes=20 because="a long run"')}, "", 0, "at most a tenth"),
+     "a quarter of core"),
+    ({"break": code("break", options=' minutes=20 because="a long run"')}, "", 0, "a tenth"),
     ({"one": BUILD, "predict": code("predict", f"y = 1\n{LINE}")}, "one", 3,
      "line of the solution"),
     *(({"summary": markdown("summary", text)}, "summary", 0, "{term:softmax}")

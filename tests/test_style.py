@@ -49,12 +49,12 @@ def test_files_are_reported_with_their_line(tmp_path):
     )
     (tmp_path / "l01").mkdir()
     (tmp_path / "l01" / "lesson.py").write_text(
-        '# %% [markdown] kind="text"\n"""\nFine.\nNobody knows.\n"""\n'
+        '# %% [markdown] kind="text"\n"""\nFine.\nWhoever knows.\n"""\n'
     )
     for name, line, word in (
         ("page.md", 3, "shall"),
-        ("code.py", 3, "nobody"),
-        ("l01/lesson.py", 4, "Nobody"),
+        ("code.py", 3, "whoever"),
+        ("l01/lesson.py", 4, "Whoever"),
     ):
         [problem] = file_problems(tmp_path / name)
         assert problem.startswith(f"{tmp_path / name}:{line}: ") and word in problem

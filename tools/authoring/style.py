@@ -20,7 +20,6 @@ from tools.authoring.source import read_cells, spaces, without_fences
 
 RULES = {  # a pattern, and what to write instead
     r"whoever": "say who: the learner, you, the author",
-    r"(?:no|some)body": "name the person or the model",
     r"in place of": "instead of",
     r"trainings": "runs",
     r"shall": "will, must or should",
@@ -30,10 +29,9 @@ RULES = {  # a pattern, and what to write instead
     r"otherwise than": "differently from, or not … but",
     r"goes on (?:from|where|there)": "continues",
     r"begins? anew": "starts again",
-    r"is no more": "no longer exists",
+    r"is no more(?! than)": "no longer exists",
     r"(?:a|one) \w+ too many": "an extra …",
     r"is dear|are dear|dearer": "expensive",
-    r"(?:says|tells) so": "say what is printed or shown",
     r"by lot": "at random",
 }
 PATTERN = re.compile("|".join(rf"(?P<rule{i}>\b(?:{rule})\b)" for i, rule in enumerate(RULES)), re.IGNORECASE)

@@ -45,7 +45,7 @@ def test_a_phrase_is_found_unless_it_is_code_or_excused(text, found):
 def test_files_are_reported_with_their_line(tmp_path):
     (tmp_path / "page.md").write_text("Fine.\n\nWe shall see.\n")
     (tmp_path / "code.py").write_text(
-        '"""Fine."""\nx = 1\nraise ValueError("nobody is here")\ny = "nobody"  # style: ok\n'
+        '"""Fine."""\nx = 1\nraise ValueError("whoever")\ny = "whoever"  # style: ok\n'
     )
     (tmp_path / "l01").mkdir()
     (tmp_path / "l01" / "lesson.py").write_text(

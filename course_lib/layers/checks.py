@@ -2,7 +2,7 @@
 
     >>> check_same_width(torch.zeros(3, 16), torch.zeros(5, 8))
     Traceback (most recent call last):
-    ValueError: This score is a dot product of query and key, so it expects one width, ...
+    ValueError: This score is a dot product, so query and keys must have the same width, ...
 
 Torch broadcasts axes until the shapes fit, so a bug can give a wrong result without an error. The checks use
 only shapes and dtypes, never values, so they don't synchronise a GPU.

@@ -8,7 +8,7 @@
     'Luong'
     >>> system("luong")
     Traceback (most recent call last):
-    ValueError: There is no system 'luong'. Did you mean luong_dot, ...
+    ValueError: Unknown system 'luong'. Did you mean luong_dot, ...
 
 A name determines what defines a system (its `variant`, such as the score of `luong_dot`), a scale its size.
 

@@ -76,7 +76,9 @@ def system_name(text: str) -> str:
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", help="cpu, cuda, mps, ... (default: a GPU if there is one)")
+    parser.add_argument(
+        "--device", help="device to use: cpu, cuda, mps, ... (default: a GPU if there is one)"
+    )
 
 
 def find_device(name: str | None):

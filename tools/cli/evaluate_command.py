@@ -31,12 +31,11 @@ SPLITS = ("test", "long", "depth", "recombination", "coreference", "validation")
 
 
 def add(commands) -> None:
-    parser = command(commands, "evaluate", "evaluate trained systems", evaluate)
-    parser.epilog = __doc__.partition("\n\n")[2]
+    parser = command(commands, "evaluate", "measure the quality of trained systems", evaluate)
+    parser.epilog = "Example:\n" + __doc__.partition("\n\n")[2]
     add_weights(parser, "transformer", nargs="+")
-    add_corpus(
-        parser, "toy, multi30k, a tab-separated file, or a folder (default: the corpus each was trained on)"
-    )
+    corpus = "toy, multi30k, a tab-separated file, or a folder of aligned files (default: as in training)"
+    add_corpus(parser, corpus)
     parser.add_argument(
         "--split", choices=SPLITS, default="test", help="the part of the corpus (default: test)"
     )

@@ -32,7 +32,7 @@ RECIPE_OPTIONS = ("tokens_per_batch", "learning_rate", "r_drop")  # fields of a 
 
 def add(commands) -> None:
     parser = command(commands, "train", "train a system (one of the course's models)", train)
-    parser.epilog = __doc__.partition("\n\n")[2]
+    parser.epilog = "Example:\n" + __doc__.partition("\n\n")[2]
     parser.add_argument(
         "system",
         type=system_name,
@@ -41,18 +41,21 @@ def add(commands) -> None:
         help="the name of the system; --list shows them all",
     )
     parser.add_argument("--list", action="store_true", help="list all systems that can be trained")
-    add_corpus(parser, "training corpus: toy (default), multi30k, a tab-separated file, or a folder", "toy")
-    scale = "the size of the model (default: suits the corpus)"
+    corpus = "training corpus: toy (default), multi30k, a tab-separated file, or a folder of aligned files"
+    add_corpus(parser, corpus, "toy")
+    scale = "the size of the model (default: chosen to suit the corpus)"
     parser.add_argument("--scale", choices=["tiny", "toy", "multi30k"], help=scale)
     seed_help = "random seed for the initial weights, the order of the data and dropout (default: 0)"
     parser.add_argument("--seed", type=seed, default=0, metavar="S", help=seed_help)
     steps = "number of training steps (default: depends on the scale)"
     parser.add_argument("--steps", type=at_least(1), dest="n_steps", metavar="N", help=steps)
-    tokens = "maximum number of tokens in a batch, on each side"
+    tokens = "maximum number of tokens in a batch, on each side (default: depends on the scale)"
     parser.add_argument("--tokens-per-batch", type=at_least(1), metavar="N", help=tokens)
     parser.add_argument("--learning-rate", type=at_least(1e-9), metavar="X", help="peak learning rate")
-    parser.add_argument("--r-drop", type=at_least(0.0), metavar="X", help="alpha of R-Drop (0 turns it off)")
-    parser.add_argument("--quick", action="store_true", help="train on a quarter of the tokens, for a CPU")
+    parser.add_argument(
+        "--r-drop", type=at_least(0.0), metavar="X", help="R-Drop's weight alpha (0 turns it off)"
+    )
+    parser.add_argument("--quick", action="store_true", help="a short run for a CPU: a quarter of the tokens")
     folder = "where to save the run (default: runs/DATA_SYSTEM_SEED)"
     parser.add_argument("--folder", type=Path, help=folder)
     restart = "start again from the beginning instead of resuming the run in the folder"

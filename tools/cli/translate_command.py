@@ -31,9 +31,19 @@ word, is reported on stderr. Without a SENTENCE, the command reads one sentence 
 
 
 def add(commands) -> None:
-    parser = command(commands, "translate", "translate sentences and show the attention weights", translate)
+    parser = command(
+        commands,
+        "translate",
+        "translate sentences and, with --attention, show the attention weights",
+        translate,
+    )
     parser.epilog = TRANSLATE
-    parser.add_argument("texts", nargs="*", metavar="SENTENCE", help="in quotes (default: read from stdin)")
+    parser.add_argument(
+        "texts",
+        nargs="*",
+        metavar="SENTENCE",
+        help="a sentence in quotes (default: read sentences from stdin)",
+    )
     add_weights(parser, "transformer")
     add_search(parser)
     add_attention(parser)
@@ -56,7 +66,9 @@ def add(commands) -> None:
         metavar="N",
         help="maximum length of the new text (default: 30)",
     )
-    temperature = "1 samples from the model's probabilities, 0 always takes the most likely word (default: 1)"
+    temperature = (
+        "with 1, sample from the model's probabilities; with 0, take the most likely word (default: 1)"
+    )
     parser.add_argument("--temperature", type=at_least(0.0), default=1.0, metavar="X", help=temperature)
     parser.add_argument(
         "--top-k", type=at_least(1), metavar="N", help="sample from the N most likely words only"

@@ -23,8 +23,8 @@ import ast
 import sys
 
 WHAT_TO_DO = (
-    "{} is not part of this version of the course. A notebook that imports it belongs to an older version: "
-    "open the current one from `notebooks/`. Your own functions and your progress are kept."
+    "{} is not part of this version of the course. A notebook that imports it is from an older version; open "
+    "the current one from `notebooks/` instead. Your own functions and your progress are not affected."
 )
 
 MOVED_MODULES = {  # version 0.1, before each lesson had a folder of its own

@@ -103,11 +103,11 @@ def formatted(query: str) -> str:
     """
     match = SYNTAX.fullmatch(query)
     if match is None:
-        raise UnknownResult(f"a path and a format are expected, as in {EXAMPLE}")
+        raise UnknownResult(f"expected a path and a format, as in {EXAMPLE}")
     paths, statistic, form = match["paths"].split(" - "), match["statistic"], match["format"]
     if len(paths) > 1:
         if len(paths) > 2 or statistic:
-            raise UnknownResult("a difference has two paths and no statistic")
+            raise UnknownResult("a difference takes exactly two paths and no statistic")
         first, second = (mean(values_at(path)) for path in paths)
         return _format(first - second, form)
     values = values_at(paths[0])
@@ -122,7 +122,7 @@ def _format(value: float, form: str) -> str:
     try:
         return format(100 * value, f"{form[:-1]}f") if form.endswith("p") else format(value, form)
     except ValueError:
-        raise UnknownResult(f"{form!r} is not a format for numbers; try .1%, .1p, .2f or ,.0f") from None
+        raise UnknownResult(f"{form!r} is not a number format; try .1%, .1p, .2f or ,.0f") from None
 
 
 def values_at(path: str) -> list[float]:
@@ -156,13 +156,15 @@ def _number(content: Any, keys: list[str], file: str) -> float:
             value = value[int(key)] if isinstance(value, list) else value[key]
         except (KeyError, IndexError, TypeError, ValueError):
             names = list(value) if isinstance(value, dict) else []
-            raise UnknownResult(f"{file} has no {key!r} there{_suggest(key, names)}") from None
+            raise UnknownResult(
+                f"{file} has no {key!r} at this point of the path{_suggest(key, names)}"
+            ) from None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UnknownResult(f"{'/'.join(keys)} of {file} is {type(value).__name__}, not a number")
+        raise UnknownResult(f"{'/'.join(keys)} in {file} is a {type(value).__name__}, not a number")
     return value
 
 
 def _suggest(name: str, names: list[str]) -> str:
     if close := difflib.get_close_matches(name, names, n=1):
         return f"; did you mean {close[0]!r}?"
-    return f"; there are {', '.join(map(repr, names[:12]))}" if names else ""
+    return f"; choose from {', '.join(map(repr, names[:12]))}" if names else ""

@@ -40,13 +40,13 @@ def data_path(*parts: str) -> Path:
     path = PROJECT_ROOT.joinpath("data", *parts)
     if not (PROJECT_ROOT / "data").is_dir():
         raise FileNotFoundError(
-            "The course's folder data/ is missing: this is a copy made by `pip install`, not a clone. "
-            "Get the course with `git clone`; if you install it, use `pip install --editable .`."
+            "The course's data/ folder is missing: this is a copy made by `pip install`, not a clone. "
+            "Get the course with `git clone`. If you install it, use `pip install --editable .`."
         )
     if not path.exists():
         raise FileNotFoundError(
-            f"The course needs {path.relative_to(PROJECT_ROOT)}, which is missing. Is this a whole clone? "
-            "`git status` shows what is missing, `git checkout -- data` restores it."
+            f"The course needs {path.relative_to(PROJECT_ROOT)}, which is missing. Is this a complete clone? "
+            "`git status` shows what is missing, and `git checkout -- data` restores it."
         )
     return path
 
@@ -132,7 +132,7 @@ def device() -> torch.device:
             return torch.device(chosen)
         except RuntimeError as error:
             raise ValueError(
-                f"COURSE_DEVICE is {chosen!r}, which is not a device of torch. Try cpu, cuda or mps."
+                f"COURSE_DEVICE is {chosen!r}, which torch doesn't know as a device. Try cpu, cuda or mps."
             ) from error
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 

@@ -6,10 +6,10 @@ import pytest
 
 from course_lib.runtime import PROJECT_ROOT
 from tests.drafts import drafted
-from tools.authoring.build import stale_glossary, staleness
-from tools.authoring.glossary import defined_twice, glossary_page, used_too_early
+from tools.authoring.build import made_pages, stale_pages, staleness
+from tools.authoring.glossary import read_glossary, unknown_terms, used_too_early
+from tools.authoring.lesson import sources
 from tools.authoring.rules import breaches
-from tools.authoring.source import sources
 
 SOURCES = sources(PROJECT_ROOT)
 
@@ -25,7 +25,8 @@ def test_every_stored_notebook_has_a_source():
     assert [path.stem for path in stored] == [source.parent.name[1:] for source in SOURCES]
 
 
-def test_the_glossary_is_what_the_lessons_say():
-    lessons = [drafted(source).lesson for source in SOURCES]
-    assert stale_glossary(PROJECT_ROOT, glossary_page(lessons)) == []
-    assert defined_twice(lessons) == used_too_early(lessons) == []
+def test_the_glossary_is_built_has_every_marked_term_and_introduces_terms_before_their_use():
+    lessons, glossary = [drafted(source).lesson for source in SOURCES], read_glossary(PROJECT_ROOT)
+    assert stale_pages(PROJECT_ROOT, made_pages(PROJECT_ROOT, lessons, glossary)) == []
+    assert [problem for lesson in lessons for problem in unknown_terms(lesson, glossary)] == []
+    assert used_too_early(lessons, glossary) == []

@@ -108,10 +108,10 @@ def legend() -> str:
     """The smallest weight of each shade.
 
     >>> legend()
-    '░ from 12.5%   ▒ from 25%   ▓ from 50%   █ from 75%'
+    '░ ≥ 12.5%   ▒ ≥ 25%   ▓ ≥ 50%   █ ≥ 75%'
     """
     shades = zip(SHADES[1:], THRESHOLDS, strict=True)
-    return "   ".join(f"{shade} from {100 * threshold:g}%" for shade, threshold in shades)
+    return "   ".join(f"{shade} ≥ {100 * threshold:g}%" for shade, threshold in shades)
 
 
 def display_width(text: str) -> int:

@@ -40,10 +40,12 @@ def corpus_name(data: str, src: str | None = None, tgt: str | None = None) -> st
     folder, first, second = _folder_and_languages(data)
     if data == "toy" or folder is None:
         if (src or tgt) and (data == "toy" or Path(data).exists()):
-            raise ValueError(f"{data} has its own direction: --from and --to are for Multi30k or a folder.")
+            raise ValueError(
+                f"{data} has a fixed direction: --from and --to are only for Multi30k or a folder."
+            )
         return data
     if not (src or first) or not (tgt or second):
-        raise ValueError(f"{folder} is a folder: say which of its languages, such as --from en --to fr.")
+        raise ValueError(f"{folder} is a folder: choose two of its languages, such as --from en --to fr.")
     return f"{folder} {src or first}-{tgt or second}"
 
 
@@ -70,7 +72,7 @@ def read_corpus(name: str, split: str, *, multi30k: str | Path | None = None) ->
         return read_split(folder, validation_name or split, src, tgt)
     if not Path(name).exists():
         raise FileNotFoundError(
-            f"There is no corpus {name}: it is neither toy nor multi30k, nor an existing file or folder."
+            f"Unknown corpus {name}: expected toy, multi30k, or an existing file or folder."
         )
     return read_tsv(name)
 
@@ -133,7 +135,7 @@ def _train_and_validation(name: str) -> tuple[Pairs, Pairs]:
     if folder and _validation_name(folder, src):
         return train, read_corpus(name, "validation")
     if len(train) < HELD_OUT_EVERY:
-        raise ValueError(f"Expected {HELD_OUT_EVERY} sentence pairs or more, but {name} has {len(train)}.")
+        raise ValueError(f"Expected at least {HELD_OUT_EVERY} sentence pairs, but {name} has {len(train)}.")
     remaining = list(train)
     held_out = remaining[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY]
     del remaining[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY]

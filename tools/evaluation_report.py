@@ -10,11 +10,12 @@ from typing import Any
 
 from course_lib.translation.evaluation import Evaluation
 
-ABOUT_PRONOUNS = "il/elle    pronouns with the gender of their noun; guessing gets half of them right"
+ABOUT_PRONOUNS = "il/elle    pronouns that have the gender of their noun; guessing gets half of them right"
 ABOUT_AER = """\
 AER        alignment error rate: how far the largest attention weights are from the gold alignment;
            with one link per word, {:.1%} is the lowest possible
-producing  at the step that outputs the word; reading: at the next step, which takes it as input"""
+producing  measured at the step that outputs the word
+reading    measured at the next step, which takes the word as input"""
 
 
 def evaluation_json(evaluation: Evaluation) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def continue_text(
     most = model.config.max_len - tokens.shape[1] + 1  # the last token generated is never an input
     if not 1 <= n <= most or not tokens.numel():
         raise ValueError(
-            f"Expected tokens that start with BOS and n from 1 to {most}, because the model reads at most "
+            f"Expected tokens that start with BOS and n from 1 to {most}, because the model accepts at most "
             f"{model.config.max_len} tokens, but got {tuple(tokens.shape)} and {n}."
         )
     device, tokens = tokens.device, tokens.to(device_of(model))

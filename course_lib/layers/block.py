@@ -104,7 +104,7 @@ class Block(nn.Module):
         if past is not None and (causal or mask is not None):
             raise ValueError(
                 "Expected neither causal nor mask together with a past: attention over a past is always "
-                "causal. Leave them out."
+                "causal. Leave both out."
             )
         if (self.cross is None) != (source is None):
             raise ValueError(

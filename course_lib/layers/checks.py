@@ -2,7 +2,7 @@
 
     >>> check_same_width(torch.zeros(3, 16), torch.zeros(5, 8))
     Traceback (most recent call last):
-    ValueError: This score is a dot product of query and key, so it expects one width, ...
+    ValueError: This score is a dot product, so query and keys must have the same width, ...
 
 Torch broadcasts axes until the shapes fit, so a bug can give a wrong result without an error. The checks use
 only shapes and dtypes, never values, so they don't synchronise a GPU.
@@ -25,8 +25,8 @@ def check_query_and_keys(query: Tensor, keys: Tensor) -> None:
     if query.ndim != keys.ndim or query.ndim < 2:
         raise ValueError(
             "Expected a query of shape (..., queries, query_dim) and keys of shape (..., keys, key_dim), "
-            f"with as many axes in both, but got query {_shape(query)} and keys {_shape(keys)}. "
-            "If there is one query for each sentence, give it an axis: query.unsqueeze(-2)."
+            f"with the same number of axes, but got query {_shape(query)} and keys {_shape(keys)}. "
+            "If there is one query per sentence, add an axis: query.unsqueeze(-2)."
         )
     _check_leading_axes("query", query, "keys", keys)
 
@@ -35,9 +35,9 @@ def check_same_width(query: Tensor, keys: Tensor) -> None:
     """A dot product needs a query and keys of the same width."""
     if query.shape[-1] != keys.shape[-1]:
         raise ValueError(
-            "This score is a dot product of query and key, so it expects one width, but the query is "
+            "This score is a dot product, so query and keys must have the same width, but the query is "
             f"{query.shape[-1]} wide and the keys are {keys.shape[-1]} wide. Project one of them, or use a "
-            "score that learns to compare two widths: general, additive or concat."
+            "score with weights that can compare different widths: general, additive or concat."
         )
 
 
@@ -46,7 +46,7 @@ def check_weight(name: str, weight: Tensor, axes: str, expected: tuple[int, ...]
     if weight.shape != expected:
         raise ValueError(
             f"Expected {name} of shape ({axes}) = {expected} for this query and these keys, "
-            f"but got {_shape(weight)}. Is it transposed, or made for other widths?"
+            f"but got {_shape(weight)}. Is it transposed, or made for different widths?"
         )
 
 
@@ -70,7 +70,7 @@ def check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
     ):
         raise ValueError(
             f"Expected mask to fit scores of shape {tuple(scores)}: either (queries, keys), or as many "
-            f"axes as the scores, each of the same size or 1. But got {_shape(mask)}. "
+            f"axes as the scores, each of the same size or of size 1, but got {_shape(mask)}. "
             "If an axis is missing, add one of size 1: (batch, 1, keys) applies to every query, "
             "(batch, 1, 1, keys) to every head too."
         )
@@ -111,7 +111,7 @@ def _check_leading_axes(name: str, tensor: Tensor, other_name: str, other: Tenso
     pairs = zip(tensor.shape[:-2], other.shape[:-2], strict=True)
     if not all(size == other_size or 1 in (size, other_size) for size, other_size in pairs):
         raise ValueError(
-            f"Expected {name} and {other_name} to agree in the axes before the last two (equal, or 1), "
+            f"Expected {name} and {other_name} to agree in all axes but the last two (equal, or 1), "
             f"but got {name} {_shape(tensor)} and {other_name} {_shape(other)}. "
             "Do they belong to the same batch, with the batch axis first?"
         )

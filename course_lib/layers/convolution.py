@@ -48,7 +48,7 @@ def gated_linear_unit(inputs: Float[Tensor, "... two_channels"]) -> Float[Tensor
     """
     if inputs.shape[-1] % 2:
         raise ValueError(
-            f"Expected an even number of channels, half of them gates, but got {inputs.shape[-1]}."
+            f"Expected an even number of channels, since half of them are gates, but got {inputs.shape[-1]}."
         )
     values, gates = inputs.chunk(2, dim=-1)
     return values * torch.sigmoid(gates)

@@ -71,7 +71,7 @@ def local_mask(
     if half_width < 1 and centres.is_floating_point():
         raise ValueError(
             f"Expected half_width of at least 1, but got {half_width}. "
-            "A narrower window could fall between two words and contain none."
+            "A narrower window could fall between two words and contain neither."
         )
     return (positions - centres.unsqueeze(-1)).abs() <= half_width
 

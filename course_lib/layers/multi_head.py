@@ -98,7 +98,7 @@ def multi_head(
             "Expected as many queries as keys for causal=True, since word i attends to words up to i, and no "
             f"other mask, but got {query.shape[2]} queries, {keys.shape[2]} keys and mask "
             f"{mask if mask is None else tuple(mask.shape)}. "
-            "Combine masks, mask & causal_mask(n), and leave causal out."
+            "To combine masks, pass mask & causal_mask(n) and leave causal out."
         )
     shared = query.shape[1] != keys.shape[1]
     if not with_weights:
@@ -141,7 +141,7 @@ class MultiHead(nn.Module):
             raise ValueError(
                 "Expected d_model to be a multiple of n_heads, and n_heads a multiple of n_kv_heads, "
                 f"but got d_model={d_model}, n_heads={n_heads}, n_kv_heads={n_kv_heads}. "
-                "The width is divided evenly among the heads, and the heads among the key heads."
+                "The width is divided evenly among the heads, and the heads among the key-value heads."
             )
         self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
         d_k, d_v = d_k or d_model // n_heads, d_v or d_model // n_heads
@@ -211,7 +211,7 @@ def check_heads(query: Tensor, keys: Tensor, values: Tensor) -> None:
         raise ValueError(
             "Expected a query (batch, heads, queries, head_dim) and keys (batch, kv_heads, keys, head_dim) "
             "of the same batch, with heads a multiple of kv_heads, but got query "
-            f"{tuple(query.shape)} and keys {tuple(keys.shape)}. Split vectors into heads with split_heads."
+            f"{tuple(query.shape)} and keys {tuple(keys.shape)}. Use split_heads to split vectors into heads."
         )
 
 

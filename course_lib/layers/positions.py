@@ -80,7 +80,7 @@ def rotate(
     """
     if theta.shape != (features.shape[-2], features.shape[-1] // 2) or features.shape[-1] % 2:
         raise ValueError(
-            "Expected an angle for each position and each pair of numbers, (len, head_dim / 2), but got "
+            "Expected one angle for each position and each pair of numbers, (len, head_dim / 2), but got "
             f"{tuple(theta.shape)} for features {tuple(features.shape)}. Make them with "
             "`angles(len, head_dim)`."
         )
@@ -115,7 +115,7 @@ class _AddedPositions(NoPositions):
     def add(self, embedded: Words, *, first: int = 0) -> Words:
         if embedded.shape[-1] != self.table.shape[-1]:  # torch would broadcast a width of 1
             raise ValueError(
-                f"Expected words of width {self.table.shape[-1]}, for which this encoding was made "
+                f"Expected word vectors of width {self.table.shape[-1]}, which this encoding was built for "
                 f"(d_model), but got {tuple(embedded.shape)}."
             )
         return embedded + _slice_table(self.table, first, embedded.shape[-2])
@@ -168,7 +168,7 @@ def make_positions(kind: str, *, max_len: int, d_model: int, head_dim: int) -> N
 def _slice_table(table: Tensor, first: int, length: int) -> Tensor:
     if first + length > len(table):
         raise ValueError(
-            f"Expected at most {len(table)} positions, for which this encoding was made (max_len), "
+            f"Expected at most {len(table)} positions, the limit this encoding was built for (max_len), "
             f"but got {first + length}. Stop earlier, or build it with a larger max_len."
         )
     return table[first : first + length]

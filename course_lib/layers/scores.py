@@ -163,7 +163,7 @@ def location(query: Query, keys: Keys, *, weight: Float[Tensor, "max_len query_d
     if keys.shape[-2] > len(weight):
         raise ValueError(
             f"Expected at most {len(weight)} keys, one for each row of weight, but got {keys.shape[-2]}. "
-            "Shorten the sentence, or make the score with a larger max_len."
+            "Shorten the sentence, or build the score with a larger max_len."
         )
     return query @ weight[: keys.shape[-2]].mT
 

@@ -84,9 +84,9 @@ class SentenceConvolution(nn.Module):
         _, length, embed = columns.shape
         if length > self.max_len or embed != len(self.kernels):
             raise ValueError(
-                f"Expected at most {self.max_len} words (max_len), {len(self.kernels)} wide (embed), for "
-                f"which there are kernels, but got {length}, {embed} wide. Shorten the sentence, or make "
-                "the layer with a larger max_len."
+                f"Expected at most {self.max_len} words (max_len), {len(self.kernels)} wide (embed), "
+                f"as the kernels require, but got {length} words, {embed} wide. Shorten the sentence, or "
+                "build the layer with a larger max_len."
             )
         for kernel in self.kernels.split(self.widths, dim=1):
             if columns.shape[1] == 1:

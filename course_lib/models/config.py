@@ -38,7 +38,7 @@ class Config:
             if field.type == "float" and not 0 <= value < 1:  # every float is a dropout rate
                 raise ValueError(
                     f"Expected {name} of at least 0 and below 1, but got {value}. "
-                    "It is the fraction of numbers set to 0 in training: 0.1 drops one in ten."
+                    "It is the fraction of values set to 0 during training: 0.1 drops one in ten."
                 )
             if field.type != "float" and type(value) is int and value < 1:
                 raise ValueError(f"Expected {name} of at least 1, but got {value}.")

@@ -140,7 +140,7 @@ class ConvS2S(Translator):
         position, max_len = state["position"], self.config.max_len
         if can_inspect(position) and bool((position >= max_len).any()):
             raise ValueError(
-                f"Expected at most {max_len} steps, for which there are positions (max_len), "
+                f"Expected at most {max_len} steps, the number of positions of this system (max_len), "
                 "but got one more. Stop earlier, or build the system with a larger max_len."
             )
         logits, state, weights = self._decode(memory, state, tokens[:, None], with_weights=with_weights)

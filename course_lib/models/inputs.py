@@ -48,18 +48,19 @@ def check_ids(name: str, ids: Tensor, axes: tuple[str, ...], config: Config) -> 
     if ids.numel() == 0:
         raise ValueError(
             f"Expected {name} with at least one sentence of at least one token, but got {tuple(ids.shape)}. "
-            "Leave empty batches out."
+            "Leave out empty batches."
         )
     if ids.ndim == 2 and ids.shape[1] > config.max_len:
         raise ValueError(
-            f"Expected {name} of at most {config.max_len} tokens, for which this system was built (max_len), "
-            f"but got {ids.shape[1]}. Shorten the sentence, or build the system with a larger max_len."
+            f"Expected {name} of at most {config.max_len} tokens, the limit this system was built for "
+            f"(max_len), but got {ids.shape[1]}. Shorten the sentence, or build the system with a larger "
+            "max_len."
         )
     if can_inspect(ids):
         low, high = (int(bound) for bound in torch.aminmax(ids))
         if low < 0 or high >= config.vocab_size:
             raise ValueError(
                 f"Expected {name} to hold ids from 0 to {config.vocab_size - 1}, but got "
-                f"{low if low < 0 else high}. Was the text tokenised with another vocabulary than the "
-                "system was built for?"
+                f"{low if low < 0 else high}. Was the text tokenised with a vocabulary other than the one "
+                "the system was built for?"
             )

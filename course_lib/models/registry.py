@@ -8,7 +8,7 @@
     'Luong'
     >>> system("luong")
     Traceback (most recent call last):
-    ValueError: There is no system 'luong'. Did you mean luong_dot, ...
+    ValueError: Unknown system 'luong'. Did you mean luong_dot, ...
 
 A name determines what defines a system (its `variant`, such as the score of `luong_dot`), a scale its size.
 
@@ -170,8 +170,8 @@ def system(name: str) -> System:
             return entry
     names = [entry.name for entry in SYSTEMS]
     similar = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
-    hint = f"Did you mean {', '.join(similar)}?" if similar else f"There are: {', '.join(names)}."
-    raise ValueError(f"There is no system {name!r}. {hint}")
+    hint = f"Did you mean {', '.join(similar)}?" if similar else f"Choose from: {', '.join(names)}."
+    raise ValueError(f"Unknown system {name!r}. {hint}")
 
 
 def translators() -> tuple[System, ...]:
@@ -188,7 +188,7 @@ def make_config(name: str, *, scale: str, vocab_size: int) -> Config:
     """The configuration of a system at one of the three scales: tiny, toy or multi30k."""
     entry = system(name)
     if scale not in SCALES:
-        raise ValueError(f"There is no scale {scale!r}. There are: {', '.join(SCALES)}.")
+        raise ValueError(f"Unknown scale {scale!r}. Choose from: {', '.join(SCALES)}.")
     column = list(SCALES).index(scale)
     sizes = {size: numbers[column] for size, numbers in entry.sizes.items()}
     return entry.config(vocab_size=vocab_size, **SCALES[scale], **sizes, **entry.variant)
@@ -237,8 +237,8 @@ def config_from_json(stored: Mapping[str, JsonValue]) -> tuple[str, Config]:
         return entry.name, entry.config(**fields)
     except TypeError as error:
         raise ValueError(
-            f"This is not a configuration of {entry.name}: {error}. "
-            "Was it written by another version of the course?"
+            f"This is not a valid configuration of {entry.name}: {error}. "
+            "Was it saved by another version of the course?"
         ) from error
 
 

@@ -89,7 +89,7 @@ class Translator(nn.Module, ABC):
 
     def advance(self, memory: Rows, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         """`step`, after its input has been checked. A system may override `step` instead."""
-        raise NotImplementedError(f"{type(self).__name__} needs `advance`, or a `step` of its own.")
+        raise NotImplementedError(f"{type(self).__name__} must define `advance`, or its own `step`.")
 
 
 class SteppingTranslator(Translator):

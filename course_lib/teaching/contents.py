@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from course_lib.runtime import PROJECT_ROOT, data_path
@@ -25,6 +27,7 @@ class Lesson:
     number: str
     topic: str
     title: str
+    part: str
     minutes: int
     question: str
 
@@ -64,13 +67,21 @@ def lesson(topic: str) -> Lesson:
     return {lesson.topic: lesson for lesson in lessons()}[topic]
 
 
-def road_map(folder: str = "") -> Markdown:
-    """The table of all lessons, with links into `folder`."""
-    rows = ["| | lesson | minutes | the question |", "|---|---|---|---|"]
-    for lesson in lessons():
+def road_map() -> Markdown:
+    """The table of all lessons."""
+    return Markdown(lesson_table(lessons()))
+
+
+def lesson_table(rows: Sequence[Lesson], folder: str = "") -> str:
+    """Lessons as a Markdown table, with links into `folder`."""
+    lines = ["| | lesson | minutes | the question |", "|---|---|---|---|"]
+    for previous, lesson in pairwise([None, *rows]):
+        if previous is None or previous.part != lesson.part:
+            lines.append(f"| | **{lesson.part}** | | |")
         link = f"[{lesson.title}]({folder}{lesson.notebook})"
-        rows.append(f"| {lesson.number} | {link} | {lesson.minutes} | {lesson.question} |")
-    return Markdown("\n".join(rows))
+        lines.append(f"| {lesson.number} | {link} | {lesson.minutes} | {lesson.question} |")
+    hours = round(sum(lesson.minutes for lesson in rows) / 60)
+    return "\n".join([*lines, f"| | all lessons | about {hours} hours | |"])
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def check_pairs(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int
     """Raise an error unless there is a source for each target, both made of word ids only."""
     if not sources or len(sources) != len(targets):
         raise ValueError(
-            "Expected at least one pair, and as many targets as sources, "
+            "Expected at least one pair, and the same number of sources and targets, "
             f"but got {len(sources)} sources and {len(targets)} targets."
         )
     check_words(chain(*sources, *targets))
@@ -107,6 +107,6 @@ def _pad(rows: list[list[int]], name: str, width: int | None) -> Int[Tensor, "ba
     if width < longest:
         raise ValueError(
             f"Expected {name} of at least {longest}, so that every pair and its special token fit, "
-            f"but got {width}. Use a larger shape, or leave such pairs out."
+            f"but got {width}. Use a larger {name}, or leave out the longest pairs."
         )
     return torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])

@@ -74,15 +74,15 @@ class Epochs:
         longest = lengths[-1] if lengths else tokens_per_batch
         if longest > tokens_per_batch:
             raise ValueError(
-                f"Expected tokens_per_batch of at least {longest}, one row of the longest shape, "
-                f"but got {tokens_per_batch}. Raise it, or leave the longest shape out."
+                f"Expected tokens_per_batch of at least {longest}, enough for one sentence of the greatest "
+                f"length, but got {tokens_per_batch}. Increase it, or remove the greatest length."
             )
         self.pairs = tuple(pair for pair, sizes in enumerate(corpus.lengths) if max(sizes) <= longest)
         self.n_left_out = len(corpus) - len(self.pairs)
         if not self.pairs or (self.n_left_out and over_long != "leave out"):
             raise ValueError(
-                f"Expected pairs of at most {longest} tokens a side (EOS included), but {self.n_left_out} of "
-                f"{len(corpus)} are longer, and the longest has {corpus.longest}. Raise tokens_per_batch."
+                f"Expected pairs of at most {longest} tokens per side, including EOS, but {self.n_left_out} "
+                f"of {len(corpus)} are longer; the longest has {corpus.longest}. Increase tokens_per_batch."
             )
         self._planned: tuple[int, list[PlannedBatch], tuple[torch.Tensor, ...]] | None = None
         self.n_batches = len(self.plan(0))  # the same in every epoch, since it depends on lengths alone
@@ -93,7 +93,7 @@ class Epochs:
         if epoch < 0 or not 0 <= step < self.n_batches:
             raise ValueError(
                 f"Expected an epoch of 0 or more and a step from 0 to {self.n_batches - 1}, but got {epoch} "
-                f"and {step}. Was the position made with another corpus, tokens_per_batch or shapes?"
+                f"and {step}. Was it saved with a different corpus, tokens_per_batch or lengths?"
             )
         self.position = epoch, step
 

@@ -54,7 +54,7 @@ class BpeTokenizer(Tokenizer):
         check_texts(texts)
         prepared = [readable(text) for text in texts]
         if not any(prepared):
-            raise ValueError("Expected texts with at least one letter, but there is none. Is the file empty?")
+            raise ValueError("Expected texts with at least one letter, but found none. Is the file empty?")
         library = _untrained(lowercase)
         trainer = trainers.BpeTrainer(
             vocab_size=max(vocab_size, 0),
@@ -66,8 +66,8 @@ class BpeTokenizer(Tokenizer):
         library.train_from_iterator(prepared, trainer)
         if library.get_vocab_size() > vocab_size:  # the characters alone exceed it
             raise ValueError(
-                f"Expected a vocab_size of at least {library.get_vocab_size()}, for the special tokens "
-                f"and all characters, but got {vocab_size}. Increase it, or lower-case the texts."
+                f"Expected a vocab_size of at least {library.get_vocab_size()}, enough for the special "
+                f"tokens and all characters, but got {vocab_size}. Increase it, or lower-case the texts."
             )
         return cls(library)
 

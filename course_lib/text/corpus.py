@@ -46,12 +46,12 @@ def read_tsv(path: str | Path) -> Sentences:
     rows = [line.split("\t") if line.strip() else [] for line in read_lines(path)]
     n_columns = next((len(row) for row in rows if row), 0)
     if rows and n_columns < 2:
-        raise CorpusError(f"Expected 2 columns separated by a tab, but {path} has {n_columns}.")
+        raise CorpusError(f"Expected at least 2 columns separated by tabs, but {path} has {n_columns}.")
     for line_number, row in enumerate(rows, start=1):
         if row and len(row) != n_columns:
             raise CorpusError(
-                f"{path}, line {line_number}: expected {n_columns} columns, like the lines before, "
-                f"but it has {len(row)}."
+                f"{path}, line {line_number}: expected {n_columns} columns, as in the lines above, "
+                f"but found {len(row)}."
             )
     return _complete_pairs(path, (row[:2] for row in rows if row))
 
@@ -68,8 +68,8 @@ def read_split(folder: str | Path, split: str, src: str, tgt: str) -> Sentences:
     if len(sides[0]) != len(sides[1]):
         raise CorpusError(
             f"Expected both files to have the same number of lines, but {paths[0]} has {len(sides[0]):,} and "
-            f"{paths[1]} has {len(sides[1]):,}. Every pair after the missing line would be wrong, and there "
-            "is no way to tell which line that is. Get both files again, from the same source."
+            f"{paths[1]} has {len(sides[1]):,}. Every pair after the missing line would be wrong, and the "
+            "files don't show which line is missing. Get both files again from the same source."
         )
     return _complete_pairs(paths[0], zip(*sides, strict=True))
 
@@ -80,8 +80,8 @@ def _split_file(folder: Path, name: str) -> Path:
             return path
     similar = sorted(path.name for path in folder.glob(f"{name.split('.')[0]}.*"))
     raise FileNotFoundError(
-        f"Expected {name}.gz or {name} in {folder}, but neither is there"
-        + (f" (the folder has {', '.join(similar)})." if similar else ".")
+        f"Expected {name}.gz or {name} in {folder}, but found neither"
+        + (f" (the folder contains {', '.join(similar)})." if similar else ".")
     )
 
 
@@ -112,5 +112,5 @@ def _complete_pairs(path: Path, pairs: Iterable[Sequence[str]]) -> Sentences:
     stripped = [(src.strip(), tgt.strip()) for src, tgt in pairs]
     complete = [pair for pair in stripped if all(pair)]
     if not complete:
-        raise CorpusError(f"There is no sentence pair in {path}.")
+        raise CorpusError(f"{path} contains no sentence pairs.")
     return Sentences(*zip(*complete, strict=True))

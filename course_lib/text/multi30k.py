@@ -48,14 +48,14 @@ def load_multi30k(
         file_state = state(path, name)
         if file_state == "missing":
             raise FileNotFoundError(
-                f"Multi30k is not part of the course, and {name} is not in {path} ({why}). "
-                f"`{command(folder)}` downloads it. By hand: {SOURCE}/{name}"
+                f"Multi30k is not part of the course, and {name} was not found in {path} ({why}). "
+                f"Run `{command(folder)}` to download it, or get it by hand from {SOURCE}/{name}"
             )
         if file_state == "wrong":
             raise CorpusError(
-                f"{name} in {path} ({why}) is not the file that Multi30k published: its SHA-256 differs. "
-                f"`{command(folder)}` downloads the right one. To use a corpus of your own in the same "
-                "layout, pass --data FOLDER --from de --to en."
+                f"{name} in {path} ({why}) is not the published file: its SHA-256 differs. "
+                f"Run `{command(folder)}` to download the right one. To use a corpus of your own in the "
+                "same layout, pass --data FOLDER --from de --to en."
             )
     return read_split(path, FILE_OF[split], src, tgt)
 
@@ -63,9 +63,9 @@ def load_multi30k(
 def find_folder(folder: str | Path | None = None) -> tuple[Path, str]:
     """The folder to search, and why this one: you named it, COURSE_MULTI30K names it, or it's the default."""
     if folder is not None:
-        return Path(folder).expanduser(), "the folder you named"
+        return Path(folder).expanduser(), "the folder you specified"
     if from_environment := os.environ.get(VARIABLE):
-        return Path(from_environment).expanduser(), f"named by {VARIABLE}"
+        return Path(from_environment).expanduser(), f"set by {VARIABLE}"
     return user_folder() / "multi30k", "the course's default folder"
 
 
@@ -104,7 +104,7 @@ def fetch(folder: Path, *, source: str = SOURCE) -> None:
     for name in published():
         if state(folder, name) != "right":
             download(f"{source}/{name}", folder / name, sha256=checksums()[name])
-            print(f"  {name} downloaded; its checksum is right.")
+            print(f"  downloaded {name}; its checksum is correct")
 
 
 def download(url: str, path: Path, *, sha256: str) -> None:
@@ -114,7 +114,7 @@ def download(url: str, path: Path, *, sha256: str) -> None:
         with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
             content = response.read(MAX_BYTES)
     except (OSError, http.client.HTTPException) as error:
-        raise DownloadError(f"Could not download {url}: {error}. Run the same command again.") from error
+        raise DownloadError(f"Could not download {url}: {error}. Try the same command again.") from error
     if hashlib.sha256(content).hexdigest() != sha256:
         raise DownloadError(
             f"{url} returned unexpected content: its SHA-256 is not {sha256[:16]}... Nothing was saved. Some "

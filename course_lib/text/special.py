@@ -36,7 +36,7 @@ def check_words(ids: Iterable[int]) -> None:
         if token_id < 0 or token_id in (PAD, BOS, EOS):
             raise ValueError(
                 f"Expected ids of words only ({UNK} for an unknown word, otherwise 4 and up), but got "
-                f"{token_id}. PAD, BOS and EOS are added where they are needed: leave them out."
+                f"{token_id}. PAD, BOS and EOS are added automatically, so leave them out."
             )
 
 
@@ -44,5 +44,5 @@ def check_id(token_id: int, vocab_size: int) -> None:
     if not 0 <= token_id < vocab_size:
         raise ValueError(
             f"Expected ids from 0 to {vocab_size - 1}, since this vocabulary has {vocab_size} tokens, "
-            f"but got {token_id}. Were the ids made with another vocabulary?"
+            f"but got {token_id}. Were the ids made with a different vocabulary?"
         )

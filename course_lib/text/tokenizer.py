@@ -96,7 +96,7 @@ class Tokenizer:
         except Exception as error:  # the library raises bare Exceptions
             raise ValueError(
                 f"{path} can't be read by {cls.__name__} ({error}). "
-                "Was it written by another kind of tokenizer, or by a newer version of the course?"
+                "Was it saved by another kind of tokenizer, or by a newer version of the course?"
             ) from error
 
     @classmethod

@@ -38,8 +38,8 @@ class WordTokenizer(Tokenizer):
         for word, count in Counter(words).items():
             if _split(word) != [word] or word in SPECIAL or count > 1:
                 raise ValueError(
-                    "Expected different words without white space, in Unicode's composed form (NFC), and no "
-                    f"special token, but got {word!r} ({count} ×). from_texts splits texts into words."
+                    "Expected unique words without white space, in Unicode's composed form (NFC), and no "
+                    f"special tokens, but got {word!r} ({count} ×). Use from_texts to split texts into words."
                 )
         ids = {token: token_id for token_id, token in enumerate((*SPECIAL, *words))}
         library = Library(models.WordLevel(ids, unk_token=SPECIAL[UNK]))
@@ -52,7 +52,7 @@ class WordTokenizer(Tokenizer):
         check_texts(texts)
         counts = Counter(word for text in texts for word in _split(text) if word not in SPECIAL)
         if not counts:
-            raise ValueError("Expected texts with at least one word, but there is none. Is the file empty?")
+            raise ValueError("Expected texts with at least one word, but found none. Is the file empty?")
         return cls(sorted(counts, key=lambda word: (-counts[word], word)))
 
     def to_text(self) -> str:
@@ -64,7 +64,7 @@ class WordTokenizer(Tokenizer):
     def _parse(cls, text: str) -> WordTokenizer:
         content = json.loads(text)
         if (content["format"], content["version"]) != (FORMAT, VERSION):
-            raise ValueError(f"it says {content['format']!r}, version {content['version']!r}")
+            raise ValueError(f"its header says {content['format']!r}, version {content['version']!r}")
         return cls(content["words"])
 
 

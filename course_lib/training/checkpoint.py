@@ -79,12 +79,16 @@ def _read(path: Path, *, with_tensors: bool) -> tuple[dict[str, Tensor], About]:
     except (KeyError, ValueError):
         about = None
     if about is None or not FORMAT.items() <= header.items():
-        raise _unusable(path, "is not a checkpoint of this course, or of a newer version (try git pull)")
+        raise _unusable(
+            path, "is not a checkpoint of this course, or is from a newer version (try `git pull`)"
+        )
     return tensors, about
 
 
 def _unusable(path: Path, why: str) -> CheckpointError:
-    return CheckpointError(f"{path} {why}. It was not changed. Get or train it again.")
+    return CheckpointError(
+        f"{path} {why}. The file was not changed. Download it again, or train the system again."
+    )
 
 
 # ---- systems
@@ -104,9 +108,11 @@ def load_system(path: Path | str, *, device: torch.device | str = "cpu") -> Save
     """Read a checkpoint and build what is in it."""
     tensors, about = load_checkpoint(path)
     if "standing" in about:
-        raise CheckpointError(f"{path} is for resuming a run. Load best.safetensors in the same folder.")
+        raise CheckpointError(
+            f"{path} is only for resuming a run. Load best.safetensors from the same folder."
+        )
     if "config" not in about:
-        raise _unusable(Path(path), "does not say which system its weights belong to")
+        raise _unusable(Path(path), "doesn't say which system its weights belong to")
     try:
         name, config = config_from_json(about["config"])
         saved = about["tokenizer"]
@@ -115,7 +121,7 @@ def load_system(path: Path | str, *, device: torch.device | str = "cpu") -> Save
         model.load_state_dict(tensors)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:  # from a later version, or edited
         reason = " ".join(str(error).split())
-        raise _unusable(path, f"holds a system that cannot be built here ({reason:.200})") from error
+        raise _unusable(path, f"contains a system that can't be built here ({reason:.200})") from error
     return SavedSystem(name, model.to(device).eval(), tokenizer, about)
 
 

@@ -29,7 +29,7 @@ from tqdm import tqdm as terminal_bar
 from course_lib.runtime import switched_on
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-STOP_MESSAGE = "Stopping after this step. (Press again to stop at once, without saving.)"
+STOP_MESSAGE = "Stopping after this step. Press Ctrl-C again to stop immediately, without saving."
 
 
 class StopRequest:

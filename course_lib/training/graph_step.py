@@ -99,7 +99,10 @@ class GraphStep(Step):
             torch.cuda.synchronize()
             self.records = False
             reason = str(error).splitlines()[0]
-            print(f"The fast path is off: this step cannot be recorded ({reason}).", file=sys.stderr)
+            print(
+                f"Training will be slower: this step can't be recorded as a CUDA graph ({reason}).",
+                file=sys.stderr,
+            )
 
     def _record(self, batch: Batch) -> Recording:
         fixed = batch.map(torch.clone)

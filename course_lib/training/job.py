@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from course_lib.formatting import counted
 from course_lib.models.config import Config
 from course_lib.models.registry import build, config_to_json, make_config, n_parameters, system
 from course_lib.runtime import device as usual_device
@@ -104,17 +105,21 @@ def run_job(
         log(f"{job.system}: {n_parameters(model):,} parameters, {n_pairs}, on {device_type}")
         counts = system(job.system).counts
         hyperparameters = f"{recipe}, dropout {getattr(config, 'dropout', 0.0):g}"
-        log("It counts the training sentences once: there are no steps." if counts else hyperparameters)
+        log(
+            "This system counts the training sentences once, so there are no training steps."
+            if counts
+            else hyperparameters
+        )
         if processes.world_size > 1:
             # Printed now, because torchrun may end the other processes before they can print anything.
             log(
-                f"{processes.world_size} processes. If one dies, torchrun ends the others, "
-                "and the same command resumes from the last checkpoint."
+                f"Training in {processes.world_size} processes. If one dies, torchrun stops the others, and "
+                "the same command then resumes the run from the last checkpoint."
             )
         if folder and (step := folder.resumed_at()):
             n_left = 0 if counts else recipe.n_steps - step
-            remaining = f"{n_left:,} to go" if n_left > 0 else "there is nothing left to do"
-            log(f"Resumed from {job.folder} at step {step:,}: {remaining}.")
+            remaining = f"{counted(n_left, 'step')} to go" if n_left > 0 else "nothing left to do"
+            log(f"Resumed the run in {job.folder} at step {step:,}: {remaining}.")
     options = {"folder": folder, "processes": processes, "after_validation": after_validation}
     if trainer:
         result = trainer(model, data, recipe, **options)

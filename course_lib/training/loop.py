@@ -112,7 +112,7 @@ class _Loop:
             try:
                 self.step.load(tensors)
             except (RuntimeError, KeyError) as error:
-                raise CheckpointError(f"{folder.last} does not fit this system: {error}") from error
+                raise CheckpointError(f"{folder.last} doesn't fit this system: {error}") from error
             record = self.state.history.best
             if self.folder and self.state.best_is_new and not self.folder.has_best(record):
                 self.folder.save_best(self.state.best, self.state.history)  # it was killed before it could
@@ -230,7 +230,7 @@ class _Loop:
 def make_step(model: nn.Module, objective: Objective, recipe: Recipe, processes: Processes = SINGLE) -> Step:
     """The fast step where it works: one GPU, fixed shapes, and a state that consists of learned weights."""
     if not learned(model):
-        raise TypeError(f"{type(model).__name__} has no weights that steps could change.")
+        raise TypeError(f"{type(model).__name__} has no parameters to train.")
     on_gpu = device_of(model).type == "cuda"
     all_learned = model.state_dict().keys() == learned(model).keys()
     if on_gpu and recipe.fixed_shapes and processes.world_size == 1 and all_learned:

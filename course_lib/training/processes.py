@@ -68,9 +68,9 @@ class Processes:
             distributed.all_gather_object(values, value)
         if differ := [rank for rank, other in enumerate(values) if other != values[0]]:
             raise ValueError(
-                f"Expected {what} to be the same in all {self.world_size} processes, but it differs in "
-                f"process {', '.join(map(str, differ))} from process 0. All machines need the same version "
-                "of the course, the same data, the same kind of device, and a shared folder for the run."
+                f"Expected {what} to be the same in all {self.world_size} processes, but it differs "
+                f"between process 0 and process {', '.join(map(str, differ))}. All machines need the same "
+                "version of the course, the same data, the same kind of device, and a shared run folder."
             )
 
     def wrap(self, model: nn.Module) -> nn.Module:

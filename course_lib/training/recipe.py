@@ -123,10 +123,11 @@ class Recipe:
         """The main hyperparameters in one line.
 
         >>> print(Recipe(n_steps=4000, learning_rate=3e-3))
-        4,000 steps of 4,096 tokens, learning rate 0.003 (warm-up of 400), label smoothing 0.1
+        4,000 steps, 4,096 tokens per batch, learning rate 0.003 (400 warm-up steps), label smoothing 0.1
         """
-        text = f"{counted(self.n_steps, 'step')} of {self.tokens_per_batch:,} tokens, learning rate "
-        text += f"{self.learning_rate:g} (warm-up of {self.warm_up:,}), label smoothing {self.smoothing:g}"
+        text = f"{counted(self.n_steps, 'step')}, {self.tokens_per_batch:,} tokens per batch, "
+        text += f"learning rate {self.learning_rate:g} ({counted(self.warm_up, 'warm-up step')}), "
+        text += f"label smoothing {self.smoothing:g}"
         return text + (f", R-Drop {self.r_drop:g}" if self.r_drop else "")
 
 

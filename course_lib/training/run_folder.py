@@ -37,9 +37,10 @@ from course_lib.training.step import parts_of
 SAME = ("data", "config", "tokenizer", "recipe", "objective")
 # Fields of the recipe that may differ, so that a finished run can be continued with more steps.
 SCHEDULE = ("n_steps", "warm_up", "validate_every", "average_every")
+NAMES = {"config": "configuration", "recipe": "training settings"}  # in messages
 STANDING = ("step", "position", "seconds", "since", "n_averaged")  # fields of a RunState saved in the header
 Ended = Literal["finished", "stopped", "diverged"]
-RESTART = "Choose another folder (--folder), or start again in this one (--restart)."
+RESTART = "Choose another folder with --folder, or start again in this one with --restart."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +158,8 @@ class RunFolder:
                 yield
         except Timeout:
             raise CheckpointError(
-                f"Another process is training in {self.folder}. Wait until it ends, or choose another folder."
+                f"Another process is training in {self.folder}. "
+                "Wait for it to finish, or choose another folder."
             ) from None
 
     def save(self, state: RunState, tensors: Mapping[str, Tensor]) -> None:
@@ -189,13 +191,13 @@ class RunFolder:
         if self.last.exists():
             about = read_about(self.last)
             if "standing" not in about:
-                raise CheckpointError(f"{self.last} holds weights, but no run to resume. {RESTART}")
+                raise CheckpointError(f"{self.last} contains weights, but no run to resume. {RESTART}")
             self._check_same_run(self.last, about)
             return about["standing"]["step"]
         if self.best.exists():
             raise CheckpointError(
-                f"{self.best} holds the weights of a run that cannot be resumed, because {self.last.name} is "
-                f"missing. They were not overwritten. {RESTART}"
+                f"{self.best} contains the weights of a run that can't be resumed, because {self.last.name} "
+                f"is missing. They were not overwritten. {RESTART}"
             )
         return 0
 
@@ -219,7 +221,7 @@ class RunFolder:
             best_step = state.history.best.step
             if _best_step(about_best) != best_step:
                 raise CheckpointError(
-                    f"{self.best} does not belong to {self.last.name}, whose best step was {best_step:,}. "
+                    f"{self.best} doesn't belong to {self.last.name}, whose best step was {best_step:,}. "
                     f"{RESTART}"
                 )
         if about["recipe"]["n_steps"] != self.about["recipe"]["n_steps"]:
@@ -240,7 +242,8 @@ class RunFolder:
                     if old.get(name) != new.get(name)
                 )
                 raise CheckpointError(
-                    f"{path} is from another run: its {key} differs ({differences}). {RESTART}"
+                    f"{path} is from a different run. Differences in its {NAMES.get(key, key)}: "
+                    f"{differences}. {RESTART}"
                 )
 
 

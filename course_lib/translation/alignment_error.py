@@ -72,7 +72,7 @@ def error_rate(predicted: Iterable[Links], gold: Iterable[Links]) -> float:
         n_right += len(set(predicted_links) & set(gold_links))
         n_all += len(predicted_links) + len(gold_links)
     if n_all == 0:
-        raise ValueError("Expected at least one link, but there is none, neither predicted nor gold.")
+        raise ValueError("Expected at least one link, but found none, neither predicted nor gold.")
     return 1 - 2 * n_right / n_all
 
 

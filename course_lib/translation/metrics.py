@@ -89,8 +89,8 @@ def pronouns_right(pair: Pair, translation: str) -> list[bool]:
 def _scored(metric: BLEU | CHRF, translations: Sequence[str], references: Sequence[str]) -> Metric:
     if not translations or len(translations) != len(references):  # sacreBLEU would ignore the rest
         raise ValueError(
-            "Expected at least one translation and as many references, "
-            f"but got {len(translations)} and {len(references)}."
+            "Expected at least one translation and the same number of references, "
+            f"but got {len(translations)} translations and {len(references)} references."
         )
     value = metric.corpus_score(translations, [references]).score
     # A perfect score comes out as 100.00000000000004; digits after the tenth decimal are rounding errors.

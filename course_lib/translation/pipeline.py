@@ -25,8 +25,8 @@ from course_lib.text.tokenizer import Tokenizer
 from course_lib.translation.search import beam_search, greedy
 
 EMPTY = "nothing to translate: the text is empty"
-ALL_UNKNOWN = "none of its tokens is known: the translation is a guess"
-NO_OUTPUT = "the system generated no words, only the end of the sentence"
+ALL_UNKNOWN = "none of its tokens are known, so the translation is a guess"
+NO_OUTPUT = "the system generated no words, only the end-of-sentence token"
 PUNCTUATION = '.,!?;:…"()«»“”'
 MAX_UNKNOWN = 8  # unknown words listed in a note
 TOKENS_PER_BATCH = 4096  # sentences × beam × length, padding included
@@ -131,7 +131,7 @@ class SourceText:
 
         >>> from course_lib.text.word_tokenizer import WordTokenizer
         >>> prepare("the axolotl sleeps", WordTokenizer(["the", "cat", "sleeps"])).notes
-        ('read as <unk>: axolotl',)
+        ('unknown, replaced with <unk>: axolotl',)
         """
         if not self.ids:
             return (EMPTY,)
@@ -139,7 +139,7 @@ class SourceText:
             return ()
         n_more = len(self.unknown) - MAX_UNKNOWN
         listed = ", ".join(map(printable, self.unknown[:MAX_UNKNOWN]))
-        note = f"read as <unk>: {listed}" + (f" and {n_more} more" if n_more > 0 else "")
+        note = f"unknown, replaced with <unk>: {listed}" + (f" and {n_more} more" if n_more > 0 else "")
         return (note, ALL_UNKNOWN) if set(self.ids) == {UNK} else (note,)
 
 
@@ -175,13 +175,13 @@ def notes_after(n_tokens: int, n_read: int, output: Sequence[int]) -> list[str]:
     """Notes on a translation, from the source's token count, the number of tokens read, and the output ids.
 
     >>> notes_after(300, 255, [7, 3])
-    ['too long: of its 300 tokens the first 255 were read']
+    ['too long: only the first 255 of its 300 tokens were used']
     """
     notes = []
     if n_tokens > n_read:
-        notes.append(f"too long: of its {n_tokens} tokens the first {n_read} were read")
+        notes.append(f"too long: only the first {n_read} of its {n_tokens} tokens were used")
     if output[-1] != EOS:
-        notes.append(f"no end after {len(output)} tokens: the translation was cut there")
+        notes.append(f"the translation was cut off after {len(output)} tokens, before it had ended")
     if output[0] == EOS:
         notes.append(NO_OUTPUT)
     return notes

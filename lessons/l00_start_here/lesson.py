@@ -1,15 +1,15 @@
 # Lesson 00 · the source. Edit this file, then run `python3 -m course_lib build 00`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5 short=true
+# %% [markdown] kind="title" short=true
 r"""
 # 00 · Start here
 
-**The question:** what is this road, and how do you walk it?
+**The question:** how does this course work, and what will you be able to do at the end?
 
 About {minutes} minutes. You need a little Python. No mathematics yet.
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -21,7 +21,7 @@ After this lesson you can
 everything. Nothing you do here can break the course: to get a lesson back as it was, see the end of this page.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup"
 import json
 
 from course_lib import views
@@ -34,7 +34,7 @@ from lessons.l00_start_here import SoftmaxDial
 
 start_lesson("start_here")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Your computer translates
 
@@ -42,7 +42,7 @@ Three networks came with the course. Each was trained on the same 20,000 small E
 stations of the road: 2014, 2015 and 2017. Run the cell: they load, and each translates two sentences.
 """
 
-# %% kind="example" minutes=1
+# %% kind="example"
 systems = {name: load_shipped(name) for name in ("seq2seq", "bahdanau", "transformer")}
 
 
@@ -56,7 +56,7 @@ def print_translations(sentence):
 print_translations("the cat drank the water because it was thirsty")
 print_translations("the cat drank the water because it was cold")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Watch the word **it**. In the first sentence it is the cat, in the second the water. English does not care. French must choose: *il* for the cat (le chat), *elle* for the
 water (l'eau is feminine). Only the last word of the sentence tells which. All three networks got it right.
@@ -66,14 +66,14 @@ Here is another pair of that kind, picked because one network fails on it. A cow
 > **Before you run the cell:** which of the three will it be: 2014, 2015 or 2017? And will it fail on *thirsty* or on *cold*?
 """
 
-# %% kind="example" minutes=1
+# %% kind="example"
 pairs = json.loads(data_path("toy", "telling_pairs.json").read_text(encoding="utf-8"))
 cow_pair = next(pair for pair in pairs if pair["src"].startswith("a cow"))
 
 print_translations(cow_pair["src"])
 print_translations(cow_pair["twin"]["src"])
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 The network of 2014 writes *il a soif*: the **milk** is thirsty. It first squeezes the whole sentence into one list of numbers, then writes the translation from that list alone. The other two have {term:attention}: while they write, they **look back** at every English word, and most at those that matter just now. How that works is what this course is about. (One pair proves nothing, least of all one we picked. Over {result:toy_ladder/seq2seq/scores/coreference/n:.0f} such sentences and three trainings each, the network of 2014 gets {result:toy_ladder/seq2seq/scores/coreference/pronouns:.0%} of the pronouns right, that of 2015 {result:toy_ladder/bahdanau/scores/coreference/pronouns:.0%}, that of 2017 all of them, and all three are of about the same size.)
 
@@ -87,14 +87,14 @@ garden house kitchen forest school church village river tree castle · big small
 </details>
 """
 
-# %% kind="example" minutes=1.5
+# %% kind="example"
 sentence = "The dog sleeps in the garden because it is tired."
 
 print_translations(sentence)
 for note in systems["transformer"](sentence).notes:
     print(note)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Estimate, before you are told
 
@@ -102,10 +102,10 @@ A network is a great many numbers, its {term:parameters}, which training has set
 order of magnitude: off by half is fine, off by a factor of ten is not.
 """
 
-# %% kind="estimate" minutes=1
+# %% kind="estimate"
 estimate("00", "how-many-weights", lambda: n_parameters(systems["transformer"].model))
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Look: an explorable
 
@@ -115,10 +115,10 @@ First comes a question, though. In this course an explorable is covered until yo
 see. Nobody grades the guess. If you are in a hurry, there is a button for that. Beside the slider stand two small **goals**. They tick themselves off.
 """
 
-# %% kind="predict" minutes=2
+# %% kind="predict"
 predict("00", "times-eight", SoftmaxDial())
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Move the slider with the mouse, or click it and use the arrow keys. The buttons under it jump to a few good places.
 
@@ -128,7 +128,7 @@ Every exercise has a card, a cell to fill in, a check, and folded hints. Here: w
 it. Try a wrong answer first, to see what the check says.
 """
 
-# %% kind="exercise" exercise="double_it" title="Your first exercise" difficulty=1 importance=1 minutes=2 track="core"
+# %% kind="exercise" exercise="double_it" title="Your first exercise" difficulty=1 importance=1 track="core"
 def double_it(numbers):
     """A tensor (torch's kind of NumPy array)  ->  one with every number doubled."""
     # solution
@@ -148,33 +148,33 @@ Tensors can be multiplied by a number: `3 * numbers` triples them.
 One line: `return 2 * numbers`.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 You are never stuck. An exercise you skip says *not tried yet*, and the lesson goes on with the library's version. One that passed is **kept**: later lessons call `yours("double_it")` and get your own function back, from a file `my_road.py` that
 is yours to read and edit. By lesson 14 it holds the parts of a whole Transformer.
 """
 
-# %% kind="example" minutes=0.5
+# %% kind="example"
 double = yours("double_it")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Explain, in your own words
 
 Nobody marks this. Write two sentences, then compare with a model answer and tick what yours says too.
 """
 
-# %% kind="explain" minutes=2
+# %% kind="explain"
 explain("00", "why-look")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## The road
 
 Every idea below runs on your machine, on the same small language. All translators among them are measured the same way.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 systems_by_year = {
     1997: ["LSTM"],
     2013: ["RCTM"],
@@ -185,10 +185,10 @@ systems_by_year = {
 }
 views.timeline(systems_by_year, title="Systems of the road")
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 road_map()
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Your progress
 
@@ -196,20 +196,20 @@ This card shows what you have done and what comes next. It lives in one file on 
 and `python3 -m course_lib progress --delete` deletes it.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 progress_summary()
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Answer: a quiz
 
 The first try counts for your score. Then try as often as you like: every answer comes with its reason. What you get wrong comes back some lessons later, when you have nearly forgotten it. That is when it sticks.
 """
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz"
 quiz("00", "closing")
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -228,7 +228,7 @@ r"""
 **Next:** [lesson 01](01_guessing_the_next_word.ipynb), how a machine guesses the next word, and how it learns to. The table above leads to all twenty lessons.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

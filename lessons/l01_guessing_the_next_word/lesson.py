@@ -1,15 +1,15 @@
 # Lesson 01 · the source. Edit this file, then run `python3 -m course_lib build 01`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 01 · Guessing the next word
 
-**The question:** how can a machine guess the next word, and how does it learn to?
+**The question:** how can a machine predict the next word, and how does it learn to?
 
 About {minutes} minutes. You need Python with a little NumPy, school mathematics, and the softmax from [lesson 00](00_start_here.ipynb). Nothing about torch (section 3 says what is needed) and nothing about networks: how they learn is what you find out here, on one so small that every number fits on the screen.
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **write** text word by word, and **name** the two costs of doing so.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup"
 from itertools import pairwise
 
 import torch
@@ -39,17 +39,17 @@ from lessons.l01_guessing_the_next_word import WordByWord
 
 start_lesson("guessing_the_next_word", seed=1)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Two questions on lesson 00, from memory.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall"
 quiz("01", "recall")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## 1 · Count what came next
 
@@ -58,7 +58,7 @@ Your phone does it while you type: it guesses the next word. A {term:language mo
 The pieces of text that a model reads and writes, one at a time, are its {term:token|tokens}. Ours are whole words (larger systems use pieces of words, lesson 15). The list of all tokens it knows is its {term:vocabulary}. Here is the text we have: the French half of the sentences that trained the networks of lesson 00.
 """
 
-# %% kind="example" name="corpus" minutes=0.5
+# %% kind="example" name="corpus"
 corpus = splits(seed=0)
 text = [list(pair.tgt) for pair in corpus.train]  # to learn from
 new_text = [list(pair.tgt) for pair in corpus.test]  # other sentences, to be tested on
@@ -69,7 +69,7 @@ for words in text[:4]:
 n_words = sum(map(len, text))
 print(f"{len(text):,} sentences, {n_words:,} words, {len(vocabulary)} different ones")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 The oldest idea is to count (Markov 1913 with letters, Shannon 1948 with words). What followed *le chat* in the text? Take the shares of those counts as probabilities.
 
@@ -78,7 +78,7 @@ But after *les rois fatigués qui étaient heureux ont acheté* (the tired kings
 Two marks help: a start mark `<s>` stands before the first word, an end mark `</s>` behind the last. The end mark is guessed like a word: a model has to know when to stop.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="count_next"
+# %% [markdown] kind="text" exercise="count_next"
 r"""
 Write the counting, for any $n$. From `[["le", "chat", "dort"], ["le", "chat", "mange"]]` and $n = 2$ comes
 
@@ -87,7 +87,7 @@ Write the counting, for any $n$. From `[["le", "chat", "dort"], ["le", "chat", "
 The past is always a tuple, also if it holds one word. Before each sentence stand $n-1$ start marks, so that its first word has a past too.
 """
 
-# %% kind="exercise" exercise="count_next" title="Count what came next" difficulty=2 importance=3 minutes=8 track="core"
+# %% kind="exercise" exercise="count_next" title="Count what came next" difficulty=2 importance=3 track="core"
 def count_next(sentences, n):
     """Lists of words, and n  ->  {past of n - 1 words: {next word: how often}}"""
     # solution
@@ -115,7 +115,7 @@ For each sentence make one longer list, with the marks. Then walk along it: the 
 3. Add 1 to the count of that word under that past. `dict.setdefault` and `dict.get` save an `if`; `collections.Counter` does too.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 count = yours("count_next")
 after_cat = count(text, 2)[("chat",)]
 likeliest = sorted(after_cat, key=after_cat.get, reverse=True)[:7]
@@ -126,20 +126,20 @@ views.bars(
     name="probability", high=0.2, title=f"After 'chat', which came {total} times",
 )
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz"
 quiz("01", "counting")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 2 · The table explodes
 
 One word of past is little. Why not take four, and count 5-grams? First estimate what that table would be.
 """
 
-# %% kind="estimate" minutes=1.5
+# %% kind="estimate"
 estimate("01", "five-grams")
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 tables = {n: count(text, n) for n in range(1, 6)}
 for n, counts in tables.items():
     possible, seen = (len(vocabulary) + 1) ** n, sum(map(len, counts.values()))
@@ -165,7 +165,7 @@ figure = views.bars(
 )
 predict("01", "never-seen", figure)
 
-# %% [markdown] kind="text" minutes=2.5
+# %% [markdown] kind="text"
 r"""
 The possible n-grams grow by a factor of {result:lesson_01/corpus/token types:.0f} with each word. The seen ones cannot: our text has {result:lesson_01/corpus/positions:,.0f} places where a token comes next ({printed:corpus/sentences} words and 20,000 end marks), and no more. The longer the past, the emptier the table.
 
@@ -189,7 +189,7 @@ To guess, it takes the row $x$ of the word it read, and compares it with every r
 The results are the scores of the next words, in a language model called {term:logits}. The softmax turns them into shares, which are the probabilities.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {"word": (0, 0), "table": (1, 0), "matrix": (2, 0), "softmax": (3, 0)}
 NOTES = {"table": "its row x", "matrix": "logits", "softmax": "shares"}
 views.diagram(
@@ -197,14 +197,14 @@ views.diagram(
     title="The smallest language model",
 )
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 **By hand.** The row of *le* is (1, 0), so each logit is the first number of a row of the matrix: 0, 0, 0, 1.1, 0. Raise $e$ to them: 1, 1, 1, 3, 1 (since $e^{1.1} \approx 3$), together 7. So *vache* gets 3/7, everything else 1/7. Wrong: after *le* comes *chat*.
 
 **Torch, for NumPy users.** A tensor is an array, and `@`, slices and arithmetic are those of NumPy. What NumPy calls `axis` is `dim`: `dim=-1` is the last one, here the words. `t.log()` is `np.log(t)`, `t.clone()` is `t.copy()`, `t.numel()` is `t.size`, `t.view(-1)` is `t.reshape(-1)`; `float(t)` and `t.item()` make a Python number of a tensor that holds one. `with torch.no_grad():` says that nothing is learned inside: no gradient is prepared.
 """
 
-# %% kind="example" minutes=0.5
+# %% kind="example"
 tiny = ["le", "la", "chat", "vache", "dort"]
 le, la, chat, vache, dort = range(5)
 table = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, -0.5], [-0.5, 0.5], [0.0, 0.0]])
@@ -218,7 +218,7 @@ def predict_next(word, table, matrix):
 
 print("after 'le':", fixed(predict_next(le, table, matrix), 2))
 
-# %% [markdown] kind="text" minutes=2.5
+# %% [markdown] kind="text"
 r"""
 **How wrong is it?** The {term:loss} is one number that says how wrong a network is. Ours is the {term:cross-entropy}: $-\ln$ of the share of the word that really came. Call it the *surprise*.
 
@@ -235,7 +235,7 @@ The change of the loss divided by the change of the parameter is a *slope*. Its 
 One nudge: the first number in the row by which *chat* is guessed goes from 0 to 0.01. The loss of *chat* after *le* goes from {result:lesson_01/nudge/before:.4f} to {result:lesson_01/nudge/after:.4f}. The slope is −{result:lesson_01/nudge/fall:.4f} / 0.01 = −{result:lesson_01/nudge/slope size:.2f}. The next cell does this with all 20, one after the other.
 """
 
-# %% kind="loop" minutes=1
+# %% kind="loop"
 def loss_of(table, matrix):
     """The surprise when 'chat' comes after 'le'."""
     return -predict_next(le, table, matrix)[chat].log()
@@ -256,10 +256,10 @@ table_slopes = slopes_by_nudging(table, lambda nudged: loss_of(nudged, matrix))
 for word, in_table, in_matrix in zip(tiny, table_slopes, matrix_slopes, strict=True):
     print(f"{word:6} table {fixed(in_table, 2):14} matrix {fixed(in_matrix, 2)}")
 
-# %% kind="quiz" minutes=2.5
+# %% kind="quiz"
 quiz("01", "loss")
 
-# %% [markdown] kind="formula" minutes=1.5
+# %% [markdown] kind="formula"
 r"""
 That took 20 trials for 20 numbers. A network with a million would need a million. But look at the first column of the matrix's slopes: 0.14, 0.14, −0.86, 0.43, 0.14. Those are the shares 1/7, 1/7, **1/7 − 1**, 3/7, 1/7. No accident: the slope of the loss for a *logit* is always its share, minus 1 for the right word. Call it the **error** of that word. (Too large a share: positive, push it down. The right word: negative, pull it up.)
 
@@ -290,7 +290,7 @@ $$ \text{error}_i = \text{share}_i - [\,i \text{ is right}\,] \qquad
 ($\partial$ reads "change of".) To find all slopes in one go, from the loss backwards through the network, is {term:backpropagation}. It works for networks of any size.
 """
 
-# %% [markdown] kind="text" minutes=1 exercise="gradient_step"
+# %% [markdown] kind="text" exercise="gradient_step"
 r"""
 **Build it: one step of learning.** Guess, measure, find the gradient, and go a little against it:
 
@@ -301,7 +301,7 @@ The {term:learning rate} says how much of the gradient one step takes away. Minu
 Work in small steps, each tried by itself with the numbers above: the row, the shares, the loss, the errors, the two gradients, the new tables. `torch.outer(a, b)` is the table of all products $a_i b_j$; `matrix.T` swaps rows and columns.
 """
 
-# %% kind="exercise" exercise="gradient_step" title="One step of learning, by hand" difficulty=3 importance=5 minutes=25 track="core"
+# %% kind="exercise" exercise="gradient_step" title="One step of learning, by hand" difficulty=3 importance=5 track="core"
 def gradient_step(table, matrix, word, right, rate):
     """table and matrix (words, width); word was read, right came next; rate a number
 
@@ -338,7 +338,7 @@ First only the loss: row, logits, shares, $-\ln$ of one of them. It should be {p
 `table[word] -= ...` writes into the table of whoever called you. Copy first: `new_table = table.clone()`.
 """
 
-# %% kind="see" name="one step" minutes=0.5
+# %% kind="see" name="one step"
 step = yours("gradient_step")
 new_table, new_matrix, loss = step(table, matrix, le, chat, 1.0)
 
@@ -347,7 +347,7 @@ print("loss before the step:", fixed(loss, 2), "and after:", fixed(loss_after, 2
 print("row of 'le':", fixed(table[le], 2), "became", fixed(new_table[le], 2))
 print("guesses 'chat':", fixed(matrix[chat], 2), "became", fixed(new_matrix[chat], 2))
 
-# %% kind="library" minutes=1
+# %% kind="library"
 auto_table = table.clone().requires_grad_()  # torch keeps track of these two
 auto_matrix = matrix.clone().requires_grad_()
 logits = auto_matrix @ auto_table[le]
@@ -358,7 +358,7 @@ torch.testing.assert_close(table - 1.0 * auto_table.grad, new_table)
 torch.testing.assert_close(matrix - 1.0 * auto_matrix.grad, new_matrix)
 print("torch's step and the step by hand: the same")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 The row of *le* and the row that guesses *chat* have moved towards each other, so their dot product has grown. Nobody told them what the words mean. They were only told what came next.
 
@@ -367,7 +367,7 @@ And nobody has to write gradients by hand. `requires_grad_()` marks a tensor; to
 Now the **loop**: all four pairs in turn, again and again. One round through all examples is an {term:epoch}. Only the learning rate is left to choose. We try 0.03, 0.3, 1.0 and 2.0.
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code"
 pairs = [(le, chat), (la, vache), (chat, dort), (vache, dort)]
 
 
@@ -382,7 +382,7 @@ def learn_tiny(rate, epochs=10):
         losses.append(sum(epoch) / len(epoch))
     return *learned, losses
 
-# %% kind="predict" minutes=1.5 hide_input=true
+# %% kind="predict" hide_input=true
 curves = {}
 for rate in (0.03, 0.3, 1.0, 2.0):
     curves[f"rate {rate:g}"] = [min(loss, 1e5) for loss in learn_tiny(rate)[2]]
@@ -392,7 +392,7 @@ figure = views.lines(
 )
 predict("01", "rate-two", figure)
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 final_table, final_matrix, losses = learn_tiny(1.0, epochs=30)
 for word in (le, la, chat, vache):
     probabilities = predict_next(word, final_table, final_matrix)
@@ -400,15 +400,15 @@ for word in (le, la, chat, vache):
     best = f"{tiny[probabilities.argmax()]} {fixed(probabilities.max(), 2)}"
     print(f"{tiny[word]:6} {rows} next: {best}")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Look at *chat* and *vache*. They began as opposites, (0.5, −0.5) and (−0.5, 0.5). Now their rows nearly agree, because the same word follows both. This is what no table of counts can do: **words that behave alike come to lie close together**, and what is learned about one then helps the other.
 """
 
-# %% kind="explain" minutes=4
+# %% kind="explain"
 explain("01", "how-it-learns")
 
-# %% [markdown] kind="text" minutes=2
+# %% [markdown] kind="text"
 r"""
 ## 4 · The same five lines for every model to come
 
@@ -417,12 +417,12 @@ Now for real: {printed:corpus/words,} words, 20,000 sentences. What changes? Not
 - **More past.** The network reads four words: their rows side by side, 4 × 32 numbers.
 - **A {term:hidden layer}.** Between table and matrix stands another linear layer, of 96 numbers, each bent by a curve called tanh, which keeps it between −1 and 1. Without the bend, two linear layers in a row would be no more than one, as 2 · (3 · x) is just 6 · x. With it, the network can learn *if this word and that word, then*. A network with a hidden layer is an {term:MLP} (multi-layer perceptron). The language model of Bengio and others (2003) is one. (Torch's `nn.Linear` also adds a learned number, the *bias*, to each of its results.)
 - **Many examples at a time.** Each step takes the mean gradient of a {term:batch} of 1,024 examples, drawn by lot: steadier than one, cheaper than all.
-- **A better step.** Adam is gradient descent with a step size of its own for every parameter (lesson 15). What takes the steps is called the *optimizer* in code.
+- **A better step.** {term:Adam} is gradient descent with a step size of its own for every parameter (lesson 15). What takes the steps is called the *optimizer* in code.
 
 And text it never learns from: a {term:test set}, 1,000 sentences put aside until the very end. (A third heap, the {term:validation set}, is for choosing learning rates and such. Text by which something was chosen is no longer new.)
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 DEEPER = {"four words": (0, 0), "table": (1, 0), "hidden layer": (2, 0)}
 DEEPER |= {"matrix": (3, 0), "softmax": (4, 0), "right word": (4, 1), "loss": (5, 0.5)}
 chain = ["four words", "table", "hidden layer", "matrix", "softmax", "loss"]
@@ -432,7 +432,7 @@ views.diagram(
     title="The window MLP (2003)",
 )
 
-# %% kind="code" minutes=1
+# %% kind="code"
 def learn(model, pasts, nexts, *, rate, steps, batch=1024):
     """The training loop, for any model: guess, compare, forget, backwards, step."""
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
@@ -456,7 +456,7 @@ def windows(sentences, size=4):
         nexts += ids[size:]
     return torch.tensor(pasts), torch.tensor(nexts)
 
-# %% kind="train" minutes=1 ignore_output=true
+# %% kind="train" ignore_output=true
 token_ids = {token: i for i, token in enumerate(["<s>", "</s>", *vocabulary])}
 mlp = nn.Sequential(
     nn.Embedding(len(token_ids), 32),  # the table: a row for each token
@@ -478,22 +478,22 @@ learn(mlp, *windows(text), rate=0.01, steps=400)
 print("loss on new text after 400 steps:", fixed(test_loss(), 2))
 assert test_loss() < 2.6
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz"
 quiz("01", "five-lines")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 5 · How good is it? Perplexity
 
 A loss of about 2.5: is that good? $e$ raised to the mean loss is a number one can picture: the {term:perplexity}. A model with a perplexity of 12 is as unsure as if it had to pick among 12 equally likely words each time. Lower is better, and 1 is perfect. One that knows nothing and gives all tokens the same share has their number: here {result:lesson_01/corpus/token types:.0f}. (Before training ours was even worse, $e^{{result:lesson_01/untrained MLP/loss:.2f}} \approx {result:lesson_01/untrained MLP/perplexity:.0f}$: its random shares were uneven, and favouring some words without a reason costs more than it gains.)
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="perplexity"
+# %% [markdown] kind="text" exercise="perplexity"
 r"""
 Somebody has written a first version. It takes the shares that a model gave to the words that really came. Does it do what the text above says? Make its check pass.
 """
 
-# %% kind="exercise" exercise="perplexity" mode="bug" title="Perplexity" difficulty=2 importance=5 minutes=5 track="core"
+# %% kind="exercise" exercise="perplexity" mode="bug" title="Perplexity" difficulty=2 importance=5 track="core"
 def perplexity(probabilities):
     """probabilities (words,), what the model gave each word that came  ->  a number"""
     # bug
@@ -518,12 +518,12 @@ Try `[0.5, 0.125]`: among 2 words, then among 8. Twice among 4 would be as hard,
 The mean loss, from the inside out: a logarithm for every chance, minus, the mean. Then $e$ to that.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="test_perplexity"
+# %% [markdown] kind="text" exercise="test_perplexity"
 r"""
 **If you have time: write the test.** Wrong perplexities look harmless: they are numbers above 1, too. Write a function that takes somebody's `perplexity`, hands it a tensor of chances whose answer *you* know (a tensor, not a list), and raises (with `assert`) if it is wrong. Leave room for rounding. It must accept every right one and catch the wrong ones; the verdict says which you let through.
 """
 
-# %% kind="exercise" exercise="test_perplexity" mode="test" title="Write the test" difficulty=2 importance=3 minutes=5 track="stretch"
+# %% kind="exercise" exercise="test_perplexity" mode="test" title="Write the test" difficulty=2 importance=3 track="stretch"
 def test_perplexity(perplexity):
     """Takes a function like yours; raises if it is wrong."""
     # solution
@@ -545,7 +545,7 @@ Which chances have an answer that you know without computing? All equal ones: th
 Two or three small tensors with their answers: `[0.5, 0.125]` gives 4, `[0.2, 0.2, 0.2]` gives 5. Compare with `abs(a - b) < 0.001`, not with `==`.
 """
 
-# %% kind="see" minutes=0.5 ignore_output=true
+# %% kind="see" ignore_output=true
 measure = yours("perplexity")
 with torch.no_grad():
     predictions = torch.softmax(mlp(test_pasts), dim=-1)
@@ -554,12 +554,12 @@ probabilities = predictions[torch.arange(len(test_nexts)), test_nexts]  # of wha
 print("our MLP, 400 steps:", fixed(measure(probabilities), 1))
 assert 10.5 < measure(probabilities) < 12.4
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
-Now three models on the same 1,000 new sentences, trained beforehand (the networks with three random starts each; counting needs none): the n-gram model with $n = 3$; another MLP that sees four words, larger than ours (120,000 parameters, not 64,000) and trained on ten times as many examples; and an RNN of 120,000 parameters, the model of lesson 02, which reads word by word and hands a summary of all it has read from each word to the next. (All three know the {result:toy_language_models/rnn_lm/config/vocab_size:.0f} tokens of our two languages, English ones too, which soon get a share near 0.)
+Now three models on the same 1,000 new sentences, trained beforehand (the networks with three random starts each; counting needs none): the n-gram model with $n = 3$; another MLP that sees four words, larger than ours (120,000 parameters, not 64,000) and trained on ten times as many examples; and an {term:recurrent neural network|RNN} of 120,000 parameters, the model of lesson 02, which reads word by word and hands a summary of all it has read from each word to the next. (All three know the {result:toy_language_models/rnn_lm/config/vocab_size:.0f} tokens of our two languages, English ones too, which soon get a share near 0.)
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 means = mean_over_seeds(
     "toy_language_models", lambda run: run["scores"]["test"]["perplexity"]
 )
@@ -571,7 +571,7 @@ figure = views.bars(
 )
 predict("01", "three-models", figure)
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 {result:toy_language_models/ngram_lm/scores/test/perplexity:.1f}, {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f}, {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f}. Is the comparison fair, with two words of past against four and against all? Give the n-gram model more: at $n = 2, 3, 4, 5$ it has {result:lesson_01/n-gram/perplexity/2:.1f}, {result:lesson_01/n-gram/perplexity/3:.1f}, {result:lesson_01/n-gram/perplexity/4:.1f} and {result:lesson_01/n-gram/perplexity/5:.1f}. More past makes it **worse** after $n = 3$. The table has exploded, and most of what it is asked it never saw. The MLP can use four words, because words that behave alike share what they learn. And the RNN gains again by having no window at all.
 
@@ -584,12 +584,12 @@ A language model writes by guessing, taking a word, and reading it as if somebod
 One dial is usual: the {term:temperature} divides the logits before the softmax. Below 1 the likely words get likelier (at 0 the likeliest is always taken), above 1 the unlikely ones get their chance. It is the dial of lesson 00, turned the other way. After the exercise you can watch all three models write, step by step: a guess first, then the goals.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="sample_next"
+# %% [markdown] kind="text" exercise="sample_next"
 r"""
 Picture a line from 0 to 1. Word 0 fills the first piece of it, as long as its share; then word 1, and so on. A random number between 0 and 1, the lot, falls on one of the pieces. Return the index of that piece. A piece includes its start, not its end: with shares ½, ¼, ¼ a lot of 0.5 falls on word 1. (If rounding leaves the sum of the shares below the lot, return the last index.)
 """
 
-# %% kind="exercise" exercise="sample_next" title="Draw a word" difficulty=2 importance=4 minutes=5 track="core"
+# %% kind="exercise" exercise="sample_next" title="Draw a word" difficulty=2 importance=4 track="core"
 def sample_next(probabilities, lot):
     """probabilities (words,), lot from 0 to just below 1  ->  index of a word"""
     # solution
@@ -614,7 +614,7 @@ Walk along the line and add the shares up as you go. Stop when you have walked p
 Keep a running sum. The first place where it is *larger* than the lot is the answer; if there is none, the last place is. In one line: `torch.cumsum`, `torch.searchsorted(..., right=True)` and `min`.
 """
 
-# %% kind="example" minutes=0.5
+# %% kind="example"
 draw = yours("sample_next")
 rnn = load_shipped("rnn_lm")
 
@@ -635,10 +635,10 @@ def generate(system, seed, longest=18):
 for seed in (1, 2, 5):
     print(generate(rnn, seed))
 
-# %% kind="predict" minutes=2.5
+# %% kind="predict"
 predict("01", "cold-ngram", WordByWord())
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 At temperature 0 the n-gram model goes in a circle: *les très jeunes sœurs ont acheté les très jeunes sœurs ont acheté* … (the very young sisters bought the very young sisters bought). Now compare what the three write at temperature 1. The n-gram model is right from each word to the next, and soon lost: *les pères dans un jardin tranquille parce qu' ils étaient riches* (the fathers in a quiet garden because they were rich) lacks its main verb, and a model with two words of memory cannot notice. The longer a model's past, the longer it stays on its way.
 
@@ -654,10 +654,10 @@ Writing this way has **two costs**, and both will follow us to the end of the co
 | by the RNN | {result:lesson_01/unseen pairs/RNN/sentences without/1 to 5:.0%} | {result:lesson_01/unseen pairs/RNN/sentences without/6 to 11:.0%} | {result:lesson_01/unseen pairs/RNN/sentences without/12 to 17:.0%} | {result:lesson_01/unseen pairs/RNN/sentences without/18 to 40:.0%} |
 """
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz"
 quiz("01", "costs")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Break it
 
@@ -666,7 +666,7 @@ A 5-gram model, measured twice: on sentences it has counted, and on new ones.
 > **Before you run it:** on new text it has about {result:lesson_01/n-gram/perplexity/5:.1f}. And on its own? A quarter of that, about the same, or four times as much?
 """
 
-# %% kind="break" name="overfitting" minutes=1
+# %% kind="break" name="overfitting"
 encode = rnn.tokenizer.encode
 five_gram = NGramLM(NGramLMConfig(vocab_size=rnn.tokenizer.vocab_size, order=5))
 five_gram.fit([encode(" ".join(words)) for words in text])
@@ -684,7 +684,7 @@ for name, sentences in (("its own text", text[:200]), ("new text", new_text[:200
     probabilities = torch.cat([probabilities_of(words) for words in sentences])
     print(f"{name:12} perplexity {fixed(measure(probabilities), 1)}")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 About a quarter. It has not learned the language, it has learned the text by heart: {term:overfitting}. Networks do that too, if they are large and the text is small, and it is why a model is measured on text that nobody learned from.
 
@@ -693,7 +693,7 @@ About a quarter. It has not learned the language, it has learned the text by hea
 The first try counts for your score; you may try again as often as you like, and every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=5
+# %% kind="quiz"
 quiz("01", "closing")
 
 # %% [markdown] kind="instructor"
@@ -717,7 +717,7 @@ r"""
 **If time is short**, cut the test exercise and the 5-gram (*Break it*); keep the long build and the learning rates.
 """
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -742,7 +742,7 @@ r"""
 **Still missing.** The MLP's window ends after four words. *La chèvre … parce qu'* **elle** (the goat … because **it**): what lies between may be longer than any window, and a wider one needs more parameters for each place. The wish: read word by word, and squeeze the **whole past** into one summary of fixed size that is carried along. Lesson 02 builds it, and finds out how long it remembers.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

@@ -1,15 +1,15 @@
 # Lesson 02 · the source. Edit this file, then run `python3 -m course_lib build 02`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 02 · Recurrent networks
 
-**The question:** how can a network read word by word and remember, and what makes that hard to learn?
+**The question:** how can a network process a sentence word by word and remember what it has read, and why is that hard to learn?
 
 About {minutes} minutes. You need [lesson 01](01_guessing_the_next_word.ipynb): word vectors, a layer, loss, gradient, learning rate and the training loop. `a @ b` multiplies matrices, and `.T` swaps a matrix's rows and columns.
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **say** what clipping repairs, what it does not, and what a long text costs.
 """
 
-# %% kind="setup" minutes=0
+# %% kind="setup"
 import time
 
 import torch
@@ -37,17 +37,17 @@ from lessons.l02_recurrent_networks import GradientTelephone
 
 start_lesson("recurrent_networks", seed=2)
 
-# %% [markdown] kind="text" minutes=0
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=3
+# %% kind="recall"
 quiz("02", "recall")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 1 · One card, rewritten at every word
 
@@ -66,7 +66,7 @@ Now read the way you read a crime novel with a single index card. After every wo
 Two steps later the 1 is still there, but only a quarter of it. Keep an eye on that factor.
 """
 
-# %% [markdown] kind="formula" minutes=1.5
+# %% [markdown] kind="formula"
 r"""
 With vectors in place of numbers, and a squashing at the end:
 
@@ -86,7 +86,7 @@ $\tanh$ squashes any number to between −1 and 1: small numbers pass almost unc
 $W$, $U$ and $b$ carry no $t$: the **same** weights are used at every step ({term:weight sharing}). So the number of weights does not depend on the length of the text. Drawn step after step the loop becomes a chain, and this is called {term:unrolling} it.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {
     "h₀": (0, 0), "h₁": (1, 0), "h₂": (2, 0), "h₃": (3, 0), "loss": (4, 0),
     "x₁": (1, 1), "x₂": (2, 1), "x₃": (3, 1),
@@ -101,17 +101,17 @@ views.diagram(
     title="One network, unrolled: three times the same W, U, b",
 )
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz"
 quiz("02", "one-card")
 
-# %% [markdown] kind="text" minutes=0.5 exercise="read_sequence"
+# %% [markdown] kind="text" exercise="read_sequence"
 r"""
 **Build it.** Go through the words from the front, make each new state from the word and the old state, keep every state, and return them all. Sentences may come alone, (n, input), or many at once, (…, n, input): count axes from the back, and your function need not care.
 
 Take it in small steps, each tried in a cell of its own: one step for one sentence; then the loop; then the states stacked; then two sentences at once. A row of numbers `x` of shape (…, input) times $W$ is `x @ w_in.T`, since `w_in` has a row for each number of the *result*. (Torch keeps its weights that way.) You will use this function in a moment to drive a trained network.
 """
 
-# %% kind="exercise" exercise="read_sequence" title="Read with a state" difficulty=3 importance=5 minutes=18 track="core"
+# %% kind="exercise" exercise="read_sequence" title="Read with a state" difficulty=3 importance=5 track="core"
 def read_sequence(inputs, start, w_in, w_rec, bias):
     """inputs (..., n, input), start (..., hidden), w_in (hidden, input),
     w_rec (hidden, hidden), bias (hidden,)
@@ -146,7 +146,7 @@ You need one variable that survives from one turn of the loop to the next, and o
 Then an axis is counted from the front. The words are along axis −2, whatever stands before it.
 """
 
-# %% kind="library" minutes=0.5
+# %% kind="library"
 reader = yours("read_sequence")
 torch.manual_seed(0)
 rnn = torch.nn.RNN(input_size=4, hidden_size=6, batch_first=True)
@@ -161,12 +161,12 @@ with torch.no_grad():
 torch.testing.assert_close(ours, theirs)
 print("the same states as torch.nn.RNN:", tuple(ours.shape))
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 **Now a trained one.** `rnn_lm` is a recurrent language model for our toy French, with a state of 216 numbers. Your loop reads, its weights do the rest, and your `perplexity` of lesson 01 measures it on 200 new sentences. (Over all 1,000 sentences of lesson 01 an RNN had {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f} and the network with a window {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f}; these 200 are a little easier.) Then a question to it. The sentence "la souris dort parce qu'" (the mouse sleeps because) goes on with *il* (he) or *elle* (she), and which one depends on the noun. Change the noun and see whether the guess moves.
 """
 
-# %% kind="see" minutes=1
+# %% kind="see"
 shipped = load_shipped("rnn_lm")
 model, layer = shipped.model.eval(), shipped.model.recurrent.layers[0][0]
 WEIGHTS = [layer.weight_ih_l0, layer.weight_hh_l0, layer.bias_ih_l0 + layer.bias_hh_l0]
@@ -187,7 +187,7 @@ for pair in splits(sizes=TEST_SIZES).test[:200]:
     probabilities.append(next_words(pair.tgt_text)[range(len(right)), right])
 print("perplexity", fixed(measure(torch.cat(probabilities)), 1))
 
-# %% kind="see" name="pronouns" minutes=1
+# %% kind="see" name="pronouns"
 ENDS = ("dort parce qu'", "a souvent dormi hier parce qu'", "a bu l' eau parce qu'")
 for end in ENDS:
     for noun in ("le chat", "la souris"):
@@ -195,19 +195,19 @@ for end in ENDS:
         pronouns = f"il {fixed(next_word[IL], 2)}   elle {fixed(next_word[ELLE], 2)}"
         print(f"{noun + ' ' + end:<42} {pronouns}")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Three words after the noun the network still knows something of it: *il* gets {printed:pronouns/le chat dort parce qu'} after the cat (masculine) and {printed:pronouns/la souris dort parce qu'} after the mouse (feminine). After six words (has often slept yesterday because) it is {printed:pronouns/le chat a souvent} and {printed:pronouns/la souris a souvent}. The last two sentences also have six words after the noun, but one of them is a second noun, *eau* (water), which is feminine. In the mouse's sentence *elle* is now the only right answer. It gets {printed:pronouns/la souris a bu/2}, and the cat's sentence looks almost the same: the first noun has left hardly a trace. So the distance alone was not it. What came in between wrote over it.
 
 Is the card too small? Or has nobody taught the network to keep the noun? Look at the smallest network there is.
 """
 
-# %% [markdown] kind="text" minutes=0
+# %% [markdown] kind="text"
 r"""
 ## 2 · A memory wired by hand
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="wire_memory"
+# %% [markdown] kind="text" exercise="wire_memory"
 r"""
 A state of one number, three weights, $h_t = \tanh(w\,x_t + u\,h_{t-1} + b)$, starting from 0. **Choose the three numbers yourself** so that it does this:
 
@@ -218,7 +218,7 @@ A state of one number, three weights, $h_t = \tanh(w\,x_t + u\,h_{t-1} + b)$, st
 Many answers are right. Try some numbers in a cell of your own, with a loop, before you hand them in. The check says which wish is not granted yet.
 """
 
-# %% kind="exercise" exercise="wire_memory" title="Wire a memory of 200 steps" difficulty=3 importance=5 minutes=10 track="core"
+# %% kind="exercise" exercise="wire_memory" title="Wire a memory of 200 steps" difficulty=3 importance=5 track="core"
 def wire_memory():
     """->  w, u, b: three numbers of your choice"""
     # solution
@@ -241,7 +241,7 @@ Forget the noise at first: `w` = 1, `b` = 0, and try `u` = 0.5, 1, 2, 3 over 200
 4. Noise comes in as 0.3 · `w`. If it wins, raise `u` and `w` together.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 w, u, b = (float(number) for number in yours("wire_memory")())
 generator = torch.Generator().manual_seed(0)
 noise = 0.6 * torch.rand(200, 1, generator=generator) - 0.3
@@ -257,7 +257,7 @@ views.lines(
     title="One number, wired by hand: 200 steps of noise after one signal",
 )
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 It remembers. With `u` = 3, as in our solution, a state near 1 becomes $\tanh(3) \approx 0.995$ at the next step, and so on for ever: the tanh pulls it down, `u` pulls it up again, and the two hold each other. So a recurrent network can keep something for 200 steps, or for 200,000. Three right numbers are enough.
 
@@ -266,7 +266,7 @@ It remembers. With `u` = 3, as in our solution, a state near 1 becomes $\tanh(3)
 Same network, same task: one signal, then noise, and at the end the question which signal it was. Twenty networks, each with its own random start (all weights between −1 and 1), trained with the loop of lesson 01: 100 steps of training, each on 32 fresh texts. Two more weights turn the last state into an answer. You need not read the cell closely. The length of the texts is all that we vary.
 """
 
-# %% kind="train" name="tiny training" minutes=0.5
+# %% kind="train" name="tiny training"
 def train_tiny(length, networks=20, steps=100, rate=0.05, batch=32, seed=0):
     """Train networks of one number side by side; the accuracy of each."""
     generator = torch.Generator().manual_seed(seed)
@@ -290,7 +290,7 @@ def train_tiny(length, networks=20, steps=100, rate=0.05, batch=32, seed=0):
     with torch.no_grad():
         return (margins(500) > 0).float().mean(dim=1)
 
-# %% kind="predict" minutes=1.5 ignore_output=true
+# %% kind="predict" ignore_output=true
 lengths = (2, 5, 10, 20, 200)
 learned = [int((train_tiny(length) > 0.95).sum()) for length in lengths]
 figure = views.bars(
@@ -299,14 +299,14 @@ figure = views.bars(
 )
 predict("02", "trained-memory", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 At a length of 2 all twenty learn it, at 5 more than half, at 10 fewer. At 200 **not one** does. We ran it with three sets of starts: none of sixty. With twice the learning rate two of sixty do, with ten times as many steps of training six, with both about twenty. A solution exists, you have just written it down, and most trainings do not find it.
 
 Is that only because the network is so tiny? Here is a larger test, run beforehand. A symbol out of ten is shown, then others, then it is asked for. The networks have 64 numbers of state, 1,000 steps of training and three starts for each distance. Guessing is right one time in ten. Beside the recurrent network stands one with attention, which you will build from lesson 06 on.
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 distances = (1, 2, 5, 10, 20, 50, 100)
 accuracies = [
     mean_over_seeds("recall_one_distance", lambda run, d=str(d): 100 * run["right"][d])
@@ -321,12 +321,12 @@ figure = views.lines(
 assert learned[0] >= 18 and learned[-1] <= 3  # as in the figure above
 predict("02", "recall-distance", figure)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Up to 5 steps it always learns, at 10 with two starts of three, at 20 never. ({result:recall_one_distance/rnn_lm/right/10:.0%} at 10 is a mean of {result:each recall_one_distance/rnn_lm/right/10:.0p}. Such averages hide what happened.)
 """
 
-# %% kind="quiz" minutes=1
+# %% kind="quiz"
 quiz("02", "can-and-learn")
 
 # %% [markdown] kind="instructor"
@@ -337,14 +337,14 @@ Let them say it before section 4 does. If somebody says "not enough steps of tra
 The wiring exercise: who gets stuck usually keeps `u` below 1, by habit from decay factors. Send them to `u` = 3 with `w` = 1, and let the check complain about overwriting next.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 4 · A message that goes back
 
 Training asks of every weight: had you been a little different, how would the loss be? For the signal at step 1 this means: nudge $h_1$ a little, and see what arrives at $h_T$. Let us do just that, with a network of one number, $h_t = \tanh(u\,h_{t-1})$.
 """
 
-# %% kind="example" minutes=1
+# %% kind="example"
 def sensitivity(u, first, steps, nudge=0.001):
     """How far the last state moves, per unit of a nudge to the first."""
     ends = []
@@ -361,7 +361,7 @@ for steps in (1, 2, 3, 4, 5):
     wired = significant(sensitivity(3.0, 0.99, steps), 2)
     print(f"step {steps}: u = 0.9 passes on {fading:>4}, u = 3 (a memory) {wired}")
 
-# %% [markdown] kind="formula" minutes=1.5
+# %% [markdown] kind="formula"
 r"""
 One step multiplies a nudge by one factor: `u`, times the slope of the tanh at that place. The slope of the tanh where it gives $h$ is $1 - h^2$: it is 1 at $h = 0$, and 0.01 at $h = 0.995$. Many steps multiply many factors:
 
@@ -374,7 +374,7 @@ The gradient goes the same way in the other direction. It starts at the loss, at
 Where the factors are mostly below 1, hardly anything of the gradient arrives: the {term:vanishing gradient}. Where they are mostly above 1, it grows without bound: the {term:exploding gradient}. And look at the wired memory above: it holds its state *because* the tanh is flat there, and through something flat no nudge passes. (Bengio, Simard and Frasconi proved in 1994 that it must be so.)
 """
 
-# %% kind="diagram" minutes=0 hide_input=true
+# %% kind="diagram" hide_input=true
 BACK = [(end, start) for start, end in ARROWS if start[0] == "h" and start != "h₀"]
 FACTORS = {"h₁": "arrives", "h₂": "× factor", "h₃": "× factor", "loss": "starts as 1"}
 views.diagram(
@@ -382,22 +382,22 @@ views.diagram(
     lit="h₁", notes=FACTORS, title="The gradient's way back: one factor a step",
 )
 
-# %% [markdown] kind="text" minutes=0
+# %% [markdown] kind="text"
 r"""
 How fast does it go? The next picture is a network of eight numbers. Its matrix multiplies every length by one factor, which you set. The *activation* is the squashing: *linear* has none, so only the factor counts. Commit to a guess first.
 """
 
-# %% kind="predict" minutes=2.5
+# %% kind="predict"
 predict("02", "nine-tenths", GradientTelephone())
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Try the goals. Only a factor of exactly 1 gets through unharmed, and the tanh, whose slope is at most 1, can only take away from it. The third kind, the [sigmoid of lesson 03](03_lstm_and_gru.ipynb), squashes to between 0 and 1 and has a slope of at most ¼: that alone leaves less than a millionth after ten steps.
 
 With a state of many numbers a nudge to *one* of them moves *all* of them. So the factor of a step is a table of slopes, its {term:Jacobian}: row $i$, column $j$ says how far number $i$ of the new state moves per nudge of number $j$ of the old one. For our network it is $U$ with each row multiplied by the slope of its own tanh. Two numbers, to see it:
 """
 
-# %% kind="example" minutes=0.5
+# %% kind="example"
 w_rec = torch.tensor([[0.5, 1.0], [-1.0, 0.8]])
 old = torch.tensor([0.2, -0.4])
 new = torch.tanh(w_rec @ old)
@@ -414,7 +414,7 @@ print(fixed(w_rec, 2))
 print("measured by nudging each number in turn:")
 print(fixed(torch.stack(columns, dim=1), 2))
 
-# %% [markdown] kind="text" minutes=0.5 exercise="product_of_jacobians"
+# %% [markdown] kind="text" exercise="product_of_jacobians"
 r"""
 Compare the two tables: row 1 shrank by the first slope, row 2 by the second.
 
@@ -425,7 +425,7 @@ $$ \begin{pmatrix} 1 & 2 \\ 0 & 1 \end{pmatrix} \begin{pmatrix} 3 & 0 \\ 1 & 2 \
 **Multiply them.** Given the states $h_1 … h_n$ of one text and the matrix, return the table of $h_n$ against $h_1$: the product of the tables of all steps in between, the newest on the left (it acts last).
 """
 
-# %% kind="exercise" exercise="product_of_jacobians" title="Multiply the Jacobians" difficulty=3 importance=4 minutes=12 track="core"
+# %% kind="exercise" exercise="product_of_jacobians" title="Multiply the Jacobians" difficulty=3 importance=4 track="core"
 def product_of_jacobians(states, w_rec):
     """states (n, hidden), w_rec (hidden, hidden)
 
@@ -452,7 +452,7 @@ From `n` states there are `n − 1` steps. With no step at all a nudge arrives a
 For each state but the first: the slopes are `1 - state**2`. Each multiplies one *row* of `w_rec`. `slopes[:, None]` stands them upright, (hidden, 1), one beside each row: `slopes[:, None] * w_rec`. Then the step, `@`, what you have so far.
 """
 
-# %% kind="see" minutes=1
+# %% kind="see"
 jacobian_of = yours("product_of_jacobians")
 generator = torch.Generator().manual_seed(2)
 random_matrix = torch.randn(32, 32, generator=generator) / 32**0.5  # see below
@@ -478,29 +478,29 @@ views.lines(
     "U × 2 rises above 1000.",
 )
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Each number of the new state is a sum of 32 random products. Divided by √32, as in the code, the matrix leaves a vector about as long as it was: this is U × 1. With half of it less than a trillionth of a nudge arrives after 50 steps; with twice as much it arrives more than a thousand times as large. (Torch's own start for an RNN is about U × 0.6: it vanishes.)
 
 So this is why they did not learn: the weights begin between −1 and 1, so the factor of every step is below 1, and at 200 steps the first signal has almost no say in the gradient. The larger networks with ten symbols tell the same. Before training, the length of their gradient is {result:recall/rnn_lm/gradient/fresh/1:.2f} at the word one step back, {result:recall/rnn_lm/gradient/fresh/10:.4f} at ten steps and {result:recall/rnn_lm/gradient/fresh/20:.7f} at twenty: just where the learning ended.
 """
 
-# %% kind="explain" minutes=4
+# %% kind="explain"
 explain("02", "forgets-or-cannot-learn")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 5 · When it explodes
 
 A vanished gradient is silent. An exploded one is loud: one step of training with a gradient a thousand times too long throws all weights far away, and what was learned is gone. There is a simple guard, {term:clipping}, which shortens a gradient that is too long (Pascanu, Mikolov and Bengio, 2013). Put all gradients of all weights into one long vector. If its length (the root of the sum of all squares, its *norm*) is above a limit, multiply the whole of it by one number so that it has just that length. The direction stays, only the step gets shorter. A gradient below the limit is left alone.
 """
 
-# %% [markdown] kind="text" minutes=0 exercise="clip_gradients"
+# %% [markdown] kind="text" exercise="clip_gradients"
 r"""
 Somebody has written it down. Does it do what the text says? Make its check pass.
 """
 
-# %% kind="exercise" exercise="clip_gradients" mode="bug" title="Clip the gradients" difficulty=2 importance=4 minutes=5 track="core"
+# %% kind="exercise" exercise="clip_gradients" mode="bug" title="Clip the gradients" difficulty=2 importance=4 track="core"
 def clip_gradients(gradients, limit):
     """gradients: a list of tensors of any shapes; limit: a number
 
@@ -529,7 +529,7 @@ Take the gradients (3) and (4) and the limit 1, on paper. What does the first ve
 2. One factor for all: limit / norm if the norm is above the limit, else 1.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 clip = yours("clip_gradients")
 matrix = (2.0 * random_matrix).requires_grad_()
 loss = reader(words, zero_state, torch.eye(32), matrix, no_bias)[-1].square().sum()
@@ -543,21 +543,21 @@ for name, gradient in (("clipped", shorter), ("each number cut", clamped)):
     print(f"{name:<16} norm {norm:>5}, same direction: {fixed(cosine, 2)}")
 assert exploded.norm() > 1000
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 (1.00 is the very same direction, 0 a right angle.) Cutting each number by itself leaves a long step in another direction. That variant exists too, and works in practice, but it is not what was described, and the limit means something else in it.
 
 Note what clipping does **not** do. It shortens what is too long. It cannot bring back what has vanished: a hundred times nothing is nothing.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 6 · One word after the other
 
 What does reading cost in time? Take 3,200 words, read once as one long text, and once as 8 texts of 400 words side by side: then each turn of your loop takes one word of all eight. It is the same number of words and of multiplications. Estimate, then your own function is timed on your machine.
 """
 
-# %% kind="estimate" minutes=1 ignore_output=true
+# %% kind="estimate" ignore_output=true
 def seconds(texts, length, hidden=64):
     """The time to read the texts, the best of three."""
     generator = torch.Generator().manual_seed(0)
@@ -574,17 +574,17 @@ def seconds(texts, length, hidden=64):
 
 estimate("02", "one-long-text", lambda: seconds(1, 3200) / seconds(8, 400))
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 For us the one long text took 4 to 8 times as long. The time follows the number of steps **in a row**, hardly the number of words: $h_{100}$ needs $h_{99}$, which needs $h_{98}$, on a graphics card too. Remember this when lesson 09 reads all words of a sentence at once.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="test_reader"
+# %% [markdown] kind="text" exercise="test_reader"
 r"""
 **If you have time: write the test.** Somebody hands you *their* `read_sequence`. Write a function that calls it with inputs of your choice and raises if it is wrong. One sentence is enough; several at once need not be tested. The most dangerous readers give the right shape, and states between −1 and 1.
 """
 
-# %% kind="exercise" exercise="test_reader" mode="test" title="Test somebody's reader" difficulty=3 importance=3 minutes=7 track="stretch"
+# %% kind="exercise" exercise="test_reader" mode="test" title="Test somebody's reader" difficulty=3 importance=3 track="stretch"
 def test_reader(reader):
     """Takes a function like read_sequence; raises if it is wrong."""
     # solution
@@ -611,7 +611,7 @@ A start of zeros hides a reader that ignores `start`. One word hides a reader th
 Random inputs of different sizes, at least three words, a start and a bias that are not zero. Compute the states by the formula, one by one, and compare each with `torch.testing.assert_close`.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Break it
 
@@ -620,7 +620,7 @@ A well-meant line: `.detach()` hands on a state's numbers, but cuts the way back
 > **Before you run it:** which will differ from the right reader, the states, the gradient at the first word, or both?
 """
 
-# %% kind="break" minutes=1
+# %% kind="break"
 def detached_reader(inputs, state, w_in, w_rec, bias):
     states = []
     for word in inputs.unbind(dim=-2):
@@ -643,7 +643,7 @@ try:
 except AssertionError:
     print("the test of the last exercise catches it: it looks at gradients")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 The states agree. No test of outputs can find it, and the loss still falls, for the last word does learn. No step is told to keep something for later; what survives does so by luck. (The check of `read_sequence` compares gradients too, and would have caught it.) Done on purpose, say every 50 steps, it has a name, *truncated* backpropagation through time, and is how long texts are trained.
 
@@ -652,7 +652,7 @@ The states agree. No test of outputs can find it, and the loss still falls, for 
 The first try counts for your score; you may try again as often as you like, and every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz"
 quiz("02", "closing")
 
 # %% [markdown] kind="instructor"
@@ -673,7 +673,7 @@ explorable at factor 1. The tanh still takes its share, and training moves the m
 **If time is short**, cut section 6's estimate and the test exercise; keep the wiring and the two predictions of section 3.
 """
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -694,7 +694,7 @@ r"""
 **Still missing.** Every step multiplies what was there, and whatever is multiplied often enough is gone or too large. The wish is a path on which *nothing* is multiplied away: where the old is kept as it is, and the new is only added. Lesson 03 lays it.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

@@ -1,15 +1,15 @@
 # Lesson 03 · the source. Edit this file, then run `python3 -m course_lib build 03`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 03 · LSTM and GRU
 
-**The question:** what do gates repair in a recurrent network, and what do they leave broken?
+**The question:** what do gates fix in a recurrent network, and what remains broken?
 
 About {minutes} minutes. You need lesson 02: the hidden state, unrolling, and the gradient that shrinks with every step back.
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **say** what gates do not repair.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup"
 import math
 
 import torch
@@ -38,17 +38,17 @@ from lessons.l03_lstm_and_gru import GateMixer, recall
 
 start_lesson("lstm_and_gru", seed=3)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=3
+# %% kind="recall"
 quiz("03", "recall")
 
-# %% [markdown] kind="text" minutes=2
+# %% [markdown] kind="text"
 r"""
 ## 1 · A notebook instead of a whiteboard
 
@@ -67,7 +67,7 @@ Nobody sets the gates. The network computes them at every step from the word and
 Follow the lit road in the drawing: from one cell to the next there is no matrix and no tanh.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {
     "x, h": (0, 1), "old cell": (0, 3),
     "input": (1, 0), "candidate": (1, 1), "forget": (1, 2), "output": (1, 3.9),
@@ -94,10 +94,10 @@ def draw_step(*lit, title, alt):
 draw_step("old cell", "keep", "cell", title="The road of the cell: keep and add",
           alt="Lit: the old cell is kept in part, and added to.")
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz"
 quiz("03", "one-step")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## 2 · How long does it hold?
 
@@ -108,10 +108,10 @@ What sets the gate? Its score is a sum over the word, the hidden state and a con
 How long does a cell remember with a bias of 1? Commit to a guess. Then turn the knobs yourself, and try the goals.
 """
 
-# %% kind="predict" minutes=2.5
+# %% kind="predict"
 predict("03", "bias-one", GateMixer())
 
-# %% [markdown] kind="formula" minutes=1
+# %% [markdown] kind="formula"
 r"""
 You need no table for this. With nothing written, the cell after $n$ steps is $f^n$ times what it was, where $f = \sigma(b)$ is the gate. Half is left when
 
@@ -124,12 +124,12 @@ $$ f^{\,n} = \tfrac{1}{2} \qquad\Longleftrightarrow\qquad n \ln f = \ln \tfrac12
 | $n$ | half-life, in steps | need not be whole |
 """
 
-# %% [markdown] kind="text" minutes=0 exercise="half_life"
+# %% [markdown] kind="text" exercise="half_life"
 r"""
 From the bias to the half-life: first the gate, then the formula. `math.exp` and `math.log` (the natural logarithm) are all you need.
 """
 
-# %% kind="exercise" exercise="half_life" title="From a bias to a half-life" difficulty=1 importance=4 minutes=4 track="core"
+# %% kind="exercise" exercise="half_life" title="From a bias to a half-life" difficulty=1 importance=4 track="core"
 def half_life(forget_bias):
     """forget_bias, a number  ->  after how many steps half is left, a number"""
     # solution
@@ -150,18 +150,18 @@ Two lines. The first turns the bias into a gate between 0 and 1.
 `gate` is one over one plus $e^{-b}$. Then $\ln 2$ divided by minus the logarithm of the gate. With a bias of 0 the answer must be 1.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 steps_to_half = yours("half_life")
 
 for bias in (0.0, 1.0, 2.0, 3.0):
     print(f"forget bias {bias}: half-life {fixed(steps_to_half(bias), 1)} steps")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Now predict something nobody has shown you. A forget bias of **5**: how many steps? Work it out with your function in a cell of your own, or in your head (each unit of bias multiplies the half-life by nearly the same factor). When you have committed, `measure` takes torch's own `nn.LSTMCell`, sets that bias and every other weight to 0, puts a 1 into the cell, and counts the steps for which at least half is left.
 """
 
-# %% kind="estimate" minutes=1.5
+# %% kind="estimate"
 def measure():
     torch_cell = nn.LSTMCell(input_size=1, hidden_size=1)
     with torch.no_grad():
@@ -177,14 +177,14 @@ def measure():
 
 estimate("03", "bias-five", measure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 {result:lesson_03/half-life/5:.0f} from the formula, {result:lesson_03/steps in torch's cell/5:.0f} in torch's cell. From {result:lesson_03/half-life/0:.1f} step to {result:lesson_03/half-life/5:.0f}, by one constant.
 
 **The same number runs backwards.** Along the cell, one step multiplies by $f$ and adds something. So a nudge to the cell now moves the cell $n$ steps later by $f^n$ times as much, and that is the gradient along this road. Unlike in the RNN there is no matrix and no slope of a tanh on this road, only the gates' product. (There are side roads: the gates are computed from the hidden state, through matrices. They can add to the gradient, and even make it grow, so clipping stays in the training loop.) Here it is by autograd, over 100 steps.
 """
 
-# %% kind="example" minutes=0.5
+# %% kind="example"
 for gate in (0.5, 0.9, 0.99, 0.999):
     start = torch.tensor(0.3, requires_grad=True)
     cell = start
@@ -193,7 +193,7 @@ for gate in (0.5, 0.9, 0.99, 0.999):
     cell.backward()
     print(f"forget gate {gate}: gradient after 100 steps {significant(start.grad, 2)}")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 So it is not true that an LSTM does away with vanishing gradients, as one often reads. It puts a knob on them. Only a gate of exactly 1 would lose nothing. (That was the LSTM of 1997, which had no forget gate; it could not empty its cells either.)
 """
@@ -206,7 +206,7 @@ r"""
 **Common errors in `half_life`:** 1/(1 − f), which is the mean time, 1.44 half-lives; a forgotten minus.
 """
 
-# %% [markdown] kind="formula" minutes=1
+# %% [markdown] kind="formula"
 r"""
 ## 3 · Build one LSTM step
 
@@ -228,12 +228,12 @@ c' &= f \odot c + i \odot g & h' &= o \odot \tanh(c')
 | $b$ | `b` | (4 · width) |
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 draw_step("input", "candidate", "forget", "output",
           title="Steps 1 and 2: four scores, four boxes",
           alt="Lit: input gate, candidate, forget gate, output gate.")
 
-# %% [markdown] kind="text" minutes=0.5 exercise="lstm_cell"
+# %% [markdown] kind="text" exercise="lstm_cell"
 r"""
 Build it in four steps, and print shapes on the way if you are in doubt.
 
@@ -245,7 +245,7 @@ Build it in four steps, and print shapes on the way if you are in doubt.
 Your step will then be compared with torch's, and after that it will run a trained language model.
 """
 
-# %% kind="exercise" exercise="lstm_cell" title="One LSTM step" difficulty=3 importance=5 minutes=18 track="core"
+# %% kind="exercise" exercise="lstm_cell" title="One LSTM step" difficulty=3 importance=5 track="core"
 def lstm_cell(x, hidden, cell, w_x, w_h, b):
     """x (batch, input), hidden and cell (batch, width), w_x (4 width, input),
     w_h (4 width, width), b (4 width)  ->  new_hidden, new_cell (batch, width) each
@@ -279,7 +279,7 @@ r"""
 The blocks lie in the order input, forget, candidate, output.
 """
 
-# %% kind="library" minutes=0.5
+# %% kind="library"
 my_cell = yours("lstm_cell")
 theirs = nn.LSTMCell(input_size=7, hidden_size=5)
 
@@ -289,12 +289,12 @@ ours = my_cell(x, hidden, cell, theirs.weight_ih, theirs.weight_hh, b)
 torch.testing.assert_close(ours, theirs(x, (hidden, cell)))
 print("the same as torch.nn.LSTMCell, hidden state and cell")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 **Now let it run a trained model.** The course ships an LSTM language model that was trained on our toy French: words become vectors of 64 numbers, 104 cells read them, and a table turns the hidden state into scores for {result:toy_language_models/lstm_lm/config/vocab_size:.0f} words, English and French. We take its weights, put your step where torch's was, and compare what the two say.
 """
 
-# %% kind="train" name="trained model" minutes=1
+# %% kind="train" name="trained model"
 lstm_lm = load_shipped("lstm_lm")
 model, layer = lstm_lm.model.eval(), lstm_lm.model.recurrent.layers[0][0]
 w_x, w_h = layer.weight_ih_l0.detach(), layer.weight_hh_l0.detach()
@@ -317,14 +317,14 @@ for position, word in enumerate(["(start)", *text.split()]):
     first, second = [fixed(100 * p, 0) for p in probabilities[position]]
     print(f"{word:>8} → {names[0]} {first}%, {names[1]} {second}%")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Every probability is the same as with torch's layer (else the `assert` would have stopped us). Read a few lines. After *bu* it wants an article, after *parce* it is sure of *qu'*. After *qu'* it wavers between *il* and *elle*, {printed:trained model/qu' →} to {printed:trained model/qu' →/2}, much as the plain RNN of lesson 02 did ({result:lesson_03/RNN/il:.2f} and {result:lesson_03/RNN/elle:.2f}): it has read no English, so it cannot know who is meant.
 
 Now look inside. Training was free to choose every gate at every word. When it began, the forget biases were 1: a half-life of {result:lesson_03/half-life/1:.1f} steps. Which half-lives did it choose? For each of the 104 cells we take the forget gates over this sentence, twelve steps in all. (Gates multiply, so we average their logarithms: 0.9 and then 0.4 act like 0.6 twice, for both make 0.36.) Read no meaning into one cell: in another sentence it may let go.
 """
 
-# %% kind="estimate" minutes=1.5
+# %% kind="estimate"
 with torch.no_grad():
     words = model.words.target(tokens)
     hidden_before = torch.cat([torch.zeros(1, 104), torch.cat(states)[:-1]])
@@ -339,7 +339,7 @@ def measure():
 
 estimate("03", "longest-half-life", measure)
 
-# %% kind="see" minutes=1
+# %% kind="see"
 order = half_lives.argsort(descending=True)
 chosen = [*order[:4].tolist(), *order[-4:].tolist()]
 print("half-life, middle one of 104:", fixed(half_lives.median(), 1), "steps")
@@ -354,15 +354,15 @@ views.heatmap(
     "four near 1 at most words, four near 0.",
 )
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 A division of labour that nobody asked for. Most cells became *shorter* than where they began: half of them forget half within one word. On this sentence a handful have half-lives of nine steps and more. (Over 200 sentences the slowest has a half-life of about six.) And look at the fast ones: they are not simply leaky. Three of the four keep everything just after *le*, two of them after *l'* too, and drop it at most other words. That is what a gate can do and a fixed decay cannot: it chooses the moment.
 """
 
-# %% kind="quiz" minutes=1
+# %% kind="quiz"
 quiz("03", "gates-at-work")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 4 · Design a memory for lag 40
 
@@ -372,11 +372,11 @@ $$ \text{forget} = \sigma(\texttt{forget\_bias} + \texttt{forget\_mark} \cdot \t
 $$ \text{candidate} = \tanh(\texttt{new\_sign} \cdot \text{sign}) $$
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 draw_step("forget", "input", title="Two gates to set: when to keep, when to write",
           alt="Lit: forget gate and input gate.")
 
-# %% [markdown] kind="text" minutes=0.5 exercise="design_memory"
+# %% [markdown] kind="text" exercise="design_memory"
 r"""
 Choose the five numbers for any `lag`, 40 among them, such that
 
@@ -386,7 +386,7 @@ Choose the five numbers for any `lag`, 40 among them, such that
 - a second marked sign takes the place of the first.
 """
 
-# %% kind="exercise" exercise="design_memory" title="A memory for a given lag" difficulty=3 importance=4 minutes=10 track="core"
+# %% kind="exercise" exercise="design_memory" title="A memory for a given lag" difficulty=3 importance=4 track="core"
 def design_memory(lag):
     """lag, in steps  ->  a dictionary with the five numbers; many answers are right"""
     # solution
@@ -417,7 +417,7 @@ If half is to be left after $n$ steps, one step must leave $f = 0.5^{1/n}$. And 
 Between marks (mark 0): forget gate near 1 by the formula above, input gate shut by a strongly negative `write_bias`. At a mark: `write_mark` more than makes up for it, and `forget_mark` pulls the forget gate to 0, so that the old sign goes. `new_sign` around 5.
 """
 
-# %% kind="see" minutes=1
+# %% kind="see"
 design = yours("design_memory")(40)
 generator = torch.Generator().manual_seed(4)
 signs, marks = torch.randn(91, generator=generator).sign(), torch.zeros(91)
@@ -444,10 +444,10 @@ views.lines(
     alt="Your cell: 1, sinking slowly, at step 50 to −1. The leaky one wanders about.",
 )
 
-# %% kind="explain" minutes=4
+# %% kind="explain"
 explain("03", "two-roads")
 
-# %% [markdown] kind="formula" minutes=1
+# %% [markdown] kind="formula"
 r"""
 ## 5 · The GRU: one state, two gates
 
@@ -463,12 +463,12 @@ The **update gate** $z$ blends: 1 keeps the old state, 0 takes the candidate $n$
 Beware of papers and libraries: they disagree. Chung and others (2014) and Bahdanau and others (2015) turn the blend round, $z$ for the new. And in Cho's paper the reset gate comes *before* the product, $U_n (r \odot h)$. These are other networks: weights trained for one do not fit the other. Torch, and this course, do it as above.
 """
 
-# %% [markdown] kind="text" minutes=0 exercise="gru_cell"
+# %% [markdown] kind="text" exercise="gru_cell"
 r"""
 Somebody has written a first version. Does it do what the formula says? Make its check pass; then it can run torch's weights.
 """
 
-# %% kind="exercise" exercise="gru_cell" mode="bug" title="One GRU step" difficulty=3 importance=4 minutes=6 track="core"
+# %% kind="exercise" exercise="gru_cell" mode="bug" title="One GRU step" difficulty=3 importance=4 track="core"
 def gru_cell(x, hidden, w_x, w_h, b_x, b_h):
     """x (batch, input), hidden (batch, width), w_x (3 width, input),
     w_h (3 width, width), b_x and b_h (3 width)  ->  new hidden (batch, width)
@@ -504,7 +504,7 @@ Hold every line against the formula, symbol by symbol. Both gates and the blend 
 In the formula $r$ multiplies the whole bracket $U_n h + b'_n$: the product and its bias. In the code it multiplies something else.
 """
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 **Is the smaller one worse?** On our toy French, three trainings each, with about 120,000 weights each: perplexity {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f} for the plain RNN, {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} for the LSTM, {result:toy_language_models/gru_lm/scores/test/perplexity:.1f} for the GRU. Gates help; which kind makes no difference here. These sentences are short, though. So let us ask for distance.
 
@@ -515,7 +515,7 @@ The task of lesson 02, recorded beforehand: one of ten symbols is shown, others 
 First, every batch of the training has a distance of its own, anything from 1 to 100. Keep in mind that the LSTM starts with forget biases of 1.
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 SYSTEMS = {
     "transformer_lm": "attention", "gru_lm": "GRU", "lstm_lm": "LSTM", "rnn_lm": "RNN"
 }
@@ -542,7 +542,7 @@ alt = "Right answers over distances of 1 to 100, and the gradient over 1 to 50."
 figure = views.panels([all_mixed, gradients], x_name="distance", alt=alt)
 predict("03", "mixed-distances", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 The gates did it: {result:recall/lstm_lm/right/100:.0%} over 100 steps. The RNN stays near 20% at any distance but the shortest, as if it had made out which half of the ten symbols it was, and no more.
 
@@ -551,21 +551,21 @@ On the right is how much gradient reaches a word before any training, a straight
 Now the same systems again, each trained **on one distance alone**, anew for each. They can hold 100 steps; you have just seen it. So:
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 alone = curves("recall_one_distance", TRAINED, lambda run, d: 100 * run["right"][d])
 on_one = views.Part("Trained on one alone", TRAINED, alone, accuracy, **axes)
 alt = "Right answers over distances of 1 to 100, trained on all or on one alone."
 figure = views.panels([all_mixed, on_one], x_name="distance", alt=alt)
 predict("03", "fifty-alone", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 At chance, 10%. The same LSTM that holds 100 steps does not *learn* 50 when nothing shorter is there to learn from, not in {result:recall_one_distance/lstm_lm/n_steps:,.0f} steps and not in {result:recall_alone_longer/lstm_lm/n_steps:,.0f} (recorded as `recall_alone_longer`). **The memory is there, but nothing leads to it.** To learn that a cell must hold on, the network needs a gradient from the answer back to the symbol, and with a half-life of {result:lesson_03/half-life/1:.1f} steps hardly any arrives. With short distances in the mixture, the likely story goes, it first learns those, and once its gates hold for five steps, ten are within reach.
 
 You know the knob. A small LSTM, lag 40 alone, run live: once with the usual forget bias of 1, once with the bias from **your design**. Same start, same data.
 """
 
-# %% kind="train" name="lag 40" minutes=0.5
+# %% kind="train" name="lag 40"
 clip = yours("clip_gradients")  # of lesson 02
 
 
@@ -592,7 +592,7 @@ def learn_lag_40(forget_bias, steps=120, width=32):
         losses.append(loss.item())
     return torch.tensor(losses)
 
-# %% kind="predict" minutes=1.5 ignore_output=true hide_input=true
+# %% kind="predict" ignore_output=true hide_input=true
 losses = {
     "bias 1": learn_lag_40(1.0), "your bias": learn_lag_40(design["forget_bias"])
 }
@@ -603,7 +603,7 @@ figure = views.lines(
 )
 predict("03", "your-bias", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 A loss of 2.3 is $\ln 10$: guessing among ten. With your bias it begins to fall within 60 steps. The record says the same of the larger LSTM at distance 50 alone, three trainings of {result:recall_forget_bias/bias 1/n_steps:,.0f} steps each: with a forget bias of 1 it has {result:recall_forget_bias/bias 1/right/50:.0%} right, with 3 it has {result:recall_forget_bias/bias 3/right/50:.0%}, with 5 it has {result:recall_forget_bias/bias 5/right/50:.0%}. (So it was not for want of training that it failed above: there it had {result:recall_one_distance/lstm_lm/n_steps:,.0f} steps.) One constant, worked out on paper, decides between nothing and everything. (It is no free lunch: you had to know the lag. And a cell that starts by keeping everything must learn to forget.)
 """
@@ -621,7 +621,7 @@ symbols fell into two heaps, and the heap was held for 100 steps: a switch like 
 **If time is short**, cut section 5's exercise (show the repaired line) and the counter; keep the design and both predictions of section 6.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 7 · What gates do not repair
 
@@ -632,12 +632,12 @@ r"""
 The last exercise shows what the additive road can do that a blend cannot.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="counter_weights"
+# %% [markdown] kind="text" exercise="counter_weights"
 r"""
 **The same idea somewhere else: a counter.** A cell reads symbols 0, 1, 2, …, one at a time, each as a row of zeros with a single 1 at its place. Choose weights so that the cell holds *how often one given symbol has been read*. The hidden state plays no part (`w_h` is 0), so there are two tensors to make: `w_x` (4, n_symbols), whose rows are input, forget, candidate and output, and `b` (4). After 200 symbols the count may be off by 0.25, no more.
 """
 
-# %% kind="exercise" exercise="counter_weights" mode="transfer" title="A cell that counts" difficulty=3 importance=2 minutes=6 track="stretch"
+# %% kind="exercise" exercise="counter_weights" mode="transfer" title="A cell that counts" difficulty=3 importance=2 track="stretch"
 def counter_weights(symbol, n_symbols):
     """symbol, n_symbols whole numbers  ->  w_x (4, n_symbols), b (4,)"""
     # solution
@@ -660,7 +660,7 @@ What must the forget gate be, so that nothing of the count is lost? What must be
 Column `symbol` of `w_x` is what the symbol adds to the four scores. Large biases open the forget and the input gate for good; only the candidate looks at the symbol.
 """
 
-# %% kind="see" minutes=0.5 track="stretch"
+# %% kind="see" track="stretch"
 w_x, b = (torch.as_tensor(part) for part in yours("counter_weights")(5, 27))
 letters = "the cell counts every e that it reads"  # e is letter 5, a space is 0
 rows = F.one_hot(torch.tensor([ord(letter) % 32 for letter in letters]), 27).float()
@@ -676,7 +676,7 @@ views.lines(
     alt="A staircase: the cell rises by 1 at each e, to 6, and stays level between.",
 )
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 A GRU cannot hold a count like this: its new state is a blend of the old one and a candidate between −1 and 1, so it never leaves that range. It could count in tiny steps only, and training does not find that. (Weiss, Goldberg and Yahav showed in 2018 that trained LSTMs count like this, and that GRUs do not.)
 
@@ -687,7 +687,7 @@ Three ways to write a GRU step, one set of trained weights: the shipped GRU lang
 > **Before you run it:** perplexity on 200 test sentences is {printed:GRU steps/right: perplexity} with the right step ({result:toy_language_models/gru_lm/scores/test/perplexity:.1f} over all 1,000). What with the other two? (The vocabulary has {result:toy_language_models/gru_lm/config/vocab_size:.0f} words.)
 """
 
-# %% kind="break" name="wrong GRU steps" minutes=1
+# %% kind="break" name="wrong GRU steps"
 def reset_first(x, h, w_x, w_h, b_x, b_h):
     r_x, z_x, n_x = (x @ w_x.T + b_x).chunk(3, dim=-1)
     r_h, z_h, _ = (h @ w_h.T + b_h).chunk(3, dim=-1)
@@ -702,7 +702,7 @@ def swapped_blend(x, h, w_x, w_h, b_x, b_h):
     z = torch.sigmoid(z_x + z_h)
     return z * torch.tanh(n_x + torch.sigmoid(r_x + r_h) * n_h) + (1 - z) * h
 
-# %% kind="break" name="GRU steps" minutes=1
+# %% kind="break" name="GRU steps"
 gru_lm = load_shipped("gru_lm")
 model, layer = gru_lm.model.eval(), gru_lm.model.recurrent.layers[0][0]
 weights = [weight.detach() for weight in layer.parameters()]  # w_x, w_h, b_x, b_h
@@ -729,7 +729,7 @@ cells["turned"] = swapped_blend
 for name, cell in cells.items():
     print(f"{name:>11}: perplexity {fixed(perplexity_with(cell), 1)}")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 {printed:GRU steps/reset first: perplexity} is worse than the plain RNN, yet it looks like a model that was merely trained badly: nobody would suspect the step. That is what makes such a bug expensive. When you load weights that somebody else trained, compare a few outputs with theirs, number by number, as you did with torch's.
 
@@ -738,10 +738,10 @@ r"""
 The first try counts for your score; you may try again as often as you like.
 """
 
-# %% kind="quiz" minutes=5
+# %% kind="quiz"
 quiz("03", "closing")
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -761,7 +761,7 @@ r"""
 **Still missing.** All that was read must fit into one state of fixed size, one step after the other. What if a whole sentence has to pass through such a state, to come out in another language? That is [lesson 04](04_encoder_decoder.ipynb).
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

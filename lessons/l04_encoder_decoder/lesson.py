@@ -1,15 +1,15 @@
 # Lesson 04 · the source. Edit this file, then run `python3 -m course_lib build 04`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 04 · Encoder-decoder and its bottleneck
 
-**The question:** how does one network read a sentence and another write its translation, through a single vector?
+**The question:** how can one network encode a sentence and another write its translation, with a single vector between them?
 
 About {minutes} minutes. You need the recurrent state from [lesson 02](02_recurrent_networks.ipynb), LSTM and GRU from [lesson 03](03_lstm_and_gru.ipynb), and from [lesson 01](01_guessing_the_next_word.ipynb) how a language model guesses the next word.
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **explain** what a larger state changes, and what it does not.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup"
 import torch
 
 from course_lib import views
@@ -33,17 +33,17 @@ from lessons.l04_encoder_decoder import OneVectorSuitcase, Scripted, translation
 
 start_lesson("encoder_decoder", seed=4)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=3
+# %% kind="recall"
 quiz("04", "recall")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## 1 · Listen to the end, then speak
 
@@ -57,7 +57,7 @@ In 2014 two groups had the same idea: use **two** recurrent networks. Think of i
 Two signals are needed that are no words, and you know both: the marks `</s>` and `<s>` of lesson 01. How does the encoder know that the sentence is over? By the mark at its end: {term:EOS}, *end of sentence*. And what does the decoder read before its first word? The mark that means "now speak": {term:BOS}, *beginning of sentence*. The decoder says EOS itself when it has finished, and that is how the target finds its own length.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {
     "source, EOS": (0, 1), "encoder": (1, 1), "summary vector": (2, 1),
     "decoder": (3, 1), "next word": (4, 1), "word before": (3, 0),
@@ -76,7 +76,7 @@ def draw(lit, title):
 
 draw(("source, EOS", "encoder", "summary vector"), "Listen, then speak")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Here are both networks of 2014, trained on the same 20,000 pairs of our small language and about equally large ({result:lesson_04/thousand parameters/seq2seq:.0f},000 and {result:lesson_04/thousand parameters/rnn_encoder_decoder:.0f},000 parameters).
 
@@ -86,7 +86,7 @@ Here are both networks of 2014, trained on the same 20,000 pairs of our small la
 A model takes and gives numbers. All tokens, English and French, have a number in one vocabulary. Look at one step, done by hand:
 """
 
-# %% kind="example" minutes=1
+# %% kind="example"
 seq2seq, cho = load_shipped("seq2seq"), load_shipped("rnn_encoder_decoder")
 torch.set_grad_enabled(False)  # nothing is trained in this lesson
 to_ids, to_text = seq2seq.tokenizer.encode, seq2seq.tokenizer.decode
@@ -105,7 +105,7 @@ for name, tensor in summary.items():
     _, n_layers, width = tensor.shape
     print(f"the summary's {name}: {n_layers} layers of {width} numbers")
 
-# %% kind="library" minutes=1
+# %% kind="library"
 lstm = yours("lstm_cell")  # of lesson 03: it can be the encoder
 inputs = seq2seq.model.words.source(torch.tensor([*reversed(ids), EOS]))
 for number, (layer,) in enumerate(seq2seq.model.encoder.layers):
@@ -120,7 +120,7 @@ for number, (layer,) in enumerate(seq2seq.model.encoder.layers):
     inputs = torch.stack(states)
 print("the same summary, read word by word with your own cell")
 
-# %% [markdown] kind="formula" minutes=1
+# %% [markdown] kind="formula"
 r"""
 Written out, with $x_1 \dots x_n$ the source (the last one is EOS) and $y_1, y_2, \dots$ the target:
 
@@ -136,10 +136,10 @@ $$ h_j = \text{encoder}(x_j, h_{j-1}) \qquad c = h_n \qquad s_i = \text{decoder}
 Cho's decoder also has $c$ in every step: $s_i = \text{decoder}(y_{i-1}, s_{i-1}, c)$. The third thing that `step` returns is for models that can look back; ours cannot, and it is `None`.
 """
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz"
 quiz("04", "two-ends")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 2 · Make it speak
 
@@ -148,10 +148,10 @@ The decoder gives a probability to each word. Which one should it say? In lesson
 Where does it stop? When the model says EOS. A model that was badly trained may never say it, so there is a limit too.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 draw(("decoder", "next word", "word before"), "What it says, it reads next")
 
-# %% [markdown] kind="text" minutes=1 exercise="greedy_decode"
+# %% [markdown] kind="text" exercise="greedy_decode"
 r"""
 **Build it: the loop that makes a translator talk.** Work in four steps, and try each in a cell of its own.
 
@@ -163,7 +163,7 @@ r"""
 Return the words as a list of plain numbers (`.item()` makes one), without BOS and EOS. To try it out there is a model without weights that says what you tell it: `Scripted([7, 8])` says 7, then 8, then EOS if it is driven well, and nothing but 4 if it is not. Then use `seq2seq.model`. Keep it well: any translator of this course can be driven by it.
 """
 
-# %% kind="exercise" exercise="greedy_decode" title="Greedy decoding" difficulty=3 importance=5 minutes=18 track="core"
+# %% kind="exercise" exercise="greedy_decode" title="Greedy decoding" difficulty=3 importance=5 track="core"
 def greedy_decode(model, source, max_len):
     """A model, the source's token ids, a limit  ->  the generated ids, a list."""
     # solution
@@ -198,12 +198,12 @@ Three things change from step to step: the state, the word that is read next, an
 3. If it is EOS, leave the loop. Else append it, and go on with it as the next token.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Now it drives both networks of 2014. Put in a sentence of your own, of the words listed in lesson 00. `translations_of` knows the right translation of many sentences: it reads the rules of our small language backwards. Where it cannot read a sentence, it gives an empty set.
 """
 
-# %% kind="example" minutes=1.5
+# %% kind="example"
 decode = yours("greedy_decode")
 your_sentence = "the old fox sees two birds near the river"
 
@@ -220,17 +220,17 @@ show_translations(generate(1, seed=4, length=(6, 8))[0].src_text)
 KING = "the king sees the queen but the queen sees the boy and the boy sees the girl"
 show_translations(KING)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Look at the long one. Nobody in the source washes anybody, and there is no cow. But the French is *fluent*: every word fits the one before. The decoder is a good language model. What it has lost is the source, and where memory is blank it makes things up.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="test_greedy"
+# %% [markdown] kind="text" exercise="test_greedy"
 r"""
 **Turn round and write the test.** Somebody hands you *their* decoder. Call it with a `Scripted` model, whose answer you know, and `assert` what must come out. `Scripted([7, 8], endless=True)` says 7, 8, 7, 8 and never EOS.
 """
 
-# %% kind="exercise" exercise="test_greedy" mode="test" title="Write the test" difficulty=2 importance=3 minutes=5 track="stretch"
+# %% kind="exercise" exercise="test_greedy" mode="test" title="Write the test" difficulty=2 importance=3 track="stretch"
 def test_greedy(decode):
     """Takes a function like greedy_decode; raises if it is wrong."""
     # solution
@@ -251,7 +251,7 @@ A sentence that ends by itself shows whether the loop feeds words and stops at E
 Two assertions: one with a script of two or three words and a generous limit, one with an endless script and a small limit. Compare whole lists.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 3 · How long until it breaks?
 
@@ -260,7 +260,7 @@ We need a measure: the {term:exact match} is the share of translations that are 
 Now the two networks: 1,000 test sentences that neither has seen, sorted by length, each network trained three times from different random starts. Sentences up to five words nearly all come out right. The longest sentences in training had 20 words, and more than a quarter of all had 16 or more.
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 lengths = {"1–5": 3, "6–10": 8, "11–15": 13, "16–20": 18}
 
 
@@ -286,19 +286,19 @@ figure = views.lines(
 )
 predict("04", "length-cliff", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 That is the picture of this lesson. Five words: nearly always right. Eighteen: one in five. Two networks that differ in almost everything, LSTM or GRU, backwards or forwards, the summary once or at every word, fall off nearly the **same** cliff. What they share is the {term:bottleneck}: everything must pass through one vector of a fixed size, whether the sentence has three words or twenty. (Of {result:lesson_04/numbers in the summary/rnn_encoder_decoder:.0f} numbers in Cho's, of {result:lesson_04/numbers in the summary/seq2seq:.0f} in Sutskever's: size is not all, how it is packed and read counts too. And beyond the lengths of training? Of {result:toy_ladder/seq2seq/scores/long/by_length/21–30/n:.0f} sentences with 21 to 30 words, each training gets none, one or two right.)
 
 Length is not the only thing that breaks them. You can do it with less.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="breaking_sentence"
+# %% [markdown] kind="text" exercise="breaking_sentence"
 r"""
 **Find your own breaking sentence.** At most **eight** words, one that our small language can make; and seq2seq gets it wrong. About one in twenty does. Try candidates in a cell of your own with `show_translations("...")`; `generate(200, seed=1, length=(5, 8))` makes 200 pairs to start from, each with its `src_text` and `tgt_text`. Before each try, say what you think it will lose: the gender of a noun far back, an adjective, who does what?
 """
 
-# %% kind="exercise" exercise="breaking_sentence" title="Break the translator" difficulty=2 importance=4 minutes=10 track="core"
+# %% kind="exercise" exercise="breaking_sentence" title="Break the translator" difficulty=2 importance=4 track="core"
 def breaking_sentence():
     """A sentence of at most eight words that seq2seq gets wrong."""
     # solution
@@ -327,14 +327,14 @@ birds), clause lost. Ask: which of these would a dictionary have prevented? Expe
 **If someone finds none:** "the soup is very hot" (5 words), "these hats are not beautiful", "the cows saw the very big letter".
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 4 · Then make the vector larger?
 
 That is the first thing anybody tries. We did: seq2seq with states of 32 to 512 numbers in each layer, three trainings each, the same 20,000 sentences. The one of 512 has {result:lesson_04/512 numbers in a state/million parameters:.1f} million parameters, {result:lesson_04/512 numbers in a state/times the parameters:.0f} times as many as the one you drove.
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 sizes = ("32", "64", "128", "256", "512")
 groups = (*lengths, "21–30", "31–40")
 columns = [exact("state_size", n_words) for n_words in groups]
@@ -347,30 +347,30 @@ figure = views.heatmap(
 )
 predict("04", "bigger-state", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 A larger state **moves** the cliff. From 32 to 512 it goes from five words to nearly twenty, and that is worth a lot: 512 numbers get {result:state_size/512/scores/test/by_length/16–20/exact:.0%} of the sentences with 16 to 20 words. But no size gets near 100% at 16 to 20 words, and at 21 to 30 words it is {result:state_size/512/scores/long/by_length/21–30/exact:.0%}. (Do not read too much into that last row. Nothing longer than 20 words was in training, and even a Transformer, which has no bottleneck at all, gets only {result:toy_ladder/transformer/scores/long/by_length/21–30/exact:.0%} of these lengths. What the bottleneck costs shows at 16 to 20 words, where lesson 06 will do better with a seventeenth of the parameters.)
 
 Why is there a cliff at all? Here is a suitcase for words that needs no training. A word is a list of random signs, +1 or −1. So is each *place* in the sentence. To pack a word, multiply it with its place, sign by sign, and add the result to the suitcase. To unpack place 3, multiply the suitcase with place 3: signs cancel, the word of place 3 comes back, and the other words are left as noise. The nearest word of the vocabulary is the answer. **Tiny, two words in four signs:** A = (+, +, −, −) at the place (+, +, +, −) packs as (+, +, −, +). B = (+, −, +, −) at the place (+, +, −, +) packs as (+, −, −, −). Together the suitcase holds (2, 0, −2, 0). Unpack the first place: (2, 0, −2, 0) again. Compare by a dot product: A gets 4, B gets 0. It was A. The zeros are what B has spoilt.
 """
 
-# %% kind="predict" minutes=3
+# %% kind="predict"
 predict("04", "twice-the-words", OneVectorSuitcase())
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 In the suitcase only words per number count: 5 in 64, 10 in 128, 40 in 512 all bring back {result:lesson_04/recalled from one vector/40 words in 512:.0p} to {result:lesson_04/recalled from one vector/5 words in 64:.0%}. So twice the words need twice the numbers, for ever. The trained networks on the right pack in their own way, and are asked for whole sentences, so their numbers are not the suitcase's.
 
 Is it that there is no *room*? Which 50 words out of a real vocabulary of 37,000 are meant takes $50 \cdot \log_2 37000 \approx 759$ bits. A hundred numbers of 32 bits have 3,200. There is room. The usual explanation is that a network cannot use every bit of its numbers: it must pack them by a smooth rule, learned from examples, so that small errors do small harm. Now set the suitcase to *one per word*: nothing is lost at any length. Keep that in mind until lesson 06.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 draw("summary vector", "The bottleneck")
 
-# %% kind="explain" minutes=4
+# %% kind="explain"
 explain("04", "why-not-larger")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 5 · The right word before, or its own
 
@@ -386,15 +386,15 @@ For teacher forcing the target is needed twice, shifted by one place:
 | it should say | le | chat | dort | EOS |
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 draw("word before", "Who supplies the word before?")
 
-# %% [markdown] kind="text" minutes=0.5 exercise="forced_words"
+# %% [markdown] kind="text" exercise="forced_words"
 r"""
 **Write teacher forcing.** What would the model say at each place, given the right words before it? You need no loop: `model.decode(summary, words)` walks through all words to be read, a tensor (1, n), and gives logits (1, n, vocabulary), and `None`.
 """
 
-# %% kind="exercise" exercise="forced_words" title="Teacher forcing" difficulty=2 importance=5 minutes=6 track="core"
+# %% kind="exercise" exercise="forced_words" title="Teacher forcing" difficulty=2 importance=5 track="core"
 def forced_words(model, source, target):
     """Token ids of source and target  ->  the likeliest token at each position.
 
@@ -422,12 +422,12 @@ The upper row of the table goes in. What comes out should be the lower row.
 3. At each place the number of the largest logit: `argmax(dim=-1)`, then `tolist()`.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="free_accuracy"
+# %% [markdown] kind="text" exercise="free_accuracy"
 r"""
 And running free? Judge it place by place too: what share of the target's places, EOS among them, does the model get right on its own? What it says after it has ended counts as wrong. Somebody has written a first version. Does it do what is asked? Make its check pass.
 """
 
-# %% kind="exercise" exercise="free_accuracy" mode="bug" title="Words right, running free" difficulty=2 importance=4 minutes=5 track="core"
+# %% kind="exercise" exercise="free_accuracy" mode="bug" title="Words right, running free" difficulty=2 importance=4 track="core"
 def free_accuracy(model, source, target):
     """Token ids of source and target  ->  the fraction of positions it gets right."""
     src = torch.tensor([[*source, EOS]])
@@ -460,14 +460,14 @@ Follow the case that the check shows, on paper: what is the model given in the t
 Look at the diagram above: the word before. Whose word does this function hand to the model? Nothing from `target` may reach the model: it is there only to be compared with.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 A {term:leak}, a part of the answer that slips into what the model is given, is the most flattering of all bugs. With a trained model the leaky version reports what teacher forcing would, and everything looks wonderful until somebody reads the translations.
 
 Now measure both, on test sentences of 16 to 20 words. With the right words before it, seq2seq gets one place in ten wrong.
 """
 
-# %% kind="estimate" minutes=2
+# %% kind="estimate"
 forced, free = yours("forced_words"), yours("free_accuracy")
 test = splits().test  # the 1,000 sentences; it takes a few seconds to write them all
 
@@ -486,14 +486,14 @@ def wrong_running_free():
 
 estimate("04", "free-mistakes", wrong_running_free)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Over all {result:lesson_04/16–20 words/sentences:.0f} test sentences of that length, {result:lesson_04/16–20 words/wrong when forced:.0%} of the places are wrong when forced, and {result:lesson_04/16–20 words/wrong when free:.0%} running free. After a mistake the next ones come more easily. (Over a third of the difference is mere counting: leave one word out, and everything after it stands in the wrong place. Counted by the fewest words to put in, take out or change, it is {result:lesson_04/16–20 words/edits when free:.1%}.)
 
 So a mistake draws others after it: the errors of lesson 01 pile up. Does that explain the cliff of section 3? Think before you answer. Those curves show sentences that are **exactly** right, running free. Suppose a teacher had sat beside the network all the time: in how many sentences would it have got *every* place right?
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 def exact_match(n_words):
     """The fraction of sentences without a mistake: with a teacher, and running free."""
     pairs = sentences_of(n_words)
@@ -512,29 +512,29 @@ table = views.heatmap(
 )
 predict("04", "forced-exact", table)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 The two rows are the same, and they must be: until the first mistake, the network's own words *are* the right words, so teacher and freedom give it the same beginning. If it makes no mistake with the teacher, it makes none without. Exposure bias makes bad translations worse. It does not make good ones bad. The first mistake does that, and the first mistake happens with the right words before it. So its cause lies elsewhere: in the summary, in the decoder's own memory, or in what was never learned.
 
 Can one train it away? The best-known try is *scheduled sampling* (Bengio and others, 2015): in training, now and then give the network its own word in place of the right one. We did, three trainings each. With 10% own words the share of sentences that come out exactly right is {result:scheduled_sampling/0%/scores/test/exact - scheduled_sampling/10%/scores/test/exact:.1p} points lower, no more than trainings differ by; with 25% it is {result:scheduled_sampling/0%/scores/test/exact - scheduled_sampling/25%/scores/test/exact:.1p} points lower, with 50% {result:scheduled_sampling/0%/scores/test/exact - scheduled_sampling/50%/scores/test/exact:.1p}. No gain, and from a quarter on a loss. By what you have just seen, exact match was never going to gain much from it.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 6 · What does reading backwards buy?
 
-Seq2seq reads the source from its last word to its first. Sutskever, Vinyals and Le found it by trying, and reported a test BLEU (a score for translations, higher is better: lesson 16) of 30.6 in place of 25.9 (26.2 in their table). Why should it help? Count how many steps lie between reading a word and saying its translation.
+Seq2seq reads the source from its last word to its first. Sutskever, Vinyals and Le found it by trying, and reported a test {term:BLEU} (a score for translations, higher is better: lesson 16) of 30.6 in place of 25.9 (26.2 in their table). Why should it help? Count how many steps lie between reading a word and saying its translation.
 """
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz"
 quiz("04", "distances")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 So the mean stays, but the first words get close. The start is easy to learn from, and who has the beginning right has an easier time with the rest: that is the authors' guess, too. Now our own run: two seq2seq networks, equal but for the direction, three trainings each. In order, {result:source_order/in order/scores/test/exact:.1%} of all test sentences come out right.
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 figure = views.lines(
     list(lengths.values()),
     {name: exact_by_length("source_order", name) for name in ("reversed", "in order")},
@@ -543,12 +543,12 @@ figure = views.lines(
 )
 predict("04", "reversed", figure)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Backwards {result:source_order/reversed/scores/test/exact:.1%}, in order {result:source_order/in order/scores/test/exact:.1%}. The three trainings of one kind differ by as much (± {result:lesson_04/standard deviation over seeds/reversed:.1p} and ± {result:lesson_04/standard deviation over seeds/in order:.1p}), so we cannot say that it helps *here*. In the longest group it is {result:source_order/reversed/scores/test/by_length/16–20/exact:.0%} against {result:source_order/in order/scores/test/by_length/16–20/exact:.0%}, which points the paper's way. The paper's sentences were longer, and its networks about a thousand times as large (384 million parameters). What came out here is a hint, not a proof.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## Break it
 
@@ -557,7 +557,7 @@ Three small faults in a decoder. None raises an error; each takes one line.
 > **Before you run it:** a decoder that always goes back to its *first* state, one that is given BOS at *every* step, one whose source has no EOS. Which of the three will still look like French?
 """
 
-# %% kind="break" name="faults" minutes=1
+# %% kind="break" name="faults"
 def faulty(model, source, ending=(EOS,), keep_state=True, own_words=True):
     """Nine words, without a stop at EOS."""
     source = torch.tensor([[*source, *ending]])
@@ -577,7 +577,7 @@ print("first state     ", faulty(seq2seq.model, ids, keep_state=False))
 print("BOS at each step", faulty(seq2seq.model, ids, own_words=False))
 print("no EOS          ", faulty(seq2seq.model, ids, ending=()))
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 The first two stammer, and one sees at once that something is wrong. The third is the dangerous one: good French, another sentence. A network that is asked in a way it was not trained for does not complain.
 
@@ -586,7 +586,7 @@ The first two stammer, and one sees at once that something is wrong. The third i
 The first try counts for your score; you may try again as often as you like, and every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz"
 quiz("04", "closing")
 
 # %% [markdown] kind="instructor"
@@ -608,7 +608,7 @@ right card while you speak? That question *is* lesson 06.
 **If time is short**, cut the test exercise and section 6; keep the breaking sentence and both predictions of section 4.
 """
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -635,7 +635,7 @@ r"""
 [Lesson 05](05_distance_between_words.ipynb) takes the second and counts the steps: how far apart are two words that belong together? [Lesson 06](06_bahdanau_attention.ipynb) takes the first, and gives every word its own vector.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

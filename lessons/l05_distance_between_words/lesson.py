@@ -1,15 +1,15 @@
 # Lesson 05 · the source. Edit this file, then run `python3 -m course_lib build 05`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 05 · The distance between words
 
-**The question:** how many steps lie between two words that belong together?
+**The question:** how many steps does information need to travel between two words that depend on each other?
 
 About {minutes} minutes. You need the gradient (lesson 01), what a recurrent network does to it (lesson 02), and the encoder-decoder with its one vector ([lesson 04](04_encoder_decoder.ipynb)).
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **name** five wishes by which the next lesson will be measured.
 """
 
-# %% kind="setup" minutes=0
+# %% kind="setup"
 import torch
 from torch.nn import functional as F
 
@@ -33,17 +33,17 @@ from lessons.l05_distance_between_words import PathRace
 
 start_lesson("distance_between_words", seed=5)
 
-# %% [markdown] kind="text" minutes=0
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 From memory, before you read on.
 """
 
-# %% kind="recall" minutes=3
+# %% kind="recall"
 quiz("05", "recall")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 1 · A window that slides
 
@@ -59,7 +59,7 @@ That is a {term:convolution}: the same small computation at every window of neig
 Four words and width 3 give 4 − 3 + 1 = 2 outputs. The kernel was the same both times: a convolution does not care *where* in the sentence something stands.
 """
 
-# %% [markdown] kind="formula" minutes=0.5
+# %% [markdown] kind="formula"
 r"""
 Words are vectors, of course. Then each place $j$ of the window has a matrix $K_j$, and the output is a vector too:
 
@@ -74,12 +74,12 @@ $$ y_t \;=\; \sum_{j=0}^{k-1} x_{t+j}\, K_j \qquad\qquad t = 0, \dots, n-k $$
 (*Channels* are the numbers of one word's vector. Mathematicians turn the kernel round before they slide it; nobody does so in networks, and neither do we.)
 """
 
-# %% [markdown] kind="text" minutes=0 exercise="convolve_words"
+# %% [markdown] kind="text" exercise="convolve_words"
 r"""
 **Build it.** A loop over the places of the window is enough; each place handles *all* windows at once, with one matrix product.
 """
 
-# %% kind="exercise" exercise="convolve_words" title="A convolution over words" difficulty=3 importance=5 minutes=8 track="core"
+# %% kind="exercise" exercise="convolve_words" title="A convolution over words" difficulty=3 importance=5 track="core"
 def convolve_words(words, kernel):
     """words (n, channels), kernel (width, channels, out)  ->  (n - width + 1, out)"""
     # solution
@@ -109,7 +109,7 @@ How many windows fit? Which words stand at the *first* place of all the windows?
 Then the slices are not equally long. Each one must hold exactly as many words as there are windows.
 """
 
-# %% kind="library" minutes=0.5
+# %% kind="library"
 convolve = yours("convolve_words")
 generator = torch.Generator().manual_seed(5)
 words = torch.randn(9, 4, generator=generator)
@@ -120,12 +120,12 @@ from_torch = F.conv1d(words.T, kernel.permute(2, 1, 0)).T
 torch.testing.assert_close(convolve(words, kernel), from_torch)
 print("9 words, width 3:", len(from_torch), "outputs, the same as torch's")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 What is a window good for? It finds *patterns of neighbours*. Describe each word by three numbers (article, adjective, noun) and wire a kernel by hand that asks for the three in a row. Its output is the number of places that fit: 3 means found.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 sentence = "the small cat drank the cold water because the dog was big".split()
 kinds = [{"the", "a"}, {"small", "cold", "big"}, {"cat", "water", "dog"}]
 features = torch.tensor([[float(word in kind) for kind in kinds] for word in sentence])
@@ -138,7 +138,7 @@ views.bars(
     alt="Three places fit in “the small cat” and “the cold water”, else one or none.",
 )
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {
     "English words": (0, 0), "windows": (1, 0), "stack": (2, 0),
     "one vector": (3, 0), "decoder": (4, 0), "French": (5, 0),
@@ -147,10 +147,10 @@ ARROWS = list(zip(list(PARTS), list(PARTS)[1:], strict=False))
 TITLE = "A translator that reads by convolution"
 views.diagram(PARTS, ARROWS, lit="windows", title=TITLE)
 
-# %% kind="quiz" minutes=1
+# %% kind="quiz"
 quiz("05", "windows")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 2 · How far does it see?
 
@@ -159,12 +159,12 @@ A window of three words cannot join *cat* and *it*, five words apart. So we stac
 Must a window show neighbours? Spread its places out: width 3 with every *second* word, or every *ninth*. The step from one place of the window to the next is its {term:dilation}; dilation 1 is the plain window. A layer then adds (width − 1) · dilation words, for the same price.
 """
 
-# %% [markdown] kind="text" minutes=0 exercise="receptive_field"
+# %% [markdown] kind="text" exercise="receptive_field"
 r"""
 Write it layer by layer: a list with the receptive field after the first layer, after the second, and so on.
 """
 
-# %% kind="exercise" exercise="receptive_field" title="The receptive field, layer by layer" difficulty=2 importance=4 minutes=4 track="core"
+# %% kind="exercise" exercise="receptive_field" title="The receptive field, layer by layer" difficulty=2 importance=4 track="core"
 def receptive_field(widths, dilations):
     """Two lists, one entry per layer  ->  a list: words seen after each layer"""
     # solution
@@ -188,21 +188,21 @@ Before the first layer a word sees one word: itself. What does each layer add?
 Start with 1. For every layer add (width − 1) · dilation, and note down where you are.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 fields = yours("receptive_field")
 print("width 3, dilation 1, 1, 1, 1: ", fields([3, 3, 3, 3], [1, 1, 1, 1]))
 print("width 3, dilation 1, 2, 4, 8: ", fields([3, 3, 3, 3], [1, 2, 4, 8]))
 print("width 3, dilation 1, 3, 9, 27:", fields([3, 3, 3, 3], [1, 3, 9, 27]))
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Without gaps the view grows by the same amount with every layer. With gaps that triple, it triples. And nothing is left out: in the third line the first layer joins three neighbours, the second three such groups of three, the third three groups of nine.
 """
 
-# %% kind="quiz" minutes=1
+# %% kind="quiz"
 quiz("05", "field")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 3 · Hops
 
@@ -213,10 +213,10 @@ To count alike for all, let every window *end* with its word: it shows that word
 You know one more reader from lesson 00: *attention*, which looks at any word directly. How it decides where to look is for lesson 06; what it costs in hops you can guess now. Once you have guessed, the picture goes to 32 words; then set *gaps* to *with*.
 """
 
-# %% kind="predict" minutes=2.5
+# %% kind="predict"
 predict("05", "hops-at-32", PathRace())
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 | at 32 words | hops | in general, n words |
 |---|---|---|
@@ -230,24 +230,24 @@ r"""
 Two different things get better at once, so keep them apart. **Hops** say how often something is handed on: that is about *hearing*. **Steps** say what must wait for what: that is about *time*. A stack of 16 layers over 32 words has 16 steps, since in each layer all windows are computed at the same time. And all of it is about reading. A translation is still *written* word by word, by every system of this course.
 """
 
-# %% kind="quiz" minutes=1
+# %% kind="quiz"
 quiz("05", "hops")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 4 · The cheapest stack that hears 40 words
 
 Few hops are worth something. What do they cost? Every place of a kernel is a matrix, so a layer of width $k$ costs $k$ matrices, whatever its dilation, and a stack the **sum** of its widths. A way from a word to the output is a choice of one place in every layer: so a stack has as many ways as the **product** of its widths, and hears at most so many words.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="cheapest_cnn"
+# %% [markdown] kind="text" exercise="cheapest_cnn"
 r"""
 You may choose the number of layers, each width and each dilation. Find the design that costs the fewest matrices, such that **each** of the last `n_words` words has at least one way to the output. (Seeing the 40th word back and skipping the 17th does not count.)
 
 On paper first: which dilations let two layers of width 2 hear four words in a row? And three layers eight? Then write it for any number of words: a search over widths is fine.
 """
 
-# %% kind="exercise" exercise="cheapest_cnn" title="The cheapest stack" difficulty=3 importance=4 minutes=15 track="core"
+# %% kind="exercise" exercise="cheapest_cnn" title="The cheapest stack" difficulty=3 importance=4 track="core"
 def cheapest_cnn(n_words):
     """A number of words  ->  widths, dilations: two lists, one entry per layer"""
     # solution
@@ -281,7 +281,7 @@ Two layers of widths 3 and 4 have 3 · 4 = 12 ways. Which dilations make all 12 
 You are close: 3 · 3 · 3 · 3 = 81 is more than needed. Which product lies just above 40?
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 widths, dilations = yours("cheapest_cnn")(40)
 designs = {"one layer of width 40": [40], "20 layers of width 3": [3] * 20}
 designs[f"{len(widths)} layers with gaps"] = widths
@@ -289,7 +289,7 @@ for name, design in designs.items():
     n_parameters = sum(design) * 64 * 64  # with 64 channels, every matrix is 64 by 64
     print(f"{name:22} {sum(design):>3} matrices, {n_parameters:>7,} numbers to learn")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Gaps make a far word cheap: eleven matrices where the plain stack needs sixty. (A recurrent layer has just two, for any length. Its price is the hops.)
 
@@ -306,7 +306,7 @@ With more layers the middle gets more and more of them. Sixteen layers see 33 wo
 How strongly is a word heard? Lesson 02 gave us the tool: the length of the gradient from the output back to that word. It says how much the output moves when the word is nudged. (The output is a vector, and a gradient needs one number: so the vector's numbers are added up with random weights, `direction` in the code.) We measure at random starting numbers, as on the first day of training, at the last output, and average over 64 random sentences.
 """
 
-# %% kind="code" name="influence" minutes=0.5
+# %% kind="code" name="influence"
 def random_stack(dilations, channels=32, width=3):
     """Layers of convolution and tanh; at random, so that vectors keep their size."""
     generator = torch.Generator().manual_seed(0)
@@ -330,7 +330,7 @@ def influence(network, n=33, channels=32):
     (network(words)[:, -1] * direction).sum().backward()
     return words.grad.norm(dim=-1).mean(dim=0)
 
-# %% kind="estimate" minutes=1.5
+# %% kind="estimate"
 def largest_over_first():
     influences = influence(random_stack([1] * 16))
     return (influences.max() / influences[0]).item()
@@ -338,12 +338,12 @@ def largest_over_first():
 
 estimate("05", "loudest-over-first", largest_over_first)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Now the same for plain stacks of 4, 8 and 16 layers, for four layers with gaps 1, 3, 9, 27, and for a plain recurrent layer: your reader of lesson 02, with the weights that torch starts from. Each curve is divided by its largest point; less than a millionth is drawn as a millionth.
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 torch.manual_seed(5)
 rnn, read_sequence = torch.nn.RNN(32, 32), yours("read_sequence")
 with torch.no_grad():
@@ -368,14 +368,14 @@ figure = views.lines(
 )
 predict("05", "who-is-heard", figure)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 The plain stacks are hills. Four layers do not see the first word at all; sixteen see it and hear it about two thousand times more weakly than the middle. (The root of five million is {result:lesson_05/16 plain layers/root of the ways of the middle word:,.0f}. Random ways partly cancel, as in 100 coin tosses heads and tails differ by about 10: what counts is the root of their number.) The *last* word fares no better than the first: it too has one way only. The plain recurrent layer hears the last words and loses the first. The stack with gaps is flat: every word has one way.
 
 So a word is lost by many hops, and by ways that are shared out unfairly. But gates can hold a word over many hops, as lesson 03 showed. The next picture sets an LSTM beside the plain RNN. With the usual forget bias of 1 it hears the first word about a thousandth as well as the loudest. With the bias that your design gives for 32 steps, no word is heard less than a quarter as well: the price of a hop is set by the gates, and each of the 32 must stay open.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 torch.manual_seed(5)
 lstm = torch.nn.LSTM(32, 32, batch_first=True)
 designed = float(yours("design_memory")(32)["forget_bias"])  # of lesson 03
@@ -392,12 +392,12 @@ views.lines(
     "with the designed bias it stays above a quarter.",
 )
 
-# %% [markdown] kind="text" minutes=0.5 track="stretch"
+# %% [markdown] kind="text" track="stretch"
 r"""
 **Does it matter for learning?** All this is the start of training, and training may mend it, if it gets going. A task: 32 random symbols out of four, name the **first** one. Blind guessing is right one time in four.
 """
 
-# %% kind="train" name="learn" minutes=1 ignore_output=true track="stretch"
+# %% kind="train" name="learn" ignore_output=true track="stretch"
 def learn_to_name(position, dilations, steps=150, channels=16, rate=3e-3):
     """Trains a stack to name one of 32 symbols; the accuracy of the last 30 steps."""
     generator = torch.Generator().manual_seed(0)
@@ -420,20 +420,20 @@ def learn_to_name(position, dilations, steps=150, channels=16, rate=3e-3):
         accuracies.append((logits.argmax(dim=1) == target).float().mean().item())
     return sum(accuracies[-30:]) / 30
 
-# %% kind="train" minutes=0.5 ignore_output=true track="stretch"
+# %% kind="train" ignore_output=true track="stretch"
 plain, dilated = learn_to_name(0, [1] * 16), learn_to_name(0, [1, 3, 9, 27])
 print(f"16 plain layers: {plain:.0%} right     4 layers with gaps: {dilated:.0%} right")
 assert plain < 0.4 < 0.9 < dilated
 
-# %% [markdown] kind="text" minutes=0.5 track="stretch"
+# %% [markdown] kind="text" track="stretch"
 r"""
 The plain stack does not get off the ground, though it sees the word. Asked for a symbol from the *middle*, the same stack learns it (in twice as many steps; try `position=15`). All places are 16 hops away here, so it is not the hops as such: what the ends lack is ways. (Deep stacks of convolutions can be trained; most of those that are have a path around each layer, which lesson 13 builds.)
 """
 
-# %% kind="explain" minutes=4
+# %% kind="explain"
 explain("05", "sees-but-hears")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 6 · RCTM: convolutions squeeze, a recurrence writes
 
@@ -442,11 +442,11 @@ In 2013, a year before the encoder-decoders of lesson 04, Kalchbrenner and Bluns
 Ours has the same number of parameters as the seq2seq of lesson 04, and the same training. The comparison is not a clean one, though: RCTM's vector has {result:lesson_05/numbers in the summary/rctm:.0f} numbers, where seq2seq hands over four times as many, its kernels mix no numbers, and its decoder is a plain recurrent network. So do not ask which is better, but *which words get lost*.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 notes = {"stack": "2, 3, 4, …", "one vector": "96 numbers", "decoder": "recurrent"}
 views.diagram(PARTS, ARROWS, lit=("stack", "one vector"), notes=notes, title=TITLE)
 
-# %% kind="example" minutes=1
+# %% kind="example"
 rctm, seq2seq = load_shipped("rctm"), load_shipped("seq2seq")
 decode = yours("greedy_decode")  # of lesson 04: it drives any translator
 
@@ -466,12 +466,12 @@ for text in (
     print("    RCTM    ", translation(rctm, text))
     print("    seq2seq ", translation(seq2seq, text))
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Over all lengths RCTM gets {result:toy_ladder/rctm/scores/test/exact:.1%} of the test sentences exactly right, seq2seq {result:toy_ladder/seq2seq/scores/test/exact:.1%}. Look at what is lost: the horses eat bread from a table instead of apples in a box. Does it matter *where* a word stands? Take the 200 pairs of sentences that differ in their **last word alone** (*thirsty* or *cold*), so that *it* is somebody else. Translate both, and count the pairs whose two translations are *the same to the letter*: there the last word made no difference. To compare, change the **animal** instead, further to the front.
 """
 
-# %% kind="code" name="twins" minutes=0.5
+# %% kind="code" name="twins"
 ANIMALS = "cat dog horse bird rabbit wolf fox cow mouse goat frog hen".split()
 pairs = splits(sizes={"coreference": 400}).coreference
 sources = [pair.src_text for pair in pairs]
@@ -493,7 +493,7 @@ def percent_identical(system, twins):
     same = [a == b for a, b in zip(targets[::2], targets[1::2], strict=True)]
     return 100 * sum(same) / len(same)
 
-# %% kind="predict" minutes=2 ignore_output=true
+# %% kind="predict" ignore_output=true
 percentages = [
     percent_identical(system, twins)
     for system in (rctm, seq2seq) for twins in (other_last_word, other_animal)
@@ -506,28 +506,28 @@ figure = views.bars(
 )
 predict("05", "twins", figure)
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 In most pairs RCTM does not notice that the last word has changed, and it always notices the animal. You may have seen it in the goat above: *hungry* became *il est bon*, it is good. So *it* becomes *il* or *elle* by habit: over three trainings {result:toy_ladder/rctm/scores/coreference/pronouns:.0%} of the pronouns are right, and a coin has 50%.
 
 Is it the ways again? Half: in a fold the ends have few and the middle many, and training has mended the left end, not the right one. By the gradient, as in section 5, the trained RCTM hears the last word, on which all hangs, about a third as well as the loudest.
 
-So this encoder treats places unequally, and pays for it just where it matters. That squeezing by convolution is worse *as such* the pairs do not show: a seq2seq cut down to 32 numbers a state (128 in all, and fewer parameters) gets {result:state_size/32/scores/test/exact:.0%}, less than RCTM. And convolution itself is no dead end: ConvS2S (Gehring and others, 2017) reads with stacks of it and does *not* squeeze. It gets {result:toy_ladder/convs2s/scores/test/exact:.1%} here, with attention between reader and writer.
+So this encoder treats places unequally, and pays for it just where it matters. That squeezing by convolution is worse *as such* the pairs do not show: a seq2seq cut down to 32 numbers a state (128 in all, and fewer parameters) gets {result:state_size/32/scores/test/exact:.0%}, less than RCTM. And convolution itself is no dead end: {term:ConvS2S} (Gehring and others, 2017) reads with stacks of it and does *not* squeeze. It gets {result:toy_ladder/convs2s/scores/test/exact:.1%} here, with attention between reader and writer.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 7 · When a convolution writes
 
 A network that *writes* guesses the next word from the words so far. If a convolution does that, each window must end with its word: what comes after is what it has to guess. There shall be as many outputs as words, so zeros stand before the sentence where the first windows reach out of it.
 """
 
-# %% [markdown] kind="text" minutes=0 exercise="look_back"
+# %% [markdown] kind="text" exercise="look_back"
 r"""
 Somebody has written a first version. Does it do what its docstring says? Make its check pass.
 """
 
-# %% kind="exercise" exercise="look_back" mode="bug" title="As many outputs as words" difficulty=2 importance=4 minutes=5 track="core"
+# %% kind="exercise" exercise="look_back" mode="bug" title="As many outputs as words" difficulty=2 importance=4 track="core"
 def look_back(words, kernel):
     """words (n, channels), kernel (width, channels, out)  ->  (n, out)
 
@@ -558,12 +558,12 @@ Take width 3 and write down which words the first window holds. `pad(words, (0, 
 The shape is right and the sum is right; the windows stand in the wrong place. How many zeros does the first window need in front, if its *last* place is to show the first word?
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="test_looks_back"
+# %% [markdown] kind="text" exercise="test_looks_back"
 r"""
 A wrong place for the zeros raises no error, and a network trained with it looks wonderful: it copies the answer from the future. (Lesson 10 shows how that ends.) So write a test that catches it, and any other wrong `look_back` too: the check hands it several, and right ones, which must pass.
 """
 
-# %% kind="exercise" exercise="test_looks_back" mode="test" title="Write the test" difficulty=3 importance=3 minutes=7 track="stretch"
+# %% kind="exercise" exercise="test_looks_back" mode="test" title="Write the test" difficulty=3 importance=3 track="stretch"
 def test_looks_back(convolution):
     """Takes a function like look_back; raises if it is wrong."""
     # solution
@@ -588,7 +588,7 @@ Choose numbers that tell you at a glance which word met which matrix, such as a 
 Four words of one number each, a kernel of width 3. Work the four outputs out on paper (two zeros stand before the first word), and compare with `torch.testing.assert_close`. The same again with width 2.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Break it
 
@@ -597,13 +597,13 @@ Here is a stack of three layers, nine matrices. Its receptive field is {printed:
 > **Before you run it:** widths 3, 3, 3 and dilations 1, 5, 15. How many of the {printed:holes/receptive field:} words does it hear?
 """
 
-# %% kind="break" name="holes" minutes=1
+# %% kind="break" name="holes"
 print("receptive field:", fields([3, 3, 3], [1, 5, 15])[-1])
 row = influence(random_stack([1, 5, 15]), n=43)
 print("words heard:    ", int((row > 0).sum()))
 print("one mark a word:", "".join("█" if size > 0 else "·" for size in row))
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 Three layers of width 3 have 27 ways, so they can never hear more than 27 words, however far they reach. The receptive field says how far the farthest word lies, not whether all between are heard. Dilations that grow faster than the widths leave holes. No shape and no error tells; the gradient does.
 
@@ -622,7 +622,7 @@ Whatever is to cure the bottleneck of lesson 04 should grant these. Lesson 06 wi
 ## Check yourself
 """
 
-# %% kind="quiz" minutes=5
+# %% kind="quiz"
 quiz("05", "closing")
 
 # %% [markdown] kind="instructor"
@@ -643,7 +643,7 @@ r"""
 **If time is short**, cut section 7 and the training cell of section 5; keep the racetrack, the design and the pairs.
 """
 
-# %% [markdown] kind="summary" minutes=0.5
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -660,7 +660,7 @@ r"""
 - Five wishes for lesson 06: more information, short distance, equal treatment, emphasis, looking both ways.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

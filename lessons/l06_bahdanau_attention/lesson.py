@@ -1,6 +1,6 @@
 # Lesson 06 · the source. Edit this file, then run `python3 -m course_lib build 06`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 06 · Bahdanau attention
 
@@ -9,7 +9,7 @@ r"""
 About {minutes} minutes. You need the encoder and the decoder of [lesson 04](04_encoder_decoder.ipynb), the GRU of [lesson 03](03_lstm_and_gru.ipynb) and the softmax.
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **explain** what happens when the words it looks at are shuffled.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup"
 import itertools
 
 import torch
@@ -37,17 +37,17 @@ from lessons.l06_bahdanau_attention import AttentionStepper
 start_lesson("bahdanau_attention", seed=6)
 tests = splits(seed=0, sizes=TEST_SIZES)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall"
 quiz("06", "recall")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 1 · Keep everything, and look
 
@@ -64,7 +64,7 @@ How would *you* do it? Dzmitry Bahdanau went through three ideas in 2014. (He to
 Take the second idea seriously for a moment. In our toy language we know for every French word which English word it comes from. Call each such pair a *link*. How often does a link join equal places?
 """
 
-# %% kind="estimate" minutes=1.5
+# %% kind="estimate"
 def percent_on_diagonal():
     """The percentage of all links that join equal positions."""
     links = [link for pair in tests.test for link in pair.links]
@@ -73,7 +73,7 @@ def percent_on_diagonal():
 
 estimate("06", "diagonal", percent_on_diagonal)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 *la petite boîte rouge*, *the small red box*: an adjective behind its noun swaps two places. *ne … pas* for *not* and *a bu* for *drank* add a word and push all that follows off the diagonal. Where to look depends on the sentence, so the network must work it out from the sentence.
 
@@ -84,7 +84,7 @@ r"""
 To look softly, with shares that the network computes for itself, is attention.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {
     "annotations": (0, 0), "old state": (0, 2), "scores": (1, 1), "weights": (2, 1),
     "context": (3, 0), "word before": (3, 3), "new state": (4, 2), "next word": (5, 1),
@@ -99,7 +99,7 @@ views.diagram(
     PARTS, ARROWS, lit=("annotations", "old state"), title="One step of the decoder",
 )
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## 2 · How well does a word fit?
 
@@ -117,12 +117,12 @@ $W$ brings the state to some width, $U$ brings the annotation to the same width,
 With these numbers a word fits best if its number is *far below* the state's. The network chooses $W$, $U$ and $v$ so that fitting means something useful.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="additive_scores"
+# %% [markdown] kind="text" exercise="additive_scores"
 r"""
 Write the scores of one state for all words of a sentence. A loop passes; the aim is to do without. `matrix @ vector` and `matrix @ other.T` are all the products you need; adding a vector to a matrix adds it to every row.
 """
 
-# %% kind="exercise" exercise="additive_scores" title="The additive score" difficulty=2 importance=5 minutes=7 track="core"
+# %% kind="exercise" exercise="additive_scores" title="The additive score" difficulty=2 importance=5 track="core"
 def additive_scores(state, annotations, w_state, w_annotation, v):
     """state (s,), annotations (n, a), w_state (d, s), w_annotation (d, a), v (d,)
 
@@ -150,7 +150,7 @@ Make both parts d wide first: one vector for the state, one *row* for each annot
 4. `@ v` makes one number of each row.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Now the whole look, in six steps:
 
@@ -168,17 +168,17 @@ The shares $\alpha_j$ that the softmax gives are called the {term:attention weig
 One thing to know about step 5: only differences count. Scores of 1.52 and 0 give the weights 0.82 and 0.18, and so do 11.52 and 10. A number added to *all* scores changes nothing.
 """
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz"
 quiz("06", "six-steps")
 
-# %% [markdown] kind="text" minutes=1 exercise="additive_attention"
+# %% [markdown] kind="text" exercise="additive_attention"
 r"""
 **Build it, for a whole batch.** A translator works on many sentences at once, so now every sentence has its own state and its own annotations: there is one axis more in front. (All are equally long here; sentences of different lengths are a matter for lesson 10.) Steps 1, 2, 5 and 6 hardly change. Step 3 is the hard one: (b, d) must be added to (b, n, d), each state to all words of *its own* sentence. `x[:, None]` puts an axis of size 1 in second place: (b, d) becomes (b, 1, d), which fits.
 
 Try every step in a cell of its own and look at the shapes. In a minute this function will translate.
 """
 
-# %% kind="exercise" exercise="additive_attention" title="Look back, in six steps" difficulty=4 importance=5 minutes=15 track="core"
+# %% kind="exercise" exercise="additive_attention" title="Look back, in six steps" difficulty=4 importance=5 track="core"
 def additive_attention(states, annotations, w_state, w_annotation, v):
     """states (b, s), annotations (b, n, a), w_state (d, s), w_annotation (d, a), v (d,)
 
@@ -213,12 +213,12 @@ Write the shape beside each of the six steps. Only step 3 adds two shapes that d
 Multiply each annotation by its weight and add up over the words: `(weights[..., None] * annotations).sum(dim=1)`.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="test_additive_attention"
+# %% [markdown] kind="text" exercise="test_additive_attention"
 r"""
 **Now the other side: write the test.** You are handed somebody's `additive_attention`. Raise if it is wrong, let it pass if it is right.
 """
 
-# %% kind="exercise" exercise="test_additive_attention" mode="test" title="Write the test" difficulty=3 importance=3 minutes=7 track="stretch"
+# %% kind="exercise" exercise="test_additive_attention" mode="test" title="Write the test" difficulty=3 importance=3 track="stretch"
 def test_additive_attention(attend):
     """Takes a function like additive_attention; raises if it is wrong."""
     # solution
@@ -246,14 +246,14 @@ A slow loop over sentences and words, written straight from the formula, is the 
 Random inputs whose sizes all differ. For each sentence and each word one score by the formula; softmax; blend. Compare weights *and* context with `torch.testing.assert_close`.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 3 · Your code translates
 
 Here is the trained system of 2015, in our size: {result:toy_ladder/bahdanau/parameters:,.0f} numbers, trained on 20,000 pairs of sentences. We take its encoder, its GRU and its output layer as they are, and put **your** `additive_attention` between them. Read the loop: it is that of lesson 04 with `step` opened up, and one line more. (`score.w_query` and `score.w_key` are our $W$ and $U$. The look comes before the last word is read, so the state that asks does not know that word yet.)
 """
 
-# %% kind="code" name="translate" minutes=2
+# %% kind="code" name="translate"
 shipped = load_shipped("bahdanau")
 model, tokenizer, score = shipped.model, shipped.tokenizer, shipped.model.score
 
@@ -276,7 +276,7 @@ def translate(sentence, attend, max_len=30):
         words.append(token)
     return tokenizer.decode(words), torch.stack(rows)
 
-# %% kind="code" minutes=1
+# %% kind="code"
 attend = yours("additive_attention")
 
 THIRSTY = "the cat drank the water because it was thirsty"
@@ -286,15 +286,15 @@ for sentence in (THIRSTY, COLD):
     print(sentence, "→", translation)
     assert translation == shipped(sentence).target  # the library's is the same
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Type a sentence of your own into the cell above, if you like: small words, animals, food, colours. Then follow one translation step by step. Before the picture opens, think about the hardest word: at the step that says *il*, where would *you* look?
 """
 
-# %% kind="predict" minutes=4
+# %% kind="predict"
 predict("06", "where-il-looks", AttentionStepper())
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 It looks most at *thirsty* ({printed:weights/thirsty}), and next at the end of the source ({printed:weights/thirsty/2}). *il* stands for the cat, yet the cat gets no weight at all. The decoder has said *le chat … l' eau* already; what it still needs is which of the two was meant, and cats get thirsty, water does not. (Both GRUs carry a word into its neighbours' annotations, so they may know as well. Section 5 asks them.)
 
@@ -303,7 +303,7 @@ So a weight tells where something was **fetched from**, not what a word **means*
 Also, *a* and *bu* both look at *drank*: nothing forces one word to one word. And the last row looks at `</s>`, the end of the source: that is how the decoder knows when to stop.
 """
 
-# %% kind="see" name="weights" minutes=1
+# %% kind="see" name="weights"
 translation, weights = translate(THIRSTY, attend)
 rows = [*translation.split(), "</s>"]
 columns = [*THIRSTY.split(), "</s>"]
@@ -318,19 +318,19 @@ views.heatmap(
     marks={(french, english) for english, french in pair.links},
 )
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 The rings are the truth. Which English word each French word comes from is the sentence's {term:word alignment|alignment}. Our toy language knows it, and nobody ever showed it to the network. It was trained on pairs of sentences alone, and found the alignment because it helps.
 
 How good is it? Give every French word the English word with the largest weight, and count: the {term:alignment error} is the share of links that do not agree, 0 for perfect. (Exactly: $1 - \frac{2 \cdot \text{right}}{\text{found} + \text{true}}$.) The function that reads the links off the weights is written already.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="aligned_words"
+# %% [markdown] kind="text" exercise="aligned_words"
 r"""
 It gets the weights of one translation, with a row for every word said and one for the end, and a column for every source word and one for `</s>`. It gives for each French word the place of its English word; neither end is ever linked. Run it, and look at the alignment error in the cell after the check. Can that be, with such a map?
 """
 
-# %% kind="exercise" exercise="aligned_words" mode="bug" title="Read the links off the weights" difficulty=2 importance=3 minutes=5 track="core"
+# %% kind="exercise" exercise="aligned_words" mode="bug" title="Read the links off the weights" difficulty=2 importance=3 track="core"
 def aligned_words(weights):
     """weights (french words + 1, english words + 1)  ->  positions (french words,)"""
     # bug
@@ -353,7 +353,7 @@ Print what it gives for the sentence above, next to the French words. Which Engl
 Which row belongs to the end? The map has it at the bottom. And which row does the slice throw away?
 """
 
-# %% kind="see" minutes=1
+# %% kind="see"
 def alignment_error(pairs, read_off):
     n_right = n_found = n_true = 0
     for pair in pairs:
@@ -370,7 +370,7 @@ def alignment_error(pairs, read_off):
 error = alignment_error(tests.test[:60], aligned_words)
 print("alignment error:", fixed(error, 2))
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 A map like the one above and an error near {result:lesson_06/alignment error of 60 sentences/one row late:.1f} do not go together: one of the two is misread, and it is not the map. Once the links are read off rightly, run the cell again: {result:lesson_06/alignment error of 60 sentences/right:.2f} on these sixty sentences. Recorded over the whole test set, over three trainings, while the system reads the right translation, it is {result:toy_ladder/bahdanau/scores/test/alignment_error:.2f}. Part of that cannot be helped: where a French word comes from *two* English ones, one look can name only one of them.
 
@@ -379,7 +379,7 @@ A map like the one above and an error near {result:lesson_06/alignment error of 
 Back to the picture of lesson 04: exact match by the length of the sentence. Seq2seq has {result:toy_ladder/seq2seq/parameters:,.0f} parameters, this system {result:toy_ladder/bahdanau/parameters:,.0f}; same corpus, same number of steps, and no sentence of more than 20 words in training. Seq2seq translates {result:toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words without a fault, and of longer ones next to none.
 """
 
-# %% kind="predict" minutes=2
+# %% kind="predict"
 def exact(run, split, words):
     return 100 * run["scores"][split]["by_length"][words]["exact"]
 
@@ -402,14 +402,14 @@ figure = views.lines(
 )
 predict("06", "length-curve", figure)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Nine in ten, at lengths up to half as long again as any it was trained on. And at 16 to 20 words it is {result:toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} where it was {result:toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%}. Beyond 30 words it drops to a quarter: attention took the bottleneck away; it did not teach the two GRUs to read and write lengths they never met. (Nor is looking enough: the Transformer looks at every word too, and has {result:toy_ladder/transformer/scores/long/by_length/21–30/exact:.0%}. Why, lesson 11 asks.)
 
 What is new: a second GRU that reads backwards, the states that are kept, and the look. (Compare it with Cho's system above all, which is built of the same GRUs; Sutskever's has LSTMs in two layers.) What is not: the decoder's very first state is still one vector, made of the backward GRU's last.
 """
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## 5 · Steer it
 
@@ -418,7 +418,7 @@ A map of weights is a picture. To know whether the looking *matters*, take hold 
 Here is the second step, which should say *chat*, with its eyes forced onto every word in turn. Read what comes out, and what it does to the rest of the sentence.
 """
 
-# %% kind="see" minutes=2
+# %% kind="see"
 def force_attention(step, position):
     """Your attention, but with all the weight on one position at one step."""
     steps = itertools.count()
@@ -435,17 +435,17 @@ def force_attention(step, position):
 for position, word in enumerate(columns):
     print(f"{word:8}", translate(THIRSTY, force_attention(1, position))[0])
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Forced onto *water* it says *eau*, and then goes on as if nothing had happened. Forced onto *because* it skips a clause. Forced onto the end, it stops. Other lines are stranger: *thirsty* gives *avait*, the second *the* gives *matin*, a morning nobody spoke of. We do not know why. The word said is not a copy of the word looked at: context and state decide together.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="make_it_she"
+# %% [markdown] kind="text" exercise="make_it_she"
 r"""
 **Your turn to steer.** Make the system say *elle avait soif* in the thirsty sentence, with everything before it unchanged. One step, one place. (Count both from 0: *le* is step 0, the first *the* is place 0.) There is more than one way.
 """
 
-# %% kind="exercise" exercise="make_it_she" mode="transfer" title="Make the cat a she" difficulty=2 importance=3 minutes=5 track="core"
+# %% kind="exercise" exercise="make_it_she" mode="transfer" title="Make the cat a she" difficulty=2 importance=3 track="core"
 def make_it_she():
     """Gives (step, position): where to force attention so that il becomes elle."""
     # solution
@@ -465,19 +465,19 @@ Which step says *il*? Count in `translation.split()`. Then try the places one by
 `for position in range(10): print(position, translate(THIRSTY, force_attention(8, position))[0])`
 """
 
-# %% kind="see" minutes=1
+# %% kind="see"
 for position, word in enumerate(columns):
     words = translate(THIRSTY, force_attention(8, position))[0].split()
     print(f"{word:8}", words[8])
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Here are all ten places, at the step that says *il*. Three words and the end all say *il*: not only *thirsty*, but its neighbours too, whose annotations know about it. All that stands before *it*, water or not, gives *elle*, but for *cat*, which is copied. So the weights told where it **did** look. They did not tell where else it could have looked with the same result. A map of weights is evidence, not an explanation.
 
 Now a question about order. The annotations come in a row, first word first. Suppose somebody drops them like cards, picks them up in any order, and hands them to the decoder.
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 order = torch.tensor([9, 3, 1, 0, 5, 2, 8, 7, 6, 4])
 
 
@@ -493,10 +493,10 @@ figure = views.heatmap(
 )
 predict("06", "cards-picked-up", figure)
 
-# %% kind="explain" minutes=4
+# %% kind="explain"
 explain("06", "dropped-cards")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## Break it
 
@@ -505,7 +505,7 @@ Two ways to look without thinking: the same weight for everyone, and the fixed d
 > **Before you run it:** which of the two will do better on sixty test sentences? How well?
 """
 
-# %% kind="break" minutes=2
+# %% kind="break"
 def uniform_attention(states, annotations, *learned):
     n = annotations.shape[1]
     weights = torch.full((1, n), 1 / n)
@@ -522,7 +522,7 @@ def diagonal_attention():
 
     return attend_there
 
-# %% kind="break" minutes=1
+# %% kind="break"
 kinds = {
     "learned attention": lambda: attend,
     "the diagonal": diagonal_attention,  # it counts steps: a new one for each sentence
@@ -534,7 +534,7 @@ for name, make in kinds.items():
         n_right += translate(pair.src_text, make())[0] == pair.tgt_text
     print(f"{name:17} {n_right} of 60")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 (A little unkind: the system was trained for neither. It shows how much hangs on the look, not how well such systems could be made to work.)
 
@@ -543,7 +543,7 @@ r"""
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz"
 quiz("06", "closing")
 
 # %% [markdown] kind="instructor"
@@ -562,7 +562,7 @@ r"""
 **If time is short**, leave out the test exercise and the break; keep the forcing.
 """
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -591,7 +591,7 @@ r"""
 **Still missing.** Is a small network the best judge of a fit? Lesson 07 tries others. And the encoder still reads one word after the other: that waits until lesson 09. Writing stays word by word to the end of the course.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

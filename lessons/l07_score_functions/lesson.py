@@ -1,15 +1,15 @@
 # Lesson 07 · the source. Edit this file, then run `python3 -m course_lib build 07`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 07 · Score functions and Luong
 
-**The question:** how do we measure that a query and a key fit?
+**The question:** how can we score how well a query matches a key?
 
 About {minutes} minutes. You need the attention of [lesson 06](06_bahdanau_attention.ipynb) and the LSTM of [lesson 03](03_lstm_and_gru.ipynb).
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **explain** what alignment and quality have to do with each other.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup"
 import random
 from collections import Counter
 
@@ -38,17 +38,17 @@ from lessons.l07_score_functions import ScoreZoo, WindowLab
 start_lesson("score_functions", seed=7)
 tests = splits(seed=0, sizes=TEST_SIZES)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=1.5
+# %% kind="recall"
 quiz("07", "recall")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## 1 · One part of four
 
@@ -66,7 +66,7 @@ The vector that asks is called the {term:query}, $q$. Each vector it is compared
 In 2015 Minh-Thang Luong, Hieu Pham and Christopher Manning tried four formulas, in a decoder that they rearranged a little as well. This lesson changes one part at a time.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {
     "source states": (0, 0), "last word": (0, 1), "last h~": (0, 2),
     "new state": (1, 1.5), "scores": (2, 0.75), "weights": (3, 0.75),
@@ -80,7 +80,7 @@ ARROWS = [
 ]
 views.diagram(PARTS, ARROWS, lit="scores", title="One step of Luong's decoder")
 
-# %% [markdown] kind="text" minutes=2
+# %% [markdown] kind="text"
 r"""
 ## 2 · Ways to fit
 
@@ -97,23 +97,23 @@ A sixth you know: the additive score. The first four and the additive one are *c
 **By hand.** $q = (1, 2)$, $k = (3, 1)$. Dot: $1 \cdot 3 + 2 \cdot 1 = 5$. Cosine: the lengths are $\sqrt 5 = 2.24$ and $\sqrt{10} = 3.16$, so $5 / 7.07 = 0.71$. General, with a $W$ that swaps the two numbers of the query: $(2, 1) \cdot (3, 1) = 7$.
 """
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz"
 quiz("07", "by-hand")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Six rows: those above, with *scaled dot* in place of concat (you will soon see why), on the same query and the same three keys. (*Scaled dot* is a dot product divided by a root, which is for lesson 08. General's $W$ turns the query by 90° here, additive and location have some fixed numbers: in a network all these are learned.) First commit to a guess.
 """
 
-# %% kind="predict" minutes=3
+# %% kind="predict"
 predict("07", "longer-key", ScoreZoo())
 
-# %% [markdown] kind="text" minutes=0.5 exercise="general_scores"
+# %% [markdown] kind="text" exercise="general_scores"
 r"""
 **Your turn.** Write the general score for many queries and many keys at once: one number for every pair. With the identity matrix for `w` it is the dot score.
 """
 
-# %% kind="exercise" exercise="general_scores" title="The general score" difficulty=2 importance=4 minutes=3 track="core"
+# %% kind="exercise" exercise="general_scores" title="The general score" difficulty=2 importance=4 track="core"
 def general_scores(queries, keys, w):
     """queries (m, q), keys (n, k), w (q, k)  ->  scores (m, n)"""
     # solution
@@ -133,12 +133,12 @@ First let `w` translate every query to the width of a key. What is left is a dot
 `queries @ w` is (m, k): the queries in the keys' language. A matrix product with `keys.T`, (k, n), gives all pairs.
 """
 
-# %% [markdown] kind="text" minutes=1 exercise="concat_scores"
+# %% [markdown] kind="text" exercise="concat_scores"
 r"""
 **And the jury.** `w` has d rows, and as many columns as a query and a key have numbers *together*: it reads $[q; k]$, the query's numbers first. Again one number for every pair of a query and a key. A loop over pairs is right; without a loop it is a matter of shapes, (m, n, q + k), or of a thought: what does `w` do with the query's half, and what with the key's?
 """
 
-# %% kind="exercise" exercise="concat_scores" title="The concat score" difficulty=3 importance=4 minutes=7 track="core"
+# %% kind="exercise" exercise="concat_scores" title="The concat score" difficulty=3 importance=4 track="core"
 def concat_scores(queries, keys, w, v):
     """queries (m, q), keys (n, k), w (d, q + k), v (d,)  ->  scores (m, n)"""
     # solution
@@ -167,7 +167,7 @@ For one pair: `v @ torch.tanh(w @ torch.cat([query, key]))`. Get that right for 
 3. Add `keys @ w[:, q:].T`, which is (n, d). Bend. `@ v`.
 """
 
-# %% kind="code" minutes=1
+# %% kind="code"
 generator = torch.Generator().manual_seed(7)
 sizes = [(1, 3), (5, 4), (6, 7), (6,)]
 queries, keys, w, v = (torch.randn(size, generator=generator) for size in sizes)
@@ -176,7 +176,7 @@ concat, additive = yours("concat_scores"), yours("additive_scores")
 print("concat  ", fixed(concat(queries, keys, w, v)[0], 2))
 print("additive", fixed(additive(queries[0], keys, w[:, :3], w[:, 3:], v), 2))
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 The same numbers: Luong's concat score is Bahdanau's additive score, written with one matrix in place of two. (The formula, that is. The paper's own run set a part of $W$ to the identity, and did badly.) What each score has to learn, in our systems, where every state is 132 wide and a sentence has 64 places at most:
 
@@ -190,12 +190,12 @@ The same numbers: Luong's concat score is Bahdanau's additive score, written wit
 One more judge is written already.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="cosine_scores"
+# %% [markdown] kind="text" exercise="cosine_scores"
 r"""
 It is to score one query against all keys, by direction alone. Does it? Run it, and the cell after its check, where the second key is doubled.
 """
 
-# %% kind="exercise" exercise="cosine_scores" mode="bug" title="The cosine" difficulty=2 importance=3 minutes=3 track="core"
+# %% kind="exercise" exercise="cosine_scores" mode="bug" title="The cosine" difficulty=2 importance=3 track="core"
 def cosine_scores(query, keys):
     """query (d,), keys (n, d)  ->  scores (n,)"""
     # bug
@@ -218,7 +218,7 @@ What should a key score that points exactly where the query points? Try `cosine_
 Print `keys.norm()`. How many numbers is that, and how many keys are there?
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code"
 query = torch.tensor([1.0, 2.0])
 keys = torch.tensor([[3.0, 1.0], [1.0, 1.0], [-1.0, 0.5]])
 longer = keys * torch.tensor([[1.0], [2.0], [1.0]])
@@ -226,7 +226,7 @@ longer = keys * torch.tensor([[1.0], [2.0], [1.0]])
 print("as they are      ", fixed(cosine_scores(query, keys), 2))
 print("second key doubled", fixed(cosine_scores(query, longer), 2))
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 If the second line differs from the first, lengths still count somewhere. A cosine must not see them: no key's score changes when a key is doubled, its own or another's.
 
@@ -239,7 +239,7 @@ $$\tilde h = \tanh(W_c\,[c; s_i])$$
 (Luong writes $h$ for the state: hence the $\tilde h$), and from this alone the next word is read off. What is looked at are plain encoder states here, read one way; we call them *source states* (`states` in code). The decoder's state is the query. Nothing of the look has gone into the state so far. So the decoder would not know at the next step where it has just looked. Luong's cure is called {term:input feeding}: $\tilde h$ is handed in beside the next word. Read the loop, and compare it with that of lesson 06.
 """
 
-# %% kind="code" name="translate" minutes=2
+# %% kind="code" name="translate"
 @torch.no_grad()
 def translate(sentence, system, weigh, target=(), feed=1, max_len=40):
     """`weigh(query, states, step)` gives the weights; `target`: ids to force."""
@@ -264,7 +264,7 @@ def translate(sentence, system, weigh, target=(), feed=1, max_len=40):
         token = target[len(words) - 1] if target else token
     return tokenizer.decode(words), torch.stack(rows)
 
-# %% [markdown] kind="text" minutes=2
+# %% [markdown] kind="text"
 r"""
 Line by line (the left column is from lesson 06):
 
@@ -279,10 +279,10 @@ Line by line (the left column is from lesson 06):
 So it is not "adding against multiplying": four of the five rows have nothing to do with the score. (The paper's LSTM has four layers, ours one. What else differs stands at the top of `course_lib/models/luong.py`.)
 """
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz"
 quiz("07", "decoders")
 
-# %% kind="code" minutes=1
+# %% kind="code"
 NAMES = ("dot", "general", "concat", "location", "local_m", "local_p")
 systems = {name: load_shipped(f"luong_{name}") for name in NAMES}
 general, w = yours("general_scores"), systems["general"].model.score.weight.detach()
@@ -303,7 +303,7 @@ for name in weigh:
     print(f"{name:8}", translation)
     assert translation == systems[name](COLD).target  # the library's is the same
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Four trained systems, two of them driven by your scores. All are of one size and one recipe.
 
@@ -317,7 +317,7 @@ Six such systems have translated one sentence, and all six got it right. Their n
 Both use the general score. Who drew which map?
 """
 
-# %% kind="see" name="blind" minutes=1
+# %% kind="see" name="blind"
 SENTENCE = "does the beautiful woman on the bridge take the cake that is very sweet ?"
 BLIND = random.Random(635).sample(NAMES, 6)  # shuffled, the same for everyone
 translations = {name: systems[name](SENTENCE, with_weights=True) for name in NAMES}
@@ -330,15 +330,15 @@ views.gallery(
     alt="Six maps of weights, 1 to 6, of one translation. Rows: French words said.",
 )
 
-# %% kind="quiz" minutes=3
+# %% kind="quiz"
 quiz("07", "blind")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Three maps are left: 1, 4 and 6, for dot, general and concat. They differ most in the rows of *la* and *le*. (Behind the guess: all names, and the true links as rings.)
 """
 
-# %% kind="predict" minutes=2
+# %% kind="predict"
 pair = next(pair for pair in tests.test if pair.src_text == SENTENCE)
 true_links = {(french, english) for english, french in pair.links}
 named_maps = {name.replace("_", "-"): weights[name] for name in NAMES}
@@ -348,7 +348,7 @@ figure = views.gallery(
 )
 predict("07", "three-left", figure)
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 General is map 4, dot 6, concat 1. **General** is the most decided: nearly every row is one dark cell. Its scores are large (we come back to that), and the softmax of large scores picks. **Dot** does something curious: at *la* and *le* it does not look at *the*, but at the noun. **Concat** shares between the two.
 
@@ -370,16 +370,16 @@ $$\text{weight}_j \;=\; \underbrace{\text{softmax}_j(\text{scores inside the win
 Now moving $p$ a little changes every weight a little, and there is a slope to learn from.
 """
 
-# %% kind="quiz" minutes=1
+# %% kind="quiz"
 quiz("07", "bell")
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 views.diagram(
     PARTS, [*ARROWS, ("new state", "weights")], lit=("new state", "weights"),
     title="local-p: the state that asks also says where the window lies",
 )
 
-# %% [markdown] kind="text" minutes=1 exercise="local_p_weights"
+# %% [markdown] kind="text" exercise="local_p_weights"
 r"""
 **Build it.** One query, all source states, everything that is learned; out come the weights of all $n$ words and the centre, which is there already. (Places count from 0, so word $j$ stands at place $j$.) Four steps are left:
 
@@ -391,7 +391,7 @@ r"""
 In a minute it drives the trained system.
 """
 
-# %% kind="exercise" exercise="local_p_weights" title="A window that moves" difficulty=4 importance=4 minutes=15 track="core"
+# %% kind="exercise" exercise="local_p_weights" title="A window that moves" difficulty=4 importance=4 track="core"
 def local_p_weights(query, states, w, w_p, v_p, half_width):
     """query (q,), states (n, k), w (q, k), w_p (d, q), v_p (d,), half_width a number
 
@@ -425,7 +425,7 @@ Make `distances = torch.arange(n) - centre` once: the window and the bell both n
 4. Times `torch.exp(-distances**2 / (2 * sigma**2))` with `sigma = half_width / 2`.
 """
 
-# %% kind="code" name="window" minutes=1
+# %% kind="code" name="window"
 local = yours("local_p_weights")
 model = systems["local_p"].model
 learned = model.score.weight, model.centres.w_p.weight, model.centres.v_p.weight[0]
@@ -442,17 +442,17 @@ print(translation)
 print("the rows sum to", fixed(weights.sum(dim=-1), 2))
 assert translation == systems["local_p"](COLD).target  # the library's is the same
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Your window drives the trained system. (It says *il était froide*, and *eau* wants *elle*: this system is not our best, see below. The library's says the same.) And rows that sum to less than 1: where the bell takes weight away, less of the source comes in at all. At a row of {printed:window/sum to/9} the step hardly looks: its state has to know what to say.
 
 Now turn the dials yourself, on all six trained systems. $D$ is the half width, around the diagonal or, for local-p, around its own centre. *scores ×* multiplies the scores before the softmax. The sentence has *classrooms* in it, three words in French.
 """
 
-# %% kind="predict" minutes=3.5
+# %% kind="predict"
 predict("07", "narrow-window", WindowLab())
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 Since *salles de classe* the French runs ahead of the diagonal. At *vendu* it is four words ahead: with $D = 3$, *sold* is out of sight for local-m (the ring in the grey). local-p is right even with $D = 2$, though not as one might think: at *pas* its window lies far from *not*. After *n' étaient* its state knows that word without a look.
 
@@ -467,14 +467,14 @@ One sentence proves little. Of 100 test sentences are right:
 A narrow window must be put well, and ours often is not. (Its bell narrows with it.) And general's scores were far larger than it needs: turned down to a quarter they do as well. Dot and concat need theirs.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 6 · Good maps, good translations?
 
 All six, and Bahdanau's beside them, over the whole test set, three trainings each. How many sentences are right, word for word? And how many links, when it reads the right translation (1 minus the alignment error of lesson 06)? A translator has to find the word it translates, after all.
 """
 
-# %% kind="predict" minutes=2
+# %% kind="predict"
 shown = ["bahdanau", *(f"luong_{name}" for name in NAMES)]
 
 
@@ -498,14 +498,14 @@ figure = views.heatmap(
 )
 predict("07", "align-and-translate", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 So alignment and translation need not go together. **General** has nine links in ten, and gets one sentence in seven wrong. (With the identity for $W$ it would be dot, which has {result:toy_ladder/luong_dot/scores/test/exact:.0%}. What a formula can do is one thing, what training finds another.) **Location**, which reads no key at all, has about half of the links, and gets {result:toy_ladder/luong_location/scores/test/exact:.0%} of the sentences right. (Long ones are hard for all; of its rows beyond the twentieth word it never trained one.) **local-p** is the weakest and the most fickle: {result:each toy_ladder/luong_local_p/scores/test/exact:.0%} in three trainings. In the paper it was the best, and concat did badly. But there too, a better alignment was not always a better translation.
 
 What is dot after, with its articles? In the sentence of the blind test *le* looked at *bridge*. Let us force it: wherever *le, la, l'* or *les* is to be said for *the*, put all the weight on *the*, where the alignment wants it. The system reads the right words so far.
 """
 
-# %% kind="estimate" minutes=2
+# %% kind="estimate"
 ARTICLES = ("le", "la", "l'", "les")
 
 
@@ -531,12 +531,12 @@ def count_articles(name, pairs=tests.test[:60]):
 
 estimate("07", "forced-the", lambda: count_articles("dot")[0])
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 for name in ("general", "concat"):
     n_right, n_all = count_articles(name)
     print(f"{name}, forced onto 'the': {n_right} of {n_all} right")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 There is the reason. Our encoder reads forwards: when it has read *the*, it does not know yet whether a *bridge* or a *woman* follows. So the state of *the* cannot say *le* or *la*. The noun's can. Dot looks **where the answer is**, and the alignment asks **where the word comes from**. (Forcing as such does little harm: on all other words, forced onto their true English word, dot is still right nine times in ten.) Concat needs the noun just as much, so it shares its look between the two.
 
@@ -545,7 +545,7 @@ General does it another way: it looks at *the*, and mostly knows the gender all 
 If this is the reason, then looks that miss should miss to one side: to the **right**, where more has been read. Do they?
 """
 
-# %% kind="see" minutes=1
+# %% kind="see"
 def count_distances(name, pairs=tests.test[:60]):
     """How many words to the right of the true one the largest weight is, counted."""
     counts = Counter()
@@ -566,17 +566,17 @@ for name in ("dot", "general", "location"):
     further = sum(n for distance, n in counts.items() if distance > 1)
     print(f"{name:10} {left:5} {counts[0]:6} {counts[1]:9} {further:15}")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 They do: dot and general never miss to the left. And this is location's secret. Most of its "wrong" looks are exactly one word late, and the state there still holds the word before. It finds what it needs, though not where the alignment has it.
 
 The counter-test: train dot with an encoder that reads **from the end**, so that *the* has met its noun. Its alignment error falls from {result:encoder_direction/from the start/scores/test/alignment_error:.2f} to {result:encoder_direction/from the end/scores/test/alignment_error:.2f}, and {result:encoder_direction/from the end/scores/test/exact:.0%} of the sentences are right in place of {result:encoder_direction/from the start/scores/test/exact:.0%}. Most likely that is why Bahdanau's, which reads from both sides, has an error of {result:toy_ladder/bahdanau/scores/test/alignment_error:.2f} as well. The alignment error measures the encoder as much as the look. (Forced and counted on one trained system of each kind; tables and counter-test are means of three.)
 """
 
-# %% kind="explain" minutes=3
+# %% kind="explain"
 explain("07", "good-and-misaligned")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Break it
 
@@ -585,7 +585,7 @@ Take input feeding away from the trained concat system: hand in zeros for $\tild
 > **Before you run it:** what does the next step no longer know? What kind of mistake will that make: wrong words, words too many, words missing?
 """
 
-# %% kind="break" minutes=1
+# %% kind="break"
 MOTHER = "the happy mother did not sell the old white flower"
 KINGS = "the rich kings under the old tree drank the very hot coffee"
 for sentence in (MOTHER, KINGS):
@@ -593,7 +593,7 @@ for sentence in (MOTHER, KINGS):
         text, _ = translate(sentence, systems["concat"], weigh["concat"], feed=feed)
         print(f"h~ × {feed}: {text}")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Its words are fine. Some are **missing**: *heureuse*, *riches*. After *la mère* the system has to remember that *happy* is still to come and *mother* is done. Without $\tilde h$ it does not know what it has looked at already. Of sixty test sentences concat now gets {result:lesson_07/concat, input feeding/without:.0f} where it had {result:lesson_07/concat, input feeding/with:.0f}, location {result:lesson_07/location, input feeding/without:.0f} where it had {result:lesson_07/location, input feeding/with:.0f}. Dot goes from {result:lesson_07/dot, input feeding/with:.0f} to {result:lesson_07/dot, input feeding/without:.0f}, general stays at {result:lesson_07/general, input feeding/without:.0f}: these two, it seems, keep their place by other means.
 
@@ -602,7 +602,7 @@ Its words are fine. Some are **missing**: *heureuse*, *riches*. After *la mère*
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=3
+# %% kind="quiz"
 quiz("07", "closing")
 
 # %% [markdown] kind="instructor"
@@ -622,7 +622,7 @@ r"""
 **If time is short**, leave out the break; keep the blind test and the forcing.
 """
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -641,7 +641,7 @@ r"""
 **Still missing.** The states that are asked are also what is blended: one vector does two jobs. And nobody keeps the scores small. Our general system gives its best word a weight of {result:lesson_07/largest weight/general:.2f} on average, and turning its scores down by four changed next to nothing: far out there, a softmax has hardly any slope left to learn from. The dot product grows with the width of its vectors too. How large *should* a score be? [Lesson 08](08_query_key_value.ipynb) splits the two jobs, and divides by a root.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

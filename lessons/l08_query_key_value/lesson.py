@@ -1,6 +1,6 @@
 # Lesson 08 · the source. Edit this file, then run `python3 -m course_lib build 08`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 08 · Query, key, value
 
@@ -9,7 +9,7 @@ r"""
 About {minutes} minutes. You need the softmax from [lesson 00](00_start_here.ipynb) and the score functions from [lesson 07](07_score_functions.ipynb).
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **explain** why $W_Q$ and $W_K$ are two matrices.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup"
 import math
 
 import torch
@@ -37,17 +37,17 @@ from lessons.l08_query_key_value import spreads
 
 start_lesson("query_key_value", seed=8)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall"
 quiz("08", "recall")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 1 · A dictionary that always answers
 
@@ -67,7 +67,7 @@ So we describe everything in numbers.
 The query "something warm, please" is (1, 0). Query, key, dot score and softmax are those of lesson 07. New is the third column: the {term:value} is what a key hands out, and need not be what was searched.
 """
 
-# %% kind="example" minutes=0.5
+# %% kind="example"
 dishes = ["soup", "cake", "tea"]
 keys = torch.tensor([[3.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
 values = torch.tensor([[3.0, 0.0, 1.0], [0.0, 9.0, 5.0], [0.0, 2.0, 0.0]])
@@ -76,21 +76,21 @@ query = torch.tensor([1.0, 0.0])
 for dish, key in zip(dishes, keys, strict=True):
     print(f"{dish}: score {fixed(query @ key, 0)}")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 **By hand, with two dishes.** Scores 0 and 1.1. Then $e^0 = 1$ and $e^{1.1} \approx 3$, together 4. The weights are ¼ and ¾. If the first dish has 4 g of sugar and the second 8 g, the plate has ¼ · 4 + ¾ · 8 = 7 g. No dish has 7 g: it is a **blend**, the context of lesson 06.
 
 > **Before you go on.** Our scores are 3, 0 and 1. Soup has three quarters of their sum. Will its weight be *less* than 75%, *just* that, or *more*?
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="soft_lookup"
+# %% [markdown] kind="text" exercise="soft_lookup"
 r"""
 Write the whole look-up for one query, just as it was done by hand: score every key, turn the scores into weights, blend the values.
 
 The lesson then goes on with **your** function where it passed its check, and says so; else with the library's.
 """
 
-# %% kind="exercise" exercise="soft_lookup" title="Your own soft look-up" difficulty=2 importance=5 minutes=5 track="core"
+# %% kind="exercise" exercise="soft_lookup" title="Your own soft look-up" difficulty=2 importance=5 track="core"
 def soft_lookup(query, keys, values):
     """query (d_k,), keys (n, d_k), values (n, d_v)
 
@@ -122,27 +122,27 @@ Return both, the context first.
 The inner sizes must meet: (n, d_k) @ (d_k,) gives (n,), and (n,) @ (n, d_v) gives (d_v,).
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 look_up = yours("soft_lookup")
 context, weights = look_up(query, keys, values)
 
 print("plate:", fixed(context, 1), "g of salt, sugar, fat")
 views.bars(weights, labels=dishes, title="'Something warm': shares of the plate")
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz"
 quiz("08", "first-blend")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Soup got more than 75%, since $e^3 \approx 20$ is seven times tea's $e^1 \approx 2.7$. With scores of 0.3, 0 and 0.1, the same proportions, it would get 39%: a softmax looks at differences, not at proportions.
 
 Now a larger cafeteria. You can turn the temperature, by which all scores are divided before the softmax (hot shares, cold picks: the temperature of lesson 01), and change one dish, the waffle: its label (*crunch*) or its contents (*cream*). First commit to a guess. Then try the three goals.
 """
 
-# %% kind="predict" minutes=2
+# %% kind="predict"
 predict("08", "more-cream", SoftDictionary())
 
-# %% [markdown] kind="formula" minutes=1
+# %% [markdown] kind="formula"
 r"""
 The look-up as a formula:
 
@@ -160,7 +160,7 @@ $$ \text{weights}_j = \frac{e^{\,q \cdot k_j}}{\sum_i e^{\,q \cdot k_i}}
 Query and keys must share their width $d_k$, because they are compared. Values may have any width $d_v$. ($v_j$ is a value. The $v$ of lessons 06 and 07, which judged a fit, is not meant.) No $v_j$ stands in the formula for the weights: within one look-up no value can move a weight.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {
     "query": (0, 0), "keys": (0, 1), "values": (0, 2),
     "scores": (1, 0.5), "softmax": (2, 0.5), "weights": (3, 0.5),
@@ -179,7 +179,7 @@ r"""
 autocorrect, a helpful librarian. Follow-up: which part is the query, which the key, which the value?
 """
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## 2 · Why the key and the value part ways
 
@@ -192,7 +192,7 @@ So here is a test with room for both, run beforehand. Four pairs are stored, eac
 out; in the other a second matrix makes values. The made vectors are 2 to 32 numbers wide; three trainings each. (Guessing blindly is right one time in 16, guessing among the four contents one time in four.)
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 accuracy = mean_over_seeds("key_and_value", lambda run: 100 * run["right"])
 widths = (2, 4, 8, 16, 32)
 curves = {
@@ -205,7 +205,7 @@ figure = views.lines(
 )
 predict("08", "one-or-two", figure)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 With two numbers there is no room for both jobs: a label that is easy to tell apart from the others, and a content that says which of 16 it is. ({result:key_and_value/width 2, one matrix/right:.0%} is below choosing among the four: it does not even find the pair.) But count the numbers: two matrices of width 2 store four numbers for each pair, and one matrix of width 4 does nearly as well. What the split buys is that finding and handing out cannot get in each
 other's way, and that each may have its own width.
@@ -213,10 +213,10 @@ other's way, and that each may have its own width.
 Does it help larger models? Daniluk and others (2017) tried it in language models. They report gains from each split, and two surprises: their models hardly looked back more than five words, and a plain network that just joins its last few states kept up. Ours say something else again. With equal parameters and one untuned recipe, the LSTM of lesson 03 has a perplexity of {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} on our toy French; with attention {result:toy_language_models/attention_lm/scores/test/perplexity:.1f}, with key and value split {result:toy_language_models/key_value_lm/scores/test/perplexity:.1f}. On such short sentences looking back buys nothing, and the split buys less. So it is no law.
 """
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz"
 quiz("08", "keys-and-values")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 3 · Why the square root of d_k
 
@@ -225,10 +225,10 @@ Lesson 07 ended on a general score whose best word had a weight of {result:lesso
 Before training, the numbers in a query and a key are random and {term:independent}: knowing one tells nothing about another. Say each has mean 0 and {term:variance} 1. (The variance is the mean squared distance from the mean. Its root, the {term:standard deviation}, is a typical distance from the mean. Two rules: for independent numbers the mean of a product is the product of the means, and the variance of a sum is the sum of the variances.) Derive what happens to a score, in four small steps.
 """
 
-# %% kind="quiz" minutes=2.5
+# %% kind="quiz"
 quiz("08", "variance")
 
-# %% [markdown] kind="formula" minutes=0.5
+# %% [markdown] kind="formula"
 r"""
 $$ \operatorname{Var}(q \cdot k) \;=\; \sum_{i=1}^{d_k} \operatorname{Var}(q_i k_i) \;=\; \sum_{i=1}^{d_k} \underbrace{E[q_i^2]}_{1}\,\underbrace{E[k_i^2]}_{1} \;=\; d_k
 \qquad\Longrightarrow\qquad \text{standard deviation} = \sqrt{d_k} $$
@@ -236,24 +236,24 @@ $$ \operatorname{Var}(q \cdot k) \;=\; \sum_{i=1}^{d_k} \operatorname{Var}(q_i k
 ($E$ is the mean.) So what? A softmax looks at *differences* between scores. A difference of 1 shares gently, 73 to 27; a large one hardly shares at all. Guess how it is at $d_k = 512$. The picture also shows the softmax's *slope*: how much its weights move when a score is nudged.
 """
 
-# %% kind="predict" minutes=2.5
+# %% kind="predict"
 predict("08", "unscaled-max", SaturationLab())
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Try the three divisors at 512, and the goals. (A divisor is a temperature, only a fixed one.) Dividing by 1: one key takes nearly all. Dividing by $d_k$: every score is close to 0, so everybody gets an eighth. Dividing by $\sqrt{d_k}$: nearly the same picture at every width.
 
 Why is "one takes all" a bad start? Learning needs to know what a small change would do. Nudge one score by 0.1, and print what moves:
 """
 
-# %% kind="example" minutes=0.5
+# %% kind="example"
 for gap in (0.0, 2.0, 8.0, 20.0):
     before = torch.softmax(torch.tensor([0.0, gap]), dim=-1)
     after = torch.softmax(torch.tensor([0.1, gap]), dim=-1)
     moved = significant(after[0] - before[0], 2)
     print(f"scores 0 and {gap:>4}: the first weight moves by {moved}")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 At a gap of 20 a nudge moves the weight by less than a billionth. Where the slope is nearly 0, that query is sure of itself and hardly learns from its mistakes, while a few that happen to be near a tie pull violently: the first steps are noisy rather than small. That is the reason the 2017 paper gives ("we suspect", it says). Dividing by $d_k$ errs the other way: the softmax has its slope, but every step of training moves the scores so little that it takes long before any key stands out. This is about the
 **start**. The divisor also acts later: it decides how far one step of training moves a score, as you will see below.
@@ -261,11 +261,11 @@ At a gap of 20 a nudge moves the weight by less than a billionth. Where the slop
 It is *not* about overflow, as one often reads. The softmax subtracts the largest score first, so even these are no trouble. (In half precision a score itself can become infinite before that; there one divides the queries first.)
 """
 
-# %% kind="example" minutes=0.5
+# %% kind="example"
 huge = torch.tensor([10000.0, 9999.0, 0.0])
 print("scores of 10,000:", fixed(torch.softmax(huge, dim=-1)))
 
-# %% [markdown] kind="formula" minutes=0.5
+# %% [markdown] kind="formula"
 r"""
 Put it together, for many queries at once, and you have the formula of the 2017 paper, {term:scaled dot-product attention}:
 
@@ -274,7 +274,7 @@ $$ \text{Attention}(Q, K, V) = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sq
 $Q$ holds a query in each row, $K$ a key, $V$ a value. The softmax runs along each row: every query shares out its own attention.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 WIDER = {name: (column + (column > 1), row) for name, (column, row) in PARTS.items()}
 SCALED = [arrow for arrow in ARROWS if arrow != ("scores", "softmax")]
 SCALED += [("scores", "÷ √d_k"), ("÷ √d_k", "softmax")]
@@ -283,14 +283,14 @@ views.diagram(
     title="Scaled dot-product attention",
 )
 
-# %% [markdown] kind="text" minutes=1 exercise="scaled_attention"
+# %% [markdown] kind="text" exercise="scaled_attention"
 r"""
 **Build it: the function at the heart of the Transformer.** Many queries at once, and many *sentences* at once: `queries`, `keys` and `values` may have axes in front, such as one for a batch of sentences, and your function must not care. (`.T` is for single matrices; `.mT` swaps the last two axes of anything.) No loops. You will use it again in lessons 09, 12 and 14.
 
 Work it out in small steps, each tried in a cell of its own: scores for one query, for many, for a batch; then the divisor; then the softmax along the right axis; then the blend.
 """
 
-# %% kind="exercise" exercise="scaled_attention" title="Scaled dot-product attention" difficulty=3 importance=5 minutes=15 track="core"
+# %% kind="exercise" exercise="scaled_attention" title="Scaled dot-product attention" difficulty=3 importance=5 track="core"
 def scaled_attention(queries, keys, values):
     """queries (..., m, d_k), keys (..., n, d_k), values (..., n, d_v)
 
@@ -323,12 +323,12 @@ Write the formula from left to right. `.T` is for matrices; with axes in front, 
 Then the softmax runs along another axis. Count from the back: the last axis is `dim=-1`.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="test_attention"
+# %% [markdown] kind="text" exercise="test_attention"
 r"""
 **Now turn round and write the test.** Somebody hands you *their* attention. Write a function that takes it, calls it with inputs of your choice, and raises (with `assert`, or `torch.testing.assert_close`) if it is wrong. It must let every right one pass, however it is written, and catch the wrong ones. The verdict tells you in words what you let through.
 """
 
-# %% kind="exercise" exercise="test_attention" mode="test" title="Write the test" difficulty=3 importance=4 minutes=7 track="core"
+# %% kind="exercise" exercise="test_attention" mode="test" title="Write the test" difficulty=3 importance=4 track="core"
 def test_attention(attention):
     """Takes a function like scaled_attention; raises if it is wrong."""
     # solution
@@ -355,13 +355,13 @@ What must be true of every right attention? Each row sums to 1, for one. That ca
 Make random queries, keys and values with sizes such as 3, 5, 16 and 7, and values that are not the keys. Compute what should come out, step by step, and compare both outputs with `torch.testing.assert_close`.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 **Does the divisor matter for learning?** A small task: eight keys and values; the query is one of the keys, turned by an unknown rotation. The network has to learn two matrices so that
 the right value comes out. Same start, same data; only the divisor differs. A hundred steps with one learning rate, 0.003, run live. You need not read the first cell: it is the training loop of lesson 01.
 """
 
-# %% kind="train" minutes=0.5 name="learn_to_look_up"
+# %% kind="train" name="learn_to_look_up"
 def learn_to_look_up(divisor, steps=100, d_model=32, d_k=64, n_keys=8, batch=64):
     generator = torch.Generator().manual_seed(0)
     rotation = torch.linalg.qr(torch.randn(d_model, d_model, generator=generator))[0]
@@ -380,7 +380,7 @@ def learn_to_look_up(divisor, steps=100, d_model=32, d_k=64, n_keys=8, batch=64)
         losses.append(loss.item())
     return losses
 
-# %% kind="train" minutes=1 ignore_output=true
+# %% kind="train" ignore_output=true
 divisors = {"÷ 1": 1, "÷ √d_k": 8, "÷ d_k": 64}
 curves = {name: learn_to_look_up(divisor) for name, divisor in divisors.items()}
 smooth = {name: torch.tensor(c).view(20, 5).mean(dim=1) for name, c in curves.items()}
@@ -390,7 +390,7 @@ views.lines(
     title="Learning to look up, d_k = 64, learning rate 0.003", log_y=True,
 )
 
-# %% kind="predict" minutes=2
+# %% kind="predict"
 rates = ("0.001", "0.003", "0.008", "0.02", "0.07", "0.2")
 rows = [(d_k, name) for d_k in (64, 512) for name in ("1", "root", "d_k")]
 loss = [
@@ -407,14 +407,14 @@ figure = views.heatmap(
 )
 predict("08", "divisor-map", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 The root is best, or as good as the best, at small and middling rates. At large ones dividing by $d_k$ wins: there the danger is not to stand still but to overshoot. And at *some* rate each divisor learns, though dividing by 1 at width 512 never gets as far as the others. So the root is a good start, not a law.
 
 One more look, at a network that has been trained: the Transformer of lesson 00. Its scores are divided by $\sqrt{16}$, so when training began they had a standard deviation somewhat below 1. Estimate what training made of it where the French side looks at the English words. (It does so with 12 *heads*, looks side by side: lesson 12.)
 """
 
-# %% kind="estimate" minutes=1.5
+# %% kind="estimate"
 transformer = load_shipped("transformer")
 encode = transformer.tokenizer.encode
 english = encode("the cat drank the water because it was thirsty")
@@ -429,7 +429,7 @@ def mean_spread():
 
 estimate("08", "trained-spread", mean_spread)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 4 · Two matrices, because asking is not being found
 
@@ -438,7 +438,7 @@ In the Transformer every word asks and every word is asked. Its vector $x$ is tu
 Take words described by two numbers: is it a noun, is it a pronoun? And wire two matrices by hand: pronouns ask for nouns, nouns can be found. Then look what happens to random words and matrices if we save a matrix and set $W_Q = W_K$.
 """
 
-# %% kind="example" minutes=1 name="hand_made"
+# %% kind="example" name="hand_made"
 words = "the cat drank the water because it was cold".split()
 
 
@@ -457,25 +457,25 @@ it, cat = words.index("it"), words.index("cat")
 print("score of 'it' for 'cat':", fixed(scores[it, cat], 1))
 print("score of 'cat' for 'it':", fixed(scores[cat, it], 1))
 
-# %% kind="predict" minutes=2
+# %% kind="predict"
 predict("08", "one-matrix", WhoAttends())
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Only the product $W_Q W_K^\top$ enters a score, so one full matrix in its place could do the same (Luong's *general* score, lesson 07). Two thin ones have fewer numbers if $d_k$ is less than half the width of a word. (One *full* matrix in place of the product is not one *shared* matrix for both roles.)
 
 Before the next exercise, put it into words.
 """
 
-# %% kind="explain" minutes=3
+# %% kind="explain"
 explain("08", "two-matrices")
 
-# %% [markdown] kind="text" minutes=0.5 exercise="project_qkv"
+# %% [markdown] kind="text" exercise="project_qkv"
 r"""
 A first version is there already. Make its check pass.
 """
 
-# %% kind="exercise" exercise="project_qkv" mode="bug" title="Three projections and their scores" difficulty=2 importance=4 minutes=4 track="core"
+# %% kind="exercise" exercise="project_qkv" mode="bug" title="Three projections and their scores" difficulty=2 importance=4 track="core"
 def project_qkv(x, w_q, w_k, w_v):
     """x (n, d_model), w_q and w_k (d_model, d_k), w_v (d_model, d_v)
 
@@ -505,7 +505,7 @@ Three of the four outputs are right. Which one is not, and by how much?
 Over how many numbers does the dot product of a query and a key run? That number, and no other, makes the scores grow.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 5 · Weights that depend on what they see
 
@@ -515,7 +515,7 @@ that compute them.
 Give a fixed layer the very weights that attention found for "it". Then move the clause to the front.
 """
 
-# %% kind="see" minutes=1
+# %% kind="see"
 def weights_of_it(words):
     """The attention weights of "it", with the two matrices wired above."""
     x = describe(words)
@@ -536,18 +536,18 @@ views.word_rows(
     title="Where 'it' looks; then the clause moved: fixed weights, computed weights",
 )
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 The fixed layer looks at the same *places*. Attention finds the same *words*. Which of the two nouns is meant, the cat or the water? Our hand-made vectors cannot tell: both got the same share. Where that is decided, lesson 09 finds out.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="smooth_curve"
+# %% [markdown] kind="text" exercise="smooth_curve"
 r"""
 **The same idea somewhere else.** You have noisy measurements `y` at places `x`, and want a smooth value at a place of your own. Take a weighted mean of all measurements, where near ones count more. It is a soft look-up: the query is your place, the keys are the places, the values the measurements. As a score take $-\frac{1}{2}\left(\frac{\text{distance}}{\text{width}}\right)^2$.
 (Nadaraya and Watson, 1964.)
 """
 
-# %% kind="exercise" exercise="smooth_curve" mode="transfer" title="A curve smoother" difficulty=3 importance=2 minutes=5 track="stretch"
+# %% kind="exercise" exercise="smooth_curve" mode="transfer" title="A curve smoother" difficulty=3 importance=2 track="stretch"
 def smooth_curve(places, x, y, width):
     """places (m,), x (n,), y (n,), width a number  ->  smoothed values (m,)"""
     # solution
@@ -568,7 +568,7 @@ All distances at once: `places[:, None] - x` is a matrix with a row for each pla
 Scores from distances, a softmax along the last axis, times `y`. Nothing else changes.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Break it
 
@@ -577,7 +577,7 @@ Here is a common attention bug. It raises no error, and the shapes are right.
 > **Before you run it:** what do the rows sum to now? And the columns?
 """
 
-# %% kind="break" minutes=1
+# %% kind="break"
 generator = torch.Generator().manual_seed(8)
 queries = torch.randn(3, 16, generator=generator)
 more_keys = torch.randn(3, 16, generator=generator)
@@ -587,7 +587,7 @@ print("shape  ", tuple(wrong.shape), "as it should be")
 print("rows   ", fixed(wrong.sum(dim=-1)), "each query should spend exactly 1")
 print("columns", fixed(wrong.sum(dim=0)))
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 The *keys* are now sharing out the *queries*. No shape can ever tell: a softmax returns the shape it was given, whichever axis it runs along. What tells are the sums of the rows. Would your test have caught it?
 
@@ -596,7 +596,7 @@ The *keys* are now sharing out the *queries*. No shape can ever tell: a softmax 
 The first try counts for your score; you may try again as often as you like, and every answer gets a reason. Two questions are about models you have not met: use what you know.
 """
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz"
 quiz("08", "closing")
 
 # %% [markdown] kind="instructor"
@@ -617,7 +617,7 @@ longer be computed once and kept. Follow-up: which of these matters when decodin
 **If time is short**, cut section 2's experiment and the curve smoother; keep the test exercise.
 """
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -639,7 +639,7 @@ r"""
 **Still missing.** Our matrices were wired by hand or random. What do words learn to look for in each other? And still nothing knows which word comes first. Lesson 09 takes up the first question, lesson 10 hides what must not be seen, lesson 11 brings the order.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

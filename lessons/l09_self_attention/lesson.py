@@ -1,15 +1,15 @@
 # Lesson 09 · the source. Edit this file, then run `python3 -m course_lib build 09`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 09 · Self-attention
 
-**The question:** what happens when the words of one sentence attend to each other?
+**The question:** what happens when the words of a sentence attend to each other?
 
 About {minutes} minutes. You need scaled attention and the three projections from [lesson 08](08_query_key_value.ipynb), and the translator with attention from [lesson 06](06_bahdanau_attention.ipynb).
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **explain** why a heat map alone is no explanation.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup"
 import itertools
 
 import torch
@@ -38,17 +38,17 @@ from lessons.l09_self_attention import (
 
 start_lesson("self_attention", seed=9)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall"
 quiz("09", "recall")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## 1 · A tape instead of one card
 
@@ -61,7 +61,7 @@ The first began with the LSTM of lesson 03. Its past is one card, the state, wri
 Ours has learned to guess the next French word. Where does each word look on the tape?
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 lstmn = load_shipped("lstmn_lm")
 french = "le chat a bu l' eau parce qu' il avait soif"
 ids = torch.tensor([[BOS, *lstmn.tokenizer.encode(french)]])
@@ -76,7 +76,7 @@ figure = views.heatmap(
 )
 predict("09", "tape-neighbour", figure)
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 Mostly the neighbour, where an LSTM's state comes from anyway. But there are four leaps: *bu* goes back over *a* to *chat*, as if for who drank; *l'* goes to *a*, and *avait* to *parce*. And *il*, which is the cat, leaps to the wrong noun: *eau*. Did it pay? Perplexity on our French: {result:toy_language_models/lstmn_lm/scores/test/perplexity:.2f} with the tape, {result:toy_language_models/lstm_lm/scores/test/perplexity:.2f} for a plain LSTM of the same size. Here, no.
 
@@ -89,17 +89,17 @@ Here is a story: *Mary has the milk. Mary is in the kitchen. John is in the gard
 One look-up in a memory is a {term:memory read}. Memory networks that learn all of this end to end (Sukhbaatar, Szlam, Weston and Fergus, 2015) read several times: what comes back is **added to the query**, and the next read asks with the sum. (Their answer is made of context and query; ours of the context alone, and without matrices.)
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code"
 soft_lookup = yours("soft_lookup")  # (query, keys, values)
 project_qkv = yours("project_qkv")  # (x, w_q, w_k, w_v)
 scaled_attention = yours("scaled_attention")  # (queries, keys, values)
 
-# %% [markdown] kind="text" minutes=0.5 exercise="read_twice"
+# %% [markdown] kind="text" exercise="read_twice"
 r"""
 Write it for two reads. `soft_lookup(query, keys, values)` is your look-up of lesson 08: it returns a context and its weights. Everything has the same width here, so that a context can be added to a query. Return the **second** context (the answer) and the weights of both reads.
 """
 
-# %% kind="exercise" exercise="read_twice" title="Read twice" difficulty=2 importance=3 minutes=4 track="stretch"
+# %% kind="exercise" exercise="read_twice" title="Read twice" difficulty=2 importance=3 track="stretch"
 def read_twice(query, keys, values):
     """query (d,), keys (n, d), values (n, d)
 
@@ -126,7 +126,7 @@ Two calls of the same look-up. Only the query differs.
 3. Return all three, the answer first.
 """
 
-# %% kind="example" minutes=1
+# %% kind="example"
 things = ["milk", "Mary", "John", "kitchen", "garden"]
 milk, mary, john, kitchen, garden = torch.eye(5)  # a one-hot vector for each
 facts = ["Mary has the milk", "Mary is in the kitchen", "John is in the garden"]
@@ -140,7 +140,7 @@ for i, fact in enumerate(facts):
     print(f"{fact:24} {weights}")
 print("the milk is near:", things[answer.argmax()])
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 One read would have answered "Mary". Remember this: what a word has looked up in one round, it can use to ask in the next. It is why Transformers stack their attentions (lesson 13).
 
@@ -151,7 +151,7 @@ Who asks, when there is no decoder? Lin and others (2017) let a sentence be read
 Ours has four such views, and one task: to say which pronoun the French sentence will need. On its test sentences it is right {result:lesson_09/pronouns classified correctly in 1,000:.0f} times in 1,000. Where does it look, for *thirsty* and for *cold*?
 """
 
-# %% kind="see" minutes=1
+# %% kind="see"
 thirsty = "the cat drank the water because it was thirsty"
 cold = "the cat drank the water because it was cold"
 encoder = load_shipped("self_attentive")
@@ -172,10 +172,10 @@ views.heatmap(
     row_name="sentence and view", column_name="English words",
 )
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz"
 quiz("09", "views")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 Only view 4 moves, from *cat* to *it*, and none looks at *thirsty* or *cold*: the LSTM has carried what they say to other places. So the words still do not look at *each other*, and an LSTM reads them one by one. One step is left, and it is the boldest: drop the LSTM.
 
@@ -188,7 +188,7 @@ No word waits for another, and any two are one step apart.
 **By hand.** Two words, one number each: $x = 0$ and $1.05$, and let all three matrices be 1 (so $d_k = 1$). The second word asks with 1.05 and scores $1.05 \cdot 0 = 0$ for the first and $1.05 \cdot 1.05 \approx 1.1$ for itself. You know these scores: weights ¼ and ¾. Its output is ¾ · 1.05 ≈ 0.79. The first asks with 0, so all its scores are 0, and it gets half of each: 0.53.
 """
 
-# %% [markdown] kind="formula" minutes=1
+# %% [markdown] kind="formula"
 r"""
 $$ Q = X W_Q \qquad K = X W_K \qquad V = X W_V \qquad\quad \text{outputs} = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V $$
 
@@ -203,7 +203,7 @@ $$ Q = X W_Q \qquad K = X W_K \qquad V = X W_V \qquad\quad \text{outputs} = \ope
 The formula is that of lesson 08. What is new stands on the left: **one** $X$ makes all three.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {
     "words x": (0, 1), "queries": (1, 0), "keys": (1, 1), "values": (1, 2),
     "scores": (2, 0.5), "weights": (3, 0.5), "outputs": (4, 1),
@@ -217,14 +217,14 @@ views.diagram(
     PARTS, ARROWS, lit=("words x", "queries", "keys", "values"), title="Self-attention"
 )
 
-# %% [markdown] kind="text" minutes=1 exercise="self_attention"
+# %% [markdown] kind="text" exercise="self_attention"
 r"""
 **Build the layer**, with one thing more. Later you will want to *close* a word: it still asks, but nobody can look at it. So there is a fifth argument, `is_open`, with a `True` for each word that may be looked at. The simplest way to close a word is to take its key and its value away before attending: `keys[is_open]` keeps the rows where `is_open` is true.
 
 Then the weights have fewer columns than there are words. Give them back their place: `weights` shall be (n, n), with 0 in the columns of closed words. You may use `project_qkv` and `scaled_attention` of lesson 08 (section 2 fetched them), or write it anew.
 """
 
-# %% kind="exercise" exercise="self_attention" title="A self-attention layer" difficulty=3 importance=5 minutes=15 track="core"
+# %% kind="exercise" exercise="self_attention" title="A self-attention layer" difficulty=3 importance=5 track="core"
 def self_attention(x, w_q, w_k, w_v, is_open):
     """x (n, d_model), w_q and w_k (d_model, d_k), w_v (d_model, d_v), is_open (n,)
 
@@ -258,12 +258,12 @@ All words ask: never take rows from the queries. Take them from keys and values 
 `table[is_open]` picks rows. Columns are on the second axis: `table[:, is_open]`.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Does your layer do what a real one does? The encoder of our Transformer has three layers, each with four such attentions side by side. They are called *heads*; why four, lesson 12 tells. Name them 1a to 3d. (Lesson 12 counts layer and head from 0, as code does: there 2b is 1.1.) `take_apart` hands you what one of them is given, and its three trained matrices. Take 2b.
 """
 
-# %% kind="library" minutes=1
+# %% kind="library"
 transformer = load_shipped("transformer")
 words = [*thirsty.split(), "</s>"]
 it, all_open = words.index("it"), torch.ones(10, dtype=torch.bool)
@@ -276,14 +276,14 @@ assert torch.allclose(weights, expected, atol=1e-4)
 assert torch.allclose(outputs, expected @ (x @ w_v), atol=1e-4)
 print("your attention weights are those inside the Transformer, all", weights.numel())
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Your code, its matrices. Now the figure that everybody shows: where does *it* look? In "… because it was **cold**", where *it* is the water, head 2b looks from *it* at *water*, with a weight of {result:lesson_09/2b from it to water, cold:.2f}.
 
 > Now let the sentence end in **thirsty**. *It* is the cat.
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 def weights_of_it(sentence, head="2b"):
     """The weights of "it" over its sentence, by your layer."""
     x, w_q, w_k, w_v = take_apart(transformer, sentence, head)
@@ -297,7 +297,7 @@ figure = views.word_rows(
 )
 predict("09", "same-look", figure)
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 in_all_heads = [torch.stack([weights_of_it(sentence, head) for head in ATTENTIONS])
                 for sentence in (thirsty, cold)]
 largest = [(row, 10 * half + int(column)) for half in (0, 1)
@@ -312,7 +312,7 @@ figure = views.heatmap(
 )
 predict("09", "it-in-twelve", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 In eleven of the twelve *it* looks first at the same place in both sentences, and in the twelfth no word gets even a quarter. Yet the translations differ: *il* here, *elle* there. From one heat map we would have told a nice story, and a false one. Then where is the pronoun decided?
 
@@ -323,15 +323,15 @@ Which wire lights the lamp? Cut one, and look. An {term:intervention} changes on
 Closed to *everybody*: no source word can look at it, and the decoder cannot either. How likely *il* and *elle* are is read off where the pronoun is due, after "le chat a bu l' eau parce qu'". (Other words have the rest.)
 """
 
-# %% kind="predict" minutes=3
+# %% kind="predict"
 predict("09", "close-it", CloseAWord())
 
-# %% [markdown] kind="text" minutes=0.5 exercise="flipping_words"
+# %% [markdown] kind="text" exercise="flipping_words"
 r"""
 By hand that is slow. Write the loop: close the words **one at a time** and collect those that flip the pronoun. `pronoun(closed)` takes a list of positions (from 0) and gives what the translator then says, such as `"il"`; `pronoun([])` is with nothing closed. Return the list of positions, in order.
 """
 
-# %% kind="exercise" exercise="flipping_words" title="Find the words that flip it" difficulty=2 importance=4 minutes=5 track="core"
+# %% kind="exercise" exercise="flipping_words" title="Find the words that flip it" difficulty=2 importance=4 track="core"
 def flipping_words(words, pronoun):
     """words: a list of n words; pronoun: a function, list of closed positions -> a word
 
@@ -356,7 +356,7 @@ What must you know before you can say that something has changed?
 Ask once with nothing closed. Then for each position ask with `[position]`, and keep the position if the answer is another one. Do not keep words closed from one round to the next.
 """
 
-# %% kind="see" minutes=1
+# %% kind="see"
 SIX = [
     thirsty, cold,
     "the mouse drank the milk because it was thirsty",
@@ -379,17 +379,17 @@ for sentence in SIX:
     tokens, pronoun = sentence.split(), pronoun_of(sentence)
     print(f"{sentence:52} {pronoun([]):8}", [tokens[i] for i in find(tokens, pronoun)])
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz"
 quiz("09", "rule")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Without its last word this model falls back on the second noun: closing *thirsty* or *hungry* flips the pronoun, closing *cold* or *good* does not. And it needs the noun that is meant. (With *mouse* and *milk* that comes close, and does not flip.) What it does not need is *it*: closing *it* or *they* flips no gender. (*They* has another task, the plural: without it the women are hungry as *elle ont faim*.)
 
 Then is the work done inside the source at all, by words looking at each other? A finer intervention: leave every word open, and **swap one state**. Take the encoder's last states for *thirsty*, and put a single one from *cold* in its place. Then finer still: the decoder makes keys and values from these states, so swap the keys alone, or the values.
 """
 
-# %% kind="see" minutes=1
+# %% kind="see"
 from_thirsty, _ = source_states(transformer, thirsty)
 from_cold, _ = source_states(transformer, cold)
 
@@ -410,25 +410,25 @@ for name, states, values in (
     result = decode_states(transformer, thirsty, states, values=values)
     print(f"{name:20}: il {fixed(result.il, 1)}, elle {fixed(result.elle, 1)}")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Swapping the state of *it* does nothing. Swap that of the last word, and everything flips. And it flips by its **values**: with the keys of *thirsty* and the values of *cold*, *elle* has {result:lesson_09/elle, values of cold:.2f}; the other way round nothing changes. Our decoder, about to say the pronoun, looks straight at the last word in both (one of its heads with a weight above 0.99), and what it is handed there decides. No map of weights shows that.
 
 So is self-attention idle here? Go on cutting. Let every source word see **itself alone**.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 for sentence in (thirsty, cold):
     print(listen_alone(transformer, sentence).french)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 *Il avait froid*: the **cat** was cold. In our toy language *cold* means two things, as in English: a cat that feels cold, water that is cold. Alone, the word *cold* cannot know which. It must look at its sentence, and *that* is what self-attention does in this trained model: it makes *cold* the coldness of water. In the end it is the word *cold* that got resolved, and the pronoun follows.
 
 Who told it? Closing words one at a time, only inside the source, your loop finds nobody. Close them two at a time:
 """
 
-# %% kind="see" minutes=1
+# %% kind="see"
 inside_only = pronoun_of(cold, to="source")
 print("one at a time:", find(cold.split(), inside_only))
 for pair in itertools.combinations(range(9), 2):
@@ -436,17 +436,17 @@ for pair in itertools.combinations(range(9), 2):
         print("two at a time:", [cold.split()[position] for position in pair])
         print(listen(transformer, cold, closed=pair, to="source").french)
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz"
 quiz("09", "two-at-a-time")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 *Drank* or *water*: either is enough, so cutting one shows nothing. An intervention that changes nothing does not prove that a part is idle; a second part may stand in.
 
 Now the bill for all of it. With self-attention our Transformer translates {result:lesson_09/right:.0f} of 200 test sentences exactly. How many are left when every source word is alone?
 """
 
-# %% kind="estimate" minutes=1.5
+# %% kind="estimate"
 test = splits(seed=0, sizes=TEST_SIZES).test[:200]
 
 
@@ -458,7 +458,7 @@ def n_exact_alone():
 
 estimate("09", "alone", n_exact_alone)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 {result:lesson_09/right, words alone:.0f} are left. Adjectives get lost (*the good bread* becomes *le pain*), nouns come twice (*les forêts de les forêts*): a word that has not looked around does not know its part in the sentence.
 
@@ -467,12 +467,12 @@ r"""
 You dropped the annotations like cards in lesson 06, and the decoder did not notice. Now the words that ask are shuffled too. In the meeting of section 4 nobody had a seat: shuffle the people, and everybody goes home with the same as before. {term:permutation equivariance|Permutation equivariance}: shuffle the inputs, and the outputs are shuffled in the same way and not changed otherwise.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="unshuffle"
+# %% [markdown] kind="text" exercise="unshuffle"
 r"""
 `order` says who stands where: the layer was given `x[order]`, so row $j$ of its outputs belongs to word `order[j]`. `unshuffle` shall return the outputs by word: row $i$ for word $i$. A first version is there already. Make its check pass.
 """
 
-# %% kind="exercise" exercise="unshuffle" mode="bug" title="Back in the old order" difficulty=2 importance=3 minutes=4 track="core"
+# %% kind="exercise" exercise="unshuffle" mode="bug" title="Back in the old order" difficulty=2 importance=3 track="core"
 def unshuffle(outputs, order):
     """outputs (n, d), made from x[order]; order (n,)  ->  (n, d), row i for word i"""
     # bug
@@ -495,7 +495,7 @@ With two words it works. Take three, and `order` 1, 2, 0: which word does the fi
 `outputs[order]` shuffles a second time. Make an empty table and write row $j$ to place `order[j]`; or look up what `torch.argsort(order)` gives for 1, 2, 0.
 """
 
-# %% kind="example" minutes=1
+# %% kind="example"
 x, w_q, w_k, w_v = take_apart(transformer, thirsty, "2b")
 order = torch.tensor([8, 4, 0, 9, 2, 6, 1, 7, 3, 5])
 print("shuffled:", " ".join(words[position] for position in order))
@@ -506,12 +506,12 @@ unshuffled = yours("unshuffle")(from_shuffled, order)
 difference = (unshuffled - outputs).abs().max()
 print("largest difference, back in the old order:", fixed(difference, 4))
 
-# %% [markdown] kind="text" minutes=1 exercise="test_order_blind"
+# %% [markdown] kind="text" exercise="test_order_blind"
 r"""
 The same outputs, word for word. **Write the test** that tells such layers from others. It is given a layer, a function from (n, d) to (n, d), and shall raise if its outputs are not merely shuffled along. Draw inputs of your own, and choose **one** order with care: a random one may leave the last word in its place, and a layer that looks at both its neighbours cannot tell a sentence from the same one read backwards. Sums in another order are rounded otherwise, so not `==`: `torch.testing.assert_close`.
 """
 
-# %% kind="exercise" exercise="test_order_blind" mode="test" title="Does it see order?" difficulty=3 importance=4 minutes=6 track="core"
+# %% kind="exercise" exercise="test_order_blind" mode="test" title="Does it see order?" difficulty=3 importance=4 track="core"
 def test_order_blind(layer):
     """layer: (n, d) -> (n, d); raises if it sees the order of its words"""
     # solution
@@ -537,7 +537,7 @@ Random `x` of about six words. An `order` that is neither the reverse nor a rota
 Shuffle the outputs too: `layer(x)[order]`. And allow for rounding.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 So self-attention reads a *bag* of words: "the cat drank the water" and "the water drank the cat" give each word the same. The Transformer is saved by a trick outside the layer: it adds a vector for its place to every word, before the first layer (that is in the `x` you were handed). Lesson 11 is about that trick.
 
@@ -548,18 +548,18 @@ Lessons 06 and 07 forced a look and saw this already; here it is for attention i
 There is a harder test: leave all words open and spoil the weights themselves. Set a head's queries to 0; then all its scores are 0, and each word looks at every word with the same weight. We do it to 2b, with its telling look at *water*, and to another, 1d.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 for head in ("2b", "1d"):
     with equal_weights(transformer, "source", [head]):
         for sentence in (thirsty, cold):
             print(f"{head} even: {transformer(sentence).target}")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Nothing hangs on 2b: with even weights it leaves all 200 test sentences as right as before ({result:lesson_09/right, 2b even:.0f}), and all of 200 sentences with pronouns too. But spoil 1d, and *cold* reads *elle avait froid*, half the one meaning and half the other. Yet from *it* 1d looks nowhere in particular. Was *it* the right word to ask?
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 x, w_q, w_k, w_v = take_apart(transformer, cold, "1d")
 _, weights = layer(x, w_q, w_k, w_v, all_open)
 views.word_rows(
@@ -567,7 +567,7 @@ views.word_rows(
     title="Head 1d: where 'it' looks, and where 'cold' looks",
 )
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 *Cold* looks at *water* with {result:lesson_09/1d from cold to water:.2f} and at *drank* with {result:lesson_09/1d from cold to drank:.2f}: the very pair that closing found. The map was right. We had opened it at the wrong word, and it took an intervention to tell us which one to open.
 
@@ -576,10 +576,10 @@ The decoder's 2d, which looks at *thirsty* with a weight of {result:lesson_09/de
 So weights are a good place to *begin*. Jain and Wallace (2019, "Attention is not Explanation") found other weights for the same answers; Wiegreffe and Pinter (2019, "Attention is not not Explanation") answered that this depends on what one calls an explanation. What the output hangs on, an intervention settles, for that one cut. (Even a closed word changes more than itself: its weight goes to the others. And ours is one Transformer; another training may share out the work in another way.)
 """
 
-# %% kind="explain" minutes=3
+# %% kind="explain"
 explain("09", "same-map")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Break it
 
@@ -588,7 +588,7 @@ One even head did little. Now all twelve between source words share out evenly: 
 > Think of what *cold* needs to know.
 """
 
-# %% kind="break" minutes=1.5
+# %% kind="break"
 sentences = [thirsty, cold, "these dirty classrooms are not cold"]
 usual = [transformer(sentence).target.split() for sentence in sentences]
 with equal_weights(transformer, "source", ATTENTIONS):
@@ -601,7 +601,7 @@ figure = views.word_rows(
 )
 predict("09", "all-even", figure)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 *Thirsty* survives. For *cold* a mean of the sentence is nearly enough: the pronoun is right, its verb is not. And the classrooms feel the cold, *ont froid*, as a cat would. Cutting all looks cost more than half of the test sentences; making them even costs {result:lesson_09/right - lesson_09/right, all even:.0f} of 200. Much of what our encoder's self-attention brings is simply "what else is in this sentence".
 
@@ -610,7 +610,7 @@ r"""
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=3
+# %% kind="quiz"
 quiz("09", "closing")
 
 # %% [markdown] kind="instructor"
@@ -632,7 +632,7 @@ r"""
 **If time is short**, cut sections 1 to 3 to their figures and leave out `read_twice`; keep the layer, the loop and section 7.
 """
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -652,7 +652,7 @@ r"""
 **Still missing.** Here everybody could look at everybody. A decoder must not see the words that it has yet to say: **who may look where** is lesson 10. And a sentence without order is no sentence: lesson 11 brings the **places**.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

@@ -1,15 +1,15 @@
 # Lesson 10 · the source. Edit this file, then run `python3 -m course_lib build 10`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 10 · Masks
 
-**The question:** what must stay hidden from whom, and what happens when it leaks?
+**The question:** which positions must be hidden from a model, and what happens if one leaks?
 
 About {minutes} minutes. You need scaled attention from [lesson 08](08_query_key_value.ipynb), self-attention from lesson 09 and the training loop of [lesson 01](01_guessing_the_next_word.ipynb).
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **explain** why a mask lets training compute all positions of a sentence side by side.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup"
 import math
 import time
 
@@ -37,17 +37,17 @@ from lessons.l10_masks import MaskPainter
 
 start_lesson("masks", seed=10)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall"
 quiz("10", "recall")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## 1 · Words that are not there
 
@@ -60,14 +60,14 @@ A batch is a rectangle, and sentences are not. So the short ones are filled up w
 What we want is the weights ½, ½, 0, 0: as if the padding were not there. A table that says who may look at whom is a {term:mask}. Ours has a row for each query and a column for each key, like the scores it lies on, and holds `True` where a query **may look**.
 """
 
-# %% kind="example" minutes=1
+# %% kind="example"
 scores = torch.zeros(1, 4)
 mask = torch.tensor([[True, True, False, False]])
 
 print("no mask:", fixed(scores.softmax(dim=-1), 2))
 print("wanted: ", fixed(scores[:, :2].softmax(dim=-1), 2), "and then two zeros")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 How do we get there? Four ideas, and all have been seen in the wild:
 
@@ -79,10 +79,10 @@ How do we get there? Four ideas, and all have been seen in the wild:
 In the picture below you can try each, on the real scores of a trained language model. (It has four sets of scores; lesson 12 says why.) *padding* hides the padding, *causal* hides what comes later, *a blind row* hides everything from one word. Think first.
 """
 
-# %% kind="predict" minutes=4
+# %% kind="predict"
 predict("10", "times-zero", MaskPainter())
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 | how | each row sums to 1? | hidden words get 0? |
 |---|---|---|
@@ -94,7 +94,7 @@ r"""
 So −∞, before: $e^{-\infty} = 0$. (Dividing by the sum is right on paper, and fragile in a computer.) The first wrong way is the nasty one: its rows sum to 1, its shapes are right, and the hidden words still whisper. And −∞ fails in one case: a query that may look at *nothing*, say in an empty sentence, all padding. The softmax over nothing but −∞ is $0/0$: NaN, “not a number”, and one NaN spreads through a whole network in a step.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {
     "queries": (0, 0), "keys": (0, 1), "scores": (1, 0.5), "mask": (1, 1.5),
     "masked scores": (2, 0.5), "weights": (3, 0.5), "values": (3, 1.5),
@@ -107,14 +107,14 @@ ARROWS = [
 ]
 views.diagram(PARTS, ARROWS, lit=("mask", "masked scores"), title="Where the mask acts")
 
-# %% [markdown] kind="text" minutes=1 exercise="masked_attention"
+# %% [markdown] kind="text" exercise="masked_attention"
 r"""
 **Build it.** Your attention of lesson 08, with a mask. `mask` has the shape of the scores, or one that can be stretched to it; `scores.masked_fill(where, value)` puts a value wherever `where` is true, and `~mask` turns a mask round.
 
 Then the hard part: a query that may look nowhere shall get weights of 0 and a context of 0, and no NaN, neither in the answer nor in the gradients.
 """
 
-# %% kind="exercise" exercise="masked_attention" title="Attention with a mask" difficulty=4 importance=5 minutes=15 track="core"
+# %% kind="exercise" exercise="masked_attention" title="Attention with a mask" difficulty=4 importance=5 track="core"
 def masked_attention(queries, keys, values, mask):
     """queries (..., m, d_k), keys (..., n, d_k), values (..., n, d_v),
     mask (..., m, n)
@@ -147,7 +147,7 @@ First without the hard part: scores, then `masked_fill` with `-math.inf` where a
 `weights.nan_to_num(0.0)` passes too: the blind row was filled with −∞ throughout, and what was filled in sends no gradient back. It also hides every other NaN that your network may ever make.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 2 · Words that are not there *yet*
 
@@ -158,7 +158,7 @@ But then position $i$ must not see word $i + 1$: it stands right there in the in
 Here is a language model as small as one can be: a vector for each word and each place, one attention, the guess. (Here the table that reads is also the matrix that guesses; in lesson 01 they were two. And $x$ is added to what was fetched: lesson 13 says why.) **Your** attention is in the middle. It learns French from the shorter ones of 3,000 toy sentences, about two thousand. A causal mask is all it needs: the padding stands at the end, where no word looks, and the loss skips it.
 """
 
-# %% kind="code" minutes=1.5 name="data"
+# %% kind="code" name="data"
 tokenizer = load_shipped("transformer").tokenizer
 N = 16  # positions; the longer sentences are left out
 VOCABULARY = 680  # words
@@ -183,7 +183,7 @@ def guess(model, ids, mask):
     # each word with its context, compared with the vector of every word
     return (x + context) @ model["words"].T
 
-# %% kind="code" minutes=1.5
+# %% kind="code"
 def loss_of(model, sentences, mask):
     """Cross-entropy of the next word, padding not counted."""
     scores = guess(model, sentences[:, :-1], mask)
@@ -209,12 +209,12 @@ def train(mask, steps=160, width=32):
         optimizer.step()
     return model
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 And a mask, made by somebody for this run. Train with it, and look at the perplexity on sentences the model has never seen. (For comparison: trained on 20,000 sentences of all lengths and tested on such, an n-gram model has about {result:toy_language_models/ngram_lm/scores/test/perplexity:.0f}, the best of our models {result:toy_language_models/gru_lm/scores/test/perplexity:.1f}.)
 """
 
-# %% kind="train" minutes=1.5 ignore_output=true hide_input=true
+# %% kind="train" ignore_output=true hide_input=true
 def first_mask(n):
     """What each position may look at."""
     return torch.ones(n, n).tril(diagonal=1) == 1
@@ -226,15 +226,15 @@ with torch.no_grad():
 print("perplexity on unseen sentences:", fixed(perplexity, 2))
 assert perplexity < 1.5
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz"
 quiz("10", "too-good")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Let it write, then, from three beginnings: word by word, each time with what it has written so far; the likeliest word each time.
 """
 
-# %% kind="see" minutes=1 ignore_output=true
+# %% kind="see" ignore_output=true
 @torch.no_grad()
 def write(model, mask, beginning, max_length=12):
     """A sentence with this beginning, generated greedily."""
@@ -251,12 +251,12 @@ def write(model, mask, beginning, max_length=12):
 for beginning in ("le", "la souris", "les chats noirs"):
     print(write(first, first_mask, beginning))
 
-# %% [markdown] kind="text" minutes=0.5 exercise="training_mask"
+# %% [markdown] kind="text" exercise="training_mask"
 r"""
 A wonderful loss, and this. Here is the mask of the run again, under the name that the lesson will use. Make its check pass.
 """
 
-# %% kind="exercise" exercise="training_mask" mode="bug" title="The mask of the run" difficulty=2 importance=5 minutes=5 track="core"
+# %% kind="exercise" exercise="training_mask" mode="bug" title="The mask of the run" difficulty=2 importance=5 track="core"
 def training_mask(n):
     """n positions  ->  mask (n, n), rows ask, columns are looked at"""
     # bug
@@ -279,7 +279,7 @@ Print `training_mask(4)`. Position 0 has read `<s>` and shall guess the first wo
 The input at position $i$ is word $i$; what it shall guess is word $i + 1$. Row $i$ may hold `True` in the columns 0 to $i$, and no further.
 """
 
-# %% kind="train" minutes=1.5 ignore_output=true
+# %% kind="train" ignore_output=true
 mask = yours("training_mask")
 sound = train(mask)
 with torch.no_grad():
@@ -289,7 +289,7 @@ for beginning in ("le", "la souris", "les chats noirs"):
     print(write(sound, mask, beginning))
 assert 8 < perplexity < 60
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 Much worse, and honest: this one has learned some French.
 
@@ -298,7 +298,7 @@ What happened in the first run is a **leak**, as in lesson 04: what is to be gue
 A clean test set does not protect you: it is read with the same mask. What gives a leak away: a loss that is too good to be true, and letting the model *do* what it is for. We trained a real Transformer language model both ways, three times each (`leak_language_model`).
 """
 
-# %% kind="see" minutes=1.5
+# %% kind="see"
 RUNS = "leak_language_model"
 at_once = mean_over_seeds(RUNS, lambda run: run["scores"]["test"]["perplexity"])
 word_by_word = mean_over_seeds(RUNS, lambda run: run["word by word"])
@@ -306,14 +306,14 @@ for name in ("sound", "leaky"):
     print(f"{name}: read at once {at_once[name]:.2f}", end=", ")
     print(f"word by word {word_by_word[name]:,.2f}")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Read at once, the leaky one is perfect. Read word by word, as when it writes, its perplexity is above ten million. Blind guessing among 680 words would have 680: this one is *sure*, and wrong.
 
-And a warning from our own records. In the **translator** the same leak does not show in the loss at all: {result:leak/leaky/history/-1/loss:.2f} on validation where the sound one has {result:leak/sound/history/-1/loss:.2f}. With the source in front of you the next French word is nearly certain anyway, and both were trained to leave a little doubt (label smoothing, lesson 15), which keeps every loss from 0. Yet of a thousand sentences the leaky one translates none. Never trust a loss alone.
+And a warning from our own records. In the **translator** the same leak does not show in the loss at all: {result:leak/leaky/history/-1/loss:.2f} on validation where the sound one has {result:leak/sound/history/-1/loss:.2f}. With the source in front of you the next French word is nearly certain anyway, and both were trained to leave a little doubt ({term:label smoothing}, lesson 15), which keeps every loss from 0. Yet of a thousand sentences the leaky one translates none. Never trust a loss alone.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 3 · All masks of a translator
 
@@ -328,15 +328,15 @@ A Transformer that translates (lesson 14) attends in three places, and each want
 In {term:cross-attention} the queries come from the target, keys and values from the source: the look of lesson 06, with the formula of lesson 08. Across, nothing is ahead: the source is known whole. And a mask takes away **keys**, never queries. What a padding position itself looks at does not matter: its key is hidden from all, and the loss does not count its guess. Masks join with `&`: may look by this one *and* by that one. (With many heads, lesson 12, one more axis of size 1 stands before the rows.)
 """
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz"
 quiz("10", "which-mask")
 
-# %% [markdown] kind="text" minutes=0.5 exercise="translator_masks"
+# %% [markdown] kind="text" exercise="translator_masks"
 r"""
 Write all three at once. The lengths are tensors of whole numbers, one a sentence; `n_src` and `n_tgt` are the widths of the two rectangles. `torch.arange(n)` numbers the places, and comparing `(b, 1)` with `(n,)` gives `(b, n)`.
 """
 
-# %% kind="exercise" exercise="translator_masks" title="Three masks" difficulty=3 importance=4 minutes=10 track="core"
+# %% kind="exercise" exercise="translator_masks" title="Three masks" difficulty=3 importance=4 track="core"
 def translator_masks(src_lengths, tgt_lengths, n_src, n_tgt):
     """lengths (b,)
 
@@ -365,14 +365,14 @@ A padding mask is the same for every query, so its middle axis may have size 1: 
 4. Across, the keys are the source's.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 4 · Twenty guesses for one
 
 One can also hide the future by not giving it: a run on the first word, one on the first two, and so on. Do both give the same guesses? They must: with a causal mask, position $i$ of the long run knows exactly what the short run knows.
 """
 
-# %% kind="tensor" minutes=1
+# %% kind="tensor"
 sentence = test_rows[:1, :N]
 with torch.no_grad():
     at_once = guess(sound, sentence, mask(N))[0]
@@ -382,12 +382,12 @@ with torch.no_grad():
 assert torch.allclose(at_once, one_by_one, atol=1e-4)
 print("one run with a mask = ", N, "runs without the future")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 The same guesses. Now the time, on the real Transformer language model and a text of 60 words. Estimate first: how many times as long do 60 runs take, of 1, 2, … 60 words, as one run of all 60?
 """
 
-# %% kind="estimate" minutes=2
+# %% kind="estimate"
 language_model = load_shipped("transformer_lm").model
 text = torch.full((8, 60), BOS)
 
@@ -408,10 +408,10 @@ def times_as_long():
 
 estimate("10", "sixty-runs", times_as_long)
 
-# %% kind="explain" minutes=4
+# %% kind="explain"
 explain("10", "at-once")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 All that holds for training. When the model **writes**, the words are not there yet, and it is word by word again (lesson 16 makes that cheaper).
 
@@ -422,7 +422,7 @@ In torch there are two attentions, and their masks mean opposite things. `scaled
 > **Before you run it:** hand our causal mask to `nn.MultiheadAttention` as it is. Which positions will be able to look where? What comes out at the last one?
 """
 
-# %% kind="break" minutes=2
+# %% kind="break"
 torch.manual_seed(10)
 layer = torch.nn.MultiheadAttention(embed_dim=8, num_heads=1, batch_first=True)
 x = torch.randn(1, 4, 8)
@@ -433,7 +433,7 @@ with torch.no_grad():
         for row in weights[0]:
             print("   ", fixed(row, 2))
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 With our mask as it is, every word sees only the *future*, and the last sees nothing: NaN. No error anywhere. Where two libraries meet, print a small mask.
 
@@ -442,7 +442,7 @@ With our mask as it is, every word sees only the *future*, and the last sees not
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=3
+# %% kind="quiz"
 quiz("10", "closing")
 
 # %% [markdown] kind="instructor"
@@ -459,7 +459,7 @@ r"""
 **If time is short**, leave out section 3's exercise; keep the leak.
 """
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -478,7 +478,7 @@ r"""
 **Still missing.** Take the mask away, and attention does not know which word came first. Lesson 11 brings the order.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

@@ -1,6 +1,6 @@
 # Lesson 11 · the source. Edit this file, then run `python3 -m course_lib build 11`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 11 · Positions
 
@@ -9,7 +9,7 @@ r"""
 About {minutes} minutes. You need scaled attention from [lesson 08](08_query_key_value.ipynb), what [lesson 09](09_self_attention.ipynb) showed about shuffled words, and the masks of [lesson 10](10_masks.ipynb). Sine and cosine are explained where they come up.
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **say** from measurements which of them carry on to longer sentences than were trained on, and how far.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup"
 import math
 
 import torch
@@ -37,17 +37,17 @@ from lessons.l11_positions import ClockHands
 
 start_lesson("positions", seed=11)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall"
 quiz("11", "recall")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 1 · The same bag of words
 
@@ -58,7 +58,7 @@ Attention works on such a bag. Lesson 09 showed it: shuffle the words, and every
 A table of zeros adds nothing. So we can take its positions away, on one side or the other.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 transformer = load_shipped("transformer")
 model = transformer.model
 original = model.source_positions.table.clone()
@@ -81,10 +81,10 @@ for name, tables in {
         print(f"{name}: {sentence} -> {transformer(sentence).target}")
 set_tables(original, original)
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz"
 quiz("11", "same-bag")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Without source positions both sentences **must** come out alike, and one of the two translations is wrong, whatever the network has learned.
 
@@ -93,7 +93,7 @@ Without *target* positions these two are still right. The decoder is not quite b
 What if a network is **trained** with positions on one side only, or on neither? The same {result:positions/none/parameters:,.0f} parameters, three trainings each (`positions` and `position_sides` in our records).
 """
 
-# %% kind="predict" minutes=2
+# %% kind="predict"
 GROUPS = [("test", words) for words in ("1–5", "6–10", "11–15", "16–20")]
 GROUPS += [("long", words) for words in ("21–30", "31–40")]
 
@@ -119,14 +119,14 @@ figure = views.lines(
 )
 predict("11", "which-side", figure)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 A decoder that is trained so finds its places through the mask. (So do language models: Haviv and others, 2022; Kazemnejad and others, 2023.) The encoder has no such mask, and sees a bag.
 
 Most short bags can be laid out in only one way that makes sense: *drank, cat, the, milk, the*. Milk does not drink cats. A bag with two animals in it, or with two nouns and two adjectives, can be laid out in several. On neither side: {result:positions/none/scores/test/by_length/1–5/exact:.0%} right at up to five words, about one in twenty at sixteen to twenty. Order matters less than one thinks in a short sentence, and much in a long one.
 """
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## 2 · Hands of a clock
 
@@ -146,7 +146,7 @@ How to write a place as numbers?
 Positions 1 and 2: the dot product is 1 · 0 + 0 · (−1) = 0. Positions 2 and 3: 0 as well, a quarter turn lies between them. Two apart it is −1, four apart 1. But 0 and 4 look the same, so one hand is not enough.
 """
 
-# %% kind="example" minutes=1
+# %% kind="example"
 def tip(quarters):
     """The tip of a hand after so many quarter turns: (sin, cos)."""
     angle = torch.tensor(quarters * math.pi / 2)
@@ -158,7 +158,7 @@ for i, j in ((1, 2), (5, 6), (1, 3), (5, 7), (0, 4)):
 slow = tip(0 / 10) @ tip(4 / 10)
 print("another hand, ten times as slow, 0 and 4:", fixed(slow, 2))
 
-# %% [markdown] kind="formula" minutes=1
+# %% [markdown] kind="formula"
 r"""
 Angles are measured in *radians*: a full turn is $2\pi \approx 6.28$. Hand $i$ of a table that is $d$ numbers wide turns by $10000^{-2i/d}$ radians a word. At position $\text{pos}$ it has turned by
 
@@ -176,12 +176,12 @@ $$ \theta_i(\text{pos}) = \frac{\text{pos}}{10000^{\,2i/d}}
 At $d = 64$ the fastest hand comes round after 6 words, the slowest after 47,000: no two places of a text look alike. Sines and cosines over the positions are waves, {term:sinusoid|sinusoids}, and the encoding of the 2017 paper is named after them. Nothing in it is learned. First the angles.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="angles"
+# %% [markdown] kind="text" exercise="angles"
 r"""
 `n` and `width` are whole numbers, `width` is even. Return a tensor of `n` rows and `width / 2` columns.
 """
 
-# %% kind="exercise" exercise="angles" title="How far the hands have turned" difficulty=2 importance=4 minutes=5 track="core"
+# %% kind="exercise" exercise="angles" title="How far the hands have turned" difficulty=2 importance=4 track="core"
 def angles(n, width):
     """n positions, width numbers  ->  angles (n, width / 2), in radians"""
     # solution
@@ -204,12 +204,12 @@ How many hands are there, and how fast is each? `torch.arange(0, width, 2)` coun
 3. Multiply the two: (n, 1) times (width / 2) gives (n, width / 2).
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="sinusoids"
+# %% [markdown] kind="text" exercise="sinusoids"
 r"""
 **Now the table.** Call your `angles`, or compute the angles anew in here. Each hand has two columns side by side: sin in column 0, cos in column 1, the next hand in columns 2 and 3. In lesson 14 it goes into the full Transformer.
 """
 
-# %% kind="exercise" exercise="sinusoids" title="The table of the 2017 paper" difficulty=3 importance=5 minutes=7 track="core"
+# %% kind="exercise" exercise="sinusoids" title="The table of the 2017 paper" difficulty=3 importance=5 track="core"
 def sinusoids(n, d_model):
     """n positions, d_model even  ->  table (n, d_model): sin, cos, sin, cos, …"""
     # solution
@@ -237,7 +237,7 @@ Make a table of zeros, (n, d_model), and fill every second column: `table[:, 0::
 Then `angles` is not written yet: this function calls it. You may compute the angles inside this one, too.
 """
 
-# %% kind="library" minutes=1
+# %% kind="library"
 table = yours("sinusoids")(64, 64)
 assert torch.allclose(table, positions.sinusoids(64, 64), atol=1e-5)
 
@@ -249,7 +249,7 @@ assert with_yours == transformer(sentence).target
 print(with_yours)
 print("length of each row:", fixed(table.norm(dim=-1)[[0, 7, 63]], 2))
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 The translator has read its positions from that table, and translates as before. Every row is equally long: sin² + cos² = 1 for each of the 32 hands, so $\sqrt{32} = 5.66$. The last word is no louder than the first.
 
@@ -258,7 +258,7 @@ The translator has read its positions from that table, and translates as before.
 Laying word and place side by side would need a matrix of two parts, $xW_1 + pW_2$. That is a sum again, from a wider vector.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {
     "words": (0, 0), "vectors": (1, 0), "add": (2, 0), "queries and keys": (3, 0),
     "scores": (4, 0), "positions": (0, 1), "clock hands": (1, 1),
@@ -272,24 +272,24 @@ views.diagram(
     title="Sinusoids: added to the words",
 )
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 3 · How far apart
 
 What can a network do with such rows? Attention compares by dot products. Below you see four hands of the table, the table itself (blue above 0, orange below; at the right the slow hands, whose sine is still near 0 and cosine near 1), and the product of one row with those around it. Start at position 10 and the one 5 further on.
 """
 
-# %% kind="predict" minutes=3
+# %% kind="predict"
 predict("11", "one-word-more", ClockHands())
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 For one hand the product of two tips is the cosine of the angle between them. From position 10 to 15 that is five steps of the hand, from 110 to 115 as well: the same angle. Add up over all hands, and the product depends on the {term:relative position}, the offset between two places, and not on the {term:absolute position}, the places themselves. (It needs sine *and* cosine: with sines alone the product wanders. Press *sin only* and move the position.)
 
 A matrix that holds one and the same number along every diagonal is called {term:Toeplitz}. The matrix of all products is one:
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 views.heatmap(
     table[:10] @ table[:10].T, rows=range(10), columns=range(10), digits=1,
     kind="scores",
@@ -297,7 +297,7 @@ views.heatmap(
     row_name="position", column_name="position",
 )
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 It is symmetric, too: the product cannot tell two before from two after. A **turn** can. To go $k$ words further is to turn every hand by a fixed angle, and a turn is a matrix that does not depend on where you start. For a hand at angle $\theta$ that turns on by $\kappa$ (here as a column):
 
@@ -308,7 +308,7 @@ $$ \begin{pmatrix} \sin(\theta + \kappa) \\ \cos(\theta + \kappa) \end{pmatrix}
 So a network **can** learn "the word before me": $W_Q$ can hold such a turn to the place before, of as many hands as it has room for. The authors chose sinusoids for that, and hoped that it would carry on to longer sentences than were trained on. (A learned table did as well in their tests.)
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="test_offsets"
+# %% [markdown] kind="text" exercise="test_offsets"
 r"""
 **Write the test.** Somebody hands you an `encoding`: a function like `sinusoids`, (n, d_model) to a table. It need not be *your* table; it must keep this promise:
 
@@ -318,7 +318,7 @@ r"""
 Call it, and raise with `assert` if the promise is broken. Leave room for rounding: a few thousandths.
 """
 
-# %% kind="exercise" exercise="test_offsets" mode="test" title="Only the offset counts" difficulty=3 importance=4 minutes=10 track="core"
+# %% kind="exercise" exercise="test_offsets" mode="test" title="Only the offset counts" difficulty=3 importance=4 track="core"
 def test_offsets(encoding):
     """Takes a function (n, d_model) -> table (n, d_model); raises if it is wrong."""
     # solution
@@ -347,12 +347,12 @@ r"""
 3. "However long the text is": call it twice, with two lengths. The rows need not be the same, their products must be.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="add_positions"
+# %% [markdown] kind="text" exercise="add_positions"
 r"""
 And into the network with it. `embedded` holds the vectors of a batch, a sentence in each row; `table` has at least as many rows as there are words. A first version is there already. Make its check pass.
 """
 
-# %% kind="exercise" exercise="add_positions" mode="bug" title="Words with their places" difficulty=2 importance=4 minutes=4 track="core"
+# %% kind="exercise" exercise="add_positions" mode="bug" title="Words with their places" difficulty=2 importance=4 track="core"
 def add_positions(embedded, table):
     """embedded (batch, n, d_model), table (most, d_model)  ->  (batch, n, d_model)"""
     # bug
@@ -375,17 +375,17 @@ Give it zeros for `embedded`, two sentences of three words, and print what comes
 Which axis of `embedded` counts the words? As many rows of the table are needed; the batch axis stretches by itself.
 """
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz"
 quiz("11", "which-axis")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 4 · The promise, in a trained translator
 
 Now put the promise to the test in our translator. Take 60 test sentences of 6 to 10 words. Begin to count at 6 instead of 0, on both sides: the first word gets row 6, the second row 7. Every offset is as before, so every product of two rows is, too. And none of these rows is new: the translator was trained on sentences of up to 20 words.
 """
 
-# %% kind="estimate" minutes=2
+# %% kind="estimate"
 pairs = splits(seed=0, sizes=TEST_SIZES).test
 pairs = [pair for pair in pairs if 6 <= pair.length <= 10][:60]
 more_rows = positions.sinusoids(100, 64)  # rows 0 to 99
@@ -403,17 +403,17 @@ def percent_exact(first):
 
 estimate("11", "from-six", lambda: percent_exact(6))
 
-# %% kind="explain" minutes=3
+# %% kind="explain"
 explain("11", "promise-broken")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 This is one trained network; but in none is it ruled out. Attention compares queries and keys, $(x + p)W_Q$ and $(y + q)W_K$, for a word $x$ at row $p$ and a word $y$ at row $q$. Multiply it out: word with word, word with place, place with word, place with place, all through $W_Q W_K^\top$. Through a matrix that was learned the product of two rows can be anything.
 
 Here it is the look *across* that goes astray. The figure shows how much weight, in the decoder's last layer, falls on the English words that a French word comes from. And that is all of it: give the run that counts from 6 these weights of the run that counts from 0 (in every layer, and nothing else), and {result:lesson_11/next words right, from 6 with the weights of 0:.0%} are right again in place of {result:lesson_11/next words right, from 6:.0%}, next word by next word.
 """
 
-# %% kind="see" minutes=1
+# %% kind="see"
 encode = transformer.tokenizer.encode
 batch = make_batch(
     [encode(pair.src_text) for pair in pairs], [encode(pair.tgt_text) for pair in pairs]
@@ -439,7 +439,7 @@ views.lines(
     title="Looking astray",
 )
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 5 · Turn the queries and the keys
 
@@ -450,7 +450,7 @@ If the matrix spoils it, put the place in **after** the matrix. That is the idea
 This time it holds for **any** query and any key. What is learned decides what to look for; the turn adds how far away.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 ROTARY = {
     "words": (0, 0), "vectors": (1, 0), "queries and keys": (2, 0), "turn": (3, 0),
     "scores": (4, 0), "positions": (0, 1), "clock hands": (1, 1),
@@ -464,7 +464,7 @@ views.diagram(
     title="Rotary: queries and keys are turned",
 )
 
-# %% [markdown] kind="text" minutes=0.5 exercise="rotate"
+# %% [markdown] kind="text" exercise="rotate"
 r"""
 **Build it.** To turn a pair $(x, y)$ by an angle $\theta$, against the clock, is
 
@@ -473,7 +473,7 @@ $$ (x, y) \;\longmapsto\; (x\cos\theta - y\sin\theta,\;\; x\sin\theta + y\cos\th
 `features` are queries or keys with any axes in front (one for the sentences of a batch, say), a row for each position, an even width. `turned` has an angle for each position and each pair, as `angles(n, width)` makes them. Neighbouring numbers are a pair. It goes without a loop; try each step in a cell of its own. (With the clock would do as well, as long as queries and keys turn the same way.)
 """
 
-# %% kind="exercise" exercise="rotate" title="Rotary positions" difficulty=4 importance=4 minutes=15 track="core"
+# %% kind="exercise" exercise="rotate" title="Rotary positions" difficulty=4 importance=4 track="core"
 def rotate(features, turned):
     """features (..., n, width), turned (n, width / 2)  ->  (..., n, width)"""
     # solution
@@ -502,7 +502,7 @@ r"""
 That is `torch.cat`. It lays one tensor behind the other; `torch.stack(..., dim=-1)` weaves them.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 first_layer = model.encoder.blocks[0].attention  # four in one; its norm (13) left out
 w_query = first_layer.w_query[:16].detach().T  # 16 rows each: take the first
 w_key = first_layer.w_key[:16].detach().T
@@ -519,17 +519,17 @@ for i in (1, 8, 20, 60):
     print(f"dog at {i:>2}, small right before it: added {added}, turned {rotated}")
 assert torch.allclose(scores[1:, 1:], scores[:-1, :-1], atol=1e-4)  # Toeplitz
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 The matrices were trained for added rows, so the turned score itself means nothing. That it is the same at every place does: count from six, or from a thousand, and self-attention with rotary positions computes what it did before. It costs no parameter, and the values stay as they are: the place steers *whom* a word looks at, not what it gets. (Where French looks at English nothing is turned: the two sides have no common count.)
 
 A third way is the plainest. {term:learned positions|Learned positions} (Gehring and others, 2017) are a table of the same size that starts with random numbers and is trained like the words'. It costs parameters, {result:positions/learned/parameters - positions/none/parameters:,.0f} of them in our translator, and a row that no training sentence reached stays what it was: random.
 """
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz"
 quiz("11", "which-encoding")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 6 · Lengths never trained on
 
@@ -538,7 +538,7 @@ To go on beyond what one was trained on is {term:extrapolation}: what the author
 Place your bet.
 """
 
-# %% kind="predict" minutes=2
+# %% kind="predict"
 names = ("none", "learned", "sinusoidal", "rotary")
 curves = {name: by_length("positions", name) for name in names}
 curves["recurrent (06)"] = by_length("toy_ladder", "bahdanau")
@@ -548,7 +548,7 @@ figure = views.lines(
 )
 predict("11", "rotary-at-forty", figure)
 
-# %% kind="see" minutes=0.5 name="long_sentence"
+# %% kind="see" name="long_sentence"
 long_one = (
     "the old queens who did not eat the very good beans "
     "looked for the very good cake this morning but did not buy it"
@@ -557,7 +557,7 @@ recurrent = load_shipped("bahdanau")
 for name, system in (("Transformer", transformer), ("recurrent", recurrent)):
     print(f"{name}: {system(long_one).target}\n")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Twenty-four words, and the Transformer (with sinusoids) leaves the last clause out; on other sentences it starts to repeat itself. The first twenty words or so are usually right.
 
@@ -571,7 +571,7 @@ What the record says, and what it does not:
 This is a toy language and a small network. Larger ones have their own remedies: a penalty on distance in place of an encoding (ALiBi: Press, Smith and Lewis, 2022), or slowing the rotary hands down and training on for a while (Chen and others, 2023).
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Break it
 
@@ -580,7 +580,7 @@ A colleague writes the table differently: first all the sines, then all the cosi
 > **Before you run it:** what will the trained translator make of it?
 """
 
-# %% kind="break" minutes=1
+# %% kind="break"
 halves = torch.cat([table[:, 0::2], table[:, 1::2]], dim=-1)
 assert torch.allclose(halves @ halves.T, table @ table.T, atol=1e-3)
 
@@ -590,7 +590,7 @@ for name, positions_table in (("woven", table), ("in halves", halves)):
         print(f"{name}: {sentence} -> {transformer(sentence).target}")
 set_tables(original, original)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 No shape tells, and no product of rows. The trained matrices expect each hand in its two columns. Rotary positions come in the same two layouts, and weights made for one fail in the other just as quietly: look before you load.
 
@@ -599,7 +599,7 @@ No shape tells, and no product of rows. The trained matrices expect each hand in
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz"
 quiz("11", "closing")
 
 # %% [markdown] kind="instructor"
@@ -618,7 +618,7 @@ r"""
 **If time is short**, leave out the quiz after the bug and the Break; keep estimate, rotary and bet.
 """
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -638,7 +638,7 @@ r"""
 **Still missing.** Each word looks once, with one set of weights. What if it wants to know two things at a time? Lesson 12.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

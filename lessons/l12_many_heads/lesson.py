@@ -1,15 +1,15 @@
 # Lesson 12 · the source. Edit this file, then run `python3 -m course_lib build 12`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 12 · Many heads
 
-**The question:** why look several times at once, and what does it cost?
+**The question:** why attend several times in parallel, and what does it cost?
 
 About {minutes} minutes. You need scaled attention from [lesson 08](08_query_key_value.ipynb), masks from [lesson 10](10_masks.ipynb), and self-attention from [lesson 09](09_self_attention.ipynb): the words of a sentence look at one another.
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **measure** what a head does, and **tell** looking from mattering.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup"
 import json
 from unittest.mock import patch
 
@@ -37,17 +37,17 @@ from lessons.l12_many_heads import HeadCount, HeadSwitches
 
 start_lesson("many_heads", seed=12)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall"
 quiz("12", "recall")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 1 · One look is one average
 
@@ -60,17 +60,17 @@ Let it look **twice**, each time with weights of its own. The first look takes t
 Think of two readers with one question each, who hand in a note each. One reader with both questions, who hands in the mean of the two notes, helps nobody.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Each such look is a {term:attention head|head}, with queries, keys and values of its own, and all heads together are {term:multi-head attention}. (Vaswani and others, 2017: "with a single attention head, averaging inhibits this".)
 
 Is it impossible with one head? No. A value is a whole vector, and *cat* could write itself into other places of it when it is a subject than when it is an object. Then a blend still shows both. But the words must have prepared for it, layers before. How much that matters in practice is measured in section 6, and you will have to bet.
 """
 
-# %% kind="explain" minutes=3
+# %% kind="explain"
 explain("12", "heads-one-average")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 2 · Split, attend, join
 
@@ -83,7 +83,7 @@ $$ \text{head}_i = \text{Attention}(X W_Q^{(i)},\; X W_K^{(i)},\; X W_V^{(i)}) \
 $W_Q^{(i)}$ is a slice of $W_Q$: its columns that belong to head $i$. So a head *reads* with its slices of $W_Q$ and $W_K$, and *writes* with its columns of $W_V$ and its rows of $W_O$.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 HEADS = [f"head {number}" for number in range(4)]
 PARTS = {
     "words": (0, 1.5), "W_Q": (1, 0.5), "W_K": (1, 1.5), "W_V": (1, 2.5),
@@ -96,14 +96,14 @@ ARROWS += [("split", name) for name in HEADS] + [(name, "join") for name in HEAD
 ARROWS += [("join", "W_O"), ("W_O", "output")]
 views.diagram(PARTS, ARROWS, lit=("split", "join"), title="Multi-head attention")
 
-# %% [markdown] kind="text" minutes=0.5 exercise="split_heads"
+# %% [markdown] kind="text" exercise="split_heads"
 r"""
 First the cut. Two words, `1 2 3 4` and `5 6 7 8`, and two heads: head 0 gets `1 2` and `5 6`, head 1 gets `3 4` and `7 8`. Every head sees **every word**, and of each word its own slice. There may be any axes in front, such as a batch.
 
 A first version is there already. Make its check pass. (`x.transpose(i, j)` is `x` with two axes swapped.)
 """
 
-# %% kind="exercise" exercise="split_heads" mode="bug" title="Cut the words' vectors into heads" difficulty=3 importance=5 minutes=5 track="core"
+# %% kind="exercise" exercise="split_heads" mode="bug" title="Cut the words' vectors into heads" difficulty=3 importance=5 track="core"
 def split_heads(features, n_heads):
     """features (..., n, d_model)  ->  (..., n_heads, n, d_model / n_heads)"""
     # bug
@@ -133,12 +133,12 @@ Print `split_heads(torch.arange(12.0).reshape(1, 3, 4), 2)`. The words are `0 1 
 First cut the last axis in two, so that the shape is (..., n, n_heads, d_model / n_heads). Then swap two axes: `transpose(-3, -2)`.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="test_split"
+# %% [markdown] kind="text" exercise="test_split"
 r"""
 The shape was right all along. **Write the test that would have caught it.** It gets somebody's split, calls it with inputs of your choice and raises if it is wrong. Choose numbers that tell where they came from.
 """
 
-# %% kind="exercise" exercise="test_split" mode="test" title="Write the test" difficulty=2 importance=4 minutes=4 track="core"
+# %% kind="exercise" exercise="test_split" mode="test" title="Write the test" difficulty=2 importance=4 track="core"
 def test_split(split):
     """Takes a function like split_heads; raises if it is wrong."""
     # solution
@@ -162,12 +162,12 @@ r"""
 Head `i` must hold the columns from `i * size` to `(i + 1) * size` of every word. Compare each head with that slice. One head alone, or its first row alone, lets some wrong ones through.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="join_heads"
+# %% [markdown] kind="text" exercise="join_heads"
 r"""
 Now the way back: lay the heads' slices end to end, so that joining undoes splitting. No bug is waiting here; but the same trap is.
 """
 
-# %% kind="exercise" exercise="join_heads" title="Join the heads" difficulty=2 importance=5 minutes=3 track="core"
+# %% kind="exercise" exercise="join_heads" title="Join the heads" difficulty=2 importance=5 track="core"
 def join_heads(features):
     """features (..., n_heads, n, size)  ->  (..., n, n_heads * size)"""
     # solution
@@ -187,21 +187,21 @@ Do the two steps of the split backwards: first swap, then lay together.
 Swap heads and words. Then the last two axes are (n_heads, size), and `.flatten(-2)` lays them end to end.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 **Attention in every head at once.** After the split, heads are one more axis in front, and your attention of lesson 08 does not care about axes in front: no loop is needed. What is left to do is the masks, and they are yours too.
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code"
 scaled_attention = yours("scaled_attention")  # (queries, keys, values)
 masked_attention = yours("masked_attention")  # (queries, keys, values, mask)
 
-# %% [markdown] kind="text" minutes=0.5 exercise="multi_head"
+# %% [markdown] kind="text" exercise="multi_head"
 r"""
 `mask` is a mask as in lesson 10 (or `None`: no mask); with `causal=True` each word looks at itself and back. Never both. The signature is the one that the course's Transformer uses, for yours will take its place; `with_weights` you may ignore, and always return both.
 """
 
-# %% kind="exercise" exercise="multi_head" title="Attention in every head" difficulty=2 importance=5 minutes=5 track="core"
+# %% kind="exercise" exercise="multi_head" title="Attention in every head" difficulty=2 importance=5 track="core"
 def multi_head(query, keys, values, mask=None, causal=False, with_weights=False):
     """query (batch, heads, m, size), keys (batch, heads, n, size), values likewise
 
@@ -229,25 +229,25 @@ Three cases: no mask, a mask that is given, and a causal one that you make yours
 If `causal`, make a table of (n, n) that is True on and below the diagonal and use it as `mask`. If there is no mask, call `scaled_attention`, else `masked_attention`. Both return context and weights.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 3 · The whole layer
 
 From here on the lesson takes **your** parts where they passed their checks, else the library's.
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code"
 split_heads, join_heads = yours("split_heads"), yours("join_heads")
 multi_head = yours("multi_head")
 
-# %% [markdown] kind="text" minutes=1 exercise="many_heads"
+# %% [markdown] kind="text" exercise="many_heads"
 r"""
 **Build it all.** `x` asks, `source` is looked at; in self-attention both are the same words. Four matrices of (d_model, d_model), and in code they stand to the right: `x @ w_q`. Make queries, keys and values; split them; attend; join; mix with `w_o`.
 
 Use the three parts of the cell above: `split_heads(…, n_heads=n_heads)`, `multi_head(…, with_weights=True)` (the library's own gives no weights unless asked), `join_heads(…)`. Look at a shape after every line.
 """
 
-# %% kind="exercise" exercise="many_heads" title="Multi-head attention" difficulty=4 importance=5 minutes=15 track="core"
+# %% kind="exercise" exercise="many_heads" title="Multi-head attention" difficulty=4 importance=5 track="core"
 def many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     """x (batch, m, d_model), source (batch, n, d_model)
 
@@ -283,7 +283,7 @@ Five lines: three projections, each split at once; the attention; the join with 
 Then words are mixed where you cut or join. Does your test of the split pass on the split you use here?
 """
 
-# %% kind="library" minutes=1
+# %% kind="library"
 layer = yours("many_heads")
 torch.manual_seed(12)
 x, source = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
@@ -302,14 +302,14 @@ assert torch.allclose(output, expected, atol=1e-5)
 assert torch.allclose(weights, expected_weights, atol=1e-5)
 print("the same as torch's, weights", tuple(weights.shape))
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Equal to torch's. (Ask torch for its weights, and by default it hands out their *mean over the heads*. That is the one average of section 1 again.)
 
 Now the trained translator of this course: 3 layers, each with 4 heads, in encoder, decoder and across: 36 heads. Its layers call three functions named `split_heads`, `join_heads` and `multi_head`. `patch.multiple` puts others in their place for a while: **yours**.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 transformer = load_shipped("transformer")
 model = transformer.model.eval()
 thirsty = "the cat drank the water because it was thirsty"
@@ -324,7 +324,7 @@ for sentence in (thirsty, cold):
     assert translation == expected
     print(translation)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 The same translations, by your heads with trained matrices. Note *il* and *elle*: *it* is the cat in one and the water, *l'eau*, in the other, and only the last English word tells which. Some of the 36 heads must have found that out. Section 5 looks for them.
 
@@ -333,17 +333,17 @@ The same translations, by your heads with trained matrices. Note *il* and *elle*
 The width is fixed, 512 say, and the heads share it out. Commit to an answer, then move the sliders.
 """
 
-# %% kind="predict" minutes=3
+# %% kind="predict"
 predict("12", "heads-cost", HeadCount())
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Why the multiplications stay: a table of scores for $n$ words takes $n^2$ dot products of $d_k$ numbers each, and there are $h$ tables: $h \cdot n^2 \cdot d_k = n^2 \cdot d_{\text{model}}$, for $h \cdot d_k$ is the width. But each dot product ends as **one score**, so there are $h \cdot n^2$ of them, and as many weights: that is memory, and softmax work.
 
 So heads are no free copies: at 64 heads a key has 8 numbers to say what it is. (The "64 for each head" button keeps each one wide, and pays for it.)
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 5 · What do the heads of our translator do?
 
@@ -358,7 +358,7 @@ One reads that heads specialise: this one looks at the previous word, that one a
 A head is called by its layer and its number, both from 0: encoder 1.2. (Lesson 09 wrote 1d for encoder 0.3, and 2d for the decoder's cross 1.3.) The folded cells collect the tables of weights and take the means.
 """
 
-# %% kind="code" minutes=0 hide_input=true
+# %% kind="code" hide_input=true
 toy = splits(seed=0, sizes={"test": 80, "coreference": 60})
 encode = transformer.tokenizer.encode
 
@@ -379,7 +379,7 @@ def tables(pairs):
 
 test_tables, pronoun_tables = tables(toy.test), tables(toy.coreference)
 
-# %% kind="code" minutes=0 hide_input=true
+# %% kind="code" hide_input=true
 def weight_at_distance(distance):
     """The mean weight of word i on word i + distance, without end tokens: (12,)"""
     means = []
@@ -398,15 +398,15 @@ def mean_weight(use, tables, pairs, cells_of):
     ]
     return torch.stack(weights).mean(dim=0)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 A head that looked at all words and the end mark alike would give the previous word about {result:lesson_12/uniform weight:.0%}, on average over the test sentences. Estimate: how much does the *best* of the 12 encoder heads give it?
 """
 
-# %% kind="estimate" minutes=1.5
+# %% kind="estimate"
 estimate("12", "heads-previous-word", lambda: 100 * weight_at_distance(-1).max().item())
 
-# %% kind="see" minutes=1
+# %% kind="see"
 distances = {"previous word": -1, "same word": 0, "next word": 1}
 rows = {name: weight_at_distance(distance) for name, distance in distances.items()}
 rows["noun of 'it'"] = mean_weight(
@@ -422,7 +422,7 @@ views.heatmap(
     column_name="layer and head, counted from 0 (encoder; last row: across)",
 )
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 Not so neat. The best head for the previous word, encoder 1.2, gives it {result:lesson_12/largest weight/previous word:.0%}; the best for the next, 2.0, {result:lesson_12/largest weight/next word:.0%}; most encoder heads spread themselves over everything. For the noun of *it*, encoder 2.1 comes first, with {result:lesson_12/largest weight/noun:.0%}. **Across** it is another picture: in layers 1 and 2 all heads but 1.0 and 1.3 put 70% or more on the aligned word.
 
@@ -435,17 +435,17 @@ Place your bet: 36 heads, each switched off **alone**. How often does the transl
 - Where cross 1.3 looks.
 """
 
-# %% kind="predict" minutes=4
+# %% kind="predict"
 predict("12", "heads-bet", HeadSwitches())
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 One head, cross 1.3: without it the cat is *elle*. In the other sentence two heads matter, encoder 0.3 and decoder 2.1. Everything else is spared, one at a time. Three trainings, 300 test sentences each (`inside_heads`), agree: {result:lesson_12/spared/least:.0f} to {result:lesson_12/spared/most:.0f} of the 36 heads can be taken out one by one for less than two points of exact translations. And in each training the pronouns hang on one head most: without it {result:lesson_12/percent of pronouns without the most needed head/seed 0:.0f}% of them are right in the first, {result:lesson_12/percent of pronouns without the most needed head/seed 1:.0f} in the second, {result:lesson_12/percent of pronouns without the most needed head/seed 2:.0f} in the third, instead of 100.
 
 Encoder 2.1 looks most at the noun of *it*, so it should be one of those that matter. Take it out, and the three above, over 60 sentences with a pronoun. (Counted now: whole sentences, with the right words before each word.)
 """
 
-# %% kind="code" minutes=0 hide_input=true
+# %% kind="code" hide_input=true
 pronouns, test = batch_of(toy.coreference), batch_of(toy.test)
 
 
@@ -467,7 +467,7 @@ def loss(batch):
     logs = logs.gather(-1, batch.tgt_out[..., None])[..., 0]
     return -logs.masked_fill(batch.tgt_out == PAD, 0.0).sum(dim=1).mean().item()
 
-# %% kind="see" minutes=1
+# %% kind="see"
 for name in ("encoder 2.1", "encoder 0.3", "cross 1.3", "decoder 2.1"):
     with ablated(model, [name]):
         print(f"without {name}: {fixed(100 * fraction_exact(pronouns), 0)}% right")
@@ -479,7 +479,7 @@ for pair, table in list(zip(toy.coreference, pronoun_tables, strict=True))[:2]:
     print(f"{pair.tgt[pronoun]}: cross 1.3 looks at '{source}',", end=" ")
     print(f"decoder 2.1 at the place that said '{pair.tgt[noun]}'")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 So the head that *looks* at the noun is not needed, and the two that matter most look elsewhere. Cross 1.3 looks at the word that decides, *thirsty* or *cold*. Decoder 2.1 goes back to the place where the noun was said, *chat* or *eau*, and there the gender is:
 
@@ -493,7 +493,7 @@ From place 8 it looks at place 1. (Over {result:lesson_12/decoder 2.1/sentences:
 **Is a head that can be spared useless?** Take several out together. The loss is the surprise of lesson 01, added up over a sentence.
 """
 
-# %% kind="see" minutes=1
+# %% kind="see"
 full_loss = loss(test)
 names = head_names(model)  # four heads a layer, layer by layer
 
@@ -512,24 +512,24 @@ for first in range(0, 36, 4):
 both = fixed(loss_increase(names[4:12]), 2)
 print(f"encoder 1 and encoder 2, all eight heads: {both}")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Two very different cases look the same one by one. In **decoder 0** no head seems needed, and all four together are: they cover for each other. **Cross 0** is like that, too. Without **encoder 1** or **encoder 2** next to nothing is lost, without both a little: of 300 test sentences {result:lesson_12/exact/without encoder 1 and 2:.0%} are right instead of {result:lesson_12/exact/all heads:.0p}. Only of these may one say that they are hardly needed, for these sentences and in this training: in the second of the three, encoder 1.1 alone is worth {result:lesson_12/exact lost without encoder 1.1, seed 1:.0p} points. (Where does this translator work? Without *any* head in the encoder four in five are still right; without the four of cross 1, about half.)
 
 So "switched off, no harm" says that the *others can do without*. And the other way round: of *il* and *elle* one will come out, needed head or not. In the explorable, *thirsty* is wrong without cross 1.3 and right again when decoder 2.1 goes too. It is a default, not knowledge.
 """
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz"
 quiz("12", "ablation")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 6 · How many heads?
 
 Back to the first question. We trained the translator with 1, 2, 4, 8 and 16 heads, all of width 64 together, three *seeds* each (`heads`): trainings that differ only in their random numbers. The same parameters, the same steps. One head is one average, 16 heads have keys of 4 numbers. Exact translations of the test set, and of sentences nested deeper than any it has learned from. What came out?
 """
 
-# %% kind="predict" minutes=1.5 hide_input=true
+# %% kind="predict" hide_input=true
 counts = (1, 2, 4, 8, 16)
 stored = data_path("results", "heads.json").read_text(encoding="utf-8")
 scores = {(r["variant"], r["seed"]): r["scores"] for r in json.loads(stored)["runs"]}
@@ -549,11 +549,11 @@ for title, split in {"Test set": "test", "Nested deeper": "depth"}.items():
 figure = views.panels(parts, x_name="heads: 1, 2, 4, 8, 16", alt=alt)
 predict("12", "heads-how-many", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 One head is behind in every run, by {result:lesson_12/exact, smallest gap to one head:.1p} point where they come nearest and by one to two on average; 2 to 16 are level within their seeds. On deeper sentences one head is five to seven points behind, but its three seeds differ by more than that. Very narrow heads, which we had expected to lose something, do not. And *il* or *elle*, our hardest choice? One head gets {result:lesson_12/pronouns, one head/least:.0p} to {result:lesson_12/pronouns, one head/most:.0%} of them right: one average is enough if the layers before have prepared for it.
 
-On real captions (Multi30k, recorded in `ablation`) one head costs *nothing* we can measure, and 16 heads lose a little under one point of BLEU, a score for shared word groups (lesson 16). Michel, Levy and Neubig (2019) found that most heads of trained models can be taken out *one at a time*; attention across needs its heads most. Voita and others (2019) pruned 38 of the 48 encoder heads of a translator for 0.15 BLEU, training on as they did so, and the ones left had jobs one could name: position, syntax, rare words.
+On real captions (Multi30k, recorded in `ablation`) one head costs *nothing* we can measure, and 16 heads lose a little under one point of {term:BLEU}, a score for shared word groups (lesson 16). Michel, Levy and Neubig (2019) found that most heads of trained models can be taken out *one at a time*; attention across needs its heads most. Voita and others (2019) pruned 38 of the 48 encoder heads of a translator for 0.15 BLEU, training on as they did so, and the ones left had jobs one could name: position, syntax, rare words.
 
 So several looks at once are worth something, and how many is not worth a quarrel. (Heads may even share their keys: lesson 17.)
 
@@ -564,7 +564,7 @@ The first version of `split_heads`, put into the **trained** translator. Every s
 > **Before you run it:** an error, a worse translation, or none at all?
 """
 
-# %% kind="break" minutes=1
+# %% kind="break"
 def first_version(features, *, n_heads):
     *batch, n, d_model = features.shape
     return features.reshape(*batch, n_heads, n, d_model // n_heads)
@@ -575,14 +575,14 @@ print("head 0 of 0, 1, 2, …:", first_version(numbers, n_heads=2)[0].tolist())
 with patch.multiple(LAYERS, split_heads=first_version):
     print(transformer(thirsty).target)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 No error, and nonsense: head 0's rows are [0, 1], [2, 3], [4, 5]. They belong to one word and a half, and head 0 never sees the last word. (All this harm comes from the source: the translator writes word by word, and for a single word the reshape *is* the right cut.)
 
 Would training heal it? In training the decoder reads a whole French sentence at once, under the causal mask. Give it eight words, then the same with another last word. With the right cut nothing before the last place may move.
 """
 
-# %% kind="predict" minutes=1.5 hide_input=true
+# %% kind="predict" hide_input=true
 batch = batch_of(toy.coreference[:1])  # the cat … because it was thirsty
 eight_words = batch.tgt_in[:, :8]
 changed = torch.cat([eight_words[:, :-1], torch.tensor([encode("chien")])], dim=1)
@@ -605,7 +605,7 @@ figure = views.lines(
 )
 predict("12", "heads-round-the-mask", figure)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 The mask hides rows, and with this cut a row is not a word: of eight words, row 0 of head 3 is a piece of word 6. So the first place hears from the end of the sentence. It is the leak of [lesson 10](10_masks.ipynb) again, past a mask that is right. A decoder trained like this may look up what it is to guess, and when it writes, that is not there. Do not hope that training heals it. Would your test have caught it?
 
@@ -614,7 +614,7 @@ The mask hides rows, and with this cut a row is not a word: of eight words, row 
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz"
 quiz("12", "closing")
 
 # %% [markdown] kind="instructor"
@@ -633,7 +633,7 @@ r"""
 **If time is short**, leave out `test_split` and section 4's sliders; keep the bet, the layer by layer table and both halves of *Break it*.
 """
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -654,7 +654,7 @@ r"""
 **Still missing.** Attention only mixes what is there; nothing here *thinks* about a word by itself, and stacked alone such layers would not train. Lesson 13 builds what stands around attention.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

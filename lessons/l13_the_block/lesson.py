@@ -1,15 +1,15 @@
 # Lesson 13 · the source. Edit this file, then run `python3 -m course_lib build 13`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 13 · The block
 
-**The question:** what must stand around attention so that many layers of it can be trained?
+**The question:** what does attention need around it so that many layers can be trained?
 
 About {minutes} minutes. You need multi-head attention from [lesson 12](12_many_heads.ipynb), masks from [lesson 10](10_masks.ipynb), and the vanishing gradient from [lesson 02](02_recurrent_networks.ipynb).
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **diagnose** a sick block from its curves.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup"
 import json
 from unittest.mock import patch
 
@@ -38,17 +38,17 @@ from lessons.l13_the_block import PathPast, WhichMean
 
 start_lesson("the_block", seed=13)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall"
 quiz("13", "recall")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 1 · Words that grow alike
 
@@ -61,12 +61,12 @@ Attention gives each word a **mean** of all words. Mix red, blue and yellow pain
 To measure it, take the cosine (lesson 07) of every word with every *other* word, and the mean of them: 1 means that all words point the same way.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="likeness"
+# %% [markdown] kind="text" exercise="likeness"
 r"""
 `x` holds the words of a sentence as rows, perhaps with axes in front. Return the mean cosine over all pairs of two **different** words: one number for each sentence.
 """
 
-# %% kind="exercise" exercise="likeness" title="How alike are the words?" difficulty=2 importance=3 minutes=4 track="core"
+# %% kind="exercise" exercise="likeness" title="How alike are the words?" difficulty=2 importance=3 track="core"
 def likeness(x):
     """x (..., n, d)  ->  mean cosine (...), over pairs of different words"""
     # solution
@@ -89,14 +89,14 @@ Make every word one long (divide by its length). Then a dot product is a cosine,
 The diagonal of the table holds n ones: each word with itself. Take the sum of the table, subtract n, divide by n (n − 1).
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Now stack 12 blocks as they are before any training, with random weights. A {term:Transformer block|block} is one layer of the Transformer: attention, and what this lesson puts around it. (The word has two senses: "12 layers" are 12 blocks, but inside a block attention and its companion of section 4 are called layers, too.) In the library's, each layer's input is added to what the layer says: a *path past* the layer (section 2). The switch `residual=False` takes it from both of the block's layers. Sentences of eight random words, 64 numbers each; three random starts.
 
 > **Before the picture:** how alike are the words after the **second** block, without a path?
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code"
 likeness = yours("likeness")
 
 
@@ -116,7 +116,7 @@ def mean_likeness(**options):
     by_seed = [likeness_by_block(12, seed, **options) for seed in range(3)]
     return torch.stack(by_seed).mean(dim=0)
 
-# %% kind="predict" minutes=2
+# %% kind="predict"
 curves = {"with a path": mean_likeness(), "without": mean_likeness(residual=False)}
 figure = views.lines(
     range(13), curves, x_name="after block", y_name="mean cosine of two words",
@@ -125,17 +125,17 @@ figure = views.lines(
 )
 predict("13", "block-alike", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Without a path the words are one word after two blocks. (Dong, Cordonnier and Loukas, 2021, proved it for attention alone.) Whatever the next layer asks, all words answer the same. With a path they grow alike too, but slowly: it **delays** the mixing.
 
 That is before training. Training then pulls the words apart, if there is a path: three random blocks leave a likeness of about {result:lesson_13/similarity/path, 3 blocks:.1f}, the three of our trained translator {result:block/as it is/likeness/-1:.2f}. Trained without a path it stays at {result:block/no residual path/likeness/-1:.2f}, and **no** sentence comes out right (`block`, three seeds each).
 """
 
-# %% kind="explain" minutes=3
+# %% kind="explain"
 explain("13", "block-why-alike")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 2 · A path past the layer
 
@@ -148,27 +148,27 @@ The layer no longer rewrites the word. It makes a *suggestion*, like a note in t
 It helps on the way back, too. **By hand:** let each layer multiply by ½. Through 3 of them comes ½ · ½ · ½ = ⅛ of the gradient, the telephone game of lesson 02. With the sum, each layer's slope is 1 + ½, and there are 2 · 2 · 2 = 8 ways back, through each layer or past it: 1 past all three, 3 · ½, 3 · ¼ and ⅛ through all. Together 3.375, more than was sent. Keep that in mind.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {"x": (0, 1), "layer f": (1, 0), "+": (2, 1), "x + f(x)": (3, 1)}
 ARROWS = [("x", "layer f"), ("layer f", "+"), ("x", "+"), ("+", "x + f(x)")]
 views.diagram(PARTS, ARROWS, lit="+", title="A layer beside the path")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 In the explorable, each layer on the left turns its vector in some direction and multiplies it by a *strength*. On the right each layer is attention. Choose what each layer looks like, from `f(x)` alone to sums with a *norm*, which section 3 explains.
 """
 
-# %% kind="predict" minutes=4
+# %% kind="predict"
 predict("13", "block-twelve-layers", PathPast())
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Without a path the strength decides, to the power of the depth: 0.5 lets almost nothing through, 1.25 blows it up. With a path the gradient arrives. But `x + f(x)` at full strength *grows*: the sum has no bound. So depth needs a second part, one that keeps sizes in check.
 
 **How large does it get in real blocks?** With path and **no** norm, random weights. A word's size is the root of its numbers' mean square.
 """
 
-# %% kind="predict" minutes=2
+# %% kind="predict"
 @torch.no_grad()
 def sizes(n_blocks, **options):
     """The words' size at the start and after every block."""
@@ -191,7 +191,7 @@ figure = views.lines(
 )
 predict("13", "block-how-large", figure)
 
-# %% kind="see" minutes=1 ignore_output=true
+# %% kind="see" ignore_output=true
 kinds["norm, no path"] = {"residual": False}
 for name, options in kinds.items():
     torch.manual_seed(0)
@@ -209,7 +209,7 @@ for name, options in kinds.items():
         name, at_start < 100
     )
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Neither: signal and gradient are gone, as in the explorable. Path alone: a signal of tens of thousands, and a gradient far larger still, a 1 with about 14 zeros. (Scores are words times words, so attention's slope grows with the words.) Both: the signal grows a little, from 1 to about {result:lesson_13/size after 24 blocks/path and norm:.0f}, and the gradient stays within a factor of ten. **The path carries, the norm keeps the size.**
 
@@ -226,12 +226,12 @@ $$ y = \frac{x - \text{mean}(x)}{\sqrt{\text{variance}(x) + \epsilon}} \cdot w +
 A small $\epsilon$ (0.00001) saves a word of equal numbers from a division by 0. A *feature* is one place in the vector, the same for all words. The scale $w$ and the shift $b$, one number for each feature, are learned: what was taken away can be given back where it is needed.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="layer_norm"
+# %% [markdown] kind="text" exercise="layer_norm"
 r"""
 Write it with `mean`, squares and roots. (Torch's own `layer_norm` would pass the check; that is left to you.) Every word by itself, over its features: the last axis. `keepdim=True` keeps an averaged axis, with length 1. The variance is the plain **mean** of the squared distances.
 """
 
-# %% kind="exercise" exercise="layer_norm" title="Layer normalisation" difficulty=2 importance=5 minutes=6 track="core"
+# %% kind="exercise" exercise="layer_norm" title="Layer normalisation" difficulty=2 importance=5 track="core"
 def layer_norm(x, weight, bias, eps=1e-5):
     """x (..., d_model), weight (d_model,), bias (d_model,)  ->  (..., d_model)"""
     # solution
@@ -253,12 +253,12 @@ r"""
 Distances from the mean; the mean of their squares; divide the distances by the root of that plus `eps`; times `weight`, plus `bias`.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="test_norm"
+# %% [markdown] kind="text" exercise="test_norm"
 r"""
 A norm over the wrong axis has the right shape and even trains. **Write the test that catches it.** It gets somebody's `norm(x, weight, bias, eps)` and raises if it is wrong. You may compare with `torch.nn.functional.layer_norm`, or with numbers from paper.
 """
 
-# %% kind="exercise" exercise="test_norm" mode="test" title="Write the test" difficulty=2 importance=4 minutes=3.5 track="core"
+# %% kind="exercise" exercise="test_norm" mode="test" title="Write the test" difficulty=2 importance=4 track="core"
 def test_norm(norm):
     """Takes a function like layer_norm; raises if it is wrong."""
     # solution
@@ -281,17 +281,17 @@ Two words of very different size: over which axis does a norm go that gives the 
 Choose two words, a `weight` that is not all ones and a `bias` that is not all zeros. Work the answer out on paper, or let torch do it, and compare with `torch.allclose(..., atol=1e-4)`.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 **Why not over the batch?** The older way, {term:batch normalisation} (Ioffe and Szegedy, 2015), takes one *feature* and averages it over all words of the batch. That works well for pictures of equal size. Sentences have different lengths, filled up with padding (lesson 10), and in use there may be only one sentence. So in training BatchNorm takes each batch's own mean, and keeps an average of them, the *running mean*, for use. Say a feature has the mean 2.0 in one batch and 1.4 in the next, and 1.7 is kept: what was trained with 2.0 and 1.4 is used with 1.7.
 
 In the explorable, three short sentences; the first word is (0, 1, 2, 3).
 """
 
-# %% kind="predict" minutes=3
+# %% kind="predict"
 predict("13", "block-other-sentence", WhichMean())
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 With LayerNorm a word's result depends on that word alone. With BatchNorm in training, my neighbour's shouting changes *my* numbers, and so does padding, which nobody should notice. (One can leave it out; the model we trained counts it.) In a decoder it is worse: the mean goes over *later* words too, so training peeks past the causal mask, the leak of lesson 10. In use there is nothing to peek at. BatchNorm costs our translator four points of exact translations (`block`, three seeds each).
 
@@ -304,12 +304,12 @@ $$ \text{FFN}(x) = W_{\text{out}} \max(0,\; W_{\text{in}}\, x + b_{\text{in}}) +
 The bend, $\max(0, \cdot)$, is called {term:ReLU}: what is negative becomes 0. Without it two linear layers would be one. (Lesson 08's dictionary once more: the rows of $W_{\text{in}}$ are keys, the columns of $W_{\text{out}}$ values, and ReLU stands for softmax: Geva and others, 2021.)
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="feed_forward"
+# %% [markdown] kind="text" exercise="feed_forward"
 r"""
 In the formula $x$ is a column, and the matrices are kept as torch keeps them, (out, in); lesson 12 had them on the right, (in, out). With words as rows, multiply by `.T`, or use `torch.nn.functional.linear`.
 """
 
-# %% kind="exercise" exercise="feed_forward" title="The feed-forward layer" difficulty=1 importance=4 minutes=3 track="core"
+# %% kind="exercise" exercise="feed_forward" title="The feed-forward layer" difficulty=1 importance=4 track="core"
 def feed_forward(x, w_in, b_in, w_out, b_out):
     """x (..., d_model), w_in (d_ff, d_model), w_out (d_model, d_ff)  ->  like x"""
     # solution
@@ -330,13 +330,13 @@ Two lines: widen and bend, then narrow. The bias of the first comes before the b
 `torch.relu(x @ w_in.T + b_in)`, then times `w_out.T`, plus `b_out`.
 """
 
-# %% kind="quiz" minutes=1
+# %% kind="quiz"
 quiz("13", "feed-forward")
 
-# %% kind="estimate" minutes=1.5
+# %% kind="estimate"
 estimate("13", "block-ffn-numbers")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Is it needed? Trained with attention alone, our translator loses three points (`block`). But with 7 layers of attention alone, as many parameters as in 3 blocks, it has {result:block_causes/attention only, 7 layers/scores/test/exact:.1%} right against {result:block/as it is/scores/test/exact:.1p} (`block_causes`): on this small task it was the size that was missing, not the thinking.
 
@@ -345,7 +345,7 @@ Is it needed? Trained with attention alone, our translator loses three points (`
 Two layers, each with its norm, beside one path. Norm **before** the layer is called {term:pre-norm}: $x + f(\text{norm}(x))$.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {
     "x": (0, 1), "norm 1": (1, 0), "attention": (2, 0), "+": (3, 1), "norm 2": (4, 0),
     "feed-forward": (5, 0), "+ ": (6, 1), "new x": (7, 1),
@@ -356,12 +356,12 @@ ARROWS += [("+", "+ "), ("+ ", "new x")]
 lit = ("norm 1", "attention", "+")
 views.diagram(PARTS, ARROWS, lit=lit, title="The block; lit: one layer, pre-norm")
 
-# %% [markdown] kind="text" minutes=0.5 exercise="pre_norm"
+# %% [markdown] kind="text" exercise="pre_norm"
 r"""
 `layer` and `norm` are functions of a tensor. Here is a first version; make its check pass.
 """
 
-# %% kind="exercise" exercise="pre_norm" mode="bug" title="The residual path" difficulty=1 importance=5 minutes=1.5 track="core"
+# %% kind="exercise" exercise="pre_norm" mode="bug" title="The residual path" difficulty=1 importance=5 track="core"
 def pre_norm(x, layer, norm):
     """x (..., d_model)  ->  (..., d_model)"""
     # bug
@@ -385,7 +385,7 @@ What exactly goes past the layer here?
 The name `x` is given away in the first line, so the path carries normalised words, and after 12 layers it has been normalised 24 times. What is added must be the `x` from before.
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code"
 layer_norm, feed_forward = yours("layer_norm"), yours("feed_forward")
 pre_norm, many_heads = yours("pre_norm"), yours("many_heads")
 
@@ -395,7 +395,7 @@ model = transformer.model.eval()
 for name, numbers in model.encoder.blocks[0].state_dict().items():
     print(f"{name:<34}{tuple(numbers.shape)}")
 
-# %% [markdown] kind="text" minutes=1 exercise="encoder_block"
+# %% [markdown] kind="text" exercise="encoder_block"
 r"""
 Those are the parameters of one trained block, by name. **Build the block that uses them.** `parts` is such a dictionary; `parts["attention.w_query"]` is a matrix.
 
@@ -405,7 +405,7 @@ Those are the parameters of one trained block, by name. **Build the block that u
 Call your parts with names, as in `layer_norm(x, weight=…, bias=…)`, `pre_norm(x, layer, norm=…)` and `feed_forward(x, w_in=…, b_in=…, w_out=…, b_out=…)`. Functions inside the function are welcome.
 """
 
-# %% kind="exercise" exercise="encoder_block" title="The block" difficulty=4 importance=5 minutes=15 track="core"
+# %% kind="exercise" exercise="encoder_block" title="The block" difficulty=4 importance=5 track="core"
 def encoder_block(x, parts, n_heads, mask=None):
     """x (batch, n, d_model), mask (batch, 1, 1, n) or None  ->  like x"""
     # solution
@@ -446,12 +446,12 @@ Write it first in four lines without `pre_norm`: `seen = layer_norm(x, …)`, `x
 "Tensor and tuple": `many_heads` returns two things, and you added both. Else look at `mask`, at `.T`, and at which norm you use where.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Now the trained translator, all three blocks of its encoder replaced by **yours**. (`patch.object` puts another `forward` in a block's place for a while.)
 """
 
-# %% kind="see" minutes=1
+# %% kind="see"
 encoder_block = yours("encoder_block")
 
 
@@ -474,7 +474,7 @@ with replaced(first), replaced(second), replaced(third), torch.no_grad():
 assert translation == expected
 print(translation)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 The same translation. (Torch has such a block ready made, `torch.nn.TransformerEncoderLayer` with `norm_first=True`; a test of the course holds the library's equal to it.) Lesson 14 assembles the whole Transformer from these parts.
 
@@ -485,7 +485,7 @@ The 2017 paper did it the other way round: $\text{norm}(x + f(x))$, {term:post-n
 > **Before the picture:** what becomes of post-norm at **12** layers?
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 counts = (1, 2, 3, 6, 12)
 exact = {}
 file = data_path("results", "depth.json")
@@ -500,20 +500,20 @@ figure = views.heatmap(
 )
 predict("13", "block-post-norm", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
-Up to 3 layers the place does not matter. At 6, with post-norm, luck decides: two seeds learn late, one hardly. At 12 it gets nothing with any of them, and pre-norm has {result:depth/12 layers, pre-norm/scores/test/exact:.0%}. With *this* recipe: the learning rate climbs from 0 to 0.003 in the first 400 steps (a *warm-up*). Without it, three post-norm layers lose four points and three pre-norm ones less than one: lesson 15. At 12 layers a third of the rate did not save post-norm, nor did that with a warm-up of 2,000 steps (`block_causes`). (Xiong and others, 2020, explain it by gradients that are large near the output when training starts.)
+Up to 3 layers the place does not matter. At 6, with post-norm, luck decides: two seeds learn late, one hardly. At 12 it gets nothing with any of them, and pre-norm has {result:depth/12 layers, pre-norm/scores/test/exact:.0%}. With *this* recipe: the learning rate climbs from 0 to 0.003 in the first 400 steps (a {term:learning-rate warm-up|warm-up}). Without it, three post-norm layers lose four points and three pre-norm ones less than one: lesson 15. At 12 layers a third of the rate did not save post-norm, nor did that with a warm-up of 2,000 steps (`block_causes`). (Xiong and others, 2020, explain it by gradients that are large near the output when training starts.)
 
 Section 1's measure gives a second reason. *After* training, the words of these stacks are alike, 0.96 or more from the fifth block on. And *before* any training?
 """
 
-# %% kind="see" minutes=1
+# %% kind="see"
 for name, options in {"pre-norm": {}, "post-norm": {"pre_norm": False}}.items():
     by_block = mean_likeness(**options)
     values = ", ".join(f"{fixed(by_block[n], 2)} after {n}" for n in (3, 6, 12))
     print(f"{name}: likeness {values}")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 After 12 post-norm blocks all words start as one, path or no path: every norm shrinks what went past, so the old word is diluted layer by layer. Whether this or the gradient is *the* reason the record cannot say. Pre-norm never touches the path. Its price: the words grow (section 2), so a pre-norm stack ends in **one more norm**, ours too.
 
@@ -531,7 +531,7 @@ A clinic. Four translators were trained with one thing changed, three seeds each
 (Training loss is measured with dropout, which comes below, and with smoothed targets, lesson 15. So it stays near 1 even in health.)
 """
 
-# %% kind="code" name="faulty" minutes=0.5
+# %% kind="code" name="faulty"
 def runs(experiment, number):
     """The three seeds of a variant, by its number: its name would give it away."""
     text = data_path("results", f"{experiment}.json").read_text(encoding="utf-8")
@@ -544,7 +544,7 @@ variants = {"A": ("block", 1), "B": ("depth", 7), "C": ("block", 3), "D": ("bloc
 by_name = {"healthy": runs("block", 0)}
 by_name |= {name: runs(*variant) for name, variant in variants.items()}
 
-# %% kind="see" minutes=2
+# %% kind="see"
 steps = [entry["step"] for entry in by_name["A"][0]["history"]]
 
 
@@ -565,15 +565,15 @@ parts = [
 ]
 views.panels(parts, x_name="step")
 
-# %% kind="quiz" minutes=3.5
+# %% kind="quiz"
 quiz("13", "diagnosis")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Now the findings. Look at D: its loss on validation sentences ends even below the healthy one's ({result:block/attention only/history/-1/loss:.3f} and {result:block/as it is/history/-1/loss:.3f}), and yet it gets three points fewer sentences. Loss asks for the chance of each word; *exact* asks that every word of a sentence be the likeliest.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 for name, three in by_name.items():
     exact = ", ".join(fixed(100 * run["scores"]["test"]["exact"], 0) for run in three)
     likenesses = [run["likeness"][-1] for run in three if "likeness" in run]
@@ -581,7 +581,7 @@ for name, three in by_name.items():
     n_parameters = three[0]["parameters"]
     print(f"{name}: {n_parameters:,} parameters, exact {exact}%, likeness {last}")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## Break it
 
@@ -590,7 +590,7 @@ One part is left: {term:dropout} (Srivastava and others, 2014). In training, eac
 > **Before you run it:** somebody forgot `model.eval()`. An error, a worse translation, or what?
 """
 
-# %% kind="break" minutes=2
+# %% kind="break"
 encode = transformer.tokenizer.encode
 batch = make_batch([encode(thirsty)], [encode(expected)])
 
@@ -612,7 +612,7 @@ for name, training in {"left on": True, "off": False}.items():
     print(f"{name}: {', '.join(texts)} of {batch.tgt_out.numel()} words")
     assert (len(set(scores)) > 1) == training
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 No error, and all the right words. But the same sentence, asked five times, has five different chances, each well below the one it should have. **That is the symptom: ask twice.**
 
@@ -621,7 +621,7 @@ No error, and all the right words. But the same sentence, asked five times, has 
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=3
+# %% kind="quiz"
 quiz("13", "closing")
 
 # %% [markdown] kind="instructor"
@@ -639,7 +639,7 @@ r"""
 **If time is short**, leave out the test of the norm and what came after 2017 (section 6); keep the build, the depth figure and the clinic.
 """
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -658,7 +658,7 @@ r"""
 **Still missing.** A decoder that looks at the source, and the whole around it. Lesson 14 puts all your parts together.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

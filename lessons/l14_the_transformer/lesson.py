@@ -1,15 +1,15 @@
 # Lesson 14 · the source. Edit this file, then run `python3 -m course_lib build 14`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 14 · The full Transformer
 
-**The question:** how do all the parts make one Transformer?
+**The question:** how do all the parts fit together in a Transformer?
 
 About {minutes} minutes. You need the block from [lesson 13](13_the_block.ipynb), heads from [lesson 12](12_many_heads.ipynb), positions from [lesson 11](11_positions.ipynb), masks from [lesson 10](10_masks.ipynb), and greedy decoding from [lesson 04](04_encoder_decoder.ipynb). Today nothing new is invented. Everything is put together, and at the end **your own code translates**.
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **show** that your Transformer and torch's are the same function.
 """
 
-# %% kind="setup" name="setup" minutes=0.5
+# %% kind="setup" name="setup"
 import textwrap
 
 import torch
@@ -35,24 +35,24 @@ from lessons.l14_the_transformer import ParameterLedger, ThreeUses, by_parts
 
 start_lesson("the_transformer", seed=14)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall"
 quiz("14", "recall")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 1 · A box of numbers
 
 Somebody has trained a translator and sends you a file. There is no code in it, only numbers with names. Let us open it.
 """
 
-# %% kind="code" name="file" minutes=1
+# %% kind="code" name="file"
 shipped = load_shipped("transformer")
 weights = {name: w.detach() for name, w in shipped.model.state_dict().items()}
 
@@ -63,7 +63,7 @@ for name, numbers in weights.items():
 total = sum(numbers.numel() for numbers in weights.values())
 print(f"… and four more blocks: {len(weights)} tensors, {total:,} numbers")
 
-# %% kind="diagram" name="plan" minutes=0.5 hide_input=true
+# %% kind="diagram" name="plan" hide_input=true
 PARTS = {
     "source": (0, 0), "words in": (1, 0), "encoder × 3": (2, 0), "last norm": (3, 0),
     "memory": (4, 0), "so far": (3, 1), "words in ": (4, 1), "decoder × 3": (5, 0.5),
@@ -80,7 +80,7 @@ PARTS_OF_STAGE |= {"decoder 2": ["decoder × 3"], "last norm": ["last norm "]}
 PARTS_OF_STAGE |= {"logits": ["logits"]}
 views.diagram(PARTS, ARROWS, title="The plan: all parts are still dark")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 These {printed:file/tensors} numbers can translate. What is missing is the *code* that knows what to do with them, and that is what you have been writing since lesson 08. Above is the plan.
 
@@ -99,12 +99,12 @@ Our file is not the paper's model in all things. Whoever loads weights must know
 | ε of the norm | not said | 0.00001 |
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="parts_of"
+# %% [markdown] kind="text" exercise="parts_of"
 r"""
 First, order in the box. Your `encoder_block` wants a table like `{"attention.w_query": …}`, but the file says `encoder.blocks.0.attention.w_query`. **Write `parts_of`**: all entries whose name begins with the prefix and a dot, under what is left of their names. `parts_of(weights, "encoder.blocks.0")` is then what the block wants.
 """
 
-# %% kind="exercise" exercise="parts_of" title="The weights of one part" difficulty=1 importance=3 minutes=2 track="core"
+# %% kind="exercise" exercise="parts_of" title="The weights of one part" difficulty=1 importance=3 track="core"
 def parts_of(weights, prefix):
     """{long name: tensor}, "encoder.blocks.0"  ->  {short name: tensor}"""
     # solution
@@ -129,7 +129,7 @@ r"""
 Let `start = prefix + "."`. Keep the names that begin with `start`, and cut its length off each.
 """
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## 2 · Words come in
 
@@ -142,7 +142,7 @@ $$ x_i = \sqrt{d_{\text{model}}}\; E[w_i] + p_i $$
 **By hand.** Width 4, so the root is 2. The row (1, 2, 3, 4) at position 0, which is (0, 1, 0, 1): 2 · (1, 2, 3, 4) + (0, 1, 0, 1) = (2, 5, 6, 9).
 """
 
-# %% kind="see" name="size" minutes=0.5
+# %% kind="see" name="size"
 def size(numbers):
     """The root of the mean square."""
     return numbers.square().mean().sqrt()
@@ -154,12 +154,12 @@ print("a row of the table: ", fixed(size(table), 2))
 print("times the root of 64:", fixed(size(table) * 8, 2))
 print("a position:          ", fixed(size(sinusoids(20, 64)), 2))
 
-# %% [markdown] kind="text" minutes=0.5 exercise="embed"
+# %% [markdown] kind="text" exercise="embed"
 r"""
 In the trained table the numbers of a row are about a fifth as large as those of a position; times 8, the word leads. A first version of `embed` is there already. Make its check pass.
 """
 
-# %% kind="exercise" exercise="embed" mode="bug" title="Words in" difficulty=2 importance=5 minutes=4 track="core"
+# %% kind="exercise" exercise="embed" mode="bug" title="Words in" difficulty=2 importance=5 track="core"
 def embed(tokens, table):
     """tokens (batch, n), table (vocab, d_model)  ->  (batch, n, d_model)"""
     # bug
@@ -184,26 +184,26 @@ Follow the example by hand through the code: row (1, 2, 3, 4), position (0, 1, 0
 The brackets: only the word is multiplied by the root. The position is added afterwards, as it is.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 3 · The encoder
 
 From here on the lesson takes **your** parts where they passed their checks, else the library's, and says which.
 """
 
-# %% kind="code" name="parts" minutes=0
+# %% kind="code" name="parts"
 parts_of, embed = yours("parts_of"), yours("embed")
 encoder_block, layer_norm = yours("encoder_block"), yours("layer_norm")
 many_heads, feed_forward = yours("many_heads"), yours("feed_forward")
 
-# %% [markdown] kind="text" minutes=1 exercise="encode_source"
+# %% [markdown] kind="text" exercise="encode_source"
 r"""
 **Build the encoder.** Words in, with the table `words.output.weight`; then the blocks `encoder.blocks.0`, `encoder.blocks.1` and so on, `n_layers` of them, each with its own parts; then the last norm, `encoder.last_norm.weight` and `.bias`.
 
 Yours from lesson 13: `encoder_block(x, parts, n_heads, mask)` and `layer_norm(x, weight=…, bias=…)`. `mask` hides the padding of the source from every block.
 """
 
-# %% kind="exercise" exercise="encode_source" title="The encoder" difficulty=3 importance=5 minutes=8 track="core"
+# %% kind="exercise" exercise="encode_source" title="The encoder" difficulty=3 importance=5 track="core"
 def encode_source(source, weights, n_heads, n_layers, mask=None):
     """source (batch, n) numbers of words, mask (batch, 1, 1, n) or None
 
@@ -231,7 +231,7 @@ Three steps: `embed`, a loop over the layers, one norm. The name of a layer's pa
 In the loop: `x = encoder_block(x, parts_of(weights, …), n_heads, mask)`. After the loop, once: `layer_norm(x, weight=weights["encoder.last_norm.weight"], bias=…)`.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Why a *last* norm? With pre-norm the path itself is never normalised (lesson 13), so the sum that leaves the stack has grown (section 5 prints by how much). Whoever reads it next expects words of ordinary size.
 
@@ -248,7 +248,7 @@ Three uses of attention, and they differ in nothing but who asks, who answers, a
 The first lets a word find out what it means here; in lesson 09, *cold* became the coldness of water. The second keeps track of what has been said. The third is what Bahdanau had (lesson 06), now in every block, and the only way by which the target hears of the source.
 """
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 INSIDE = {
     "x": (0, 0), "its own past": (1, 0), "across": (2, 0), "feed-forward": (3, 0),
     "new x": (4, 0), "memory": (2, 1),
@@ -258,10 +258,10 @@ FLOW += [("feed-forward", "new x"), ("memory", "across")]
 NOTES = {"its own past": "x + …", "across": "x + …", "feed-forward": "x + …"}
 views.diagram(INSIDE, FLOW, lit="across", notes=NOTES, title="One block of the decoder")
 
-# %% kind="explain" minutes=3
+# %% kind="explain"
 explain("14", "full-two-masks-more")
 
-# %% [markdown] kind="text" minutes=1 exercise="decoder_block"
+# %% [markdown] kind="text" exercise="decoder_block"
 r"""
 **Build the decoder's block.** `parts` is what `parts_of(weights, "decoder.blocks.0")` gives. Three steps, each `x + layer(norm(x))`; the norms are there already, as `normed(x, "attention")` and so on:
 
@@ -272,7 +272,7 @@ r"""
 `many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask)` returns two things and wants its matrices as `.T`; `feed_forward(x, w_in=…, b_in=…, w_out=…, b_out=…)` wants them as they are.
 """
 
-# %% kind="exercise" exercise="decoder_block" title="The decoder's block" difficulty=4 importance=5 minutes=15 track="core"
+# %% kind="exercise" exercise="decoder_block" title="The decoder's block" difficulty=4 importance=5 track="core"
 def decoder_block(x, memory, parts, n_heads, mask=None):
     """x (batch, m, d_model), memory (batch, n, d_model)
 
@@ -320,12 +320,12 @@ A little function inside helps: one that looks from `x` at a source, with the ma
 The example has one word on each side, so masks and order do nothing there. Look at the causal mask, at `.T`, at where keys and values come from, and at which norm stands where.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="test_decoder" track="stretch"
+# %% [markdown] kind="text" exercise="test_decoder" track="stretch"
 r"""
 A decoder that peeks trains wonderfully and fails in use (lesson 10). **Write the test that would catch it,** and a decoder that cannot see the source. You get somebody's `block(x, memory)`, its weights already inside; x is (batch, m, 8), memory (batch, n, 8). *Change one thing and see what moves:* a later word of the target must not touch an earlier output, and every word of the memory must touch the first one. Put new random numbers into a word; the same number added to all of them is gone after the norm (lesson 13).
 """
 
-# %% kind="exercise" exercise="test_decoder" mode="test" title="Write the test" difficulty=3 importance=4 minutes=5 track="stretch"
+# %% kind="exercise" exercise="test_decoder" mode="test" title="Write the test" difficulty=3 importance=4 track="stretch"
 def test_decoder(block):
     """Takes a function block(x, memory); raises if it looks where it must not."""
     # solution
@@ -356,15 +356,15 @@ Call the block twice: once as it is, once with the last target word changed. Whi
 `x.clone()`, put `torch.randn(8)` in one position, compare `[:, :position]` of both results with `torch.allclose(…, atol=1e-5)`. For the memory: `assert not torch.allclose(…)` for the output of the first word.
 """
 
-# %% kind="code" minutes=0
+# %% kind="code"
 decoder_block = yours("decoder_block")
 
-# %% [markdown] kind="text" minutes=0.5 exercise="decode_logits"
+# %% [markdown] kind="text" exercise="decode_logits"
 r"""
 The decoder's stack is the encoder's over again, with the memory in every block, so it is there already. **Write the end:** the last norm, `decoder.last_norm`; then the score of each word, its dot product with every row of the table, plus `words.output.bias`. No softmax: logits are scores.
 """
 
-# %% kind="exercise" exercise="decode_logits" title="From words to logits" difficulty=2 importance=5 minutes=3 track="core"
+# %% kind="exercise" exercise="decode_logits" title="From words to logits" difficulty=2 importance=5 track="core"
 def decode_logits(target, memory, weights, n_heads, n_layers, mask=None):
     """target (batch, m) numbers of words, memory (batch, n, d_model)
 
@@ -394,19 +394,19 @@ r"""
 `layer_norm` with `decoder.last_norm.weight` and `.bias`, then `x @ words.T + weights["words.output.bias"]`.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 5 · The lights go on
 
 Now the trained numbers run through your functions. If the translation were nonsense, where would you begin? A network fails silently: every shape fits. So do not look at the end. **Compare stage by stage** with a network that is right (the library's, `by_parts.stages` below), and find the first stage that differs. Not to the last bit: sums taken in another order round differently, so let a thousandth pass.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="first_difference"
+# %% [markdown] kind="text" exercise="first_difference"
 r"""
 **Write the finder.** `mine` and `theirs` are tables {name of a stage: tensor}, in the order of computation. Return the name of the first stage at which some number is off by more than `tolerance`, or the word `"nowhere"`. A `nan` counts as a difference.
 """
 
-# %% kind="exercise" exercise="first_difference" title="The first difference" difficulty=2 importance=4 minutes=4 track="core"
+# %% kind="exercise" exercise="first_difference" title="The first difference" difficulty=2 importance=4 track="core"
 def first_difference(mine, theirs, tolerance):
     """{stage: tensor}, {stage: tensor}, a number  ->  name of a stage, or "nowhere" """
     # solution
@@ -430,7 +430,7 @@ Go through the stages in order; at each, the largest difference without its sign
 `gap = (mine[stage] - theirs[stage]).abs().max()`; return the name if **not** `gap <= tolerance`. Every comparison with `nan` is False, so this way round it is caught. After the loop: `return "nowhere"`.
 """
 
-# %% kind="code" name="batch" minutes=1
+# %% kind="code" name="batch"
 thirsty = "the cat drank the water because it was thirsty"
 cold = "the cat drank the water because it was cold"
 french = {
@@ -449,7 +449,7 @@ masks = translator_masks(
 mask = masks[0][:, None]  # (batch, 1, 1, n): the padding of the source
 print("source", tuple(batch.src.shape), "mask", tuple(mask.shape))
 
-# %% kind="see" name="stages" minutes=1.5
+# %% kind="see" name="stages"
 x = embed(batch.src, table)
 mine = {"source words": x}
 for i in range(3):
@@ -476,7 +476,7 @@ for stage, numbers in mine.items():
 print("first difference:", first_difference(mine, theirs, 1e-3))
 views.diagram(PARTS, ARROWS, lit=lit, title="Each part that agrees is lit")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Look at the sizes: without a norm, words grow from block to block, and each last norm brings them back to about 1.
 
@@ -487,7 +487,7 @@ All lamps are lit; now see some go out. Six people assembled this Transformer, e
 > **Before you run it:** what kind of mistake would nobody notice from the translations?
 """
 
-# %% kind="break" name="faults" minutes=2
+# %% kind="break" name="faults"
 test_pairs = splits(seed=0, sizes={"test": 40}).test
 texts = [(numbers_of(pair.src_text), numbers_of(pair.tgt_text)) for pair in test_pairs]
 exam = make_batch(*zip(*texts, strict=True))
@@ -513,10 +513,10 @@ for name, wiring in {"well": by_parts.RIGHT, **by_parts.FAULTY}.items():
     print(f"{name}: {where}; right {right} of 40")
     print("  ", translations(batch.src[:1], mask[:1], wiring)[0])
 
-# %% kind="quiz" minutes=3.5
+# %% kind="quiz"
 quiz("14", "diagnosis")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 C and E are easy: C lets the words in without the root, E begins with EOS in place of BOS. But look at D and F again: they translate as well as the healthy one, and only the stages tell. That is why one compares stages, not sentences. And A, which reads padding, is right *alone*; it fails in company, as in the last quiz of lesson 13.
 
@@ -525,7 +525,7 @@ C and E are easy: C lets the words in without the root, E begins with EOS in pla
 Ours has {printed:file/tensors}. The paper's base model: width 512, 8 heads, inner width 2048, six blocks on each side, and a shared table of about 37,000 words. Estimate before you count: how many?
 """
 
-# %% kind="estimate" minutes=1.5
+# %% kind="estimate"
 def count(*modules):
     return sum(numbers.numel() for module in modules for numbers in module.parameters())
 
@@ -540,10 +540,10 @@ blocks = 6 * (count(encoder_layer) + count(decoder_layer))
 base = blocks + count(words)
 estimate("14", "full-base-count", lambda: base)
 
-# %% kind="predict" minutes=3
+# %% kind="predict"
 predict("14", "full-largest-part", ParameterLedger())
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 one_layer = encoder_layer.linear1, encoder_layer.linear2
 print(f"one multi-head attention    {count(encoder_layer.self_attn):>12,}")
 print(f"one feed-forward layer      {count(*one_layer):>12,}")
@@ -551,7 +551,7 @@ print(f"six blocks on each side     {blocks:>12,}")
 print(f"and one table of words      {base:>12,}")
 print(f"torch's nn.Transformer()    {count(without_words):>12,}")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Most are in the feed-forward layers, {result:lesson_14/parameters/feed-forward:.1f} million; all attention together and the one table of words have {result:lesson_14/parameters/attention:.1f} each. **What tying saves:** with three tables the base model would have {result:lesson_14/parameters/all, three tables:.0f} million, and more than half of all would be words. (The paper says 65 million, not what it counted.)
 
@@ -566,10 +566,10 @@ The controls take something away in every layer of all three: numbers from each 
 > **Before it opens:** in every layer one head of the four falls silent, the first everywhere, or the second, the third, the fourth. What becomes of the pair?
 """
 
-# %% kind="predict" minutes=4
+# %% kind="predict"
 predict("14", "full-one-head-less", ThreeUses())
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Without the first or the third head both sentences survive, and even without both. Without the second *cold* is wrong, without the fourth *both*. Two heads are enough here, if they are the right two. Lesson 12, which counts from 0, had found whom one misses: cross 1.3 and encoder 0.3 are fourth heads, decoder 2.1 is a second.
 
@@ -582,7 +582,7 @@ And where source words see only themselves, *was cold* becomes *felt cold* (less
 One thing is left: saying a sentence, word by word. Your `greedy_decode` of lesson 04 does that, with any model that can `encode`, `start` and `step`. A small class puts your Transformer into that form. It keeps no state but the words said so far, and reads them all again for each new one (lesson 16 counts what that costs).
 """
 
-# %% kind="code" minutes=1
+# %% kind="code"
 class MyTransformer:
     """What greedy_decode asks of a model, answered by your functions."""
 
@@ -603,12 +603,12 @@ class MyTransformer:
         logits, _ = self.decode(memory, target)
         return logits[:, -1], target, None
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Which words does it know? About {result:lesson_14/English words, to the nearest ten:.0f} English ones; the next cell shows some. Then **put a sentence of your own into `MY_SENTENCE`**, of those words and no longer than twenty. Nobody has translated it before. The roll below lights every part of yours that was at work, by the lesson in which you wrote it. Run it.
 """
 
-# %% kind="see" minutes=1
+# %% kind="see"
 unseen = splits(seed=0, sizes={"test": 30}).test
 english_words = sorted({word for pair in unseen for word in pair.src})
 print(textwrap.fill(" ".join(english_words), 84))
@@ -624,7 +624,7 @@ def translate(english):
         french_ids = greedy_decode(MyTransformer(), numbers_of(plain), 40)
     return shipped.tokenizer.decode(french_ids)
 
-# %% kind="see" name="speaks" minutes=1.5
+# %% kind="see" name="speaks"
 MY_SENTENCE = "The young queen sees three old horses near the bridge."
 
 NAMES = """greedy_decode
@@ -647,14 +647,14 @@ others = "" if len(own) == n else " The others: idle, or the library's."
 print(f"{len(own)} of {n} parts were at work, and yours.{others}")
 views.diagram(PLACED, [], lit=own, title="Your parts at work, lessons 04 and 10 to 14")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 *Il avait soif*: the cat. *Elle était froide*: the water. The last English word decides between *il* and *elle*, which French says two words before the end. **If all lamps are lit, every one of those steps ran through code that you wrote.** You have built a Transformer. (Where one is dark, your code did not need it, or the library stood in; the part can still be written.)
 
 **And it is the Transformer.** `nn.Transformer` is what most people use. It keeps the matrices for queries, keys and values in one, has biases there (0 here), and calls its norms `norm1`, `norm2`, `norm3`. `by_parts.to_torch` copies the weights into it, name by name. Then both must say the same. Mind the masks: for torch's modules True means *hidden*.
 """
 
-# %% kind="library" minutes=1.5
+# %% kind="library"
 answers = [translate(pair.src_text) for pair in unseen]
 right = sum(a == pair.tgt_text for a, pair in zip(answers, unseen, strict=True))
 print(f"30 sentences it was not trained on, right word for word: {right}")
@@ -672,14 +672,14 @@ logits = out @ table.T + weights["words.output.bias"]
 assert torch.allclose(logits, mine["logits"], atol=1e-3)
 print("your Transformer and torch's: the same logits", tuple(logits.shape))
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Check yourself
 
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=3.5
+# %% kind="quiz"
 quiz("14", "closing")
 
 # %% [markdown] kind="instructor"
@@ -699,7 +699,7 @@ r"""
 **If time is short**, leave out section 6 and the test; keep the build, the lights, the clinic, the moment.
 """
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -720,7 +720,7 @@ r"""
 **Still missing.** Somebody else trained these numbers. Lesson 15 trains them.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

@@ -1,6 +1,6 @@
 # Lesson 15 · the source. Edit this file, then run `python3 -m course_lib build 15`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 15 · Training a translator
 
@@ -9,7 +9,7 @@ r"""
 About {minutes} minutes, or fewer than 100 without the two exercises marked ☆. You need the Transformer from [lesson 14](14_the_transformer.ipynb), cross-entropy and the gradient from [lesson 01](01_guessing_the_next_word.ipynb), clipping from [lesson 02](02_recurrent_networks.ipynb) and padding from [lesson 10](10_masks.ipynb). In lesson 14 somebody else's numbers spoke through your code. Today the numbers are yours, too.
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **say** how real words are cut into pieces.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup"
 from collections import Counter
 from statistics import mean
 
@@ -43,17 +43,17 @@ from lessons.l15_training_a_translator import (
 
 start_lesson("training_a_translator", seed=15)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall"
 quiz("15", "recall")
 
-# %% kind="diagram" minutes=0.5 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {
     "sentences": (0, 0), "batch": (1, 0), "network": (2, 0), "loss": (3, 0),
     "gradient": (4, 0), "clip": (5, 0), "Adam": (6, 0), "weights": (7, 0),
@@ -66,7 +66,7 @@ ARROWS += [("weights", "checkpoint")]
 NAME = "One training step"
 views.diagram(PARTS, ARROWS, lit=("sentences", "batch"), title=NAME)
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## 1 · Batches of like length
 
@@ -77,7 +77,7 @@ A network learns from many sentences at a time, a **batch**, and a batch is a re
 How much is it on our corpus? The toy sentences have 3 to 20 English words; with the end mark, the longer side of a pair has {result:lesson_15/padding/mean length:.0f} on average, and {result:lesson_15/padding/longest:.0f} at most. Take 40 pairs at a time, as they come: about {result:lesson_15/padding/tokens in a batch:.0f} places a batch.
 """
 
-# %% kind="estimate" minutes=1.5
+# %% kind="estimate"
 sentences = splits(seed=0, sizes={"train": 3000}).train
 lengths = [max(len(pair.src), len(pair.tgt)) + 1 for pair in sentences]  # with EOS
 
@@ -91,12 +91,12 @@ def padding_share(batches):
 as_they_come = [range(first, first + 40) for first in range(0, 3000, 40)]
 estimate("15", "train-padding", lambda: 100 * padding_share(as_they_come))
 
-# %% [markdown] kind="text" minutes=0.5 exercise="by_length"
+# %% [markdown] kind="text" exercise="by_length"
 r"""
 **Build `by_length`.** `lengths` is a list of whole numbers; a sentence is known by its place in it, 0, 1, 2, … Give back a list of batches, each a list of places. Every sentence is in one batch. A batch takes its number of rows times its **longest** length, and that is at most `room`. Sentences of like length lie together: a third more padding than sorting gives is allowed, not more. (No sentence is longer than `room`.)
 """
 
-# %% kind="exercise" exercise="by_length" title="Batches by length" difficulty=2 importance=4 minutes=6 track="core"
+# %% kind="exercise" exercise="by_length" title="Batches by length" difficulty=2 importance=4 track="core"
 def by_length(lengths, room):
     """[3, 9, 2, 8], 18  ->  [[2, 0], [3, 1]]"""
     # solution
@@ -125,26 +125,26 @@ r"""
 3. Does that fit into `room`? Add it to the last batch. Else begin a new one with it.
 """
 
-# %% kind="see" minutes=0.5 name="padding"
+# %% kind="see" name="padding"
 by_length = yours("by_length")
 ways = {"as they come": as_they_come, "by length": by_length(lengths, 1024)}
 for name, batches in ways.items():
     share = fixed(100 * padding_share(batches), 1)
     print(f"{name:>12}: {len(batches)} batches, {share}% of the places are padding")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 **{printed:padding/as they come} batches become {printed:padding/by length}**, for the same words. This is {term:batching by length}. (*Bucketing* is its rougher kin: a few ranges of lengths, and a batch from one of them.) Two things are left to chance: which of the equally long sentences meet, and the order of the batches, or the network would read all short sentences first.
 
 A batcher that loses sentences raises no error: the network merely never sees them. **If you like**, a test.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="test_batches" track="stretch"
+# %% [markdown] kind="text" exercise="test_batches" track="stretch"
 r"""
 **Write `test_batches`.** It gets a batcher, calls it with lengths of yours, and raises (`assert`) where something is wrong. It must accept every right one, also one that begins with the longest; and it must catch those that lose sentences, repeat them, do both at once, take too much room, or do not sort at all.
 """
 
-# %% kind="exercise" exercise="test_batches" mode="test" title="Test a batcher" difficulty=3 importance=3 minutes=5 track="stretch"
+# %% kind="exercise" exercise="test_batches" mode="test" title="Test a batcher" difficulty=3 importance=3 track="stretch"
 def test_batches(batcher):
     """batcher(lengths, room) -> list of lists of places; raises where it is wrong"""
     # solution
@@ -172,7 +172,7 @@ Three questions: is each place there once? Does each batch fit? Is there little 
 3. Add up what all batches take. With `[20, 3, 19, 4, 18, 5]` and room for 40, a sorting batcher stays far below 90.
 """
 
-# %% [markdown] kind="text" minutes=2
+# %% [markdown] kind="text"
 r"""
 ## 2 · How far to step
 
@@ -183,7 +183,7 @@ Lesson 01 stepped down the slope: weight minus rate times slope. (Weights today 
 After one step with slope 10 the means are 1 and 2, not 10 and 100: the zeros of the beginning still count. So they are divided by $1 - 0.9^t$ and $1 - 0.98^t$, with $t$ the number of the step. For $t = 1$ that is 1/0.1 = 10 and 2/0.02 = 100; after a second slope of 10, $m$ is 1.9, and 1.9/0.19 = 10 again.
 """
 
-# %% [markdown] kind="formula" minutes=2
+# %% [markdown] kind="formula"
 r"""
 **The rate changes, too.** A plan for it is a {term:learning-rate schedule}. The 2017 paper climbs in a straight line for 4,000 steps and then comes down with the root of the step. The climb is the {term:learning-rate warm-up|warm-up}: in the first steps the weights are random, and Adam's means rest on a handful of batches. Better not to jump far on such knowledge.
 
@@ -200,12 +200,12 @@ $$ \text{rate} = \frac{1}{\sqrt{d_{\text{model}}}} \cdot \min\left(\frac{1}{\sqr
 **By hand.** Width 4, warm-up 4: $4^{1.5} = 8$. Step 1: ½ · min(1, 1/8) = 1/16. Step 4: ½ · min(½, ½) = ¼, the peak; both terms meet there. Step 16: ½ · min(¼, 2) = 1/8.
 """
 
-# %% [markdown] kind="text" minutes=0.3 exercise="paper_rate"
+# %% [markdown] kind="text" exercise="paper_rate"
 r"""
 A first version is there already. Make its check pass.
 """
 
-# %% kind="exercise" exercise="paper_rate" mode="bug" title="The paper's rate" difficulty=2 importance=3 minutes=4 track="core"
+# %% kind="exercise" exercise="paper_rate" mode="bug" title="The paper's rate" difficulty=2 importance=3 track="core"
 def paper_rate(step, d_model, warm_up):
     """step 1, 2, 3, …, width, steps of warm-up  ->  the learning rate"""
     # bug
@@ -230,10 +230,10 @@ The example by hand comes out right. What do its width and its warm-up have in c
 The factor in front is $1/\sqrt{d_{\text{model}}}$. Where the two are equal, nobody sees which of them stands there.
 """
 
-# %% kind="predict" minutes=3
+# %% kind="predict"
 predict("15", "train-warm-up-twice", RateDial())
 
-# %% kind="predict" minutes=2
+# %% kind="predict"
 def recorded_curve(experiment, variant, which, upto):
     seeds = [run["history"] for run in runs(experiment) if run["variant"] == variant]
     steps = [record["step"] for record in seeds[0] if record["step"] <= upto]
@@ -260,7 +260,7 @@ predict("15", "train-post-norm-warm-up", views.panels(
     alt="Loss with and without warm-up, and exact match by length, for post-norm.",
 ))
 
-# %% [markdown] kind="text" minutes=2.5
+# %% [markdown] kind="text"
 r"""
 The peak of the paper's schedule is at $1/\sqrt{d_{\text{model}} \cdot \text{warm-up}}$: whoever makes the warm-up longer makes the peak lower, too.
 
@@ -282,12 +282,12 @@ $$ \text{loss} = (1 - \varepsilon) \cdot (-\ln p_{\text{right}}) \;+\; \varepsil
 **By hand.** Four words get the shares 1/8, 1/8, ½, ¼, and the third is right; $\varepsilon = 0.2$. Their $-\ln$: 2.079, 2.079, 0.693, 1.386. Right word: 0.8 · 0.693 = 0.555. All words: 0.2 · (mean 1.560) = 0.312. Loss: 0.866; without smoothing it would be 0.693.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="smoothed_loss"
+# %% [markdown] kind="text" exercise="smoothed_loss"
 r"""
 **Build `smoothed_loss`** for a whole batch: `logits` (batch, n, vocab), as the network gives them; `targets` (batch, n), the number of each right word, **0 where there is padding**; `smoothing` is ε. Give back one tensor with one number, the mean over all words that are not padding. `log_softmax(dim=-1)` makes $\ln p$ of logits in one go.
 """
 
-# %% kind="exercise" exercise="smoothed_loss" title="The smoothed loss" difficulty=3 importance=4 minutes=7 track="core"
+# %% kind="exercise" exercise="smoothed_loss" title="The smoothed loss" difficulty=3 importance=4 track="core"
 def smoothed_loss(logits, targets, smoothing):
     """(batch, n, vocab), (batch, n), a number  ->  a tensor of one number"""
     # solution
@@ -313,33 +313,33 @@ Two parts, each of shape (batch, n): $\ln p$ of the right word, and the mean of 
 4. Keep the places where the target is not 0, and take one mean over them.
 """
 
-# %% kind="library" minutes=0.5
+# %% kind="library"
 smoothed_loss, clip_gradients = yours("smoothed_loss"), yours("clip_gradients")
 logits, targets = torch.randn(4, 7, 50), torch.randint(0, 50, (4, 7))
 expected = F.cross_entropy(logits.mT, targets, ignore_index=0, label_smoothing=0.1)
 assert torch.isclose(smoothed_loss(logits, targets, 0.1), expected)
 print("the same as torch's cross_entropy: it takes logits, and does the softmax itself")
 
-# %% kind="predict" minutes=3
+# %% kind="predict"
 predict("15", "train-floor", LossFloor())
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
-1.38, and no model can get below it: the target itself is uncertain, and cross-entropy cannot be less than that uncertainty. By hand, for the four words above, target 0.85 and three times 0.05: 0.85 · 0.163 + 3 · 0.05 · 2.996 = 0.588. So **a loss of 1.4 may be excellent, and a smoothed loss cannot be compared with a plain one.** This is where one word is right at each place, as in our toy language; real text adds an uncertainty of its own. (The authors' code subtracts the floor, "just for readability". And in their *plain* perplexity smoothing costs, too, 4.92 in place of 4.67: a model that obeys says 0.9, not 1. Its BLEU is better.)
+1.38, and no model can get below it: the target itself is uncertain, and cross-entropy cannot be less than that uncertainty. By hand, for the four words above, target 0.85 and three times 0.05: 0.85 · 0.163 + 3 · 0.05 · 2.996 = 0.588. So **a loss of 1.4 may be excellent, and a smoothed loss cannot be compared with a plain one.** This is where one word is right at each place, as in our toy language; real text adds an uncertainty of its own. (The authors' code subtracts the floor, "just for readability". And in their *plain* perplexity smoothing costs, too, 4.92 in place of 4.67: a model that obeys says 0.9, not 1. Its {term:BLEU} is better.)
 
 **A softmax too many** also has a floor, $\ln(e + V - 1) - 1$: 8.21 with 10,000 words. `cross_entropy` expects logits; hand it shares, and they go through a second softmax, which makes them nearly equal.
 
 Our record `recipe`, three seeds: with smoothing the *training* loss ends at {result:recipe/as it is/history/-1/train_loss:.2f}, just above its floor of 0.98 for 680 words (so did lesson 13's healthy one); without at {result:recipe/no smoothing/history/-1/train_loss:.2f}. And the translations? {result:recipe/as it is/scores/test/exact:.1%} and {result:recipe/no smoothing/scores/test/exact:.1%} right: on 20,000 clean toy sentences smoothing does not help, nor does dropout (lesson 13): without it {result:recipe/no dropout/scores/test/exact:.1%}. Yet without dropout the validation loss is *worse*, {result:recipe/no dropout/history/-1/loss:.3f} against {result:recipe/as it is/history/-1/loss:.3f}. Loss and translations need not agree; remember it for the clinic.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 4 · Your training step
 
 Now all of it in one function. `weights` is a table of tensors by name, as in lesson 14. `loss_of` is a function that takes such a table and gives the loss of one batch. `memory` is Adam's (not the encoder's of lesson 14): for each name the pair (m, v); in the first step it is an empty dict, and both are 0. `step` counts from 1.
 """
 
-# %% [markdown] kind="text" minutes=1 exercise="training_step"
+# %% [markdown] kind="text" exercise="training_step"
 r"""
 **Build `training_step`.** Give back three things: the loss as a plain number, a table of new weights, and the new memory.
 
@@ -352,7 +352,7 @@ r"""
 **By hand.** One weight, 3, and the loss $w^2$: loss 9, slope 6, clipped to 1. $m = 0.1$, $v = 0.02$; both become 1. With a rate of 0.1 the new weight is 2.9.
 """
 
-# %% kind="exercise" exercise="training_step" title="One training step" difficulty=4 importance=5 minutes=15 track="core"
+# %% kind="exercise" exercise="training_step" title="One training step" difficulty=4 importance=5 track="core"
 def training_step(weights, loss_of, memory, step, rate):
     """-> loss (a number), new weights {name: tensor}, new memory {name: (m, v)}"""
     ready = {name: w.detach().requires_grad_() for name, w in weights.items()}
@@ -388,14 +388,14 @@ Two empty dicts, `moved` and `kept`. One loop over `zip(weights.items(), gradien
 "Does not require grad": the loss is asked of `weights`; ask it of `ready`. The gradient is clipped *before* the loop, all of it at once. $g^2$ is the square of the gradient, not of the mean. And the memory that is kept is $m, v$, not $\hat m, \hat v$.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 5 · Train it
 
 The corpus is a reduced one, so that it takes about 20 seconds on two free cores: 3,000 toy sentences of 3 to 6 English words, made of 80 different ones, and 200 others to validate on. The network is **yours** of lesson 14, with one block on each side and random weights. The batches, the rate, the loss and the step are yours, too; your `paper_rate` is scaled so that it climbs for 24 steps to 0.005. (`SmallRun` holds all together, and looks at the validation set every 24 steps.)
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code"
 encode_source, decode_logits = yours("encode_source"), yours("decode_logits")
 training_step, paper_rate = yours("training_step"), yours("paper_rate")
 small = short_data()
@@ -419,11 +419,11 @@ print(f"{n_weights:,} numbers to train, {n_words} words of both languages")
 lit = [part for part in PARTS if part not in ("sentences", "weights", "checkpoint")]
 views.diagram(PARTS, ARROWS, lit=lit, title="What is lit is yours")
 
-# %% kind="train" minutes=1 ignore_output=true
+# %% kind="train" ignore_output=true
 # until=96 stands for your hand on the stop button.
 run = train_live(my_run(), "lesson_15", until=96, anew=True)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Stopped at step 96 of 240. What you need in order to go on lies in a file, the {term:training checkpoint|checkpoint}: the weights, **Adam's two means**, the number of the step, and the place in the corpus. (With the weights alone the next step would be another one: Adam would start anew.) It is written whole or not at all, so that a power cut leaves no half of one.
 
@@ -432,7 +432,7 @@ The next cell makes a new run, as after a restart of the kernel, and goes on. **
 Then translate sentences of your own: `run.translate("…")`, with words such as *king, frog, mouse, sleeps, often, tired*. **Where your functions passed their checks, all that happens between the random numbers and the French is your work.** And look at the two curves of the loss: one of them is where it usually is not.
 """
 
-# %% kind="train" minutes=1.5 ignore_output=true
+# %% kind="train" ignore_output=true
 run = train_live(my_run(), "lesson_15")
 exact = run.history[-1].scores["exact"]
 if run.finished:  # else you have stopped it
@@ -441,10 +441,10 @@ print(f"right, word for word: {fixed(100 * exact, 0)}% of 200 sentences")
 for english in ("the queen slept", "the little cow is very old", "a sad king ran"):
     print(f"{english}  →  {run.translate(english)}")
 
-# %% kind="explain" minutes=2.5
+# %% kind="explain"
 explain("15", "train-above")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## Break it
 
@@ -460,7 +460,7 @@ A clinic again: in lesson 13 it was the block, in 14 the code, today the recipe.
 Remember three numbers for 195 words. Whoever knows nothing has a loss of ln 195 = 5.3 (random logits more: they are sure, and wrong). With smoothing 0.1 the floor is 0.85, in the left panel alone: validation is not smoothed. With a softmax too many it is 4.3, if one ever gets there. On the right B, C, D and E lie on one another, near 0.
 """
 
-# %% kind="see" minutes=1.5
+# %% kind="see"
 def compared(which, scale=1):
     """The recorded curves of a healthy run and of five faulty ones, A to E."""
     variants = {"healthy": "healthy"} | FAULTY_RUNS
@@ -479,10 +479,10 @@ views.panels(
     alt="Both losses and exact match of a healthy run and five faulty ones.",
 )
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz"
 quiz("15", "clinic")
 
-# %% [markdown] kind="text" minutes=2
+# %% [markdown] kind="text"
 r"""
 **A** has 100 sentences, and knows them by heart: overfitting (lesson 01). Its validation loss is lowest after 72 steps; to stop there is called {term:early stopping}. But look to the right: from there on its *translations* still get better, from {result:sick/100 sentences/history/2/exact:.1p} to {result:sick/100 sentences/history/-1/exact:.0%} (two seeds of three). The loss punishes a wrong answer that is too sure of itself; the translations do not. Stop by what you care for.
 
@@ -495,7 +495,7 @@ r"""
 Verify two of them with your own code: D for 72 steps, B for 24.
 """
 
-# %% kind="break" minutes=1.5
+# %% kind="break"
 copying = my_run(TrainingSettings(shifted=False), n_steps=72).train()
 record = copying.history[-1]
 right = record.scores["exact"]
@@ -505,7 +505,7 @@ doubled = my_run(TrainingSettings(softmaxes=2), n_steps=24).train()
 n_empty = int((doubled.outputs(max_len=1) == EOS).sum())
 print("B: of 200 translations, so many end before their first word:", n_empty)
 
-# %% [markdown] kind="text" minutes=0.5 exercise="repair"
+# %% [markdown] kind="text" exercise="repair"
 r"""
 Now a patient with **three** things wrong at once. Here is its recipe; the names are those of `TrainingSettings`:
 
@@ -514,7 +514,7 @@ Now a patient with **three** things wrong at once. Here is its recipe; the names
 **Write `repair`**: it gets such a dict and gives back a healthy one with the same names. Change what ails it, and leave the rest: smoothing as it is handed in. Many answers are right. The next cell then trains yours, and nine in ten should come out right.
 """
 
-# %% kind="exercise" exercise="repair" title="Repair a recipe" difficulty=2 importance=4 minutes=4 track="core"
+# %% kind="exercise" exercise="repair" title="Repair a recipe" difficulty=2 importance=4 track="core"
 def repair(recipe):
     """a dict with six entries  ->  a dict with the same names, healthy"""
     # solution
@@ -534,7 +534,7 @@ Compare with the healthy run: 3,000 sentences, a rate of 0.005. And which of the
 `recipe | {…}` makes a new dict with some entries changed. Three are to be changed: `rate`, `n_sentences`, `shifted`.
 """
 
-# %% kind="train" minutes=1 ignore_output=true
+# %% kind="train" ignore_output=true
 faulty = {"rate": 0.1, "warm_up": 24, "n_sentences": 100}
 faulty |= {"shifted": False, "softmaxes": 1, "smoothing": 0.1}
 settings = TrainingSettings(**yours("repair")(faulty))
@@ -542,7 +542,7 @@ repaired = my_run(settings, short_data(n_train=settings.n_sentences))
 train_live(repaired, "lesson_15_repaired", anew=True)
 print(f"right: {fixed(100 * repaired.history[-1].scores['exact'], 0)}%")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## 6 · The whole language
 
@@ -558,7 +558,7 @@ On one H200 the quick recipe took about 3 seconds ({result:max gpu/quick/512 tok
 **Three generations on one chart** come after it: seq2seq (lesson 04), Bahdanau (06) and the Transformer, about 395,000 parameters each, the same recipe, the same 4,000 steps, three seeds.
 """
 
-# %% kind="train" minutes=0.2 ignore_output=true
+# %% kind="train" ignore_output=true
 FULL = False  # True: two to four minutes on two cores, seconds on a GPU
 
 if FULL:
@@ -567,7 +567,7 @@ if FULL:
     test = splits(seed=0, sizes={"test": 1000}).test
     print(evaluate(whole.model, whole.data.tokenizer, test).exact)
 
-# %% kind="predict" minutes=2
+# %% kind="predict"
 SYSTEMS = ("seq2seq", "bahdanau", "transformer")
 
 
@@ -590,7 +590,7 @@ figure = views.panels(
 )
 predict("15", "train-early-leader", figure)
 
-# %% [markdown] kind="text" minutes=2
+# %% [markdown] kind="text"
 r"""
 | | validation loss | test | 16 to 20 words | 21 to 40 words |
 |---|---|---|---|---|
@@ -609,12 +609,12 @@ The toy language has 680 words, both languages together. Real text has no end of
 **By hand.** *chat* is met 5 times, *chats* twice, *chien* 3 times. c and h are side by side 5 + 2 + 3 = 10 times, h and a 7 times: the first merge is *ch*. Now a and t, and ch and a, have 7 each, and the alphabet decides: *at*, then *chat* from ch and at, 7 times.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="next_merge" track="stretch"
+# %% [markdown] kind="text" exercise="next_merge" track="stretch"
 r"""
 **If you like, build `next_merge`**, one such step. `words` is a dict: a word as a tuple of its tokens, and how often it is met, `{("c", "h", "a", "t"): 5, …}`. Give back the best pair, a tuple of two, and a new dict with that pair glued together from left to right wherever it stands (`("ch", "a", "t"): 5`). **Of equally frequent pairs take the first in the alphabet** (Python compares tuples of strings that way). A word that is met five times has each of its pairs five times.
 """
 
-# %% kind="exercise" exercise="next_merge" title="One merge" difficulty=3 importance=3 minutes=8 track="stretch"
+# %% kind="exercise" exercise="next_merge" title="One merge" difficulty=3 importance=3 track="stretch"
 def next_merge(words):
     """{tuple of tokens: count}  ->  (left, right), {tuple of tokens: count}"""
     # solution
@@ -649,7 +649,7 @@ Two halves: count, then glue. For counting, `word[i : i + 2]` is a pair of neigh
 3. For each word a new tuple. `while rest:` take two tokens and join them where `rest[:2]` is the pair, else one.
 """
 
-# %% kind="see" minutes=1 name="merges"
+# %% kind="see" name="merges"
 next_merge = yours("next_merge")
 counts = Counter(word for pair in sentences for word in pair.tgt)
 pieces, merges = {("▁", *word): n for word, n in counts.items()}, []
@@ -661,7 +661,7 @@ for word in ("parce", "femme", "princes", "fantôme"):
     cut = " ".join(apply_merges("▁" + word, merges))
     print(f"{word:>8}, met {counts.get(word, 0):>4} times:  {cut}")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ▁ marks where a word begins, so that the pieces can be put together again. After 80 merges *parce* is whole, *femme* not yet, and words that were never met fall into known pieces. Nothing is unknown but a strange letter.
 
@@ -674,14 +674,14 @@ r"""
 What to expect: on one H200 everything together, learning the pieces and scoring included, took {result:clock/seconds:.1f} s, with a BLEU of {result:clock/bleu/value:.1f} (lesson 16 says what that is; `clock.json`). Over three seeds it is {result:multi30k_ladder/transformer/scores/test/greedy:.1f}, with Bahdanau at {result:multi30k_ladder/bahdanau/scores/test/greedy:.1f} and seq2seq at {result:multi30k_ladder/seq2seq/scores/test/greedy:.1f}, all greedy, and none of them the best there (lesson 18; `multi30k_ladder`). On a CPU expect hours: 9.4 million parameters, 20 epochs; nobody has measured it here. Ctrl-C stops it, the same line goes on.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Check yourself
 
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=3
+# %% kind="quiz"
 quiz("15", "closing")
 
 # %% [markdown] kind="instructor"
@@ -703,7 +703,7 @@ r"""
 **If time is short**, leave out section 7; keep the step, the live run, the clinic and the repair.
 """
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -724,7 +724,7 @@ r"""
 **Still missing.** We have said *right* or *wrong*, and taken the likeliest word each time. Lesson 16 searches better, and measures better.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

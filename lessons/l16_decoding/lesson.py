@@ -1,15 +1,15 @@
 # Lesson 16 · the source. Edit this file, then run `python3 -m course_lib build 16`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 16 · Decoding and measuring
 
-**The question:** how does a trained model write a sentence, and how do we know that it is good?
+**The question:** how does a trained model write a sentence, and how do we know whether it's good?
 
 About {minutes} minutes. You need greedy decoding from [lesson 04](04_encoder_decoder.ipynb), multi-head attention from [lesson 12](12_many_heads.ipynb), and the whole Transformer from [lesson 14](14_the_transformer.ipynb).
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -19,7 +19,7 @@ After this lesson you can
 4. **write** attention with a cache, **drive** the trained decoder with it, and **count** the work it saves.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup"
 import math
 import time
 from unittest.mock import Mock, patch
@@ -39,17 +39,17 @@ from lessons.l16_decoding import BeamTree, LiveTranslator, Recompute
 
 start_lesson("decoding", seed=16)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=1.5
+# %% kind="recall"
 quiz("16", "recall")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 1 · The live translator
 
@@ -62,7 +62,7 @@ You may type any sentence. The vocabulary is small (cats, women, gardens, about 
 Here is *The old woman sees a small dog in the garden.* Close **dog**. The decoder has said *la vieille femme voit un petit*, and now it needs a noun that nobody can see. What will it say?
 """
 
-# %% kind="diagram" minutes=0.2 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {
     "source": (0, 0), "encoder": (1, 0), "decoder step": (2, 0), "chances": (3, 0),
     "search": (4, 0), "translation": (5, 0), "cache": (2, 1), "next word": (4, 1),
@@ -76,10 +76,10 @@ ARROWS = [
 NAME = "From a source to a number"
 views.diagram(PARTS, ARROWS, lit=("decoder step", "chances"), title=NAME)
 
-# %% kind="predict" minutes=4
+# %% kind="predict"
 predict("16", "dec-close-dog", LiveTranslator())
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 *Un petit jardin dans le jardin*, with a chance of {result:lesson_16/closed/dog:.2f}. Does the word really come from *garden*? Change it and see: with *in the kitchen* it says *une petite cuisine dans la cuisine*, and article and adjective agree two words ahead.
 
@@ -92,7 +92,7 @@ Try RCTM (lesson 05), the oldest system of this course, on the same sentence. It
 **May the map be read as "this word comes from that word"?** Not without asking. There is even a choice to make: step *t* reads word *t* − 1 and says word *t*. Does its row belong to the word it says, or to the word it reads? In some Transformers the second reading fits better (Chen and others, 2020). The toy language comes with true alignments, so measure.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 rctm, transformer = load_shipped("rctm"), load_shipped("transformer")
 model = transformer.model.eval()
 rctm.model.eval()
@@ -115,15 +115,15 @@ for name, reading in (("says", False), ("reads", True)):
     error = error_rate(links, [set(pair.links) for pair in pairs[:100]])
     print(f"row of the word it {name}: alignment error {fixed(error, 2)}")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 In *our* model a row belongs to the word that the step **says**: error below 0.1, and {result:lesson_16/alignment error/read:.1f} for the other reading. In another model it may be the other way round. Measure, then say.
 """
 
-# %% kind="quiz" minutes=0.8
+# %% kind="quiz"
 quiz("16", "live")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## 2 · More than one beginning
 
@@ -145,10 +145,10 @@ A finished sentence is one that has said `</s>`. Language **B** in the explorabl
 $k = 1$, greedy, says *le chat dort*. Now $k = 5$, nothing else changed. What is the answer? Look at the tree afterwards: it shows the chance of each word; kept is what has the largest **product** from the start.
 """
 
-# %% kind="predict" minutes=4
+# %% kind="predict"
 predict("16", "dec-wide-beam", BeamTree())
 
-# %% [markdown] kind="formula" minutes=1.5
+# %% [markdown] kind="formula"
 r"""
 The wide beam found what it was sent for: the sentence with the largest sum. $\log 0.12 = -2.120$ beats −2.339. The narrow beam never saw it, for at the first step other words were likelier. **The search was not at fault; the goal was.** A sum of logarithms falls with every word, so it prefers short sentences.
 
@@ -164,14 +164,14 @@ $$ \text{score} = \frac{\log p(\text{sentence})}{\left(\frac{5 + L}{6}\right)^{\
 With $\alpha = 1$: $-2.339 / 1.5 = -1.559$ against $-2.120 / 1$, and the sentence is back. (The form is that of Wu and others, 2016.)
 """
 
-# %% [markdown] kind="text" minutes=1 exercise="grow"
+# %% [markdown] kind="text" exercise="grow"
 r"""
 Now on a trained system. One step of a beam is a function: open hypotheses go in, the best `width` continuations come out. Each hypothesis has its sum, its words, and the decoder's **state** after reading them (an RNN's hidden state; for a Transformer see section 4).
 
 `step(state, word)` reads one word and returns two things: a dictionary with the log-probability of every next word, and the new state. A first version is there. Make its check pass.
 """
 
-# %% kind="exercise" exercise="grow" mode="bug" title="One step of a beam" difficulty=3 importance=4 minutes=5 track="core"
+# %% kind="exercise" exercise="grow" mode="bug" title="One step of a beam" difficulty=3 importance=4 track="core"
 def grow(sums, sentences, states, step, width):
     """sums, sentences (lists of words), states: one of each for a hypothesis.
 
@@ -218,14 +218,14 @@ The sums and the sentences are right. The states stand in the order in which the
 Put the new state into the candidate, beside its sum and its sentence. Then sorting moves all three together.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 This bug raises no error, and it spares greedy decoding: with one hypothesis there is nothing to mix up. With more, a sentence goes on from the memory of its rival. RCTM, $k = 5$, {result:lesson_16/misplaced states/sentences:.0f} test sentences: {result:lesson_16/misplaced states/changed:.0f} come out otherwise, and {result:lesson_16/misplaced states/right with the bug:.0f} are right with the bug and without. Neither that count nor BLEU (section 3) tells you that something is wrong.
 
 The rest of the search is given: it calls your `grow`, moves what has ended to a list, and ranks that list with the length penalty.
 """
 
-# %% kind="code" name="beam" minutes=0.5
+# %% kind="code" name="beam"
 grow = yours("grow")
 
 
@@ -247,7 +247,7 @@ def beam(step, state, width, alpha=0.0, longest=40):
     cut_off = (-math.inf, [*sentences[0], EOS])  # nothing has ended
     return max(finished, default=cut_off)[1][1:-1]
 
-# %% kind="see" name="two widths" minutes=0.7
+# %% kind="see" name="two widths"
 def step_function(system, sentence):
     """`step` for one source, for its 12 likeliest tokens; and the first state."""
     batch = make_batch([system.tokenizer.encode(sentence)], [[]])
@@ -274,17 +274,17 @@ for sentence in ("a man runs", cow, "the aunt wore the clean dress"):
         assert output == expected.target, f"the library's output: {expected.target}"
         print(f"k = {width}: {output}")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 RCTM again, and your beam agrees with the library's. Greedy turned *a man* into *une sœur* (*une* had {result:lesson_16/rival words/une:.2f}, *un* {result:lesson_16/rival words/un:.2f}) and the thirsty cow into hot milk (*il* {result:lesson_16/rival words/il:.2f}, *elle* {result:lesson_16/rival words/elle:.2f}): one word was a little likelier, and there was no way back. With five beginnings open, both come out right. The third sentence went the other way: greedy had *la robe propre*, right, and the beam prefers *la belle robe*. A likelier sentence, by the model's own opinion, is not always the better one.
 
 How often does it matter? For that we need a score, the next section.
 """
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz"
 quiz("16", "beam")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## 3 · How good is it?
 
@@ -304,10 +304,10 @@ Words: 7 + 7 were said, all 14 are in their references: 14/14. Pairs: 6 + 6 were
 *Le le le le* must not score. So a group counts at most as often as the reference has it: the count is **clipped**.
 """
 
-# %% kind="diagram" minutes=0.2 hide_input=true
+# %% kind="diagram" hide_input=true
 views.diagram(PARTS, ARROWS, lit=("translation", "reference", "BLEU"), title=NAME)
 
-# %% kind="example" minutes=1
+# %% kind="example"
 def clipped_matches(output, reference, n):
     """Lists of words -> clipped matches of n-grams, number of n-grams in the output"""
     ours = [tuple(output[i : i + n]) for i in range(len(output) - n + 1)]
@@ -324,7 +324,7 @@ output, reference = words(["le le le chat", "le chat dort sur le lit"])
 for n in (1, 2, 3, 4):
     print(f"groups of {n}: {clipped_matches(output, reference, n)}")
 
-# %% [markdown] kind="formula" minutes=1.5
+# %% [markdown] kind="formula"
 r"""
 **Together.** Precision alone has a hole: say only what you are sure of, and all precisions are 1. So there is a {term:brevity penalty}. With $c$ words said and $r$ words in the references,
 
@@ -342,7 +342,7 @@ In code the root is `exp` of the mean of the four logarithms.
 **Write it.** Both arguments are lists of sentences, each a list of words. Use `clipped_matches(output, reference, n)` from above. If nothing matches for some $n$, BLEU is 0.
 """
 
-# %% kind="exercise" exercise="bleu_score" title="BLEU" difficulty=3 importance=5 minutes=10 track="core"
+# %% kind="exercise" exercise="bleu_score" title="BLEU" difficulty=3 importance=5 track="core"
 def bleu_score(translations, references):
     """translations, references: lists of lists of words  ->  a number, 0 to 100"""
     # solution
@@ -376,7 +376,7 @@ Two loops: over n = 1 to 4, and inside it over the sentences. What is added up i
 4. `100 * math.exp(...)` of the sum of both.
 """
 
-# %% kind="library" minutes=0.7
+# %% kind="library"
 bleu_score = yours("bleu_score")
 # our words are split already, and a precision of 0 must stay 0
 sacre = BLEU(tokenize="none", smooth_method="none", force=True)
@@ -403,7 +403,7 @@ for k in (1, 2, 5, 20):
     bleu = f"{fixed(ours, 1)}  {p1}  {brevity:>7}"
     print(f"{k:2}  {exact:5}  {bleu}  {short:9}  {long:8}")
 
-# %% [markdown] kind="text" minutes=2
+# %% [markdown] kind="text"
 r"""
 RCTM, 300 sentences, without a length penalty; and your BLEU equals that of sacreBLEU (Post, 2018), the tool that papers use.
 
@@ -422,7 +422,7 @@ On real captions (Multi30k, width 5, $\alpha$ chosen on the validation set) all 
 Which one gets the lowest BLEU?
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 gold = "la femme ne voit pas le petit chien dans le jardin"
 altered = {
     "wrong animal": gold.replace("chien", "chat"),
@@ -436,17 +436,17 @@ figure = views.bars(
 )
 predict("16", "dec-bleu-blind", figure)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 BLEU compares words on paper. A wrong animal costs one word, and so does the opposite; a good verb costs two, since the reference happens to have another. (With thousands of sentences, or with several references, much of this averages out.)
 
 And it depends on how a text is cut into words: *Le chat n'a pas bu l'eau, parce qu'elle était froide*, scored against the same without the comma and with *trop froide*, gets {result:lesson_16/BLEU/cut at spaces:.0f} when it is cut at spaces and {result:lesson_16/BLEU/cut into letters:.0f} when it is cut into letters. So sacreBLEU gives a **signature** with every score: tokeniser, case, smoothing. Print it, too.
 """
 
-# %% kind="quiz" minutes=0.8
+# %% kind="quiz"
 quiz("16", "bleu")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 ## 4 · Do not compute it twice
 
@@ -459,10 +459,10 @@ The queries? That of word 3 was used once, when word 3 asked. Nobody asks again.
 And the source: its keys and values for cross-attention are the same at every step. They are made once, before the first word.
 """
 
-# %% kind="diagram" minutes=0.2 hide_input=true
+# %% kind="diagram" hide_input=true
 views.diagram(PARTS, ARROWS, lit=("decoder step", "cache"), title=NAME)
 
-# %% kind="estimate" minutes=1.5
+# %% kind="estimate"
 split_heads, join_heads = yours("split_heads"), yours("join_heads")
 multi_head = yours("multi_head")
 
@@ -488,7 +488,7 @@ with torch.no_grad():
 recompute = Recompute(model)
 estimate("16", "dec-projections", lambda: count_projections(recompute, memory, 60))
 
-# %% [markdown] kind="text" minutes=1.5 exercise="cached_attention"
+# %% [markdown] kind="text" exercise="cached_attention"
 r"""
 $1 + 2 + … + T = T(T+1)/2$ against $T$: for 100 words 5,050 against 100. The feed-forward layers and the cross-attention of all old words are spared as well. (Lesson 17 counts all of it.)
 
@@ -497,7 +497,7 @@ $1 + 2 + … + T = T(T+1)/2$ against $T$: for 100 words 5,050 against 100. The f
 Make the new word's query, key and value; append key and value to the past; let the query look at all of them; join, and mix with `w_o`. Return the output **and the new pair**, which is the past of the next step. Do not change what you were given: make new tensors.
 """
 
-# %% kind="exercise" exercise="cached_attention" title="Attention with a cache" difficulty=4 importance=5 minutes=15 track="core"
+# %% kind="exercise" exercise="cached_attention" title="Attention with a cache" difficulty=4 importance=5 track="core"
 def cached_attention(x, past, w_q, w_k, w_v, w_o, n_heads):
     """x (batch, 1, d_model); past: keys, values, each (batch, n_heads, t, d_k)
 
@@ -534,12 +534,12 @@ It is `many_heads` of lesson 12 with one difference: keys and values come from t
 A mask hides what comes later. Nothing later is in the cache.
 """
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Now the trained decoder, with **your** attention in it. The rest is the block of lessons 13 and 14, in the library's names.
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code"
 cached_attention = yours("cached_attention")
 
 
@@ -563,7 +563,7 @@ def my_step(memory, caches, token):
         x = block.around_feed_forward(x, block.feed_forward)
     return model.words.logits(model.decoder.last_norm(x))[0, 0]
 
-# %% kind="see" minutes=0.7
+# %% kind="see"
 def empty_caches():
     return [(torch.zeros(1, 4, 0, 16), torch.zeros(1, 4, 0, 16)) for _ in range(3)]
 
@@ -586,7 +586,7 @@ for sentence in (cow, "the old woman sees a small dog in the garden"):
     assert mine == transformer(sentence).target
     print(mine)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 The same logits at every step, up to rounding, and the same words. A cache is **no approximation**. (The cell compares every step with a decoder that computes all of it again. Do that with every cache you write: a wrong one still gives fluent sentences.)
 
@@ -595,7 +595,7 @@ The same logits at every step, up to rounding, and the same words. A cache is **
 **The price is memory**: 2 · layers · d_model numbers for every word, of every sentence, of every hypothesis in the beam. Each hypothesis has a cache of its own, and when the ranking shuffles them, the caches must move along. You have repaired what happens otherwise.
 """
 
-# %% kind="code" minutes=0.5 ignore_output=true
+# %% kind="code" ignore_output=true
 def without_cache():
     state = Recompute(model).start(memory)
     for _ in range(60):
@@ -622,7 +622,7 @@ with patch("__main__.cached_attention", counted):
     with_cache()
 assert sum(call.args[0].shape[1] for call in counted.mock_calls) == 3 * 60  # 3 layers
 
-# %% kind="see" minutes=0.7
+# %% kind="see"
 with torch.no_grad():
     _, state, _ = model.step(memory, model.start(memory), torch.tensor([BOS]))
 ours = sum(tensor.nbytes for tensor in state.values())
@@ -632,10 +632,10 @@ print("keys of one word: layers, heads, words, d_k =", tuple(state["keys"].shape
 print(f"cache for one word: {ours:,} bytes; the 2017 base model: {paper:,}")
 print(f"1,024 words of that: {1024 * paper // 2**20} MiB")
 
-# %% kind="explain" minutes=2.5
+# %% kind="explain"
 explain("16", "dec-why-cache")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## Break it
 
@@ -646,7 +646,7 @@ r"""
 > **Before you run it:** what does the second sentence become? And of 100 sentences translated without the mask, how many are right? (With it, {result:lesson_16/causal mask/with:.0f}.)
 """
 
-# %% kind="break" minutes=1.5
+# %% kind="break"
 for first in ("the cat sleeps", "the woman sleeps"):
     caches = empty_caches()
     print("first sentence:     ", my_translation(first, caches, compare=False))
@@ -658,7 +658,7 @@ with patch.object(TransformerConfig, "causal_arguments", lambda self, n, device:
 right = sum(a.target == b for a, b in zip(unmasked, golds[:100], strict=True))
 print(f"without the mask: {right} of 100 right")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 The first is the classic bug of a server that answers two people in turn. The cow's sentence goes on where the cat's had ended, fluently, and the cow is now *il*, like *le chat*; after *la femme* she is *elle*. No error, and something of one reader's text decides a word in the answer to another.
 
@@ -669,7 +669,7 @@ The second costs {result:lesson_16/causal mask/with - lesson_16/causal mask/with
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=3
+# %% kind="quiz"
 quiz("16", "closing")
 
 # %% [markdown] kind="instructor"
@@ -689,7 +689,7 @@ r"""
 **If time is short**, leave out the alignment cell and the bytes; keep both explorables and the cache.
 """
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -708,7 +708,7 @@ r"""
 **Still missing.** With a cache the work on old words is spared; but each new word still looks at all of them, so the scores grow with the square of the length. Lesson 17 asks what it all costs.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

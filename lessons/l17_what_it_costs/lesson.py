@@ -1,15 +1,15 @@
 # Lesson 17 · the source. Edit this file, then run `python3 -m course_lib build 17`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 17 · What it costs
 
-**The question:** what does attention cost in time and memory, and what can be done about it?
+**The question:** what does attention cost in time and memory, and what can we do about it?
 
 About {minutes} minutes. You need heads ([lesson 12](12_many_heads.ipynb)), the block ([lesson 13](13_the_block.ipynb)), the cache ([lesson 16](16_decoding.ipynb)), hops ([lesson 05](05_distance_between_words.ipynb)) and the reader's loop ([lesson 02](02_recurrent_networks.ipynb)).
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **choose** grouped heads for a memory budget.
 """
 
-# %% kind="setup" minutes=0
+# %% kind="setup"
 from unittest.mock import patch
 
 import torch
@@ -41,17 +41,17 @@ from lessons.l17_what_it_costs import (
 
 start_lesson("what_it_costs", seed=17)
 
-# %% [markdown] kind="text" minutes=0
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 From memory, before you read on.
 """
 
-# %% kind="recall" minutes=1.5
+# %% kind="recall"
 quiz("17", "recall")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 1 · Counting the work
 
@@ -62,7 +62,7 @@ In a block, attention shakes hands and everything else hangs up coats. To compar
 **By hand.** Three words of width 2, times a matrix of 2 by 2: 2 · 3 · 2 · 2 = 24 FLOPs. Scores for the three, (3, 2) times (2, 3): 36. So hands cost more than coats? That was one matrix of many. Count.
 """
 
-# %% kind="diagram" minutes=0 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {
     "words": (0, 1), "W_Q": (1, 0), "W_K": (1, 1), "W_V": (1, 2), "scores": (2, 0.5),
     "softmax": (3, 0.5), "mix": (4, 1), "W_O": (5, 1), "feed-forward": (6, 1),
@@ -74,14 +74,14 @@ ARROWS += [("W_V", "mix"), ("mix", "W_O"), ("W_O", "feed-forward")]
 TITLE = "Where the work of a block is: lit, what grows with n²"
 views.diagram(PARTS, ARROWS, lit=("scores", "softmax", "mix"), title=TITLE)
 
-# %% [markdown] kind="text" minutes=0.5 exercise="block_flops"
+# %% [markdown] kind="text" exercise="block_flops"
 r"""
 **Count a block** of lesson 13: four projections of (d, d); scores and mix, with all heads together as wide as `d`; a feed-forward network from `d` to `d_ff` and back. Only the matrix products; softmax, norms and sums are left out, as torch's counter leaves them out. Remember that one omission.
 
 Return a dict with the keys `"projections"`, `"attention"` (scores and mix) and `"feed-forward"`.
 """
 
-# %% kind="exercise" exercise="block_flops" title="The FLOPs of a block" difficulty=2 importance=5 minutes=3 track="core"
+# %% kind="exercise" exercise="block_flops" title="The FLOPs of a block" difficulty=2 importance=5 track="core"
 def block_flops(n, d, d_ff):
     """n words of width d  ->  {"projections": …, "attention": …, "feed-forward": …}"""
     def product(rows, inner, columns):
@@ -108,7 +108,7 @@ Write down the shapes of the two matrices of every product. There are eight prod
 `product(rows, inner, columns)` for each. Four projections: (n, d) times (d, d). Scores: (n, d) times (d, n). Mix: (n, n) times (n, d). Feed-forward: (n, d) times (d, d_ff), then back.
 """
 
-# %% kind="library" minutes=0.5
+# %% kind="library"
 count_flops = yours("block_flops")
 
 
@@ -124,7 +124,7 @@ print(f"you {mine:,}, torch {torch_counts(64, 64, True):,}")
 print(f"torch, with its own attention: {torch_counts(64, 64, False):,}")
 assert mine == torch_counts(64, 64, True)
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 Equal, to the last one. (The last line is smaller by exactly your `"attention"`. Not that it is free: on a CPU torch's counter does not know torch's own attention, which is fused (section 4), and counts 0 for it. Check your instruments.)
 
@@ -146,10 +146,10 @@ Two costs that grow differently must meet somewhere: the {term:crossover}. Score
 And where do scores and mix meet the rest of their own block, $24nd^2$ with $d_{ff} = 4d$? Work it out on paper, then commit.
 """
 
-# %% kind="predict" minutes=2.5
+# %% kind="predict"
 predict("17", "cost-half", CostExplorer())
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Not at $n = d$ but at $n = 6d$. So "attention is quadratic, therefore slow" is wrong for a sentence (2% of the work at 64 words, $d$ = 512) and right for a book. Memory overtakes earlier: with 8 heads the tables are larger than the words themselves beyond 64 words.
 
@@ -158,7 +158,7 @@ Not at $n = d$ but at $n = 6d$. So "attention is quadratic, therefore slow" is w
 A prediction is worth something if it can fail. `cost.recurrent_ratios` times scores and mix of one head and `torch.nn.RNN`, for one sentence, in turn, the quickest of three rounds each, on one core. `cost.crossover` reads off where the ratio of seconds passes 1 (64 and 2,048, the ends, mean: not in between). By FLOPs: at 64.
 """
 
-# %% kind="estimate" minutes=1.5
+# %% kind="estimate"
 LENGTHS = (64, 128, 256, 512, 1024, 2048)
 
 
@@ -169,17 +169,17 @@ def recurrent_crossover():
 
 estimate("17", "cost-recurrent", recurrent_crossover)
 
-# %% kind="explain" minutes=2
+# %% kind="explain"
 explain("17", "cost-why-late")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 On the machine of our record (`bench_cost_cpu.txt`: one of two ARM cores, shared with other programs) they met near **{result:lesson_17/crossover/recurrent, d = 64:.0f}** words instead of 64, and for $d$ = 128 near **{result:lesson_17/crossover/recurrent, d = 128:.0f}** instead of 128. Is it the waiting? Not on one core: 256 steps of a reader (`cost.step_ways`) took {result:lesson_17/steps of a reader/waiting:.0f} times as long as all of them in one product, and 256 steps that do *not* wait for each other {result:lesson_17/steps of a reader/not waiting:.0f} times as well. What costs is that they are small and many, and waiting forbids to join them. Hence *steps in a row* has a column of its own. (How late depends on the batch: 8 sentences side by side met near {result:lesson_17/crossover/recurrent, 8 sentences:.0f} words, 32 near {result:lesson_17/crossover/recurrent, 32 sentences:.0f}.)
 
 Now the other crossover, inside the block: explicit attention (scores, softmax, mix, one after another; 4 heads) against all other products. By FLOPs the ratio is $n / 6d$: level at 384 words for $d$ = 64.
 """
 
-# %% kind="estimate" minutes=1
+# %% kind="estimate"
 def explicit_crossover():
     ratios = cost.block_ratios(64, LENGTHS, rounds=3)["explicit"]
     return cost.crossover(LENGTHS, ratios)
@@ -187,7 +187,7 @@ def explicit_crossover():
 
 estimate("17", "cost-explicit", explicit_crossover)
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 panels = []
 for d in (64, 128):
     curves = {"FLOPs say": [n / (6 * d) for n in cost.LENGTHS]}
@@ -200,7 +200,7 @@ for d in (64, 128):
     panels.append(panel)
 views.panels(panels, x_name="words, n")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Our record. Explicit attention is level with the rest at {result:lesson_17/crossover/explicit, d = 64:.0f} words, the fewest we tried, instead of 384; for $d$ = 128 near {result:lesson_17/crossover/explicit, d = 128:.0f} instead of 768. (torch's own attention lies between; more of it in section 4.) From 256 words on the lines run beside the prediction: the *growth* is as counted, the *factor* is not. Whom to blame? At 384 words and $d$ = 64, over the time of the rest:
 
@@ -221,7 +221,7 @@ The other thing that FLOPs do not see is bytes. Explicit attention writes the sc
 The result is the same. In training it even makes the scores a *second time*, on the way back, rather than keep the tables of every layer: more FLOPs, fewer bytes, and on a GPU less time. `cost.bytes_written` adds up the memory of all tensors that a function makes.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 fused = F.scaled_dot_product_attention
 
 
@@ -236,7 +236,7 @@ for n in (256, 512, 1024, 2048):
     print(f"{n:>5} {sizes[0]:>10} {sizes[1]:>8}")
     assert torch.allclose(cost.explicit(*heads), fused(*heads), atol=1e-5)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Twice the words: explicit four times the bytes, fused twice. Three tables of $4n^2$ numbers are gone; a result of $64n$ and one sum for each row and head stay.
 
@@ -249,12 +249,12 @@ Fusing changes the memory and the factor. The $n^2$ of the work stays. Two ways 
 A mask alone saves nothing: all $n^2$ scores are made, and most are hidden. `attend_nearby` cuts the sentence into blocks of $r$ words, and each block looks at three: itself and both beside it. Such code goes wrong at its edges.
 """
 
-# %% [markdown] kind="text" minutes=0.5 exercise="test_nearby"
+# %% [markdown] kind="text" exercise="test_nearby"
 r"""
 **Write the test.** It is given a function `nearby(query, keys, values, radius)`, with (n, d) each, and shall raise if that does not give what attention under a mask gives: `window_mask(n, radius)` is the mask, `attend(query, keys, values, mask=mask)` returns blends and weights. Draw inputs of your own. Choose `n` and `radius` with care: with `n` = 2 and `radius` = 3 all mistakes look alike, and a last block may be cut short.
 """
 
-# %% kind="exercise" exercise="test_nearby" mode="test" title="Does it see its neighbours?" difficulty=2 importance=4 minutes=3.5 track="core"
+# %% kind="exercise" exercise="test_nearby" mode="test" title="Does it see its neighbours?" difficulty=2 importance=4 track="core"
 def test_nearby(nearby):
     """nearby: (query, keys, values, radius) -> (n, d); raises if it is wrong"""
     # solution
@@ -277,7 +277,7 @@ Two ways to the same result: the slow one with a mask, and the one you are given
 Random queries, keys and values for 7 words; `radius` = 2, which does not divide 7 and leaves words in the middle that see neither end. `expected, _ = attend(…, mask=window_mask(7, 2))`, then `torch.testing.assert_close(nearby(query, keys, values, 2), expected)`.
 """
 
-# %% kind="see" name="nearby" minutes=0.5
+# %% kind="see" name="nearby"
 def flops_of(work):
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         work()
@@ -290,7 +290,7 @@ nearby = flops_of(lambda: attend_nearby(query, keys, values, radius=8))
 print(f"1,024 words, 8 neighbours on either side: {nearby:,} FLOPs of {explicit:,}")
 print(f"one part in {fixed(explicit / nearby, 0)}: each word meets 3 blocks of 8")
 
-# %% [markdown] kind="text" minutes=1.5
+# %% [markdown] kind="text"
 r"""
 By the clock of our record it took a fifth of the time of explicit attention, not a {printed:nearby/one part in}rd (fused: a half), and at 64 words three times as long: small products again. Models made for long texts are trained with windows, and let a few chosen words see, and be seen by, everybody (Longformer: Beltagy, Peters and Cohan, 2020).
 
@@ -307,12 +307,12 @@ Here $\phi(k_j)\, v_j^\top$ is a table: every number of $\phi(k_j)$ times every 
 And when word $t$ may see only words up to $t$? Then $S$ and $z$ are sums *so far*: a state, updated by every word. You have written such a reader in lesson 02.
 """
 
-# %% [markdown] kind="text" minutes=0 exercise="linear_reader"
+# %% [markdown] kind="text" exercise="linear_reader"
 r"""
 **Write it as a recurrent network.** For each word: add it to the state, then ask. `feature_map` is $\phi$; `torch.outer(a, b)` is the table of all products $a_i b_j$. Return the outputs of all words, (n, d_v), and the last $S$, (d_k, d_v). (A table of all pairs would pass the check too. The loop is the point.)
 """
 
-# %% kind="exercise" exercise="linear_reader" mode="transfer" title="Attention as a reader" difficulty=3 importance=5 minutes=4 track="core"
+# %% kind="exercise" exercise="linear_reader" mode="transfer" title="Attention as a reader" difficulty=3 importance=5 track="core"
 def linear_reader(query, keys, values):
     """query (n, d_k), keys (n, d_k), values (n, d_v)
 
@@ -341,7 +341,7 @@ Two things are carried along: a table $S$ and a vector $z$. What does one word a
 With q = φ(query), k = φ(key): `S + torch.outer(k, v)`, `z + k`, and then the output `q @ S / (q @ z)`. Collect the outputs and `torch.stack` them.
 """
 
-# %% kind="tensor" minutes=0.5
+# %% kind="tensor"
 read = yours("linear_reader")
 torch.manual_seed(17)
 query, keys, values = torch.randn(100, 8), torch.randn(100, 8), torch.randn(100, 6)
@@ -357,12 +357,12 @@ assert torch.allclose(by_weights, at_once, atol=1e-5)
 table, size = tuple(weights.shape), tuple(state.shape)
 print(f"a table of {table} or a state of {size}: the same outputs")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 The same outputs: once as attention over all words, once as a recurrent network whose state never grows. (By the clock of our record, at 1,024 words, it took {result:lesson_17/over explicit/1024 words/linear:.0%} of the time of explicit attention. `causal_linear_attend`, which makes all words at once for training, took {result:lesson_17/over explicit/1024 words/causal linear:.0%}, and one $S$ for *each* word.) The road has come full circle, and so has its old question: what does a state of fixed size hold? Put in 16 random keys of 16 numbers with a value each, ask with every key, and count an answer if the *nearest* of the values is the right one.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 torch.manual_seed(16)
 keys, values = torch.randn(2, 50, 16, 16)  # 50 times 16 pairs
 phi = feature_map(keys)
@@ -378,7 +378,7 @@ for name, answer in answers.items():
     percent = 100 * (nearest == torch.arange(16)).float().mean()
     print(f"{name}: {fixed(percent, 0)}% of 16 pairs found")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Linear attention is close to guessing, 6%. Its size is not to blame: another table of 16 × 16 from the same $\phi$ (least squares, all pairs at once) finds everything. Nor is adding alone: take the mean off $\phi$, and sums find most. It is both. A positive $\phi$ makes random keys alike (a cosine of {result:lesson_17/cosine of keys/after φ:.2f} on average), and a sum cannot take apart what is alike. So the search is for better maps and better *updates*: write only what the state does not know yet (Schlag, Irie and Schmidhuber, 2021, after Schmidhuber's fast weights of 1992), or let the state be a small network that learns while it reads (test-time training, see Reading).
 
@@ -389,12 +389,12 @@ A decoder that writes word by word keeps the keys and values of all words so far
 The way out: let several query heads **share** one head of keys and values. Four query heads and two key heads: heads 0 and 1 look at the same keys, each with its own question. That is {term:grouped-query attention} (Ainslie and others, 2023); with a single key head it is {term:multi-query attention} (Shazeer, 2019). Queries are never kept, so they cost nothing here.
 """
 
-# %% [markdown] kind="text" minutes=0 exercise="cache_bytes"
+# %% [markdown] kind="text" exercise="cache_bytes"
 r"""
 How many bytes? Each key head is as wide as a query head, `d_model / n_heads`. A first version is there. Make its check pass.
 """
 
-# %% kind="exercise" exercise="cache_bytes" mode="bug" title="The bytes of a cache" difficulty=2 importance=4 minutes=2.5 track="core"
+# %% kind="exercise" exercise="cache_bytes" mode="bug" title="The bytes of a cache" difficulty=2 importance=4 track="core"
 def cache_bytes(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
     """All whole numbers  ->  the bytes of all keys and values that are kept"""
     # bug
@@ -425,7 +425,7 @@ The width of a head is fixed by the **query** heads, among which `d_model` is sh
 And you did change it? `n_heads · d_model / n_heads` is `d_model` again. What is kept are `n_kv_heads`.
 """
 
-# %% kind="library" minutes=0.5
+# %% kind="library"
 cache_bytes = yours("cache_bytes")
 words = torch.randn(1, 100, 64)
 for n_kv_heads in (4, 2, 1):
@@ -435,7 +435,7 @@ for n_kv_heads in (4, 2, 1):
     assert measured == cache_bytes(100, 1, 64, 4, n_kv_heads, 4)
     print(f"key heads: {n_kv_heads}, bytes for 100 words: {measured:,}, as computed")
 
-# %% [markdown] kind="text" minutes=0.5 exercise="choose_heads"
+# %% [markdown] kind="text" exercise="choose_heads"
 r"""
 **Choose the heads.** You are given a budget in bytes, the words to be kept, layers, `d_model` and bytes a number. Return `(n_heads, n_kv_heads)` such that
 
@@ -447,7 +447,7 @@ r"""
 There is always an answer, and often several: many narrow heads or few wide ones, and only training tells which is better. Do one case on paper first: 40 million bytes, 4,096 words, 16 layers, width 1,024, 2 bytes. How many numbers may one word keep in one layer? Then write the search; `cache_bytes` of the last cell helps. For some budgets wide heads do not fit at all, however few keys there are.
 """
 
-# %% kind="exercise" exercise="choose_heads" title="Grouped heads for a budget" difficulty=4 importance=5 minutes=15 track="core"
+# %% kind="exercise" exercise="choose_heads" title="Grouped heads for a budget" difficulty=4 importance=5 track="core"
 def choose_heads(budget, n_words, n_layers, d_model, bytes_each):
     """All whole numbers  ->  (n_heads, n_kv_heads)"""
     # solution
@@ -484,7 +484,7 @@ On paper: 40,000,000 / (4,096 · 16 · 2) = 305 numbers, so 152 of keys: two hea
 You stopped at the first that fits. Go on to the largest.
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 choose = yours("choose_heads")
 unshared = cache_bytes(4096, 16, 1024, 16, 16, 2)
 print(f"16 heads, none shared: {unshared / 1e6:.0f} million bytes")
@@ -495,7 +495,7 @@ for budget in (300, 140, 40, 10):
     print(f"budget {budget} million: {n_heads} heads, {n_kv_heads} of keys,", end=" ")
     print(f"{size / 1e6:.1f} million bytes")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Break it
 
@@ -504,7 +504,7 @@ What does sharing do to quality? Take the trained translator, whose decoder has 
 > **Before you run it:** {result:lesson_17/averaged heads/nothing:.1%} are right with four. And with two?
 """
 
-# %% kind="code" minutes=0
+# %% kind="code"
 transformer = load_shipped("transformer")
 model, encode = transformer.model.eval(), transformer.tokenizer.encode
 pairs = splits(seed=0, sizes={"test": 200}).test
@@ -528,7 +528,7 @@ def percent_right(of_keys, of_values):
     right = (predicted == batch.tgt_out) | (batch.tgt_out == PAD)
     return fixed(100 * right.all(dim=1).float().mean(), 1)
 
-# %% kind="break" minutes=0.5
+# %% kind="break"
 def unchanged(heads):
     return heads
 
@@ -538,7 +538,7 @@ print(f"averaged: keys {percent_right(in_pairs, unchanged)}%")
 print(f"averaged: values {percent_right(unchanged, in_pairs)}%")
 print(f"averaged: both {percent_right(in_pairs, in_pairs)}%")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Ruin, and no part alone is to blame: keys cost a third of the sentences, values a quarter, both four in five. Each head has a language of its own (lesson 12), and the mean of two is neither. (Nor do the keys merely shrink: scaled up again by √2, {result:lesson_17/averaged heads/keys, scaled up:.1%} are right.) Sharing has to be **learned**: Ainslie and others start from just such means and train on for a twentieth of the original steps; then eight key heads come close to the quality of no sharing, at nearly the speed of one.
 
@@ -547,7 +547,7 @@ Ruin, and no part alone is to blame: keys cost a third of the sentences, values 
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=2.5
+# %% kind="quiz"
 quiz("17", "closing")
 
 # %% [markdown] kind="instructor"
@@ -568,7 +568,7 @@ r"""
 **If time is short**, leave out the look-up of section 6; keep both crossovers and the design.
 """
 
-# %% [markdown] kind="summary" minutes=0.5
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -587,7 +587,7 @@ r"""
 **Still missing.** Which of all these systems is best, on one task and one recipe? Lesson 18 opens the museum.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

@@ -1,15 +1,15 @@
 # Lesson 18 · the source. Edit this file, then run `python3 -m course_lib build 18`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 18 · The museum
 
-**The question:** which of all these systems is best, and by how much?
+**The question:** which of these systems is best, and by how much?
 
 About {minutes} minutes. You have met nearly every system on the road; one translator is new. You need the score functions from [lesson 07](07_score_functions.ipynb), the block from [lesson 13](13_the_block.ipynb), and BLEU and the beam from [lesson 16](16_decoding.ipynb).
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -20,7 +20,7 @@ After this lesson you can
 5. **read** *Attention Is All You Need* with a guide to every section (after the lesson).
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup"
 from collections import Counter
 from dataclasses import replace
 from statistics import mean
@@ -42,17 +42,17 @@ from lessons.l18_the_museum import (
 
 start_lesson("the_museum", seed=18)
 
-# %% [markdown] kind="text" minutes=0.25
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=1.5
+# %% kind="recall"
 quiz("18", "recall")
 
-# %% [markdown] kind="text" minutes=0.75
+# %% [markdown] kind="text"
 r"""
 ## 1 · All of them in one hall
 
@@ -64,7 +64,7 @@ Each system had its own paper: its own data, its own size, its own tricks. Nobod
 - three seeds. A *seed* (lesson 12) starts the random numbers: first weights, order of sentences, dropout. Another seed is the same experiment with other luck.
 """
 
-# %% kind="see" minutes=0.25
+# %% kind="see"
 events = {
     1948: ["N-gram"],
     2003: ["Window MLP"],
@@ -78,7 +78,7 @@ events = {
 }
 views.timeline(events, title="The road: year of the paper that we follow")
 
-# %% [markdown] kind="text" minutes=0.75
+# %% [markdown] kind="text"
 r"""
 Their numbers stand in one table, a {term:leaderboard}: a row for each system, a column for each thing that was measured.
 
@@ -90,7 +90,7 @@ Their numbers stand in one table, a {term:leaderboard}: a row for each system, a
 A residual connection is a part, not a system. Its row is the Transformer *without* it. (Years are those of the paper we follow, not of the invention: the LSTM is of 1997, the language model we follow of 2012.)
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 2 · The last exhibit: ConvS2S
 
@@ -103,7 +103,7 @@ Think of a treasure hunt. Under the first stone lies a note: "look behind the oa
 **By hand.** Three words with keys (5, 0), (0, 5), (−5, −5). The query (1, 0) has the scores 5, 0, −5: it finds the first word. That word's *value* is the note (−1, 1). Add it to the query: (1, 0) + (−1, 1) = (0, 1). Its scores: 0, 5, −5. The second look finds the second word.
 """
 
-# %% kind="example" minutes=0.5
+# %% kind="example"
 soft_lookup = yours("soft_lookup")
 keys = torch.tensor([[5.0, 0.0], [0.0, 5.0], [-5.0, -5.0]])
 values = torch.tensor([[-1.0, 1.0], [0.0, 1.0], [0.0, 0.0]])
@@ -113,7 +113,7 @@ for look in (1, 2):
     print(f"look {look}: query {fixed(state, 2)}, weights {fixed(weights, 2)}")
     state = state + value
 
-# %% [markdown] kind="formula" minutes=1
+# %% [markdown] kind="formula"
 r"""
 In one layer of the decoder, for one position:
 
@@ -133,7 +133,7 @@ $$ h = \text{gated convolution}(x), \qquad q = W h + b + g, \qquad c = \sum_j \t
 It is one head, and the dot product is not divided by $\sqrt{d_k}$. (Left out: factors that keep sizes steady, $\sqrt{1/2}$ for sums, and $\sqrt{m}$ for $c$ with $m$ source words.) And this is the same, trained:
 """
 
-# %% kind="see" minutes=0.75
+# %% kind="see"
 convs2s = load_shipped("convs2s")
 cat = convs2s("the cat drank the water because it was thirsty", with_weights=True)
 assert cat.target == "le chat a bu l' eau parce qu' il avait soif"
@@ -144,12 +144,12 @@ views.gallery(
     alt="Where each of the three decoder layers of ConvS2S looks, for one sentence.",
 )
 
-# %% [markdown] kind="text" minutes=0.25
+# %% [markdown] kind="text"
 r"""
 (Layers and looks are counted from 1 here.) In the row of *il*, layer 1 looks at *the cat*, layer 2 at *was*, layer 3 at *it*. But a picture shows where, not what for. So we close one look after the other ($c = 0$), and translate this sentence and a hundred others:
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code"
 pairs = generate(100, seed=18, length=(3, 12))
 english, french = [p.src_text for p in pairs], [p.tgt_text for p in pairs]
 
@@ -170,10 +170,10 @@ for layer in (None, 0, 1, 2):
     for hook in hooks:
         hook.remove()
 
-# %% kind="quiz" minutes=1
+# %% kind="quiz"
 quiz("18", "convs2s")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Without look 2 *il* becomes *elle*; without look 3 one sentence in three is left. Is it a treasure hunt, then? Hardly. With looks 1 and 2 both closed, look 3 still has its largest weight on the same word in {result:lesson_18/third look unchanged:.0p} of 100 rows. In our small system the earlier looks bring **content**, more than the next place.
 
@@ -188,7 +188,7 @@ The {term:spread over seeds} is the distance from the best to the worst seed. A 
 - **One test set.** All seeds translate the same sentences, of *questions* only {result:toy_ladder/transformer/scores/test/by_phenomenon/questions/n:.0f}. Of other sentences they say nothing.
 """
 
-# %% kind="diagram" minutes=0.25 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {
     "runs": (0, 0.5), "seeds": (1, 0.5), "columns": (2, 0), "rivals": (2, 1),
     "claim": (3, 0.5), "limits": (4, 0.5),
@@ -197,12 +197,12 @@ ARROWS = [("runs", "seeds"), ("seeds", "columns"), ("seeds", "rivals")]
 ARROWS += [("columns", "claim"), ("rivals", "claim"), ("claim", "limits")]
 views.diagram(PARTS, ARROWS, lit="seeds", title="From runs to a claim")
 
-# %% [markdown] kind="text" minutes=0.25 exercise="beats"
+# %% [markdown] kind="text" exercise="beats"
 r"""
 `one` and `other` are lists of numbers, one for each seed (perhaps not equally many). `higher` says whether more is better. Return `"yes"` if every seed of `one` is better than every seed of `other`, `"no"` if every seed of `other` is better than every seed of `one`, else `"open"`. Equal is not better.
 """
 
-# %% kind="exercise" exercise="beats" title="Does it beat it?" difficulty=2 importance=5 minutes=4 track="core"
+# %% kind="exercise" exercise="beats" title="Does it beat it?" difficulty=2 importance=5 track="core"
 def beats(one, other, higher):
     """lists of numbers, bool  ->  "yes", "no" or "open" """
     # solution
@@ -228,12 +228,12 @@ You need not compare all pairs: which seed of `one` is the critical one, and whi
 If more is better: the worst of `one` against the best of `other`, then the other way round. For errors and seconds, turn all signs first.
 """
 
-# %% [markdown] kind="text" minutes=0.25 exercise="test_beats" track="stretch"
+# %% [markdown] kind="text" exercise="test_beats" track="stretch"
 r"""
 Such a rule is easily written almost right. **Write the test** that lets a right `beats(one, other, higher)` pass and catches the wrong ones: those that compare means, or the best seeds, or forget `higher`, or take equal for better …
 """
 
-# %% kind="exercise" exercise="test_beats" mode="test" title="Write the test" difficulty=2 importance=3 minutes=4 track="stretch"
+# %% kind="exercise" exercise="test_beats" mode="test" title="Write the test" difficulty=2 importance=3 track="stretch"
 def test_beats(beats):
     """Takes a function like beats; raises if it is wrong."""
     # solution
@@ -258,14 +258,14 @@ Find seeds of which the means, the best and the worst all say "yes", and which a
 One clear case, the same turned round, the same with `higher=False`, one or two mixed ones, such as 3, 5, 7 against 2, 4, 6, and one with equal seeds.
 """
 
-# %% [markdown] kind="text" minutes=0.25
+# %% [markdown] kind="text"
 r"""
 ## 4 · Who is first?
 
 Now the table: {result:lesson_18/contest/all columns:.0f} columns. Numbers are in `museum[column][system]`, a list of three; `HIGHER[column]` says whether more is better. Each line: more or less is better, in which unit, what it is, and n, the number of sentences.
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code"
 museum, beats = table(), yours("beats")
 for name, column in COLUMNS.items():
     sense = f"{'more' if column.higher else 'less'} {column.unit}"
@@ -273,20 +273,20 @@ for name, column in COLUMNS.items():
 for kind, column in (("Translators", "test"), ("Language models", "perplexity")):
     print("\n" + fill(f"{kind}: {', '.join(museum[column])}", 88))
 
-# %% [markdown] kind="text" minutes=0.25
+# %% [markdown] kind="text"
 r"""
 In the explorable, slide through the columns. Dots are seeds; pink bars are systems without attention. On the right the first four are magnified; below them stands whether the first is **alone** (it `beats` every other) or how many are **level** with it.
 """
 
-# %% kind="predict" minutes=3.5
+# %% kind="predict"
 predict("18", "museum-alone-2017", Leaderboard())
 
-# %% [markdown] kind="text" minutes=0.25 exercise="leaders"
+# %% [markdown] kind="text" exercise="leaders"
 r"""
 All columns at once: for each, `leaders` is to give a list: first the system with the best **mean**, behind it every system that the first does **not** beat (`beats(...) != "yes"`), in the order of their means. `table[column][system]` is a list of seeds, `higher[column]` a bool. Here it is. See whether it does what it says.
 """
 
-# %% kind="exercise" exercise="leaders" mode="bug" title="Who leads, and who is level" difficulty=2 importance=4 minutes=3 track="core"
+# %% kind="exercise" exercise="leaders" mode="bug" title="Who leads, and who is level" difficulty=2 importance=4 track="core"
 def leaders(table, higher):
     """-> {column: [first, others that it does not beat ...]}"""
     leading = {}
@@ -316,14 +316,14 @@ Try it on two columns by hand: one of percentages, one of errors. Who is first?
 `reverse=True` puts the largest mean first. Of an error the smallest is best, and `higher[name]` knows.
 """
 
-# %% [markdown] kind="text" minutes=0.25
+# %% [markdown] kind="text"
 r"""
 {result:lesson_18/contest/columns:.0f} of the columns say how **well** a translator translates: not the cost, and not *1 to 5 words*, where many share 100%. The Transformer, you have seen, is alone in none.
 
 > **Before you run it:** and in how many is Bahdanau's system of 2015 first, or level with the first?
 """
 
-# %% kind="estimate" minutes=1
+# %% kind="estimate"
 leaders = yours("leaders")
 first = leaders(museum, HIGHER)
 aside = (*COSTS, "1 to 5 words")
@@ -331,13 +331,13 @@ contest = [c for c in COLUMNS if COLUMNS[c].task in (TOY, REAL) and c not in asi
 on_top = Counter(name for column in contest for name in first[column])
 estimate("18", "museum-level-2015", lambda: on_top["bahdanau"])
 
-# %% kind="see" minutes=0.75
+# %% kind="see"
 for column in contest:
     level = ", ".join(first[column][1:]) or "-"
     print(f"{column:<16}{first[column][0]:<13}level: {level}")
 print("first or level:", dict(on_top.most_common(5)))
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 **The columns do not agree on a winner.** Alone at the top stand only Bahdanau's system, twice, and ConvS2S, twice. The Transformer is first by mean in {result:lesson_18/contest/first by mean/transformer:.0f} of {result:lesson_18/contest/columns:.0f} columns and alone in none; first or level in {result:lesson_18/contest/first or level/transformer:.0f}. The system of 2015: in {result:lesson_18/contest/first or level/bahdanau:.0f}. Some things that we had not expected:
 
@@ -348,10 +348,10 @@ r"""
 - The oldest decoders are the fastest on a CPU: they do the least for each word. (Seconds are three timings, not three lots of luck.)
 """
 
-# %% kind="explain" minutes=3
+# %% kind="explain"
 explain("18", "museum-headline")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 5 · Defend a claim
 
@@ -360,13 +360,13 @@ r"""
 Your judge takes a claim as data and looks for holes. Each pair of a column and a rival is one comparison.
 """
 
-# %% kind="diagram" minutes=0.25 hide_input=true
+# %% kind="diagram" hide_input=true
 views.diagram(
     PARTS, ARROWS, lit=("columns", "rivals", "claim", "limits"),
     title="From runs to a claim",
 )
 
-# %% [markdown] kind="text" minutes=0.5 exercise="defend"
+# %% [markdown] kind="text" exercise="defend"
 r"""
 A claim is a dictionary: `{"system": "bahdanau", "over": ["transformer", "convs2s"], "on": ["depth", "test"]}`.
 
@@ -377,7 +377,7 @@ Go through the columns in `on`, and in each through the rivals in `over`. Return
 - `"lost"` where `beats` says "no".
 """
 
-# %% kind="exercise" exercise="defend" title="The judge of claims" difficulty=3 importance=5 minutes=15 track="core"
+# %% kind="exercise" exercise="defend" title="The judge of claims" difficulty=3 importance=5 track="core"
 def defend(claim, table, higher):
     """-> {"carried": int, "holes": [(column, rival, why), ...]}"""
     # solution
@@ -412,7 +412,7 @@ Two loops, one in the other. Treat what is missing first: `table[column].get(nam
 Inside: missing → hole "not measured" and `continue`. Else ask `beats(mine, theirs, higher[column])`: "yes" counts, "open" stays "open", "no" becomes "lost".
 """
 
-# %% kind="see" minutes=0.5
+# %% kind="see"
 defend = yours("defend")
 newest = {"system": "transformer", "over": ["bahdanau"], "on": list(COLUMNS)}
 verdict = defend(newest, museum, HIGHER)
@@ -420,7 +420,7 @@ print("carried:", verdict["carried"], "of", len(COLUMNS))
 for column, _, why in verdict["holes"]:
     print(f"  {column:<18}{why}")
 
-# %% [markdown] kind="text" minutes=0.5 exercise="my_claim"
+# %% [markdown] kind="text" exercise="my_claim"
 r"""
 That is the claim "newer is better", held against the seeds. Five are carried: real captions under the shared recipe, greedy and with a beam, training time twice, and parameters, which we set ourselves. Now **yours**, about a translator. Return a claim with a fourth entry, `"not_on"`: columns in which your system does *not* beat a rival. It is accepted if
 
@@ -431,7 +431,7 @@ That is the claim "newer is better", held against the seeds. Five are carried: r
 Many answers are right. But be honest with yourself: you choose **after** looking. Among some twenty comparisons of equals one falls so by luck. What you defend is a *finding*; a claim it becomes when fresh seeds have tested it.
 """
 
-# %% kind="exercise" exercise="my_claim" title="Defend one claim" difficulty=2 importance=5 minutes=4 track="core"
+# %% kind="exercise" exercise="my_claim" title="Defend one claim" difficulty=2 importance=5 track="core"
 def my_claim():
     """-> {"system": ..., "over": [...], "on": [...], "not_on": [...]}"""
     # solution
@@ -456,7 +456,7 @@ Look at the list above: in which columns is nothing open? Ask `defend` about a s
 Take a translator that is *alone* in a column of section 4. Add a second column and see whether your judge finds a hole. For `not_on`, take a column where it does.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 6 · One recipe is a choice, too
 
@@ -477,7 +477,7 @@ So does the architecture matter? **Attention at all** does. With its own rate ev
 An ablation ([lesson 12](12_many_heads.ipynb)) takes out or changes one part. There the model stayed as it was; here it is **trained again**. Table 3 of *Attention Is All You Need* does it on English to German: 4.5 million sentence pairs, no seeds told. We did it on 29,000 captions, three seeds a row (`ablation`), {result:lesson_18/ablation/rows:.0f} rows, all shown. Changes in BLEU against the base model, the paper's on its development set, ours on the test set with a beam. (The paper's base has 8 heads, 6 layers and width 512, ours 4, 4 and 256; so "d_model 128", half of ours, stands beside half of theirs, and so for d_ff.)
 """
 
-# %% kind="see" minutes=1.5
+# %% kind="see"
 paper = {
     "(A) 1 head": -0.9, "(A) 16 heads": 0.0, "(B) d_k 16": -0.7, "(B) d_k 32": -0.4,
     "(C) 2 layers": -2.1, "(C) d_model 128": -1.3, "(C) d_ff 512": -0.4,
@@ -495,7 +495,7 @@ for name, seeds in rows.items():
     ours = round(mean(seeds) - mean(base), 1) + 0.0
     print(f"{name:<24}{theirs:>7}{ours:>+7.1f}   {beats(seeds, base, True)}")
 
-# %% [markdown] kind="text" minutes=0.75
+# %% [markdown] kind="text"
 r"""
 Read the last column first. "no": the change hurts, with every seed. "open": three seeds cannot tell.
 
@@ -506,7 +506,7 @@ Read the last column first. "no": the change hurts, with every seed. "open": thr
 **One row live:** a narrower model, as in row (C). Three seeds each, 40 small steps, on 1,100 short toy sentences: ten seconds to a minute. It can show whether a narrow model learns *more slowly at the start*. It cannot show which is better in the end, nor on real text.
 """
 
-# %% kind="code" minutes=0.5
+# %% kind="code"
 pairs = generate(1200, seed=18, length=(3, 8))
 english, french = [p.src_text for p in pairs], [p.tgt_text for p in pairs]
 words = WordTokenizer.from_texts([*english, *french])
@@ -525,7 +525,7 @@ def retrain(name, seed=0, steps=40, **sizes):
     )
     return train(model, training, recipe, validation=unseen).history.best.loss
 
-# %% kind="train" minutes=1 ignore_output=true
+# %% kind="train" ignore_output=true
 small = {"n_layers": 2, "dropout": 0.0}
 wide = [retrain("transformer", seed, d_model=64, **small) for seed in range(3)]
 narrow = [retrain("transformer", seed, d_model=16, **small) for seed in range(3)]
@@ -533,14 +533,14 @@ print("d_model 64:", fixed(wide, 2))
 print("d_model 16:", fixed(narrow, 2))
 assert beats(narrow, wide, False) == "no"
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Every narrow seed is behind every wide one. (On a machine with 16 other cores and an H200 this cell and the next printed what is stored here, to the last digit shown: `gpu/lessons.txt`. Models as small as these stay on the CPU.) With `n_heads=1` for `d_model=16` you will most likely get "open", as on the captions.
 
 **Any row again.** The same call trains any translator, here for twenty steps. A row's full run has 4,000 steps of 1,024 tokens: in the record {result:min toy_ladder/transformer/seconds:.0f} to {result:max toy_ladder/transformer/seconds:.0f} seconds for the Transformer and {result:min toy_ladder/lstmn_deep/seconds:.0f} to {result:max toy_ladder/lstmn_deep/seconds:.0f} for the deep LSTMN (15 runs at a time on one H200), on two CPU cores some minutes. From a terminal: `python3 -m course_lib train bahdanau --seed 1`, with `--data multi30k` on real sentences.
 """
 
-# %% kind="train" minutes=0.25 ignore_output=true
+# %% kind="train" ignore_output=true
 name = "bahdanau"  # or luong_dot, lstmn_deep, convs2s, rctm ...
 print(name, fixed(retrain(name, steps=20), 2))
 
@@ -549,10 +549,10 @@ if FULL:
     whole = run_job(Job(system=name, seed=0, folder=f"runs/toy_{name}_0"), log=print)
     print(evaluate(whole.model, whole.data.tokenizer, splits(seed=0).test).exact)
 
-# %% kind="quiz" minutes=1
+# %% kind="quiz"
 quiz("18", "ablation")
 
-# %% [markdown] kind="text" minutes=0.25
+# %% [markdown] kind="text"
 r"""
 ## Break it
 
@@ -561,7 +561,7 @@ How does one win without being better? Choose afterwards: the column, your best 
 > **Before you run it:** {result:lesson_18/translating rows:.0f} rows translate (14 systems, and the Transformer without residual paths). How many of them can be made "first" that way, in some column but *parameters*?
 """
 
-# %% kind="break" minutes=1.5
+# %% kind="break"
 def first_by_choice(system, column):
     """Its best seed against the worst seeds of all others."""
     best, worst = (max, min) if HIGHER[column] else (min, max)
@@ -581,22 +581,22 @@ for system, columns in made_first.items():
     print(f"{system:<22}{', '.join(columns[:3])}{' …' if len(columns) > 3 else ''}")
 print(len(made_first), "of", len(museum["test"]))
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 Nine of fifteen. None of these numbers is wrong; each was measured. Wrong is to choose the question after seeing the answers. The cure is to write down **before** the run what is compared, on which columns and with how many seeds. That is lesson 19.
 """
 
-# %% [markdown] kind="text" minutes=0.25
+# %% [markdown] kind="text"
 r"""
 ## Check yourself
 
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=2
+# %% kind="quiz"
 quiz("18", "closing")
 
-# %% [markdown] kind="text" minutes=0
+# %% [markdown] kind="text"
 r"""
 ## 8 · Now read the paper
 
@@ -657,7 +657,7 @@ r"""
 **If time is short**, leave out the test of `beats` and section 6; keep the judge and the claim, and give the reading guide as homework.
 """
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -676,7 +676,7 @@ r"""
 **Still missing.** A claim of which nobody knows the answer yet: yours, in lesson 19.
 """
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

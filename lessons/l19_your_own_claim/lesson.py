@@ -1,6 +1,6 @@
 # Lesson 19 · the source. Edit this file, then run `python3 -m course_lib build 19`; the notebook is made from it.
 
-# %% [markdown] kind="title" minutes=0.5
+# %% [markdown] kind="title"
 r"""
 # 19 · Your own claim
 
@@ -9,7 +9,7 @@ r"""
 About {minutes} minutes, the last of the course. You need the idea of `beats` from [lesson 18](18_the_museum.ipynb), what the systems are, and a guess that you are ready to lose.
 """
 
-# %% [markdown] kind="goals" minutes=0.5
+# %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
@@ -19,7 +19,7 @@ After this lesson you can
 4. **report** with seeds, splits and a control, and **say** what a report lacks.
 """
 
-# %% kind="setup" minutes=0.5
+# %% kind="setup"
 from statistics import mean
 
 from course_lib import views
@@ -34,17 +34,17 @@ from lessons.l19_your_own_claim import (
 
 start_lesson("your_own_claim", seed=19)
 
-# %% [markdown] kind="text" minutes=0.25
+# %% [markdown] kind="text"
 r"""
 ## Warm up
 
 Answer from memory.
 """
 
-# %% kind="recall" minutes=2
+# %% kind="recall"
 quiz("19", "recall")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 1 · Paint the target first
 
@@ -57,7 +57,7 @@ A project that brings together what was learned is a {term:capstone}, after the 
 > Invent a new rule of grammar. Predict which of two systems it breaks, and by how much. Add the rule, train both, and report.
 """
 
-# %% kind="diagram" minutes=0.25 hide_input=true
+# %% kind="diagram" hide_input=true
 PARTS = {
     "rule": (0, 0), "systems": (0, 1), "prediction": (1, 0.5), "runs": (2, 0.5),
     "verdict": (3, 0.5), "report": (4, 0.5),
@@ -67,10 +67,10 @@ ARROWS += [("runs", "verdict"), ("verdict", "report")]
 TITLE = "From a guess to a report"
 views.diagram(PARTS, ARROWS, lit="prediction", title=TITLE)
 
-# %% kind="quiz" minutes=1
+# %% kind="quiz"
 quiz("19", "prediction")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 2 · A rule is a function
 
@@ -79,14 +79,14 @@ A run of lesson 18 takes minutes on two cores. For a claim you want many runs, s
 `world.test` holds other short sentences, `world.long` sentences of 9 to 12 words: longer than anything in training.
 """
 
-# %% kind="example" minutes=1
+# %% kind="example"
 world = small_world()
 sizes = [len(part) for part in (world.train, world.test, world.long)]
 print("to learn from, short, long:", *sizes)
 for pair in (world.test[0], world.test[3], world.long[0]):
     print(f"  {pair.src_text}  →  {pair.tgt_text}")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 A new rule of grammar is a small **function**: in go the English words `src` and the French words `tgt`, out come the French words as the new language wants them. English stays as it is. A sentence that comes back unchanged is *not concerned*.
 
@@ -102,15 +102,15 @@ def even(src, tgt):
 ```
 """
 
-# %% kind="estimate" minutes=1
+# %% kind="estimate"
 estimate("19", "claim-how-many", lambda: sum(concerns(mirror, p) for p in world.test))
 
-# %% [markdown] kind="text" minutes=0.25 exercise="test_even_rule"
+# %% [markdown] kind="text" exercise="test_even_rule"
 r"""
 A rule that is almost right ruins a day of runs, and no error says so. **Write the test** that lets a right `even` pass and catches those that count French words, change every sentence, lose the others, put the word in front …
 """
 
-# %% kind="exercise" exercise="test_even_rule" mode="test" title="Write the test" difficulty=2 importance=4 minutes=3 track="core"
+# %% kind="exercise" exercise="test_even_rule" mode="test" title="Write the test" difficulty=2 importance=4 track="core"
 def test_even_rule(rule):
     """Takes a function like even; raises if it is wrong."""
     # solution
@@ -131,12 +131,12 @@ Which pair of lengths tells somebody who counts `tgt` from somebody who counts `
 Two calls: an even English sentence with an odd French one, and the other way round. Compare the whole list, not its last word.
 """
 
-# %% [markdown] kind="text" minutes=0.25 exercise="two_shares"
+# %% [markdown] kind="text" exercise="two_shares"
 r"""
 The two shares. `right` says of each test sentence whether it was translated without a fault, `concerned` whether the rule changes it. `two_shares` is to return `{"rule": ..., "rest": ...}`: percent right **of the concerned ones**, and percent right **of the others**. Try it by hand on ten sentences of which two are concerned.
 """
 
-# %% kind="exercise" exercise="two_shares" mode="bug" title="Two shares" difficulty=2 importance=4 minutes=3 track="core"
+# %% kind="exercise" exercise="two_shares" mode="bug" title="Two shares" difficulty=2 importance=4 track="core"
 def two_shares(right, concerned):
     """two lists of bools  ->  {"rule": percent, "rest": percent}"""
     # bug
@@ -165,7 +165,7 @@ All ten sentences are right, two of them concerned. What should `"rule"` say, an
 A share is always of something. Divide by the number of sentences in the part, not by the number of all.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 3 · What did the rule cost?
 
@@ -184,17 +184,17 @@ Now the prediction "A loses at least 10 points more than B" can be judged. Take 
 **By hand.** A lost 30 and 20, B lost 5 and 1. Least: 20 − 5 = 15. Most: 30 − 1 = 29. "At least 10 more" held, "at least 20" is open, "at least 30" failed.
 """
 
-# %% kind="quiz" minutes=1.5
+# %% kind="quiz"
 quiz("19", "verdict")
 
-# %% [markdown] kind="text" minutes=0.75 exercise="verdict"
+# %% [markdown] kind="text" exercise="verdict"
 r"""
 Your judge. `prediction` has `"breaks"` and `"more_than"`, two names of systems; `"on"`, the name of a split; `"points"`, a number. `tables["without"][split][system]` is a list of percents, one for each seed, and so is `tables["with"][split][system]`.
 
 Return `{"least": number, "most": number, "verdict": "held", "failed" or "open"}`. A least gap of exactly `points` has held. (Write a helper for the losses of one system, if you like.)
 """
 
-# %% kind="exercise" exercise="verdict" title="Held, failed or open" difficulty=3 importance=5 minutes=10 track="core"
+# %% kind="exercise" exercise="verdict" title="Held, failed or open" difficulty=3 importance=5 track="core"
 def verdict(prediction, tables):
     """-> {"least": ..., "most": ..., "verdict": "held" | "failed" | "open"}"""
     # solution
@@ -225,7 +225,7 @@ First only the losses: for one system, one number for each seed with the rule. T
 Losses of `breaks` and of `more_than`, on the split `on`. Then `min(mine) - max(theirs)` and `max(mine) - min(theirs)`. Then two comparisons with `points`; what is neither is open.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 4 · Two examples, written down before
 
@@ -234,7 +234,7 @@ Both predictions stood in the repository before the first run (`data/experiments
 **Example 1: `mirror`.** *We wrote: the Transformer loses at least 10 points more than Bahdanau on the sentences of the rule, for it has no order of its own and must find every place by its sinusoids. Ordinary sentences lose less than 5 points.*
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 verdict = yours("verdict")
 first = {"breaks": "transformer", "more_than": "bahdanau", "on": "rule", "points": 10}
 
@@ -260,7 +260,7 @@ def seed_bars(tables, title):
 mirrored = recorded_tables(mirror, ("transformer", "bahdanau"))
 predict("19", "claim-mirror", seed_bars(mirrored, "mirror: Transformer, Bahdanau"))
 
-# %% kind="see" minutes=1 name="mirror"
+# %% kind="see" name="mirror"
 def show(prediction, tables, rule):
     """The losses of each seed on every split, and the verdict."""
     for split, n in split_sizes(rule).items():
@@ -275,7 +275,7 @@ def show(prediction, tables, rule):
 
 show(first, mirrored, mirror)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 **Open.** Every pair has the predicted order, but the closest one is {printed:mirror/gap} apart, and we had promised 10. Do not read much into that: the rule concerns {result:lesson_19/mirror/sizes/rule:.0f} sentences, one is worth 2 points, and fifty others would say something else. **Seeds are not sentences.** Nor is the start certain: without the rule the Transformer's seeds have {result:lesson_19/mirror/without/transformer/0:.0f}, {result:lesson_19/mirror/without/transformer/1:.0f} and {result:lesson_19/mirror/without/transformer/2:.0f} percent there. Seed against its own seed, the gap would run from −{result:lesson_19/mirror/gap by pairs of seeds/below zero:.0f} to {result:lesson_19/mirror/gap by pairs of seeds/most:.0f}.
 
@@ -286,11 +286,11 @@ And our *reason*? Nobody measured it. Lesson 11 could have warned us: a decoder 
 "More, if not 10 more" was seen, not predicted: a *finding* (lesson 18). So we wrote a smaller claim, **at least 5 points more**, and only then ran fresh seeds, 3 to 5 (`claims_again`).
 """
 
-# %% kind="see" minutes=0.5 name="mirror again"
+# %% kind="see" name="mirror again"
 again = recorded_tables(mirror, ("transformer", "bahdanau"), seeds=(3, 4, 5))
 show({**first, "points": 5}, again, mirror)
 
-# %% [markdown] kind="text" minutes=0.75
+# %% [markdown] kind="text"
 r"""
 **Held**: the closest pair is {printed:mirror again/gap} apart, and so it is seed against its own seed. A finding became a claim.
 
@@ -299,15 +299,15 @@ r"""
 "No positions" is the Transformer with one change: no positions on either side (lesson 11).
 """
 
-# %% kind="predict" minutes=1.5
+# %% kind="predict"
 second = {**first, "breaks": "no positions", "more_than": "transformer", "points": 20}
 counted = recorded_tables(even, ("no positions", "transformer"))
 predict("19", "claim-even", seed_bars(counted, "even: No positions, Transformer"))
 
-# %% kind="see" minutes=1 name="even"
+# %% kind="see" name="even"
 show(second, counted, even)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 **Failed**, and clearly: not one pair of seeds comes near 20. Without positions {result:lesson_19/even/lost/no positions/rule/min:.0f} to {result:lesson_19/even/lost/no positions/rule/max:.0f} points are lost on the sentences of the rule, with them {result:lesson_19/even/lost/transformer/rule/min:.0f} to {result:lesson_19/even/lost/transformer/rule/max:.0f}. It was a bad reason: how many words there are does not depend on their order.
 
@@ -316,7 +316,7 @@ The second half failed too. *Rest* was to lose less than 5, and both lose **more
 So with positions more is lost on *rest*? A finding again. We wrote it down, **at least 5 points more**, and took fresh seeds.
 """
 
-# %% kind="see" minutes=1 name="even again"
+# %% kind="see" name="even again"
 third = {**first, "more_than": "no positions", "on": "rest", "points": 5}
 fresh = recorded_tables(even, ("transformer", "no positions"), seeds=(3, 4, 5))
 show(third, fresh, even)
@@ -328,24 +328,24 @@ for name in ("transformer", "no positions"):
         percents = [f"{n}: {percent:>3}" for n, percent in means.items()]
         print(f"{name:<13}{'with' if rule else 'without':<9}", *percents)
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 **Open**: the gap is −{result:lesson_19/even again/gap/below zero:.1f} to {result:lesson_19/even again/gap/most:.1f}, not even every pair has the order. The finding **shrank** when it was tested. What is picked because it is large was, most likely, partly luck.
 
 And partly our measure. Look at the lengths: sentences of 3 and 4 words, {result:lesson_19/small world/of 3 and 4 words:.0f} of the {result:lesson_19/small world/sizes/test:.0f}, both systems know by heart, and **neither** counts well beyond. At 7 words the Transformer falls from {result:lesson_19/even by length/transformer/without/7:.0f} to {result:lesson_19/even by length/transformer/with/7:.0f}, without positions from {result:lesson_19/even by length/no positions/without/7:.0f} to {result:lesson_19/even by length/no positions/with/7:.0f}: both to half. Who starts lower loses fewer *points*, for what is wrong already cannot be lost.
 """
 
-# %% kind="explain" minutes=4
+# %% kind="explain"
 explain("19", "claim-own-words")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## 5 · What a report must have
 
 Soon you read your own report, and everybody is a mild judge of that. So let code ask. `missing` gets a report as a dictionary and returns a list of what it lacks. Times are text such as `"2026-11-16T08:00:00"`, which sorts as times do.
 """
 
-# %% [markdown] kind="text" minutes=0.25 exercise="missing"
+# %% [markdown] kind="text" exercise="missing"
 r"""
 Four questions are asked below. **Add two**, each in its place:
 
@@ -353,7 +353,7 @@ Four questions are asked below. **Add two**, each in its place:
 - after `"seeds"`: `"steps"`, if `report["n_steps"]` is below 600.
 """
 
-# %% kind="exercise" exercise="missing" mode="bug" title="What is missing?" difficulty=1 importance=4 minutes=2 track="core"
+# %% kind="exercise" exercise="missing" mode="bug" title="What is missing?" difficulty=1 importance=4 track="core"
 def missing(report):
     """-> some of ["prediction" or "before", "seeds", "steps", "control", "words"]"""
     # bug
@@ -398,7 +398,7 @@ Written in the same second is not before.
 Only the first two hang together: `if not report["prediction"]: ... elif report["written"] >= report["trained"]: ...`.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 6 · A system of your own, if you like
 
@@ -407,7 +407,7 @@ A claim may also be about a system that you bring: `mine`, made by a function `m
 Before it learns anything, `faults` asks what every system here must answer: the right shapes; the source is heard; the future does not leak (lesson 10); padding changes nothing; sentences of a batch do not mix; word by word is the same as all at once (lesson 16); three sentences are learned (the loss falls to a fifth).
 """
 
-# %% kind="code" minutes=1
+# %% kind="code"
 def make_mine(vocab_size):
     """A Transformer that reads with the same block twice."""
     system = make_system("transformer", vocab_size)
@@ -430,7 +430,7 @@ for make in (make_mine, careless):
     for fault in faults(make) or ["sound"]:
         print("  ·", fault.split(",")[0])
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## 7 · Your turn
 
@@ -448,12 +448,12 @@ Choose. Rules first; some we have not tried, and nobody knows what comes out.
 **Step 1. The rule.** Lists of words in, a list of words out. Its docstring's first line goes into your report.
 """
 
-# %% [markdown] kind="text" minutes=0.25 exercise="my_rule"
+# %% [markdown] kind="text" exercise="my_rule"
 r"""
 The check tries it on the whole small world: does it give words, the same ones every time; does it change at least 40 of the 500 short test sentences, and leave a quarter alone; is every word that the tests ask for also shown in training?
 """
 
-# %% kind="exercise" exercise="my_rule" title="Your rule" difficulty=2 importance=5 minutes=15 track="core"
+# %% kind="exercise" exercise="my_rule" title="Your rule" difficulty=2 importance=5 track="core"
 def my_rule(src, tgt):
     """(Say here what your rule does.)"""
     # solution
@@ -476,7 +476,7 @@ Look at some sentences first: `for pair in world.test[:20]: print(pair.src, pair
 `if "word" in src: return [...]`, then `return tgt`. If the check says that too few sentences are concerned, choose a commoner word: *not*, *very*, *a*, *?*.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 **Step 2. Write down what you expect**, before any run. Systems: any translator of the museum (`bahdanau`, `transformer`, `convs2s`, `luong_dot`, `seq2seq` …), `no positions`, or `mine`. Nobody can lose what he has not got. Right without any rule, in percent:
 
@@ -488,7 +488,7 @@ r"""
 These four are on record, and cost you half the runs.
 """
 
-# %% [markdown] kind="text" minutes=0.25 exercise="my_prediction"
+# %% [markdown] kind="text" exercise="my_prediction"
 r"""
 Return a dictionary with
 
@@ -498,7 +498,7 @@ Return a dictionary with
 `verdict` will judge it: it failed if not one pair of seeds is `points` apart.
 """
 
-# %% kind="exercise" exercise="my_prediction" title="Your prediction" difficulty=2 importance=5 minutes=5 track="core"
+# %% kind="exercise" exercise="my_prediction" title="Your prediction" difficulty=2 importance=5 track="core"
 def my_prediction():
     """-> {"breaks", "more_than", "on", "points", "why", "if_open"}"""
     # solution
@@ -525,33 +525,33 @@ Choose the number so that you would be a little surprised either way. 1 point is
 Think of what a system must know when it says the changed word, and how that reaches it: through a state, through attention to a word, or through a position. Where is the way long?
 """
 
-# %% kind="code" minutes=0.25 ignore_output=true
+# %% kind="code" ignore_output=true
 # Kept with rule, seeds and time. Change it later if you must: the report tells.
 plan = write_down(my_prediction, my_rule, seeds=(0, 1, 2))
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 **Step 3. Train.** First a try-out: one seed, 100 steps, four runs, about ten seconds. It shows that all of it runs, and no more. Then set `SEEDS = (0, 1, 2)` and `STEPS = 600` and run the cell again: twelve runs of about 20 seconds, six where both systems are on record. You may stop it with the stop button; finished runs are kept (not those of `mine`, which may have changed).
 """
 
-# %% kind="train" minutes=3.5 ignore_output=true
+# %% kind="train" ignore_output=true
 SEEDS, STEPS = (0,), 100
 result = try_claim(plan, my_rule, seeds=SEEDS, n_steps=STEPS, mine=make_mine)
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 **Step 4. Report.** Write your conclusion between the quotes: what was predicted, what came out, what it does *not* show. The report is kept beside your progress, as `my_report.md`. It tells versions, tries and times, and ends with what `missing` found; of your words it only counts how many there are.
 """
 
-# %% kind="code" minutes=4 ignore_output=true
+# %% kind="code" ignore_output=true
 missing = yours("missing")
 WORDS = ""
 claim_report(result, verdict=verdict, missing=missing, words=WORDS)
 
-# %% kind="quiz" minutes=1
+# %% kind="quiz"
 quiz("19", "report")
 
-# %% [markdown] kind="text" minutes=0.5
+# %% [markdown] kind="text"
 r"""
 ## Break it
 
@@ -560,7 +560,7 @@ Our runs are done. How many "predictions" could one make of them **now** that ho
 > **Before you run it:** how many of the 16 hold in each way? (With all seeds at most 8 can: two directions exclude each other.)
 """
 
-# %% kind="break" minutes=2 name="chosen seeds"
+# %% kind="break" name="chosen seeds"
 def holding(tables, seeds):
     """Which predictions of 3 points hold: all seeds, or one chosen of each."""
     held = []
@@ -578,7 +578,7 @@ for seeds in ("all", "chosen"):
     both = [holding(tables, seeds) for tables in (mirrored, counted)]
     print(f"{seeds} seeds:", sum(map(len, both)), "of 16 hold")
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 Three, and eight. Even the three are findings: they were chosen after looking. And who may choose one seed of each system as well finds more than twice as many. For `even` one of them holds in both directions: the Transformer breaks more than the one without positions, *and* the other way round.
 
@@ -587,7 +587,7 @@ Three, and eight. Even the three are findings: they were chosen after looking. A
 The first try counts for your score; every answer gets a reason.
 """
 
-# %% kind="quiz" minutes=4
+# %% kind="quiz"
 quiz("19", "closing")
 
 # %% [markdown] kind="instructor"
@@ -606,7 +606,7 @@ r"""
 **If time is short**, leave out `missing` and section 6; keep prediction, rule, runs and report. In a course of several days give the runs overnight with 2,000 steps.
 """
 
-# %% [markdown] kind="summary" minutes=1
+# %% [markdown] kind="summary"
 r"""
 ## What you have now
 
@@ -625,7 +625,7 @@ r"""
 **Still missing.** From the course, nothing. The next question is yours.
 """
 
-# %% [markdown] kind="text" minutes=1
+# %% [markdown] kind="text"
 r"""
 ## The whole road
 
@@ -649,12 +649,12 @@ All of it is yours to read and to use: every function whose check you passed is 
 - Send somebody your `my_report.md`, and ask them to break it.
 """
 
-# %% kind="see" minutes=0.25 ignore_output=true
+# %% kind="see" ignore_output=true
 functions = list_own_functions()
 names = ", ".join(name for name, *_ in functions)
 print(len(functions), "functions of yours are kept:", names)
 
-# %% [markdown] kind="reading" minutes=0.5
+# %% [markdown] kind="reading"
 r"""
 ## Reading
 

@@ -17,7 +17,7 @@ from course_lib.teaching.questions.question import Question, questions
 from course_lib.teaching.questions.quiz import choose_questions
 from tests.explore.settings import goal_settings, start_setting
 from tools.authoring.editions import assemble
-from tools.authoring.source import read_lesson
+from tools.authoring.lesson import read_lesson
 from tools.bench.explorables import explorables
 
 pytestmark = pytest.mark.browser
@@ -123,16 +123,23 @@ def reach_every_goal(lab, photograph, cells: list[dict]) -> None:
 
 
 def move_control(widget, index: int, values: list) -> None:
-    """A slider by its arrow keys from its nearer end, a row of buttons by Enter, a field by its letters."""
+    """A slider by its keys from its nearer end, a row of buttons by Enter, a field by its letters."""
     if (handle := widget.locator(".noUi-handle")).count():
         from_end = len(values) - 1 - index
-        for key in min(["Home", *["ArrowRight"] * index], ["End", *["ArrowLeft"] * from_end], key=len):
-            handle.press(key)
+        home, end = (["Home", *keys(index, "Up", "Right")], ["End", *keys(from_end, "Down", "Left")])
+        handle.focus()
+        for key in min(home, end, key=len):
+            handle.page.keyboard.press(key)
     elif (field := widget.locator("input[type=text]")).count():
         field.fill(values[index])
         field.press("Enter")
     else:
         widget.get_by_role("button").nth(index).press("Enter")
+
+
+def keys(n_steps: int, page: str, arrow: str) -> list[str]:
+    """A page key moves a slider by five steps, an arrow by one."""
+    return [f"Page{page}"] * (n_steps // 5) + [f"Arrow{arrow}"] * (n_steps % 5)
 
 
 def stills_before_the_first_run(lab, photograph) -> None:

@@ -217,7 +217,7 @@ def test_a_translator_may_override_step():
     memory = model.encode(batch.src, batch.src_lengths)
     assert model.step(memory, model.start(memory), batch.tgt_in[:, 0])[0].shape == (len(SOURCES), VOCAB)
     del Constant.step
-    with pytest.raises(NotImplementedError, match="Constant needs `advance`"):
+    with pytest.raises(NotImplementedError, match=r"Constant .*`advance`"):
         model.step(memory, model.start(memory), batch.tgt_in[:, 0])
 
 

@@ -87,7 +87,7 @@ CALLS = {  # a pattern that the message matches → the calls that raise it
         lambda: generate(1, seed=0, length=(5, 4)),
         lambda: generate(1, seed=0, length=(3, 41)),
     ],
-    r"5 words .* 3 to 4 deep.*length=": [
+    r"5 words .* 3 to 4 .*length=": [
         lambda: next(draw(random.Random(0), length=(5, 5), nesting=DEEP)),
     ],
     r"subjunctive.*gender, plural, .*questions": [lambda: check_rule("subjunctive")],

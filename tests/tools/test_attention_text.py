@@ -40,7 +40,7 @@ def test_shades_grow_with_the_weights():
     text = attention_text(weights, ["a", "b"], ["c", "d", "e"])
     shown = [line[3:].split() for line in text.splitlines()[1:]]
     assert shown == [["░░░"], ["▒▒▒", "▓▓▓"], ["███", "███"]]
-    assert legend() == "░ from 12.5%   ▒ from 25%   ▓ from 50%   █ from 75%"
+    assert legend() == "░ ≥ 12.5%   ▒ ≥ 25%   ▓ ≥ 50%   █ ≥ 75%"
 
 
 def test_words_of_any_script_keep_the_columns_straight():

@@ -88,7 +88,7 @@ def test_the_validation_split_can_have_several_names(tmp_path, split):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("nowhere.tsv", "There is no corpus nowhere.tsv"),
+        ("nowhere.tsv", "nowhere.tsv"),
         (".", "such as --from en --to fr."),
         (". en-fr", "Expected test.en.gz or test.en in ."),
         ("multi30k-eo-en", "one of de, en, fr, but got 'eo'"),

@@ -103,7 +103,7 @@ def test_a_translation_without_eos_is_cut_off_with_a_note(system, eos_logit, bea
     short, long = translate(["cat", "cat " * 9], system, WORDS, beam=beam)
     for translation, limit in ((short, 14), (long, system.config.max_len)):
         (note,) = translation.notes
-        assert f"no end after {limit} tokens" in note
+        assert f"after {limit} tokens" in note
     assert not short.finished and len(short.target_tokens) == 14 and "</s>" not in short.target_tokens
     eos_logit(1e4)
     (translation,) = translate(["cat"], system, WORDS, beam=beam)
@@ -130,12 +130,12 @@ def test_an_unknown_word_labels_its_weights_after_punctuation_is_split():
 @pytest.mark.parametrize(
     ("text", "notes"),
     [
-        ("the axolotl sleeps", ("read as <unk>: axolotl",)),
-        ("кот спит", ("read as <unk>: кот, спит", ALL_UNKNOWN)),
-        ("cat \ud800 dog ☃", (r"read as <unk>: \ud800, ☃",)),
+        ("the axolotl sleeps", ("unknown, replaced with <unk>: axolotl",)),
+        ("кот спит", ("unknown, replaced with <unk>: кот, спит", ALL_UNKNOWN)),
+        ("cat \ud800 dog ☃", (r"unknown, replaced with <unk>: \ud800, ☃",)),
         (
             " ".join(f"word{n}" for n in range(12)) + " cat",
-            (f"read as <unk>: {', '.join(f'word{n}' for n in range(8))} and 4 more",),
+            (f"unknown, replaced with <unk>: {', '.join(f'word{n}' for n in range(8))} and 4 more",),
         ),
     ],
 )
@@ -148,7 +148,7 @@ def test_unknown_words_are_noted(system, text, notes):
 def test_notes_with_subwords():
     tokenizer = BpeTokenizer.from_texts(["the cat sleeps, the dog sleeps"], vocab_size=130)
     assert prepare("the axolotl sleeps", tokenizer).notes == ()
-    assert prepare("the 猫 sleeps", tokenizer).notes == ("read as <unk>: 猫",)
+    assert prepare("the 猫 sleeps", tokenizer).notes == ("unknown, replaced with <unk>: 猫",)
 
 
 def test_batches_respect_the_token_limit_and_contain_every_sentence():

@@ -18,19 +18,29 @@ from course_lib.results import UnknownResult, fill
 from course_lib.runtime import PROJECT_ROOT, data_path, program_name, write_atomically
 from tools.authoring.cell_kinds import CODE, MARKDOWN
 from tools.authoring.editions import LessonDraft, as_text, assemble, from_text
-from tools.authoring.glossary import defined_twice, glossary_page, used_too_early
+from tools.authoring.glossary import (
+    PAGE,
+    Glossary,
+    GlossaryError,
+    glossary_page,
+    read_glossary,
+    unknown_terms,
+    used_too_early,
+)
 from tools.authoring.imports import Code, wrong_imports
+from tools.authoring.lesson import LessonSource, read_lesson, sources
+from tools.authoring.lesson_table import README, TABLE, readme_with_table, table_with_minutes
 from tools.authoring.outputs import check_outputs, outdated
 from tools.authoring.rules import breaches
-from tools.authoring.source import LessonError, LessonSource, read_lesson, sources
+from tools.authoring.source import LessonError
 
 N_KERNELS = 2  # at once: each uses a core and, with torch, about 300 MB
 RUNS = [["learner"], ["solved", "instructor"]]  # the last two differ only in prose, so one run serves both
 
 
-def draft(path: Path, root: Path) -> LessonDraft:
+def draft(path: Path, root: Path, glossary: Glossary | None = None) -> LessonDraft:
     """Read one source; raises its first error."""
-    return assemble(read_lesson(path, root))
+    return assemble(read_lesson(path, root), read_glossary(root) if glossary is None else glossary)
 
 
 def target(root: Path, made: LessonDraft, edition: str) -> Path:
@@ -49,11 +59,15 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
     chosen, problems = choose(paths, names)
     problems += missing_sources(root)
     lessons, valid, code = [], [], Code(root)
+    try:
+        glossary = read_glossary(root)
+    except GlossaryError as error:
+        problems, glossary, paths = [*problems, str(error)], Glossary(), []
     for path in paths:  # also those that were not chosen, for the glossary
         try:
-            made = draft(path, root)
+            made = draft(path, root, glossary)
             lessons.append(made.lesson)
-            errors = breaches(made)
+            errors = [*breaches(made), *unknown_terms(made.lesson, glossary)]
         except LessonError as error:
             errors = [error]
         if path in chosen:
@@ -64,24 +78,22 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
             lesson_problems += unknown_sections(made.lesson, quiz, root) if not lesson_problems else []
             problems += lesson_problems
             valid += [] if lesson_problems else [made]
-    repeated = defined_twice(lessons)
-    problems += repeated
-    page = glossary_page(lessons) if len(lessons) == len(paths) > 0 and not repeated else None
+    pages = made_pages(root, lessons, glossary) if len(lessons) == len(paths) > 0 else {}
     if check:
         problems += [text for made in valid for text in staleness(root, made)]
         if not names:
-            problems += used_too_early(lessons)
-            problems += stale_glossary(root, page) if page else []
-        summary = f"lessons looked at: {len(chosen)}"
+            problems += used_too_early(lessons, glossary)
+            problems += stale_pages(root, pages)
+        summary = f"lessons checked: {len(chosen)}"
     else:
+        for name, text in pages.items():  # before the notebooks: lesson 00 shows the table of lessons
+            write_atomically(root / name, text)
         n_written, build_problems = asyncio.run(build_drafts(root, valid))
         problems += build_problems
-        if page:
-            write_atomically(root / "docs" / "glossary.md", page)
         summary = f"notebooks built: {n_written}, in {time.perf_counter() - start:.1f} s"
     for text in problems:
         print(text, file=sys.stderr)
-    print(f"{summary}; problems: {len(problems)}" if problems else f"{summary}; all well")
+    print(f"{summary}; problems: {len(problems)}" if problems else f"{summary}; no problems")
     return 1 if problems else 0
 
 
@@ -90,7 +102,7 @@ def missing_sources(root: Path) -> list[str]:
     folders = sorted((root / "lessons").glob("l[0-9][0-9]_*/"))
     sources = [folder / "lesson.py" for folder in folders]
     missing = [path.relative_to(root).as_posix() for path in sources if not path.exists()]
-    return [f"{path}:1: the file is missing; every lesson folder has one" for path in missing]
+    return [f"{path}:1: the file is missing; every lesson folder needs one" for path in missing]
 
 
 def choose(paths: list[Path], names: Sequence[str]) -> tuple[list[Path], list[str]]:
@@ -102,7 +114,7 @@ def choose(paths: list[Path], names: Sequence[str]) -> tuple[list[Path], list[st
         matches = [path for path, folder in folders.items() if key in (folder[:2], folder[3:], folder)]
         chosen += matches
         if not matches:
-            problems.append(f"There is no lesson {name!r}. There are: {', '.join(folders.values())}.")
+            problems.append(f"Unknown lesson {name!r}. Choose from: {', '.join(folders.values())}.")
     return list(dict.fromkeys(chosen)), problems
 
 
@@ -124,7 +136,7 @@ def quiz_problems(path: Path, root: Path) -> list[str]:
         errors = Draft202012Validator(schema).iter_errors(json.loads(content))
         messages = [f"{error.json_path}: {error.message}" for error in errors]
     except ValueError as error:
-        messages = [f"this is not JSON: {error}"]
+        messages = [f"this is not valid JSON: {error}"]
     return [f"{file}: {message}" for message in messages]
 
 
@@ -136,7 +148,7 @@ def unknown_sections(lesson: LessonSource, quiz: Path, root: Path) -> list[str]:
     headings = set(re.findall(r"^## (.+)$", re.sub(r"[*`$]", "", prose), re.MULTILINE))
     text, where = quiz.read_text(encoding="utf-8"), quiz.relative_to(root).as_posix()
     return [
-        f"{where}:{line_of(text, found.start())}: the lesson has no section {title!r} to read again"
+        f"{where}:{line_of(text, found.start())}: the lesson has no section {title!r}, named by 'reread'"
         for found in re.finditer(r'"reread": ("(?:[^"\\]|\\.)+")', text)
         if (title := json.loads(found[1])) not in headings
     ]
@@ -184,7 +196,7 @@ async def build_editions(
             return 0, [f"{problem.at(made.lesson.path)} [{edition}]" for problem in problems]
         path, text = target(root, made, edition), as_text(notebook)
         write_atomically(path, text)
-        size = f"{len(notebook['cells']):3} cells, {len(code):2} code, {made.lesson.minutes:g} min"
+        size = f"{len(notebook['cells']):3} cells, {len(code):2} code, {made.lesson.minutes:.0f} min"
         size += f", {len(text.encode()) // 1000} kB, run in {seconds:.1f} s"
         print(f"{path.relative_to(root).as_posix():50} {size}", flush=True)
     return len(editions), []
@@ -199,17 +211,17 @@ def staleness(root: Path, made: LessonDraft) -> list[str]:
     try:
         stored = from_text(path.read_text(encoding="utf-8"))
         if inputs(stored) != inputs(with_stored_numbers(made, stored)):
-            problems = [f"stale: it is not what {made.lesson.path} makes"]
+            problems = [f"stale: it doesn't match {made.lesson.path}"]
         else:
             cells = made.cells["learner"]
             errors = [*check_outputs(cells, stored), *outdated(cells, stored)]
             problems = [f"{error.message} (source line {error.line})" for error in errors]
     except FileNotFoundError:
-        problems = ["not built yet"]
+        problems = ["it has not been built yet"]
     except LessonError as problem:
         problems = [f"{problem.message} (source line {problem.line})"]
     except (ValueError, KeyError, TypeError):  # for example because of a merge conflict
-        problems = ["this is not a notebook we wrote"]
+        problems = ["this is not a notebook that `build` wrote"]
     remedy = f"run `{program_name()} build {made.lesson.number}`"
     return [f"{path.relative_to(root).as_posix()}: {problem}; {remedy}" for problem in problems]
 
@@ -228,8 +240,17 @@ def inputs(notebook: dict) -> dict:
     return notebook | {"cells": cells}
 
 
-def stale_glossary(root: Path, page: str) -> list[str]:
-    """A problem with the command to run if docs/glossary.md doesn't match the lessons."""
-    path = root / "docs" / "glossary.md"
-    fresh = path.exists() and path.read_text(encoding="utf-8") == page
-    return [] if fresh else [f"docs/glossary.md: stale; run `{program_name()} build`"]
+def made_pages(root: Path, lessons: list[LessonSource], glossary: Glossary) -> dict[str, str]:
+    """The files that are made from all lessons together, by their path below the root."""
+    pages = {PAGE: glossary_page(lessons, glossary)}
+    if (root / TABLE).exists():
+        pages[TABLE] = table_with_minutes((root / TABLE).read_text(encoding="utf-8"), lessons)
+        pages[README] = readme_with_table((root / README).read_text(encoding="utf-8"), pages[TABLE])
+    return pages
+
+
+def stale_pages(root: Path, pages: dict[str, str]) -> list[str]:
+    """Each of these files that is out of date, with the command to run."""
+    stored = {name: (root / name).read_text(encoding="utf-8") for name in pages if (root / name).exists()}
+    stale = [name for name in pages if stored.get(name) != pages[name]]
+    return [f"{name}: stale; run `{program_name()} build`" for name in stale]

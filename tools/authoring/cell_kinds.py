@@ -1,6 +1,6 @@
 """The vocabulary of lesson sources: kinds of cells, modes of exercises, options of a cell's header.
 
-    # %% kind="exercise" exercise="scale" title="Scale" difficulty=2 importance=5 minutes=6 track="core"
+    # %% kind="exercise" exercise="scale" title="Scale" difficulty=2 importance=5 track="core"
 
 The parser rejects everything that is not in these tables; docs/writing_a_lesson.md explains them.
 """
@@ -14,11 +14,10 @@ EDITIONS = LEARNER, SOLVED, INSTRUCTOR = "learner", "solved", "instructor"
 
 
 class Kind(NamedTuple):
-    """A kind of cell: the forms it may have, and the minutes it takes unless its header says otherwise."""
+    """A kind of cell, and the forms it may have."""
 
     name: str
     forms: tuple[str, ...]
-    minutes: float
     meaning: str
     gives_feedback: bool = False  # the learner finds out whether they have understood
 
@@ -26,39 +25,53 @@ class Kind(NamedTuple):
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("title", (MARKDOWN,), 1, "the question this lesson answers, its minutes, what it needs"),
-        Kind("goals", (MARKDOWN,), 1, "three to five testable verbs"),
-        Kind("setup", (CODE,), 0, "the same few lines in every lesson; the first code cell"),
-        Kind("recall", (CODE,), 3, "questions left by the lessons one and three before", gives_feedback=True),
-        Kind("text", (MARKDOWN,), 1, "prose; a `## heading` opens a section"),
-        Kind("formula", (MARKDOWN,), 2, "a formula with its table: symbol, variable, shape"),
-        Kind("diagram", (CODE,), 0.5, "the lesson's drawing with a part lit"),
-        Kind("example", (CODE, MARKDOWN), 2, "the problem in tiny numbers"),
-        Kind("loop", (CODE,), 2, "the naive loop"),
-        Kind("tensor", (CODE,), 1, "the tensor form, asserted equal to the loop"),
-        Kind("library", (CODE,), 1, "the library's version, shown and asserted equal"),
-        Kind("see", (CODE,), 1, "a picture"),
-        Kind("predict", (CODE,), 1, "a guess before the explorable opens", gives_feedback=True),
-        Kind("explore", (CODE,), 3, "an explorable"),
-        Kind("estimate", (CODE,), 2, "a number committed before a measurement", gives_feedback=True),
-        Kind("explain", (CODE,), 4, "the learner's own words, then a model answer", gives_feedback=True),
-        Kind("exercise", (CODE,), 0, "a stub; its solution between markers"),
-        Kind("check", (CODE,), 0, "the exercise's check", gives_feedback=True),
-        Kind("hints", (MARKDOWN,), 0, "the exercise's graded hints, between lines of `---`"),
-        Kind("train", (CODE,), 2, "train or load a model; asserts its result"),
-        Kind("break", (CODE, MARKDOWN), 3, "break it and see what happens"),
-        Kind("quiz", (CODE,), 5, "closing quiz, or a quiz within the lesson", gives_feedback=True),
-        Kind("summary", (MARKDOWN,), 2, "table of new names and shapes, what is still missing"),
-        Kind("reading", (MARKDOWN,), 1, "paper section and one other explanation"),
-        Kind("instructor", (MARKDOWN,), 0, "prompts, expected answers, common errors; their edition only"),
-        Kind("code", (CODE,), 1, "any other code"),
+        Kind("title", (MARKDOWN,), "the question this lesson answers, its duration, its prerequisites"),
+        Kind("goals", (MARKDOWN,), "three to five things the learner can do afterwards, as testable verbs"),
+        Kind("setup", (CODE,), "the same few lines in every lesson; the first code cell"),
+        Kind(
+            "recall",
+            (CODE,),
+            "questions about the previous lesson and the one three lessons back",
+            gives_feedback=True,
+        ),
+        Kind("text", (MARKDOWN,), "prose; a `## heading` opens a section"),
+        Kind("formula", (MARKDOWN,), "a formula with its table: symbol, variable, shape"),
+        Kind("diagram", (CODE,), "the lesson's diagram with one part highlighted"),
+        Kind("example", (CODE, MARKDOWN), "the problem in tiny numbers"),
+        Kind("loop", (CODE,), "the naive loop"),
+        Kind("tensor", (CODE,), "the tensor form, asserted equal to the loop"),
+        Kind("library", (CODE,), "the library's version, shown and asserted equal"),
+        Kind("see", (CODE,), "a picture"),
+        Kind("predict", (CODE,), "a guess before the explorable opens", gives_feedback=True),
+        Kind("explore", (CODE,), "an explorable"),
+        Kind(
+            "estimate",
+            (CODE,),
+            "a number that the learner commits to before a measurement",
+            gives_feedback=True,
+        ),
+        Kind("explain", (CODE,), "the learner's own words, then a model answer", gives_feedback=True),
+        Kind("exercise", (CODE,), "a stub, with its solution between markers"),
+        Kind("check", (CODE,), "the exercise's check", gives_feedback=True),
+        Kind("hints", (MARKDOWN,), "the exercise's graded hints, separated by lines of `---`"),
+        Kind("train", (CODE,), "train or load a model; asserts its result"),
+        Kind("break", (CODE, MARKDOWN), "break it and see what happens"),
+        Kind("quiz", (CODE,), "the closing quiz, or a quiz within the lesson", gives_feedback=True),
+        Kind("summary", (MARKDOWN,), "a table of new names and shapes, and what is still missing"),
+        Kind("reading", (MARKDOWN,), "a section of the paper and one other explanation"),
+        Kind(
+            "instructor",
+            (MARKDOWN,),
+            "prompts, expected answers, common errors; only in the instructor's edition",
+        ),
+        Kind("code", (CODE,), "any other code"),
     )
 }
 MODES = {
     "build": "write a function",
-    "test": "write a test that accepts the reference and catches the known slips",
-    "bug": "find and repair a bug; the card does not say that there is one",
-    "transfer": "the same idea on something else",
+    "test": "write a test that accepts the reference and catches the known mistakes",
+    "bug": "find and fix a bug; the card doesn't say that there is one",
+    "transfer": "apply the same idea to something else",
 }
 
 
@@ -67,6 +80,7 @@ OPTIONS = {  # of a header, with the allowed values; None: anything
     "kind": tuple(KINDS),
     "name": None,
     "minutes": None,
+    "because": None,
     "track": ("core", "stretch"),
     "ignore_output": SWITCH,
     "hide_input": SWITCH,
@@ -77,4 +91,4 @@ OPTIONS = {  # of a header, with the allowed values; None: anything
     "importance": LEVELS,
     "mode": tuple(MODES),
 }
-EXERCISE_NEEDS = ("exercise", "title", "difficulty", "importance", "minutes", "track")
+EXERCISE_NEEDS = ("exercise", "title", "difficulty", "importance", "track")

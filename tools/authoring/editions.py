@@ -17,13 +17,16 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_lib.results import UnknownResult, fill
-from tools.authoring.cell_kinds import CODE, EDITIONS, INSTRUCTOR, MARKDOWN
+from tools.authoring.cell_kinds import CODE, EDITIONS, INSTRUCTOR, LEARNER, MARKDOWN
 from tools.authoring.exercise_cells import ON_A_CARD, STARS, dots, with_exercises
-from tools.authoring.glossary import with_terms_shown
+from tools.authoring.glossary import Glossary, TermLinks
+from tools.authoring.lesson import LessonSource
+from tools.authoring.lesson_table import rounded
 from tools.authoring.printed import fill_printed, named_outputs
-from tools.authoring.source import Cell, LessonError, LessonSource, without_fences
+from tools.authoring.source import Cell, LessonError, without_fences
 
 Section = tuple[str, list[Cell]]
+NO_GLOSSARY = Glossary()
 CELL_METADATA = {"card": ("exercise", *ON_A_CARD), "exercise": ("exercise", "mode")}
 
 
@@ -41,6 +44,8 @@ class LessonDraft:
         if outputs is not None:
             printed = named_outputs(cells, outputs)
             cells = [replace(cell, text=fill_printed(cell, printed)) for cell in cells]
+        if edition != LEARNER:  # stored one folder deeper, in build/
+            cells = [replace(cell, text=cell.text.replace("](../", "](../../")) for cell in cells]
         metadata = {
             "course": {
                 "edition": edition,
@@ -57,29 +62,27 @@ class LessonDraft:
         return new_notebook(cells=as_cells(cells), metadata=metadata)
 
 
-def assemble(lesson: LessonSource) -> LessonDraft:
+def assemble(lesson: LessonSource, glossary: Glossary = NO_GLOSSARY) -> LessonDraft:
     """Make the lesson's editions."""
-    filled = tuple(replace(cell, text=with_results(cell)) for cell in lesson.cells)
-    built = [replace(cell, text=cell_text(cell, lesson)) for cell in with_exercises(filled)]
+    links = TermLinks(glossary, lesson.number)
+    filled = tuple(replace(cell, text=cell_text(cell, lesson, links)) for cell in lesson.cells)
+    built = with_exercises(filled)
     cells = {edition: [cell for cell in built if edition in cell.editions] for edition in EDITIONS}
     run_sheet = agenda(lesson.title, cells[INSTRUCTOR])
     cells[INSTRUCTOR].insert(0, Cell("agenda", MARKDOWN, 1, run_sheet, (), {"minutes": 0}))
     return LessonDraft(lesson, cells)
 
 
-def with_results(cell: Cell) -> str:
-    """The text of a source cell, in Markdown with recorded numbers filled in for `{result:…}`."""
+def cell_text(cell: Cell, lesson: LessonSource, links: TermLinks) -> str:
+    """The cell's text as learners see it: in Markdown, recorded numbers, terms and minutes are filled in."""
+    if cell.form != MARKDOWN:
+        return cell.text
     try:
-        return fill(cell.text) if cell.form == MARKDOWN else cell.text
+        text = links.replace(fill(cell.text))
     except UnknownResult as error:
         raise LessonError(cell.line_at(error.offset), str(error)) from None
-
-
-def cell_text(cell: Cell, lesson: LessonSource) -> str:
-    """The cell's text as learners see it: terms in bold, and `{minutes}` replaced by the lesson's minutes."""
-    text = with_terms_shown(cell.text) if cell.form == MARKDOWN else cell.text
-    if cell.kind == "title":  # rounded to five
-        text = text.replace("{minutes}", f"{max(5, 5 * round(lesson.minutes / 5))}")
+    if cell.kind == "title":
+        text = text.replace("{minutes}", str(rounded(lesson.minutes)))
     return text
 
 
@@ -132,7 +135,7 @@ def agenda(title: str, cells: list[Cell]) -> str:
     return "\n\n".join(
         [
             f"# Run sheet · {title}",
-            f"**{total:g} minutes** as it stands, **{core:g} minutes** with the core alone.",
+            f"**{total:.0f} minutes** in total, **{core:.0f} minutes** for the core alone.",
             "## Timing",
             table(1, ["Section", "Starts at", "Minutes", "★ core", "☆ stretch"], timing),
             "## Exercises",
@@ -164,7 +167,7 @@ def split_at_headings(cells: list[Cell]) -> list[Section]:
 def table(n_left: int, head: list[str], rows: list[list[str | float]]) -> str:
     """A Markdown table: the first `n_left` columns are left-aligned, the others right-aligned."""
     lines = [head, [":--" if column < n_left else "--:" for column in range(len(head))]]
-    lines += [[cell if isinstance(cell, str) else f"{cell:g}" for cell in row] for row in rows]
+    lines += [[cell if isinstance(cell, str) else f"{cell:.0f}" for cell in row] for row in rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
@@ -181,5 +184,5 @@ def cut_list(sections: list[Section]) -> str:
                     label = f"Exercise {cell.options['label']}"
                 rows.append([label, title, cell.minutes, saved])
     if not rows:
-        return "Nothing is marked stretch: every cell of this lesson is core."
+        return "Nothing to cut: every cell of this lesson is core."
     return table(2, ["Leave out", "Section", "Saves (min)", "Saved so far"], rows)

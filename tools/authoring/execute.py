@@ -99,4 +99,4 @@ def locate_error(cells: list[Cell], cell: Cell, error: CellExecutionError) -> tu
     frames = FRAME.findall(COLOUR.sub("", error.traceback))
     lines = [code_cells[int(count) - 1].lines[int(line) - 1] for count, line in frames] or [cell.line]
     message = f"{error.ename}: {excerpt(error.evalue, 300)}"
-    return lines[-1], f"the {cell.kind} cell of line {cell.line} raises {message}"
+    return lines[-1], f"the {cell.kind} cell on line {cell.line} raised {message}"

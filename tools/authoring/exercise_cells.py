@@ -23,7 +23,7 @@ LIKE_A_MARKER = re.compile(r"#\s*(end|begin|start)?[\s_-]*(solution|bug)\s*:?", 
 YOUR_TURN = 'raise NotImplementedError("Your turn")'
 STARS = {"core": "★ core", "stretch": "☆ stretch"}
 ON_A_CARD = ("title", "difficulty", "importance", "mode")
-MODE_WORDS = {"test": "write the test", "transfer": "same idea, new place"}  # a bug is not announced
+MODE_WORDS = {"test": "write the test", "transfer": "same idea, new setting"}  # a bug is not announced
 
 
 def dots(level: int) -> str:
@@ -49,19 +49,23 @@ def with_exercises(cells: tuple[Cell, ...]) -> list[Cell]:
         name = cell.options.get("exercise")
         if cell.kind != "exercise":
             if cell.kind in ("check", "hints"):
-                raise LessonError(cell.line, f"this {cell.kind} cell stands alone; first comes its exercise")
+                raise LessonError(cell.line, f"this {cell.kind} cell doesn't follow an exercise")
             if name and not (rest and rest[0].options.get("exercise") == name):
-                message = f"this text belongs to the exercise {name!r}, which must come next"
+                message = (
+                    f"this text belongs to the exercise {name!r}, so that exercise must be the next cell"
+                )
                 raise LessonError(cell.line, message)
             editions = (INSTRUCTOR,) if cell.kind == "instructor" else EDITIONS
             built.append(replace(cell, editions=editions))
             continue
         if name in seen:
-            raise LessonError(cell.line, f"the exercise {name!r} is there already")
+            raise LessonError(cell.line, f"there is already an exercise {name!r} in this lesson")
         seen.add(name)
         task = built.pop() if built and built[-1].options.get("exercise") == name else None
         if [following.kind for following in rest[:2]] != ["check", "hints"]:
-            raise LessonError(cell.line, f"right after the exercise {name!r} come its check and its hints")
+            raise LessonError(
+                cell.line, f"the exercise {name!r} must be followed by its check cell and its hints cell"
+            )
         built += expand_exercise(len(seen), task, cell, rest.pop(0), rest.pop(0))
     return built
 
@@ -94,7 +98,7 @@ def exercise_card(label: str, cell: Cell, task: Cell | None) -> str:
     The task is below the quote, because display formulas do not render inside one.
     """
     facts = [f"{name.title()} {dots(cell.options[name])}" for name in ("difficulty", "importance")]
-    facts += [f"about {cell.minutes:g} min", STARS[cell.track]]
+    facts += [f"about {cell.minutes:.0f} min", STARS[cell.track]]
     facts += [words for mode, words in MODE_WORDS.items() if mode == cell.options.get("mode")]
     heading = f"> ### Exercise {label}\n>\n> {' &nbsp;·&nbsp; '.join(facts)}"
     return f"{heading}\n\n{task.text}" if task else heading
@@ -109,7 +113,7 @@ def split_solution(cell: Cell) -> tuple[Cell, Cell]:
         if LIKE_A_MARKER.fullmatch(marker):
             expected = order[n_markers % len(order)]
             if marker != expected:
-                raise LessonError(number, f"here stands `{marker}`, where `{expected}` must come next")
+                raise LessonError(number, f"expected the marker `{expected}`, but found `{marker}`")
             n_markers, inside = n_markers + 1, marker
             if marker == order[0] == "# solution":
                 stub.append((number, line.replace(marker, YOUR_TURN)))
@@ -120,7 +124,7 @@ def split_solution(cell: Cell) -> tuple[Cell, Cell]:
             solved.append((number, line))
     if not n_markers or n_markers % len(order):
         markers = " … ".join(f"`{marker}`" for marker in order)
-        raise LessonError(cell.line, f"the exercise has no solution; put it between {markers}")
+        raise LessonError(cell.line, f"the exercise has no complete solution; put it between {markers}")
     return cell.with_lines(stub), cell.with_lines(solved)
 
 

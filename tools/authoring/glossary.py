@@ -1,39 +1,112 @@
-"""The glossary: terms are marked in the lesson that explains them, and collected in docs/glossary.md.
+"""The glossary: lessons/glossary.toml defines every term, lessons link to it, docs/glossary.md lists it.
 
-    A {term:softmax} turns scores into weights that sum to 1.        in the source
-    A ***softmax*** turns scores into weights that sum to 1.         in the notebook
+    A {term:softmax} turns scores into weights.                   in a lesson's source
+    A [softmax](../docs/glossary.md#softmax "Turns …") turns …    in its notebook
 
-`{term:softmax|soft maximum}` shows the words after the bar.
+Jupyter shows a link's title, the definition, when the learner points at it. `{term:softmax|soft maximum}`
+shows the words after the bar. In the lesson that introduces a term, its first mark is bold.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import NamedTuple
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
 
 from tools.authoring.cell_kinds import MARKDOWN
-from tools.authoring.source import Cell, LessonError, LessonSource, spaces, without_fences
+from tools.authoring.lesson import LessonSource
+from tools.authoring.source import Cell, LessonError, spaces, without_fences
 
+SOURCE = "lessons/glossary.toml"
+PAGE = "docs/glossary.md"
 LIKE_A_TERM = re.compile(r"\{\s*terms?\s*[:|]", re.IGNORECASE)
 TERM = re.compile(r"\{term:\s*(?P<name>[^{}|\n]*[^{}|\s])\s*(?:\|\s*(?P<words>[^{}|\n]*[^{}|\s])\s*)?\}")
-# A sentence ends at its full stop, and where a paragraph, a row, a heading or an item of a list begins.
-SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])|\n\s*\n|\n(?=\s*(?:[-*+>]|#+|\d+\.)\s|\s*\|)")
-SENTENCE_MARKS = re.compile(r"^\s*(?:(?:[-*+>]|#+|\d+\.)\s+|\|\s*)+")
-# Not prose: code, formulas, HTML tags, names of results. A link leads to the explanation: its words are free.
+# Not prose: code, formulas, HTML tags, names of results, and links, which lead to an explanation.
 NOT_PROSE = re.compile(
     r"`[^`]+`|\{(?:result|printed):[^{}]*\}|\$\$.*?\$\$|\$[^$\n]+\$|\[[^\]]*\]\([^)]*\)|<[^>]+>", re.DOTALL
 )
+REQUIRED = ("term", "definition", "lesson")
+LONGEST_DEFINITION = 320  # characters: what a tooltip shows without covering the text
 
 
-class Definition(NamedTuple):
-    """A term, the sentence that explains it, and its lesson and line."""
+class GlossaryError(Exception):
+    """A problem in glossary.toml."""
 
+
+@dataclass(frozen=True)
+class Entry:
+    """One term. Its key is the anchor of its heading in docs/glossary.md."""
+
+    key: str
     term: str
-    sentence: str
-    lesson: LessonSource
-    line: int
+    definition: str
+    lesson: str  # the number of the lesson that introduces it
+    symbol: str = ""
+    shape: str = ""
+    torch: str = ""
+    also: tuple[str, ...] = ()  # other names in papers and tutorials
+    forms: tuple[str, ...] = ()  # other forms in running text that count as a use of the term
+    old: tuple[str, ...] = ()  # names in lessons that have not been revised yet
+
+    def link(self, words: str) -> str:
+        return f'[{words}](../{PAGE}#{self.key} "{self.definition}")'
+
+    @cached_property
+    def uses(self) -> re.Pattern[str]:
+        """Where a text uses the term, in any of its forms."""
+        forms = sorted([self.term, *self.forms], key=len, reverse=True)
+        patterns = [r"\s+".join(map(re.escape, form.split())) for form in forms]
+        return re.compile(rf"(?<!\w)(?:{'|'.join(patterns)})(?!\w)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Glossary:
+    """All entries, in alphabetical order."""
+
+    entries: tuple[Entry, ...] = ()
+
+    @cached_property
+    def _by_name(self) -> dict[str, Entry]:
+        names = {old: entry for entry in self.entries for old in entry.old}
+        names |= {name: entry for entry in self.entries for name in (*entry.also, *entry.forms, entry.term)}
+        return {name.casefold(): entry for name, entry in names.items()}
+
+    def find(self, name: str) -> Entry | None:
+        """The entry for a term or another name of it."""
+        return self._by_name.get(" ".join(name.casefold().split()))
+
+
+def read_glossary(root: Path) -> Glossary:
+    """The glossary of a project; empty if it has none."""
+    path = root / SOURCE
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except tomllib.TOMLDecodeError as error:
+        raise GlossaryError(f"{SOURCE}: {error}") from None
+    entries = [read_entry(key, table) for key, table in tables.items()]
+    return Glossary(tuple(sorted(entries, key=lambda entry: entry.term.casefold())))
+
+
+def read_entry(key: str, table: dict) -> Entry:
+    """One table of the file as an entry."""
+    known = [field.name for field in fields(Entry)][1:]
+    for name in [*REQUIRED, *table]:
+        if name not in table or name not in known:
+            problem = "has no" if name not in table else "has an unknown"
+            raise GlossaryError(
+                f"{SOURCE}: [{key}] {problem} field {name!r}; the fields are {', '.join(known)}"
+            )
+    if len(table["definition"]) > LONGEST_DEFINITION or re.search(r'["|\n]', table["definition"]):
+        rule = f"one line of at most {LONGEST_DEFINITION} characters, without double quotes or vertical bars"
+        raise GlossaryError(f"{SOURCE}: the definition of [{key}] must be {rule}")
+    return Entry(key, **{name: tuple(v) if isinstance(v, list) else v for name, v in table.items()})
+
+
+# ---- marks in lessons
 
 
 def misspelt_terms(cells: Iterable[Cell]) -> Iterator[LessonError]:
@@ -44,66 +117,92 @@ def misspelt_terms(cells: Iterable[Cell]) -> Iterator[LessonError]:
             yield LessonError(cell.line, f"{message}, not as `{match[0]}`")
 
 
-def with_terms_shown(text: str) -> str:
-    return TERM.sub(lambda match: f"***{match['words'] or match['name']}***", text)
-
-
-def every_definition(lessons: list[LessonSource]) -> list[Definition]:
-    """All definitions in these lessons, in order."""
+def unknown_terms(lesson: LessonSource, glossary: Glossary) -> list[LessonError]:
+    """Marked terms that have no entry."""
     return [
-        Definition(term["name"], sentence(cell.text, term.start()), lesson, cell.line_at(term.start()))
-        for lesson in lessons
-        for cell in lesson.cells
-        if cell.form == MARKDOWN
-        for term in TERM.finditer(cell.text)
+        LessonError(cell.line_at(match.start()), f"{match['name']!r} has no entry in {SOURCE}")
+        for cell, match in marks(lesson.cells)
+        if glossary.find(match["name"]) is None
     ]
 
 
-def sentence(text: str, offset: int) -> str:
-    """The sentence at an offset in a Markdown text, on one line and without list or heading marks."""
-    ends = list(SENTENCE_END.finditer(text))
-    start = max((end.end() for end in ends if end.end() <= offset), default=0)
-    stop = min((end.start() for end in ends if end.start() > offset), default=len(text))
-    return with_terms_shown(" ".join(SENTENCE_MARKS.sub("", text[start:stop]).split()))
+def marks(cells: Iterable[Cell]) -> Iterator[tuple[Cell, re.Match[str]]]:
+    for cell in cells:
+        if cell.form == MARKDOWN:
+            yield from ((cell, match) for match in TERM.finditer(cell.text))
 
 
-def defined_twice(lessons: list[LessonSource]) -> list[str]:
-    """Every repeated definition of a term."""
-    first: dict[str, Definition] = {}
+class TermLinks:
+    """Replaces the marks of one lesson, cell by cell in their order."""
+
+    def __init__(self, glossary: Glossary, lesson: str):
+        self.glossary, self.lesson = glossary, lesson
+        self.introduced: set[str] = set()
+
+    def replace(self, text: str) -> str:
+        return TERM.sub(self._link, text)
+
+    def _link(self, match: re.Match[str]) -> str:
+        words = match["words"] or match["name"]
+        entry = self.glossary.find(match["name"])
+        if entry is None:  # `unknown_terms` reports it
+            return f"**{words}**"
+        introduces = entry.lesson == self.lesson and entry.key not in self.introduced
+        self.introduced.add(entry.key)
+        return f"**{entry.link(words)}**" if introduces else entry.link(words)
+
+
+def used_too_early(lessons: list[LessonSource], glossary: Glossary) -> list[str]:
+    """The first use of each term before the lesson that introduces it, unless it is marked or linked."""
     problems = []
-    for definition in every_definition(lessons):
-        earlier = first.setdefault(definition.term.casefold(), definition)
-        if earlier is not definition:
-            source = f"{earlier.lesson.path}:{earlier.line}"
-            message = f"the term {definition.term!r} is defined already, in {source}"
-            problems.append(LessonError(definition.line, message).at(definition.lesson.path))
-    return problems
-
-
-def used_too_early(lessons: list[LessonSource]) -> list[str]:
-    """The first use of each term in a lesson before the lesson that defines it."""
-    problems = []
-    for index, lesson in enumerate(lessons):
+    for lesson in lessons:
         cells = [cell for cell in lesson.cells if cell.form == MARKDOWN and cell.kind != "instructor"]
-        prose = [(cell, NOT_PROSE.sub(spaces, without_fences(cell.text))) for cell in cells]
-        for definition in every_definition(lessons[index + 1 :]):
-            words = r"\s+".join(map(re.escape, definition.term.split()))
-            pattern = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
-            uses = ((cell, match) for cell, text in prose if (match := pattern.search(text)))
-            for cell, match in islice(uses, 1):
-                message = f"{definition.term!r} is used here, but {definition.lesson.name} explains it first"
-                message += "; explain it here, say it otherwise, or link to where it is explained"
+        prose = [(cell, NOT_PROSE.sub(spaces, TERM.sub(spaces, without_fences(cell.text)))) for cell in cells]
+        marked = {entry.key for _, match in marks(cells) if (entry := glossary.find(match["name"]))}
+        for entry in glossary.entries:
+            if entry.lesson <= lesson.number or entry.key in marked:
+                continue
+            uses = ((cell, match) for cell, text in prose if (match := entry.uses.search(text)))
+            if use := next(uses, None):
+                cell, match = use
+                message = f"{entry.term!r} is used here, but lesson {entry.lesson} introduces it"
+                message += (
+                    "; mark it as {term:…}, rephrase the sentence, or change the lesson in the glossary"
+                )
                 problems.append(LessonError(cell.line_at(match.start()), message).at(lesson.path))
     return problems
 
 
-def glossary_page(lessons: list[LessonSource]) -> str:
-    """The text of docs/glossary.md: every term with its sentence and its lesson, alphabetically."""
-    definitions = every_definition(lessons)
-    intro = "Made by `python3 -m course_lib build` from the lessons that explain each term.\n"
-    none = "No lesson defines a term yet; `{term:softmax}` in a lesson's text would."
-    rows = [f"# Glossary\n\n{intro if definitions else none}"]
-    for term, definition, lesson, _ in sorted(definitions, key=lambda entry: entry.term.casefold()):
-        link = f"[{lesson.number} · {lesson.title}](../notebooks/{lesson.name}.ipynb)"
-        rows.append(f"- **{term}**: {definition} ({link})")
-    return "\n".join(rows) + "\n"
+# ---- the page
+
+
+def glossary_page(lessons: list[LessonSource], glossary: Glossary) -> str:
+    """The text of docs/glossary.md."""
+    titles = {lesson.number: lesson for lesson in lessons}
+    parts = [
+        "# Glossary",
+        "In a lesson, point at a linked term to see its definition. "
+        "[From this course to papers and PyTorch](papers_and_pytorch.md) compares notations and conventions. "
+        f"This page is made by `python3 -m course_lib build` from [{SOURCE}](../{SOURCE}).",
+    ]
+    for letter, entries in groupby(glossary.entries, lambda entry: entry.term[0].upper()):
+        parts += [f"## {letter}", *(section(entry, titles.get(entry.lesson)) for entry in entries)]
+    return "\n\n".join(parts) + "\n"
+
+
+def section(entry: Entry, lesson: LessonSource | None) -> str:
+    """One entry: its heading, its definition, and what else is known."""
+    facts = [
+        ("Symbol", f"`{entry.symbol}`" if entry.symbol else ""),
+        ("Shape", f"`{entry.shape}`" if entry.shape else ""),
+        ("Also called", ", ".join(entry.also)),
+        ("PyTorch", entry.torch),
+        (
+            "Lesson",
+            f"[{lesson.number} · {lesson.title}](../notebooks/{lesson.name}.ipynb)"
+            if lesson
+            else entry.lesson,
+        ),
+    ]
+    known = " · ".join(f"*{name}:* {value}" for name, value in facts if value)
+    return f"### {entry.term}\n\n{entry.definition}\n\n{known}"

@@ -139,7 +139,7 @@ def misplaced(code: Code) -> list[str]:
         lessons = code.reached_by(name) - {"tools"}
         if len(lessons) == 1:
             file = path.relative_to(code.root).as_posix()
-            problems.append(f"{file}: only one lesson uses it; move it into lessons/{min(lessons)}/")
+            problems.append(f"{file}: only one lesson uses this module; move it to lessons/{min(lessons)}/")
     return problems
 
 
@@ -152,6 +152,6 @@ def wrong_imports(code: Code, folder: str) -> list[str]:
             later = part == "lessons" and rest.partition(".")[0] > folder
             if later or (part == "tools" and not path.name.startswith("test_")):
                 file_and_line = f"{path.relative_to(code.root).as_posix()}:{imported.line}"
-                rule = "a lesson uses course_lib and earlier lessons"
-                problems.append(f"{file_and_line}: it imports {imported.full_name}; {rule}")
+                rule = "a lesson may only import course_lib and earlier lessons"
+                problems.append(f"{file_and_line}: imports {imported.full_name}, but {rule}")
     return problems

@@ -1,6 +1,6 @@
 """The rules for stored outputs: complete, small, identical on every machine, no kernel or network needed.
 
-lessons/l08_query_key_value/lesson.py:56: the output holds a memory address: 0x7f3a5c0b2d10
+lessons/l08_query_key_value/lesson.py:56: the output contains a memory address: 0x7f3a5c0b2d10
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ FORBIDDEN = [
     ("an absolute path", re.compile(rf"{re.escape(str(PROJECT_ROOT))}|(?<![\w.~/:])/(?:{FOLDERS})/[\w.]\S*")),
     # Upper case and a second part, because `f:\mathbb{R}` in a formula is not a drive.
     ("an absolute path", re.compile(r"(?<!\w)[A-Z]:(?:\\+[\w .-]+(?:\\|\.\w)|[\\/]+(?:Users|Windows)\b)\S*")),
-    ("a file address", re.compile(r"file://\S*")),
+    ("a file URL", re.compile(r"file://\S*")),
     ("a memory address", re.compile(r"\b0x[0-9a-fA-F]{6,}\b")),
     ("a progress bar", re.compile(r"\d%\|.*?\|.*|\d(?:it/s|s/it)\b|\r(?!\n)")),
     # torch prints `1.` or `1.0000` depending on the last bit of a sum; Python prints every digit.
-    ("a tensor as torch prints it (take `fixed`)", re.compile(r"\btensor\([^()]*?\d\.[^()]*")),
-    ("a number with all its digits (take `fixed`)", re.compile(r"(?<![\w.])\d+\.\d{9,}\b")),
+    ("a tensor as torch prints it (use `fixed`)", re.compile(r"\btensor\([^()]*?\d\.[^()]*")),
+    ("a number with all its digits (use `fixed`)", re.compile(r"(?<![\w.])\d+\.\d{9,}\b")),
     ("a timing", re.compile(r"\b(?:Wall time|CPU times):.*")),
 ]
 # Cells whose output depends on data/lessons.json and on quiz.json files, including those of earlier lessons.
@@ -78,7 +78,7 @@ def check_outputs(cells: list[Cell], notebook: dict) -> list[LessonError]:
         problems += [(line, message) for output in stored["outputs"] for message in output_problems(output)]
     size = len(as_text(notebook).encode())
     if size > LARGEST_NOTEBOOK:
-        limit = f"at most {LARGEST_NOTEBOOK:,}; draw fewer or smaller pictures"
+        limit = f"but the limit is {LARGEST_NOTEBOOK:,}; draw fewer or smaller pictures"
         problems.append((1, f"the notebook takes {size:,} bytes, {limit}"))
     return [LessonError(line, message) for line, message in dict.fromkeys(problems)]
 
@@ -105,11 +105,11 @@ def outdated(cells: list[Cell], notebook: dict) -> Iterator[LessonError]:
         try:
             result = calls[call["call"]](call["lesson"], call["name"])
         except (KeyError, ValueError) as error:  # a broken quiz.json, or a question that was removed
-            yield LessonError(cell.line, f"`{cell.text}` cannot be asked: {error}")
+            yield LessonError(cell.line, f"`{cell.text}` fails: {error}")
             continue
         now, then = DisplayFormatter().format(result)[0], stored["outputs"][0]["data"]
         if any(now.get(mime) != then.get(mime) for mime in ("text/html", "text/markdown")):
-            yield LessonError(cell.line, f"`{cell.text}` shows something else now")
+            yield LessonError(cell.line, f"the stored output of `{cell.text}` is out of date")
 
 
 def output_problems(output: dict) -> Iterator[str]:
@@ -119,13 +119,14 @@ def output_problems(output: dict) -> Iterator[str]:
         yield f"the cell writes to stderr: {excerpt(output['text'])}"
     size = len(json.dumps(output, ensure_ascii=False).encode())
     if size > LARGEST_OUTPUT:
-        yield f"the output takes {size:,} bytes, at most {LARGEST_OUTPUT:,}; show less or draw it smaller"
+        limit = f"the limit is {LARGEST_OUTPUT:,}; show less, or draw it smaller"
+        yield f"the output takes {size:,} bytes, but {limit}"
     if WIDGET_VIEW in output.get("data", {}):
-        yield "the output holds a widget view, which reopens as an error; build the notebook again"
+        yield "the output contains a widget view, which reopens as an error; build the notebook again"
     for text in texts_in(output):
         for description, pattern in FORBIDDEN:
             if match := pattern.search(text):
-                yield f"the output holds {description}: {excerpt(match[0])}"
+                yield f"the output contains {description}: {excerpt(match[0])}"
         if match := FETCHED.search(text):
             yield f"the output would fetch something from the network: {excerpt(match['address'])}"
 

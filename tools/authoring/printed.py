@@ -57,15 +57,17 @@ def fill_printed(cell: Cell, outputs: Mapping[str, str]) -> str:
         label, _, position = label.partition("/")
         line = cell.line_at(match.start()) if cell.lines else cell.line
         if name not in outputs:
-            names = ", ".join(outputs) or 'none; give a code cell one: name="…"'
-            raise LessonError(line, f"{match[0]}: no code cell is called {name!r}; there are {names}")
+            names = ", ".join(outputs) or 'none (add name="…" to the header of a code cell)'
+            raise LessonError(line, f"{match[0]}: no code cell is called {name!r}; named cells: {names}")
         lines = [text for text in outputs[name].splitlines() if label in text]
         if not lines:
-            raise LessonError(line, f"{match[0]}: the cell {name!r} prints no {label!r} that is compared")
+            raise LessonError(
+                line, f"{match[0]}: the cell {name!r} doesn't print {label!r}, or its output is not compared"
+            )
         numbers = NUMBER.findall(lines[0].partition(label)[2] if label else lines[0])
         index = int(position) - 1 if position.isdecimal() else 0 if not position else -1
         if not 0 <= index < len(numbers):
-            raise LessonError(line, f"{match[0]}: after {label!r} there are {len(numbers)} numbers")
+            raise LessonError(line, f"{match[0]}: there are only {len(numbers)} numbers after {label!r}")
         return numbers[index]
 
     return PLACEHOLDER.sub(number, cell.text) if cell.form == MARKDOWN else cell.text

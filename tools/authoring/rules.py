@@ -2,8 +2,7 @@
 
     lessons/l08_query_key_value/lesson.py:340: no prediction comes before this explorable; ...
 
-With `short=true` in its title cell (lesson 00), a lesson is exempt from the rules on length and on most of
-the learner's work.
+With `short=true` in its title cell (lesson 00), a lesson needs no recall, predictions and exercises.
 """
 
 from __future__ import annotations
@@ -18,13 +17,12 @@ from tools.authoring.outputs import FETCHED
 from tools.authoring.printed import misspelt_numbers
 from tools.authoring.source import Cell, LessonError
 
-ORDER = ("title", "goals", "setup", "recall", "break", "quiz", "summary", "reading")
-NOT_IN_SHORT = ("recall", "break")
-FEWEST_CELLS, MOST_CELLS = 40, 70
+ORDER = ("title", "goals", "setup", "recall", "quiz", "summary", "reading")
+NOT_IN_SHORT = ("recall",)
 MOST_CODE_LINES = 25
 MOST_CODE_WIDTH = 88  # what a laptop shows beside JupyterLab's file list, without scrolling sideways
-MOST_MINUTES_UNCHECKED = 12
-LONG_BUILD = 15
+MOST_MINUTES_UNCHECKED = 15
+MOST_STRETCH, MOST_OVERRIDDEN = 1 / 4, 1 / 10  # of the core minutes, of all minutes
 REVEALING_LENGTH = 25  # a shorter line of a solution, such as `return weights`, reveals nothing
 
 
@@ -33,9 +31,10 @@ def breaches(draft: LessonDraft) -> list[LessonError]:
     cells, short = draft.lesson.cells, draft.lesson.short
     problems = [*missing_parts(cells, short), *long_gaps(cells), *misspelt_terms(cells)]
     problems += [*remote_pictures(cells), *misspelt_numbers(cells), *repeated_names(cells)]
+    problems += unbalanced_minutes(cells)
     problems += code_layout([*draft.cells[LEARNER], *draft.cells[SOLVED]])
     if not short:
-        problems += [*unpredicted(cells), *missing_work(draft), *revealed_solutions(draft)]
+        problems += [*unpredicted(cells), *missing_work(cells), *revealed_solutions(draft)]
     return sorted({str(problem): problem for problem in problems}.values(), key=lambda problem: problem.line)
 
 
@@ -51,7 +50,7 @@ def missing_parts(cells: tuple[Cell, ...], short: bool) -> Iterator[LessonError]
     for before, after in pairwise(parts):
         if after.line < before.line:
             order = f"{after.kind} comes before {before.kind} (line {before.line})"
-            yield LessonError(after.line, f"{order}; the order is {', '.join(ORDER)}")
+            yield LessonError(after.line, f"{order}; the required order is {', '.join(ORDER)}")
 
 
 def missing(kind: str) -> LessonError:
@@ -67,7 +66,7 @@ def long_gaps(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
     for cell in cells:
         if KINDS[cell.kind].gives_feedback:
             if minutes > MOST_MINUTES_UNCHECKED:
-                remedy = f"at most {MOST_MINUTES_UNCHECKED}: put a prediction, a check or a quiz between them"
+                remedy = f"the limit is {MOST_MINUTES_UNCHECKED}; add a prediction, a check or a quiz between"
                 message = f"{minutes:g} minutes pass between the last ✓ cell and this {cell.kind}; {remedy}"
                 yield LessonError(cell.line, message)
             minutes = 0.0
@@ -81,29 +80,31 @@ def repeated_names(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
     for cell in (cell for cell in cells if "name" in cell.options):
         name = cell.options["name"]
         if cell.form != CODE:
-            yield LessonError(cell.line, f"a Markdown cell prints nothing, so the name {name!r} is no use")
+            yield LessonError(cell.line, f"a Markdown cell prints nothing, so it can't use the name {name!r}")
         elif first.setdefault(name, cell.line) != cell.line:
-            yield LessonError(cell.line, f"the cell of line {first[name]} is called {name!r} already")
+            yield LessonError(cell.line, f"the cell on line {first[name]} is already called {name!r}")
 
 
 def remote_pictures(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
     for cell in cells:
         for match in FETCHED.finditer(cell.text) if cell.form == MARKDOWN else []:
             message = f"this would be fetched from the network: {match['address']}"
-            yield LessonError(cell.line_at(match.start()), f"{message}; put a file in the repository")
+            yield LessonError(
+                cell.line_at(match.start()), f"{message}; put the file in the repository instead"
+            )
 
 
 def code_layout(cells: list[Cell]) -> Iterator[LessonError]:
     for cell in cells:
         lines = cell.numbered_lines() if cell.form == CODE else []
         if len(lines) > MOST_CODE_LINES:
-            remedy = "split it, or move a part of it into a module of the lesson"
-            size = f"{len(lines)} lines, at most {MOST_CODE_LINES}"
+            remedy = "split it, or move part of it to a module of the lesson"
+            size = f"{len(lines)} lines, but the limit is {MOST_CODE_LINES}"
             yield LessonError(cell.line, f"the code cell has {size}; {remedy}")
         for number, line in lines:
             if len(line) > MOST_CODE_WIDTH:
-                size = f"{len(line)} characters, at most {MOST_CODE_WIDTH}"
-                yield LessonError(number, f"the line has {size}: learners would have to scroll")
+                size = f"{len(line)} characters, but the limit is {MOST_CODE_WIDTH}"
+                yield LessonError(number, f"the line has {size}, beyond which learners have to scroll")
 
 
 def unpredicted(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
@@ -111,31 +112,35 @@ def unpredicted(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
     predicted = False
     for cell in cells:
         if cell.kind == "explore" and not predicted:
-            remedy = "put a predict cell in front of it"
+            remedy = "add a predict cell before it"
             yield LessonError(cell.line, f"no prediction comes before this explorable; {remedy}")
         if cell.kind in ("predict", "explore"):
             predicted = cell.kind == "predict"
 
 
-def missing_work(draft: LessonDraft) -> Iterator[LessonError]:
-    """The required kinds and amount of the learner's work that a lesson lacks."""
-    cells, minutes, size = draft.lesson.cells, draft.lesson.minutes, len(draft.cells[LEARNER])
-    modes = [(cell.options.get("mode", "build"), cell.minutes) for cell in cells if cell.kind == "exercise"]
-    long_build = any(mode == "build" and minutes >= LONG_BUILD for mode, minutes in modes)
+def missing_work(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
+    """A lesson needs an exercise that builds something, and enough work of the learner's own."""
+    modes = [cell.options.get("mode", "build") for cell in cells if cell.kind == "exercise"]
     work = sum(cell.minutes for cell in cells if cell.kind == "exercise" or KINDS[cell.kind].gives_feedback)
-    limits = f"a lesson has {FEWEST_CELLS} to {MOST_CELLS}, or short=true in its title cell"
-    fraction = f"{work:g} of the lesson's {minutes:g} minutes"
-    for is_met, message in (
-        (FEWEST_CELLS <= size <= MOST_CELLS, f"the learner's notebook has {size} cells; {limits}"),
-        (len(modes) >= 2, f"exercises in the lesson: {len(modes)}; there must be at least 2"),
-        (long_build, f"the lesson has no build exercise of {LONG_BUILD} minutes or more"),
-        ("bug" in dict(modes), 'the lesson has no exercise with mode="bug"'),
-        (3 * work >= minutes, f"the learner works {fraction} (exercises and ✓ cells); at least a third"),
-    ):
-        if not is_met:
-            yield LessonError(1, message)
-    for kind in {"estimate", "explain"} - {cell.kind for cell in cells}:
-        yield missing(kind)
+    total = sum(cell.minutes for cell in cells)
+    if "build" not in modes:
+        yield LessonError(1, 'the lesson has no exercise with mode="build"')
+    if 3 * work < total:
+        fraction = f"{work:.0f} of the lesson's {total:.0f} minutes"
+        yield LessonError(1, f"exercises and ✓ cells take {fraction}; the minimum is a third")
+
+
+def unbalanced_minutes(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
+    """Too much of the lesson is stretch, or has minutes that the author set."""
+    total = sum(cell.minutes for cell in cells)
+    stretch = sum(cell.minutes for cell in cells if cell.track == "stretch")
+    overridden = sum(cell.minutes for cell in cells if "because" in cell.options)
+    if stretch > MOST_STRETCH * (total - stretch):
+        size = f"{stretch:.0f} minutes of stretch and {total - stretch:.0f} of core"
+        yield LessonError(1, f"the lesson has {size}; the limit for stretch is a quarter of core")
+    if overridden > MOST_OVERRIDDEN * total:
+        size = f"{overridden:.0f} of {total:.0f} minutes"
+        yield LessonError(1, f"headers override {size}; the limit is a tenth, the rest is computed")
 
 
 def revealed_solutions(draft: LessonDraft) -> Iterator[LessonError]:
@@ -145,7 +150,9 @@ def revealed_solutions(draft: LessonDraft) -> Iterator[LessonError]:
     for cell in draft.cells[LEARNER]:
         for number, line in solved[cell.line].numbered_lines() if cell.kind == "exercise" else []:
             if number not in cell.lines and len(line.strip()) > REVEALING_LENGTH and line.strip() in above:
-                source = f"in the code cell of line {above[line.strip()]}"
-                yield LessonError(number, f"this line of the solution stands above the exercise, {source}")
+                source = f"in the code cell on line {above[line.strip()]}"
+                yield LessonError(
+                    number, f"this line of the solution already appears above the exercise, {source}"
+                )
         if cell.form == CODE:
             above |= {line.strip(): cell.line for line in cell.text.split("\n")}

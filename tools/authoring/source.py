@@ -1,6 +1,6 @@
-'''Parse a lesson source, `lessons/lNN_topic/lesson.py`, into cells with line numbers.
+'''Parse the text of a lesson source into cells with line numbers.
 
-    # %% [markdown] kind="text" minutes=3
+    # %% [markdown] kind="text" track="short"
     r"""
     ## Why $\\sqrt{d_k}$?
     """
@@ -15,12 +15,10 @@ jupytext because every error must name its line, and notebooks are never convert
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 
 from tools.authoring.cell_kinds import CODE, EDITIONS, EXERCISE_NEEDS, KINDS, MARKDOWN, OPTIONS
 
@@ -54,10 +52,12 @@ class Cell:
     lines: tuple[int, ...]
     options: Options
     editions: tuple[str, ...] = EDITIONS  # those that contain it
+    computed: float = 0.0  # minutes, by tools/authoring/minutes.py
 
     @property
     def minutes(self) -> float:
-        return self.options["minutes"] if "minutes" in self.options else KINDS[self.kind].minutes
+        """As computed, unless the header overrides them."""
+        return self.options.get("minutes", self.computed)
 
     @property
     def track(self) -> str:
@@ -75,35 +75,6 @@ class Cell:
         return replace(self, text="\n".join(texts), lines=lines)
 
 
-@dataclass(frozen=True)
-class LessonSource:
-    """A parsed lesson source. `path` is relative to the project's root."""
-
-    path: str
-    name: str  # of its notebook, NN_topic
-    sha256: str
-    cells: tuple[Cell, ...]
-
-    @property
-    def number(self) -> str:
-        return self.name[:2]
-
-    @property
-    def title(self) -> str:
-        """The heading of the title cell, without hash and number."""
-        text = next((cell.text for cell in self.cells if cell.kind == "title"), self.name)
-        return re.sub(r"^#\s*(\d\d\s*·)?\s*", "", text.split("\n")[0])
-
-    @property
-    def minutes(self) -> float:
-        return sum(cell.minutes for cell in self.cells)
-
-    @property
-    def short(self) -> bool:
-        """Whether the title cell's header has short=true."""
-        return any(cell.options.get("short") for cell in self.cells)
-
-
 def spaces(match: re.Match[str]) -> str:
     """Spaces as long as the match, with its newlines, so that offsets of the rest stay the same."""
     return re.sub(r"[^\n]", " ", match[0])
@@ -114,19 +85,6 @@ def without_fences(text: str) -> str:
     return FENCED.sub(spaces, text)
 
 
-def sources(root: Path) -> list[Path]:
-    """The file of every lesson source, in order."""
-    return sorted((root / "lessons").glob("l[0-9][0-9]_*/lesson.py"))
-
-
-def read_lesson(path: Path, root: Path) -> LessonSource:
-    text = path.read_text(encoding="utf-8")
-    digest = hashlib.sha256(
-        text.encode()
-    ).hexdigest()  # read_text normalises line ends, so Windows gets the same hash
-    return LessonSource(path.relative_to(root).as_posix(), path.parent.name[1:], digest, read_cells(text))
-
-
 def read_cells(text: str) -> tuple[Cell, ...]:
     """Split the text at its `# %%` headers and parse every cell."""
     lines = text.split("\n")  # splitlines would also split at form feeds, which Python doesn't count
@@ -134,7 +92,9 @@ def read_cells(text: str) -> tuple[Cell, ...]:
     starts.append(len(lines) + 1)
     for number, line in enumerate(lines[: starts[0] - 1], 1):
         if line.strip() and not line.startswith("#"):
-            raise LessonError(number, 'open a cell first, with a line like # %% kind="code"')
+            raise LessonError(
+                number, 'code outside a cell; start a cell with a line such as # %% kind="code"'
+            )
     return tuple(read_cell(start, lines[start - 1 : end - 1]) for start, end in pairwise(starts))
 
 
@@ -146,7 +106,7 @@ def read_cell(line: int, block: list[str]) -> Cell:
     try:
         tree = ast.parse(body)
     except SyntaxError as error:
-        raise LessonError(first + (error.lineno or 1) - 1, f"this is not Python: {error.msg}") from None
+        raise LessonError(first + (error.lineno or 1) - 1, f"this is not valid Python: {error.msg}") from None
     if form == MARKDOWN:
         body, skipped = markdown_text(first, body, tree)
         first += skipped
@@ -161,25 +121,28 @@ def read_header(line: int, text: str) -> tuple[str, Options]:
         options = {name: json.loads(value) for name, value in PAIR.findall(header["options"])}
     except (TypeError, ValueError):
         example = '# %% kind="code" minutes=5 or # %% [markdown] kind="text"'
-        raise LessonError(line, f"cannot read `{text}`: write key=value pairs, as in {example}") from None
+        raise LessonError(line, f"can't read `{text}`: write key=value pairs, as in {example}") from None
     kind, form = options.setdefault("kind", None), MARKDOWN if header["markdown"] else CODE
     for name, value in options.items():
         if name not in OPTIONS:
-            raise LessonError(line, f"there is no option {name}; known are {', '.join(OPTIONS)}")
+            raise LessonError(line, f"unknown option {name}; the options are {', '.join(OPTIONS)}")
         allowed = OPTIONS[name]
         if allowed and value not in allowed:
-            raise LessonError(line, f"the {name} is {value!r}; known are {', '.join(map(str, allowed))}")
+            raise LessonError(line, f"{name} is {value!r}; expected one of {', '.join(map(str, allowed))}")
     minutes, most = options.get("minutes", 0), 0 if kind == "instructor" else 90
     if type(minutes) not in (int, float) or not 0 <= minutes <= most:
-        raise LessonError(line, f"the minutes are {minutes!r}; a {kind} cell has a number from 0 to {most}")
-    for name in ("exercise", "title", "name"):
+        raise LessonError(line, f"minutes is {minutes!r}; a {kind} cell needs a number from 0 to {most}")
+    if ("minutes" in options) != ("because" in options):
+        reason = 'minutes are computed; to override them, give a reason: minutes=8 because="a live run"'
+        raise LessonError(line, reason)
+    for name in ("exercise", "title", "name", "because"):
         if name in options and not (isinstance(options[name], str) and options[name].strip()):
-            raise LessonError(line, f"the {name} is a text, not {options[name]!r}")
+            raise LessonError(line, f"{name} must be a non-empty string, not {options[name]!r}")
     if form not in KINDS[kind].forms:
         header_start = "# %% [markdown]" if form == CODE else "# %%"
-        raise LessonError(line, f'a {kind} cell is not {form}; open it with {header_start} kind="{kind}"')
+        raise LessonError(line, f'a {kind} cell can\'t be {form}; start it with {header_start} kind="{kind}"')
     if kind == "exercise" and (missing := [name for name in EXERCISE_NEEDS if name not in options]):
-        raise LessonError(line, f"the exercise lacks {', '.join(missing)} in its header")
+        raise LessonError(line, f"the header of this exercise lacks {', '.join(missing)}")
     return form, options
 
 
@@ -189,11 +152,12 @@ def markdown_text(line: int, body: str, tree: ast.Module) -> tuple[str, int]:
         case [ast.Expr(value=ast.Constant(value=str(text)))]:
             pass
         case _:
-            raise LessonError(line, 'a Markdown cell holds one string and nothing else: """ text """')
+            raise LessonError(line, 'a Markdown cell must contain one string and nothing else: """ text """')
     if "\\" in body and not body.startswith(("r", "R")):
         backslash_line = line + body.count("\n", 0, body.index("\\"))
         raise LessonError(
-            backslash_line, 'a backslash in a plain string turns \\t of \\tau into a tab; write r"""'
+            backslash_line,
+            'a plain string turns the \\t of \\tau into a tab; because of the backslash, write r"""',
         )
     content = text.strip()
     return content, tree.body[0].lineno - 1 + text.count("\n", 0, text.index(content))

@@ -37,7 +37,7 @@ def run() -> dict:
     total = round(sum(parts.values()), 1)
     about = {key: record["trained"][key] for key in ("machine", "versions", "data")}
     result = {"command": COMMAND, "seconds": total, "parts": parts, "bleu": record["results"]["bleu"]}
-    print(f"raw text to a scored Transformer: {total:.1f} s")
+    print(f"From raw text to an evaluated Transformer: {total:.1f} s")
     return result | about
 
 

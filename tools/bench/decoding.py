@@ -27,10 +27,13 @@ MEASURED = (("transformer", "multi30k"), ("transformer", "toy"), ("bahdanau", "t
 ROUNDS, SEED = 3, 0
 
 ABOUT = f"""\
-Greedy decoding of {BATCH} sentences, {LENGTH} words each, from sources of {N_SRC}. New weights, seed {SEED};
-no sentence ends before its last word. Both ways in turn, {ROUNDS} rounds after one to warm up.
-seconds   for all {BATCH} sentences, the median round, by the clock on the wall.
-Another machine's figures: data/results/bench_decoding_cpu.txt"""
+Greedy decoding of {BATCH} sentences, {LENGTH} words each, from sources of {N_SRC} words. The weights are
+untrained (seed {SEED}), and no sentence ends early. The two methods take turns, {ROUNDS} rounds each after
+a warm-up round.
+cached      the decoder keeps what it computed for earlier words
+recomputed  the decoder computes everything again at each step
+Times are wall-clock seconds for all {BATCH} sentences in the median round.
+Results from another machine: data/results/bench_decoding_cpu.txt"""
 
 
 def run(device: torch.device) -> None:
@@ -51,7 +54,7 @@ def measure(name: str, scale: str, *, device: torch.device) -> list[str]:
     cached, recomputed = map(median, in_turn(ways, rounds=ROUNDS).values())
     same = torch.equal(ways["cached"]().ids, ways["recomputed"]().ids)
     figures = [f"{cached:.2f} s", f"{recomputed:.2f} s", f"{recomputed / cached:.1f} ×"]
-    return [f"{name} ({scale})", *figures, "" if same else "other words"]
+    return [f"{name} ({scale})", *figures, "" if same else "different output"]
 
 
 def prepare(name: str, scale: str = "toy", *, device: str | torch.device = "cpu") -> tuple[Translator, Rows]:

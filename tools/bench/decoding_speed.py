@@ -21,10 +21,10 @@ LENGTH, TURNS, TRIES = 32, 3, 3
 COMMAND = "python3 -m tools.bench.decoding_speed"
 
 ABOUT = f"""\
-Greedy, {BATCH} sentences of {LENGTH} words from sources of {N_SRC}; toy size, new weights, no sentence ends
-early. Counted are the processor's own seconds, so that other programs do not matter: the median of {TURNS}
-turns over all systems, in each the best of {TRIES} tries.
-Another machine's figures: data/results/decoding_speed.json"""
+Greedy decoding of {BATCH} sentences, {LENGTH} words each, from sources of {N_SRC} words, at toy scale with
+untrained weights; no sentence ends early. CPU time is measured, so that other programs don't affect the
+result: the median of {TURNS} rounds over all systems, with the best of {TRIES} tries in each round.
+Results from another machine: data/results/decoding_speed.json"""
 
 
 def run() -> list[dict]:
@@ -35,7 +35,7 @@ def run() -> list[dict]:
     for name in names:
         speeds = [run["words_per_second"] for run in runs if run["variant"] == name]
         rows.append([name, f"{median(speeds):,.0f}"])
-    print(columns(["", "words a second"], rows))
+    print(columns(["", "words per second"], rows))
     return runs
 
 

@@ -25,8 +25,8 @@ PACKAGES = ("matplotlib", "ipywidgets", "ipykernel", "anywidget")
 MOVES = 120
 
 ABOUT = f"""\
-From setting a control until the new picture is there for the page: compute, draw, PNG.
-{MOVES} moves that sweep every control; median / 95th percentile. At most 25 ms feel smooth."""
+Time from changing a control until the new picture is ready for the page (compute, draw, encode as PNG), over
+{MOVES} moves that sweep every control: median / 95th percentile. Up to 25 ms feels smooth."""
 
 
 def run() -> None:
@@ -34,7 +34,7 @@ def run() -> None:
     print(conditions(*PACKAGES), "", ABOUT, "", sep="\n", flush=True)
     classes = explorables()
     rows = [[name, summarise(time_moves(classes[name]))] for name in (*NAMES, *TRAINED)]
-    print(columns(["", "ms a move"], rows))
+    print(columns(["", "ms per move"], rows))
 
 
 def explorables() -> dict[str, type[Explorable]]:

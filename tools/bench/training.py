@@ -1,6 +1,6 @@
 """How fast a training step is, compared with a naive one: `python3 -m course_lib bench training`.
 
-                             ms a step   tokens/s  padding  ratio
+                           ms per step   tokens/s  padding  ratio
     eager nn.Transformer         33.79    242,403       0%  1.0 ×
     recorded step                 5.50  1,488,314       0%  6.1 ×
 
@@ -47,20 +47,22 @@ CPU_ROWS, CPU_TOKENS = 64, 1024  # sentences in a naive batch, tokens in ours; b
 
 ABOUT = {
     "cuda": f"""\
-The Transformer of scale multi30k: {GPU_ROWS} sentences of {GPU_LENGTH} tokens on each side, no padding;
-vocabulary {GPU_VOCAB:,}, dropout, label smoothing 0.1, clipping, AdamW in one kernel, bfloat16.
-eager nn.Transformer     torch's modules of the same sizes, one after another under autocast, torch's loss
-compiled nn.Transformer  the same through torch.compile(..., mode="reduce-overhead"), model and loss
-plain step               the course's Transformer, the same way (training/step.py)
-recorded step            the same as one CUDA graph (training/graph_step.py)
-All in turn, {ROUNDS["cuda"]} rounds of {GPU_STEPS} steps, the median round. tokens: of the target.
-Another machine's figures: data/results/bench_training_h200.txt""",
+The Transformer at scale multi30k, on {GPU_ROWS} sentences of {GPU_LENGTH} tokens per side without padding;
+vocabulary of {GPU_VOCAB:,}, dropout, label smoothing 0.1, gradient clipping, fused AdamW, bfloat16.
+eager nn.Transformer     torch's own modules of the same sizes, under autocast, with torch's loss
+compiled nn.Transformer  the same, with model and loss compiled by torch.compile(..., mode="reduce-overhead")
+plain step               the course's Transformer, run eagerly (training/step.py)
+recorded step            the same, recorded as one CUDA graph (training/graph_step.py)
+tokens/s                 target tokens per second
+All four take turns, in {ROUNDS["cuda"]} rounds of {GPU_STEPS} steps; the table shows the median round.
+Results from another machine: data/results/bench_training_h200.txt""",
     "cpu": f"""\
-naive     {CPU_ROWS} sentences drawn at random, padded to the longest; Adam, one tensor after another.
-ours      the course's step: sentences of like length, at most {CPU_TOKENS:,} tokens; Adam fused.
-tokens/s  target words that count; in turn, {ROUNDS["cpu"]} rounds of {CPU_STEPS} batches, the median round.
-padding   the share of all target positions that holds no word.
-Another machine's figures: data/results/bench_training_cpu.txt""",
+naive     {CPU_ROWS} random sentences per batch, padded to the longest; Adam updates one tensor at a time
+ours      the course's step: sentences of similar length, at most {CPU_TOKENS:,} tokens per batch; fused Adam
+tokens/s  target tokens per second, without padding
+padding   the fraction of target positions that are padding
+The two take turns, in {ROUNDS["cpu"]} rounds of {CPU_STEPS} batches; the table shows the median round.
+Results from another machine: data/results/bench_training_cpu.txt""",
 }
 
 
@@ -91,11 +93,11 @@ def run(device: torch.device) -> None:
     print("", table(ways, "", ROUNDS["cuda"]), sep="\n", flush=True)
     recorded = ways["recorded step"]
     if not recorded.step.records:
-        print("\nThe step could not be recorded here: the last row is a plain one.")
+        print("\nThe step could not be recorded here, so the last row shows a plain step.")
     with profile(activities=[ProfilerActivity.CUDA], acc_events=True) as profiler:
         recorded.step(recorded.batches[0], RATE)
         torch.cuda.synchronize(device)
-    print("", "One recorded step, kernel by kernel:", sep="\n")
+    print("", "Kernels of one recorded step:", sep="\n")
     print(profiler.key_averages().table(sort_by="self_cuda_time_total", row_limit=15))
 
 
@@ -109,7 +111,7 @@ def table(ways: Mapping[str, Way], title: str, rounds: int) -> str:
         first = first or speed
         figures = [f"{1000 * seconds / len(batches):.2f}", f"{speed:,.0f}", f"{padding:.0%}"]
         rows.append([name, *figures, f"{speed / first:.2f} ×"])
-    return columns([title, "ms a step", "tokens/s", "padding", "ratio"], rows)
+    return columns([title, "ms per step", "tokens/s", "padding", "ratio"], rows)
 
 
 # ---- on a GPU

@@ -47,8 +47,8 @@ def too_old(argv):
     newer = [name for name in NEWER if find(name)]
     if newer:
         again = " ".join([newer[0], "-m", "course_lib"] + argv)  # noqa: RUF005  (Python 2 reads this line too)
-        return text + "This computer has " + newer[0] + " as well. Run\n    " + again + "\n"
+        return text + "This computer also has " + newer[0] + ". Run\n    " + again + "\n"
     return (
-        text + "Install a newer Python (from python.org, your system's packages, or with\n"
-        "`conda create -n course python=3.12`), then run the same command with it.\n"
+        text + "Install a newer Python (from python.org, your system's package manager, or with\n"
+        "`conda create -n course python=3.12`), then use it to run the same command.\n"
     )

@@ -1,6 +1,6 @@
 """Arguments that several commands take, and the device, trained system or corpus they name.
 
-parser = command(commands, "sample", "let a language model write", sample)
+parser = command(commands, "sample", "generate text with a language model", sample)
 add_weights(parser, "transformer_lm")                         # --checkpoint, --system, --device
 saved, kind = open_system(find_weights(args.checkpoint, args.system), find_device(args.device))
 """
@@ -17,7 +17,8 @@ from tools.cli.environment import CommandError
 
 BEST = "best.safetensors"
 CHECKPOINT_OR_SYSTEM = (
-    "--checkpoint takes a .safetensors file or a run's folder, --system NAME what comes with the course."
+    "Use --checkpoint with a .safetensors file or the folder of a run,\n"
+    "or --system with the name of a system that comes with the course."
 )
 
 
@@ -46,7 +47,7 @@ def at_least(least: float, most: float = math.inf) -> Callable[[str], float]:
 
     def parse(text: str) -> float:
         if not least <= (value := number(text)) <= most:
-            wanted = f"{least} or more" if most == math.inf else f"{least} to {most:,}"
+            wanted = f"at least {least}" if most == math.inf else f"a number from {least} to {most:,}"
             raise argparse.ArgumentTypeError(f"expected {wanted}, got {text}")
         return value
 
@@ -75,7 +76,9 @@ def system_name(text: str) -> str:
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", help="cpu, cuda, ...; else a GPU where there is one")
+    parser.add_argument(
+        "--device", help="device to use: cpu, cuda, mps, ... (default: a GPU if there is one)"
+    )
 
 
 def find_device(name: str | None):
@@ -88,9 +91,9 @@ def find_device(name: str | None):
         chosen = torch.device(name) if name else device()
         torch.zeros(1, device=chosen)  # torch.device accepts devices that this machine doesn't have
     except (RuntimeError, AssertionError, ValueError) as error:
-        reason = (str(error).splitlines() or ["torch does not say why"])[0]
+        reason = (str(error).splitlines() or ["torch gives no reason"])[0]
         raise CommandError(
-            f"The device cannot be used here: {reason}", "--device cpu is always there."
+            f"This device can't be used here: {reason}", "Use --device cpu, which works on every machine."
         ) from error
     return chosen
 
@@ -101,7 +104,8 @@ def find_device(name: str | None):
 def add_weights(parser: argparse.ArgumentParser, system: str, nargs: str | None = None) -> None:
     """Add --checkpoint, --system (by default `system`) and --device."""
     group = parser.add_mutually_exclusive_group()
-    file, shipped = "a .safetensors file, or a run's folder", f"one that comes with the course ({system})"
+    file = "the weights to use: a .safetensors file, or the folder of a run"
+    shipped = f"a trained system that comes with the course (default: {system})"
     group.add_argument("--checkpoint", type=Path, nargs=nargs, metavar="FILE", help=file)
     default = [system] if nargs else system
     group.add_argument(
@@ -126,7 +130,7 @@ def open_system(path: Path, device):
         saved = load_system(path, device=device)
     except CheckpointError as error:
         advice = (
-            "`git checkout -- data/checkpoints` brings it back."
+            "Run `git checkout -- data/checkpoints` to restore it."
             if path == shipped_weights(path.stem)
             else CHECKPOINT_OR_SYSTEM
         )
@@ -139,14 +143,16 @@ def open_system(path: Path, device):
 
 def add_corpus(parser: argparse.ArgumentParser, help: str, default: str | None = None) -> None:
     parser.add_argument("--data", default=default, metavar="CORPUS", help=help)
-    parser.add_argument("--from", dest="src", metavar="LANG", help="source language, of Multi30k or a folder")
-    parser.add_argument("--to", dest="tgt", metavar="LANG", help="target language, of Multi30k or a folder")
-    parser.add_argument("--multi30k", type=Path, metavar="FOLDER", help="where Multi30k is")
+    parser.add_argument(
+        "--from", dest="src", metavar="LANG", help="source language, for Multi30k or a folder"
+    )
+    parser.add_argument("--to", dest="tgt", metavar="LANG", help="target language, for Multi30k or a folder")
+    parser.add_argument("--multi30k", type=Path, metavar="FOLDER", help="the folder that contains Multi30k")
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--beam", type=at_least(1, 1000), default=1, metavar="N", help="beam size (1: greedy)"
+        "--beam", type=at_least(1, 1000), default=1, metavar="N", help="beam size (default: 1, greedy)"
     )
-    penalty = "of a beam: 0 does not look at the length, more favours long sentences (0.6)"
+    penalty = "for beam search: 0 ignores the length, higher values favour long sentences (default: 0.6)"
     parser.add_argument("--length-penalty", type=at_least(0.0, 10.0), default=0.6, metavar="X", help=penalty)

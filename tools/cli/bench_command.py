@@ -11,14 +11,17 @@ from tools.cli.arguments import add_device, command, find_device
 
 
 def add(commands) -> None:
-    parser = command(commands, "bench", "measure how fast it is: a step, a sentence, a slider", bench)
+    parser = command(commands, "bench", "measure the speed of training, decoding and the explorables", bench)
     chosen = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
-    add_device(command(chosen, "training", "how fast a step of training is", bench))
-    add_device(command(chosen, "decoding", "what a cache is worth to a decoder", bench))
-    command(chosen, "decoding_speed", "how many words a second every translator says, on a CPU", bench)
-    command(chosen, "explorables", "how fast the explorables answer", bench, "lab")
-    command(chosen, "cost", "what attention costs beside the rest of its block, on a CPU", bench)
-    command(chosen, "clock", "from raw Multi30k to a scored Transformer; best on a GPU", bench)
+    add_device(command(chosen, "training", "measure how long a training step takes", bench))
+    add_device(command(chosen, "decoding", "measure how much a cache speeds up decoding", bench))
+    words = "measure how many words per second each translator generates, on a CPU"
+    command(chosen, "decoding_speed", words, bench)
+    command(chosen, "explorables", "measure how quickly the explorables respond", bench, "lab")
+    cost = "measure what attention costs compared with the rest of its block, on a CPU"
+    command(chosen, "cost", cost, bench)
+    clock = "measure the time from raw Multi30k to an evaluated Transformer; slow without a GPU"
+    command(chosen, "clock", clock, bench)
 
 
 def current_device(device=None) -> AbstractContextManager:

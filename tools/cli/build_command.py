@@ -8,11 +8,11 @@ from tools.cli.arguments import command
 
 
 def add(commands) -> None:
-    parser = command(commands, "build", "make the notebooks from their sources", build, "lab")
-    parser.add_argument("lessons", nargs="*", metavar="NN", help="a lesson's number or topic (default: all)")
-    parser.add_argument(
-        "--check", action="store_true", help="run nothing: do the notebooks fit their sources?"
-    )
+    parser = command(commands, "build", "build the notebooks from the lesson sources", build, "lab")
+    lessons = "the number or topic of a lesson, such as 08 or query_key_value (default: all lessons)"
+    parser.add_argument("lessons", nargs="*", metavar="NN", help=lessons)
+    check = "only check whether the notebooks match their sources; run and write nothing"
+    parser.add_argument("--check", action="store_true", help=check)
 
 
 def build(args: argparse.Namespace) -> int:

@@ -37,9 +37,9 @@ COMMAND_MODULES = (  # in the order of --help
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 NOT_ALLOWED = (errno.EBADF, errno.EACCES, errno.EROFS, errno.EISDIR, errno.EEXIST, errno.ENOTDIR)
 NO_MEMORY = (
-    "There is not enough memory for this.\n"
-    "Close other programs, or ask for less at a time: a smaller --beam to translate and evaluate, a smaller\n"
-    "--tokens-per-batch to train. Where the GPU is full, --device cpu goes round it."
+    "There isn't enough memory for this.\n"
+    "Close other programs, or use less memory at a time: a smaller --beam for `translate` and `evaluate`,\n"
+    "a smaller --tokens-per-batch for `train`. If the GPU's memory is full, try --device cpu."
 )
 
 
@@ -85,10 +85,10 @@ def exit_code(run: Callable[[], int]) -> int:
             raise
         if error.filename is None:
             discard_output()
-        message = f"{error.filename or 'The output'} cannot be used: {error.strerror}.\n"
+        message = f"Can't read or write {error.filename or 'the output'}: {error.strerror}.\n"
         full = error.errno in DISK_FULL
-        advice = "Make room" if full else "See who may read and write it, or name another place"
-        message += f"{advice}; then run the same command again."
+        advice = "Free some disk space" if full else "Check the permissions or choose another path"
+        message += f"{advice}, then run the same command again."
     except (MemoryError, RuntimeError) as error:
         if not out_of_memory(error):
             raise
@@ -113,7 +113,7 @@ def parser() -> argparse.ArgumentParser:
     program = argparse.ArgumentParser(
         prog=program_name(),
         description="The attention course: from the bottlenecks of recurrent networks to the Transformer.",
-        epilog="Start with `lab`. Each command tells more with --help.",
+        epilog="Start with `lab`. To see the options of a command, run it with --help.",
         allow_abbrev=False,
     )
     program.add_argument("--version", action="version", version=f"attention-course {__version__}")

@@ -17,27 +17,38 @@ from tools.cli.arguments import at_least, command, seed
 from tools.cli.environment import CommandError
 
 MAX_SEARCHED = 20_000  # sentences generated in search of a rule
-MULTI30K = """31,014 captions of photographs in German, English and French, from their makers' public
-repository. Looked for in FOLDER, else in the folder that the environment variable COURSE_MULTI30K names,
-else in a folder of the course on this computer. It is never part of the course: please do not pass it on."""
+MULTI30K = """Multi30k consists of 31,014 photo captions in German, English and French, from the authors'
+public repository. The command looks for it in FOLDER if you give one, otherwise in the folder named by the
+environment variable COURSE_MULTI30K, otherwise in the course's own folder on this computer. Multi30k is not
+part of the course; please don't redistribute it."""
+STATES = {"right": "OK", "wrong": "wrong checksum"}
 
 
 def add(commands) -> None:
-    help_text = "show the toy language and its words, or get the real corpus"
+    help_text = "show sentences or words of the toy language, or get the Multi30k corpus"
     parser = command(commands, "data", help_text, show)
     subcommands = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
-    parser = command(subcommands, "show", "print sentences of the toy language, with their alignment", show)
-    parser.add_argument("--n", type=at_least(1), default=5, metavar="N", help="how many pairs (5)")
-    parser.add_argument("--seed", type=seed, default=0, metavar="S", help="another seed, other sentences (0)")
-    rule = "only pairs with this phenomenon; a wrong name lists them"
+    parser = command(
+        subcommands, "show", "print sentence pairs of the toy language with their alignment", show
+    )
+    parser.add_argument(
+        "--n", type=at_least(1), default=5, metavar="N", help="number of sentence pairs (default: 5)"
+    )
+    parser.add_argument("--seed", type=seed, default=0, metavar="S", help="random seed (default: 0)")
+    rule = "only pairs with this phenomenon; an unknown name lists them all"
     parser.add_argument("--rule", metavar="NAME", help=rule)
-    length = "at least A and at most B English words (3 12)"
+    length = "minimum and maximum number of English words (default: 3 12)"
     parser.add_argument("--length", type=int, nargs=2, default=(3, 12), metavar=("A", "B"), help=length)
-    command(subcommands, "words", "list the words that the toy language knows, by kind", words)
+    command(subcommands, "words", "list the words of the toy language by category", words)
     parser = command(subcommands, "multi30k", "find, check or download the Multi30k corpus", multi30k)
     parser.epilog = MULTI30K
-    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="where the files are, or shall be")
-    parser.add_argument("--download", action="store_true", help="get what is missing, without asking")
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        metavar="FOLDER",
+        help="the folder that contains the files, or to download them to",
+    )
+    parser.add_argument("--download", action="store_true", help="download missing files without asking")
 
 
 def show(args: argparse.Namespace) -> int:
@@ -56,10 +67,13 @@ def show(args: argparse.Namespace) -> int:
         matches = (pair for pair in searched if not args.rule or args.rule in pair.phenomena)
         blocks = ["\n".join(format_pair(pair)) for pair in islice(matches, args.n)]
     except ValueError as error:
-        raise CommandError(str(error), f"`{program_name()} data show --help` lists the options.") from error
+        raise CommandError(
+            str(error), f"Run `{program_name()} data show --help` to see the options."
+        ) from error
     if not blocks:
         raise CommandError(
-            f"No such sentence among {MAX_SEARCHED:,}.", "Ask for longer ones, as --length 8 16."
+            f"None of {MAX_SEARCHED:,} generated sentences matched.",
+            "Allow longer sentences, for example with --length 8 16.",
         )
     print("\n\n".join(blocks))
     return 0
@@ -118,18 +132,20 @@ def multi30k(args: argparse.Namespace) -> int:
     folder, reason = multi30k.find_folder(args.folder)
     if wrong := check_files(folder, reason):
         if not args.download:
-            print(f"\nMulti30k is public ({multi30k.HOME}, 2 MB). The command")
-            print(f"    {multi30k.command(args.folder)}\ngets what is missing. By hand: put these files into")
+            print(f"\nMulti30k is publicly available ({multi30k.HOME}, 2 MB). To download it, run")
+            print(f"    {multi30k.command(args.folder)}\nTo get it by hand, download these files to")
             print(folder, *(f"    {multi30k.SOURCE}/{name}" for name in wrong), sep="\n")
             if not confirm_download():
                 return 1
         try:
             multi30k.fetch(folder)
         except (multi30k.DownloadError, OSError) as error:
-            raise CommandError(str(error), f"The files also come by hand, from {multi30k.HOME}.") from error
+            raise CommandError(
+                str(error), f"You can also get the files by hand from {multi30k.HOME}."
+            ) from error
         check_files(folder, reason)
-    print("All nine files are there, and every checksum is right.")
-    print("Whoever writes about results on them cites Elliott et al. 2016 and 2017.")
+    print("All nine files are present and have the right checksums.")
+    print("If you publish results on Multi30k, please cite Elliott et al. 2016 and 2017.")
     return 0
 
 
@@ -140,7 +156,7 @@ def check_files(folder: Path, reason: str) -> list[str]:
     print(f"Multi30k in {folder} ({reason})")
     states = {name: state(folder, name) for name in published()}
     for name, file_state in states.items():
-        print(f"  {'✓' if file_state == 'right' else '·'} {name:24} {file_state}")
+        print(f"  {'✓' if file_state == 'right' else '·'} {name:24} {STATES.get(file_state, file_state)}")
     return [name for name, file_state in states.items() if file_state != "right"]
 
 
@@ -149,6 +165,6 @@ def confirm_download() -> bool:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     try:
-        return input("Download what is missing now? [y/N] ").strip().lower() in {"y", "yes"}
+        return input("Download the missing files now? [y/N] ").strip().lower() in {"y", "yes"}
     except EOFError:
         return False

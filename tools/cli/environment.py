@@ -70,8 +70,8 @@ def check_complete() -> None:
     for name in ("data", "pyproject.toml"):
         if not (PROJECT_ROOT / name).exists():
             raise CommandError(
-                f"{PROJECT_ROOT} holds only a part of the course: {name} is missing.",
-                "Get the whole course with git clone, and run the command in its folder.",
+                f"{PROJECT_ROOT} contains only part of the course: {name} is missing.",
+                "Get the whole course with `git clone`, then run the command in its folder.",
             )
 
 
@@ -89,7 +89,7 @@ def needed(stage: str) -> dict[str, str]:
 
 
 def missing(stage: str) -> list[str]:
-    """What this interpreter lacks: ["numpy >=2.0,<3 (has 1.26.4)"]. Reads metadata, imports nothing."""
+    """What this interpreter lacks: ["numpy >=2.0,<3 (found 1.26.4)"]. Reads metadata, imports nothing."""
     packages = []
     for name, version_range in needed(stage).items():
         try:
@@ -98,7 +98,7 @@ def missing(stage: str) -> list[str]:
             packages.append(f"{name} {version_range}")
         else:
             packages += (
-                [] if admits(version_range, installed) else [f"{name} {version_range} (has {installed})"]
+                [] if admits(version_range, installed) else [f"{name} {version_range} (found {installed})"]
             )
     return packages
 
@@ -147,12 +147,13 @@ def set_up(stage: str, packages: list[str]) -> None:
     """Create or extend `.venv` for a stage, and stamp it. `packages` are the missing ones."""
     if VENV.exists() and stamp() is None:
         raise CommandError(
-            f"The folder .venv was not made by the course, and it lacks {packages[0]}.",
-            "Move it away, then run the same command again. Or activate it, run\n"
-            "    python -m pip install -c constraints.txt -e .[lab,test]\nand then the same command.",
+            f"The folder .venv was not created by the course, and it lacks {packages[0]}.",
+            "Move it elsewhere, then run the same command again. Or activate it, install the packages with\n"
+            "    python -m pip install -c constraints.txt -e .[lab,test]\nand run the same command again.",
         )
-    print(f"This Python lacks {packages[0]}: setting up the course in .venv. About 1.4 GB, a few minutes (on")
-    print("Linux torch may bring NVIDIA's libraries along, several GB more). Ctrl-C stops it.", flush=True)
+    print(f"This Python lacks {packages[0]}, so the course will be set up in .venv. This takes a few minutes")
+    print("and about 1.4 GB of disk space (on Linux, torch may need several GB more for NVIDIA's libraries).")
+    print("Press Ctrl-C to stop.", flush=True)
     if not (stamp() and venv_python().exists()):
         make_venv()
     # Wheels only: a learner's machine has no compiler, and every pin of ours has a wheel.
@@ -160,9 +161,9 @@ def set_up(stage: str, packages: list[str]) -> None:
     extras = "" if stage == "training" else f"[{','.join(STAGES[1 : STAGES.index(stage) + 1])}]"
     if run([venv_python(), "-m", "pip", "--no-input", *arguments, "--editable", f"{PROJECT_ROOT}{extras}"]):
         raise CommandError(
-            "pip could not install the packages; it says why above.",
-            "Is there a network, and room on the disk (2.5 GB; 8 GB with NVIDIA's libraries)? Then run the\n"
-            "same command again: what was fetched is kept.",
+            "pip couldn't install the packages; see its error message above.",
+            "Check that you are online and have enough disk space (2.5 GB; 8 GB with NVIDIA's libraries),\n"
+            "then run the same command again. What has been downloaded already is kept.",
         )
     (VENV / STAMP).write_text(stamp_for(stage), encoding="utf-8")
 
@@ -171,8 +172,8 @@ def make_venv() -> None:
     """Create an empty `.venv`, replacing one whose first set-up was never finished."""
     if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
         raise CommandError(
-            f"This Python ({sys.executable}) cannot make environments: its venv module is not installed.",
-            "Debian and Ubuntu keep it in a package of its own:\n"
+            f"This Python ({sys.executable}) can't create environments: its venv module is not installed.",
+            "On Debian and Ubuntu it is in a separate package:\n"
             f"    sudo apt install python3.{sys.version_info.minor}-venv\nThen run the same command again.",
         )
     shutil.rmtree(VENV, ignore_errors=True)
@@ -181,7 +182,8 @@ def make_venv() -> None:
     # Not with the Python of `.venv` itself, which has just been deleted.
     if run([getattr(sys, "_base_executable", None) or sys.executable, "-m", "venv", VENV]):
         raise CommandError(
-            "Python could not make .venv; it says why above.", "Then run the same command again."
+            "Python couldn't create .venv; see its error message above.",
+            "Fix the problem, then run the same command again.",
         )
 
 

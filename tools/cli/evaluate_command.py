@@ -1,9 +1,10 @@
-"""`evaluate`: measure trained systems, by their kind.
+"""`evaluate`: measure how good trained systems are.
 
     python3 -m course_lib evaluate --checkpoint runs/* --split long --beam 5 --json long.json
 
-Translators by BLEU, chrF, exact match and alignment error, language models by perplexity, the sentence
-encoder by accuracy. Of several, those that cannot be measured are left out and named.
+Translators are scored by BLEU, chrF, exact match and alignment error, language models by perplexity, and the
+sentence encoder by accuracy. If you name several systems, those that can't be evaluated are skipped with a
+message.
 """
 
 from __future__ import annotations
@@ -30,14 +31,17 @@ SPLITS = ("test", "long", "depth", "recombination", "coreference", "validation")
 
 
 def add(commands) -> None:
-    parser = command(commands, "evaluate", "measure trained systems", evaluate)
-    parser.epilog = __doc__.partition("\n\n")[2]
+    parser = command(commands, "evaluate", "measure the quality of trained systems", evaluate)
+    parser.epilog = "Example:\n" + __doc__.partition("\n\n")[2]
     add_weights(parser, "transformer", nargs="+")
-    add_corpus(parser, "toy, multi30k, a file with tabs, or a folder; else what they were trained on")
-    parser.add_argument("--split", choices=SPLITS, default="test", help="which part of it (test)")
+    corpus = "toy, multi30k, a tab-separated file, or a folder of aligned files (default: as in training)"
+    add_corpus(parser, corpus)
+    parser.add_argument(
+        "--split", choices=SPLITS, default="test", help="the part of the corpus (default: test)"
+    )
     add_search(parser)
-    parser.add_argument("--first", type=at_least(1), metavar="N", help="only the first N sentences")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="keep every number there")
+    parser.add_argument("--first", type=at_least(1), metavar="N", help="use only the first N sentences")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all results to this file")
 
 
 def evaluate(args: argparse.Namespace) -> int:
@@ -51,7 +55,7 @@ def evaluate(args: argparse.Namespace) -> int:
         except CommandError as error:
             if len(paths) == 1:
                 raise
-            print(f"{path} is left out: {error.args[0]}", file=sys.stderr)
+            print(f"{path} was skipped: {error.args[0]}", file=sys.stderr)
             continue
         records.append(record)
         if details and len(paths) == 1:
@@ -74,7 +78,8 @@ def measure_system(path: Path, args: argparse.Namespace, device) -> tuple[dict, 
     trained_on = (about["data"] or {}).get("name")
     if trained_on is None and args.data is None:
         raise CommandError(
-            f"{label} does not say what it was trained on.", "Name what to measure it on: --data."
+            f"The checkpoint of {label} doesn't say which corpus it was trained on.",
+            "Choose a corpus with --data.",
         )
     data, pairs = find_pairs(args, trained_on or "")
     warn_of_unknown(label, saved, pairs)
@@ -85,7 +90,7 @@ def measure_system(path: Path, args: argparse.Namespace, device) -> tuple[dict, 
         with tqdm(total=len(pairs), unit=" sentences", leave=False, disable=not bar_enabled()) as bar:
             scores = measure(saved.name, saved.model, saved.tokenizer, pairs, **search, progress=bar.update)
     except ValueError as error:
-        raise CommandError(f"{label}: {error}", "Take more sentences, or another split.") from error
+        raise CommandError(f"{label}: {error}", "Use more sentences, or choose another split.") from error
     line, results, details = summarise(scores)
     corpus = data if Path(data).is_file() else f"{data}, {args.split}"
     print(f"{label:24} {corpus}: {len(pairs):,} sentences  {line}", flush=True)
@@ -100,14 +105,19 @@ def find_pairs(args: argparse.Namespace, trained_on: str):
 
     data = args.data or trained_on
     if args.data is None and Path(data).is_file():
-        raise CommandError(f"It was trained on {data} itself.", "Name a test file: --data my/test.tsv.")
+        raise CommandError(
+            f"This system was trained on {data}, which has no separate test set.",
+            "Name a file to test it on, for example --data my/test.tsv.",
+        )
     if data == "multi30k" and trained_on.startswith("multi30k-"):
         data = trained_on  # in its own languages
     try:
         data = corpus_name(data, args.src, args.tgt)
         pairs = read_corpus(data, args.split, multi30k=args.multi30k)
     except (ValueError, FileNotFoundError) as error:
-        origin = "" if args.data else f"It was trained on {data}; --data names another corpus. "
+        origin = (
+            "" if args.data else f"This system was trained on {data}; choose another corpus with --data. "
+        )
         raise CommandError(f"{origin}{error}") from error
     if isinstance(pairs, Sentences):
         return data, Sentences(pairs.src[: args.first], pairs.tgt[: args.first])
@@ -120,7 +130,7 @@ def warn_of_unknown(label: str, saved, pairs) -> None:
 
     unknown = [words for text in sides(pairs)[1] if (words := saved.tokenizer.unknown(text))]
     if unknown:
-        message = f"{len(unknown):,} of {len(pairs):,} references have words that it does not know"
+        message = f"{len(unknown):,} of {len(pairs):,} references contain words that it doesn't know"
         print(f"{label}: {message}, such as {unknown[0][0]!r}", file=sys.stderr)
 
 
@@ -132,10 +142,10 @@ def short_enough(label: str, saved, pairs) -> list[tuple[str, str]]:
     both = zip(*sides(pairs), strict=True)
     short = [pair for pair in both if max(len(encode(text)) for text in pair) < max_len]
     if not short:
-        message = f"{label} reads {max_len - 1} tokens, but all {len(pairs):,} pairs have more."
-        raise CommandError(message, "Take another split, or shorter sentences.")
+        message = f"{label} accepts at most {max_len - 1} tokens, but all {len(pairs):,} pairs are longer."
+        raise CommandError(message, "Choose another split, or use shorter sentences.")
     if n := len(pairs) - len(short):
-        print(f"{label}: left out, for they have over {max_len - 1} tokens: {n:,} pairs", file=sys.stderr)
+        print(f"{label}: skipped {n:,} pairs with more than {max_len - 1} tokens", file=sys.stderr)
     return short
 
 
@@ -170,4 +180,4 @@ def write_records(args: argparse.Namespace, systems: list[dict], device) -> None
         "systems": systems,
     }
     write_json(args.json, content)
-    print(f"Every number is in {args.json}.", file=sys.stderr)
+    print(f"All results are in {args.json}.", file=sys.stderr)

@@ -14,20 +14,25 @@ from tools.cli.environment import CommandError
 
 
 def add(commands) -> None:
-    help_text = "run again an experiment that a lesson quotes"
+    help_text = "repeat an experiment that a lesson quotes"
     parser = command(commands, "experiment", help_text, experiment)
-    parser.epilog = "What is done is kept; the same command goes on."
-    parser.add_argument("names", nargs="*", metavar="NAME", help="one or more; --list shows them")
-    parser.add_argument("--list", action="store_true", help="show every experiment, and what it asks")
-    parser.add_argument("--table", action="store_true", help="show what --out holds, and run nothing")
-    parser.add_argument("--variants", nargs="+", metavar="VARIANT", help="only these")
-    parser.add_argument("--seeds", nargs="+", type=seed, metavar="N", help="else the experiment's own, 0 1 2")
+    parser.epilog = "Each finished run is stored. If you stop an experiment, the same command continues it."
     parser.add_argument(
-        "--steps", type=at_least(1), dest="n_steps", metavar="N", help="a trial; else the recipe's"
+        "names", nargs="*", metavar="NAME", help="one or more experiments; --list shows them all"
     )
-    parser.add_argument("--at-a-time", type=at_least(1), default=1, metavar="N", help="runs at once (1)")
+    parser.add_argument(
+        "--list", action="store_true", help="list all experiments and the question each one answers"
+    )
+    parser.add_argument("--table", action="store_true", help="only print a table of the stored results")
+    parser.add_argument("--variants", nargs="+", metavar="VARIANT", help="run only these variants")
+    seeds = "random seeds (default: those of the experiment, usually 0 1 2)"
+    parser.add_argument("--seeds", nargs="+", type=seed, metavar="N", help=seeds)
+    steps = "number of training steps, for a short trial (default: as in the lesson)"
+    parser.add_argument("--steps", type=at_least(1), dest="n_steps", metavar="N", help=steps)
+    at_a_time = "number of runs in parallel (default: 1)"
+    parser.add_argument("--at-a-time", type=at_least(1), default=1, metavar="N", help=at_a_time)
     add_device(parser)
-    out = "where results are kept (runs/experiments)"
+    out = "where the results are stored (default: runs/experiments)"
     parser.add_argument("--out", type=Path, default="runs/experiments", metavar="FOLDER", help=out)
 
 
@@ -42,13 +47,13 @@ def experiment(args: argparse.Namespace) -> int:
             print(f"{entry.name}  (lesson {entry.lesson}; {len(entry.variants)} variants)\n    {entry.asks}")
         return 0
     if unknown := [name for name in args.names if name not in catalogue]:
-        raise CommandError(f"There is no experiment {unknown[0]!r}.", f"There are: {', '.join(catalogue)}.")
+        raise CommandError(f"Unknown experiment {unknown[0]!r}.", f"Choose from: {', '.join(catalogue)}.")
     if args.table:
         for name in args.names:
             path = results_file(args.out, name, args.n_steps)
             if not path.exists():
                 raise CommandError(
-                    f"{path} is not there.", f"Run `{program_name()} experiment {name}` first."
+                    f"There is no results file {path}.", f"Run `{program_name()} experiment {name}` first."
                 )
             print(f"{name}\n\n{table(json.loads(path.read_text(encoding='utf-8')))}\n")
         return 0
@@ -63,5 +68,7 @@ def experiment(args: argparse.Namespace) -> int:
     try:
         n_failed = run(args.names, **{name: getattr(args, name) for name in options})
     except ValueError as error:
-        raise CommandError(str(error), f"`{program_name()} experiment --list` shows them all.") from error
+        raise CommandError(
+            str(error), f"Run `{program_name()} experiment --list` to see all experiments."
+        ) from error
     return 1 if n_failed else 0

@@ -14,9 +14,17 @@ SETTINGS = Path(__file__).with_name("lab_settings")
 
 
 def add(commands) -> None:
-    parser = command(commands, "lab", "set up on the first run, then open JupyterLab", open_lab, "lab")
-    parser.epilog = "Arguments that are not listed here go to JupyterLab."
-    parser.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
+    parser = command(
+        commands,
+        "lab",
+        "open the lessons in JupyterLab; the first run installs what they need",
+        open_lab,
+        "lab",
+    )
+    parser.epilog = "All other arguments are passed on to JupyterLab."
+    parser.add_argument(
+        "--no-browser", action="store_true", help="print the address instead of opening a browser"
+    )
 
 
 def open_lab(args: argparse.Namespace) -> int:

@@ -8,8 +8,10 @@ from tools.cli.arguments import command
 
 
 def add(commands) -> None:
-    parser = command(commands, "progress", "show what you have done so far, or delete it", progress, "lab")
-    parser.add_argument("--delete", action="store_true", help="forget all of it")
+    parser = command(
+        commands, "progress", "show your progress through the course, or delete it", progress, "lab"
+    )
+    parser.add_argument("--delete", action="store_true", help="delete your progress")
 
 
 def progress(args: argparse.Namespace) -> int:
@@ -25,7 +27,9 @@ def progress(args: argparse.Namespace) -> int:
         print("\nYour own functions")
         for name, number, day, _ in saved_functions:
             print(f"  {name} (lesson {number}, {day})")
-        print(f"Kept in {kept_file()}, yours to read and edit.")
+        print(f"They are saved in {kept_file()}, which you may read and edit.")
     else:
-        print("\nYour own functions: none yet. A function that passes its check is kept for later lessons.")
+        print(
+            "\nYour own functions: none yet. When a function passes its check, it is saved for later lessons."
+        )
     return 0

@@ -24,14 +24,18 @@ NBVAL = (
     *("--dist", "loadscope", "-p", "tests.nbval_home", "--nbval", "--nbval-cell-timeout", "300"),
     *("--disable-warnings", "-o", "filterwarnings=default"),
 )
-NO_CHROMIUM = "NO CHROMIUM FOUND: the lessons were not tried in a browser (Debian: apt install chromium)"
+NO_CHROMIUM = "NO CHROMIUM FOUND: the lessons were not tested in a browser (on Debian: apt install chromium)"
 
 Part = tuple[str, tuple[str, ...], Mapping[str, str]]  # a name, a command and its environment
 
 
 def add(commands) -> None:
-    parser = command(commands, "test", "set up what is missing, then run every test", run, "test")
-    parser.add_argument("--quick", action="store_true", help="style and quick unit tests, within a minute")
+    parser = command(commands, "test", "run all tests; the first run installs what they need", run, "test")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="run only the style checks and the quick unit tests, in about a minute",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
             start = time.perf_counter()
             ran = subprocess.run(command, cwd=PROJECT_ROOT, env=environment, stdin=subprocess.DEVNULL)
             rows.append((name, *count(name, ran.returncode), time.perf_counter() - start))
-    rows.append(("all together", *(sum(column) for column in list(zip(*rows, strict=True))[1:])))
+    rows.append(("total", *(sum(column) for column in list(zip(*rows, strict=True))[1:])))
     print("\n==== summary")
     for name, passed, failed, skipped, seconds in rows:
         totals = f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")
@@ -111,7 +115,8 @@ def notebooks(folder: Path) -> list[Path]:
     from tests.browser.lab import chromium_path
     from tools.authoring.build import draft
     from tools.authoring.editions import as_text
-    from tools.authoring.source import LessonError, sources
+    from tools.authoring.lesson import sources
+    from tools.authoring.source import LessonError
 
     stored = sorted((PROJECT_ROOT / "notebooks").glob("*.ipynb"))
     for form in ("another_cpu", "solved"):
@@ -125,5 +130,5 @@ def notebooks(folder: Path) -> list[Path]:
             solved.append(path)
         except LessonError as problem:  # the unit tests fail because of it
             where = source.relative_to(PROJECT_ROOT).as_posix()
-            print("A lesson has a problem:", problem.at(where), sep="\n", file=sys.stderr)
+            print("Problem in a lesson:", problem.at(where), sep="\n", file=sys.stderr)
     return [*([] if chromium_path() else stored), *copies, *solved]

@@ -1,8 +1,8 @@
-"""`train`: any system of the course, on the toy language, on Multi30k or on a corpus of your own.
+"""`train`: train any system of the course, on the toy language, on Multi30k or on a corpus of your own.
 
     python3 -m course_lib train bahdanau --data my/pairs.tsv --steps 500
 
-A run lives in a folder. Ctrl-C stops it after the step it is in; the same command goes on from there.
+Every run is saved in a folder. Ctrl-C stops it after the current step; the same command then resumes it.
 """
 
 from __future__ import annotations
@@ -31,24 +31,35 @@ RECIPE_OPTIONS = ("tokens_per_batch", "learning_rate", "r_drop")  # fields of a 
 
 
 def add(commands) -> None:
-    parser = command(commands, "train", "train a system", train)
-    parser.epilog = __doc__.partition("\n\n")[2]
+    parser = command(commands, "train", "train a system (one of the course's models)", train)
+    parser.epilog = "Example:\n" + __doc__.partition("\n\n")[2]
     parser.add_argument(
-        "system", type=system_name, nargs="?", metavar="SYSTEM", help="its name; --list shows them"
+        "system",
+        type=system_name,
+        nargs="?",
+        metavar="SYSTEM",
+        help="the name of the system; --list shows them all",
     )
-    parser.add_argument("--list", action="store_true", help="show every system that can be trained")
-    add_corpus(parser, "what to train on: toy (default), multi30k, a file with tabs, or a folder", "toy")
+    parser.add_argument("--list", action="store_true", help="list all systems that can be trained")
+    corpus = "training corpus: toy (default), multi30k, a tab-separated file, or a folder of aligned files"
+    add_corpus(parser, corpus, "toy")
+    scale = "the size of the model (default: chosen to suit the corpus)"
+    parser.add_argument("--scale", choices=["tiny", "toy", "multi30k"], help=scale)
+    seed_help = "random seed for the initial weights, the order of the data and dropout (default: 0)"
+    parser.add_argument("--seed", type=seed, default=0, metavar="S", help=seed_help)
+    steps = "number of training steps (default: depends on the scale)"
+    parser.add_argument("--steps", type=at_least(1), dest="n_steps", metavar="N", help=steps)
+    tokens = "maximum number of tokens in a batch, on each side (default: depends on the scale)"
+    parser.add_argument("--tokens-per-batch", type=at_least(1), metavar="N", help=tokens)
+    parser.add_argument("--learning-rate", type=at_least(1e-9), metavar="X", help="peak learning rate")
     parser.add_argument(
-        "--scale", choices=["tiny", "toy", "multi30k"], help="its size; else made for the data"
+        "--r-drop", type=at_least(0.0), metavar="X", help="R-Drop's weight alpha (0 turns it off)"
     )
-    parser.add_argument("--seed", type=seed, default=0, help="of weights, order, dropout (0)")
-    parser.add_argument("--steps", type=at_least(1), dest="n_steps", metavar="N", help="else the recipe's")
-    parser.add_argument("--tokens-per-batch", type=at_least(1), metavar="N", help="of one side of a batch")
-    parser.add_argument("--learning-rate", type=at_least(1e-9), metavar="X", help="the highest one")
-    parser.add_argument("--r-drop", type=at_least(0.0), metavar="X", help="R-Drop's alpha (0: off)")
-    parser.add_argument("--quick", action="store_true", help="a quarter of the tokens, for a CPU")
-    parser.add_argument("--folder", type=Path, help="where the run is kept; else runs/DATA_SYSTEM_SEED")
-    parser.add_argument("--restart", action="store_true", help="begin anew, in place of going on")
+    parser.add_argument("--quick", action="store_true", help="a short run for a CPU: a quarter of the tokens")
+    folder = "where to save the run (default: runs/DATA_SYSTEM_SEED)"
+    parser.add_argument("--folder", type=Path, help=folder)
+    restart = "start again from the beginning instead of resuming the run in the folder"
+    parser.add_argument("--restart", action="store_true", help=restart)
     add_device(parser)
 
 
@@ -57,7 +68,7 @@ def train(args: argparse.Namespace) -> int:
         print(systems_by_kind())
         return 0
     if args.system is None:
-        args.refuse("expected a system's name; --list shows them all")
+        args.refuse("expected the name of a system; --list shows them all")
     find_device(args.device)
 
     from course_lib.training.job import Job
@@ -75,7 +86,9 @@ def train(args: argparse.Namespace) -> int:
         report = {"log": print_line, "after_validation": print_record}
         outcome = train_system(Job(**job_options | changes), data=data, command=command, **report)
     except KeyboardInterrupt:
-        raise CommandError("Stopped at once.", "The same command goes on from the last checkpoint.") from None
+        raise CommandError(
+            "Stopped immediately.", "Run the same command again to resume from the last checkpoint."
+        ) from None
     except (ValueError, FileNotFoundError) as error:  # an impossible request, or a missing corpus
         raise CommandError(str(error)) from error
     if os.environ.get("RANK", "0") == "0":  # under torchrun only the first process prints
@@ -132,18 +145,18 @@ def closing_lines(outcome, name: str) -> list[str]:
     from course_lib.models.registry import system
 
     result = outcome.result
-    lines = [f"{result.ended.capitalize()} after {counted(result.step, 'step')} and {result.seconds:.0f} s."]
+    lines = [f"{result.ended.capitalize()} after {counted(result.step, 'step')} ({result.seconds:.0f} s)."]
     if result.ended == "diverged":
-        return [*lines, "The loss is no longer a number. Try a smaller --learning-rate, with --restart."]
+        return [*lines, "The loss became infinite or NaN. Try a smaller --learning-rate, with --restart."]
     if result.n_left_out:
         n_pairs = len(outcome.data.train)
-        lines.append(f"Too long to train on, left out: {result.n_left_out:,} of {n_pairs:,} pairs.")
+        lines.append(f"{result.n_left_out:,} of {n_pairs:,} pairs were left out because they are too long.")
     if result.ended == "stopped":
-        lines.append("The same command goes on from here.")
+        lines.append("Run the same command again to resume.")
     lines.append(f"Best weights: {outcome.saved}")
     kind, best = system(name).kind, result.history.best
     if kind == "language model" and best is not None:
         lines.append(f"Perplexity on the validation set: {math.exp(min(best.loss, 700)):.2f}")
     usage = {"translator": 'translate --checkpoint "{}" "..."', "language model": 'sample --checkpoint "{}"'}
     command = usage.get(kind, 'evaluate --checkpoint "{}"').format(outcome.saved)
-    return [*lines, f"Try them: {program_name()} {command}"]
+    return [*lines, f"To try them: {program_name()} {command}"]

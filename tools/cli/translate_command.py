@@ -23,40 +23,66 @@ from tools.cli.arguments import (
 )
 from tools.cli.environment import CommandError
 
-GAUSSIAN = "The Gaussian window takes weight away, so a row may add up to less than 1."
-TRANSLATE = """Capitals and full stops do no harm. What is odd about a sentence, such as an unknown word, is
-said on stderr. Without a sentence it reads one a line:
+GAUSSIAN = "The Gaussian window lowers the attention weights, so a row may add up to less than 1."
+TRANSLATE = """Sentences may contain capital letters and full stops. Anything unusual, such as an unknown
+word, is reported on stderr. Without a SENTENCE, the command reads one sentence per line from stdin:
 
     cat sentences.txt | python3 -m course_lib translate > translations.txt"""
 
 
 def add(commands) -> None:
-    parser = command(commands, "translate", "translate sentences, and show every attention", translate)
+    parser = command(
+        commands,
+        "translate",
+        "translate sentences and, with --attention, show the attention weights",
+        translate,
+    )
     parser.epilog = TRANSLATE
-    parser.add_argument("texts", nargs="*", metavar="SENTENCE", help="else from stdin, a line each")
+    parser.add_argument(
+        "texts",
+        nargs="*",
+        metavar="SENTENCE",
+        help="a sentence in quotes (default: read sentences from stdin)",
+    )
     add_weights(parser, "transformer")
     add_search(parser)
     add_attention(parser)
-    parser = command(commands, "sample", "let a language model write", sample)
+    parser = command(commands, "sample", "generate text with a language model", sample)
     parser.add_argument(
-        "text", nargs="?", default="", metavar="TEXT", help="what to go on with; else nothing"
+        "text",
+        nargs="?",
+        default="",
+        metavar="TEXT",
+        help="the beginning of the text, in quotes (default: empty)",
     )
     add_weights(parser, "transformer_lm")
-    parser.add_argument("--n", type=at_least(1), default=5, metavar="N", help="how many texts (5)")
     parser.add_argument(
-        "--max-tokens", type=at_least(1), default=30, metavar="N", help="how long at most (30)"
+        "--n", type=at_least(1), default=5, metavar="N", help="number of texts to generate (default: 5)"
     )
-    temperature = "1 draws as the model thinks, 0 takes the likeliest word (1)"
+    parser.add_argument(
+        "--max-tokens",
+        type=at_least(1),
+        default=30,
+        metavar="N",
+        help="maximum length of the new text (default: 30)",
+    )
+    temperature = (
+        "with 1, sample from the model's probabilities; with 0, take the most likely word (default: 1)"
+    )
     parser.add_argument("--temperature", type=at_least(0.0), default=1.0, metavar="X", help=temperature)
-    parser.add_argument("--top-k", type=at_least(1), metavar="N", help="draw from the N likeliest words only")
-    parser.add_argument("--seed", type=seed, default=0, metavar="S", help="another seed, other texts (0)")
+    parser.add_argument(
+        "--top-k", type=at_least(1), metavar="N", help="sample from the N most likely words only"
+    )
+    parser.add_argument("--seed", type=seed, default=0, metavar="S", help="random seed (default: 0)")
     add_attention(parser)
 
 
 def add_attention(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--attention", action="store_true", help="show where each word looked, as text")
-    parser.add_argument("--layer", type=at_least(1), metavar="N", help="this layer's (the last)")
-    parser.add_argument("--head", type=at_least(1), metavar="N", help="this head's (the mean of all)")
+    parser.add_argument("--attention", action="store_true", help="show the attention weights as text")
+    layer = "show only this layer, counted from 1 (default: the last layer)"
+    parser.add_argument("--layer", type=at_least(1), metavar="N", help=layer)
+    head = "show only this head, counted from 1 (default: the mean over all heads)"
+    parser.add_argument("--head", type=at_least(1), metavar="N", help=head)
 
 
 def open_as(kind: str, args: argparse.Namespace):
@@ -66,7 +92,8 @@ def open_as(kind: str, args: argparse.Namespace):
     if saved_kind != kind:
         command = {"translator": "translate", "language model": "sample"}.get(saved_kind, "evaluate")
         raise CommandError(
-            f"{path} holds {saved.name}, a {saved_kind}.", f"For it there is `{program_name()} {command}`."
+            f"Expected a {kind}, but {path} contains {saved.name}, a {saved_kind}.",
+            f"Use `{program_name()} {command}` for it.",
         )
     args.attention = args.attention or bool(args.layer or args.head)
     if args.attention and not saved.model.attends:
@@ -82,7 +109,8 @@ def translate(args: argparse.Namespace) -> int:
     from tools.attention_text import every_attention
 
     if len(args.texts) > 1 and all(len(text.split()) == 1 for text in args.texts):
-        print(f"{len(args.texts)} sentences of one word each; for one sentence use quotes", file=sys.stderr)
+        note = f"Read as {len(args.texts)} sentences of one word each; for a single sentence, use quotes."
+        print(note, file=sys.stderr)
     saved = open_as("translator", args)
     number = 0
     for texts in sentences(args.texts):
@@ -110,7 +138,10 @@ def sentences(texts: list[str]) -> Iterator[list[str]]:
         yield texts
         return
     if sys.stdin.isatty():
-        print("One sentence a line; Ctrl-D ends (on Windows Ctrl-Z, then Enter).", file=sys.stderr)
+        print(
+            "Type one sentence per line. Finish with Ctrl-D (on Windows: Ctrl-Z, then Enter).",
+            file=sys.stderr,
+        )
     rest = b""
     while block := sys.stdin.buffer.read1(65536):  # a program that writes one line gets its answer at once
         *lines, rest = (rest + block).split(b"\n")
@@ -146,8 +177,8 @@ def sample(args: argparse.Namespace) -> int:
     max_new_tokens = model.config.max_len - len(prompt) + 1
     if max_new_tokens < 1:
         raise CommandError(
-            f"The text is too long: {saved.name} reads {model.config.max_len} tokens.",
-            "Begin with a shorter one.",
+            f"The text is too long: {saved.name} accepts at most {model.config.max_len} tokens.",
+            "Use a shorter text.",
         )
     continuations = continue_text(
         model,
@@ -189,7 +220,7 @@ def select_weights(weights, args: argparse.Namespace):
     n_layers, n_heads = weights.shape[:2]
     for flag, number, n in (("--layer", args.layer, n_layers), ("--head", args.head, n_heads)):
         if number is not None and number > n:
-            raise CommandError(f"{flag} {number} is not there: it has {n}.", f"{flag} counts from 1.")
+            raise CommandError(f"{flag} {number} is out of range.", f"Choose a number from 1 to {n}.")
     layer, head = args.layer or n_layers, args.head
     of_layer = f", layer {layer} of {n_layers}" if n_layers > 1 else ""
     of_head = f", head {head} of {n_heads}" if head else f", mean of {n_heads} heads"

@@ -35,11 +35,13 @@ def record(lesson: Lesson) -> None:
 
 def main() -> None:
     measured = {lesson.number: lesson for lesson in lessons() if (lesson.folder / "measurements.py").exists()}
-    parser = argparse.ArgumentParser(description="Measure again what lessons quote.")
-    parser.add_argument("lessons", nargs="*", metavar="NN", help=f"of {', '.join(measured)} (all)")
+    parser = argparse.ArgumentParser(description="Repeat the measurements that lessons quote.")
+    parser.add_argument(
+        "lessons", nargs="*", metavar="NN", help=f"one or more of {', '.join(measured)} (default: all)"
+    )
     numbers = parser.parse_args().lessons or list(measured)
     if unknown := set(numbers) - set(measured):
-        parser.error(f"no measurements in lesson {', '.join(sorted(unknown))}; in {', '.join(measured)}")
+        parser.error(f"no measurements for {', '.join(sorted(unknown))}; choose from {', '.join(measured)}")
     for number in numbers:
         record(measured[number])
 

@@ -51,7 +51,7 @@ def run(
     for name, experiment in chosen.items():
         for unknown in set(variants or ()) - set(experiment.variants):
             raise ValueError(
-                f"{name} has no variant {unknown!r}. There are: {', '.join(experiment.variants)}."
+                f"{name} has no variant {unknown!r}. Choose from: {', '.join(experiment.variants)}."
             )
     files = {name: results_file(out, name, n_steps) for name in names}
     results = {name: stored_runs(file) for name, file in files.items()}
@@ -63,7 +63,7 @@ def run(
         if (variant, seed) not in results[name]
     ]
     if not missing:
-        report("All of it was run before: --table shows it.")
+        report("All of these runs are already finished; use --table to see the results.")
     n_failed = 0
     # Separate processes, because a small model leaves most of a large GPU and most cores idle.
     pool = ProcessPoolExecutor(at_a_time, mp_context=get_context("spawn"))
@@ -76,7 +76,7 @@ def run(
                 result = finished.result()
             except Exception as error:
                 n_failed += 1
-                report(f"{label} FAILED")
+                report(f"{label}: FAILED")
                 traceback.print_exception(error, file=sys.stderr)
                 continue
             results[name][variant, seed] = result

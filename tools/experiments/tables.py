@@ -44,7 +44,7 @@ def recall_measures(run: dict) -> list[Measure]:
 def clinic_measures(run: dict) -> list[Measure]:
     losses = {"training loss": "train_loss", "validation loss": "loss"}
     columns = [Measure(heading, ("ends", key), "{:.2f}".format) for heading, key in losses.items()]
-    return [*columns, Measure("right, %", ("ends", "exact"))]
+    return [*columns, Measure("correct, %", ("ends", "exact"))]
 
 
 def trained_measures(run: dict) -> list[Measure]:
@@ -75,8 +75,10 @@ def trained_measures(run: dict) -> list[Measure]:
 MEASURES: dict[str, Callable[[dict], list[Measure]]] = {  # by the kind of an experiment
     "train": trained_measures,
     "recall": recall_measures,
-    "divisor": lambda run: [Measure(f"rate {rate}", ("end", rate), "{:.3f}".format) for rate in run["end"]],
-    "key and value": lambda run: [Measure("right, %", ("right",))],
+    "divisor": lambda run: [
+        Measure(f"learning rate {rate}", ("end", rate), "{:.3f}".format) for rate in run["end"]
+    ],
+    "key and value": lambda run: [Measure("correct, %", ("right",))],
     "sick": clinic_measures,
     "claim": lambda run: [Measure(f"{split}, %", ("right", split)) for split in run["right"]],
 }

@@ -59,8 +59,8 @@ def draw(
                 break
         else:
             raise ValueError(
-                f"Found no sentence of {size} words that is nested {nesting[0]} to {nesting[1]} deep. "
-                "Ask for longer ones, such as length=(14, 20), or for less depth."
+                f"Found no sentence of {size} words nested {nesting[0]} to {nesting[1]} levels deep. "
+                "Allow longer sentences, such as length=(14, 20), or less nesting."
             )
 
 
@@ -95,8 +95,8 @@ def _sizes(rng: random.Random, length: tuple[int, int]) -> Iterator[int]:
     shortest, longest = length
     if not SHORTEST <= shortest <= longest <= LONGEST:
         raise ValueError(
-            f"A sentence of the toy language has {SHORTEST} to {LONGEST} words. Expected length as the "
-            f"fewest and the most words, such as (5, 12), but got {length}."
+            f"A sentence of the toy language has {SHORTEST} to {LONGEST} words. Expected length to be the "
+            f"minimum and maximum number of words, such as (5, 12), but got {length}."
         )
     while True:
         yield shortest + int(rng.random() * (longest - shortest + 1))

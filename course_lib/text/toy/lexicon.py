@@ -227,7 +227,7 @@ def starts_with_vowel(word: str) -> bool:
 def check_rule(rule: str) -> None:
     """Raise an error that lists the rules, unless this is one of them."""
     if rule not in grammar().rules:
-        raise ValueError(f"The toy language has no rule {rule}. It has: {', '.join(grammar().rules)}.")
+        raise ValueError(f"The toy language has no rule {rule}. Its rules are: {', '.join(grammar().rules)}.")
 
 
 # ---- the files

@@ -27,7 +27,7 @@ About {minutes} minutes. Needs nothing.
 import os
 
 MODE = "solved" if os.environ.get("COURSE_STRICT") else "not tried yet"
-# %% [markdown] kind="text" minutes=2
+# %% [markdown] kind="text"
 r"""
 ## One picture
 
@@ -54,7 +54,7 @@ Picture()
 """
 Return twice the number.
 """
-# %% kind="exercise" exercise="double_it" title="Double it" difficulty=2 importance=4 minutes=3 track="core"
+# %% kind="exercise" exercise="double_it" title="Double it" difficulty=2 importance=4 track="core"
 def double_it(number):
     """Twice the number."""
     # solution
@@ -83,7 +83,7 @@ Multiply:
 2 * number
 ```
 """
-# %% kind="quiz" minutes=2 track="stretch"
+# %% kind="quiz" track="stretch"
 print("quiz")
 # %% [markdown] kind="summary"
 """

@@ -17,7 +17,7 @@ from tests.tools.authoring.made_up import TINY, MadeUpCourse, line_of, only
 from tools.authoring import build, execute
 from tools.authoring.build import choose, draft, staleness
 from tools.authoring.editions import from_text
-from tools.authoring.source import sources
+from tools.authoring.lesson import sources
 
 pytestmark = pytest.mark.slow  # real kernels
 
@@ -73,9 +73,7 @@ def test_problems_of_several_lessons_are_all_reported_and_nothing_is_written(cou
     monkeypatch.setattr(execute, "SECONDS_A_CELL", 5)
     monkeypatch.setattr(build, "RUNS", [["learner"]])
     bad_output = 'import sys\nprint("oh", file=sys.stderr)\nprint("/home/ann/x", object(), "y" * 300_001)'
-    solution = (
-        '# %% kind="exercise" exercise="x" title="X" difficulty=2 importance=4 minutes=3 track="core"\n'
-    )
+    solution = '# %% kind="exercise" exercise="x" title="X" difficulty=2 importance=4 track="core"\n'
     solution += '# solution\nx = 2\n# end solution\n# %% kind="check"\ncheck("x", x)\n'
     solution += '# %% [markdown] kind="hints"\n"""Two."""\n# %% kind="quiz"\n'
     lessons = {
@@ -84,7 +82,7 @@ def test_problems_of_several_lessons_are_all_reported_and_nothing_is_written(cou
         "03_dies": ('print("quiz")', "os._exit(3)"),
         "04_unread": ('kind="goals"', 'kind="gaols"'),
         "05_hangs": ('print("quiz")', "import time\ntime.sleep(60)"),
-        "06_outside": ('# %% kind="quiz" minutes=2 track="stretch"\n', solution),
+        "06_outside": ('# %% kind="quiz" track="stretch"\n', solution),
     }
     for name, (old, new) in lessons.items():
         course.write(TINY.replace(old, new).replace('print("quiz")', "1 + 1\ndeep(0)"), name)
@@ -163,13 +161,13 @@ STDERR = [{"output_type": "stream", "name": "stderr", "text": ["oh"]}]
         (edit(lambda notebook: notebook["metadata"].pop("kernelspec")), STALE),
         (setup(outputs=STDERR), f"stderr: oh .*line {LINE}"),
         (setup(execution_count=None), f"execution count None, not 1 .*line {LINE}"),
-        (write(NOTEBOOK, None), "not built"),
+        (write(NOTEBOOK, None), "not been built"),
         (write(NOTEBOOK, "<<<<<<< HEAD"), "not a notebook"),
     ],
 )
 def test_a_stale_notebook_is_reported_with_the_command_to_run(copy_of_built, change, pattern):
     status, printed, problems = copy_of_built.build(check=True)
-    assert (status, problems) == (0, []) and printed.startswith("lessons looked at: 1; ")
+    assert (status, problems) == (0, []) and printed.startswith("lessons checked: 1; ")
     change(copy_of_built)
     status, _, problems = copy_of_built.build("42", check=True)
     assert status == 1 and len(problems) == 1

@@ -1,13 +1,26 @@
-"""Terms are shown in bold, collected on a page, defined once, and not used before their lesson."""
+"""Marked terms link to their definitions, which are on one page, and no lesson uses a term too early."""
 
 from __future__ import annotations
 
 import pytest
 
+from course_lib.runtime import PROJECT_ROOT
 from tests.tools.authoring.made_up import FORMULA, TINY, line_of, only
-from tools.authoring.glossary import defined_twice, glossary_page, sentence, used_too_early
+from tools.authoring.glossary import (
+    Entry,
+    Glossary,
+    GlossaryError,
+    glossary_page,
+    read_glossary,
+    unknown_terms,
+    used_too_early,
+)
 
 LINE = line_of(FORMULA)
+SOFTMAX = Entry("softmax", "softmax", "Makes probabilities.", "42", torch="torch.softmax", old=("soft max",))
+BLEND = Entry("weighted-sum", "weighted sum", "A sum.", "43", also=("blend",), forms=("weighted sums",))
+GLOSSARY = Glossary((SOFTMAX, BLEND))
+TOML = '[softmax]\nterm = "softmax"\ndefinition = "{}"\nlesson = "42"\nforms = ["softmaxes"]\n'
 
 
 def lessons(course, *texts: str) -> list:
@@ -18,53 +31,77 @@ def lessons(course, *texts: str) -> list:
     ]
 
 
-def test_a_term_is_shown_in_bold_italics(course):
-    draft = course.draft(TINY.replace(FORMULA, "A {term:softmax} and a {term:blend|weighted mean}."))
-    source = only(draft.notebook("learner"), "text")["source"]
-    assert source.endswith("A ***softmax*** and a ***weighted mean***.")
+def test_a_term_is_a_link_and_bold_where_it_is_introduced(course):
+    (course.root / "lessons" / "glossary.toml").write_text(TOML.format("Makes probabilities."))
+    text = TINY.replace(FORMULA, "A {term:softmax} and {term:softmaxes|others}, {term:softmax}.")
+    link = '[{}](../docs/glossary.md#softmax "Makes probabilities.")'
+    shown = f"A **{link.format('softmax')}** and {link.format('others')}, {link.format('softmax')}."
+    assert only(course.draft(text).notebook("learner"), "text")["source"].endswith(shown)
+    elsewhere = only(course.draft(text, "43_later").notebook("learner"), "text")["source"]
+    assert elsewhere.endswith(shown.replace("**", ""))
+    solved = only(course.draft(text).notebook("solved"), "text")["source"]  # in build/solved
+    assert solved.endswith(shown.replace("(../", "(../../"))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("One. A {term:x} is\na letter. Two.", "A ***x*** is a letter."),
-        ("One\n\nA {term:x} is a letter", "A ***x*** is a letter"),
-        ("- one\n- a {term:x|word}, e.g. this\n- two", "a ***word***, e.g. this"),
-        ("> ## A {term:x}?\nYes.", "A ***x***?"),
-        ("**Bold** {term:x}! Yes.", "**Bold** ***x***!"),
-    ],
-)
-def test_the_sentence_of_a_term_is_found(text, expected):
-    assert sentence(text, text.index("{term")) == expected
-
-
-def test_the_page_has_every_term_with_sentence_and_lesson_and_repeated_definitions_are_found(course):
-    course_lessons = lessons(course, "A {term:softmax} sums to 1.", "We call it {term:Blend|a blend}. Fine.")
-    link = "[{0} · How does a tiny lesson work?](../notebooks/{0}_l{0}.ipynb)"
-    assert glossary_page(course_lessons).endswith(
-        f"\n\n- **Blend**: We call it ***a blend***. ({link.format(43)})\n"
-        f"- **softmax**: A ***softmax*** sums to 1. ({link.format(42)})\n"
-    )
-    assert glossary_page([]).startswith("# Glossary\n") and defined_twice(course_lessons) == []
-    [problem] = defined_twice(lessons(course, "{term:softmax}", "One.\n{term:Softmax}"))
-    assert problem.startswith(f"lessons/l43_l43/lesson.py:{LINE + 1}: ") and "'Softmax'" in problem
-    assert problem.endswith(f"lessons/l42_l42/lesson.py:{LINE}")
+def test_a_term_without_an_entry_is_found(course):
+    [lesson] = lessons(course, "One.\nA {term:Soft  Max}, a {term:BLEND} and a {term:hash}.")
+    [problem] = unknown_terms(lesson, GLOSSARY)
+    assert problem.line == LINE + 1 and "'hash'" in problem.message
 
 
 @pytest.mark.parametrize(
     ("text", "early"),
     [
-        ("Word.\nThe Soft\nmaximum is used.", [1]),
-        ("(soft maximum)", [0]),
-        ("a soft maximum-like thing, and soft maximum again", [0]),
-        ("soft maximums, a softmaximum, soft, maximum", []),
-        ("`soft maximum` $soft maximum$ $$\nsoft maximum$$ <b title='soft maximum'>", []),
-        ("\n```python\nsoft maximum\n```\n", []),
-        ("as [the soft maximum of 43](43_l43.ipynb) does", []),
+        ("Word.\nThe Weighted\nsum is used.", [1]),
+        ("(weighted sums)", [0]),
+        ("a weighted sum-like thing, and weighted sum again", [0]),
+        ("weighted summation, an unweighted sum, blend", []),
+        ("`weighted sum` $weighted sum$ $$\nweighted sum$$ <b title='weighted sum'>", []),
+        ("\n```python\nweighted sum\n```\n", []),
+        ("as [the weighted sum of 43](43_l43.ipynb) does", []),
+        ("A {term:blend|weighted sum}: a weighted sum is explained by its link.", []),
     ],
 )
 def test_a_term_used_before_its_lesson_is_found(course, text, early):
-    problems = used_too_early(lessons(course, text, "A {term:soft maximum}.", "The soft maximum."))
-    starts = [f"lessons/l42_l42/lesson.py:{LINE + below}: 'soft maximum' " for below in early]
+    problems = used_too_early(lessons(course, text, "A weighted sum.", "The weighted sum."), GLOSSARY)
+    starts = [f"lessons/l42_l42/lesson.py:{LINE + below}: 'weighted sum' " for below in early]
     for problem, start in zip(problems, starts, strict=True):
-        assert problem.startswith(start) and "43_l43" in problem
+        assert problem.startswith(start) and "lesson 43" in problem
+
+
+def test_the_page_has_every_entry_with_its_lesson(course):
+    page = glossary_page(lessons(course, "One.", "Two."), GLOSSARY)
+    assert [line for line in page.split("\n") if line.startswith("#")] == (
+        ["# Glossary", "## S", "### softmax", "## W", "### weighted sum"]
+    )
+    assert "torch.softmax" in page and "blend" in page and "soft max" not in page
+    assert page.count("](../notebooks/42_l42.ipynb)") == page.count("](../notebooks/43_l43.ipynb)") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (TOML.format("x" * 321), "softmax"),
+        (TOML.format("a | b"), "softmax"),
+        (TOML.format(r"a \" b"), "softmax"),
+        ("[softmax]\nterm = ,\n", "line 2"),
+        ('[softmax]\nterm = "softmax"\n', "definition"),
+        (TOML.format("x") + 'colour = "red"\n', "colour"),
+    ],
+)
+def test_a_bad_glossary_stops_the_build_with_one_sentence(course, text, expected):
+    (course.root / "lessons" / "glossary.toml").write_text(text)
+    with pytest.raises(GlossaryError, match=expected) as caught:
+        read_glossary(course.root)
+    course.write()
+    code, _, problems = course.build(check=True)
+    assert code == 1 and problems == [str(caught.value)]
+
+
+def test_names_are_unique_and_keys_are_the_anchors_of_headings():
+    entries = read_glossary(PROJECT_ROOT).entries
+    names = [name.casefold() for entry in entries for name in {entry.term, *entry.forms}]
+    assert len(names) == len(set(names)) and len(entries) > 200
+    for entry in entries:
+        letters = "".join(c for c in entry.term.lower() if c.isalnum() or c in " -_")
+        assert entry.key == letters.replace(" ", "-")

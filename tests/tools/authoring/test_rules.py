@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tools.authoring import rules
+from tools.authoring.minutes import WORDS_A_MINUTE
 
 
 def markdown(kind: str, text: str, options: str = "") -> str:
@@ -21,19 +22,23 @@ def exercise(name: str, body: str, options: str) -> str:
     return code("exercise", text, options) + code("check", f'check("{name}", f)') + markdown("hints", "Try.")
 
 
-FILL = markdown("text", "Word.", " minutes=0")
-PARTS = {  # a lesson of 40 cells, by part
+def reading(minutes: float) -> str:
+    """A text that takes so many minutes to read."""
+    return " ".join(["word"] * round(minutes * WORDS_A_MINUTE))
+
+
+PARTS = {  # a lesson by its parts
     "title": markdown("title", "# A question"),
     "goals": markdown("goals", "- say"),
     "setup": code("setup"),
     "recall": code("recall"),
-    "fill": FILL * 20,
+    "text": markdown("text", "A word."),
     "predict": code("predict"),
     "explore": code("explore"),
     "estimate": code("estimate"),
     "explain": code("explain"),
-    "one": exercise("one", "", "minutes=15"),
-    "two": exercise("two", "    # bug\n    return 2\n    # end bug\n", 'minutes=5 mode="bug"'),
+    "one": exercise("one", "", ""),
+    "two": exercise("two", "    # bug\n    return 2\n    # end bug\n", 'mode="bug"'),
     "break": code("break"),
     "quiz": code("quiz"),
     "summary": markdown("summary", "| a |"),
@@ -47,10 +52,10 @@ def swapped(first: str, second: str) -> dict[str, str]:
 
 
 def without(name: str) -> dict[str, str]:
-    return {part: PARTS[part] for part in PARTS if part != name} | {"fill": FILL * 24}
+    return {part: PARTS[part] for part in PARTS if part != name}
 
 
-LONG = "26 lines, at most 25"
+LONG = "26 lines, but the limit is 25"
 LINE = "x = total_of_all_the_weights(1)"  # 31 characters
 BUILD = PARTS["one"].replace("    return 1", f"    {LINE}\n    return x")
 PICTURES = [
@@ -61,24 +66,20 @@ PICTURES = [
 # The change; the part that the problem is in, and how many lines below its start; words of the message.
 BREACHES = [
     *((without(kind), "", 0, f"no {kind} cell")
-      for kind in [*rules.ORDER, "estimate", "explain"]),
+      for kind in rules.ORDER),
     *((swapped(*pair), pair[1], 0, f"{pair[1]} comes before {pair[0]} (line ")
-      for pair in (("goals", "setup"), ("setup", "recall"), ("recall", "break"), ("break", "quiz"),
+      for pair in (("goals", "setup"), ("setup", "recall"), ("recall", "quiz"), ("quiz", "summary"),
                    ("summary", "reading"), ("title", "goals"))),
-    ({"fill": FILL * 19}, "", 0, "39 cells; a lesson has 40 to 70"),
-    ({"fill": FILL * 51}, "", 0, "71 cells; a lesson has 40 to 70"),
     ({"break": code("break", "\n".join(["x = 1"] * 26))}, "break", 0, LONG),
     ({"one": PARTS["one"].replace("    return 1", "\n".join(["    x = 1"] * 25))}, "one", 0, LONG),
-    ({"break": code("break", "x = 1\n# " + 87 * "x")}, "break", 2, "89 characters, at most 88"),
-    ({"fill": FILL * 20 + markdown("text", "Long.", " minutes=12.5")}, "predict", 0,
-     "12.5 minutes"),
+    ({"break": code("break", "x = 1\n# " + 87 * "x")}, "break", 2, "89 characters, but the limit is 88"),
+    ({"text": markdown("text", reading(15.2))}, "predict", 0, "15.2 minutes"),
     ({"explore": 2 * code("explore")}, "explore", 3, "prediction"),
-    (without("two"), "", 0, ": 1; there must be at least 2"),
-    (without("two"), "", 0, 'mode="bug"'),
-    ({"one": PARTS["one"].replace("=15", "=14.5")}, "", 0, "build exercise of 15"),
-    ({"one": PARTS["one"].replace("=15", '=15 mode="transfer"')}, "", 0, "build exercise of 15"),
-    ({"reading": markdown("reading", "A book.", " minutes=61")}, "", 0,
-     "35 of the lesson's 106 minutes"),
+    ({"one": PARTS["one"].replace("track=", 'mode="transfer" track=')}, "", 0, 'mode="build"'),
+    ({"reading": markdown("reading", reading(30))}, "", 0, "a third"),
+    ({"one": PARTS["one"].replace('"core"', '"stretch"').replace("difficulty=1", "difficulty=4")}, "", 0,
+     "a quarter of core"),
+    ({"break": code("break", options=' minutes=20 because="a long run"')}, "", 0, "a tenth"),
     ({"one": BUILD, "predict": code("predict", f"y = 1\n{LINE}")}, "one", 3,
      "line of the solution"),
     *(({"summary": markdown("summary", text)}, "summary", 0, "{term:softmax}")
@@ -88,13 +89,14 @@ BREACHES = [
 ]  # fmt: skip
 VALID = [
     {},
-    {"fill": FILL * 50},
+    dict.fromkeys(("two", "break", "estimate", "explain"), ""),
     {"break": code("break", "\n".join(["x = 1"] * 25))},
-    {"fill": FILL * 20 + markdown("text", "Long.", " minutes=12")},
+    {"text": markdown("text", reading(11))},
+    {"one": PARTS["one"].replace('"core"', '"stretch"')},
+    {"break": code("break", options=' minutes=1 because="a short run"')},
     {"one": BUILD, "break": code("break", LINE), "predict": code("predict", "return 1")},
     {"one": PARTS["one"].replace("    # sol", f"    {LINE}\n    # sol"), "predict": code("predict", LINE)},
     {"summary": markdown("summary", "[a](https://a.org) ![b](c.png) <a href='https://a.org'>d</a>")},
-    {"reading": markdown("reading", "A book.", " minutes=60")},
 ]  # fmt: skip
 
 
@@ -108,7 +110,7 @@ def test_a_breach_is_reported_with_its_line(course, change, part, below, message
 
 
 SHORT = {"title": markdown("title", "# A question", " short=true")}
-NOT_REQUIRED = ("recall", "fill", "predict", "estimate", "explain", "one", "two", "break")
+NOT_REQUIRED = ("recall", "text", "predict", "estimate", "explain", "one", "two", "break")
 
 
 @pytest.mark.parametrize("change", [*VALID, SHORT | dict.fromkeys(NOT_REQUIRED, "")])

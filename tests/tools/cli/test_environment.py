@@ -143,7 +143,7 @@ def test_an_interpreter_with_versions_in_range_is_used_as_it_is(course, machine,
     )
     ensure("lab", ["lab"])
     assert not machine.installs and not machine.restarts and not environment.VENV.exists()
-    assert environment.missing("test") == ["no-such-test-package >=2.0 (has 1.10.0a0+git12)"]
+    assert environment.missing("test") == ["no-such-test-package >=2.0 (found 1.10.0a0+git12)"]
     ensure("test", ["test"])
     assert machine.restarts == [["test"]] and machine.installs[0][-1] == f"{course}[lab,test]"
 

@@ -146,8 +146,8 @@ def test_each_kind_has_its_measures_and_unusable_checkpoints_are_named(checkpoin
         ("rctm", "--data no/such.tsv", "no/such.tsv"),
         ("rctm", "--data .", "--from en --to fr"),
         ("rctm", "--data . --from en --to fr", "test.en.gz"),
-        ("gru_lm", "--split long", "gru_lm reads 15 tokens"),
-        ("self_attentive", "--split long", "self_attentive reads 15 tokens"),
+        ("gru_lm", "--split long", "gru_lm accepts at most 15 tokens"),
+        ("self_attentive", "--split long", "self_attentive accepts at most 15 tokens"),
         ("self_attentive", "--split validation --first 1", "self_attentive: "),
     ],
 )

@@ -10,7 +10,8 @@ import nbformat
 import pytest
 
 from course_lib.runtime import PROJECT_ROOT
-from tools.authoring.source import LessonError, sources
+from tools.authoring.lesson import sources
+from tools.authoring.source import LessonError
 from tools.cli import test_command
 
 SUITE = '<testsuites><testsuite tests="{}" failures="{}" errors="{}" skipped="{}" /></testsuites>'

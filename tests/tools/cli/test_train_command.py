@@ -121,7 +121,7 @@ def test_after_ctrl_c_the_same_command_resumes_the_run(train, monkeypatch, capsy
     assert "at step 16: " in capsys.readouterr().out
     assert train(*words, "--learning-rate", "0.5") == 1
     err = capsys.readouterr().err
-    assert "recipe" in err and "--restart" in err
+    assert "learning_rate" in err and "--restart" in err
 
 
 def test_a_run_can_be_extended_and_restarted(train, capsys):

@@ -1,0 +1,64 @@
+"""A lesson: its source file, read into cells that know their minutes.
+
+>>> from course_lib.runtime import PROJECT_ROOT
+>>> read_lesson(sources(PROJECT_ROOT)[8], PROJECT_ROOT).title
+'Query, key, value'
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.authoring.minutes import with_minutes
+from tools.authoring.source import Cell, read_cells
+
+
+@dataclass(frozen=True)
+class LessonSource:
+    """A parsed lesson source. `path` is relative to the project's root."""
+
+    path: str
+    name: str  # of its notebook, NN_topic
+    sha256: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def number(self) -> str:
+        return self.name[:2]
+
+    @property
+    def title(self) -> str:
+        """The heading of the title cell, without hash and number."""
+        text = next((cell.text for cell in self.cells if cell.kind == "title"), self.name)
+        return re.sub(r"^#\s*(\d\d\s*·)?\s*", "", text.split("\n")[0])
+
+    @property
+    def question(self) -> str:
+        """What the title cell asks, with a capital letter; empty if it asks nothing."""
+        text = "\n".join(cell.text for cell in self.cells if cell.kind == "title")
+        match = re.search(r"\*\*The question:\*\* (.)(.+)", text)
+        return match[1].upper() + match[2] if match else ""
+
+    @property
+    def minutes(self) -> float:
+        return round(sum(cell.minutes for cell in self.cells), 1)
+
+    @property
+    def short(self) -> bool:
+        """Whether the title cell's header has short=true."""
+        return any(cell.options.get("short") for cell in self.cells)
+
+
+def sources(root: Path) -> list[Path]:
+    """The file of every lesson source, in order."""
+    return sorted((root / "lessons").glob("l[0-9][0-9]_*/lesson.py"))
+
+
+def read_lesson(path: Path, root: Path) -> LessonSource:
+    text = path.read_text(encoding="utf-8")
+    digest = hashlib.sha256(text.encode()).hexdigest()  # the same on Windows: read_text normalises line ends
+    cells = with_minutes(read_cells(text), path.with_name("quiz.json"))
+    return LessonSource(path.relative_to(root).as_posix(), path.parent.name[1:], digest, cells)

@@ -1,0 +1,124 @@
+r"""How long a cell takes a beginner, computed from what is in it.
+
+    >>> from pathlib import Path
+    >>> words("The **softmax** turns scores into weights: $e^{x}$.")
+    8
+
+A cell's header may override the computed minutes, with a reason: `minutes=8 because="a live training run"`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from tools.authoring.cell_kinds import CODE
+from tools.authoring.exercise_cells import split_solution
+from tools.authoring.source import Cell
+
+WORDS_A_MINUTE = 130  # a beginner reading dense technical prose
+CODE_LINES_A_MINUTE = 10
+FORMULA = 0.5  # a displayed formula, besides the words around it
+TABLE_ROW = 0.05
+LEAST = 0.5  # no cell takes less
+EXPLORABLE = 3.0
+FIGURE = 0.5
+THINKING = {"predict": 1.0, "estimate": 1.5, "explain": 4.0, "quiz": 0.5}  # for each question
+RECALL = 3.0
+TRAINING = 1.0
+EXERCISE = {1: 2.0, 2: 3.0, 3: 6.0, 4: 11.0, 5: 18.0}  # by difficulty
+SOLUTION_LINE = 0.4
+HINTS_READ = 0.5  # a fraction: most learners open the first hints only
+
+FORMULAS = re.compile(r"\$\$.*?\$\$", re.DOTALL)
+FENCES = re.compile(r"^\s*```.*?^\s*```", re.MULTILINE | re.DOTALL)
+NOT_READ = re.compile(r"<[^>]+>|\]\([^)]*\)|\|[ :|-]+\||\{(?:result|printed):[^{}]*\}")
+WORD = re.compile(r"[^\W_]+(?:[’'.,-][^\W_]+)*")
+ASKS = re.compile(
+    r'\b(?P<call>predict|estimate|explain|quiz)\("\d\d", "(?P<name>[\w-]+)"(?P<rest>.*)', re.DOTALL
+)
+OPENS_EXPLORABLE = re.compile(r",\s*[A-Z]\w+\(\)")
+
+
+def words(text: str) -> int:
+    """How many words a text has, without displayed formulas, code blocks and addresses."""
+    return len(WORD.findall(NOT_READ.sub(" ", FENCES.sub(" ", FORMULAS.sub(" ", text)))))
+
+
+def with_minutes(cells: Iterable[Cell], quiz: Path) -> tuple[Cell, ...]:
+    """The cells, each with its computed minutes. `quiz` is the lesson's quiz.json."""
+    questions = question_words(quiz)
+    return tuple(replace(cell, computed=minutes(cell, questions)) for cell in cells)
+
+
+def question_words(quiz: Path) -> dict[tuple[str, str], list[int]]:
+    """The words of each question of a quiz.json, by the call and the name that ask it."""
+    found: dict[tuple[str, str], list[int]] = {}
+    try:
+        content = json.loads(quiz.read_text(encoding="utf-8"))
+        for call, key in (("predict", "predictions"), ("estimate", "estimates"), ("explain", "explanations")):
+            for question in content.get(key, ()):
+                found[call, question["id"]] = [_words_of(question)]
+        for question in content["questions"]:
+            found.setdefault(("quiz", question["use"]), []).append(_words_of(question))
+    except (OSError, ValueError, KeyError, TypeError):  # the builder reports what is wrong with the file
+        return {}
+    return found
+
+
+def _words_of(question: dict) -> int:
+    """The words a learner reads in a question: its text, its options and one option's feedback."""
+    options = [
+        option if isinstance(option, str) else option["text"] for option in question.get("options", ())
+    ]
+    feedback = question.get("because") or question.get("feedback") or question.get("model") or ""
+    return sum(map(words, [question["text"], *options, str(feedback)]))
+
+
+def minutes(cell: Cell, questions: dict[tuple[str, str], list[int]]) -> float:
+    """The minutes of one cell, to a tenth."""
+    if cell.kind == "instructor":
+        return 0.0
+    if cell.kind == "exercise":
+        return exercise_minutes(cell)
+    if cell.kind in ("recall", "check", "setup"):
+        return RECALL if cell.kind == "recall" else LEAST
+    taken = code_minutes(cell, questions) if cell.form == CODE else text_minutes(cell)
+    return round(max(LEAST, taken), 1)
+
+
+def text_minutes(cell: Cell) -> float:
+    text = cell.text
+    rows = len(re.findall(r"^\|", text, re.MULTILINE))
+    taken = words(text) / WORDS_A_MINUTE + FORMULA * len(FORMULAS.findall(text)) + TABLE_ROW * rows
+    taken += sum(fence.count("\n") - 1 for fence in FENCES.findall(text)) / CODE_LINES_A_MINUTE
+    return taken * HINTS_READ if cell.kind == "hints" else taken
+
+
+def code_minutes(cell: Cell, questions: dict[tuple[str, str], list[int]]) -> float:
+    shown = not cell.options.get("hide_input")
+    taken = len(code_lines(cell.text)) / CODE_LINES_A_MINUTE if shown else 0.0
+    taken += {"train": TRAINING, "see": FIGURE, "diagram": FIGURE}.get(cell.kind, 0.0)
+    for match in ASKS.finditer(cell.text):
+        asked = questions.get((match["call"], match["name"]), [0])
+        taken += sum(asked) / WORDS_A_MINUTE + THINKING[match["call"]] * len(asked)
+        if match["call"] == "predict":
+            taken += EXPLORABLE if OPENS_EXPLORABLE.match(match["rest"]) else FIGURE
+    return taken
+
+
+def code_lines(text: str) -> list[str]:
+    """The lines of code that a reader reads: no blank ones, no comments alone on a line."""
+    return [line for line in text.split("\n") if line.strip() and not line.strip().startswith("#")]
+
+
+def exercise_minutes(cell: Cell) -> float:
+    """By difficulty and by the lines to write; reading the given code counts as well."""
+    stub, solved = split_solution(cell)
+    given = set(stub.lines)
+    written = code_lines("\n".join(text for line, text in solved.numbered_lines() if line not in given))
+    reading = len(code_lines(stub.text)) / CODE_LINES_A_MINUTE
+    return round(EXERCISE[cell.options["difficulty"]] + SOLUTION_LINE * len(written) + reading, 1)

@@ -45,7 +45,7 @@ def test_a_run_prints_its_configuration_and_saves_weights_that_can_be_loaded(tra
     first, second, *_ = (out := capsys.readouterr().out).splitlines()
     path = RUN.format("transformer")
     assert load_system(path).name == "transformer"
-    assert first.startswith("transformer: ") and "40 pairs" in first
+    assert first.startswith("transformer: ") and "40 sentence pairs" in first
     for part in ("16 steps", "64 tokens", "learning rate 0.003", "label smoothing 0.1", "dropout 0"):
         assert part in second
     assert out.count("  validation ") == 8 and "Finished after 16 steps" in out

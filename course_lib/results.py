@@ -157,7 +157,7 @@ def _number(content: Any, keys: list[str], file: str) -> float:
         except (KeyError, IndexError, TypeError, ValueError):
             names = list(value) if isinstance(value, dict) else []
             raise UnknownResult(
-                f"{file} has no {key!r} at this point of the path{_suggest(key, names)}"
+                f"{file} has no {key!r} at this point in the path{_suggest(key, names)}"
             ) from None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UnknownResult(f"{'/'.join(keys)} in {file} is a {type(value).__name__}, not a number")

@@ -132,7 +132,7 @@ def device() -> torch.device:
             return torch.device(chosen)
         except RuntimeError as error:
             raise ValueError(
-                f"COURSE_DEVICE is {chosen!r}, which torch doesn't know as a device. Try cpu, cuda or mps."
+                f"COURSE_DEVICE is {chosen!r}, which is not a device that torch knows. Try cpu, cuda or mps."
             ) from error
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 

@@ -102,7 +102,7 @@ def check_floating_point(name: str, tensor: Tensor) -> None:
     """Integers have no softmax and no gradient."""
     if not tensor.is_floating_point():
         raise TypeError(
-            f"Expected {name} to hold floating-point numbers, but got {tensor.dtype}. "
+            f"Expected {name} to contain floating-point numbers, but got {tensor.dtype}. "
             "Write 1.0 instead of 1 when you make the tensor, or call .float() on it."
         )
 

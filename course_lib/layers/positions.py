@@ -115,7 +115,7 @@ class _AddedPositions(NoPositions):
     def add(self, embedded: Words, *, first: int = 0) -> Words:
         if embedded.shape[-1] != self.table.shape[-1]:  # torch would broadcast a width of 1
             raise ValueError(
-                f"Expected word vectors of width {self.table.shape[-1]}, which this encoding was built for "
+                f"Expected word vectors of width {self.table.shape[-1]}, the width this encoding has "
                 f"(d_model), but got {tuple(embedded.shape)}."
             )
         return embedded + _slice_table(self.table, first, embedded.shape[-2])

@@ -60,7 +60,7 @@ def check_ids(name: str, ids: Tensor, axes: tuple[str, ...], config: Config) -> 
         low, high = (int(bound) for bound in torch.aminmax(ids))
         if low < 0 or high >= config.vocab_size:
             raise ValueError(
-                f"Expected {name} to hold ids from 0 to {config.vocab_size - 1}, but got "
+                f"Expected {name} to contain ids from 0 to {config.vocab_size - 1}, but got "
                 f"{low if low < 0 else high}. Was the text tokenised with a vocabulary other than the one "
                 "the system was built for?"
             )

@@ -38,9 +38,11 @@ def load_multi30k(
     src: str = "de", tgt: str = "en", split: str = "train", folder: str | Path | None = None
 ) -> Sentences:
     """A split (train, validation or test) in two of de, en and fr, after checking the files."""
-    for name, language in {"src": src, "tgt": tgt}.items():
+    for name, language in {"source": src, "target": tgt}.items():
         if language not in LANGUAGES:
-            raise ValueError(f"Expected {name} to be one of {', '.join(LANGUAGES)}, but got {language!r}.")
+            raise ValueError(
+                f"Expected the {name} language to be one of {', '.join(LANGUAGES)}, but got {language!r}."
+            )
     if split not in FILE_OF:
         raise ValueError(f"Expected split to be train, validation or test, but got {split!r}.")
     path, why = find_folder(folder)

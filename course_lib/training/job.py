@@ -101,7 +101,7 @@ def run_job(
     folder = RunFolder(job.folder, about, restart=job.restart) if job.folder else None
     processes.check_same("the run", about | {"machine": "", "command": ""})
     if processes.is_main:
-        n_pairs, device_type = f"{len(data.train):,} pairs of {data.name}", processes.device.type
+        n_pairs, device_type = f"{len(data.train):,} sentence pairs from {data.name}", processes.device.type
         log(f"{job.system}: {n_parameters(model):,} parameters, {n_pairs}, on {device_type}")
         counts = system(job.system).counts
         hyperparameters = f"{recipe}, dropout {getattr(config, 'dropout', 0.0):g}"

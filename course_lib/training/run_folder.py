@@ -37,7 +37,13 @@ from course_lib.training.step import parts_of
 SAME = ("data", "config", "tokenizer", "recipe", "objective")
 # Fields of the recipe that may differ, so that a finished run can be continued with more steps.
 SCHEDULE = ("n_steps", "warm_up", "validate_every", "average_every")
-NAMES = {"config": "configuration", "recipe": "training settings"}  # in messages
+DIFFERENT = {
+    "data": "different data",
+    "config": "a different configuration",
+    "tokenizer": "a different tokenizer",
+    "recipe": "different training settings",
+    "objective": "a different objective",
+}
 STANDING = ("step", "position", "seconds", "since", "n_averaged")  # fields of a RunState saved in the header
 Ended = Literal["finished", "stopped", "diverged"]
 RESTART = "Choose another folder with --folder, or start again in this one with --restart."
@@ -242,8 +248,7 @@ class RunFolder:
                     if old.get(name) != new.get(name)
                 )
                 raise CheckpointError(
-                    f"{path} is from a different run. Differences in its {NAMES.get(key, key)}: "
-                    f"{differences}. {RESTART}"
+                    f"{path} is from a run with {DIFFERENT[key]} ({differences}). {RESTART}"
                 )
 
 

@@ -126,8 +126,8 @@ def test_a_changed_file_is_never_read(fake_folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("es", "en"), "src to be one of de, en, fr, but got 'es'"),
-        (("de", "EN"), "tgt to be one of de, en, fr, but got 'EN'"),
+        (("es", "en"), "source language to be one of de, en, fr, but got 'es'"),
+        (("de", "EN"), "target language to be one of de, en, fr, but got 'EN'"),
         (("de", "de"), "two languages.*'de'"),
         (("de", "en", "valid"), "split to be train, validation or test, but got 'valid'"),
     ],

@@ -233,8 +233,8 @@ def test_pronouns_are_compared_in_order():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bleu(["a"], ["a", "b"]), "got 1 and 2"),
-        (lambda: chrf([], []), "got 0 and 0"),
+        (lambda: bleu(["a"], ["a", "b"]), "got 1 translations and 2 references"),
+        (lambda: chrf([], []), "got 0 translations and 0 references"),
         (
             lambda: links_from(torch.ones(2, 3), n_source=3, n_target=2, reading=True),
             r"at least \(3, 3\).* got \(2, 3\)",

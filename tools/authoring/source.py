@@ -120,7 +120,7 @@ def read_header(line: int, text: str) -> tuple[str, Options]:
     try:
         options = {name: json.loads(value) for name, value in PAIR.findall(header["options"])}
     except (TypeError, ValueError):
-        example = '# %% kind="code" minutes=5 or # %% [markdown] kind="text"'
+        example = '# %% kind="code" track="core" or # %% [markdown] kind="text"'
         raise LessonError(line, f"can't read `{text}`: write key=value pairs, as in {example}") from None
     kind, form = options.setdefault("kind", None), MARKDOWN if header["markdown"] else CODE
     for name, value in options.items():
@@ -157,7 +157,7 @@ def markdown_text(line: int, body: str, tree: ast.Module) -> tuple[str, int]:
         backslash_line = line + body.count("\n", 0, body.index("\\"))
         raise LessonError(
             backslash_line,
-            'a plain string turns the \\t of \\tau into a tab; because of the backslash, write r"""',
+            'the text contains a backslash; start it with r""", or the \\t of \\tau becomes a tab',
         )
     content = text.strip()
     return content, tree.body[0].lineno - 1 + text.count("\n", 0, text.index(content))

@@ -45,7 +45,7 @@ def test_a_run_prints_its_configuration_and_saves_weights_that_can_be_loaded(tra
     first, second, *_ = (out := capsys.readouterr().out).splitlines()
     path = RUN.format("transformer")
     assert load_system(path).name == "transformer"
-    assert first.startswith("transformer: ") and "40 pairs" in first
+    assert first.startswith("transformer: ") and "40 sentence pairs" in first
     for part in ("16 steps", "64 tokens", "learning rate 0.003", "label smoothing 0.1", "dropout 0"):
         assert part in second
     assert out.count("  validation ") == 8 and "Finished after 16 steps" in out
@@ -257,7 +257,7 @@ def test_a_system_trained_on_your_own_corpus_evaluates_and_translates(
     train, own_corpus, capsys, words, name, test
 ):
     assert train("bahdanau", "--steps", "4", "--folder", "here", *words.split()) == 0
-    assert f"57 pairs of {name}" in capsys.readouterr().out  # one in twenty is for validation
+    assert f"57 sentence pairs from {name}" in capsys.readouterr().out  # one in twenty is for validation
     assert read_about("here/best.safetensors")["data"]["name"] == name
     assert read_about("here/best.safetensors")["command"].endswith(words)
     system = ["--device", "cpu", "--checkpoint", "here"]
@@ -277,7 +277,7 @@ def test_the_python_example_of_the_guide_does_the_same(own_corpus, tmp_path, mon
     assert len(lines.split("\n\n")[1].splitlines()) <= 10
     monkeypatch.chdir(tmp_path)
     exec(lines.replace("n_steps=500", 'n_steps=2, scale="tiny", device="cpu"'), {})
-    assert "57 pairs of my/pairs.tsv" in (out := capsys.readouterr().out) and "exact match" in out
+    assert "57 sentence pairs from my/pairs.tsv" in (out := capsys.readouterr().out) and "exact match" in out
 
 
 def test_validation_files_are_used_if_there_are_any(train, own_corpus, tmp_path, capsys):
@@ -286,7 +286,7 @@ def test_validation_files_are_used_if_there_are_any(train, own_corpus, tmp_path,
         (tmp_path / "my" / "corpus" / f"val.{language}").write_text(text, encoding="utf-8")
     words = "--data my/corpus --from en --to fr --steps 1 --folder here"
     assert train("gru_lm", *words.split()) == 0
-    assert "60 pairs of my/corpus en-fr" in capsys.readouterr().out
+    assert "60 sentence pairs from my/corpus en-fr" in capsys.readouterr().out
     (tmp_path / "few.tsv").write_text("a\tb\n" * 19, encoding="utf-8")
     assert train("gru_lm", "--data", "few.tsv") == 1
     err = capsys.readouterr().err

@@ -1,12 +1,16 @@
 """Build notebooks from lesson sources, never the reverse. docs/writing_a_lesson.md is the guide for authors.
 
 build.py            the command `course_lib build`
+lesson.py           a lesson: its source file, read into cells that know their minutes
 source.py           parses a lesson source into cells with line numbers
 cell_kinds.py       the kinds of cells and the options of their headers
 editions.py         the cells of the learner's, the solved and the instructor's notebook
 exercise_cells.py   an exercise cell as card, stub, check, hints and solution
 printed.py          numbers in prose that a cell of the lesson prints
-glossary.py         terms, marked in the lessons and collected on one page
+minutes.py          how long a cell takes a beginner
+glossary.py         terms: their definitions, links to them, and the page that lists them
+lesson_table.py     data/lessons.json and the README's table of lessons
+style.py            phrases that a native speaker would not write
 imports.py          which module imports which, across lessons, library and tools
 rules.py            the rules for every lesson, checked before anything runs
 

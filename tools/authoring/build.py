@@ -86,7 +86,7 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
             problems += stale_pages(root, pages)
         summary = f"lessons checked: {len(chosen)}"
     else:
-        for name, text in pages.items():  # before the notebooks: lesson 00 shows the table of lessons
+        for name, text in () if problems else pages.items():  # first: lesson 00 shows the table of lessons
             write_atomically(root / name, text)
         n_written, build_problems = asyncio.run(build_drafts(root, valid))
         problems += build_problems

@@ -46,7 +46,7 @@ def test_every_edition_is_executed_and_stored(built_course):
     assert (status, problems) == (0, [])
     lines = printed.splitlines()
     for line, path in zip(sorted(lines[:3]), ("build/instructor", "build/solved", "notebooks"), strict=True):
-        size = r"1[24] cells,  5 code, 14 min, \d+ kB, run in \d+\.\d s"
+        size = r"1[24] cells,  5 code, 10 min, \d+ kB, run in \d+\.\d s"
         assert re.fullmatch(rf"{path}/42_tiny.ipynb +{size}", line)
     assert lines[3].startswith("notebooks built: 3, ")
     assert (built_course.root / "docs" / "glossary.md").read_text().startswith("# Glossary\n")
@@ -233,24 +233,25 @@ def test_a_question_that_changed_in_another_lesson_is_reported(monkeypatch):
     quiz_module = sys.modules["course_lib.teaching.questions.quiz"]
     monkeypatch.setattr(quiz_module, "questions", lambda n: changed if n == "07" else questions(n))
     (problem,) = staleness(PROJECT_ROOT, draft(path, PROJECT_ROOT))
-    assert '08_query_key_value.ipynb: `quiz("08", "recall")` ' in problem
+    assert problem.startswith("notebooks/08_query_key_value.ipynb: ") and '`quiz("08", "recall")` ' in problem
     assert problem.endswith(f"{BUILD} 08`")
     monkeypatch.setattr(quiz_module, "questions", lambda n: {}[n])
     (problem,) = staleness(PROJECT_ROOT, draft(path, PROJECT_ROOT))
     assert '`quiz("08", "recall")` ' in problem
 
 
-def test_terms_used_too_early_and_defined_twice_are_reported(copy_of_built, monkeypatch):
+def test_terms_used_too_early_or_without_an_entry_are_reported(copy_of_built, monkeypatch):
     monkeypatch.setattr(build, "RUNS", [["learner"]])
-    line, term = line_of("A formula"), TINY.replace("A formula", "A {term:softmax}")
+    entry = '[softmax]\nterm = "softmax"\ndefinition = "Makes probabilities."\nlesson = "42"\n'
+    (copy_of_built.root / "lessons" / "glossary.toml").write_text(entry)
+    line = line_of("A formula")
     copy_of_built.write(TINY.replace("A formula", "A softmax"), "41_early")
-    copy_of_built.write(term)
     _, _, problems = copy_of_built.build(check=True)
     early = f"lessons/l41_early/lesson.py:{line}: 'softmax' "
-    assert any(problem.startswith(early) and "42_tiny" in problem for problem in problems)
+    assert any(problem.startswith(early) and "lesson 42" in problem for problem in problems)
     assert any(map(is_stale_glossary, problems))
-    copy_of_built.write(term, "41_early")
+    copy_of_built.write(TINY.replace("A formula", "A {term:hard max}"), "41_early")
     page = (copy_of_built.root / "docs" / "glossary.md").read_text()
     status, _, (problem,) = copy_of_built.build("41")
-    assert status == 1 and problem.startswith(f"{SOURCE}:{line}: ") and "'softmax'" in problem
-    assert (copy_of_built.root / "docs" / "glossary.md").read_text() == page
+    assert status == 1 and problem.startswith(f"lessons/l41_early/lesson.py:{line}: ")
+    assert "'hard max'" in problem and (copy_of_built.root / "docs" / "glossary.md").read_text() == page

@@ -167,7 +167,7 @@ def test_a_misplaced_module_and_a_wrong_import_are_found(tmp_path):
         "course_lib/text/colours.py",
         "course_lib/text/painter.py",
     ]
-    assert all(problem.endswith("move it into lessons/l01_first/") for problem in misplaced(code))
+    assert all("lessons/l01_first/" in problem for problem in misplaced(code))
     assert code.reached_by("course_lib.models.one") == {"l01_first", "l02_second"}
     assert code.reached_by("course_lib.measured") == {"tools"}
     found = [problem for folder in code.lessons for problem in wrong_imports(code, folder)]

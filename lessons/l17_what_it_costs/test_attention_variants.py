@@ -143,7 +143,7 @@ BAD = {
         lambda: linear_attend(query, keys, values[:, :1]),
         lambda: causal_linear_attend(keys, keys, values[:, :1]),  # torch would stretch it
     ],
-    r"as many axes in both": [
+    r"same number of axes": [
         lambda: linear_attend(query[0], keys, values),
         lambda: causal_linear_attend(keys[0], keys, values),
         lambda: attend_nearby(keys[0], keys, values, radius=2),

@@ -76,7 +76,7 @@ def test_torchrun_ends_a_run_that_loses_a_process(killed):
 @on_posix
 def test_a_killed_and_a_stopped_run_resume_bit_for_bit(killed, resumed):
     out, results = resumed
-    for line in ("at step 6: 18 to go.", "Stopped after 12 steps", "at step 12: 12 to go."):
+    for line in ("at step 6: 18 steps", "Stopped after 12 steps", "at step 12: 12 steps"):
         assert line in out
     assert len(re.findall("^Finished after 24 steps", out, flags=re.MULTILINE)) == 2  # one process prints
     assert [result["exit_codes"] for result in results] == [[130, 0, 0]] * 2  # only one received the Ctrl-C

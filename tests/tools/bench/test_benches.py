@@ -44,9 +44,9 @@ def small(monkeypatch):
 @pytest.mark.parametrize(
     ("bench", "arguments", "parts"),
     [
-        (training, [CPU], ["bahdanau  ms a step", "naive", "ours", "1.00 ×"]),
+        (training, [CPU], ["bahdanau  ms per step", "naive", "ours", "1.00 ×"]),
         (decoding, [CPU], ["cached  recomputed", "transformer (tiny)"]),
-        (explorables, [], ["ms a move", "SoftmaxDial"]),
+        (explorables, [], ["ms per move", "SoftmaxDial"]),
         (cost, [], ["64    the rest, fused  ", "\n4 heads: products 1.00,", "\n1024 words: fused 1.00,"]),
     ],
     ids=lambda value: getattr(value, "__name__", None),

@@ -171,7 +171,7 @@ def test_a_misplaced_module_and_a_wrong_import_are_found(tmp_path):
     assert code.reached_by("course_lib.models.one") == {"l01_first", "l02_second"}
     assert code.reached_by("course_lib.measured") == {"tools"}
     found = [problem for folder in code.lessons for problem in wrong_imports(code, folder)]
-    assert [problem.partition(": it")[0] for problem in found] == [
+    assert [problem.partition(": ")[0] for problem in found] == [
         "lessons/l01_first/lesson.py:2",
         "lessons/l02_second/lesson.py:2",
     ]

@@ -1,6 +1,5 @@
 r"""How long a cell takes a beginner, computed from what is in it.
 
-    >>> from pathlib import Path
     >>> words("The **softmax** turns scores into weights: $e^{x}$.")
     8
 
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from tools.authoring.cell_kinds import CODE
 from tools.authoring.exercise_cells import split_solution
-from tools.authoring.source import Cell
+from tools.authoring.source import FENCED, Cell, without_fences
 
 WORDS_A_MINUTE = 130  # a beginner reading dense technical prose
 CODE_LINES_A_MINUTE = 10
@@ -34,7 +33,6 @@ SOLUTION_LINE = 0.4
 HINTS_READ = 0.5  # a fraction: most learners open the first hints only
 
 FORMULAS = re.compile(r"\$\$.*?\$\$", re.DOTALL)
-FENCES = re.compile(r"^\s*```.*?^\s*```", re.MULTILINE | re.DOTALL)
 NOT_READ = re.compile(r"<[^>]+>|\]\([^)]*\)|\|[ :|-]+\||\{(?:result|printed):[^{}]*\}")
 WORD = re.compile(r"[^\W_]+(?:[’'.,-][^\W_]+)*")
 ASKS = re.compile(
@@ -45,7 +43,7 @@ OPENS_EXPLORABLE = re.compile(r",\s*[A-Z]\w+\(\)")
 
 def words(text: str) -> int:
     """How many words a text has, without displayed formulas, code blocks and addresses."""
-    return len(WORD.findall(NOT_READ.sub(" ", FENCES.sub(" ", FORMULAS.sub(" ", text)))))
+    return len(WORD.findall(NOT_READ.sub(" ", without_fences(FORMULAS.sub(" ", text)))))
 
 
 def with_minutes(cells: Iterable[Cell], quiz: Path) -> tuple[Cell, ...]:
@@ -94,7 +92,7 @@ def text_minutes(cell: Cell) -> float:
     text = cell.text
     rows = len(re.findall(r"^\|", text, re.MULTILINE))
     taken = words(text) / WORDS_A_MINUTE + FORMULA * len(FORMULAS.findall(text)) + TABLE_ROW * rows
-    taken += sum(fence.count("\n") - 1 for fence in FENCES.findall(text)) / CODE_LINES_A_MINUTE
+    taken += sum(fence[0].count("\n") - 1 for fence in FENCED.finditer(text)) / CODE_LINES_A_MINUTE
     return taken * HINTS_READ if cell.kind == "hints" else taken
 
 

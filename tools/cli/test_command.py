@@ -34,7 +34,7 @@ def add(commands) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="run only the style checks and the quick unit tests, in about a minute",
+        help="run only the style checks and the quick unit tests, in one to two minutes",
     )
 
 

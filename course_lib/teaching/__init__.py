@@ -24,7 +24,7 @@ HOMES = {
     "predict": "questions.guess",
     "progress_summary": "progress",
     "quiz": "questions.quiz",
-    "road_map": "contents",
+    "road_map": "track",
     "start_lesson": "opening",
     "yours": "own_code.kept_functions",
 }

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 from course_lib.runtime import PROJECT_ROOT, data_path
-from course_lib.teaching.display import Markdown
+
+TRACKS = FULL, SHORT = "full", "short"  # each has a notebook of its own for every lesson
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Lesson:
     title: str
     part: str
     minutes: int
+    short_minutes: int
     question: str
 
     @property
@@ -38,6 +40,9 @@ class Lesson:
     @property
     def notebook(self) -> str:
         return f"{self.number}_{self.topic}.ipynb"
+
+    def minutes_on(self, track: str) -> int:
+        return self.short_minutes if track == SHORT else self.minutes
 
     @property
     def package(self) -> str:
@@ -49,7 +54,7 @@ class Lesson:
 
     @property
     def exercises(self) -> dict[str, str]:
-        """The track (core or stretch) of each exercise, from the headers of the cells."""
+        """The track (short, core or stretch) of each exercise, from the headers of the cells."""
         header = r'^# %% kind="exercise" exercise="(\w+)".* track="(\w+)"'
         file = self.folder / "lesson.py"
         source = file.read_text(encoding="utf-8") if file.exists() else ""
@@ -67,21 +72,29 @@ def lesson(topic: str) -> Lesson:
     return {lesson.topic: lesson for lesson in lessons()}[topic]
 
 
-def road_map() -> Markdown:
-    """The table of all lessons."""
-    return Markdown(lesson_table(lessons()))
+def hours(rows: Sequence[Lesson], track: str) -> str:
+    """How long these lessons take together."""
+    return f"about {round(sum(lesson.minutes_on(track) for lesson in rows) / 60)} hours"
 
 
-def lesson_table(rows: Sequence[Lesson], folder: str = "") -> str:
-    """Lessons as a Markdown table, with links into `folder`."""
-    lines = ["| | lesson | minutes | the question |", "|---|---|---|---|"]
+def lesson_table(rows: Sequence[Lesson], folders: Mapping[str, str]) -> str:
+    """Lessons as a Markdown table, with links to the notebooks of each track in its folder.
+
+    The first track's notebook is linked from the title, the second's from its minutes.
+    """
+    first, *others = folders
+    heads = ["minutes" if track == FULL else f"{track} track" for track in folders]
+    lines = [f"| | lesson | {' | '.join(heads)} | the question |", "|---" * (len(folders) + 3) + "|"]
+    blank = "| " * len(folders)
     for previous, lesson in pairwise([None, *rows]):
         if previous is None or previous.part != lesson.part:
-            lines.append(f"| | **{lesson.part}** | | |")
-        link = f"[{lesson.title}]({folder}{lesson.notebook})"
-        lines.append(f"| {lesson.number} | {link} | {lesson.minutes} | {lesson.question} |")
-    hours = round(sum(lesson.minutes for lesson in rows) / 60)
-    return "\n".join([*lines, f"| | all lessons | about {hours} hours | |"])
+            lines.append(f"| | **{lesson.part}** {blank}| |")
+        title = f"[{lesson.title}]({folders[first]}{lesson.notebook})"
+        minutes = [str(lesson.minutes_on(first))]
+        minutes += [f"[{lesson.minutes_on(track)}]({folders[track]}{lesson.notebook})" for track in others]
+        lines.append(f"| {lesson.number} | {title} | {' | '.join(minutes)} | {lesson.question} |")
+    totals = " | ".join(hours(rows, track) for track in folders)
+    return "\n".join([*lines, f"| | all lessons | {totals} | |"])
 
 
 @dataclass(frozen=True)

@@ -12,23 +12,27 @@ from course_lib import theme
 from course_lib.explore.base import Explorable
 from course_lib.runtime import seed_everything
 from course_lib.teaching import progress
-from course_lib.teaching.contents import lesson
+from course_lib.teaching.contents import FULL, lesson
+from course_lib.teaching.track import enter_track
 
 
-def start_lesson(topic: str, *, seed: int = 0) -> None:
+def start_lesson(topic: str, *, seed: int = 0, track: str = FULL) -> None:
     """Set the style of figures and printed numbers, seed all randomness, and record that it was opened.
+
+    `track` says which notebook this is: the full lesson or the short one.
 
     From then on, goals are recorded in the learner's progress when they are reached, and shown as reached.
     Prints nothing, unless something is wrong with the progress file.
     """
     opened = lesson(topic)
+    enter_track(track)
     theme.use()
     torch.set_printoptions(precision=3, sci_mode=False)  # for a learner's own prints
     guard_events()
     seed_everything(seed)
     for note in progress.read().notes:
         progress.print_once(note)
-    progress.record({"kind": "lesson", "lesson": opened.topic})
+    progress.record({"kind": "lesson", "lesson": opened.topic, "track": track})
     goal = {"kind": "goal", "lesson": opened.topic}
     Explorable.on_goal_reached = staticmethod(
         lambda of, name: progress.record({**goal, "name": f"{of}/{name}"})

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from filelock import FileLock
 
 from course_lib.runtime import user_folder
-from course_lib.teaching.contents import Lesson, Misconception, lessons, misconceptions
+from course_lib.teaching.contents import FULL, SHORT, TRACKS, Lesson, Misconception, lessons, misconceptions
 from course_lib.teaching.display import MUTED, card, escape, prose
 
 LONGEST_WAIT = 3.0  # seconds for the lock; a write takes a few milliseconds
@@ -35,6 +35,7 @@ COUNT_TEXTS = {  # how the events of each kind are summarised
     "goal": "goals {all}",
     "explanation": "explanations {all}",
 }
+STRETCH = "stretch"  # exercises that a lesson is complete without
 TABLE = "border-collapse:collapse;margin:10px 0 0;font-size:inherit;color:inherit;background:none"
 CELL = "padding:2px 18px 2px 0;text-align:left;vertical-align:top;border:0;background:none"
 
@@ -145,6 +146,13 @@ class Progress:
     notes: tuple[str, ...] = ()
 
     @cached_property
+    def track(self) -> str:
+        """The track that the learner chose last, or else the one they opened last; empty if neither."""
+        chosen = [event.get("track") for event in self.events if event.get("kind") == "track"]
+        opened = [event.get("track", FULL) for event in self.events if event.get("kind") == "lesson"]
+        return next((track for track in [*reversed(chosen), *reversed(opened)] if track in TRACKS), "")
+
+    @cached_property
     def lessons(self) -> tuple[LessonProgress, ...]:
         return tuple(map(self._lesson_progress, lessons()))
 
@@ -160,7 +168,7 @@ class Progress:
     def next_text(self) -> str:
         if (lesson := self.next_lesson) is None:
             return "You have finished every lesson there is so far."
-        return f"Next: {lesson.label} ({lesson.minutes} minutes)"
+        return f"Next: {lesson.label} ({lesson.minutes_on(self.track)} minutes)"
 
     @cached_property
     def misconceptions(self) -> tuple[ShownMisconception, ...]:
@@ -199,9 +207,12 @@ class Progress:
     def _lesson_progress(self, lesson: Lesson) -> LessonProgress:
         """Only the first answer to a quiz question, a prediction or an estimate counts."""
         events = [event for event in self.events if event.get("lesson") == lesson.topic]
-        tracks = lesson.exercises
+        exercises = lesson.exercises
+        if self.track == SHORT:
+            exercises = {name: track for name, track in exercises.items() if track == SHORT}
         passed = {str(e.get("name")) for e in events if e.get("kind") == "exercise" and _went_well(e)}
-        counts = [f"exercises {sum(name in passed for name in tracks)} of {len(tracks)}"] if tracks else []
+        n_passed = sum(name in passed for name in exercises)
+        counts = [f"exercises {n_passed} of {len(exercises)}"] if exercises else []
         for kind, text in COUNT_TEXTS.items():
             first: dict[str, dict] = {}
             for event in events:
@@ -209,7 +220,8 @@ class Progress:
                     first.setdefault(str(event.get("name")), event)
             if first:
                 counts.append(text.format(right=sum(map(_went_well, first.values())), all=len(first)))
-        complete = bool(events) and all(name in passed for name, track in tracks.items() if track == "core")
+        required = (name for name, track in exercises.items() if track != STRETCH)
+        complete = bool(events) and all(name in passed for name in required)
         return LessonProgress(lesson, bool(events), complete, tuple(counts))
 
     def __repr__(self) -> str:
@@ -235,7 +247,7 @@ class Progress:
         for row in self.lessons:
             counts = " · ".join(row.counts) if row.opened else ""
             style = CELL if row.opened else f"{CELL};{MUTED}"
-            texts = (row.mark, row.lesson.label, f"{row.lesson.minutes} min", counts)
+            texts = (row.mark, row.lesson.label, f"{row.lesson.minutes_on(self.track)} min", counts)
             cells = "".join(f'<td style="{style}">{html.escape(text)}</td>' for text in texts)
             rows += f"<tr>{cells}</tr>"
         for shown in self.misconceptions:

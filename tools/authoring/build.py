@@ -1,6 +1,6 @@
 """`course_lib build`: build every lesson's notebooks, or check whether the stored ones are up to date.
 
->>> build_all(["08"])                  # the learner's, solved and instructor's notebook of lesson 08
+>>> build_all(["08"])                  # the learner's, short, solved and instructor's notebook of lesson 08
 >>> build_all([], check=True)          # do all stored notebooks match their sources?
 """
 
@@ -16,7 +16,8 @@ from pathlib import Path
 
 from course_lib.results import UnknownResult, fill
 from course_lib.runtime import PROJECT_ROOT, data_path, program_name, write_atomically
-from tools.authoring.cell_kinds import CODE, MARKDOWN
+from course_lib.teaching.contents import FULL, SHORT
+from tools.authoring.cell_kinds import CODE
 from tools.authoring.editions import LessonDraft, as_text, assemble, from_text
 from tools.authoring.glossary import (
     PAGE,
@@ -33,9 +34,18 @@ from tools.authoring.lesson_table import README, TABLE, readme_with_table, table
 from tools.authoring.outputs import check_outputs, outdated
 from tools.authoring.rules import breaches
 from tools.authoring.source import LessonError
+from tools.authoring.tracks import split_at_headings
 
 N_KERNELS = 2  # at once: each uses a core and, with torch, about 300 MB
-RUNS = [["learner"], ["solved", "instructor"]]  # the last two differ only in prose, so one run serves both
+# Editions that differ only in prose share a run. The core edition is run to see that it needs no stretch.
+RUNS = [["learner"], ["short"], ["core"], ["solved", "instructor"]]
+COMMITTED = ("learner", "short")
+STORED = {
+    "learner": "notebooks",
+    "short": "notebooks/short",
+    "solved": "build/solved",
+    "instructor": "build/instructor",
+}
 
 
 def draft(path: Path, root: Path, glossary: Glossary | None = None) -> LessonDraft:
@@ -44,9 +54,7 @@ def draft(path: Path, root: Path, glossary: Glossary | None = None) -> LessonDra
 
 
 def target(root: Path, made: LessonDraft, edition: str) -> Path:
-    """The file of an edition: the learner's in notebooks/, the others in build/."""
-    folder = root / "notebooks" if edition == "learner" else root / "build" / edition
-    return folder / f"{made.lesson.name}.ipynb"
+    return root / STORED[edition] / f"{made.lesson.name}.ipynb"
 
 
 def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT_ROOT) -> int:
@@ -75,7 +83,7 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
             lesson_problems += [error.at(path.relative_to(root).as_posix()) for error in errors]
             quiz = path.with_name("quiz.json")
             lesson_problems += quiz_problems(quiz, root)
-            lesson_problems += unknown_sections(made.lesson, quiz, root) if not lesson_problems else []
+            lesson_problems += section_problems(made.lesson, quiz, root) if not lesson_problems else []
             problems += lesson_problems
             valid += [] if lesson_problems else [made]
     pages = made_pages(root, lessons, glossary) if len(lessons) == len(paths) > 0 else {}
@@ -140,18 +148,31 @@ def quiz_problems(path: Path, root: Path) -> list[str]:
     return [f"{file}: {message}" for message in messages]
 
 
-def unknown_sections(lesson: LessonSource, quiz: Path, root: Path) -> list[str]:
-    """Each section that a question says to read again, and that the lesson does not have."""
+def section_problems(lesson: LessonSource, quiz: Path, root: Path) -> list[str]:
+    """Questions that say to read again a section that the lesson, or its short track, doesn't have."""
     if not quiz.exists():
         return []
-    prose = "\n".join(cell.text for cell in lesson.cells if cell.form == MARKDOWN)
-    headings = set(re.findall(r"^## (.+)$", re.sub(r"[*`$]", "", prose), re.MULTILINE))
-    text, where = quiz.read_text(encoding="utf-8"), quiz.relative_to(root).as_posix()
-    return [
-        f"{where}:{line_of(text, found.start())}: the lesson has no section {title!r}, named by 'reread'"
-        for found in re.finditer(r'"reread": ("(?:[^"\\]|\\.)+")', text)
-        if (title := json.loads(found[1])) not in headings
-    ]
+    tracks = {plain(title): cells[0].track for title, cells in split_at_headings(lesson.cells)}
+    text, problems = quiz.read_text(encoding="utf-8"), []
+    for question in json.loads(text)["questions"]:
+        if not (title := question.get("reread")):
+            continue
+        where = f"{quiz.relative_to(root).as_posix()}:{line_of(text, text.index(json_text(question['id'])))}"
+        if title not in tracks:
+            problems.append(f"{where}: the lesson has no section {title!r}, named by 'reread'")
+        elif tracks[title] != SHORT and "track" not in question:
+            remedy = """give the question "track": "core", or the section's heading track="short\""""
+            problems.append(f"{where}: the section {title!r} isn't on the short track; {remedy}")
+    return problems
+
+
+def plain(heading: str) -> str:
+    """A heading without its markup."""
+    return re.sub(r"[*`$]", "", heading)
+
+
+def json_text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def line_of(text: str, offset: int) -> int:
@@ -164,9 +185,23 @@ def line_of(text: str, offset: int) -> int:
 async def build_drafts(root: Path, drafts: list[LessonDraft]) -> tuple[int, list[str]]:
     """Run and store every edition, a few kernels at a time; returns how many were written, and problems."""
     kernels = asyncio.Semaphore(N_KERNELS)
-    jobs = [build_editions(root, made, run, kernels) for made in drafts for run in RUNS]
+    jobs = [
+        build_editions(root, made, run, kernels) for made in drafts for run in RUNS if is_needed(made, run)
+    ]
     results = await asyncio.gather(*jobs)
     return sum(count for count, _ in results), [text for _, problems in results for text in problems]
+
+
+def working_folder(root: Path, edition: str) -> Path:
+    """The folder in which a learner's kernel runs."""
+    folder = root / (STORED[edition] if edition in COMMITTED else "notebooks")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def is_needed(made: LessonDraft, editions: list[str]) -> bool:
+    """The core edition differs from the learner's only if a lesson has stretch code."""
+    return editions != ["core"] or made.cells["core"] != made.cells["learner"]
 
 
 async def build_editions(
@@ -180,11 +215,13 @@ async def build_editions(
     async with kernels:
         start = time.perf_counter()
         try:
-            outputs = await execute(made, editions[0], root / "notebooks")
+            outputs = await execute(made, editions[0], working_folder(root, editions[0]))
         except LessonError as problem:
             return 0, [f"{problem.at(made.lesson.path)} [{editions[0]}]"]
         seconds = time.perf_counter() - start
     for edition in editions:
+        if edition not in STORED:
+            return 0, []
         try:
             notebook = made.notebook(edition, outputs)
         except LessonError as problem:  # prose quotes a number that no cell prints
@@ -196,7 +233,8 @@ async def build_editions(
             return 0, [f"{problem.at(made.lesson.path)} [{edition}]" for problem in problems]
         path, text = target(root, made, edition), as_text(notebook)
         write_atomically(path, text)
-        size = f"{len(notebook['cells']):3} cells, {len(code):2} code, {made.lesson.minutes:.0f} min"
+        minutes = notebook["metadata"]["course"]["minutes"]
+        size = f"{len(notebook['cells']):3} cells, {len(code):2} code, {minutes:.0f} min"
         size += f", {len(text.encode()) // 1000} kB, run in {seconds:.1f} s"
         print(f"{path.relative_to(root).as_posix():50} {size}", flush=True)
     return len(editions), []
@@ -206,15 +244,22 @@ async def build_editions(
 
 
 def staleness(root: Path, made: LessonDraft) -> list[str]:
-    """The problems of a lesson's stored learner's notebook, with the command to run; empty if it is fresh."""
-    path = target(root, made, "learner")
+    """The problems of a lesson's stored notebooks, with the command to run; empty if they are fresh."""
+    return [problem for edition in COMMITTED for problem in edition_staleness(root, made, edition)]
+
+
+def edition_staleness(root: Path, made: LessonDraft, edition: str) -> list[str]:
+    path = target(root, made, edition)
     try:
         stored = from_text(path.read_text(encoding="utf-8"))
-        if inputs(stored) != inputs(with_stored_numbers(made, stored)):
+        if inputs(stored) != inputs(with_stored_numbers(made, stored, edition)):
             problems = [f"stale: it doesn't match {made.lesson.path}"]
         else:
-            cells = made.cells["learner"]
-            errors = [*check_outputs(cells, stored), *outdated(cells, stored)]
+            cells = made.cells[edition]
+            errors = [
+                *check_outputs(cells, stored),
+                *outdated(cells, stored, SHORT if edition == SHORT else FULL),
+            ]
             problems = [f"{error.message} (source line {error.line})" for error in errors]
     except FileNotFoundError:
         problems = ["it has not been built yet"]
@@ -226,11 +271,11 @@ def staleness(root: Path, made: LessonDraft) -> list[str]:
     return [f"{path.relative_to(root).as_posix()}: {problem}; {remedy}" for problem in problems]
 
 
-def with_stored_numbers(made: LessonDraft, stored: dict) -> dict:
-    """The learner's notebook built from its source, with the printed numbers of the stored one."""
+def with_stored_numbers(made: LessonDraft, stored: dict, edition: str) -> dict:
+    """A notebook built from its source, with the printed numbers of the stored one."""
     outputs = [cell["outputs"] for cell in stored["cells"] if cell["cell_type"] == CODE]
-    n_code = sum(cell.form == CODE for cell in made.cells["learner"])
-    return made.notebook("learner", outputs if len(outputs) == n_code else None)
+    n_code = sum(cell.form == CODE for cell in made.cells[edition])
+    return made.notebook(edition, outputs if len(outputs) == n_code else None)
 
 
 def inputs(notebook: dict) -> dict:

@@ -11,6 +11,9 @@ from typing import NamedTuple
 
 CODE, MARKDOWN = "code", "markdown"
 EDITIONS = LEARNER, SOLVED, INSTRUCTOR = "learner", "solved", "instructor"
+# What is short is also core. There is a short and a core edition besides, made from the learner's by leaving
+# cells out; the core edition is only run.
+TRACKS = SHORT, CORE, STRETCH = "short", "core", "stretch"
 
 
 class Kind(NamedTuple):
@@ -81,10 +84,11 @@ OPTIONS = {  # of a header, with the allowed values; None: anything
     "name": None,
     "minutes": None,
     "because": None,
-    "track": ("core", "stretch"),
+    "track": TRACKS,
+    "contents": None,
     "ignore_output": SWITCH,
     "hide_input": SWITCH,
-    "short": SWITCH,
+    "introduction": SWITCH,
     "exercise": None,
     "title": None,
     "difficulty": LEVELS,

@@ -9,7 +9,6 @@ Everything in a notebook depends on the source alone: two builds of the same sou
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from dataclasses import dataclass, replace
 
@@ -17,15 +16,24 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_lib.results import UnknownResult, fill
-from tools.authoring.cell_kinds import CODE, EDITIONS, INSTRUCTOR, LEARNER, MARKDOWN
+from tools.authoring.cell_kinds import (
+    CODE,
+    CORE,
+    EDITIONS,
+    INSTRUCTOR,
+    LEARNER,
+    MARKDOWN,
+    SHORT,
+    STRETCH,
+)
 from tools.authoring.exercise_cells import ON_A_CARD, STARS, dots, with_exercises
 from tools.authoring.glossary import Glossary, TermLinks
 from tools.authoring.lesson import LessonSource
 from tools.authoring.lesson_table import rounded
 from tools.authoring.printed import fill_printed, named_outputs
-from tools.authoring.source import Cell, LessonError, without_fences
+from tools.authoring.source import Cell, LessonError
+from tools.authoring.tracks import Section, core_cells, heading, short_cells, split_at_headings
 
-Section = tuple[str, list[Cell]]
 NO_GLOSSARY = Glossary()
 CELL_METADATA = {"card": ("exercise", *ON_A_CARD), "exercise": ("exercise", "mode")}
 
@@ -44,12 +52,12 @@ class LessonDraft:
         if outputs is not None:
             printed = named_outputs(cells, outputs)
             cells = [replace(cell, text=fill_printed(cell, printed)) for cell in cells]
-        if edition != LEARNER:  # stored one folder deeper, in build/
+        if edition != LEARNER:  # stored one folder deeper, in notebooks/short or build/
             cells = [replace(cell, text=cell.text.replace("](../", "](../../")) for cell in cells]
         metadata = {
             "course": {
                 "edition": edition,
-                "minutes": lesson.minutes,
+                "minutes": lesson.short_minutes if edition == SHORT else lesson.minutes,
                 "number": lesson.number,
                 "source_sha256": lesson.sha256,
                 "title": lesson.title,
@@ -68,6 +76,8 @@ def assemble(lesson: LessonSource, glossary: Glossary = NO_GLOSSARY) -> LessonDr
     filled = tuple(replace(cell, text=cell_text(cell, lesson, links)) for cell in lesson.cells)
     built = with_exercises(filled)
     cells = {edition: [cell for cell in built if edition in cell.editions] for edition in EDITIONS}
+    cells[SHORT] = short_cells(cells[LEARNER], lesson.name)
+    cells[CORE] = core_cells(cells[LEARNER])
     run_sheet = agenda(lesson.title, cells[INSTRUCTOR])
     cells[INSTRUCTOR].insert(0, Cell("agenda", MARKDOWN, 1, run_sheet, (), {"minutes": 0}))
     return LessonDraft(lesson, cells)
@@ -82,7 +92,8 @@ def cell_text(cell: Cell, lesson: LessonSource, links: TermLinks) -> str:
     except UnknownResult as error:
         raise LessonError(cell.line_at(error.offset), str(error)) from None
     if cell.kind == "title":
-        text = text.replace("{minutes}", str(rounded(lesson.minutes)))
+        short = f"{rounded(lesson.minutes)} minutes (short track: {rounded(lesson.short_minutes)})"
+        text = text.replace("{minutes} minutes", short)
     return text
 
 
@@ -101,6 +112,8 @@ def as_cells(cells: list[Cell]) -> list[nbformat.NotebookNode]:
         metadata = {"course": course, "tags": [cell.kind, *ignored]}
         if cell.options.get("hide_input"):
             metadata["jupyter"] = {"source_hidden": True}
+        if heading(cell) and cell.track == STRETCH:
+            metadata["jp-MarkdownHeadingCollapsed"] = True
         new_cell = new_code_cell if cell.form == CODE else new_markdown_cell
         built.append(new_cell(cell.text, id=identity, metadata=metadata))
     return built
@@ -151,17 +164,6 @@ def count_minutes(cells: list[Cell]) -> tuple[float, float, float]:
     total = sum(cell.minutes for cell in cells)
     stretch = sum(cell.minutes for cell in cells if cell.track == "stretch")
     return total, total - stretch, stretch
-
-
-def split_at_headings(cells: list[Cell]) -> list[Section]:
-    """Split the lesson at its `## headings`; the cells before the first one are the opening."""
-    sections: list[Section] = [("Opening", [])]
-    for cell in cells:
-        heading = re.search(r"^## (.+)", without_fences(cell.text), re.MULTILINE)
-        if heading and cell.form == MARKDOWN and cell.kind not in ("card", "hints", "instructor"):
-            sections.append((heading[1].strip(), []))
-        sections[-1][1].append(cell)
-    return sections
 
 
 def table(n_left: int, head: list[str], rows: list[list[str | float]]) -> str:

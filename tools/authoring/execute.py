@@ -25,6 +25,7 @@ from tools.authoring.outputs import clean_outputs, excerpt
 from tools.authoring.source import Cell, LessonError
 
 SECONDS_A_CELL = 600
+AS_LEARNERS_GET_IT = ("learner", "short", "core")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 FRAME = re.compile(r"Cell In\[(\d+)\], line (\d+)")
 
@@ -45,7 +46,7 @@ def kernel_environment(edition: str, home: Path) -> dict[str, str]:
         # lessons are built at the same time.
         "OMP_NUM_THREADS": "1",
     }
-    return environment | ({} if edition == "learner" else {"COURSE_STRICT": "1", "COURSE_OPEN": "1"})
+    return environment | ({} if edition in AS_LEARNERS_GET_IT else {"COURSE_STRICT": "1", "COURSE_OPEN": "1"})
 
 
 async def execute(draft: LessonDraft, edition: str, folder: Path) -> list[list[dict]]:

@@ -15,13 +15,13 @@ import html
 import re
 from dataclasses import replace
 
-from tools.authoring.cell_kinds import EDITIONS, INSTRUCTOR, LEARNER, MARKDOWN, SOLVED
+from tools.authoring.cell_kinds import CORE, EDITIONS, INSTRUCTOR, LEARNER, MARKDOWN, SHORT, SOLVED, STRETCH
 from tools.authoring.source import Cell, LessonError, without_fences
 
 BUG, SOLUTION = ["# bug", "# end bug"], ["# solution", "# end solution"]
 LIKE_A_MARKER = re.compile(r"#\s*(end|begin|start)?[\s_-]*(solution|bug)\s*:?", re.IGNORECASE)
 YOUR_TURN = 'raise NotImplementedError("Your turn")'
-STARS = {"core": "★ core", "stretch": "☆ stretch"}
+STARS = {SHORT: "★ core", CORE: "★ core", STRETCH: "☆ stretch"}
 ON_A_CARD = ("title", "difficulty", "importance", "mode")
 MODE_WORDS = {"test": "write the test", "transfer": "same idea, new setting"}  # a bug is not announced
 

@@ -12,8 +12,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.authoring.cell_kinds import SHORT, STRETCH
 from tools.authoring.minutes import with_minutes
 from tools.authoring.source import Cell, read_cells
+from tools.authoring.tracks import with_tracks
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,18 @@ class LessonSource:
 
     @property
     def minutes(self) -> float:
-        return round(sum(cell.minutes for cell in self.cells), 1)
+        """Of the lesson without its stretch cells."""
+        return round(sum(cell.minutes for cell in self.cells if cell.track != STRETCH), 1)
 
     @property
-    def short(self) -> bool:
-        """Whether the title cell's header has short=true."""
-        return any(cell.options.get("short") for cell in self.cells)
+    def short_minutes(self) -> float:
+        """Of the short track."""
+        return round(sum(cell.for_short_track.minutes for cell in self.cells if cell.track == SHORT), 1)
+
+    @property
+    def introduction(self) -> bool:
+        """Whether the title cell's header has introduction=true."""
+        return any(cell.options.get("introduction") for cell in self.cells)
 
 
 def sources(root: Path) -> list[Path]:
@@ -60,5 +68,5 @@ def sources(root: Path) -> list[Path]:
 def read_lesson(path: Path, root: Path) -> LessonSource:
     text = path.read_text(encoding="utf-8")
     digest = hashlib.sha256(text.encode()).hexdigest()  # the same on Windows: read_text normalises line ends
-    cells = with_minutes(read_cells(text), path.with_name("quiz.json"))
+    cells = with_minutes(with_tracks(read_cells(text)), path.with_name("quiz.json"))
     return LessonSource(path.relative_to(root).as_posix(), path.parent.name[1:], digest, cells)

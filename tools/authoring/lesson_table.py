@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from course_lib.teaching.contents import Lesson, lesson_table
+from course_lib.teaching.contents import FULL, SHORT, Lesson, lesson_table
 from tools.authoring.lesson import LessonSource
 
 TABLE, README = "data/lessons.json", "README.md"
@@ -24,7 +24,8 @@ def table_with_minutes(text: str, lessons: list[LessonSource]) -> str:
     for row in json.loads(text):
         source, question = sources.get(row["number"]), row.pop("question")
         if source is not None:
-            row["minutes"], question = rounded(source.minutes), source.question
+            row |= {"minutes": rounded(source.minutes), "short_minutes": rounded(source.short_minutes)}
+            question = source.question
         question = json.dumps(question, ensure_ascii=False)
         rows.append(f'  {json.dumps(row, ensure_ascii=False)[:-1]},\n   "question": {question}}}')
     return "[\n" + ",\n".join(rows) + "\n]\n"
@@ -33,4 +34,6 @@ def table_with_minutes(text: str, lessons: list[LessonSource]) -> str:
 def readme_with_table(readme: str, table: str) -> str:
     """The README with the table of lessons in its place."""
     rows = [Lesson(**row) for row in json.loads(table)]
-    return IN_README.sub(lambda _: lesson_table(rows, "notebooks/"), readme)
+    return IN_README.sub(
+        lambda _: lesson_table(rows, {FULL: "notebooks/", SHORT: "notebooks/short/"}), readme
+    )

@@ -14,9 +14,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from tools.authoring.cell_kinds import CODE
+from tools.authoring.cell_kinds import CODE, CORE
 from tools.authoring.exercise_cells import split_solution
 from tools.authoring.source import FENCED, Cell, without_fences
+from tools.authoring.tracks import OPENS_EXPLORABLE
 
 WORDS_A_MINUTE = 130  # a beginner reading dense technical prose
 CODE_LINES_A_MINUTE = 10
@@ -38,7 +39,6 @@ WORD = re.compile(r"[^\W_]+(?:[’'.,-][^\W_]+)*")
 ASKS = re.compile(
     r'\b(?P<call>predict|estimate|explain|quiz)\("\d\d", "(?P<name>[\w-]+)"(?P<rest>.*)', re.DOTALL
 )
-OPENS_EXPLORABLE = re.compile(r",\s*[A-Z]\w+\(\)")
 
 
 def words(text: str) -> int:
@@ -48,11 +48,14 @@ def words(text: str) -> int:
 
 def with_minutes(cells: Iterable[Cell], quiz: Path) -> tuple[Cell, ...]:
     """The cells, each with its computed minutes. `quiz` is the lesson's quiz.json."""
-    questions = question_words(quiz)
-    return tuple(replace(cell, computed=minutes(cell, questions)) for cell in cells)
+    questions, short = question_words(quiz), question_words(quiz, short=True)
+    return tuple(
+        replace(cell, computed=minutes(cell, questions), computed_short=minutes(cell, short))
+        for cell in cells
+    )
 
 
-def question_words(quiz: Path) -> dict[tuple[str, str], list[int]]:
+def question_words(quiz: Path, *, short: bool = False) -> dict[tuple[str, str], list[int]]:
     """The words of each question of a quiz.json, by the call and the name that ask it."""
     found: dict[tuple[str, str], list[int]] = {}
     try:
@@ -61,6 +64,8 @@ def question_words(quiz: Path) -> dict[tuple[str, str], list[int]]:
             for question in content.get(key, ()):
                 found[call, question["id"]] = [_words_of(question)]
         for question in content["questions"]:
+            if short and question.get("track") == CORE:
+                continue
             found.setdefault(("quiz", question["use"]), []).append(_words_of(question))
     except (OSError, ValueError, KeyError, TypeError):  # the builder reports what is wrong with the file
         return {}

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from course_lib.runtime import PROJECT_ROOT
+from course_lib.teaching.contents import FULL
 from tools.authoring.cell_kinds import CODE
 from tools.authoring.editions import as_text
 from tools.authoring.source import Cell, LessonError
@@ -83,7 +84,7 @@ def check_outputs(cells: list[Cell], notebook: dict) -> list[LessonError]:
     return [LessonError(line, message) for line, message in dict.fromkeys(problems)]
 
 
-def outdated(cells: list[Cell], notebook: dict) -> Iterator[LessonError]:
+def outdated(cells: list[Cell], notebook: dict, track: str = FULL) -> Iterator[LessonError]:
     """Quizzes, explanations and road maps whose stored output is outdated.
 
     It depends on files other than the lesson's source: quiz.json, also of earlier lessons, and
@@ -91,13 +92,16 @@ def outdated(cells: list[Cell], notebook: dict) -> Iterator[LessonError]:
     """
     from IPython.core.formatters import DisplayFormatter  # these take a while to load
 
-    from course_lib.teaching import explain, road_map
+    from course_lib.teaching import explain
     from course_lib.teaching.questions.quiz import Quiz, choose_questions
+    from course_lib.teaching.track import RoadMap
 
     calls = {
-        "quiz": lambda lesson, use: Quiz(lesson, use, choose_questions(lesson, use)),  # of a new learner
+        "quiz": lambda lesson, use: Quiz(
+            lesson, use, choose_questions(lesson, use, track)
+        ),  # of a new learner
         "explain": explain,
-        "road_map": lambda *_: road_map(),
+        "road_map": lambda *_: RoadMap(track),
     }
     for cell, stored in zip(cells, notebook["cells"], strict=True):
         if not (call := EXTERNAL_CALL.fullmatch(cell.text)):

@@ -2,7 +2,7 @@
 
     lessons/l08_query_key_value/lesson.py:340: no prediction comes before this explorable; ...
 
-With `short=true` in its title cell (lesson 00), a lesson needs no recall, predictions and exercises.
+With `introduction=true` in its title cell (lesson 00), a lesson needs no recall, predictions and exercises.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tools.authoring.cell_kinds import CODE, KINDS, LEARNER, MARKDOWN, SOLVED
+from tools.authoring.cell_kinds import CODE, KINDS, LEARNER, MARKDOWN, SOLVED, STRETCH
 from tools.authoring.editions import LessonDraft
 from tools.authoring.glossary import misspelt_terms
 from tools.authoring.outputs import FETCHED
 from tools.authoring.printed import misspelt_numbers
 from tools.authoring.source import Cell, LessonError
+from tools.authoring.tracks import track_problems
 
 ORDER = ("title", "goals", "setup", "recall", "quiz", "summary", "reading")
-NOT_IN_SHORT = ("recall",)
+NOT_IN_INTRODUCTION = ("recall",)
 MOST_CODE_LINES = 25
 MOST_CODE_WIDTH = 88  # what a laptop shows beside JupyterLab's file list, without scrolling sideways
 MOST_MINUTES_UNCHECKED = 15
@@ -28,24 +29,24 @@ REVEALING_LENGTH = 25  # a shorter line of a solution, such as `return weights`,
 
 def breaches(draft: LessonDraft) -> list[LessonError]:
     """Every breach of the rules, with its line."""
-    cells, short = draft.lesson.cells, draft.lesson.short
-    problems = [*missing_parts(cells, short), *long_gaps(cells), *misspelt_terms(cells)]
+    cells, introduction = draft.lesson.cells, draft.lesson.introduction
+    problems = [*missing_parts(cells, introduction), *long_gaps(cells), *misspelt_terms(cells)]
     problems += [*remote_pictures(cells), *misspelt_numbers(cells), *repeated_names(cells)]
-    problems += unbalanced_minutes(cells)
+    problems += [*unbalanced_minutes(cells), *track_problems(cells)]
     problems += code_layout([*draft.cells[LEARNER], *draft.cells[SOLVED]])
-    if not short:
+    if not introduction:
         problems += [*unpredicted(cells), *missing_work(cells), *revealed_solutions(draft)]
     return sorted({str(problem): problem for problem in problems}.values(), key=lambda problem: problem.line)
 
 
-def missing_parts(cells: tuple[Cell, ...], short: bool) -> Iterator[LessonError]:
+def missing_parts(cells: tuple[Cell, ...], introduction: bool) -> Iterator[LessonError]:
     """Parts of a lesson that are missing or in the wrong order; of several quizzes the last one counts."""
     parts = []
     for kind in ORDER:
         of_kind = [cell for cell in cells if cell.kind == kind]
         if of_kind:
             parts.append(of_kind[-1 if kind == "quiz" else 0])
-        elif not (short and kind in NOT_IN_SHORT):
+        elif not (introduction and kind in NOT_IN_INTRODUCTION):
             yield missing(kind)
     for before, after in pairwise(parts):
         if after.line < before.line:
@@ -133,7 +134,7 @@ def missing_work(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
 def unbalanced_minutes(cells: tuple[Cell, ...]) -> Iterator[LessonError]:
     """Too much of the lesson is stretch, or has minutes that the author set."""
     total = sum(cell.minutes for cell in cells)
-    stretch = sum(cell.minutes for cell in cells if cell.track == "stretch")
+    stretch = sum(cell.minutes for cell in cells if cell.track == STRETCH)
     overridden = sum(cell.minutes for cell in cells if "because" in cell.options)
     if stretch > MOST_STRETCH * (total - stretch):
         size = f"{stretch:.0f} minutes of stretch and {total - stretch:.0f} of core"

@@ -20,7 +20,7 @@ import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tools.authoring.cell_kinds import CODE, EDITIONS, EXERCISE_NEEDS, KINDS, MARKDOWN, OPTIONS
+from tools.authoring.cell_kinds import CODE, CORE, EDITIONS, EXERCISE_NEEDS, KINDS, MARKDOWN, OPTIONS
 
 LIKE_A_HEADER = re.compile(r"#\s*%%")
 PAIR = re.compile(r" +([a-z_]+)=(\"(?:[^\"\\]|\\.)*\"|[^\s\"]+)")
@@ -53,6 +53,7 @@ class Cell:
     options: Options
     editions: tuple[str, ...] = EDITIONS  # those that contain it
     computed: float = 0.0  # minutes, by tools/authoring/minutes.py
+    computed_short: float = 0.0  # the same on the short track, where a quiz may ask less
 
     @property
     def minutes(self) -> float:
@@ -61,7 +62,12 @@ class Cell:
 
     @property
     def track(self) -> str:
-        return self.options.get("track", "core")
+        return self.options.get("track", CORE)
+
+    @property
+    def for_short_track(self) -> Cell:
+        """The cell with its minutes on the short track."""
+        return replace(self, computed=self.computed_short)
 
     def line_at(self, offset: int) -> int:
         """The line of the source file for an offset in the text."""
@@ -135,7 +141,7 @@ def read_header(line: int, text: str) -> tuple[str, Options]:
     if ("minutes" in options) != ("because" in options):
         reason = 'minutes are computed; to override them, give a reason: minutes=8 because="a live run"'
         raise LessonError(line, reason)
-    for name in ("exercise", "title", "name", "because"):
+    for name in ("exercise", "title", "name", "because", "contents"):
         if name in options and not (isinstance(options[name], str) and options[name].strip()):
             raise LessonError(line, f"{name} must be a non-empty string, not {options[name]!r}")
     if form not in KINDS[kind].forms:

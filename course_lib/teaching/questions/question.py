@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from course_lib.results import UnknownResult, fill
-from course_lib.teaching.contents import lessons
+from course_lib.teaching.contents import FULL, lessons
 
 LETTERS = "ABCDE"
 SLACK = 1e-9  # rounding: 0.51 is within 0.01 of 0.5, though not in binary
@@ -57,6 +57,7 @@ class Question:
     kind: str
     text: str
     use: str = ""
+    track: str = ""  # "core": not asked on the short track
     options: tuple[Option, ...] = ()
     keep_order: bool = False
     answer: float | None = None
@@ -81,6 +82,9 @@ class Question:
         indices = [answer] if self.kind == "single" else answer
         return [(letter, option) for letter, index, option in self.shown if index in indices]
 
+    def is_on(self, track: str) -> bool:
+        return track == FULL or self.track != "core"
+
     @property
     def right(self) -> list[int]:
         return [index for index, option in enumerate(self.options) if option.correct]
@@ -98,12 +102,13 @@ def questions(number: str) -> dict[str, Question]:
     return read_questions(folders[number] / "quiz.json")
 
 
-def questions_for(number: str, use: str) -> list[Question]:
-    """The questions for one part of a lesson, such as "closing"."""
-    chosen = [question for question in questions(number).values() if question.use == use]
+def questions_for(number: str, use: str, track: str = FULL) -> list[Question]:
+    """The questions for one part of a lesson, such as "closing", on a track."""
+    chosen = [item for item in questions(number).values() if item.use == use and item.is_on(track)]
     if not chosen:
         uses = ", ".join(sorted({question.use for question in questions(number).values()} - {""}))
-        raise ValueError(f"Lesson {number} has no questions for {use!r}. It has some for: {uses}.")
+        on_track = "" if track == FULL else f" on the {track} track"
+        raise ValueError(f"Lesson {number} has no questions for {use!r}{on_track}. It has some for: {uses}.")
     return chosen
 
 

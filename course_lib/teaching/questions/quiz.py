@@ -15,7 +15,7 @@ from typing import Any
 
 from course_lib import runtime
 from course_lib.teaching import progress
-from course_lib.teaching.contents import lessons
+from course_lib.teaching.contents import FULL, lessons
 from course_lib.teaching.questions.markup import inline_html
 from course_lib.teaching.questions.question import (
     Feedback,
@@ -28,6 +28,7 @@ from course_lib.teaching.questions.question import (
     read_answer,
 )
 from course_lib.teaching.questions.question_card import QuestionCard, question_payload, script, static_html
+from course_lib.teaching.track import notebook_track
 
 TITLES = {"recall": "What do you remember?", "closing": "Closing quiz"}
 DISCUSS = "Discuss with a neighbour, then vote again."
@@ -36,25 +37,37 @@ MOST_MISSES = 2
 
 
 def quiz(lesson: str, use: str) -> Quiz:
-    """The questions of lesson "08" for one part of it: "recall", "closing" or a section's name."""
-    missed = progress.read().missed if use == "recall" else ()
+    """The questions of lesson "08" for one part of it: "recall", "closing" or a section's name.
+
+    A quiz asks about the notebook's track. Recall asks about the learner's, who may have read the lessons
+    before on another one.
+    """
     classroom = runtime.switched_on("COURSE_CLASSROOM")
-    return Quiz(lesson, use, choose_questions(lesson, use, missed), classroom=classroom)
+    track, missed = notebook_track(), ()
+    if use == "recall":
+        learner = progress.read()
+        track, missed = learner.track or track, learner.missed
+    return Quiz(lesson, use, choose_questions(lesson, use, track, missed), classroom=classroom)
 
 
-def choose_questions(lesson: str, use: str, missed: Sequence[str] = ()) -> list[Question]:
+def choose_questions(lesson: str, use: str, track: str = FULL, missed: Sequence[str] = ()) -> list[Question]:
     """The lesson's own questions for this use; for "recall", two that the lesson before left for later, one
     from three lessons back, and a few that this learner `missed`. If those lessons left too few, the lesson's
-    own questions for "recall" are added."""
+    own questions for "recall" are added, and then those that other lessons left."""
     if use != "recall":
-        return questions_for(lesson, use)
+        return questions_for(lesson, use, track)
     numbers = [row.number for row in lessons()]
     by_lesson = [questions(number) for number in numbers[: numbers.index(lesson)]]
-    later = [[question for question in asked.values() if question.use == LATER] for asked in by_lesson]
+    later = [
+        [question for question in asked.values() if question.use == LATER and question.is_on(track)]
+        for asked in by_lesson
+    ]
     chosen = [question for asked in later[-1:] for question in asked[:2]]
     chosen += [question for asked in later[-3:-2] for question in asked[-1:]]
     if len(chosen) < 2:
-        chosen += questions_for(lesson, "recall")
+        chosen += [item for item in questions(lesson).values() if item.use == use and item.is_on(track)]
+    if len(chosen) < 2:
+        chosen += [question for asked in reversed(later) for question in asked if question not in chosen][:2]
     earlier = {name: question for asked in by_lesson for name, question in asked.items()}
     again = [earlier[name] for name in missed if name in earlier and earlier[name] not in chosen]
     return [*chosen, *again[:MOST_MISSES]]

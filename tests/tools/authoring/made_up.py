@@ -13,7 +13,7 @@ from tools.authoring.source import LessonError
 TINY = '''\
 # A tiny lesson: everything a short lesson needs, and nothing that takes time.
 
-# %% [markdown] kind="title" short=true
+# %% [markdown] kind="title" introduction=true
 r"""
 # 42 · How does a tiny lesson work?
 
@@ -27,7 +27,7 @@ About {minutes} minutes. Needs nothing.
 import os
 
 MODE = "solved" if os.environ.get("COURSE_STRICT") else "not tried yet"
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="a picture and an exercise"
 r"""
 ## One picture
 

@@ -109,10 +109,10 @@ def test_a_breach_is_reported_with_its_line(course, change, part, below, message
     assert any(problem.startswith(f"{line}: ") and message in problem for problem in problems), problems
 
 
-SHORT = {"title": markdown("title", "# A question", " short=true")}
+INTRODUCTION = {"title": markdown("title", "# A question", " introduction=true")}
 NOT_REQUIRED = ("recall", "text", "predict", "estimate", "explain", "one", "two", "break")
 
 
-@pytest.mark.parametrize("change", [*VALID, SHORT | dict.fromkeys(NOT_REQUIRED, "")])
+@pytest.mark.parametrize("change", [*VALID, INTRODUCTION | dict.fromkeys(NOT_REQUIRED, "")])
 def test_a_lesson_within_the_rules_has_no_problems(course, change):
     assert course.problems("".join((PARTS | change).values())) == []

@@ -1,0 +1,149 @@
+"""The tracks of a lesson, and the editions made by leaving cells out.
+
+A section has the track of its heading, such as `kind="text" track="short"`, and is core if the heading names
+none; a cell inside may have another. Short cells are also core. The frame of a lesson (title, goals, setup,
+recall, closing quiz, summary, reading) is on every track.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from urllib.parse import quote
+
+from tools.authoring.cell_kinds import CORE, MARKDOWN, SHORT, STRETCH
+from tools.authoring.source import Cell, LessonError, without_fences
+
+FRAME = ("title", "goals", "setup", "recall", "summary", "reading", "instructor")
+CLOSING = re.compile(r'\bquiz\("\d\d", "closing"\)')
+START = re.compile(r"(\bstart_lesson\([^)]*)\)")
+OPENS_EXPLORABLE = re.compile(r",\s*[A-Z]\w+\(\)")
+LEFT_OUT = "left_out"  # the kind of cell that names what the short edition leaves out
+Section = tuple[str, list[Cell]]
+
+
+def heading(cell: Cell) -> str:
+    """The `## heading` that a cell opens a section with; empty if it opens none."""
+    if cell.form != MARKDOWN or cell.kind in ("card", "hints", "instructor"):
+        return ""
+    match = re.search(r"^## (.+)", without_fences(cell.text), re.MULTILINE)
+    return match[1].strip() if match else ""
+
+
+def with_tracks(cells: Iterable[Cell]) -> tuple[Cell, ...]:
+    """The cells of a source, each with its track. What belongs to an exercise follows the exercise."""
+    cells = tuple(cells)
+    exercises = {cell.options["exercise"]: cell.track for cell in cells if cell.kind == "exercise"}
+    section, exercise, tracked = SHORT, None, []
+    for cell in cells:
+        if heading(cell):
+            section = cell.options.get("track", CORE)
+        exercise = exercise if cell.kind in ("check", "hints") else cell.options.get("exercise")
+        in_frame = cell.kind in FRAME or CLOSING.search(cell.text)
+        track = SHORT if in_frame else cell.options.get("track", section)
+        track = exercises.get(exercise, track)
+        tracked.append(replace(cell, options=cell.options | {"track": track}))
+    return tuple(tracked)
+
+
+def split_at_headings(cells: Iterable[Cell]) -> list[Section]:
+    """Split the lesson at its `## headings`; the cells before the first one are the opening."""
+    sections: list[Section] = [("Opening", [])]
+    for cell in cells:
+        if title := heading(cell):
+            sections.append((title, []))
+        sections[-1][1].append(cell)
+    return sections
+
+
+def track_problems(cells: Iterable[Cell]) -> Iterator[LessonError]:
+    """Sections whose heading and cells don't fit together on a track."""
+    for title, section in split_at_headings(cells):
+        first, tracks = section[0], {cell.track: cell for cell in section if cell.kind != "instructor"}
+        if not heading(first):
+            continue
+        if first.track == STRETCH and tracks.keys() != {STRETCH}:
+            other = next(cell for track, cell in tracks.items() if track != STRETCH)
+            message = f"this cell is {other.track}, but the heading of its section, {title!r}, is stretch"
+            yield LessonError(other.line, f"{message}, and folding the heading would hide the cell")
+        elif first.track != SHORT and SHORT in tracks:
+            message = f"this cell is on the short track, but the heading of its section, {title!r}, isn't"
+            yield LessonError(tracks[SHORT].line, f'{message}; give the heading track="short"')
+        elif first.track != SHORT and "contents" not in first.options:
+            message = f"the short track skips the section {title!r}; say in its header what it contains"
+            yield LessonError(first.line, f'{message}, as in contents="how to test a decoder"')
+
+
+# ---- editions
+
+
+def core_cells(cells: list[Cell]) -> list[Cell]:
+    """The learner's cells without the stretch ones."""
+    return [cell for cell in cells if cell.track != STRETCH]
+
+
+def short_cells(cells: list[Cell], notebook: str) -> list[Cell]:
+    """The short edition: the cells on the short track, and a line for each part that is left out."""
+    built: list[Cell] = []
+    for title, section in split_at_headings(cells):
+        left_out: list[Cell] = []
+        for cell in section:
+            if cell.track != SHORT:
+                left_out.append(cell)
+                continue
+            built += left_out_line(title, left_out, notebook)
+            built.append(adapted(cell, notebook))
+            left_out = []
+        built += left_out_line(title, left_out, notebook)
+    return joined(built)
+
+
+def adapted(cell: Cell, notebook: str) -> Cell:
+    """A cell for the short edition: its title says what it is, and its setup starts the short track."""
+    cell = cell.for_short_track
+    if cell.kind == "title":
+        note = f"This is the **short track**. Everything is in [the full lesson](./../{notebook}.ipynb)."
+        return replace(cell, text=f"{cell.text}\n\n{note}", lines=())
+    if cell.kind == "setup":
+        return replace(cell, text=START.sub(r'\1, track="short")', cell.text))
+    return cell
+
+
+def left_out_line(title: str, cells: list[Cell], notebook: str) -> list[Cell]:
+    """A cell with one line for cells that are left out: what they contain, how long they take, and a link."""
+    if not cells:
+        return []
+    minutes = f"about {max(1, round(sum(cell.minutes for cell in cells)))} min"
+    # JupyterLab's anchor is the heading's text with hyphens. The `./` protects the link: in editions that are
+    # stored one folder deeper, links that start with `../` are rewritten.
+    link = f"(./../{notebook}.ipynb#{quote(re.sub('[*`]', '', title).replace(' ', '-'))})"
+    if heading(cells[0]):
+        text = f"- [{title}]{link}: {cells[0].options.get('contents', parts_of(cells))} ({minutes})"
+    else:
+        text = f"- {parts_of(cells)} ({minutes}, [in the full lesson]{link})"
+    return [Cell(LEFT_OUT, MARKDOWN, cells[0].line, text, (), {"track": SHORT, "minutes": 0})]
+
+
+def parts_of(cells: list[Cell]) -> str:
+    """What is in these cells, in a few words."""
+    parts = [f"exercise {cell.options['label']}" for cell in cells if cell.kind == "exercise"]
+    n_explorables = sum(bool(OPENS_EXPLORABLE.search(cell.text)) for cell in cells if cell.kind == "predict")
+    if n_explorables:
+        parts.append("an explorable" if n_explorables == 1 else f"{n_explorables} explorables")
+    return ", ".join(parts) or next(
+        (cell.options["contents"] for cell in cells if "contents" in cell.options), "more detail"
+    )
+
+
+def joined(cells: list[Cell]) -> list[Cell]:
+    """The cells, with consecutive lines about left-out parts as one cell."""
+    built: list[Cell] = []
+    for cell in cells:
+        if cell.kind != LEFT_OUT:
+            built.append(cell)
+        elif built and built[-1].kind == LEFT_OUT:
+            built[-1] = replace(built[-1], text=f"{built[-1].text}\n{cell.text}")
+        else:
+            built.append(replace(cell, text=f"*Not on the short track:*\n\n{cell.text}"))
+    return built

@@ -65,6 +65,11 @@ def record(event: dict) -> None:
         )
 
 
+def choose_track(track: str) -> None:
+    """Record the learner's choice; the last one counts."""
+    record({"kind": "track", "track": track})
+
+
 def read() -> Progress:
     """What the learner has done, what comes next, and which misconceptions showed. Never raises."""
     try:
@@ -152,6 +157,10 @@ class Progress:
         opened = [event.get("track", FULL) for event in self.events if event.get("kind") == "lesson"]
         return next((track for track in [*reversed(chosen), *reversed(opened)] if track in TRACKS), "")
 
+    @property
+    def title(self) -> str:
+        return "Your progress on the short track" if self.track == SHORT else "Your progress"
+
     @cached_property
     def lessons(self) -> tuple[LessonProgress, ...]:
         return tuple(map(self._lesson_progress, lessons()))
@@ -232,7 +241,7 @@ class Progress:
             f"{shown.misconception.id} ({shown.times_text}): in truth, {shown.misconception.truth}"
             for shown in self.misconceptions
         ]
-        return "\n".join([*self.notes, "Your progress", *lines, self.next_text, *beliefs])
+        return "\n".join([*self.notes, self.title, *lines, self.next_text, *beliefs])
 
     def report(self) -> str:
         """The text for the command line, with the path of the file."""
@@ -262,7 +271,7 @@ class Progress:
         where = "Kept on this machine only. `python3 -m course_lib progress --delete` removes it."
         body += prose(where, f"font-size:12px;{MUTED}")
         complete = sum(row.complete for row in self.lessons)
-        return card(theme.BLUE, "◔", "Your progress", f"{complete} of {len(self.lessons)} lessons", body)
+        return card(theme.BLUE, "◔", self.title, f"{complete} of {len(self.lessons)} lessons", body)
 
 
 def _went_well(event: dict) -> bool:

@@ -35,11 +35,6 @@ def notebook_track() -> str:
     return _notebook
 
 
-def choose_track(track: str) -> None:
-    """Store the learner's choice."""
-    progress.record({"kind": "track", "track": track})
-
-
 def road_map() -> RoadMap:
     """The table of all lessons, and the choice of a track."""
     return RoadMap(notebook_track())
@@ -60,7 +55,7 @@ class RoadMap(ipywidgets.VBox):
         self._show(chosen)
 
     def _choose(self, change: dict[str, Any]) -> None:
-        choose_track(change["new"])
+        progress.choose_track(change["new"])
         self._show(change["new"])
 
     def _show(self, track: str) -> None:

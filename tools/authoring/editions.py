@@ -53,7 +53,7 @@ class LessonDraft:
             printed = named_outputs(cells, outputs)
             cells = [replace(cell, text=fill_printed(cell, printed)) for cell in cells]
         if edition != LEARNER:  # stored one folder deeper, in notebooks/short or build/
-            cells = [replace(cell, text=cell.text.replace("](../", "](../../")) for cell in cells]
+            cells = [replace(cell, text=with_deeper_links(cell.text)) for cell in cells]
         metadata = {
             "course": {
                 "edition": edition,
@@ -70,6 +70,11 @@ class LessonDraft:
         return new_notebook(cells=as_cells(cells), metadata=metadata)
 
 
+def with_deeper_links(text: str) -> str:
+    """The relative links of a notebook, for a folder one level below."""
+    return text.replace("](../", "](../../").replace("](short/", "](../../notebooks/short/")
+
+
 def assemble(lesson: LessonSource, glossary: Glossary = NO_GLOSSARY) -> LessonDraft:
     """Make the lesson's editions."""
     links = TermLinks(glossary, lesson.number)
@@ -78,7 +83,7 @@ def assemble(lesson: LessonSource, glossary: Glossary = NO_GLOSSARY) -> LessonDr
     cells = {edition: [cell for cell in built if edition in cell.editions] for edition in EDITIONS}
     cells[SHORT] = short_cells(cells[LEARNER], lesson.name)
     cells[CORE] = core_cells(cells[LEARNER])
-    run_sheet = agenda(lesson.title, cells[INSTRUCTOR])
+    run_sheet = agenda(lesson.title, cells[INSTRUCTOR], f"../notebooks/short/{lesson.name}.ipynb")
     cells[INSTRUCTOR].insert(0, Cell("agenda", MARKDOWN, 1, run_sheet, (), {"minutes": 0}))
     return LessonDraft(lesson, cells)
 
@@ -92,8 +97,8 @@ def cell_text(cell: Cell, lesson: LessonSource, links: TermLinks) -> str:
     except UnknownResult as error:
         raise LessonError(cell.line_at(error.offset), str(error)) from None
     if cell.kind == "title":
-        short = f"{rounded(lesson.minutes)} minutes (short track: {rounded(lesson.short_minutes)})"
-        text = text.replace("{minutes} minutes", short)
+        short = f"[short track](short/{lesson.name}.ipynb): {rounded(lesson.short_minutes)}"
+        text = text.replace("{minutes} minutes", f"{rounded(lesson.minutes)} minutes ({short})")
     return text
 
 
@@ -132,25 +137,26 @@ def from_text(text: str) -> nbformat.NotebookNode:
 # ---- the instructor's first cell: a timing table, the exercises, and what to cut if time is short
 
 
-def agenda(title: str, cells: list[Cell]) -> str:
+def agenda(title: str, cells: list[Cell], short_notebook: str) -> str:
     """The run sheet as Markdown."""
     sections, timing, start = split_at_headings(cells), [], 0.0
     for section, section_cells in [*sections, ("**End**", cells)]:
-        minutes = count_minutes(section_cells)
-        timing.append([section, f"{int(start) // 60}:{int(start) % 60:02}", *minutes])
-        start += minutes[0]
+        total, *by_track = count_minutes(section_cells)
+        timing.append([section, f"{int(start) // 60}:{int(start) % 60:02}", total, *by_track])
+        start += total
     work = []
     for cell in (cell for cell in cells if cell.kind == "exercise"):
         levels = [dots(cell.options[name]) for name in ("difficulty", "importance")]
         mode = cell.options.get("mode", "build")
         work.append([cell.options["label"], mode, STARS[cell.track], *levels, cell.minutes])
-    total, core, _ = count_minutes(cells)
+    total, short, core, _ = count_minutes(cells)
     return "\n\n".join(
         [
             f"# Run sheet · {title}",
-            f"**{total:.0f} minutes** in total, **{core:.0f} minutes** for the core alone.",
+            f"**{total:.0f} minutes** in total, **{core:.0f} minutes** for the core, "
+            f"**{short:.0f} minutes** for the [short track]({short_notebook}).",
             "## Timing",
-            table(1, ["Section", "Starts at", "Minutes", "★ core", "☆ stretch"], timing),
+            table(1, ["Section", "Starts at", "Minutes", "Short track", "★ Core", "☆ Stretch"], timing),
             "## Exercises",
             table(5, ["Exercise", "Mode", "Track", "Difficulty", "Importance", "Minutes"], work),
             "## Cut list",
@@ -159,11 +165,12 @@ def agenda(title: str, cells: list[Cell]) -> str:
     )
 
 
-def count_minutes(cells: list[Cell]) -> tuple[float, float, float]:
-    """Minutes in total, of the core track, of the stretch track."""
+def count_minutes(cells: list[Cell]) -> tuple[float, float, float, float]:
+    """Minutes in total, of the short track, of the core (which includes it), of stretch cells."""
     total = sum(cell.minutes for cell in cells)
-    stretch = sum(cell.minutes for cell in cells if cell.track == "stretch")
-    return total, total - stretch, stretch
+    short = sum(cell.for_short_track.minutes for cell in cells if cell.track == SHORT)
+    stretch = sum(cell.minutes for cell in cells if cell.track == STRETCH)
+    return total, short, total - stretch, stretch
 
 
 def table(n_left: int, head: list[str], rows: list[list[str | float]]) -> str:
@@ -178,7 +185,7 @@ def cut_list(sections: list[Section]) -> str:
     rows, saved = [], 0.0
     for title, cells in sections:
         for cell in cells:
-            if cell.track == "stretch" and cell.minutes:
+            if cell.track == STRETCH and cell.minutes:
                 saved += cell.minutes
                 first_line = cell.text.split("\n")[0].lstrip("#> ").strip()
                 label = f"{cell.kind} cell: {first_line[:60]}"

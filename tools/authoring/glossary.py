@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
-from tools.authoring.cell_kinds import MARKDOWN
+from tools.authoring.cell_kinds import MARKDOWN, SHORT, TRACKS
 from tools.authoring.lesson import LessonSource
 from tools.authoring.source import Cell, LessonError, spaces, without_fences
 
@@ -30,6 +31,7 @@ NOT_PROSE = re.compile(
     r"`[^`]+`|\{(?:result|printed):[^{}]*\}|\$\$.*?\$\$|\$[^$\n]+\$|\[[^\]]*\]\([^)]*\)|<[^>]+>", re.DOTALL
 )
 REQUIRED = ("term", "definition", "lesson")
+NEVER = "99"  # after the last lesson
 LONGEST_DEFINITION = 320  # characters: what a tooltip shows without covering the text
 
 
@@ -152,25 +154,60 @@ class TermLinks:
         return f"**{entry.link(words)}**" if introduces else entry.link(words)
 
 
+class LessonText(NamedTuple):
+    """What a lesson says on one track: its texts without code, formulas and marks, and the terms it marks."""
+
+    lesson: LessonSource
+    texts: list[tuple[Cell, str]]
+    marked: set[str]
+
+
 def used_too_early(lessons: list[LessonSource], glossary: Glossary) -> list[str]:
-    """The first use of each term before the lesson that introduces it, unless it is marked or linked."""
+    """The first use of each term, on each track, before the lesson that introduces it there.
+
+    The glossary names that lesson. But if all its marks of the term are in cells that the short track skips,
+    the short track introduces the term where it is first marked. Marked and linked uses are never too early.
+    """
+    full = [lesson_text(lesson, TRACKS, glossary) for lesson in lessons]
+    short = [lesson_text(lesson, (SHORT,), glossary) for lesson in lessons]
     problems = []
-    for lesson in lessons:
-        cells = [cell for cell in lesson.cells if cell.form == MARKDOWN and cell.kind != "instructor"]
-        prose = [(cell, NOT_PROSE.sub(spaces, TERM.sub(spaces, without_fences(cell.text)))) for cell in cells]
-        marked = {entry.key for _, match in marks(cells) if (entry := glossary.find(match["name"]))}
-        for entry in glossary.entries:
-            if entry.lesson <= lesson.number or entry.key in marked:
-                continue
-            uses = ((cell, match) for cell, text in prose if (match := entry.uses.search(text)))
-            if use := next(uses, None):
-                cell, match = use
-                message = f"{entry.term!r} is used here, but lesson {entry.lesson} introduces it"
-                message += (
-                    "; mark it as {term:…}, rephrase the sentence, or change the lesson in the glossary"
-                )
-                problems.append(LessonError(cell.line_at(match.start()), message).at(lesson.path))
+    for entry in glossary.entries:
+        problems += early_uses(full, entry, entry.lesson, f"lesson {entry.lesson} introduces it")
+        on_full, on_short = first_mark(full, entry), first_mark(short, entry)
+        if on_full == entry.lesson != on_short:
+            reason = f"the short track skips its introduction in lesson {entry.lesson}"
+            problems += early_uses(short, entry, on_short, reason)
     return problems
+
+
+def lesson_text(lesson: LessonSource, tracks: Sequence[str], glossary: Glossary) -> LessonText:
+    cells = [
+        cell
+        for cell in lesson.cells
+        if cell.form == MARKDOWN and cell.kind != "instructor" and cell.track in tracks
+    ]
+    texts = [(cell, NOT_PROSE.sub(spaces, TERM.sub(spaces, without_fences(cell.text)))) for cell in cells]
+    marked = {entry.key for _, match in marks(cells) if (entry := glossary.find(match["name"]))}
+    return LessonText(lesson, texts, marked)
+
+
+def first_mark(track: list[LessonText], entry: Entry) -> str:
+    """The first lesson that marks a term, at the earliest the one that introduces it."""
+    numbers = (text.lesson.number for text in track if entry.key in text.marked)
+    return next((number for number in numbers if number >= entry.lesson), NEVER)
+
+
+def early_uses(track: list[LessonText], entry: Entry, introduced: str, reason: str) -> Iterator[str]:
+    """The first use of a term in each lesson before the one that introduces it, unless that lesson marks it."""
+    for lesson, texts, marked in track:
+        if introduced <= lesson.number or entry.key in marked:
+            continue
+        uses = ((cell, match) for cell, text in texts if (match := entry.uses.search(text)))
+        if use := next(uses, None):
+            cell, match = use
+            remedy = "mark it as {term:…}, rephrase the sentence, or change the lesson in the glossary"
+            message = f"{entry.term!r} is used here, but {reason}; {remedy}"
+            yield LessonError(cell.line_at(match.start()), message).at(lesson.path)
 
 
 # ---- the page

@@ -103,8 +103,9 @@ def adapted(cell: Cell, notebook: str) -> Cell:
     """A cell for the short edition: its title says what it is, and its setup starts the short track."""
     cell = cell.for_short_track
     if cell.kind == "title":
-        note = f"This is the **short track**. Everything is in [the full lesson](./../{notebook}.ipynb)."
-        return replace(cell, text=f"{cell.text}\n\n{note}", lines=())
+        here, full = f"[short track](short/{notebook}.ipynb)", f"[full lesson](./../{notebook}.ipynb)"
+        note = f"You are on the short track. The {full} has everything."
+        return replace(cell, text=f"{cell.text.replace(here, 'short track')}\n\n{note}")
     if cell.kind == "setup":
         return replace(cell, text=START.sub(r'\1, track="short")', cell.text))
     return cell

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 
+from course_lib.teaching.contents import TRACKS
 from tools.cli.arguments import command
 
 
 def add(commands) -> None:
     parser = command(
-        commands, "progress", "show your progress through the course, or delete it", progress, "lab"
+        commands, "progress", "show your progress, delete it, or change your track", progress, "lab"
     )
-    parser.add_argument("--delete", action="store_true", help="delete your progress")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--delete", action="store_true", help="delete your progress")
+    action.add_argument("--track", choices=TRACKS, help="take the full course or the short track from now on")
 
 
 def progress(args: argparse.Namespace) -> int:
@@ -22,6 +25,8 @@ def progress(args: argparse.Namespace) -> int:
     if args.delete:
         print(progress.delete())
         return 1 if progress.progress_file().exists() else 0
+    if args.track:
+        progress.choose_track(args.track)
     print(progress.read().report())
     if saved_functions := list_own_functions():
         print("\nYour own functions")

@@ -15,6 +15,7 @@ import pytest
 SETTINGS = {
     # Sums come out differently in the last bit on another CPU. torch without vector instructions is one.
     "another_cpu": {"ATEN_CPU_CAPABILITY": "default"},
+    "short": {"ATEN_CPU_CAPABILITY": "default"},
     "solved": {"COURSE_STRICT": "1", "COURSE_OPEN": "1"},
 }
 STARTED_IN = Path(os.environ.get("COURSE_HOME", ""))

@@ -39,8 +39,7 @@ def browser():
 def lab(server, lessons_folder, browser):
     """A page on fresh copies of the notebooks, for a learner who has done nothing yet."""
     shutil.rmtree(server.home, ignore_errors=True)
-    for notebook in (runtime.PROJECT_ROOT / "notebooks").glob("*.ipynb"):
-        shutil.copy(notebook, lessons_folder)
+    shutil.copytree(runtime.PROJECT_ROOT / "notebooks", lessons_folder, dirs_exist_ok=True)
     with lab_page(browser, server) as page:
         yield page
 

@@ -198,7 +198,7 @@ def first_mark(track: list[LessonText], entry: Entry) -> str:
 
 
 def early_uses(track: list[LessonText], entry: Entry, introduced: str, reason: str) -> Iterator[str]:
-    """The first use of a term in each lesson before the one that introduces it, unless that lesson marks it."""
+    """The first use of a term in each lesson before the one that introduces it, unless it is marked there."""
     for lesson, texts, marked in track:
         if introduced <= lesson.number or entry.key in marked:
             continue

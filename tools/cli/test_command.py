@@ -107,7 +107,7 @@ def browser(home: Path) -> Part:
 
 
 def notebooks(folder: Path) -> list[Path]:
-    """The notebooks for nbval: the learner's edition as on another CPU, and the solved edition.
+    """The notebooks for nbval: the learner's and the short edition as on another CPU, and the solved edition.
 
     `tests/nbval_home.py` tells by the folder which form a notebook has. The browser tests run the learner's
     edition on this CPU and compare its output; without a browser nbval does that too.
@@ -119,9 +119,11 @@ def notebooks(folder: Path) -> list[Path]:
     from tools.authoring.source import LessonError
 
     stored = sorted((PROJECT_ROOT / "notebooks").glob("*.ipynb"))
-    for form in ("another_cpu", "solved"):
+    short = sorted((PROJECT_ROOT / "notebooks" / "short").glob("*.ipynb"))
+    for form in ("another_cpu", "short", "solved"):
         (folder / form).mkdir(parents=True, exist_ok=True)
     copies = [Path(shutil.copy(path, folder / "another_cpu")) for path in stored]
+    copies += [Path(shutil.copy(path, folder / "short")) for path in short]
     solved = []
     for source in sources(PROJECT_ROOT):
         path = folder / "solved" / f"{source.parent.name[1:]}.ipynb"

@@ -45,7 +45,7 @@ def evaluation_table(evaluation: Evaluation) -> str:
     if (errors := evaluation.alignment) is not None:
         lines += [("AER producing", f"{errors.producing:.1%}"), ("AER reading", f"{errors.reading:.1%}")]
         layers = [*zip(errors.layers_producing, errors.layers_reading, strict=True)]
-        for layer, (producing, reading) in enumerate(layers if len(layers) > 1 else (), start=1):
+        for layer, (producing, reading) in enumerate(layers if len(layers) > 1 else ()):
             lines.append((f"  layer {layer}", f"{producing:.1%} / {reading:.1%}"))
         notes.append(ABOUT_AER.format(errors.floor))
     parts = ["\n".join(f"{name:<18}{value}" for name, value in lines)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from course_lib.translation.evaluation import Evaluation
 
-ABOUT_PRONOUNS = "il/elle    pronouns that have the gender of their noun; guessing gets half of them right"
+ABOUT_PRONOUNS = "il/elle    pronouns whose gender matches their noun; guessing gets half of them right"
 ABOUT_AER = """\
 AER        alignment error rate: how far the largest attention weights are from the gold alignment;
            with one link per word, {:.1%} is the lowest possible

@@ -64,14 +64,14 @@ def add(commands) -> None:
         type=at_least(1),
         default=30,
         metavar="N",
-        help="maximum length of the new text (default: 30)",
+        help="maximum number of tokens to generate (default: 30)",
     )
     temperature = (
-        "with 1, sample from the model's probabilities; with 0, take the most likely word (default: 1)"
+        "1 samples from the model's own distribution, 0 always takes the most probable token (default: 1)"
     )
     parser.add_argument("--temperature", type=at_least(0.0), default=1.0, metavar="X", help=temperature)
     parser.add_argument(
-        "--top-k", type=at_least(1), metavar="N", help="sample from the N most likely words only"
+        "--top-k", type=at_least(1), metavar="N", help="sample only from the N most probable tokens"
     )
     parser.add_argument("--seed", type=seed, default=0, metavar="S", help="random seed (default: 0)")
     add_attention(parser)

@@ -42,7 +42,7 @@ def test_commands_work_as_they_stand(page):
 
 
 def test_every_folder_in_the_tree_and_every_file_it_links_to_is_there():
-    tree = README.split("## What is where")[1].split("##")[0]
+    tree = README.split("## Repository layout")[1].split("##")[0]
     named = re.findall(r"^\s+([\w./]+/)\s", tree, flags=re.MULTILINE)
     assert len(named) >= 6
     for folder in named:

@@ -39,6 +39,7 @@ TERMINAL_WIDTH = 100
 class Attention(NamedTuple):
     """The weights of one kind of attention, with the tokens that label rows (queries) and columns (keys)."""
 
+    use: str  # encoder, decoder or cross: the first word of a head's name
     name: str
     weights: Float[Tensor, "layers heads rows columns"]
     rows: tuple[str, ...]
@@ -66,7 +67,7 @@ def every_attention(system: Translator, tokenizer: Tokenizer, translation: Trans
     for use, batch_weights in all_weights.items():
         weights = batch_weights[0].float().cpu()
         rows, columns = labels[use]
-        attentions.append(Attention(ATTENTIONS[use], weights, rows, columns[-weights.shape[-1] :]))
+        attentions.append(Attention(use, ATTENTIONS[use], weights, rows, columns[-weights.shape[-1] :]))
     return attentions
 
 

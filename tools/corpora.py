@@ -40,9 +40,7 @@ def corpus_name(data: str, src: str | None = None, tgt: str | None = None) -> st
     folder, first, second = _folder_and_languages(data)
     if data == "toy" or folder is None:
         if (src or tgt) and (data == "toy" or Path(data).exists()):
-            raise ValueError(
-                f"{data} has a fixed direction: --from and --to are only for Multi30k or a folder."
-            )
+            raise ValueError(f"--from and --to can't be used with {data}, only with Multi30k or a folder.")
         return data
     if not (src or first) or not (tgt or second):
         raise ValueError(f"{folder} is a folder: choose two of its languages, such as --from en --to fr.")

@@ -10,7 +10,7 @@ from typing import Any
 
 from course_lib.translation.evaluation import Evaluation
 
-ABOUT_PRONOUNS = "il/elle    pronouns that have the gender of their noun; guessing gets half of them right"
+ABOUT_PRONOUNS = "il/elle    pronouns whose gender matches their noun; guessing gets half of them right"
 ABOUT_AER = """\
 AER        alignment error rate: how far the largest attention weights are from the gold alignment;
            with one link per word, {:.1%} is the lowest possible
@@ -45,7 +45,7 @@ def evaluation_table(evaluation: Evaluation) -> str:
     if (errors := evaluation.alignment) is not None:
         lines += [("AER producing", f"{errors.producing:.1%}"), ("AER reading", f"{errors.reading:.1%}")]
         layers = [*zip(errors.layers_producing, errors.layers_reading, strict=True)]
-        for layer, (producing, reading) in enumerate(layers if len(layers) > 1 else (), start=1):
+        for layer, (producing, reading) in enumerate(layers if len(layers) > 1 else ()):
             lines.append((f"  layer {layer}", f"{producing:.1%} / {reading:.1%}"))
         notes.append(ABOUT_AER.format(errors.floor))
     parts = ["\n".join(f"{name:<18}{value}" for name, value in lines)]

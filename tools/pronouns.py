@@ -76,8 +76,8 @@ def pronoun_labels(corpus: EncodedCorpus, tokenizer: Tokenizer) -> Int[Tensor, "
     labels = torch.tensor([label_of(tokenizer.decode(ids)) for ids in target_ids(corpus)])
     if len(labels.unique()) == 1:
         raise ValueError(
-            f"Expected sentences with and without {', '.join(CLASSES[1:])} in their French, but all "
-            f"{len(labels)} have the same class, {CLASSES[labels[0]]!r}. Use the toy language."
+            f"Expected translations with and without {', '.join(CLASSES[1:])}, but all "
+            f"{len(labels):,} belong to the same class, {CLASSES[labels[0]]!r}. Use the toy language."
         )
     return labels.to(corpus.device)
 

@@ -36,6 +36,7 @@ from typing import Literal, NamedTuple
 
 import torch
 
+from course_lib.formatting import counted
 from course_lib.text.batch import Batch
 from course_lib.text.encoded import EncodedCorpus
 
@@ -81,8 +82,9 @@ class Epochs:
         self.n_left_out = len(corpus) - len(self.pairs)
         if not self.pairs or (self.n_left_out and over_long != "leave out"):
             raise ValueError(
-                f"Expected pairs of at most {longest} tokens per side, including EOS, but {self.n_left_out} "
-                f"of {len(corpus)} are longer; the longest has {corpus.longest}. Increase tokens_per_batch."
+                f"A sentence may have at most {counted(longest, 'token')}, including EOS, but "
+                f"{self.n_left_out:,} of {len(corpus):,} pairs have a longer one; the longest has "
+                f"{counted(corpus.longest, 'token')}. Increase tokens_per_batch."
             )
         self._planned: tuple[int, list[PlannedBatch], tuple[torch.Tensor, ...]] | None = None
         self.n_batches = len(self.plan(0))  # the same in every epoch, since it depends on lengths alone

@@ -41,7 +41,7 @@ DIFFERENT = {
     "data": "different data",
     "config": "a different configuration",
     "tokenizer": "a different tokenizer",
-    "recipe": "different training settings",
+    "recipe": "different hyperparameters",
     "objective": "a different objective",
 }
 STANDING = ("step", "position", "seconds", "since", "n_averaged")  # fields of a RunState saved in the header

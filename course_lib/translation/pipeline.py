@@ -25,7 +25,7 @@ from course_lib.text.tokenizer import Tokenizer
 from course_lib.translation.search import beam_search, greedy
 
 EMPTY = "nothing to translate: the text is empty"
-ALL_UNKNOWN = "none of its tokens are known, so the translation is a guess"
+ALL_UNKNOWN = "nothing in the sentence is in the vocabulary, so the translation is only a guess"
 NO_OUTPUT = "the system generated no words, only the end-of-sentence token"
 PUNCTUATION = '.,!?;:…"()«»“”'
 MAX_UNKNOWN = 8  # unknown words listed in a note
@@ -131,7 +131,7 @@ class SourceText:
 
         >>> from course_lib.text.word_tokenizer import WordTokenizer
         >>> prepare("the axolotl sleeps", WordTokenizer(["the", "cat", "sleeps"])).notes
-        ('unknown, replaced with <unk>: axolotl',)
+        ('not in the vocabulary, replaced with <unk>: axolotl',)
         """
         if not self.ids:
             return (EMPTY,)
@@ -139,7 +139,8 @@ class SourceText:
             return ()
         n_more = len(self.unknown) - MAX_UNKNOWN
         listed = ", ".join(map(printable, self.unknown[:MAX_UNKNOWN]))
-        note = f"unknown, replaced with <unk>: {listed}" + (f" and {n_more} more" if n_more > 0 else "")
+        more = f" and {n_more} more" if n_more > 0 else ""
+        note = f"not in the vocabulary, replaced with <unk>: {listed}{more}"
         return (note, ALL_UNKNOWN) if set(self.ids) == {UNK} else (note,)
 
 

@@ -128,19 +128,20 @@ def test_an_unknown_word_labels_its_weights_after_punctuation_is_split():
 
 
 @pytest.mark.parametrize(
-    ("text", "notes"),
+    ("text", "ends"),
     [
-        ("the axolotl sleeps", ("unknown, replaced with <unk>: axolotl",)),
-        ("кот спит", ("unknown, replaced with <unk>: кот, спит", ALL_UNKNOWN)),
-        ("cat \ud800 dog ☃", (r"unknown, replaced with <unk>: \ud800, ☃",)),
+        ("the axolotl sleeps", ("<unk>: axolotl",)),
+        ("кот спит", ("<unk>: кот, спит", ALL_UNKNOWN)),
+        ("cat \ud800 dog ☃", (r"<unk>: \ud800, ☃",)),
         (
             " ".join(f"word{n}" for n in range(12)) + " cat",
-            (f"unknown, replaced with <unk>: {', '.join(f'word{n}' for n in range(8))} and 4 more",),
+            (f"<unk>: {', '.join(f'word{n}' for n in range(8))} and 4 more",),
         ),
     ],
 )
-def test_unknown_words_are_noted(system, text, notes):
-    assert prepare(text, WORDS).notes == notes
+def test_unknown_words_are_noted(system, text, ends):
+    notes = prepare(text, WORDS).notes
+    assert all(note.endswith(end) for note, end in zip(notes, ends, strict=True))
     (translation,) = translate([text], system, WORDS)
     assert translation.notes[: len(notes)] == notes and "<unk>" in translation.source_tokens
 
@@ -148,7 +149,8 @@ def test_unknown_words_are_noted(system, text, notes):
 def test_notes_with_subwords():
     tokenizer = BpeTokenizer.from_texts(["the cat sleeps, the dog sleeps"], vocab_size=130)
     assert prepare("the axolotl sleeps", tokenizer).notes == ()
-    assert prepare("the 猫 sleeps", tokenizer).notes == ("unknown, replaced with <unk>: 猫",)
+    (note,) = prepare("the 猫 sleeps", tokenizer).notes
+    assert note.endswith("<unk>: 猫")
 
 
 def test_batches_respect_the_token_limit_and_contain_every_sentence():

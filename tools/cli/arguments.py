@@ -93,7 +93,8 @@ def find_device(name: str | None):
     except (RuntimeError, AssertionError, ValueError) as error:
         reason = (str(error).splitlines() or ["torch gives no reason"])[0]
         raise CommandError(
-            f"This device can't be used here: {reason}", "Use --device cpu, which works on every machine."
+            f"This machine can't use {'device ' + name if name else 'the default device'}: {reason}",
+            "Use --device cpu, which works on every machine.",
         ) from error
     return chosen
 

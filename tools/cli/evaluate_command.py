@@ -69,6 +69,7 @@ def measure_system(path: Path, args: argparse.Namespace, device) -> tuple[dict, 
     """Print a system's line; return its record for the JSON file, and a table of details or ""."""
     from tqdm import tqdm
 
+    from course_lib.formatting import counted
     from course_lib.training.console import bar_enabled
     from tools.experiments.measure import measure
 
@@ -93,7 +94,7 @@ def measure_system(path: Path, args: argparse.Namespace, device) -> tuple[dict, 
         raise CommandError(f"{label}: {error}", "Use more sentences, or choose another split.") from error
     line, results, details = summarise(scores)
     corpus = data if Path(data).is_file() else f"{data}, {args.split}"
-    print(f"{label:24} {corpus}: {len(pairs):,} sentences  {line}", flush=True)
+    print(f"{label:24} {corpus}: {counted(len(pairs), 'sentence')}  {line}", flush=True)
     identity = {"label": label, "system": saved.name, "checkpoint": str(path), "data": data}
     return identity | {"trained": about, "results": results}, details
 

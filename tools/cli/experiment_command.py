@@ -38,13 +38,15 @@ def add(commands) -> None:
 
 def experiment(args: argparse.Namespace) -> int:
     """Run experiments, list them, or print the tables of stored results."""
+    from course_lib.formatting import counted
     from tools.experiments.catalogue import experiments, results_file
     from tools.experiments.tables import table
 
     catalogue = experiments()
     if args.list or not args.names:
         for entry in catalogue.values():
-            print(f"{entry.name}  (lesson {entry.lesson}; {len(entry.variants)} variants)\n    {entry.asks}")
+            lessons = f"lesson{'s' if ',' in entry.lesson else ''} {entry.lesson}"
+            print(f"{entry.name}  ({lessons}; {counted(len(entry.variants), 'variant')})\n    {entry.asks}")
         return 0
     if unknown := [name for name in args.names if name not in catalogue]:
         raise CommandError(f"Unknown experiment {unknown[0]!r}.", f"Choose from: {', '.join(catalogue)}.")

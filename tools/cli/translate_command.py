@@ -1,6 +1,6 @@
 """`translate` and `sample`: run a trained system, and show all its attention weights as text.
 
-python3 -m course_lib translate --attention --layer 1 "the small cat sleeps"
+python3 -m course_lib translate --attention --layer 1 --head 3 "the small cat sleeps"
 python3 -m course_lib sample --attention "le petit chat"
 """
 
@@ -64,14 +64,14 @@ def add(commands) -> None:
         type=at_least(1),
         default=30,
         metavar="N",
-        help="maximum length of the new text (default: 30)",
+        help="maximum number of tokens to generate (default: 30)",
     )
     temperature = (
-        "with 1, sample from the model's probabilities; with 0, take the most likely word (default: 1)"
+        "1 samples from the model's own distribution, 0 always takes the most probable token (default: 1)"
     )
     parser.add_argument("--temperature", type=at_least(0.0), default=1.0, metavar="X", help=temperature)
     parser.add_argument(
-        "--top-k", type=at_least(1), metavar="N", help="sample from the N most likely words only"
+        "--top-k", type=at_least(1), metavar="N", help="sample only from the N most probable tokens"
     )
     parser.add_argument("--seed", type=seed, default=0, metavar="S", help="random seed (default: 0)")
     add_attention(parser)
@@ -79,10 +79,10 @@ def add(commands) -> None:
 
 def add_attention(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--attention", action="store_true", help="show the attention weights as text")
-    layer = "show only this layer, counted from 1 (default: the last layer)"
-    parser.add_argument("--layer", type=at_least(1), metavar="N", help=layer)
-    head = "show only this head, counted from 1 (default: the mean over all heads)"
-    parser.add_argument("--head", type=at_least(1), metavar="N", help=head)
+    layer = "show the attention weights of this layer, counted from 0 (default: the last layer)"
+    parser.add_argument("--layer", type=at_least(0), metavar="N", help=layer)
+    head = "show the attention weights of this head, counted from 0 (default: the mean over all heads)"
+    parser.add_argument("--head", type=at_least(0), metavar="N", help=head)
 
 
 def open_as(kind: str, args: argparse.Namespace):
@@ -95,7 +95,7 @@ def open_as(kind: str, args: argparse.Namespace):
             f"Expected a {kind}, but {path} contains {saved.name}, a {saved_kind}.",
             f"Use `{program_name()} {command}` for it.",
         )
-    args.attention = args.attention or bool(args.layer or args.head)
+    args.attention = args.attention or args.layer is not None or args.head is not None
     if args.attention and not saved.model.attends:
         print(f"{saved.name} has no attention to show.", file=sys.stderr)
     return saved
@@ -196,7 +196,11 @@ def sample(args: argparse.Namespace) -> int:
             with torch.inference_mode():
                 _, weights = model.decode(torch.tensor([inputs], device=device_of(model)), with_weights=True)
             labels = tuple(tokenizer.tokens(inputs))
-            show([Attention("self-attention", weights[0].float().cpu(), labels, labels)], saved, args)
+            show(
+                [Attention("decoder", "self-attention", weights[0].float().cpu(), labels, labels)],
+                saved,
+                args,
+            )
     return 0
 
 
@@ -208,21 +212,26 @@ def show(attentions, saved, args: argparse.Namespace) -> None:
     from tools.attention_text import attention_text, legend
 
     for attention in attentions:
-        matrix, description = select_weights(attention.weights, args)
-        print(f"\n{attention.name}{description}")
+        matrix, title = select_weights(attention, args)
+        print(f"\n{title}")
         print(attention_text(matrix, attention.columns, attention.rows))
     dimmed = getattr(saved.model.config, "window", None) == "local-p"
     print("", legend(), *([GAUSSIAN] if dimmed else []), "", sep="\n", flush=True)
 
 
-def select_weights(weights, args: argparse.Namespace):
-    """The weights of a layer (default: the last) and head (default: the mean), with a description."""
-    n_layers, n_heads = weights.shape[:2]
+def select_weights(attention, args: argparse.Namespace):
+    """The weights of a layer (default: the last) and head (default: the mean), with a title."""
+    from course_lib.translation.ablation import head_name
+
+    n_layers, n_heads = attention.weights.shape[:2]
     for flag, number, n in (("--layer", args.layer, n_layers), ("--head", args.head, n_heads)):
-        if number is not None and number > n:
-            raise CommandError(f"{flag} {number} is out of range.", f"Choose a number from 1 to {n}.")
-    layer, head = args.layer or n_layers, args.head
-    of_layer = f", layer {layer} of {n_layers}" if n_layers > 1 else ""
-    of_head = f", head {head} of {n_heads}" if head else f", mean of {n_heads} heads"
-    matrix = weights[layer - 1, head - 1] if head else weights[layer - 1].mean(dim=0)
-    return matrix, of_layer + (of_head if n_heads > 1 else "")
+        if number is not None and number >= n:
+            allowed = f"Choose a number from 0 to {n - 1}." if n > 1 else "The only valid number is 0."
+            raise CommandError(f"{flag} {number} is out of range.", allowed)
+    layer = n_layers - 1 if args.layer is None else args.layer
+    if args.head is not None and n_heads > 1:
+        title = f"{head_name(attention.use, layer, args.head)} ({attention.name})"
+        return attention.weights[layer, args.head], title
+    of_layer = f", layer {layer} of 0–{n_layers - 1}" if n_layers > 1 else ""
+    of_heads = f", mean of heads 0–{n_heads - 1}" if n_heads > 1 else ""
+    return attention.weights[layer].mean(dim=0), attention.name + of_layer + of_heads

@@ -1,7 +1,7 @@
 """The experiments that lessons quote, by name. This module runs nothing and doesn't import torch.
 
 `data/experiments.json` holds them: a question, the expected answer, and variants, each of which says how it
-differs from the default system or recipe ("keep": also store the weights of the first seed).
+differs from the default system or hyperparameters ("keep": also store the weights of the first seed).
 
     >>> experiments()["positions"].variants["none"]["config"]
     {'positions': 'none'}

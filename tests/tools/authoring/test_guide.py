@@ -37,9 +37,9 @@ def test_the_guide_has_the_limits(guide):
         f"at most {rules.MOST_CODE_LINES} lines",
         f"at most {rules.MOST_CODE_WIDTH} characters",
         f"At most {rules.MOST_MINUTES_UNCHECKED} minutes between",
-        f"In order: {', '.join(rules.ORDER)}",
+        f"in this order: {', '.join(rules.ORDER)}",
         f"more than {rules.REVEALING_LENGTH} characters",
-        f"{outputs.LARGEST_OUTPUT // 1000} kB at most each",
-        f"{outputs.LARGEST_NOTEBOOK // 1_000_000} MB a notebook",
+        f"at most {outputs.LARGEST_OUTPUT // 1000} kB",
+        f"a notebook at most {outputs.LARGEST_NOTEBOOK // 1_000_000} MB",
     ):
         assert limit in guide

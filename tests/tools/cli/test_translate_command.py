@@ -15,7 +15,7 @@ from course_lib.models.registry import language_models, translators
 from course_lib.models.transformer import ATTENTIONS
 from course_lib.training.checkpoint import load_checkpoint, load_system, save_checkpoint
 from course_lib.translation.pipeline import translate as translate_texts
-from tools.attention_text import every_attention
+from tools.attention_text import Attention, every_attention
 from tools.cli import arguments, main, translate_command
 from tools.cli.environment import PROJECT_ROOT, CommandError
 
@@ -192,26 +192,35 @@ def test_attention_is_printed_below_its_sentence(bahdanau, capsys):
 
 
 def test_the_transformer_shows_its_three_attentions_by_name(checkpoint, capsys):
-    assert ask(checkpoint("transformer"), "--attention", "--layer", "1", "the axolotl sleeps") == 0
+    path = checkpoint("transformer")
+    assert ask(path, "--layer", "0", "the axolotl sleeps") == 0
     out = capsys.readouterr().out
     for name in (ENCODER, DECODER, CROSS):
-        assert out.count(f"\n{name}, layer 1 of 2, mean of 2 heads\n") == 1
+        assert out.count(f"\n{name}, layer 0 of 0–1, mean of heads 0–1\n") == 1
     assert " the axolotl? sleeps </s>\n" in out
+    assert ask(path, "--head", "0", "the cat") == 0
+    out = capsys.readouterr().out
+    for use, name in (("encoder", ENCODER), ("decoder", DECODER), ("cross", CROSS)):
+        assert out.count(f"\n{use} 1.0 ({name})\n") == 1
 
 
 def test_layer_and_head_select_the_weights():
     weights = torch.rand(3, 4, 2, 5, generator=torch.Generator().manual_seed(0))
-    for layer, head, expected, description in (
-        (None, None, weights[2].mean(dim=0), ", layer 3 of 3, mean of 4 heads"),
-        (1, None, weights[0].mean(dim=0), ", layer 1 of 3, mean of 4 heads"),
-        (None, 4, weights[2, 3], ", layer 3 of 3, head 4 of 4"),
-        (2, 1, weights[1, 0], ", layer 2 of 3, head 1 of 4"),
+    cross = Attention("cross", CROSS, weights, ("a", "b"), tuple("vwxyz"))
+    for layer, head, expected, title in (
+        (None, None, weights[2].mean(dim=0), f"{CROSS}, layer 2 of 0–2, mean of heads 0–3"),
+        (0, None, weights[0].mean(dim=0), f"{CROSS}, layer 0 of 0–2, mean of heads 0–3"),
+        (None, 0, weights[2, 0], f"cross 2.0 ({CROSS})"),
+        (1, 3, weights[1, 3], f"cross 1.3 ({CROSS})"),
     ):
-        selected = translate_command.select_weights(weights, argparse.Namespace(layer=layer, head=head))
-        assert torch.equal(selected[0], expected) and selected[1] == description
-    for layer, head, message in ((4, None, "(?s)--layer 4 .* 3"), (None, 5, "(?s)--head 5 .* 4")):
+        selected = translate_command.select_weights(cross, argparse.Namespace(layer=layer, head=head))
+        assert torch.equal(selected[0], expected) and selected[1] == title
+    for layer, head, message in ((3, None, "(?s)--layer 3 .* 0 to 2"), (None, 4, "(?s)--head 4 .* 0 to 3")):
         with pytest.raises(CommandError, match=message):
-            translate_command.select_weights(weights, argparse.Namespace(layer=layer, head=head))
+            translate_command.select_weights(cross, argparse.Namespace(layer=layer, head=head))
+    one_head = cross._replace(weights=weights[:1, :1])
+    selected = translate_command.select_weights(one_head, argparse.Namespace(layer=0, head=0))
+    assert torch.equal(selected[0], weights[0, 0]) and selected[1] == CROSS
 
 
 @pytest.mark.parametrize("name", [system.name for system in translators() if system.model.attends])
@@ -269,10 +278,10 @@ def test_a_language_model_continues_a_text(checkpoint, capsys):
 
 @pytest.mark.parametrize("name", [system.name for system in language_models() if system.model.attends])
 def test_a_language_model_shows_its_attention(checkpoint, capsys, name):
-    words = ["--n", "1", "--max-tokens", "4", "--attention", "--device", "cpu", "--layer", "1", "--head", "1"]
+    words = ["--n", "1", "--max-tokens", "4", "--attention", "--device", "cpu", "--layer", "0", "--head", "0"]
     assert main(["sample", "--checkpoint", str(checkpoint(name)), "the cat", *words]) == 0
     text, blank, title, headings, *rows = capsys.readouterr().out.splitlines()
-    assert blank == "" and title.startswith("self-attention")
+    assert blank == "" and "self-attention" in title
     inputs = headings.split()
     assert inputs[:3] == ["<s>", "the", "cat"]
     assert inputs == ["<s>", *text.split()][:6], "the last generated token is never an input"

@@ -21,8 +21,9 @@ def test_a_stored_notebook_is_what_its_source_says(source):
 
 
 def test_every_stored_notebook_has_a_source():
-    stored = sorted((PROJECT_ROOT / "notebooks").glob("*.ipynb"))
-    assert [path.stem for path in stored] == [source.parent.name[1:] for source in SOURCES]
+    for folder in ("notebooks", "notebooks/short"):
+        stored = sorted((PROJECT_ROOT / folder).glob("*.ipynb"))
+        assert [path.stem for path in stored] == [source.parent.name[1:] for source in SOURCES]
 
 
 def test_the_glossary_is_built_has_every_marked_term_and_introduces_terms_before_their_use():

@@ -159,6 +159,10 @@ class Lab:
         address = f"{self.server.url}/lab/workspaces/{workspace}/tree/{name}?reset&token={self.server.token}"
         self.page.goto(address)
         self.page.wait_for_selector("#jupyterlab-splash", state="detached")
+        self.wait_until_ready()
+
+    def wait_until_ready(self) -> None:
+        """Until the notebook in front has a kernel that waits for work."""
         self.page.wait_for_selector(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook")
         self.page.wait_for_function(READY)
 

@@ -17,7 +17,7 @@ from tools.authoring.source import Cell, LessonError, without_fences
 
 FRAME = ("title", "goals", "setup", "recall", "summary", "reading", "instructor")
 CLOSING = re.compile(r'\bquiz\("\d\d", "closing"\)')
-START = re.compile(r"(\bstart_lesson\([^)]*)\)")
+START = re.compile(r"^(start_lesson\([^)]*)\)", re.MULTILINE)
 OPENS_EXPLORABLE = re.compile(r",\s*[A-Z]\w+\(\)")
 LEFT_OUT = "left_out"  # the kind of cell that names what the short edition leaves out
 Section = tuple[str, list[Cell]]

@@ -45,10 +45,11 @@ def test_every_edition_is_executed_and_stored(built_course):
     status, printed, problems = built_course.built
     assert (status, problems) == (0, [])
     lines = printed.splitlines()
-    for line, path in zip(sorted(lines[:3]), ("build/instructor", "build/solved", "notebooks"), strict=True):
-        size = r"1[24] cells,  5 code, 10 min, \d+ kB, run in \d+\.\d s"
+    folders = ("build/instructor", "build/solved", "notebooks", "notebooks/short")
+    for line, path in zip(sorted(lines[:4]), folders, strict=True):
+        size = r"\d+ cells, +\d code, +\d+ min, \d+ kB, run in \d+\.\d s"
         assert re.fullmatch(rf"{path}/42_tiny.ipynb +{size}", line)
-    assert lines[3].startswith("notebooks built: 3, ")
+    assert lines[4].startswith("notebooks built: 4, ")
     assert (built_course.root / "docs" / "glossary.md").read_text().startswith("# Glossary\n")
     learner, solved, instructor = (
         from_text((built_course.root / folder / "42_tiny.ipynb").read_text(encoding="utf-8"))
@@ -170,8 +171,9 @@ def test_a_stale_notebook_is_reported_with_the_command_to_run(copy_of_built, cha
     assert (status, problems) == (0, []) and printed.startswith("lessons checked: 1; ")
     change(copy_of_built)
     status, _, problems = copy_of_built.build("42", check=True)
-    assert status == 1 and len(problems) == 1
+    assert status == 1
     assert re.fullmatch(f"{NOTEBOOK}: .*{pattern}.*{BUILD} 42`", problems[0])
+    assert [problem.split(":")[0] for problem in problems[1:]] in ([], ["notebooks/short/42_tiny.ipynb"])
 
 
 def is_stale_glossary(problem: str) -> bool:
@@ -222,6 +224,17 @@ def test_a_question_names_a_section_that_the_lesson_has(course):
     assert titles and all(any(f"no section {title!r}" in problem for problem in problems) for title in titles)
 
 
+def test_a_question_on_the_short_track_is_about_a_section_on_it(course):
+    course.write()
+    quiz = course.root / "lessons" / "l42_tiny" / "quiz.json"
+    sample = json.loads((PROJECT_ROOT / "tests/teaching/samples/quiz.json").read_text("utf-8"))
+    asked = sample["questions"][0] | {"reread": "One picture"}
+    for track, problems in (({}, 1), ({"track": "core"}, 0)):
+        quiz.write_text(json.dumps(sample | {"questions": [asked | track]}, indent=1), encoding="utf-8")
+        found = [problem for problem in course.build(check=True)[2] if problem.startswith("lessons/")]
+        assert len(found) == problems and all("'One picture'" in problem for problem in found)
+
+
 def test_a_question_that_changed_in_another_lesson_is_reported(monkeypatch):
     """The recall quiz of 08 uses questions of lessons 07 and 05; its source does not change when they do."""
     [path], _ = choose(sources(PROJECT_ROOT), ["08"])
@@ -232,12 +245,14 @@ def test_a_question_that_changed_in_another_lesson_is_reported(monkeypatch):
     }
     quiz_module = sys.modules["course_lib.teaching.questions.quiz"]
     monkeypatch.setattr(quiz_module, "questions", lambda n: changed if n == "07" else questions(n))
-    (problem,) = staleness(PROJECT_ROOT, draft(path, PROJECT_ROOT))
-    assert problem.startswith("notebooks/08_query_key_value.ipynb: ") and '`quiz("08", "recall")` ' in problem
-    assert problem.endswith(f"{BUILD} 08`")
+    for folder, problem in zip(
+        ("notebooks", "notebooks/short"), staleness(PROJECT_ROOT, draft(path, PROJECT_ROOT)), strict=True
+    ):
+        assert problem.startswith(f"{folder}/08_query_key_value.ipynb: ") and problem.endswith(f"{BUILD} 08`")
+        assert '`quiz("08", "recall")` ' in problem
     monkeypatch.setattr(quiz_module, "questions", lambda n: {}[n])
-    (problem,) = staleness(PROJECT_ROOT, draft(path, PROJECT_ROOT))
-    assert '`quiz("08", "recall")` ' in problem
+    for problem in staleness(PROJECT_ROOT, draft(path, PROJECT_ROOT)):
+        assert '`quiz("08", "recall")` ' in problem
 
 
 def test_terms_used_too_early_or_without_an_entry_are_reported(copy_of_built, monkeypatch):

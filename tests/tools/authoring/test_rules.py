@@ -92,7 +92,7 @@ VALID = [
     dict.fromkeys(("two", "break", "estimate", "explain"), ""),
     {"break": code("break", "\n".join(["x = 1"] * 25))},
     {"text": markdown("text", reading(11))},
-    {"one": PARTS["one"].replace('"core"', '"stretch"')},
+    {"text": markdown("text", reading(9)), "two": PARTS["two"].replace('"core"', '"stretch"')},
     {"break": code("break", options=' minutes=1 because="a short run"')},
     {"one": BUILD, "break": code("break", LINE), "predict": code("predict", "return 1")},
     {"one": PARTS["one"].replace("    # sol", f"    {LINE}\n    # sol"), "predict": code("predict", LINE)},

@@ -83,7 +83,7 @@ def lesson_table(rows: Sequence[Lesson], folders: Mapping[str, str]) -> str:
     The first track's notebook is linked from the title, the second's from its minutes.
     """
     first, *others = folders
-    heads = ["minutes" if track == FULL else f"{track} track" for track in folders]
+    heads = ["minutes", *(f"{track} track" for track in others)]
     lines = [f"| | lesson | {' | '.join(heads)} | the question |", "|---" * (len(folders) + 3) + "|"]
     blank = "| " * len(folders)
     for previous, lesson in pairwise([None, *rows]):

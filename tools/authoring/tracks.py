@@ -120,21 +120,21 @@ def left_out_line(title: str, cells: list[Cell], notebook: str) -> list[Cell]:
     # stored one folder deeper, links that start with `../` are rewritten.
     link = f"(./../{notebook}.ipynb#{quote(re.sub('[*`]', '', title).replace(' ', '-'))})"
     if heading(cells[0]):
-        text = f"- [{title}]{link}: {cells[0].options.get('contents', parts_of(cells))} ({minutes})"
+        text = f"- [{title}]{link}: {parts_of(cells)} ({minutes})"
     else:
         text = f"- {parts_of(cells)} ({minutes}, [in the full lesson]{link})"
     return [Cell(LEFT_OUT, MARKDOWN, cells[0].line, text, (), {"track": SHORT, "minutes": 0})]
 
 
 def parts_of(cells: list[Cell]) -> str:
-    """What is in these cells, in a few words."""
+    """What is in these cells, in a few words: the author's, or else the exercises and explorables."""
+    if written := [cell.options["contents"] for cell in cells if "contents" in cell.options]:
+        return ", ".join(written)
     parts = [f"exercise {cell.options['label']}" for cell in cells if cell.kind == "exercise"]
     n_explorables = sum(bool(OPENS_EXPLORABLE.search(cell.text)) for cell in cells if cell.kind == "predict")
     if n_explorables:
         parts.append("an explorable" if n_explorables == 1 else f"{n_explorables} explorables")
-    return ", ".join(parts) or next(
-        (cell.options["contents"] for cell in cells if "contents" in cell.options), "more detail"
-    )
+    return ", ".join(parts) or "more detail"
 
 
 def joined(cells: list[Cell]) -> list[Cell]:

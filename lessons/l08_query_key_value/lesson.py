@@ -37,7 +37,7 @@ from lessons.l08_query_key_value import spreads
 
 start_lesson("query_key_value", seed=8)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -47,7 +47,7 @@ Answer from memory.
 # %% kind="recall"
 quiz("08", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · A dictionary that always answers
 
@@ -64,7 +64,7 @@ So we describe everything in numbers.
 | cake | (0, 2) | (0, 9, 5) |
 | tea | (1, 1) | (0, 2, 0) |
 
-The query "something warm, please" is (1, 0). Query, key, dot score and softmax are those of lesson 07. New is the third column: the {term:value} is what a key hands out, and need not be what was searched.
+The {term:query} is what we're looking for: "something warm, please" is (1, 0). The {term:key} is what a dish can be found by, and the {term:value} is what it hands out, which needn't be what was searched. The score of a dish is the dot product of the query and its key (the {term:dot score} of lesson 07), and a softmax turns the scores into weights.
 """
 
 # %% kind="example"
@@ -90,7 +90,7 @@ Write the whole look-up for one query, just as it was done by hand: score every 
 The lesson then goes on with **your** function where it passed its check, and says so; else with the library's.
 """
 
-# %% kind="exercise" exercise="soft_lookup" title="Your own soft look-up" difficulty=2 importance=5 track="core"
+# %% kind="exercise" exercise="soft_lookup" title="Your own soft look-up" difficulty=2 importance=5 track="short"
 def soft_lookup(query, keys, values):
     """query (d_k,), keys (n, d_k), values (n, d_v)
 
@@ -136,7 +136,7 @@ quiz("08", "first-blend")
 r"""
 Soup got more than 75%, since $e^3 \approx 20$ is seven times tea's $e^1 \approx 2.7$. With scores of 0.3, 0 and 0.1, the same proportions, it would get 39%: a softmax looks at differences, not at proportions.
 
-Now a larger cafeteria. You can turn the temperature, by which all scores are divided before the softmax (hot shares, cold picks: the temperature of lesson 01), and change one dish, the waffle: its label (*crunch*) or its contents (*cream*). First commit to a guess. Then try the three goals.
+Now a larger cafeteria. You can turn the {term:temperature}, by which all scores are divided before the softmax (hot shares, cold picks: the temperature of lesson 01), and change one dish, the waffle: its label (*crunch*) or its contents (*cream*). First commit to a guess. Then try the three goals.
 """
 
 # %% kind="predict"
@@ -179,7 +179,7 @@ r"""
 autocorrect, a helpful librarian. Follow-up: which part is the query, which the key, which the value?
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="why keys and values are separate, tested with one matrix and with two"
 r"""
 ## 2 · Why the key and the value part ways
 
@@ -216,11 +216,11 @@ Does it help larger models? Daniluk and others (2017) tried it in language model
 # %% kind="quiz"
 quiz("08", "keys-and-values")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 3 · Why the square root of d_k
 
-Lesson 07 ended on a general score whose best word had a weight of {result:lesson_08/largest weight of general:.2f} and that could be turned down to a quarter without harm: it had run to where the softmax has no slope. Can scores be too large before anything is learned? That depends on $d_k$, the width of a key: 2 in our menu, 16 in our Transformer, 64 in the paper of 2017.
+When one score is far ahead of the others, the softmax gives that key nearly all the weight, and a small change in a score hardly moves the weights. Can scores be that far apart before anything is learned? That depends on $d_k$, the width of a key: 2 in our menu, 16 in our Transformer, 64 in the paper of 2017.
 
 Before training, the numbers in a query and a key are random and {term:independent}: knowing one tells nothing about another. Say each has mean 0 and {term:variance} 1. (The variance is the mean squared distance from the mean. Its root, the {term:standard deviation}, is a typical distance from the mean. Two rules: for independent numbers the mean of a product is the product of the means, and the variance of a sum is the sum of the variances.) Derive what happens to a score, in four small steps.
 """
@@ -256,7 +256,7 @@ for gap in (0.0, 2.0, 8.0, 20.0):
 # %% [markdown] kind="text"
 r"""
 At a gap of 20 a nudge moves the weight by less than a billionth. Where the slope is nearly 0, that query is sure of itself and hardly learns from its mistakes, while a few that happen to be near a tie pull violently: the first steps are noisy rather than small. That is the reason the 2017 paper gives ("we suspect", it says). Dividing by $d_k$ errs the other way: the softmax has its slope, but every step of training moves the scores so little that it takes long before any key stands out. This is about the
-**start**. The divisor also acts later: it decides how far one step of training moves a score, as you will see below.
+**start**. The divisor also acts later: it decides how far one step of training moves a score, so how much it matters also depends on the learning rate.
 
 It is *not* about overflow, as one often reads. The softmax subtracts the largest score first, so even these are no trouble. (In half precision a score itself can become infinite before that; there one divides the queries first.)
 """
@@ -290,7 +290,7 @@ r"""
 Work it out in small steps, each tried in a cell of its own: scores for one query, for many, for a batch; then the divisor; then the softmax along the right axis; then the blend.
 """
 
-# %% kind="exercise" exercise="scaled_attention" title="Scaled dot-product attention" difficulty=3 importance=5 track="core"
+# %% kind="exercise" exercise="scaled_attention" title="Scaled dot-product attention" difficulty=3 importance=5 track="short"
 def scaled_attention(queries, keys, values):
     """queries (..., m, d_k), keys (..., n, d_k), values (..., n, d_v)
 
@@ -355,13 +355,13 @@ What must be true of every right attention? Each row sums to 1, for one. That ca
 Make random queries, keys and values with sizes such as 3, 5, 16 and 7, and values that are not the keys. Compute what should come out, step by step, and compare both outputs with `torch.testing.assert_close`.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 **Does the divisor matter for learning?** A small task: eight keys and values; the query is one of the keys, turned by an unknown rotation. The network has to learn two matrices so that
 the right value comes out. Same start, same data; only the divisor differs. A hundred steps with one learning rate, 0.003, run live. You need not read the first cell: it is the training loop of lesson 01.
 """
 
-# %% kind="train" name="learn_to_look_up"
+# %% kind="train" name="learn_to_look_up" track="core"
 def learn_to_look_up(divisor, steps=100, d_model=32, d_k=64, n_keys=8, batch=64):
     generator = torch.Generator().manual_seed(0)
     rotation = torch.linalg.qr(torch.randn(d_model, d_model, generator=generator))[0]
@@ -380,7 +380,7 @@ def learn_to_look_up(divisor, steps=100, d_model=32, d_k=64, n_keys=8, batch=64)
         losses.append(loss.item())
     return losses
 
-# %% kind="train" ignore_output=true
+# %% kind="train" ignore_output=true track="core"
 divisors = {"÷ 1": 1, "÷ √d_k": 8, "÷ d_k": 64}
 curves = {name: learn_to_look_up(divisor) for name, divisor in divisors.items()}
 smooth = {name: torch.tensor(c).view(20, 5).mean(dim=1) for name, c in curves.items()}
@@ -390,7 +390,7 @@ views.lines(
     title="Learning to look up, d_k = 64, learning rate 0.003", log_y=True,
 )
 
-# %% kind="predict"
+# %% kind="predict" track="core"
 rates = ("0.001", "0.003", "0.008", "0.02", "0.07", "0.2")
 rows = [(d_k, name) for d_k in (64, 512) for name in ("1", "root", "d_k")]
 loss = [
@@ -407,14 +407,14 @@ figure = views.heatmap(
 )
 predict("08", "divisor-map", figure)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 The root is best, or as good as the best, at small and middling rates. At large ones dividing by $d_k$ wins: there the danger is not to stand still but to overshoot. And at *some* rate each divisor learns, though dividing by 1 at width 512 never gets as far as the others. So the root is a good start, not a law.
 
 One more look, at a network that has been trained: the Transformer of lesson 00. Its scores are divided by $\sqrt{16}$, so when training began they had a standard deviation somewhat below 1. Estimate what training made of it where the French side looks at the English words. (It does so with 12 *heads*, looks side by side: lesson 12.)
 """
 
-# %% kind="estimate"
+# %% kind="estimate" track="core"
 transformer = load_shipped("transformer")
 encode = transformer.tokenizer.encode
 english = encode("the cat drank the water because it was thirsty")
@@ -429,13 +429,13 @@ def mean_spread():
 
 estimate("08", "trained-spread", mean_spread)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 4 · Two matrices, because asking is not being found
 
 In the Transformer every word asks and every word is asked. Its vector $x$ is turned into three: a query $xW_Q$, a key $xW_K$ and a value $xW_V$. The three matrices are learned. (A row times a matrix, as the 2017 paper writes it: $W_Q$ is (in, out). In lessons 02 to 06 it lay the other way, as torch keeps it, and needed a `.T`.) The width of a word's vector is called `d_model`, that of a query or key $d_k$. Why not one matrix for query and key?
 
-Take words described by two numbers: is it a noun, is it a pronoun? And wire two matrices by hand: pronouns ask for nouns, nouns can be found. Then look what happens to random words and matrices if we save a matrix and set $W_Q = W_K$.
+Take words described by two numbers: is it a noun, is it a pronoun? And wire two matrices by hand: pronouns ask for nouns, nouns can be found. With one matrix for both, the two scores below would have to be equal.
 """
 
 # %% kind="example" name="hand_made"
@@ -457,17 +457,22 @@ it, cat = words.index("it"), words.index("cat")
 print("score of 'it' for 'cat':", fixed(scores[it, cat], 1))
 print("score of 'cat' for 'it':", fixed(scores[cat, it], 1))
 
-# %% kind="predict"
+# %% [markdown] kind="text" track="core"
+r"""
+Now look what happens to random words and matrices if we save a matrix and set $W_Q = W_K$.
+"""
+
+# %% kind="predict" track="core"
 predict("08", "one-matrix", WhoAttends())
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 Only the product $W_Q W_K^\top$ enters a score, so one full matrix in its place could do the same (Luong's *general* score, lesson 07). Two thin ones have fewer numbers if $d_k$ is less than half the width of a word. (One *full* matrix in place of the product is not one *shared* matrix for both roles.)
 
 Before the next exercise, put it into words.
 """
 
-# %% kind="explain"
+# %% kind="explain" track="core"
 explain("08", "two-matrices")
 
 # %% [markdown] kind="text" exercise="project_qkv"
@@ -505,7 +510,7 @@ Three of the four outputs are right. Which one is not, and by how much?
 Over how many numbers does the dot product of a query and a key run? That number, and no other, makes the scores grow.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 5 · Weights that depend on what they see
 
@@ -568,7 +573,7 @@ All distances at once: `places[:, None] - x` is a matrix with a row for each pla
 Scores from distances, a softmax along the last axis, times `y`. Nothing else changes.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="a common attention bug that neither an error nor a shape reveals"
 r"""
 ## Break it
 
@@ -590,10 +595,13 @@ print("columns", fixed(wrong.sum(dim=0)))
 # %% [markdown] kind="text"
 r"""
 The *keys* are now sharing out the *queries*. No shape can ever tell: a softmax returns the shape it was given, whichever axis it runs along. What tells are the sums of the rows. Would your test have caught it?
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Check yourself
 
-The first try counts for your score; you may try again as often as you like, and every answer gets a reason. Two questions are about models you have not met: use what you know.
+The first try counts for your score; you may try again as often as you like, and every answer gets a reason. If a question is about a model you haven't met, use what you know.
 """
 
 # %% kind="quiz"

@@ -13,7 +13,7 @@ About {minutes} minutes. You need scaled attention and the three projections fro
 r"""
 After this lesson you can
 
-1. **say** what a memory tape, a second read and a learned query each added on the way;
+1. **say** what each of three earlier systems added on the way to self-attention;
 2. **build** a self-attention layer, and run it with the matrices of a trained Transformer;
 3. **find** by intervention which words a translation hangs on;
 4. **write a test** that tells whether a layer sees the order of its words;
@@ -38,7 +38,7 @@ from lessons.l09_self_attention import (
 
 start_lesson("self_attention", seed=9)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -48,7 +48,7 @@ Answer from memory.
 # %% kind="recall"
 quiz("09", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="an LSTM that attends to all its earlier states, and what it learned to attend to"
 r"""
 ## 1 · A tape instead of one card
 
@@ -76,7 +76,7 @@ figure = views.heatmap(
 )
 predict("09", "tape-neighbour", figure)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="memory networks, whose second look-up asks with what the first one found"
 r"""
 Mostly the neighbour, where an LSTM's state comes from anyway. But there are four leaps: *bu* goes back over *a* to *chat*, as if for who drank; *l'* goes to *a*, and *avait* to *parce*. And *il*, which is the cat, leaps to the wrong noun: *eau*. Did it pay? Perplexity on our French: {result:toy_language_models/lstmn_lm/scores/test/perplexity:.2f} with the tape, {result:toy_language_models/lstm_lm/scores/test/perplexity:.2f} for a plain LSTM of the same size. Here, no.
 
@@ -91,8 +91,6 @@ One look-up in a memory is a {term:memory read}. Memory networks that learn all 
 
 # %% kind="code"
 soft_lookup = yours("soft_lookup")  # (query, keys, values)
-project_qkv = yours("project_qkv")  # (x, w_q, w_k, w_v)
-scaled_attention = yours("scaled_attention")  # (queries, keys, values)
 
 # %% [markdown] kind="text" exercise="read_twice"
 r"""
@@ -140,7 +138,7 @@ for i, fact in enumerate(facts):
     print(f"{fact:24} {weights}")
 print("the milk is near:", things[answer.argmax()])
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="four learned queries that summarise a sentence, and where they look"
 r"""
 One read would have answered "Mary". Remember this: what a word has looked up in one round, it can use to ask in the next. It is why Transformers stack their attentions (lesson 13).
 
@@ -178,10 +176,13 @@ quiz("09", "views")
 # %% [markdown] kind="text"
 r"""
 Only view 4 moves, from *cat* to *it*, and none looks at *thirsty* or *cold*: the LSTM has carried what they say to other places. So the words still do not look at *each other*, and an LSTM reads them one by one. One step is left, and it is the boldest: drop the LSTM.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## 4 · Every word asks
 
-Let each word ask, and let each word be asked, all in one sentence: that is {term:self-attention}. Take a meeting. Everybody writes on a card what they would like to know (a query), what they know about (a key), and what they have to say (a value). Then everybody at once reads all key cards and goes home with a blend of what was said, everybody with their own blend.
+In lesson 06 the French side attended to the English words. Now let each word ask, and let each word be asked, all in one sentence: that is {term:self-attention}. Take a meeting. Everybody writes on a card what they would like to know (a query), what they know about (a key), and what they have to say (a value). Then everybody at once reads all key cards and goes home with a blend of what was said, everybody with their own blend.
 
 No word waits for another, and any two are one step apart.
 
@@ -217,14 +218,20 @@ views.diagram(
     PARTS, ARROWS, lit=("words x", "queries", "keys", "values"), title="Self-attention"
 )
 
+# %% kind="code"
+# (x, w_q, w_k, w_v) -> queries, keys, values, scaled scores
+project_qkv = yours("project_qkv")
+# (queries, keys, values) -> context, weights
+scaled_attention = yours("scaled_attention")
+
 # %% [markdown] kind="text" exercise="self_attention"
 r"""
 **Build the layer**, with one thing more. Later you will want to *close* a word: it still asks, but nobody can look at it. So there is a fifth argument, `is_open`, with a `True` for each word that may be looked at. The simplest way to close a word is to take its key and its value away before attending: `keys[is_open]` keeps the rows where `is_open` is true.
 
-Then the weights have fewer columns than there are words. Give them back their place: `weights` shall be (n, n), with 0 in the columns of closed words. You may use `project_qkv` and `scaled_attention` of lesson 08 (section 2 fetched them), or write it anew.
+Then the weights have fewer columns than there are words. Give them back their place: `weights` shall be (n, n), with 0 in the columns of closed words. You may use `project_qkv` and `scaled_attention` of lesson 08 (the cell above fetches them), or write it anew.
 """
 
-# %% kind="exercise" exercise="self_attention" title="A self-attention layer" difficulty=3 importance=5 track="core"
+# %% kind="exercise" exercise="self_attention" title="A self-attention layer" difficulty=3 importance=5 track="short"
 def self_attention(x, w_q, w_k, w_v, is_open):
     """x (n, d_model), w_q and w_k (d_model, d_k), w_v (d_model, d_v), is_open (n,)
 
@@ -264,6 +271,8 @@ Does your layer do what a real one does? The encoder of our Transformer has thre
 """
 
 # %% kind="library"
+thirsty = "the cat drank the water because it was thirsty"
+cold = "the cat drank the water because it was cold"
 transformer = load_shipped("transformer")
 words = [*thirsty.split(), "</s>"]
 it, all_open = words.index("it"), torch.ones(10, dtype=torch.bool)
@@ -315,7 +324,10 @@ predict("09", "it-in-twelve", figure)
 # %% [markdown] kind="text"
 r"""
 In eleven of the twelve *it* looks first at the same place in both sentences, and in the twelfth no word gets even a quarter. Yet the translations differ: *il* here, *elle* there. From one heat map we would have told a nice story, and a false one. Then where is the pronoun decided?
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## 5 · Close a word and listen
 
 Which wire lights the lamp? Cut one, and look. An {term:intervention} changes one thing in a system and leaves everything else as it is. You have done one already, with one word: *thirsty* to *cold*, and *il* becomes *elle*. Another is to close a word.
@@ -356,7 +368,7 @@ What must you know before you can say that something has changed?
 Ask once with nothing closed. Then for each position ask with `[position]`, and keep the position if the answer is another one. Do not keep words closed from one round to the next.
 """
 
-# %% kind="see"
+# %% kind="see" track="core"
 SIX = [
     thirsty, cold,
     "the mouse drank the milk because it was thirsty",
@@ -379,17 +391,17 @@ for sentence in SIX:
     tokens, pronoun = sentence.split(), pronoun_of(sentence)
     print(f"{sentence:52} {pronoun([]):8}", [tokens[i] for i in find(tokens, pronoun)])
 
-# %% kind="quiz"
+# %% kind="quiz" track="core"
 quiz("09", "rule")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 Without its last word this model falls back on the second noun: closing *thirsty* or *hungry* flips the pronoun, closing *cold* or *good* does not. And it needs the noun that is meant. (With *mouse* and *milk* that comes close, and does not flip.) What it does not need is *it*: closing *it* or *they* flips no gender. (*They* has another task, the plural: without it the women are hungry as *elle ont faim*.)
 
 Then is the work done inside the source at all, by words looking at each other? A finer intervention: leave every word open, and **swap one state**. Take the encoder's last states for *thirsty*, and put a single one from *cold* in its place. Then finer still: the decoder makes keys and values from these states, so swap the keys alone, or the values.
 """
 
-# %% kind="see"
+# %% kind="see" track="core"
 from_thirsty, _ = source_states(transformer, thirsty)
 from_cold, _ = source_states(transformer, cold)
 
@@ -410,11 +422,14 @@ for name, states, values in (
     result = decode_states(transformer, thirsty, states, values=values)
     print(f"{name:20}: il {fixed(result.il, 1)}, elle {fixed(result.elle, 1)}")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 Swapping the state of *it* does nothing. Swap that of the last word, and everything flips. And it flips by its **values**: with the keys of *thirsty* and the values of *cold*, *elle* has {result:lesson_09/elle, values of cold:.2f}; the other way round nothing changes. Our decoder, about to say the pronoun, looks straight at the last word in both (one of its heads with a weight above 0.99), and what it is handed there decides. No map of weights shows that.
+"""
 
-So is self-attention idle here? Go on cutting. Let every source word see **itself alone**.
+# %% [markdown] kind="text"
+r"""
+Closing *thirsty* flips the pronoun, closing *it* does not, and the decoder can attend to *thirsty* directly. Is self-attention idle here, then? Make another cut: let every source word see **itself alone**.
 """
 
 # %% kind="see"
@@ -424,11 +439,14 @@ for sentence in (thirsty, cold):
 # %% [markdown] kind="text"
 r"""
 *Il avait froid*: the **cat** was cold. In our toy language *cold* means two things, as in English: a cat that feels cold, water that is cold. Alone, the word *cold* cannot know which. It must look at its sentence, and *that* is what self-attention does in this trained model: it makes *cold* the coldness of water. In the end it is the word *cold* that got resolved, and the pronoun follows.
+"""
 
+# %% [markdown] kind="text" track="core" contents="which words told *cold* what it means, found by closing words in pairs"
+r"""
 Who told it? Closing words one at a time, only inside the source, your loop finds nobody. Close them two at a time:
 """
 
-# %% kind="see"
+# %% kind="see" track="core"
 inside_only = pronoun_of(cold, to="source")
 print("one at a time:", find(cold.split(), inside_only))
 for pair in itertools.combinations(range(9), 2):
@@ -436,13 +454,16 @@ for pair in itertools.combinations(range(9), 2):
         print("two at a time:", [cold.split()[position] for position in pair])
         print(listen(transformer, cold, closed=pair, to="source").french)
 
-# %% kind="quiz"
+# %% kind="quiz" track="core"
 quiz("09", "two-at-a-time")
+
+# %% [markdown] kind="text" track="core"
+r"""
+*Drank* or *water*: either is enough, so cutting one shows nothing. An intervention that changes nothing does not prove that a part is idle; a second part may stand in.
+"""
 
 # %% [markdown] kind="text"
 r"""
-*Drank* or *water*: either is enough, so cutting one shows nothing. An intervention that changes nothing does not prove that a part is idle; a second part may stand in.
-
 Now the bill for all of it. With self-attention our Transformer translates {result:lesson_09/right:.0f} of 200 test sentences exactly. How many are left when every source word is alone?
 """
 
@@ -461,10 +482,13 @@ estimate("09", "alone", n_exact_alone)
 # %% [markdown] kind="text"
 r"""
 {result:lesson_09/right, words alone:.0f} are left. Adjectives get lost (*the good bread* becomes *le pain*), nouns come twice (*les forêts de les forêts*): a word that has not looked around does not know its part in the sentence.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## 6 · Shuffle the meeting
 
-You dropped the annotations like cards in lesson 06, and the decoder did not notice. Now the words that ask are shuffled too. In the meeting of section 4 nobody had a seat: shuffle the people, and everybody goes home with the same as before. {term:permutation equivariance|Permutation equivariance}: shuffle the inputs, and the outputs are shuffled in the same way and not changed otherwise.
+Shuffle the annotations of lesson 06 like cards, and the decoder does not notice. Now the words that ask are shuffled too. In the meeting of section 4 nobody had a seat: shuffle the people, and everybody goes home with the same as before. {term:permutation equivariance|Permutation equivariance}: shuffle the inputs, and the outputs are shuffled in the same way and not changed otherwise.
 """
 
 # %% [markdown] kind="text" exercise="unshuffle"
@@ -540,7 +564,10 @@ Shuffle the outputs too: `layer(x)[order]`. And allow for rounding.
 # %% [markdown] kind="text"
 r"""
 So self-attention reads a *bag* of words: "the cat drank the water" and "the water drank the cat" give each word the same. The Transformer is saved by a trick outside the layer: it adds a vector for its place to every word, before the first layer (that is in the `x` you were handed). Lesson 11 is about that trick.
+"""
 
+# %% [markdown] kind="text" contents="how to test what an attention map suggests, by spoiling the weights of single heads"
+r"""
 ## 7 · What weights do not tell
 
 Lessons 06 and 07 forced a look and saw this already; here it is for attention inside the source. When the pronoun is due, *it* has the largest weight, on average over the decoder's 12 heads, and closing it does nothing. Nor is one step the whole story: *cat* has a weight of {result:lesson_09/decoder to cat:.2f} just then, yet closed to the decoder alone it takes *il* from {result:lesson_09/il:.2f} to {result:lesson_09/il, cat closed to the decoder:.2f}. Closed at that step only, it changes nothing: *cat* was read earlier, for *chat*.
@@ -579,7 +606,7 @@ So weights are a good place to *begin*. Jain and Wallace (2019, "Attention is no
 # %% kind="explain"
 explain("09", "same-map")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="uniform attention in all twelve heads, and what survives it"
 r"""
 ## Break it
 
@@ -604,7 +631,10 @@ predict("09", "all-even", figure)
 # %% [markdown] kind="text"
 r"""
 *Thirsty* survives. For *cold* a mean of the sentence is nearly enough: the pronoun is right, its verb is not. And the classrooms feel the cold, *ont froid*, as a cat would. Cutting all looks cost more than half of the test sentences; making them even costs {result:lesson_09/right - lesson_09/right, all even:.0f} of 200. Much of what our encoder's self-attention brings is simply "what else is in this sentence".
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Check yourself
 
 The first try counts for your score; every answer gets a reason.
@@ -656,9 +686,9 @@ r"""
 r"""
 ## Reading
 
-- Vaswani and others, *Attention Is All You Need* (2017), section 4: why self-attention, in one page. Its last figures show heads and *its*; read them with section 7 in mind. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
-- Cheng, Dong and Lapata, *Long Short-Term Memory-Networks for Machine Reading* (2016), section 3. [arXiv 1601.06733](https://arxiv.org/abs/1601.06733)
+- Vaswani and others, *Attention Is All You Need* (2017), section 4: why self-attention, in one page. Its last figures show heads and *its*; read them with section 5 in mind. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
+- Cheng, Dong and Lapata, *Long Short-Term Memory-Networks for Machine Reading* (2016), section 3: the {term:LSTMN}. [arXiv 1601.06733](https://arxiv.org/abs/1601.06733)
 - Lin and others, *A Structured Self-attentive Sentence Embedding* (2017), section 2. [arXiv 1703.03130](https://arxiv.org/abs/1703.03130)
-- Sukhbaatar and others, *End-To-End Memory Networks* (2015), section 2. [arXiv 1503.08895](https://arxiv.org/abs/1503.08895)
+- Sukhbaatar and others, *End-To-End Memory Networks* (2015), section 2: the {term:memory network}. [arXiv 1503.08895](https://arxiv.org/abs/1503.08895)
 - Jain and Wallace, *Attention is not Explanation* (2019), [arXiv 1902.10186](https://arxiv.org/abs/1902.10186), and the reply by Wiegreffe and Pinter, *Attention is not not Explanation* (2019), [arXiv 1908.04626](https://arxiv.org/abs/1908.04626).
 """

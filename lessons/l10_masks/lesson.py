@@ -37,7 +37,7 @@ from lessons.l10_masks import MaskPainter
 
 start_lesson("masks", seed=10)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -47,7 +47,7 @@ Answer from memory.
 # %% kind="recall"
 quiz("10", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · Words that are not there
 
@@ -114,7 +114,7 @@ r"""
 Then the hard part: a query that may look nowhere shall get weights of 0 and a context of 0, and no NaN, neither in the answer nor in the gradients.
 """
 
-# %% kind="exercise" exercise="masked_attention" title="Attention with a mask" difficulty=4 importance=5 track="core"
+# %% kind="exercise" exercise="masked_attention" title="Attention with a mask" difficulty=4 importance=5 track="short"
 def masked_attention(queries, keys, values, mask):
     """queries (..., m, d_k), keys (..., n, d_k), values (..., n, d_v),
     mask (..., m, n)
@@ -147,13 +147,13 @@ First without the hard part: scores, then `masked_fill` with `-math.inf` where a
 `weights.nan_to_num(0.0)` passes too: the blind row was filled with −∞ throughout, and what was filled in sends no gradient back. It also hides every other NaN that your network may ever make.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 2 · Words that are not there *yet*
 
-A language model guesses the next word. Lesson 01 cut a text into windows and guessed all places at once. With self-attention one run over the whole sentence does it: let position $i$ guess word $i + 1$. This is teacher forcing, with the shift of lesson 04.
+A language model guesses the next word. Lesson 01 cut a text into windows and guessed all places at once. With self-attention one run over the whole sentence does it: let position $i$ guess word $i + 1$. This is {term:teacher forcing}, with the shift of lesson 04.
 
-But then position $i$ must not see word $i + 1$: it stands right there in the input. The {term:causal mask} lets each position look at itself and back, never ahead, as your windows of lesson 05 did.
+But then position $i$ must not see word $i + 1$: it stands right there in the input. The {term:causal mask} lets each position look at itself and back, never ahead.
 
 Here is a language model as small as one can be: a vector for each word and each place, one attention, the guess. (Here the table that reads is also the matrix that guesses; in lesson 01 they were two. And $x$ is added to what was fetched: lesson 13 says why.) **Your** attention is in the middle. It learns French from the shorter ones of 3,000 toy sentences, about two thousand. A causal mask is all it needs: the padding stands at the end, where no word looks, and the loss skips it.
 """
@@ -256,7 +256,7 @@ r"""
 A wonderful loss, and this. Here is the mask of the run again, under the name that the lesson will use. Make its check pass.
 """
 
-# %% kind="exercise" exercise="training_mask" mode="bug" title="The mask of the run" difficulty=2 importance=5 track="core"
+# %% kind="exercise" exercise="training_mask" mode="bug" title="The mask of the run" difficulty=2 importance=5 track="short"
 def training_mask(n):
     """n positions  ->  mask (n, n), rows ask, columns are looked at"""
     # bug
@@ -293,7 +293,7 @@ assert 8 < perplexity < 60
 r"""
 Much worse, and honest: this one has learned some French.
 
-What happened in the first run is a **leak**, as in lesson 04: what is to be guessed can be seen. The model did the sensible thing and learned to **copy the next word**. When it writes, the next word is not there yet. In its place stands padding, which it never had to copy, and what it says then means nothing.
+What happened in the first run is a {term:leak}: what is to be guessed can be seen. The model did the sensible thing and learned to **copy the next word**. When it writes, the next word is not there yet. In its place stands padding, which it never had to copy, and what it says then means nothing.
 
 A clean test set does not protect you: it is read with the same mask. What gives a leak away: a loss that is too good to be true, and letting the model *do* what it is for. We trained a real Transformer language model both ways, three times each (`leak_language_model`).
 """
@@ -313,7 +313,7 @@ Read at once, the leaky one is perfect. Read word by word, as when it writes, it
 And a warning from our own records. In the **translator** the same leak does not show in the loss at all: {result:leak/leaky/history/-1/loss:.2f} on validation where the sound one has {result:leak/sound/history/-1/loss:.2f}. With the source in front of you the next French word is nearly certain anyway, and both were trained to leave a little doubt ({term:label smoothing}, lesson 15), which keeps every loss from 0. Yet of a thousand sentences the leaky one translates none. Never trust a loss alone.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 3 · All masks of a translator
 
@@ -365,7 +365,7 @@ A padding mask is the same for every query, so its middle axis may have size 1: 
 4. Across, the keys are the source's.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 4 · Twenty guesses for one
 
@@ -382,12 +382,12 @@ with torch.no_grad():
 assert torch.allclose(at_once, one_by_one, atol=1e-4)
 print("one run with a mask = ", N, "runs without the future")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core" contents="how much time one masked run saves, and why, in your own words"
 r"""
 The same guesses. Now the time, on the real Transformer language model and a text of 60 words. Estimate first: how many times as long do 60 runs take, of 1, 2, … 60 words, as one run of all 60?
 """
 
-# %% kind="estimate"
+# %% kind="estimate" track="core"
 language_model = load_shipped("transformer_lm").model
 text = torch.full((8, 60), BOS)
 
@@ -408,13 +408,16 @@ def times_as_long():
 
 estimate("10", "sixty-runs", times_as_long)
 
-# %% kind="explain"
+# %% kind="explain" track="core"
 explain("10", "at-once")
 
 # %% [markdown] kind="text"
 r"""
-All that holds for training. When the model **writes**, the words are not there yet, and it is word by word again (lesson 16 makes that cheaper).
+So in training one run computes all positions of a sentence. When the model **writes**, the words are not there yet, and it is word by word again (lesson 16 makes that cheaper).
+"""
 
+# %% [markdown] kind="text" contents="two attentions in torch whose masks mean opposite things"
+r"""
 ## Break it
 
 In torch there are two attentions, and their masks mean opposite things. `scaled_dot_product_attention` takes `True` as *may look*, as we do. `nn.MultiheadAttention` takes `True` as *ignore*.
@@ -436,7 +439,10 @@ with torch.no_grad():
 # %% [markdown] kind="text"
 r"""
 With our mask as it is, every word sees only the *future*, and the last sees nothing: NaN. No error anywhere. Where two libraries meet, print a small mask.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Check yourself
 
 The first try counts for your score; every answer gets a reason.

@@ -37,7 +37,7 @@ from lessons.l11_positions import ClockHands
 
 start_lesson("positions", seed=11)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -47,7 +47,7 @@ Answer from memory.
 # %% kind="recall"
 quiz("11", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · The same bag of words
 
@@ -126,7 +126,7 @@ A decoder that is trained so finds its places through the mask. (So do language 
 Most short bags can be laid out in only one way that makes sense: *drank, cat, the, milk, the*. Milk does not drink cats. A bag with two animals in it, or with two nouns and two adjectives, can be laid out in several. On neither side: {result:positions/none/scores/test/by_length/1–5/exact:.0%} right at up to five words, about one in twenty at sixteen to twenty. Order matters less than one thinks in a short sentence, and much in a long one.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 2 · Hands of a clock
 
@@ -173,12 +173,12 @@ $$ \theta_i(\text{pos}) = \frac{\text{pos}}{10000^{\,2i/d}}
 | $\theta$ | `angles(n, d)` | (n, d / 2) | at word 2: 2 and 0.02 |
 | $\text{PE}$ | `sinusoids(n, d)` | (n, d) | at word 0: 0, 1, 0, 1 |
 
-At $d = 64$ the fastest hand comes round after 6 words, the slowest after 47,000: no two places of a text look alike. Sines and cosines over the positions are waves, {term:sinusoid|sinusoids}, and the encoding of the 2017 paper is named after them. Nothing in it is learned. First the angles.
+At $d = 64$ the fastest hand comes round after 6 words, the slowest after 47,000: no two places of a text look alike. Sines and cosines over the positions are waves, {term:sinusoid|sinusoids}, and the encoding of the 2017 paper is named after them. Nothing in it is learned.
 """
 
 # %% [markdown] kind="text" exercise="angles"
 r"""
-`n` and `width` are whole numbers, `width` is even. Return a tensor of `n` rows and `width / 2` columns.
+First the angles. `n` and `width` are whole numbers, `width` is even. Return a tensor of `n` rows and `width / 2` columns.
 """
 
 # %% kind="exercise" exercise="angles" title="How far the hands have turned" difficulty=2 importance=4 track="core"
@@ -204,12 +204,15 @@ How many hands are there, and how fast is each? `torch.arange(0, width, 2)` coun
 3. Multiply the two: (n, 1) times (width / 2) gives (n, width / 2).
 """
 
+# %% kind="code"
+angles = yours("angles")  # (n, width) -> (n, width / 2), in radians
+
 # %% [markdown] kind="text" exercise="sinusoids"
 r"""
-**Now the table.** Call your `angles`, or compute the angles anew in here. Each hand has two columns side by side: sin in column 0, cos in column 1, the next hand in columns 2 and 3. In lesson 14 it goes into the full Transformer.
+**Now the table.** Call `angles`, or compute the angles in here. Each hand has two columns side by side: sin in column 0, cos in column 1, the next hand in columns 2 and 3. In lesson 14 it goes into the full Transformer.
 """
 
-# %% kind="exercise" exercise="sinusoids" title="The table of the 2017 paper" difficulty=3 importance=5 track="core"
+# %% kind="exercise" exercise="sinusoids" title="The table of the 2017 paper" difficulty=3 importance=5 track="short"
 def sinusoids(n, d_model):
     """n positions, d_model even  ->  table (n, d_model): sin, cos, sin, cos, …"""
     # solution
@@ -231,10 +234,6 @@ r"""
 ---
 ### The recipe
 Make a table of zeros, (n, d_model), and fill every second column: `table[:, 0::2]` are the columns 0, 2, 4, …, `table[:, 1::2]` the others. (Or stack the two along a new last axis, and flatten the last two axes.)
-
----
-### It stops at "Your turn"
-Then `angles` is not written yet: this function calls it. You may compute the angles inside this one, too.
 """
 
 # %% kind="library"
@@ -272,7 +271,7 @@ views.diagram(
     title="Sinusoids: added to the words",
 )
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 3 · How far apart
 
@@ -285,11 +284,14 @@ predict("11", "one-word-more", ClockHands())
 # %% [markdown] kind="text"
 r"""
 For one hand the product of two tips is the cosine of the angle between them. From position 10 to 15 that is five steps of the hand, from 110 to 115 as well: the same angle. Add up over all hands, and the product depends on the {term:relative position}, the offset between two places, and not on the {term:absolute position}, the places themselves. (It needs sine *and* cosine: with sines alone the product wanders. Press *sin only* and move the position.)
+"""
 
+# %% [markdown] kind="text" track="core"
+r"""
 A matrix that holds one and the same number along every diagonal is called {term:Toeplitz}. The matrix of all products is one:
 """
 
-# %% kind="see"
+# %% kind="see" track="core"
 views.heatmap(
     table[:10] @ table[:10].T, rows=range(10), columns=range(10), digits=1,
     kind="scores",
@@ -297,7 +299,7 @@ views.heatmap(
     row_name="position", column_name="position",
 )
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 It is symmetric, too: the product cannot tell two before from two after. A **turn** can. To go $k$ words further is to turn every hand by a fixed angle, and a turn is a matrix that does not depend on where you start. For a hand at angle $\theta$ that turns on by $\kappa$ (here as a column):
 
@@ -375,10 +377,10 @@ Give it zeros for `embedded`, two sentences of three words, and print what comes
 Which axis of `embedded` counts the words? As many rows of the table are needed; the batch axis stretches by itself.
 """
 
-# %% kind="quiz"
+# %% kind="quiz" track="core"
 quiz("11", "which-axis")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="what happens when a trained translator counts positions from 6 instead of 0"
 r"""
 ## 4 · The promise, in a trained translator
 
@@ -439,11 +441,11 @@ views.lines(
     title="Looking astray",
 )
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 5 · Turn the queries and the keys
 
-If the matrix spoils it, put the place in **after** the matrix. That is the idea of {term:rotary positions} (Su and others, 2021): add nothing to the words. Make queries and keys, and then turn them: the query at position 5 by five steps, the key at position 3 by three. Each pair of numbers, (0, 1), (2, 3) and so on, is the tip of a hand and turns at its own speed.
+What section 3 found holds for the rows of the table. Queries and keys come out of learned matrices, which need not preserve it. So put the place in **after** the matrix. That is the idea of {term:rotary positions} (Su and others, 2021): add nothing to the words. Make queries and keys, and then turn them: the query at position 5 by five steps, the key at position 3 by three. Each pair of numbers, (0, 1), (2, 3) and so on, is the tip of a hand and turns at its own speed.
 
 **By hand.** One pair, a quarter turn a word; against the clock, as is the custom here. Query (2, 0), key (3, 0): unturned, the product is 6. Query at position 1, key at 0: the query becomes (0, 2), the product 0. Query at position 6, key at 5: the query (−2, 0), after six quarters, the key (0, 3), after five: 0 again. Both have been turned on by the same five quarters, and that changes no angle between them.
 
@@ -502,7 +504,7 @@ r"""
 That is `torch.cat`. It lays one tensor behind the other; `torch.stack(..., dim=-1)` weaves them.
 """
 
-# %% kind="see"
+# %% kind="see" track="core"
 first_layer = model.encoder.blocks[0].attention  # four in one; its norm (13) left out
 w_query = first_layer.w_query[:16].detach().T  # 16 rows each: take the first
 w_key = first_layer.w_key[:16].detach().T
@@ -519,9 +521,14 @@ for i in (1, 8, 20, 60):
     print(f"dog at {i:>2}, small right before it: added {added}, turned {rotated}")
 assert torch.allclose(scores[1:, 1:], scores[:-1, :-1], atol=1e-4)  # Toeplitz
 
+# %% [markdown] kind="text" track="core"
+r"""
+The matrices were trained for added rows, so the turned score itself means nothing. That it is the same at every place does.
+"""
+
 # %% [markdown] kind="text"
 r"""
-The matrices were trained for added rows, so the turned score itself means nothing. That it is the same at every place does: count from six, or from a thousand, and self-attention with rotary positions computes what it did before. It costs no parameter, and the values stay as they are: the place steers *whom* a word looks at, not what it gets. (Where French looks at English nothing is turned: the two sides have no common count.)
+Count from six, or from a thousand: self-attention with rotary positions computes what it did before. It costs no parameter, and the values stay as they are: the place steers *whom* a word looks at, not what it gets. (Where French looks at English nothing is turned: the two sides have no common count.)
 
 A third way is the plainest. {term:learned positions|Learned positions} (Gehring and others, 2017) are a table of the same size that starts with random numbers and is trained like the words'. It costs parameters, {result:positions/learned/parameters - positions/none/parameters:,.0f} of them in our translator, and a row that no training sentence reached stays what it was: random.
 """
@@ -529,7 +536,7 @@ A third way is the plainest. {term:learned positions|Learned positions} (Gehring
 # %% kind="quiz"
 quiz("11", "which-encoding")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="which encodings carry on to sentences longer than any in training"
 r"""
 ## 6 · Lengths never trained on
 
@@ -571,7 +578,7 @@ What the record says, and what it does not:
 This is a toy language and a small network. Larger ones have their own remedies: a penalty on distance in place of an encoding (ALiBi: Press, Smith and Lewis, 2022), or slowing the rotary hands down and training on for a while (Chen and others, 2023).
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="the same table with its columns reordered, given to a trained translator"
 r"""
 ## Break it
 
@@ -593,7 +600,10 @@ set_tables(original, original)
 # %% [markdown] kind="text"
 r"""
 No shape tells, and no product of rows. The trained matrices expect each hand in its two columns. Rotary positions come in the same two layouts, and weights made for one fail in the other just as quietly: look before you load.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Check yourself
 
 The first try counts for your score; every answer gets a reason.

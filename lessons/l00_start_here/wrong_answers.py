@@ -122,7 +122,7 @@ WRONG = {
         (yields, "wrong-type"),
         (waits, "without `async`"),
         (lambda numbers: 2 * numbers + 0j, "complex numbers"),
-        (lambda numbers: 3 * numbers, "expected\n  doubled = [2, 4, 6]\nyour answer\n  doubled = [3, 6, 9]"),
+        (lambda numbers: 3 * numbers, "expected\n  doubled = [2, 4, 6]\nyours\n  doubled = [3, 6, 9]"),
         (lambda numbers: 2 + numbers, "adds-two"),
         (lambda numbers: 0.5 * numbers, "halves"),
     ]

@@ -162,7 +162,7 @@ def test_a_verdict_says_the_same_in_words_and_in_html_where_nothing_is_markup():
         "",
         "expected",
         "  [2]",
-        "your answer",
+        "yours",
         "  [1]",
     ]
     data, _ = DisplayFormatter().format(FULL)

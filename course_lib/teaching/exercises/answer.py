@@ -217,6 +217,11 @@ def format_value(value: Any) -> str:
     return text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + " …"
 
 
+def assign_text(name: str, text: str) -> str:
+    """`name = text`, with further lines indented to align."""
+    return f"{name} = " + text.replace("\n", "\n" + " " * (len(name) + 3))
+
+
 def _map_nested(function: Callable[[Any], Any], value: Any) -> Any:
     """New lists, tuples and dictionaries of the same kind, with `function` applied to everything in them."""
     if type(value) in (list, tuple):

@@ -38,6 +38,7 @@ from course_lib.teaching.exercises.answer import (
     RETURNS_NONE,
     Answer,
     are_numbers,
+    assign_text,
     copy_value,
     describe_type,
     format_value,
@@ -68,6 +69,10 @@ class ByHand:
     inputs: Mapping[str, Any]
     answer: Any
     says: str
+
+    @property
+    def explanation(self) -> str:
+        return f"The worked example: {self.says}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +137,7 @@ class FunctionExercise(Exercise):
         """Whether one of the course's own functions returns what the learner's did."""
 
     def praise(self, n_others: int) -> str:
-        return (
-            f"Correct on the worked example, and equal to the reference solution on {n_others} other inputs."
-        )
+        return f"Correct on the worked example, and it matches the reference on {n_others} other inputs."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -160,7 +163,7 @@ class PlainExercise(FunctionExercise):
 
     def describe_call(self, case: Case) -> str:
         inputs = zip(self.inputs, case.make(), strict=True)
-        return "\n".join(f"{name} = {format_value(value)}" for name, value in inputs)
+        return "\n".join(assign_text(name, format_value(value)) for name, value in inputs)
 
     def praise(self, n_others: int) -> str:
         return "Your answer meets every requirement." if self.design else super().praise(n_others)
@@ -193,7 +196,7 @@ class PlainExercise(FunctionExercise):
             headline = f"Expected {describe_type(expected)}, but your function returned {describe_type(got)}."
         return wrong_verdict(
             headline,
-            self.by_hand.says if case.by_hand else "",
+            self.by_hand.explanation if case.by_hand else "",
             given=self.describe_call(case),
             expected=format_value(expected),
             got=format_value(got),

@@ -34,8 +34,8 @@ MOST_CALLS_PRINTED = 3
 FIRST_VERSION = "Your function still behaves exactly like the first version, which isn't right yet."
 IN_PLACE = (
     "Your function changes {} in place, but the caller may still need the original. Create a new tensor "
-    "(`y = x * 2` instead of `x *= 2`, and no methods that end in `_`), or work on a copy: `list(x)`, "
-    "`dict(x)`."
+    "(`y = x * 2` instead of `x *= 2`, and no methods that end in `_`), or copy it first: `x.clone()`, "
+    "`list(x)`, `dict(x)`."
 )
 
 
@@ -156,13 +156,12 @@ def _describe_notebook_numbers(attempt: Callable) -> str:
     """A sentence about numbers that come from the notebook; empty if there are none."""
     if not (names := find_notebook_numbers(attempt)):
         return ""
-    words = ("a notebook variable", "a parameter", "its value", "it")
+    are, its, it = ("is a notebook variable, not a parameter", "Its value", "it")
     if len(names) > 1:
-        words = ("notebook variables", "parameters", "their values", "them")
-    variables, parameters, values, them = words
+        are, its, it = ("are notebook variables, not parameters", "Their values", "them")
     return (
-        f"Your function uses {quote_names(names)}, {variables} and not {parameters}, so {values} may be "
-        f"wrong for other inputs. Compute {them} from the inputs."
+        f"Your function uses {quote_names(names)}, which {are}. {its} may be wrong for other inputs, so "
+        f"compute {it} from the inputs."
     )
 
 
@@ -194,6 +193,7 @@ def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, prin
     printed.append(result.printed)  # what it prints for the others repeats this
     problem = explain_failure(result, exercise.seconds, "This happened with a correct implementation.")
     if result.failure and result.failure.exception == "AssertionError":
+        problem = explain_failure(result, exercise.seconds, "")
         problem = replace(
             problem,
             headline=f"Your test rejects a correct implementation of the {what}.",

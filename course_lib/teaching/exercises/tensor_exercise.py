@@ -29,7 +29,7 @@ import torch
 from torch import Generator, Tensor
 
 from course_lib.formatting import rounded, rounded_apart, shape_text
-from course_lib.teaching.exercises.answer import Answer, read_outputs, tensors_match
+from course_lib.teaching.exercises.answer import Answer, assign_text, read_outputs, tensors_match
 from course_lib.teaching.exercises.exercise import ByHand, Case, FunctionExercise, Trial
 from course_lib.teaching.exercises.gradients import compare_gradients
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, quote_names, wrong_verdict
@@ -224,10 +224,15 @@ def _find_wrong_shape(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     for name, expected, got in _name_outputs(exercise, trial):
         if expected.shape != got.shape:
             details = _hint_at_shape(expected, got) + exercise.describe_call(trial.case)
-            wanted = f"{shape_text(expected.shape)} = ({', '.join(exercise.returns[name].split())})"
+            wanted = f"{shape_text(expected.shape)} = ({_axes_text(exercise.returns[name])})"
             headline, got_text = f"`{name}` has the wrong shape.", shape_text(got.shape)
             return wrong_verdict(headline, details, "wrong-shape", expected=wanted, got=got_text)
     return None
+
+
+def _axes_text(axes: str) -> str:
+    names = axes.split()
+    return f"{names[0]}," if len(names) == 1 else ", ".join(names)
 
 
 def _hint_at_shape(expected: Tensor, got: Tensor) -> str:
@@ -262,7 +267,8 @@ def _find_broken_invariant(exercise: TensorExercise, trial: Trial) -> Verdict | 
             holds = torch.equal(wanted, measured)
         if not holds:
             expected, got = rounded_apart(wanted, measured)
-            headline, details = f"This should always be true: {invariant.says}.", exercise.describe_call(case)
+            headline = f"This should always be true: {invariant.says}."
+            details = f"The numbers below measure it. {exercise.describe_call(case)}"
             return wrong_verdict(headline, details, expected=expected, got=got)
     return None
 
@@ -283,13 +289,10 @@ def _find_unequal(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     inputs = zip(exercise.inputs, case.make(), strict=True)
     return wrong_verdict(
         f"{quote_names(names)} {'differs' if len(names) == 1 else 'differ'} from the {source}{right_text}.",
-        exercise.by_hand.says if case.by_hand else exercise.describe_call(case),
-        given="\n".join(_assign(name, rounded(tensor)) for name, tensor in inputs) if case.by_hand else "",
-        expected="\n".join(_assign(name, expected) for name, expected, _ in unequal),
-        got="\n".join(_assign(name, got) for name, _, got in unequal),
+        exercise.by_hand.explanation if case.by_hand else exercise.describe_call(case),
+        given="\n".join(assign_text(name, rounded(tensor)) for name, tensor in inputs)
+        if case.by_hand
+        else "",
+        expected="\n".join(assign_text(name, expected) for name, expected, _ in unequal),
+        got="\n".join(assign_text(name, got) for name, _, got in unequal),
     )
-
-
-def _assign(name: str, text: str) -> str:
-    """`name = text`, with further lines indented to align."""
-    return f"{name} = " + text.replace("\n", "\n" + " " * (len(name) + 3))

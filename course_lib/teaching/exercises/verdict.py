@@ -49,7 +49,7 @@ class Verdict:
     @property
     def numbers(self) -> list[tuple[str, str]]:
         """The inputs, the expected answer and the learner's answer, each with its title, if there are any."""
-        titled_texts = [("inputs", self.given), ("expected", self.expected), ("your answer", self.got)]
+        titled_texts = [("inputs", self.given), ("expected", self.expected), ("yours", self.got)]
         return [(title, text) for title, text in titled_texts if text]
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Opens the command line: `python3 -m course_lib lab`. Any Python can read this file, also one too old."""
+"""Opens the command line: `python3 -m course_lib lab`. Even a Python that is too old can read this file."""
 
 import sys
 

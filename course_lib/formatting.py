@@ -72,8 +72,8 @@ def rounded(tensor: Tensor, decimals: int | None = None, matrix: int = 0) -> str
     if tensor.ndim > 2 and tensor.numel():
         text = rounded(tensor.reshape(-1, *tensor.shape[-2:])[matrix], decimals)
         index = [int(i) for i in np.unravel_index(matrix, tensor.shape[:-2])]  # torch's version loads sympy
-        which = f"matrix {index}" if matrix else "the first matrix"
-        return f"{shape_text(tensor.shape)}, of which {which}:\n{text}"
+        which = f"matrix {index}" if matrix else "first matrix"
+        return f"shape {shape_text(tensor.shape)}, {which}:\n{text}"
     return _text(tensor, decimals, most=MOST_SHOWN)
 
 
@@ -89,7 +89,7 @@ def rounded_apart(expected: Tensor, got: Tensor) -> tuple[str, str]:
         if texts[0] != texts[1]:
             return texts
     gap = (expected.double() - got.double()).abs().max().item()
-    return texts[0], f"{texts[1]}\n(farthest apart: {gap:.1e})"
+    return texts[0], f"{texts[1]}\n(largest difference: {gap:.1e})"
 
 
 def shape_text(shape: tuple[int, ...] | torch.Size) -> str:

@@ -1,20 +1,20 @@
-"""Imports that were right in an older version of the course, and are not any more.
+"""Imports that worked in an older version of the course, but no longer do.
 
     >>> import course_lib.lessons
     Traceback (most recent call last):
     ModuleNotFoundError: course_lib.lessons is not part of this version of the course. ...
 
-A notebook that a learner copied and filled in keeps the import lines of its day. Where one of them fails,
-Python's own message would say what is missing, but not what to do (`advise`, `refuse`).
+A notebook that a learner copied and filled in keeps its old import lines. When one of them fails, Python's
+own message would say what is missing, but not what to do (`advise`, `refuse`).
 
-A function in a learner's `my_road.py` must go on working. Its imports are redirected when it is loaded:
+A function in a learner's `my_road.py` must keep working. Its imports are redirected when it is loaded:
 
     >>> import ast
     >>> tree = redirect_imports("from course_lib.text.toy.read import translations_of", "my_road.py")
     >>> ast.unparse(tree)
     'from lessons.l04_encoder_decoder.read import translations_of'
 
-Whoever moves or renames what a lesson imports adds a line to one of the two tables.
+If you move or rename something that a lesson imports, add a line to one of the two tables.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ RENAMED = {"may_look": "mask", "mask": "mask_"}  # lessons 10 to 17 call the lea
 
 
 class Advice:
-    """The last finder that Python asks for a module, when no other has found it."""
+    """The last finder that Python asks for a module, after all others have failed."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         if name.startswith("course_lib."):
@@ -132,13 +132,13 @@ class Advice:
 
 
 def advise() -> None:
-    """From now on, say what to do where a module of the course is not found."""
+    """From now on, say what to do when a module of the course isn't found."""
     if not any(isinstance(finder, Advice) for finder in sys.meta_path):
         sys.meta_path.append(Advice())
 
 
 def refuse(module: str, name: str) -> None:
-    """Raise what a module's `__getattr__` raises for a name that it does not have.
+    """Raise what a module's `__getattr__` raises for a name that it doesn't have.
 
     For a name that it had in an older version, an ImportError that says what to do: with an AttributeError,
     `from module import name` would show Python's own message.
@@ -152,7 +152,7 @@ def refuse(module: str, name: str) -> None:
 
 
 def redirect_imports(source: str, filename: str) -> ast.Module:
-    """The syntax tree of a block of `my_road.py`, its imports redirected to where things are today."""
+    """The syntax tree of a block of `my_road.py`, with its imports redirected to the current locations."""
     tree = _Redirection().visit(ast.parse(source, filename))
     return ast.fix_missing_locations(_Renaming().visit(tree) if "may_look" in source else tree)
 
@@ -191,7 +191,7 @@ class _Redirection(ast.NodeTransformer):
 
 
 def _find_today(module: str, name: str) -> tuple[str, str]:
-    """Where today's version has what `from module import name` imported."""
+    """Where this version has what `from module import name` imported."""
     path = f"{module}.{name}"
     if path in MOVED_NAMES or path in MOVED_MODULES:
         module, _, name = (MOVED_NAMES.get(path) or MOVED_MODULES[path]).rpartition(".")

@@ -9,7 +9,7 @@ Each variable is read when it is needed, so a test can set it:
 
     COURSE_HOME         folder for the learner's progress
     COURSE_DEVICE       force a device, such as "cpu" or "cuda:1"
-    COURSE_OPEN         "1": predictions open without a guess (CI, a learner in a hurry)
+    COURSE_OPEN         "1": predictions open without a guess (for CI, or a learner in a hurry)
     COURSE_STRICT       "1": a check raises an error if the attempt fails or can't be kept (solved notebooks)
     COURSE_CLASSROOM    "1": quizzes ask for a vote, a discussion and a second vote
     COURSE_MULTI30K     folder with the Multi30k files

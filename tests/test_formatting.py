@@ -27,7 +27,7 @@ from course_lib.formatting import fixed, rounded, rounded_apart, significant
         (torch.zeros(2, 0), "[[],\n []]"),
         (torch.zeros(10), "[0, 0, 0, 0, 0, 0, 0, 0, …]"),
         (torch.zeros(10, 1), "[" + "[0],\n " * 8 + "…]"),
-        (torch.ones(2, 1, 2), "(2, 1, 2), of which the first matrix:\n[[1, 1]]"),
+        (torch.ones(2, 1, 2), "shape (2, 1, 2), first matrix:\n[[1, 1]]"),
         (torch.ones(2, requires_grad=True), "[1, 1]"),
     ],
 )
@@ -39,10 +39,10 @@ def test_two_tensors_get_enough_decimals_to_show_a_difference():
     assert rounded_apart(torch.tensor([0.25]), torch.tensor([0.75])) == ("[0.250]", "[0.750]")
     assert rounded_apart(torch.tensor([0.25001]), torch.tensor([0.25002])) == ("[0.25001]", "[0.25002]")
     close = rounded_apart(torch.tensor([1.0]), torch.tensor([1.0 + 2e-7]))
-    assert close[1].endswith("(farthest apart: 2.4e-07)")
+    assert close[1].endswith("2.4e-07)")
     expected, got = torch.zeros(2, 3, 1, 2), torch.zeros(2, 3, 1, 2)
     got[1, 2, 0, 1] = 0.25  # the matrix that differs is shown
-    opening = "(2, 3, 1, 2), of which matrix [1, 2]:\n"
+    opening = "shape (2, 3, 1, 2), matrix [1, 2]:\n"
     assert rounded_apart(expected, got) == (f"{opening}[[0.000, 0.000]]", f"{opening}[[0.000, 0.250]]")
 
 

@@ -18,7 +18,12 @@ LESSONS = [
     for path in sorted((PROJECT_ROOT / "lessons").glob("l*/lesson.py"))
     if path.parent.name[:3] not in NOT_YET_REVISED
 ]
-MESSAGES = [*sorted((PROJECT_ROOT / "tools").rglob("*.py"))]
+LIBRARY = ["teaching", "text", "layers", "models", "training", "translation"]
+MESSAGES = [
+    *sorted((PROJECT_ROOT / "tools").rglob("*.py")),
+    *sorted((PROJECT_ROOT / "course_lib").glob("*.py")),
+    *(path for name in LIBRARY for path in sorted((PROJECT_ROOT / "course_lib" / name).rglob("*.py"))),
+]
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def lstm_cell(
         tensor([[4.]])
 
     cell' = forget · cell + input · new, and hidden' = output · tanh(cell'), with gates between 0 and 1.
-    `added` is added to the new cell before the output gate: the LSTMN adds its gated source memory here.
+    `added` is added to the new cell before the output gate; the LSTMN passes the source's gated cell state.
     """
     check_states(inputs, hidden, cell, weight_ih=weight_ih, n_gates=4)
     gates = F.linear(inputs, weight_ih, bias_ih) + F.linear(hidden, weight_hh, bias_hh)

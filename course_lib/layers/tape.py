@@ -7,9 +7,9 @@
     >>> weights[0, 0].tolist()                  # the tape is empty at the first word
     [0.0, 0.0, 0.0]
 
-An LSTM compresses the past into one hidden state h and one memory c. The LSTMN stores the h and c of every
-word on what the paper calls a tape. At each word it attends to the tape to get a weighted sum of each, h~ and
-c~. An LSTM cell then uses h~ and c~ instead of the previous state:
+An LSTM compresses the past into one hidden state h and one cell state c. The LSTMN stores both for every word
+on what the paper calls a tape. At each word it attends to the tape to get a weighted sum of each, h~ and c~.
+An LSTM cell then uses h~ and c~ instead of the previous state:
 
     a_i = vᵀ tanh(W_h h_i + W_x x_t + W_h~ h~_{t-1})        for every earlier word i < t
     s = softmax(a)

@@ -5,7 +5,7 @@
     >>> memory["annotations"].shape                       # 16 forward numbers, 16 backward
     torch.Size([1, 4, 32])
     >>> logits, weights = system.decode(memory, torch.tensor([[2, 7]]), with_weights=True)
-    >>> weights.shape                                     # 4 weights for each of 2 target words
+    >>> weights.shape                                     # 4 attention weights for each of 2 target words
     torch.Size([1, 1, 1, 2, 4])
 
 New: before each target word the decoder attends to the annotations of all source words, instead of using one

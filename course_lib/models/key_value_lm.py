@@ -100,7 +100,7 @@ class KeyValueLM(LanguageModel):
         return self.lstm.zeros(n_rows) | {"keys": empty, "values": empty, "seen": empty[..., :0]}
 
     def say(self, tokens: Target, *, with_weights: bool) -> Decoded:
-        """Row t of the weights covers the `span` words before t, so row 0 and the diagonal are 0."""
+        """Row t of the attention weights covers the `span` words before t; row 0 and the diagonal are 0."""
         outputs, _ = self.lstm(self.words.target(tokens))
         query, key, value, predict = self._parts(outputs)
         n = tokens.shape[1]

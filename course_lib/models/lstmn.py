@@ -6,8 +6,8 @@ Attention within each sentence (`layers/tape.py`) is combined with attention bet
 
 - `shallow` fusion: an encoder-decoder with attention whose two LSTMs are LSTMNs. The query is the decoder's
   last hidden state, and the context is concatenated with the word as input of the cell.
-- `deep` fusion: the source's hidden states γ and memories α are both averaged with the same attention
-  weights, and the averaged memory is added to the decoder's memory through a gate r of its own:
+- `deep` fusion: the source's hidden states γ and cell states α are both averaged with the same attention
+  weights, and the averaged cell state is added to the decoder's cell state through its own gate r:
 
     b_j = uᵀ tanh(W_γ γ_j + W_x x_t + W_γ~ γ~_{t-1})     p = softmax(b)
     γ~_t = Σ p_j γ_j,   α~_t = Σ p_j α_j
@@ -17,7 +17,7 @@ Attention within each sentence (`layers/tape.py`) is combined with attention bet
 Where this differs from the paper:
 - The paper uses fusion for pairs of sentences but trains no translator. It describes shallow fusion only in
   words, following Bahdanau; the score here is additive.
-- The decoder's tape starts with one entry, the encoder's last hidden state and memory, as in an LSTM
+- The decoder's tape starts with one entry, the encoder's last hidden and cell state, as in an LSTM
   encoder-decoder. The paper doesn't say how the decoder starts. γ~_0 is 0.
 - The next word is predicted from h_t alone, projected to the width of the embeddings.
 - There is one layer on each side, and gates have biases, as in torch's LSTM.

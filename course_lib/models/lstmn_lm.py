@@ -53,13 +53,13 @@ class LSTMNLM(LanguageModel):
         return self.reader.start(n_rows)
 
     def say(self, tokens: Target, *, with_weights: bool) -> Decoded:
-        """Row t of the weights covers the words before t, so row 0 and the diagonal are 0."""
+        """Row t of the attention weights covers the words before t, so row 0 and the diagonal are 0."""
         states, _, weights = self.reader.encode(self.words.target(tokens), with_weights=with_weights)
         return self._logits(states), None if weights is None else weights[:, None, None]
 
     def advance(self, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         hidden, state, weights = self.reader(self.words.target(tokens[:, None])[:, 0], state)
-        # The weights include the newest word, which doesn't attend to itself.
+        # The attention weights include the newest word, which doesn't attend to itself.
         return self._logits(hidden), state, F.pad(weights, (0, 1))[:, None, None] if with_weights else None
 
     def _logits(self, states: Tensor) -> Tensor:

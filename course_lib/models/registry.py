@@ -18,7 +18,7 @@ A name determines what defines a system (its `variant`, such as the score of `lu
 | `toy` | 680 words | 400,000 parameters | 120,000 | the toy language, on a CPU in minutes |
 | `multi30k` | 8,000 subwords | 9.4 million | 3.7 million | real sentences, on a GPU |
 
-Systems that are compared have the same number of parameters, within 10 %, which a test checks. Luong's six
+Systems that are compared have the same number of parameters, within 10%, which a test checks. Luong's six
 systems have the same widths, so that they differ only in their attention.
 
 This module doesn't import torch, which takes seconds to load: a system's own module is imported when needed.

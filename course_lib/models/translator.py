@@ -71,7 +71,7 @@ class Translator(nn.Module, ABC):
         return self.decode(self.encode(src, src_lengths), tgt_in)[0]
 
     def attention_weights(self, src: Source, src_lengths: Lengths, tgt_in: Target) -> Rows:
-        """The weights of cross-attention ("cross") and self-attention ("encoder" and "decoder"), if any."""
+        """The attention weights by use: "cross", and for self-attention "encoder" and "decoder", if any."""
         _, weights = self.decode(self.encode(src, src_lengths), tgt_in, with_weights=True)
         return {"cross": weights} if self.attends else {}
 

@@ -1,4 +1,4 @@
-"""`check`: judge a learner's function, record the result, and keep what passed.
+"""`check`: judge a learner's function, record the result, and save the function if it passed.
 
 >>> check("double_it", lambda numbers: numbers ** 2).slip
 'squares'
@@ -12,7 +12,7 @@ from dataclasses import replace
 from course_lib import runtime
 from course_lib.teaching import progress
 from course_lib.teaching.exercises.catalogue import find_exercise
-from course_lib.teaching.exercises.guarded_call import CheckInside, is_inside_call
+from course_lib.teaching.exercises.guarded_call import INSIDE, CheckInside, is_inside_call
 from course_lib.teaching.exercises.judging import judge
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs
 from course_lib.teaching.own_code.kept_functions import keep
@@ -20,7 +20,7 @@ from course_lib.teaching.own_code.kept_functions import keep
 
 def check(name: str, attempt: Callable) -> Verdict:
     if is_inside_call():
-        raise CheckInside("`check` is called inside the function that it checks.")
+        raise CheckInside(INSIDE)
     exercise = find_exercise(name)
     verdict = judge(exercise, attempt)
     if verdict.status != "not tried":

@@ -1,4 +1,4 @@
-"""What can be read from a learner's function without calling it.
+"""What a learner's function reveals without being called.
 
 >>> find_notebook_numbers(scaled_attention)      # d_k = 16 was defined in a cell above
 ['d_k']
@@ -21,7 +21,7 @@ def find_globals(function: Any) -> dict[str, Any]:
     """The global names, with values, that a function and its helpers in the same notebook read."""
     values: dict[str, Any] = {}
     functions = [inspect.unwrap(function)]
-    for current in functions:  # the list grows meanwhile
+    for current in functions:  # the list grows during the loop
         namespace = getattr(current, "__globals__", {})
         for name in find_names(current.__code__) if isinstance(current, FunctionType) else ():
             if name in namespace and name not in values:
@@ -50,7 +50,7 @@ def find_notebook_numbers(function: Any) -> list[str]:
 
 
 def ends_the_session(function: Any) -> bool:
-    """Whether it uses a notebook's `exit`, which raises nothing that could be caught: it ends the kernel."""
+    """Whether it uses a notebook's `exit`, which ends the kernel without raising an exception."""
     return any(type(value).__module__ == "IPython.core.autocall" for value in find_globals(function).values())
 
 

@@ -3,9 +3,9 @@
     >>> card(theme.GREEN, "✓", "Passed", "`double_it`", prose("Same numbers as the reference."))
     '<div style=...'
 
-Colours come from JupyterLab's own variables, so a card follows the light and the dark theme; outside Lab it
-takes the page's. Everything is inline: an output must not depend on a style sheet. All text is escaped;
-`backticks` become code.
+Colours come from JupyterLab's own variables, so a card follows the light and the dark theme; elsewhere it
+uses the page's colours. All styles are inline, because an output can't rely on a style sheet. All text is
+escaped; `backticks` become code.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def side_by_side(columns: list[tuple[str, str]]) -> str:
 
 
 def fold(summary: str, text: str) -> str:
-    """A block that opens on a click."""
+    """A folded block that opens with a click."""
     handle = f'<summary style="cursor:pointer;{MUTED}">{html.escape(summary)}</summary>'
     return f'<details style="margin-top:8px">{handle}{code_block(text)}</details>'
 

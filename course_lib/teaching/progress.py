@@ -60,7 +60,7 @@ def record(event: dict) -> None:
             stream.write(line.encode())
     except FILE_ERRORS as error:
         print_once(
-            f"Your progress cannot be saved: {_explain(error)}. Everything else works. "
+            f"Your progress can't be saved: {_explain(error)}. Everything else works. "
             "To save it elsewhere, set COURSE_HOME to a folder of yours and restart."
         )
 
@@ -76,11 +76,11 @@ def read() -> Progress:
         file = progress_file()
         lines = file.read_bytes().split(b"\n") if file.exists() else []
     except FILE_ERRORS as error:
-        return Progress((), (f"Your progress cannot be read: {_explain(error)}.",))
+        return Progress((), (f"Your progress can't be read: {_explain(error)}.",))
     values = [_parse_line(line) for line in lines if line.strip()]
     events = tuple(value for value in values if isinstance(value, dict))
     n_unreadable = len(values) - len(events)
-    note = f"Lines of your progress file that cannot be read, and are passed over: {n_unreadable}."
+    note = f"Your progress file has unreadable lines, which are ignored: {n_unreadable}."
     return Progress(events, (note,) if n_unreadable else ())
 
 
@@ -140,7 +140,7 @@ class ShownMisconception(NamedTuple):
     @property
     def times_text(self) -> str:
         times = {1: "once", 2: "twice"}.get(self.times, f"{self.times} times")
-        return f"met {times}, since put right" if self.put_right else f"met {times}"
+        return f"shown {times}, corrected since" if self.put_right else f"shown {times}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,7 +176,7 @@ class Progress:
     @property
     def next_text(self) -> str:
         if (lesson := self.next_lesson) is None:
-            return "You have finished every lesson there is so far."
+            return "You have finished every lesson."
         return f"Next: {lesson.label} ({lesson.minutes_on(self.track)} minutes)"
 
     @cached_property
@@ -238,14 +238,14 @@ class Progress:
         opened = [row for row in self.lessons if row.opened]
         lines = [f"{row.mark} {' · '.join([row.lesson.label, *row.counts])}" for row in opened]
         beliefs = [
-            f"{shown.misconception.id} ({shown.times_text}): in truth, {shown.misconception.truth}"
+            f"{shown.misconception.id} ({shown.times_text}): {shown.misconception.truth}"
             for shown in self.misconceptions
         ]
         return "\n".join([*self.notes, self.title, *lines, self.next_text, *beliefs])
 
     def report(self) -> str:
         """The text for the command line, with the path of the file."""
-        return f"{self}\n\nKept in {progress_file()}, on this machine only."
+        return f"{self}\n\nYour progress is stored in {progress_file()}, only on this machine."
 
     def _repr_html_(self) -> str:
         """A lesson that was never opened shows no counts: what a new learner sees, and what the stored
@@ -262,13 +262,13 @@ class Progress:
         for shown in self.misconceptions:
             count = f'<span style="{MUTED}">{shown.misconception.id} · {shown.times_text}</span>'
             belief, truth = escape(shown.misconception.belief), escape(shown.misconception.truth)
-            items += f'<li style="margin-top:4px">“{belief}” {count}<br>In truth: {truth}</li>'
+            items += f'<li style="margin-top:4px">“{belief}” {count}<br>In fact: {truth}</li>'
         body = "".join(map(prose, self.notes)) + prose(self.next_text)
         body += f'<table style="{TABLE}"><tbody>{rows}</tbody></table>'
         if items:
-            body += prose("Misconceptions met", "font-weight:600")
+            body += prose("Misconceptions", "font-weight:600")
             body += f'<ul style="margin:4px 0 0;padding-left:20px">{items}</ul>'
-        where = "Kept on this machine only. `python3 -m course_lib progress --delete` removes it."
+        where = "Stored only on this machine. `python3 -m course_lib progress --delete` deletes it."
         body += prose(where, f"font-size:12px;{MUTED}")
         complete = sum(row.complete for row in self.lessons)
         return card(theme.BLUE, "◔", self.title, f"{complete} of {len(self.lessons)} lessons", body)

@@ -233,7 +233,7 @@ def attention_weights(
     """The attention weights of the step that generated each token; None for a system without attention.
 
     The search itself requests no weights, so that systems can use fused attention. Once the tokens are known,
-    one teacher-forced pass gives the weights of every step, since `step` and `decode` agree.
+    one teacher-forced pass gives the attention weights of every step, since `step` and `decode` agree.
     """
     if not system.attends:
         return None

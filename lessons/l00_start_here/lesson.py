@@ -144,7 +144,7 @@ r"""
 Tensors can be multiplied by a number: `3 * numbers` triples them.
 
 ---
-### The recipe
+### Step by step
 One line: `return 2 * numbers`.
 """
 

@@ -109,7 +109,7 @@ r"""
 For each sentence make one longer list, with the marks. Then walk along it: the word at position `i` has the `n - 1` words before it as its past.
 
 ---
-### The recipe
+### Step by step
 1. `row = ["<s>"] * (n - 1) + words + ["</s>"]`, for each sentence by itself.
 2. For every `i` from `n - 1` to the end: the past is `tuple(row[i - n + 1 : i])`, the word is `row[i]`.
 3. Add 1 to the count of that word under that past. `dict.setdefault` and `dict.get` save an `if`; `collections.Counter` does too.
@@ -327,14 +327,14 @@ r"""
 First only the loss: row, logits, shares, $-\ln$ of one of them. It should be {printed:one step/before the step:} for *chat* after *le*. Then the errors: the shares, with 1 taken from the right word's. Compare your two gradients with the slopes found by nudging: they stand printed above.
 
 ---
-### The recipe
+### Step by step
 1. `x` is the row of `word`; the shares, `probabilities`, are the softmax of `matrix @ x`; the loss is minus the logarithm of `probabilities[right]`.
 2. `error` is a *copy* of the shares, with 1 taken away at `right`.
 3. The gradient of the matrix is the outer product of `error` and `x`. The gradient of `x` is `matrix.T @ error`, with the matrix as it was.
 4. Take `rate` times the gradient away. In the table only one row moves.
 
 ---
-### "It changed what it was given"
+### "Your function changes … in place"
 `table[word] -= ...` writes into the table of whoever called you. Copy first: `new_table = table.clone()`.
 """
 
@@ -514,7 +514,7 @@ r"""
 Try `[0.5, 0.125]`: among 2 words, then among 8. Twice among 4 would be as hard, for 2 · 8 = 4 · 4. What does the first version say? What does it make of one word with a chance of 0.000001?
 
 ---
-### The recipe
+### Step by step
 The mean loss, from the inside out: a logarithm for every chance, minus, the mean. Then $e$ to that.
 """
 
@@ -541,7 +541,7 @@ r"""
 Which chances have an answer that you know without computing? All equal ones: three times 1/5 is a perplexity of 5. But many wrong versions get equal chances right. Add a pair of different ones.
 
 ---
-### The recipe
+### Step by step
 Two or three small tensors with their answers: `[0.5, 0.125]` gives 4, `[0.2, 0.2, 0.2]` gives 5. Compare with `abs(a - b) < 0.001`, not with `==`.
 """
 
@@ -610,7 +610,7 @@ r"""
 Walk along the line and add the shares up as you go. Stop when you have walked past the lot.
 
 ---
-### The recipe
+### Step by step
 Keep a running sum. The first place where it is *larger* than the lot is the answer; if there is none, the last place is. In one line: `torch.cumsum`, `torch.searchsorted(..., right=True)` and `min`.
 """
 

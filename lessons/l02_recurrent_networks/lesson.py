@@ -136,7 +136,7 @@ r"""
 You need one variable that survives from one turn of the loop to the next, and one list that grows.
 
 ---
-### The recipe
+### Step by step
 1. Begin with `state = start` and an empty list.
 2. For each step: take the word, `inputs[..., step, :]`; the new state is the tanh of three things added; append it.
 3. `torch.stack(list, dim=-2)` puts the states side by side, along the axis where the words were.
@@ -234,7 +234,7 @@ r"""
 Forget the noise at first: `w` = 1, `b` = 0, and try `u` = 0.5, 1, 2, 3 over 200 quiet steps. Below some `u` every state fades. Above it two states hold themselves up, one positive and one negative.
 
 ---
-### The recipe
+### Step by step
 1. `b` = 0, so that neither side is favoured.
 2. `u` well above 1: the state then settles where $h = \tanh(u\,h)$, near 0.96 for `u` = 2, near 0.995 for `u` = 3.
 3. A new signal comes in as `w` and has nearly `u` against it: so `w` a little above `u`.
@@ -448,7 +448,7 @@ r"""
 From `n` states there are `n − 1` steps. With no step at all a nudge arrives as it is: begin with `torch.eye(len(w_rec))`.
 
 ---
-### The recipe
+### Step by step
 For each state but the first: the slopes are `1 - state**2`. Each multiplies one *row* of `w_rec`. `slopes[:, None]` stands them upright, (hidden, 1), one beside each row: `slopes[:, None] * w_rec`. Then the step, `@`, what you have so far.
 """
 
@@ -524,7 +524,7 @@ r"""
 Take the gradients (3) and (4) and the limit 1, on paper. What does the first version make of them? In which direction does each point, before and after?
 
 ---
-### The recipe
+### Step by step
 1. Square all numbers of all tensors, add them up, take the root: the norm.
 2. One factor for all: limit / norm if the norm is above the limit, else 1.
 """
@@ -607,7 +607,7 @@ r"""
 A start of zeros hides a reader that ignores `start`. One word hides a reader that carries nothing over. A matrix like `torch.eye` hides one that has turned it on its side.
 
 ---
-### The recipe
+### Step by step
 Random inputs of different sizes, at least three words, a start and a bias that are not zero. Compute the states by the formula, one by one, and compare each with `torch.testing.assert_close`.
 """
 

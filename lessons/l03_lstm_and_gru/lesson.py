@@ -146,7 +146,7 @@ r"""
 Two lines. The first turns the bias into a gate between 0 and 1.
 
 ---
-### The recipe
+### Step by step
 `gate` is one over one plus $e^{-b}$. Then $\ln 2$ divided by minus the logarithm of the gate. With a bias of 0 the answer must be 1.
 """
 
@@ -268,7 +268,7 @@ r"""
 `x` is (batch, input) and `w_x` is (4 · width, input). What must be turned round so that `x` times `w_x` works? The same for `hidden` and `w_h`.
 
 ---
-### The recipe
+### Step by step
 1. `x` times the transpose of `w_x`, plus `hidden` times the transpose of `w_h`, plus `b`.
 2. Blocks one, two and four go through a sigmoid; block three, the candidate, through a tanh.
 3. Forget gate times the old cell, plus input gate times candidate.
@@ -413,7 +413,7 @@ Four of the numbers are switches: large and positive for open, large and negativ
 If half is to be left after $n$ steps, one step must leave $f = 0.5^{1/n}$. And if $f = \sigma(b)$, then $b = \ln\frac{f}{1 - f}$.
 
 ---
-### The recipe
+### Step by step
 Between marks (mark 0): forget gate near 1 by the formula above, input gate shut by a strongly negative `write_bias`. At a mark: `write_mark` more than makes up for it, and `forget_mark` pulls the forget gate to 0, so that the old sign goes. `new_sign` around 5.
 """
 
@@ -500,7 +500,7 @@ r"""
 Hold every line against the formula, symbol by symbol. Both gates and the blend are right. That leaves one line.
 
 ---
-### The recipe
+### Step by step
 In the formula $r$ multiplies the whole bracket $U_n h + b'_n$: the product and its bias. In the code it multiplies something else.
 """
 
@@ -656,7 +656,7 @@ r"""
 What must the forget gate be, so that nothing of the count is lost? What must be added when the symbol comes, and what when another comes?
 
 ---
-### The recipe
+### Step by step
 Column `symbol` of `w_x` is what the symbol adds to the four scores. Large biases open the forget and the input gate for good; only the candidate looks at the symbol.
 """
 

@@ -356,7 +356,7 @@ WRONG = {
     "gru_cell": [
         (only_product_reset, "bias-outside"),
         (as_chung, "blend-turned-round"),
-        (still_cho, "This does what the first version did"),
+        (still_cho, "unrepaired"),
         (candidate_alone, None),
         (without_reset, "no-reset"),
         (keeps_more, None),

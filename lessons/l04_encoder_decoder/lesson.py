@@ -192,7 +192,7 @@ Three things change from step to step: the state, the word that is read next, an
 `encode` wants a tensor (1, n) and a tensor of one length; `step` wants a tensor of one token, `torch.tensor([token])`. The logits have the shape (1, vocabulary): `logits[0].argmax().item()` is a plain number.
 
 ---
-### The recipe
+### Step by step
 1. `encode` the source with EOS behind it; `start` gives the first state; the first token is BOS; no words yet.
 2. While there are fewer than `max_len` words: `step` with summary, state and token; keep the new state; take the likeliest token.
 3. If it is EOS, leave the loop. Else append it, and go on with it as the next token.
@@ -247,7 +247,7 @@ r"""
 A sentence that ends by itself shows whether the loop feeds words and stops at EOS. What does it not show? A wrong limit.
 
 ---
-### The recipe
+### Step by step
 Two assertions: one with a script of two or three words and a generous limit, one with an endless script and a small limit. Compare whole lists.
 """
 
@@ -314,7 +314,7 @@ r"""
 Let the machine search: make 200 pairs with `generate`, translate each `src_text` with `seq2seq(...).target`, and print those that differ from their `tgt_text`. What do they have in common?
 
 ---
-### The recipe
+### Step by step
 Seven or eight words with two adjectives, plural nouns, a *not* or a *very*. Five words can be enough: a feminine noun, *is very*, and an adjective.
 """
 
@@ -416,7 +416,7 @@ r"""
 The upper row of the table goes in. What comes out should be the lower row.
 
 ---
-### The recipe
+### Step by step
 1. Encode the source as before, with EOS.
 2. `decode` with BOS and then the target's words.
 3. At each place the number of the largest logit: `argmax(dim=-1)`, then `tolist()`.
@@ -456,7 +456,7 @@ r"""
 Follow the case that the check shows, on paper: what is the model given in the third step, and who said it?
 
 ---
-### The recipe
+### Step by step
 Look at the diagram above: the word before. Whose word does this function hand to the model? Nothing from `target` may reach the model: it is there only to be compared with.
 """
 

@@ -379,7 +379,7 @@ WRONG = {
         (eos_in_front_of_the_source, None),
         (starts_with_eos, None),
         (says_nothing, "returns-none"),
-        (as_text, None, "It returned a str; a list is wanted."),
+        (as_text, None, "a list", "a str"),
         (never_ends, "too-slow"),
         (lambda model, source, max_len: source, None),
         (decode_with(stops=False), "never-stops"),
@@ -391,10 +391,10 @@ WRONG = {
     ],
     "test_greedy": [
         (only_short, "one that says one word more than the limit"),
-        (only_length, "let through"),
+        (only_length, "lets-through"),
         (says_false, "raising"),
-        (wants_eos, "It rejects the right decoder."),
-        (never_calls, "It never calls the decoder"),
+        (wants_eos, "rejects-the-right-one"),
+        (never_calls, "never-calls"),
         (misspelt, "NameError"),
     ],
     "breaking_sentence": [
@@ -420,7 +420,7 @@ WRONG = {
         (lambda model, source, target: [BOS, *forced_by_steps(model, source, target)], "bos-as-answer"),
     ],
     "free_accuracy": [
-        (leaks_still, "This does what the first version did"),
+        (leaks_still, "unrepaired"),
         (never_breaks, "goes-on-after-eos"),
         (ends_over_and_over, None),
         (lambda model, source, target: 1 - free_by_flags(model, source, target), "counts-mistakes"),

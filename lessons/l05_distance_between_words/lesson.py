@@ -99,7 +99,7 @@ r"""
 How many windows fit? Which words stand at the *first* place of all the windows? Which at the second?
 
 ---
-### The recipe
+### Step by step
 1. The number of windows is n − width + 1.
 2. For place 0 take that many words from the start, for place 1 as many from one word later, and so on.
 3. Multiply each of these slices with the matrix of its place, and add them up.
@@ -184,7 +184,7 @@ r"""
 Before the first layer a word sees one word: itself. What does each layer add?
 
 ---
-### The recipe
+### Step by step
 Start with 1. For every layer add (width − 1) · dilation, and note down where you are.
 """
 
@@ -272,7 +272,7 @@ r"""
 Two layers of widths 3 and 4 have 3 · 4 = 12 ways. Which dilations make all 12 end at different words, without a hole?
 
 ---
-### The recipe
+### Step by step
 1. Dilations that waste nothing: 1 for the first layer; for each further one the product of all widths below it. (Like the digits of a number: ones, tens, hundreds.)
 2. So look for whole numbers with product at least `n_words` and the smallest sum. Try all combinations of widths from 2 to 7 with up to five layers (`itertools.combinations_with_replacement`), or let a function call itself: choose the first width $k$, then the rest must cover $n / k$ words, rounded up.
 
@@ -554,7 +554,7 @@ r"""
 Take width 3 and write down which words the first window holds. `pad(words, (0, 0, a, b))` puts `a` rows of zeros before the words and `b` behind them.
 
 ---
-### The recipe
+### Step by step
 The shape is right and the sum is right; the windows stand in the wrong place. How many zeros does the first window need in front, if its *last* place is to show the first word?
 """
 
@@ -584,7 +584,7 @@ r"""
 Choose numbers that tell you at a glance which word met which matrix, such as a kernel of 100, 10 and 1. And is one width enough?
 
 ---
-### The recipe
+### Step by step
 Four words of one number each, a kernel of width 3. Work the four outputs out on paper (two zeros stand before the first word), and compare with `torch.testing.assert_close`. The same again with width 2.
 """
 

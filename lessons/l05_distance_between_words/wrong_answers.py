@@ -368,7 +368,7 @@ WRONG = {
     "receptive_field": [
         (ignores_gaps, "no-gaps"),
         (whole_widths, "adds-whole-width"),
-        (only_the_last, "a list is wanted"),
+        (only_the_last, "Expected a list"),
         (products, "multiplies"),
         (twice_per_side, None),
         (from_zero, "starts-at-nothing"),
@@ -389,7 +389,7 @@ WRONG = {
         (only_forty, "costs 11 matrices; it can be done with 6"),
         (too_short, "spans 4 words; 40 are wanted"),
         (one_dilation_missing, "Each layer needs a width and a dilation"),
-        (one_list, "cannot be used as an answer"),
+        (one_list, "can't be checked as an answer"),
         (half_widths, "whole numbers"),
     ],
     "look_back": [
@@ -399,7 +399,7 @@ WRONG = {
         (rolled, "wraps-around"),
         (one_too_many, "skips-own-word"),
         (repeated_first, "first-word-again"),
-        (centred_again, "This does what the first version did"),
+        (centred_again, "unrepaired"),
         (
             lambda words, kernel: windows_by_unfold(F.pad(words, (0, 0, 2, max(len(kernel) - 3, 0))), kernel)[
                 : len(words)
@@ -409,13 +409,13 @@ WRONG = {
         (lambda words, kernel: back_by_pad(words, kernel.flip(0)), "turned-round"),
     ],
     "test_looks_back": [
-        (only_shape, "does it assert anything?"),
-        (only_the_future, "let through one that does not see the word itself"),
-        (width_one, "let through"),
+        (only_shape, "lets-through"),
+        (only_the_future, "lets-through", "does not see the word itself"),
+        (width_one, "lets-through"),
         (only_width_three, "one that puts two zeros before the sentence"),
         (says_false, "raising"),
-        (wants_centred, "It rejects the right convolution."),
-        (never_calls, "It never calls the convolution"),
+        (wants_centred, "rejects-the-right-one"),
+        (never_calls, "never-calls"),
     ],
 }
 

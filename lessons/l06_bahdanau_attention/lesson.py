@@ -143,7 +143,7 @@ r"""
 Make both parts d wide first: one vector for the state, one *row* for each annotation.
 
 ---
-### The recipe
+### Step by step
 1. `w_state @ state` has shape (d,).
 2. `annotations @ w_annotation.T` has shape (n, d): a row for each word.
 3. Add them (the vector is added to every row), take `torch.tanh`.
@@ -202,7 +202,7 @@ r"""
 Write the shape beside each of the six steps. Only step 3 adds two shapes that differ.
 
 ---
-### The recipe
+### Step by step
 1. `states @ w_state.T` is (b, d); `annotations @ w_annotation.T` is (b, n, d).
 2. Give the first an axis in the middle, add, `torch.tanh`.
 3. `@ v` gives the scores (b, n). Softmax along the last axis: each *sentence* shares out over its words.
@@ -242,7 +242,7 @@ r"""
 A slow loop over sentences and words, written straight from the formula, is the best judge of a fast one.
 
 ---
-### The recipe
+### Step by step
 Random inputs whose sizes all differ. For each sentence and each word one score by the formula; softmax; blend. Compare weights *and* context with `torch.testing.assert_close`.
 """
 
@@ -349,7 +349,7 @@ r"""
 Print what it gives for the sentence above, next to the French words. Which English word does *le* get?
 
 ---
-### The recipe
+### Step by step
 Which row belongs to the end? The map has it at the bottom. And which row does the slice throw away?
 """
 
@@ -461,7 +461,7 @@ r"""
 Which step says *il*? Count in `translation.split()`. Then try the places one by one with `translate(THIRSTY, force_attention(step, position))`.
 
 ---
-### The recipe
+### Step by step
 `for position in range(10): print(position, translate(THIRSTY, force_attention(8, position))[0])`
 """
 

@@ -286,11 +286,11 @@ WRONG = {
         ),
     ],
     "test_additive_attention": [
-        (tests_the_sums_only, "It catches", "leaves the tanh out"),
-        (tests_one_sentence, "It catches", "scores every sentence with the first one's state"),
+        (tests_the_sums_only, "lets-through", "leaves the tanh out"),
+        (tests_one_sentence, "lets-through", "scores every sentence with the first one's state"),
     ],
     "aligned_words": [
-        (links_one_late, "what the first version did"),
+        (links_one_late, "unrepaired"),
         (links_with_the_end, "end-column"),
         (links_without_the_first, "first-word-out"),
         (links_of_columns, "down-the-columns"),
@@ -302,7 +302,7 @@ WRONG = {
         (still_a_he, None, "place 8, “thirsty”", "qu' il avait soif"),
         (too_early, None, "le eau a bu"),
         (off_the_end, None, "places 0 to 9"),
-        (one_number, None, "cannot be used as an answer"),
+        (one_number, None, "can't be checked as an answer"),
     ],
 }
 

@@ -129,7 +129,7 @@ r"""
 First let `w` translate every query to the width of a key. What is left is a dot product of every pair.
 
 ---
-### The recipe
+### Step by step
 `queries @ w` is (m, k): the queries in the keys' language. A matrix product with `keys.T`, (k, n), gives all pairs.
 """
 
@@ -161,7 +161,7 @@ For one pair: `v @ torch.tanh(w @ torch.cat([query, key]))`. Get that right for 
 `w @ [q; k]` is the left part of `w` times the query *plus* its right part times the key. Make the two parts for all queries and all keys, then add each to each: (m, 1, d) + (n, d) is (m, n, d).
 
 ---
-### The recipe
+### Step by step
 1. `w[:, :q]` is for queries, `w[:, q:]` for keys, with `q = queries.shape[-1]`.
 2. `queries @ w[:, :q].T` is (m, d); put an axis in the middle with `[:, None]`.
 3. Add `keys @ w[:, q:].T`, which is (n, d). Bend. `@ v`.
@@ -214,7 +214,7 @@ r"""
 What should a key score that points exactly where the query points? Try `cosine_scores(keys[0], keys)`.
 
 ---
-### The recipe
+### Step by step
 Print `keys.norm()`. How many numbers is that, and how many keys are there?
 """
 
@@ -418,7 +418,7 @@ r"""
 Make `distances = torch.arange(n) - centre` once: the window and the bell both need it.
 
 ---
-### The recipe
+### Step by step
 1. `query @ w` is (k,); `states @ (…)` is (n,).
 2. `inside = distances.abs() <= half_width`.
 3. `weights = torch.zeros(n)`, then `weights[inside] = torch.softmax(scores[inside], dim=0)`.

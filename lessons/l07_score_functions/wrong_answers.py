@@ -335,7 +335,7 @@ WRONG = {
         ),
     ],
     "cosine_scores": [
-        (cosine_first_version, "what the first version did"),
+        (cosine_first_version, "unrepaired"),
         (cosine_long_keys_win, "query-only"),
         (cosine_dot, "plain-dot"),
         (cosine_columns, "over-columns"),

@@ -110,7 +110,7 @@ r"""
 Three steps: scores, weights, context. A matrix times a vector gives one dot product for each row of the matrix.
 
 ---
-### The recipe
+### Step by step
 1. scores: the matrix `keys` times the vector `query`.
 2. weights: the softmax of the scores. They sum to 1.
 3. context: the vector of weights times the matrix `values`.
@@ -312,7 +312,7 @@ r"""
 Write the formula from left to right. `.T` is for matrices; with axes in front, swap only the last two: look up `Tensor.transpose`, or `.mT`.
 
 ---
-### The recipe
+### Step by step
 1. Scores: queries times the keys with their last two axes swapped. One row for each query, one column for each key; `@` leaves the axes in front alone.
 2. Divide by the square root of the width of a *key*, which is the last axis of `keys`, not the number of keys.
 3. Softmax along the last axis: each *row* is shared out.
@@ -351,7 +351,7 @@ r"""
 What must be true of every right attention? Each row sums to 1, for one. That catches a softmax along the wrong axis, but no wrong divisor: those rows sum to 1 too. And where two sizes are equal, dividing by the root of the wrong one goes unseen: choose sizes that are all different.
 
 ---
-### The recipe
+### Step by step
 Make random queries, keys and values with sizes such as 3, 5, 16 and 7, and values that are not the keys. Compute what should come out, step by step, and compare both outputs with `torch.testing.assert_close`.
 """
 
@@ -506,7 +506,7 @@ r"""
 Three of the four outputs are right. Which one is not, and by how much?
 
 ---
-### The recipe
+### Step by step
 Over how many numbers does the dot product of a query and a key run? That number, and no other, makes the scores grow.
 """
 
@@ -569,7 +569,7 @@ r"""
 All distances at once: `places[:, None] - x` is a matrix with a row for each place.
 
 ---
-### The recipe
+### Step by step
 Scores from distances, a softmax along the last axis, times `y`. Nothing else changes.
 """
 

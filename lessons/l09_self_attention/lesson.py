@@ -118,7 +118,7 @@ r"""
 Two calls of the same look-up. Only the query differs.
 
 ---
-### The recipe
+### Step by step
 1. Look up with `query`: a context and the first weights.
 2. Look up with `query + context`: the answer and the second weights.
 3. Return all three, the answer first.
@@ -254,7 +254,7 @@ r"""
 All words ask: never take rows from the queries. Take them from keys and values alone.
 
 ---
-### The recipe
+### Step by step
 1. Three products: `x @ w_q`, `x @ w_k`, `x @ w_v`.
 2. Keys and values of the open words.
 3. Scaled attention: outputs (n, d_v) and weights (n, open words).
@@ -364,7 +364,7 @@ r"""
 What must you know before you can say that something has changed?
 
 ---
-### The recipe
+### Step by step
 Ask once with nothing closed. Then for each position ask with `[position]`, and keep the position if the answer is another one. Do not keep words closed from one round to the next.
 """
 
@@ -515,7 +515,7 @@ r"""
 With two words it works. Take three, and `order` 1, 2, 0: which word does the first row belong to?
 
 ---
-### The recipe
+### Step by step
 `outputs[order]` shuffles a second time. Make an empty table and write row $j$ to place `order[j]`; or look up what `torch.argsort(order)` gives for 1, 2, 0.
 """
 
@@ -553,11 +553,11 @@ r"""
 Two ways must lead to the same place: shuffle, then run; or run, then shuffle.
 
 ---
-### The recipe
+### Step by step
 Random `x` of about six words. An `order` that is neither the reverse nor a rotation and leaves no word in place, such as 3, 0, 5, 2, 1, 4. Compare `layer(x[order])` with `layer(x)[order]`.
 
 ---
-### "It rejects the right layer"
+### "Your test rejects a correct implementation"
 Shuffle the outputs too: `layer(x)[order]`. And allow for rounding.
 """
 

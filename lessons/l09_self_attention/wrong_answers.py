@@ -465,13 +465,13 @@ WRONG = {
         (lambda outputs, order: outputs[outputs[:, 0].sort().indices], "by-size"),
     ],
     "test_order_blind": [
-        (only_reversed, "It let through one that looks at both neighbours, in a ring"),
-        (only_rolled, "It let through one that looks at both neighbours, in a ring"),
-        (wants_the_same, "It rejects the right layer"),
+        (only_reversed, "lets-through", "looks at both neighbours, in a ring"),
+        (only_rolled, "lets-through", "looks at both neighbours, in a ring"),
+        (wants_the_same, "rejects-the-right-one"),
         (only_sums, "one that sorts its outputs"),
-        (only_a_shape, "It lets every layer through"),
-        (equal_words, "It catches 5 of 8 wrong ones"),
-        (says_whether, "A test says no by raising"),
+        (only_a_shape, "lets-through"),
+        (equal_words, "lets-through", "5 of 8"),
+        (says_whether, "returns-instead"),
     ],
 }
 

@@ -275,7 +275,7 @@ r"""
 Print `training_mask(4)`. Position 0 has read `<s>` and shall guess the first word. What does row 0 let it see?
 
 ---
-### The recipe
+### Step by step
 The input at position $i$ is word $i$; what it shall guess is word $i + 1$. Row $i$ may hold `True` in the columns 0 to $i$, and no further.
 """
 
@@ -358,7 +358,7 @@ r"""
 A padding mask is the same for every query, so its middle axis may have size 1: it is stretched by itself.
 
 ---
-### The recipe
+### Step by step
 1. `torch.arange(n_src) < src_lengths[:, None]` is (b, n_src): True for real words. Put an axis in the middle.
 2. The same for the target.
 3. Rows ask, columns are looked at: column ≤ row. Join it with the target's padding by `&`.

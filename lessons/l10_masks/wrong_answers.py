@@ -226,7 +226,7 @@ WRONG = {
         (minus_ten, "one-too-small"),
     ],
     "training_mask": [
-        (still_leaks, "what the first version did"),
+        (still_leaks, "unrepaired"),
         (only_before, "not-itself"),
         (only_after, "looks-ahead"),
         (as_numbers, "numbers"),

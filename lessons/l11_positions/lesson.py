@@ -198,7 +198,7 @@ r"""
 How many hands are there, and how fast is each? `torch.arange(0, width, 2)` counts 0, 2, 4, …: that is $2i$.
 
 ---
-### The recipe
+### Step by step
 1. A vector of speeds: 10000 to the power of minus $2i$ over the width.
 2. A column of positions: `torch.arange(n)[:, None]` has the shape (n, 1).
 3. Multiply the two: (n, 1) times (width / 2) gives (n, width / 2).
@@ -232,7 +232,7 @@ r"""
 `.sin()` and `.cos()` work on a whole tensor. The work is to lay the two side by side, hand by hand.
 
 ---
-### The recipe
+### Step by step
 Make a table of zeros, (n, d_model), and fill every second column: `table[:, 0::2]` are the columns 0, 2, 4, …, `table[:, 1::2]` the others. (Or stack the two along a new last axis, and flatten the last two axes.)
 """
 
@@ -343,7 +343,7 @@ r"""
 `table @ table.T` holds all products. Its diagonals are what counts: `products.diagonal(2)` are those two apart.
 
 ---
-### The recipe
+### Step by step
 1. Along each of the first diagonals, the largest difference must be tiny.
 2. A table whose rows are all alike passes that. So ask that these diagonals differ from each other.
 3. "However long the text is": call it twice, with two lengths. The rows need not be the same, their products must be.
@@ -373,7 +373,7 @@ r"""
 Give it zeros for `embedded`, two sentences of three words, and print what comes out. Which words have which row?
 
 ---
-### The recipe
+### Step by step
 Which axis of `embedded` counts the words? As many rows of the table are needed; the batch axis stretches by itself.
 """
 
@@ -494,7 +494,7 @@ r"""
 `features[..., 0::2]` are the first numbers of all pairs, whatever axes stand in front. They have the shape (..., n, width / 2), and `turned` fits to that.
 
 ---
-### The recipe
+### Step by step
 1. x and y: every second number, from 0 and from 1.
 2. The two new numbers, by the formula. Both need the *old* x and y.
 3. Put each pair back together: stack them along a **new last axis**, (..., n, width / 2, 2), and flatten the last two axes.

@@ -129,7 +129,7 @@ Print `split_heads(torch.arange(12.0).reshape(1, 3, 4), 2)`. The words are `0 1 
 `reshape` keeps the numbers in the order in which they lie in memory, word after word, and only sets the brackets anew. It can cut the last axis in two. It can never bring the heads before the words: that changes the order.
 
 ---
-### The recipe
+### Step by step
 First cut the last axis in two, so that the shape is (..., n, n_heads, d_model / n_heads). Then swap two axes: `transpose(-3, -2)`.
 """
 
@@ -158,7 +158,7 @@ r"""
 `torch.arange(60.0).reshape(1, 5, 12)` is one sentence of five words, and every number says where it stood. Which numbers must head 1 of three have?
 
 ---
-### The recipe
+### Step by step
 Head `i` must hold the columns from `i * size` to `(i + 1) * size` of every word. Compare each head with that slice. One head alone, or its first row alone, lets some wrong ones through.
 """
 
@@ -183,7 +183,7 @@ r"""
 Do the two steps of the split backwards: first swap, then lay together.
 
 ---
-### The recipe
+### Step by step
 Swap heads and words. Then the last two axes are (n_heads, size), and `.flatten(-2)` lays them end to end.
 """
 
@@ -225,7 +225,7 @@ r"""
 Three cases: no mask, a mask that is given, and a causal one that you make yourself (lesson 10: `tril`).
 
 ---
-### The recipe
+### Step by step
 If `causal`, make a table of (n, n) that is True on and below the diagonal and use it as `mask`. If there is no mask, call `scaled_attention`, else `masked_attention`. Both return context and weights.
 """
 
@@ -273,7 +273,7 @@ r"""
 Five lines: three projections, each split at once; the attention; the join with its last product.
 
 ---
-### The recipe
+### Step by step
 1. `x @ w_q`, split. `source @ w_k` and `source @ w_v`, split.
 2. `multi_head(query, keys, values, mask=mask, with_weights=True)` gives context and weights.
 3. Join the context, times `w_o`. Return it with the weights.

@@ -429,7 +429,7 @@ def root_of_the_model(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
 
 WRONG = {
     "split_heads": [
-        (split_by_view, "what the first version did"),
+        (split_by_view, "unrepaired"),
         (split_by_chunks_of_words, "raises"),
         (split_like_cards, "every-other-number"),
         (split_without_swap, "no-transpose"),
@@ -445,11 +445,11 @@ WRONG = {
     ],
     "test_split": [
         (test_shape_only, "cuts the memory as it lies"),
-        (test_there_and_back, "let"),
-        (test_one_head, "let"),
-        (test_square, "let"),
-        (test_returns_bool, "A test says no by raising"),
-        (test_nothing, "let"),
+        (test_there_and_back, "lets-through"),
+        (test_one_head, "lets-through"),
+        (test_square, "lets-through"),
+        (test_returns_bool, "returns-instead"),
+        (test_nothing, "lets-through"),
         (test_head_zero, "hands the last head the slice of head 0"),
         (test_last_head, "hands head 0 the slice of the last head"),
         (test_one_number, "is right for every word but the last"),
@@ -489,8 +489,8 @@ WRONG = {
         (mean_weights, "mean-weights"),
         (layered_unmasked, "ignores-mask"),
         (layered_output_first, None),
-        (layered_from_x, "everything-from-x", "by hand"),
-        (layered_by_parts, "everything-from-x", "by hand"),
+        (layered_from_x, "everything-from-x", "worked example"),
+        (layered_by_parts, "everything-from-x", "worked example"),
         (layered_swapped, "x-and-source-swapped"),
         (layered_without_asking, "no-weights"),
         (layered_by_torch, "no-gradient"),

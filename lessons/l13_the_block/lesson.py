@@ -85,7 +85,7 @@ r"""
 Make every word one long (divide by its length). Then a dot product is a cosine, and `unit @ unit.transpose(-1, -2)` is the table of all of them.
 
 ---
-### The recipe
+### Step by step
 The diagonal of the table holds n ones: each word with itself. Take the sum of the table, subtract n, divide by n (n − 1).
 """
 
@@ -249,7 +249,7 @@ r"""
 `x.mean(dim=-1, keepdim=True)` has a mean for each word, and can be subtracted from the words it came from.
 
 ---
-### The recipe
+### Step by step
 Distances from the mean; the mean of their squares; divide the distances by the root of that plus `eps`; times `weight`, plus `bias`.
 """
 
@@ -277,7 +277,7 @@ r"""
 Two words of very different size: over which axis does a norm go that gives the small one tiny numbers?
 
 ---
-### The recipe
+### Step by step
 Choose two words, a `weight` that is not all ones and a `bias` that is not all zeros. Work the answer out on paper, or let torch do it, and compare with `torch.allclose(..., atol=1e-4)`.
 """
 
@@ -326,7 +326,7 @@ r"""
 Two lines: widen and bend, then narrow. The bias of the first comes before the bend.
 
 ---
-### The recipe
+### Step by step
 `torch.relu(x @ w_in.T + b_in)`, then times `w_out.T`, plus `b_out`.
 """
 
@@ -381,7 +381,7 @@ r"""
 What exactly goes past the layer here?
 
 ---
-### The recipe
+### Step by step
 The name `x` is given away in the first line, so the path carries normalised words, and after 12 layers it has been normalised 24 times. What is added must be the `x` from before.
 """
 
@@ -438,11 +438,11 @@ r"""
 Write it first in four lines without `pre_norm`: `seen = layer_norm(x, …)`, `x = x + attention of seen`, `seen = layer_norm(x, …)`, `x = x + feed-forward of seen`.
 
 ---
-### The recipe
+### Step by step
 `heard, _ = many_heads(seen, seen, parts["attention.w_query"].T, …, n_heads, mask)`. The second norm has weights of its own, and sees the `x` that attention has already changed.
 
 ---
-### When it stops, or is right by hand and wrong elsewhere
+### If it raises an error, or only the worked example is right
 "Tensor and tuple": `many_heads` returns two things, and you added both. Else look at `mask`, at `.T`, and at which norm you use where.
 """
 

@@ -125,7 +125,7 @@ r"""
 `name.startswith(…)` and a slice of the name. Think of a model with twelve blocks: what else begins with `encoder.blocks.1`?
 
 ---
-### The recipe
+### Step by step
 Let `start = prefix + "."`. Keep the names that begin with `start`, and cut its length off each.
 """
 
@@ -180,7 +180,7 @@ r"""
 Follow the example by hand through the code: row (1, 2, 3, 4), position (0, 1, 0, 1). What is added when, and what is multiplied?
 
 ---
-### The recipe
+### Step by step
 The brackets: only the word is multiplied by the root. The position is added afterwards, as it is.
 """
 
@@ -227,7 +227,7 @@ r"""
 Three steps: `embed`, a loop over the layers, one norm. The name of a layer's part is `f"encoder.blocks.{layer}"`.
 
 ---
-### The recipe
+### Step by step
 In the loop: `x = encoder_block(x, parts_of(weights, …), n_heads, mask)`. After the loop, once: `layer_norm(x, weight=weights["encoder.last_norm.weight"], bias=…)`.
 """
 
@@ -310,13 +310,13 @@ r"""
 A little function inside helps: one that looks from `x` at a source, with the matrices of a given name and a mask. Only the keys and values of the second look come from elsewhere.
 
 ---
-### The recipe
+### Step by step
 1. `queries = normed(x, "attention")`; `x = x + many_heads(queries, queries, …, n_heads, causal)[0]` with `causal = torch.ones(m, m).tril() == 1`.
 2. `x = x + many_heads(normed(x, "cross"), memory, …, n_heads, mask)[0]`, with the matrices of `cross`.
 3. `x = x + feed_forward(normed(x, "feed_forward"), …)`.
 
 ---
-### "Right by hand, wrong elsewhere"
+### "Differs from the reference solution"
 The example has one word on each side, so masks and order do nothing there. Look at the causal mask, at `.T`, at where keys and values come from, and at which norm stands where.
 """
 
@@ -352,7 +352,7 @@ r"""
 Call the block twice: once as it is, once with the last target word changed. Which outputs must be the same? Then change a word of the memory. Which output must *not* be the same?
 
 ---
-### The recipe
+### Step by step
 `x.clone()`, put `torch.randn(8)` in one position, compare `[:, :position]` of both results with `torch.allclose(…, atol=1e-5)`. For the memory: `assert not torch.allclose(…)` for the output of the first word.
 """
 
@@ -390,7 +390,7 @@ r"""
 `x` is (batch, m, d_model), the table (vocab, d_model). Which product gives (batch, m, vocab)?
 
 ---
-### The recipe
+### Step by step
 `layer_norm` with `decoder.last_norm.weight` and `.bias`, then `x @ words.T + weights["words.output.bias"]`.
 """
 
@@ -426,7 +426,7 @@ r"""
 Go through the stages in order; at each, the largest difference without its sign. What does Python say to `float("nan") > 0.1`?
 
 ---
-### The recipe
+### Step by step
 `gap = (mine[stage] - theirs[stage]).abs().max()`; return the name if **not** `gap <= tolerance`. Every comparison with `nan` is False, so this way round it is caught. After the loop: `return "nowhere"`.
 """
 

@@ -119,7 +119,7 @@ r"""
 `sorted(range(len(lengths)), key=…)` gives the places, shortest sentence first. When you go through them in that order, which sentence of a batch is its longest?
 
 ---
-### The recipe
+### Step by step
 1. Sort the places by length.
 2. Go through them. The sentence at hand is the longest so far, so the batch would take `(rows + 1) * lengths[i]`.
 3. Does that fit into `room`? Add it to the last batch. Else begin a new one with it.
@@ -166,7 +166,7 @@ r"""
 Three questions: is each place there once? Does each batch fit? Is there little padding? Choose lengths that alternate, long and short, so that not sorting is expensive.
 
 ---
-### The recipe
+### Step by step
 1. All places of all batches, sorted, are `list(range(len(lengths)))`.
 2. For every batch: rows times longest is at most `room`.
 3. Add up what all batches take. With `[20, 3, 19, 4, 18, 5]` and room for 40, a sorting batcher stays far below 90.
@@ -226,7 +226,7 @@ r"""
 The example by hand comes out right. What do its width and its warm-up have in common? Try a width of 512 and a warm-up of 4,000.
 
 ---
-### The recipe
+### Step by step
 The factor in front is $1/\sqrt{d_{\text{model}}}$. Where the two are equal, nobody sees which of them stands there.
 """
 
@@ -306,7 +306,7 @@ r"""
 Two parts, each of shape (batch, n): $\ln p$ of the right word, and the mean of $\ln p$ over all words. The right word's can be picked with `gather`, or multiplied out with `F.one_hot(targets, vocab)`.
 
 ---
-### The recipe
+### Step by step
 1. `logs = logits.log_softmax(dim=-1)`.
 2. `right = logs.gather(-1, targets[..., None])[..., 0]`.
 3. `-(1 - smoothing) * right - smoothing * logs.mean(dim=-1)`.
@@ -530,7 +530,7 @@ r"""
 Compare with the healthy run: 3,000 sentences, a rate of 0.005. And which of the three would you never notice from the losses?
 
 ---
-### The recipe
+### Step by step
 `recipe | {…}` makes a new dict with some entries changed. Three are to be changed: `rate`, `n_sentences`, `shifted`.
 """
 
@@ -643,7 +643,7 @@ r"""
 Two halves: count, then glue. For counting, `word[i : i + 2]` is a pair of neighbours, as a tuple. For gluing, go through the word from the left: are the next two tokens the pair? Then take both, else one.
 
 ---
-### The recipe
+### Step by step
 1. `counts[pair] += n` for every pair of every word, with `n` the word's count.
 2. `min(counts, key=lambda pair: (-counts[pair], pair))`: most frequent first, then the alphabet.
 3. For each word a new tuple. `while rest:` take two tokens and join them where `rest[:2]` is the pair, else one.

@@ -214,7 +214,7 @@ Which three things must belong to the same hypothesis when they come out? Work t
 The sums and the sentences are right. The states stand in the order in which they were *made*. After the ranking, the first one kept may be a child of the last parent.
 
 ---
-### The recipe
+### Step by step
 Put the new state into the candidate, beside its sum and its sentence. Then sorting moves all three together.
 """
 
@@ -369,7 +369,7 @@ r"""
 Two loops: over n = 1 to 4, and inside it over the sentences. What is added up inside, and what is divided after?
 
 ---
-### The recipe
+### Step by step
 1. For each n: add up the matches of all sentences and the totals of all sentences. No match at all: return 0.0.
 2. Add `math.log(matches / total) / 4`.
 3. `c` and `r` are the lengths, all sentences together. The penalty's logarithm is `min(0, 1 - r / c)`.
@@ -523,7 +523,7 @@ r"""
 It is `many_heads` of lesson 12 with one difference: keys and values come from two places. Which axis counts the words?
 
 ---
-### The recipe
+### Step by step
 1. Three products with `x`, each split: (batch, n_heads, 1, d_k).
 2. `torch.cat([past[0], key], dim=2)`, old first; the same for values.
 3. `multi_head(query, keys, values, with_weights=True)`. No mask: all that is there may be seen.

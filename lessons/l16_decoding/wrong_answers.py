@@ -348,7 +348,7 @@ def the_past_alone(past, new):
 
 WRONG = {
     "grow": [
-        (grow_made_order, "what the first version did"),
+        (grow_made_order, "unrepaired"),
         (grow_parents_order, None),
         (grow_by_last_word, None),
         (grow_old_states, "state-before-reading"),

@@ -104,7 +104,7 @@ r"""
 Write down the shapes of the two matrices of every product. There are eight products.
 
 ---
-### The recipe
+### Step by step
 `product(rows, inner, columns)` for each. Four projections: (n, d) times (d, d). Scores: (n, d) times (d, n). Mix: (n, n) times (n, d). Feed-forward: (n, d) times (d, d_ff), then back.
 """
 
@@ -273,7 +273,7 @@ r"""
 Two ways to the same result: the slow one with a mask, and the one you are given. Sums are rounded, so not `==`.
 
 ---
-### The recipe
+### Step by step
 Random queries, keys and values for 7 words; `radius` = 2, which does not divide 7 and leaves words in the middle that see neither end. `expected, _ = attend(…, mask=window_mask(7, 2))`, then `torch.testing.assert_close(nearby(query, keys, values, 2), expected)`.
 """
 
@@ -337,7 +337,7 @@ r"""
 Two things are carried along: a table $S$ and a vector $z$. What does one word add to each?
 
 ---
-### The recipe
+### Step by step
 With q = φ(query), k = φ(key): `S + torch.outer(k, v)`, `z + k`, and then the output `q @ S / (q @ z)`. Collect the outputs and `torch.stack` them.
 """
 
@@ -417,11 +417,11 @@ r"""
 Call it with 4 key heads, then with 2, then with 1. What should happen, and what does?
 
 ---
-### The recipe
+### Step by step
 The width of a head is fixed by the **query** heads, among which `d_model` is shared out. Fewer key heads do not get wider.
 
 ---
-### "Does what the first version did"
+### "Still behaves exactly like the first version"
 And you did change it? `n_heads · d_model / n_heads` is `d_model` again. What is kept are `n_kv_heads`.
 """
 
@@ -474,7 +474,7 @@ r"""
 On paper: 40,000,000 / (4,096 · 16 · 2) = 305 numbers, so 152 of keys: two heads of 64, say. In general two loops: over the possible `n_heads`, and over the possible `n_kv_heads` for each. Skip what does not divide or is too narrow or too wide. What do you keep?
 
 ---
-### The recipe
+### Step by step
 1. For each `n_heads` from 1 to `d_model` that divides `d_model`, with a width from 32 to 128:
 2. for each `n_kv_heads` that divides `n_heads`, compute the bytes. Does it fit?
 3. Of those that fit with the same `n_heads`, keep the largest `n_kv_heads`. Any `n_heads` that has one is a right answer. Keeping the one with the most numbers a word, `n_kv_heads · width`, is a good choice.

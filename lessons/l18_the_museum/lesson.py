@@ -224,7 +224,7 @@ r"""
 You need not compare all pairs: which seed of `one` is the critical one, and which of `other`?
 
 ---
-### The recipe
+### Step by step
 If more is better: the worst of `one` against the best of `other`, then the other way round. For errors and seconds, turn all signs first.
 """
 
@@ -254,7 +254,7 @@ r"""
 Find seeds of which the means, the best and the worst all say "yes", and which are mixed up all the same.
 
 ---
-### The recipe
+### Step by step
 One clear case, the same turned round, the same with `higher=False`, one or two mixed ones, such as 3, 5, 7 against 2, 4, 6, and one with equal seeds.
 """
 
@@ -312,7 +312,7 @@ r"""
 Try it on two columns by hand: one of percentages, one of errors. Who is first?
 
 ---
-### The recipe
+### Step by step
 `reverse=True` puts the largest mean first. Of an error the smallest is best, and `higher[name]` knows.
 """
 
@@ -408,7 +408,7 @@ r"""
 Two loops, one in the other. Treat what is missing first: `table[column].get(name)` is `None` where there is nothing.
 
 ---
-### The recipe
+### Step by step
 Inside: missing → hole "not measured" and `continue`. Else ask `beats(mine, theirs, higher[column])`: "yes" counts, "open" stays "open", "no" becomes "lost".
 """
 
@@ -452,7 +452,7 @@ r"""
 Look at the list above: in which columns is nothing open? Ask `defend` about a system you like, with `"on": list(COLUMNS)`.
 
 ---
-### The recipe
+### Step by step
 Take a translator that is *alone* in a column of section 4. Add a second column and see whether your judge finds a hole. For `not_on`, take a column where it does.
 """
 

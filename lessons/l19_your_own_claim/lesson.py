@@ -127,7 +127,7 @@ r"""
 Which pair of lengths tells somebody who counts `tgt` from somebody who counts `src`?
 
 ---
-### The recipe
+### Step by step
 Two calls: an even English sentence with an odd French one, and the other way round. Compare the whole list, not its last word.
 """
 
@@ -161,7 +161,7 @@ r"""
 All ten sentences are right, two of them concerned. What should `"rule"` say, and what does it say?
 
 ---
-### The recipe
+### Step by step
 A share is always of something. Divide by the number of sentences in the part, not by the number of all.
 """
 
@@ -221,7 +221,7 @@ r"""
 First only the losses: for one system, one number for each seed with the rule. The mean of the seeds without the rule is where you start from.
 
 ---
-### The recipe
+### Step by step
 Losses of `breaks` and of `more_than`, on the split `on`. Then `min(mine) - max(theirs)` and `max(mine) - min(theirs)`. Then two comparisons with `points`; what is neither is open.
 """
 
@@ -394,7 +394,7 @@ r"""
 Written in the same second is not before.
 
 ---
-### The recipe
+### Step by step
 Only the first two hang together: `if not report["prediction"]: ... elif report["written"] >= report["trained"]: ...`.
 """
 
@@ -472,7 +472,7 @@ r"""
 Look at some sentences first: `for pair in world.test[:20]: print(pair.src, pair.tgt)`. A condition on `src`, a change of `tgt`, and everything else back as it was.
 
 ---
-### The recipe
+### Step by step
 `if "word" in src: return [...]`, then `return tgt`. If the check says that too few sentences are concerned, choose a commoner word: *not*, *very*, *a*, *?*.
 """
 
@@ -521,7 +521,7 @@ r"""
 Choose the number so that you would be a little surprised either way. 1 point is too safe, 60 too bold.
 
 ---
-### The recipe
+### Step by step
 Think of what a system must know when it says the changed word, and how that reaches it: through a state, through attention to a word, or through a position. Where is the way long?
 """
 

@@ -64,7 +64,7 @@ def test_a_lesson_from_its_first_cell_to_its_last_solution(lab, photograph, name
     assert_clean(lab)
     if name.startswith("08"):
         said = lab.in_kernel("from course_lib.teaching import yours; yours('soft_lookup')")
-        assert said.strip() == "soft_lookup: yours, from lesson 08"
+        assert said.strip() == "soft_lookup: your version from lesson 08"
     if name.startswith("00"):
         a_quiz_answered_by_keyboard_is_still_there_the_next_day(lab, photograph)
         assert_clean(lab)
@@ -89,7 +89,7 @@ def type_a_solution(lab, name: str) -> None:
     lab.run_cells(stub, check)
     verdict = lab.cell(check)
     expect(verdict).to_contain_text("Passed")
-    assert "not kept" not in verdict.inner_text()
+    assert "couldn't be saved" not in verdict.inner_text()
 
 
 def reach_every_goal(lab, photograph, cells: list[dict]) -> None:
@@ -98,7 +98,7 @@ def reach_every_goal(lab, photograph, cells: list[dict]) -> None:
         names = re.findall(r"\b([A-Z]\w+)\(\)", cell["source"]) if cell["type"] == "code" else []
         for kind in [explorables()[name] for name in names if name in explorables()]:
             there = lab.cell(cell["index"])
-            cover = there.get_by_role("button", name="Show me without guessing")
+            cover = there.get_by_role("button", name="Show the answer")
             reset = there.get_by_role("button", name="Reset", exact=True)
             expect(cover.or_(reset).first).to_be_visible()
             if cover.count():
@@ -159,8 +159,8 @@ def a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph) -> No
     cell = lab.cell(lab.indices_of("predict")[2])  # the number: how large is the largest weight?
     picture = cell.get_by_role("img")
     expect(picture).to_have_count(0)
-    cell.get_by_label("Your number").fill("0.5")
-    cell.get_by_role("button", name="Commit my guess").click()
+    cell.get_by_label("Your answer").fill("0.5")
+    cell.get_by_role("button", name="Submit my").click()
     expect(picture).to_have_attribute("data-updates", "1")  # painted: a canvas is empty at first
     expect(cell).to_contain_text("0.96")
     photograph(cell, "opened")
@@ -213,18 +213,18 @@ def a_wrong_solution_is_told_why(lab, photograph) -> None:
 
 def an_estimate_an_explanation_and_a_goal_are_kept(lab, photograph) -> None:
     estimate = lab.cell(lab.indices_of("estimate")[0])
-    estimate.get_by_label("Your number").fill("1,000")
-    estimate.get_by_role("button", name="Commit my guess").click()
+    estimate.get_by_label("Your answer").fill("1,000")
+    estimate.get_by_role("button", name="Submit my").click()
     expect(estimate).to_contain_text("Is that 1000 or 1.000?")
-    estimate.get_by_label("Your number").fill("500000")
-    estimate.get_by_role("button", name="Commit my guess").click()
+    estimate.get_by_label("Your answer").fill("500000")
+    estimate.get_by_role("button", name="Submit my").click()
     expect(estimate).to_contain_text("Within 2 ×")
     explanation = lab.cell(lab.indices_of("explain")[0])
     explanation.get_by_label("Your explanation").fill("The word alone does not decide it.")
     explanation.get_by_role("button", name="Compare with a model answer").click()
     explanation.get_by_role("checkbox").first.check()
     dial = lab.cell(lab.indices_of("predict")[0])
-    dial.get_by_role("button", name="Show me without guessing").click()
+    dial.get_by_role("button", name="Show the answer").click()
     dial.locator(".widget-slider .noUi-handle").first.focus()
     lab.page.keyboard.press("Home")  # all the way to 0: three equal weights
     expect(dial.get_by_role("listitem").filter(has_text="✓")).to_have_count(1)

@@ -227,7 +227,7 @@ def test_it_is_covered_until_the_one_guess_and_opens_where_the_truth_shows(event
     assert prediction.opened and prediction.view.children[-1] is bars.view and bars.width == 512
     state = prediction.view.children[0].state
     assert (state["look"], state["guess"][:3]) == ("wrong", "0.4")
-    with pytest.raises(ValueError, match="open already"):
+    with pytest.raises(ValueError, match="already open"):
         prediction.commit(0.96)
     from_page(prediction, guess="0.96")  # a second view of the same cell
     event = {"kind": "prediction", "lesson": "query_key_value", "name": "sample-largest"}
@@ -271,12 +271,15 @@ def test_the_stored_form_of_a_guess_is_a_picture_and_the_question_and_never_chan
     assert set(data) == {"text/plain", "image/png", WIDGET_VIEW} and metadata["image/png"] == {"width": 160}
     assert data["text/plain"] == (
         "Predict first: What moves?\n  A  The weights\n  B  The context\n  C  Both\n"
-        "Then look: Bars for a width of 8."
+        "After your prediction: Bars for a width of 8."
     )
     after = predict_number(Bars())
     after.open()
     opened, _ = after._repr_mimebundle_()
-    assert opened["text/plain"] == "Predict first: How large is $w$?\nThen look: Bars for a width of 8."
+    assert (
+        opened["text/plain"]
+        == "Predict first: How large is $w$?\nAfter your prediction: Bars for a width of 8."
+    )
     asked, _ = Guess("08", ASKED["sample-size"])._repr_mimebundle_()
     assert asked["text/plain"].startswith("Estimate first: How many") and "512 × 512" in asked["text/html"]
     assert "262" not in asked["text/html"]

@@ -73,7 +73,7 @@ def test_strict_raises_with_the_whole_text_unless_passed(monkeypatch):
         return 2 * numbers
 
     assert check("double_it", double_it).status == "passed"
-    with pytest.raises(AssertionError, match="not kept"):
+    with pytest.raises(AssertionError, match="library's version"):
         check("double_it", lambda numbers: 2 * numbers)  # right, but without a name nothing can be kept
     for attempt, text in zip(attempts, texts, strict=True):
         with pytest.raises(AssertionError, match=re.escape(text)):
@@ -117,7 +117,7 @@ def test_imports_of_the_exercises_package_go_one_way():
 # ---- verdicts
 
 NASTY = '<script>alert("x")</script> & </pre>'
-PARTS = ["headline", "details", "[2, 4]", "[1, 4]", "numbers = [1, 2]", "hello", "In truth:"]
+PARTS = ["headline", "details", "[2, 4]", "[1, 4]", "numbers = [1, 2]", "hello"]
 FULL = Verdict(
     exercise="double_it",
     status="wrong",
@@ -152,10 +152,19 @@ class Text(HTMLParser):
 
 
 def test_a_verdict_says_the_same_in_words_and_in_html_where_nothing_is_markup():
-    verdict = Verdict("double_it", "wrong", "It is off.", "Likely slip: squared.", expected="[2]", got="[1]")
+    verdict = Verdict("double_it", "wrong", "It is off.", "Likely cause: squared.", expected="[2]", got="[1]")
     title, *lines = str(verdict).splitlines()
     assert "✗" in title and "double_it" in title
-    assert lines == ["It is off.", "", "Likely slip: squared.", "", "expected", "  [2]", "yours", "  [1]"]
+    assert lines == [
+        "It is off.",
+        "",
+        "Likely cause: squared.",
+        "",
+        "expected",
+        "  [2]",
+        "yours",
+        "  [1]",
+    ]
     data, _ = DisplayFormatter().format(FULL)
     assert data == {"text/plain": str(FULL), "text/html": FULL._repr_html_()}
     page = Text(data["text/html"])
@@ -309,14 +318,14 @@ def loops_on_a_wrong_one(count):
 @pytest.mark.parametrize(
     ("exercise", "attempt", "status", "slip", "words"),
     [
-        (PAIRS, lambda words: Counter(pairwise(words)), "passed", None, "3 others"),
+        (PAIRS, lambda words: Counter(pairwise(words)), "passed", None, "3 other"),
         (PAIRS, lambda words: count_pairs(words[:-1]), "wrong", "ends-early", "it forgets the last pair"),
-        (PAIRS, lambda words: torch.tensor(3), "wrong", None, "Tensor of shape (); a dict"),
+        (PAIRS, lambda words: torch.tensor(3), "wrong", None, "a Tensor of shape ()"),
         (PAIRS, eats_its_words, "wrong", "in-place", "`words`"),
         (SPAN, lambda n: [2] * n, "passed", None, ""),
         (SPAN, lambda n: [1], "wrong", None, "It spans 2 words."),
         (SPAN, lambda n: "many", "wrong", None, "TypeError"),
-        (TEST_PAIRS, good_test, "passed", None, "all 4 wrong ones"),
+        (TEST_PAIRS, good_test, "passed", None, "all 4 wrong"),
         (TEST_PAIRS, finds_something, "wrong", "lets-through", "2 of 4"),
         (TEST_PAIRS, finds_something, "wrong", "lets-through", "counts each pair once"),
         (TEST_PAIRS, finds_something, "wrong", "lets-through", "turns the pairs round"),
@@ -333,7 +342,7 @@ def test_a_plain_answer_and_a_written_test_are_judged(exercise, attempt, status,
 
 def test_inputs_expected_answer_and_own_answer_are_shown():
     verdict = judge(PAIRS, lambda words: {("a", "b"): 1})
-    assert "by hand" in verdict.headline and PAIRS.by_hand.says in verdict.details
+    assert PAIRS.by_hand.says in verdict.details
     assert verdict.given == "words = ['a', 'b', 'a']" and verdict.got == "{('a', 'b'): 1}"
     assert verdict.expected == "{('a', 'b'): 1, ('b', 'a'): 1}"
 

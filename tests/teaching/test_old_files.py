@@ -63,7 +63,7 @@ def test_a_file_of_the_old_version_is_used_and_stays_as_it_is(old_home, capsys):
     functions = {name: yours(name) for name in names}
     lines = capsys.readouterr().out.splitlines()
     for name, number, line in zip(names, ["00", "08", "17", "04"], lines, strict=True):
-        assert line == f"{name}: yours, from lesson {number}"
+        assert line == f"{name}: your version from lesson {number}"
     outputs, state = functions["linear_reader"](torch.ones(3, 2), torch.ones(3, 2), torch.ones(3, 4))
     assert outputs.shape == (3, 4) and state.shape == (2, 4)
     assert (old_home / "my_road.py").read_bytes() == before

@@ -22,13 +22,13 @@ from course_lib.teaching import count_own_calls, list_own_functions, yours
 from course_lib.teaching.checking import check
 from course_lib.teaching.exercises import find_exercise
 from course_lib.teaching.own_code import kept_functions, loading
-from course_lib.teaching.own_code.kept_file import KeptFunction, write_function
+from course_lib.teaching.own_code.kept_file import TOP, KeptFunction, write_function
 
 TWO, LEAST = 2, -math.inf
-YOURS = "yours, from lesson 00"
-NOT_YET = "the library's (yours is not there yet)"
-FAILS = "the library's (yours does not pass its check any more)"
-UNREADABLE = "the library's (your my_road.py cannot be read)"
+YOURS = "your version from lesson 00"
+NOT_YET = "the library's version (you haven't passed this exercise yet)"
+FAILS = "the library's version (yours no longer passes its check)"
+UNREADABLE = "the library's version (your my_road.py can't be read)"
 HEADER = "# --- double_it · lesson 00 · 2026-11-15\n"
 GOOD = HEADER + "def double_it(numbers):\n    return numbers + numbers\n"
 
@@ -76,10 +76,6 @@ def test_what_passed_is_used_and_the_file_reads_well_and_runs_as_it_stands(cours
     assert line_of_yours(capsys) == YOURS and yours("double_it").__module__ == "my_road"
     text = (course_home / "my_road.py").read_text()
     start = textwrap.dedent(f'''\
-        # Your own functions, each kept when its check passed. Later lessons use them. They are yours to edit;
-        # only leave the lines that begin with # --- as they are: a function is found by them.
-
-
         # --- double_it · lesson 00 · {day}
         LEAST = float("-inf")
         TWO = 2
@@ -101,7 +97,7 @@ def test_what_passed_is_used_and_the_file_reads_well_and_runs_as_it_stands(cours
 
 
         def scaled_attention(''')
-    assert text.startswith(start)
+    assert text.startswith(f"{TOP}\n\n{start}")
     exec(compile(text, "my_road.py", "exec"), {})
     check("double_it", double_it)
     assert (course_home / "my_road.py").read_text() == text, "the same again changes nothing"
@@ -143,15 +139,15 @@ def needs_a_tensor(numbers):
     [
         (lambda numbers: 2 * numbers, "`def`"),
         (functools.partial(by_partial, factor=2), "`def`"),
-        (made(2), "away from this notebook"),
-        (needs_a_tensor, "away from this notebook"),
+        (made(2), "outside this notebook"),
+        (needs_a_tensor, "outside this notebook"),
         (namespace["without_source"], "its source"),
     ],
 )
 def test_what_cannot_be_kept_passes_all_the_same_and_the_reason_is_given(course_home, attempt, reason):
     verdict = check("double_it", attempt)
     assert verdict.status == "passed" and not (course_home / "my_road.py").exists()
-    assert "not kept" in verdict.details and reason in verdict.details
+    assert "library's version" in verdict.details and reason in verdict.details
 
 
 def under_another_name(numbers):
@@ -215,20 +211,20 @@ def test_a_helper_with_a_block_of_its_own_is_not_copied(course_home, capsys):
     check("scaled_attention", uses_the_other)
     text = (course_home / "my_road.py").read_text()
     assert text.count("def double_it(") == 1 and 'double_it = yours("double_it")' in text
-    assert line_of_yours(capsys, "scaled_attention") == "yours, from lesson 08"
+    assert line_of_yours(capsys, "scaled_attention") == "your version from lesson 08"
 
 
-CANNOT, IMPORT = "the library's (yours cannot be used: ", "from course_lib.teaching import"
+CANNOT, IMPORT = "the library's version (yours can't be used: ", "from course_lib.teaching import"
 BODY = GOOD[len(HEADER) :]
 HOSTILE = [
     (b"", NOT_YET),
     (b"\x00\xff\xfe", UNREADABLE),
     (GOOD[:-12], FAILS),
-    (HEADER, CANNOT + "it makes no function `double_it`)"),
-    (HEADER + "def double_it(numbers:\n", CANNOT + "it stops with a SyntaxError)"),
-    (HEADER + "raise SystemExit\n", CANNOT + "it stops with a SystemExit)"),
-    (HEADER + "while True:\n    pass\n", CANNOT + "it does not end when it is loaded)"),
-    (HEADER + f"{IMPORT} check\ncheck('double_it', 3)\n", CANNOT + "it stops with a CheckInside)"),
+    (HEADER, CANNOT + "it doesn't define a function `double_it`)"),
+    (HEADER + "def double_it(numbers:\n", CANNOT + "loading it raises a SyntaxError)"),
+    (HEADER + "raise SystemExit\n", CANNOT + "loading it raises a SystemExit)"),
+    (HEADER + "while True:\n    pass\n", CANNOT + "loading it takes too long)"),
+    (HEADER + f"{IMPORT} check\ncheck('double_it', 3)\n", CANNOT + "loading it raises a CheckInside)"),
     (HEADER + f"{IMPORT} yours\ndouble_it = yours('double_it')\n", YOURS),
     (HEADER + "print('hello')\nimport torch\ntorch.manual_seed(1)\n" + BODY, YOURS),
     (GOOD + "# --- broken · lesson 08 · 2026-01-01\ndef (:\n", YOURS),
@@ -250,12 +246,12 @@ def test_a_folder_in_place_of_the_file_stops_nothing(course_home, capsys):
     (course_home / "my_road.py").mkdir(parents=True)
     assert line_of_yours(capsys) == UNREADABLE
     assert list_own_functions() == []
-    assert "`my_road.py` cannot be written" in check("double_it", double_it).details
+    assert "`my_road.py` can't be written" in check("double_it", double_it).details
 
 
 def test_what_cannot_be_read_is_not_written_over(course_home):
     write(course_home, b"\xff\xfe my notes")
-    assert "cannot be written" in check("double_it", double_it).details
+    assert "can't be written" in check("double_it", double_it).details
     assert (course_home / "my_road.py").read_bytes() == b"\xff\xfe my notes"
 
 

@@ -24,10 +24,11 @@ import torch
 from torch import Tensor
 
 from course_lib.formatting import rounded
-from course_lib.teaching.exercises.verdict import Verdict, quote_names, wrong_verdict
+from course_lib.teaching.exercises.verdict import Verdict, quote_names, with_article, wrong_verdict
 
 MOST_READ = 10**5  # numbers; no exercise asks for more
 MOST_SHOWN = 600  # characters
+RETURNS_NONE = "Your function returned `None`. Did you forget `return`?"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ class Answer:
 
 
 def read_outputs(value: Any, dtypes: Mapping[str, torch.dtype]) -> Answer | Verdict:
-    """The outputs that should have these names and dtypes, or why they cannot be read."""
+    """The outputs, which should have these names and dtypes, or why they can't be read."""
     outputs = _split_outputs(value, list(dtypes))
     if isinstance(outputs, Verdict):
         return outputs
@@ -60,40 +61,49 @@ def read_outputs(value: Any, dtypes: Mapping[str, torch.dtype]) -> Answer | Verd
 def _split_outputs(value: Any, names: Sequence[str]) -> Sequence | Verdict:
     wanted, last_line = quote_names(names), f"The last line should be `return {', '.join(names)}`."
     if value is None:
-        return wrong_verdict("It returned `None`: did you forget `return`?", last_line, "returns-none")
+        return wrong_verdict(RETURNS_NONE, last_line, "returns-none")
     if inspect.iscoroutine(value) or inspect.isgenerator(value):
         value.close()
-        advice = "Write it with `def` and `return`, without `async` and without `yield`."
-        return wrong_verdict(f"It returned a {type(value).__name__}, not {wanted}.", advice, "wrong-type")
+        headline = f"Expected {wanted}, but your function returned {with_article(type(value).__name__)}."
+        advice = "Write it with plain `def` and `return`, without `async` and `yield`."
+        return wrong_verdict(headline, advice, "wrong-type")
     if len(names) == 1 and isinstance(value, tuple):
+        headline = f"Expected only {wanted}, but your function returned a tuple."
         comma = "A comma at the end of the `return` line makes a tuple. " if len(value) == 1 else ""
-        return wrong_verdict(f"It returned a tuple; {wanted} alone is wanted.", comma + last_line, "tuple")
+        return wrong_verdict(headline, comma + last_line, "tuple")
     if len(names) == 1:
         return [value]
     is_sequence = isinstance(value, tuple | list)
     if is_sequence and len(value) == len(names):
         return value
-    returned = f"a {_type_name(value)} of {len(value)}" if is_sequence else f"one {_type_name(value)}"
-    headline = f"It returned {returned}; {len(names)} things are wanted: {wanted}."
+    returned = f"a single {_type_name(value)}"
+    if is_sequence:
+        returned = f"a {_type_name(value)} of length {len(value)}"
+    headline = f"Expected {len(names)} outputs, {wanted}, but your function returned {returned}."
     return wrong_verdict(headline, last_line, "wrong-count" if is_sequence else "missing-output")
 
 
 def _read_tensor(output: Any, name: str, dtype: torch.dtype) -> tuple[Tensor | None, Verdict | None]:
     """The output as a float32 tensor (None if that is impossible), and what is wrong with its form."""
     if _count_numbers(output) > MOST_READ:
-        headline = f"`{name}` holds more than {MOST_READ} numbers: far too many."
-        return None, wrong_verdict(headline, slip="too-large")
+        headline = f"`{name}` contains more than {MOST_READ:,} numbers, far more than expected."
+        return None, wrong_verdict(headline, "Check the shapes in your function.", "too-large")
     if isinstance(output, Tensor):
         return _read_torch_tensor(output, name, dtype)
     if isinstance(output, np.ndarray | np.generic):
-        slip, container, advice = "numpy", "NumPy array", "stay in torch, or use `torch.from_numpy(...)`"
+        slip, container, advice = (
+            "numpy",
+            "NumPy array",
+            "use torch functions, or convert it with `torch.from_numpy(...)`",
+        )
     elif isinstance(output, list | tuple | float | int):
         slip, container = "python-numbers", f"Python {_type_name(output)}"
-        advice = "use `torch.stack(...)`, or `torch.tensor(...)` for plain numbers"
+        advice = "use `torch.stack(...)` for tensors, or `torch.tensor(...)` for plain numbers"
     else:
-        headline = f"`{name}` is a {_type_name(output)}; a torch tensor is wanted."
+        headline = f"`{name}` should be a torch tensor, but it is {with_article(_type_name(output))}."
         return None, wrong_verdict(headline, slip="wrong-type")
-    problem = wrong_verdict(f"`{name}` is a {container}; a torch tensor is wanted: {advice}.", slip=slip)
+    headline = f"`{name}` should be a torch tensor, but it is a {container}: {advice}."
+    problem = wrong_verdict(headline, slip=slip)
     if isinstance(output, list | tuple):
         output = [to_plain(item) for item in output]
     try:
@@ -104,7 +114,8 @@ def _read_tensor(output: Any, name: str, dtype: torch.dtype) -> tuple[Tensor | N
 
 def _read_torch_tensor(tensor: Tensor, name: str, dtype: torch.dtype) -> tuple[Tensor | None, Verdict | None]:
     if tensor.is_complex():
-        return None, wrong_verdict(f"`{name}` holds complex numbers; {dtype} is wanted.", slip="dtype")
+        headline = f"`{name}` should be {dtype}, but it contains complex numbers."
+        return None, wrong_verdict(headline, slip="dtype")
     numbers = tensor.detach()
     numbers = numbers.to_dense() if numbers.layout != torch.strided else numbers
     numbers = numbers.to(device="cpu", dtype=torch.float32).clone()
@@ -112,10 +123,11 @@ def _read_torch_tensor(tensor: Tensor, name: str, dtype: torch.dtype) -> tuple[T
         return numbers, None
     reason = ""
     if dtype == torch.float32:
-        reason = ": whole numbers and truth values lose what comes after the point"
+        reason = " Integers and booleans lose everything after the decimal point."
         if tensor.is_floating_point():
-            reason = ": the inputs' own type. NumPy and `.double()` bring in float64"
-    return numbers, wrong_verdict(f"`{name}` is {tensor.dtype}; {dtype} is wanted{reason}.", slip="dtype")
+            reason = " Keep the dtype of the inputs; NumPy and `.double()` switch to float64."
+    headline = f"`{name}` should be {dtype}, but it is {tensor.dtype}.{reason}"
+    return numbers, wrong_verdict(headline, slip="dtype")
 
 
 def _type_name(value: Any) -> str:
@@ -191,9 +203,9 @@ def copy_value(value: Any) -> Any:
 
 
 def describe_type(value: Any) -> str:
-    """The type and, if there is one, the shape: "a list", "a ndarray of shape (2, 3)"."""
+    """The type and, if there is one, the shape: "a list", "an ndarray of shape (2, 3)"."""
     shape = f" of shape {tuple(value.shape)}" if isinstance(value, Tensor | np.ndarray) else ""
-    return f"a {type(value).__name__}{shape}"
+    return with_article(type(value).__name__) + shape
 
 
 def format_value(value: Any) -> str:
@@ -203,6 +215,11 @@ def format_value(value: Any) -> str:
         return rounded(value)
     text = pprint.pformat(_map_nested(_round_part, value), width=60, compact=True)
     return text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + " …"
+
+
+def assign_text(name: str, text: str) -> str:
+    """`name = text`, with further lines indented to align."""
+    return f"{name} = " + text.replace("\n", "\n" + " " * (len(name) + 3))
 
 
 def _map_nested(function: Callable[[Any], Any], value: Any) -> Any:

@@ -40,5 +40,5 @@ def find_exercise(name: str) -> Exercise:
         return load_exercises(exercise_topics()[name])[name]
     close_names = difflib.get_close_matches(name, exercise_topics(), n=1)
     names = ", ".join(exercise_topics())
-    advice = f"Did you mean {close_names[0]!r}?" if close_names else f"There are: {names}."
-    raise ValueError(f"No exercise is called {name!r}. {advice}")
+    advice = f"Did you mean {close_names[0]!r}?" if close_names else f"Choose from: {names}."
+    raise ValueError(f"Unknown exercise {name!r}. {advice}")

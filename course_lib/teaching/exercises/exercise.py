@@ -10,9 +10,9 @@ A function of words, lists, counts or other functions:
         slips=(Slip("ends-early", ends_early, "the last pair is missing."),),
     )
 
-Inputs are made anew for every call. An answer is compared with the reference's, numbers up to rounding. If
-many answers are right (`design`: "any network that spans 40 words"), every demand must be met instead: it
-gets the inputs and the answer, and returns a sentence if it is not met.
+The inputs are created again for every call. An answer is compared with the reference's, up to rounding. If
+many answers are right (`design`: "any network that spans 40 words"), it must meet every demand instead: a
+demand gets the inputs and the answer, and returns a sentence if it isn't met.
 
 A test that the learner writes, as a function that takes an implementation and raises if it is wrong:
 
@@ -23,7 +23,7 @@ A test that the learner writes, as a function that takes an implementation and r
     )
 
 It must accept the reference and the right implementations in `accepts`, and raise for the slips named in
-`rejects`, each with what that implementation does ("It let through one that divides by d_k itself").
+`rejects`, each with what that implementation does ("It misses one that divides by d_k itself").
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from course_lib.teaching.exercises.answer import (
+    RETURNS_NONE,
     Answer,
     are_numbers,
+    assign_text,
     copy_value,
     describe_type,
     format_value,
@@ -46,7 +48,7 @@ from course_lib.teaching.exercises.answer import (
 from course_lib.teaching.exercises.verdict import Verdict, wrong_verdict
 
 Inputs = tuple[Any, ...]
-Demand = Callable[[Inputs, Any], str]  # a sentence if it is not met, else ""
+Demand = Callable[[Inputs, Any], str]  # a sentence if it isn't met, else ""
 
 
 @dataclass(frozen=True)
@@ -62,11 +64,15 @@ class Slip:
 
 @dataclass(frozen=True)
 class ByHand:
-    """A case small enough to work out on paper; `says` is the working in words."""
+    """A worked example, small enough to compute by hand; `says` is the working in words."""
 
     inputs: Mapping[str, Any]
     answer: Any
     says: str
+
+    @property
+    def explanation(self) -> str:
+        return f"The worked example: {self.says}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,11 +114,11 @@ class FunctionExercise(Exercise):
 
     @abstractmethod
     def cases(self) -> list[Case]:
-        """Every call of a check, always the same; the first is the one worked by hand."""
+        """Every call of a check, always the same; the first is the worked example."""
 
     @abstractmethod
     def read(self, value: Any, case: Case) -> Answer | Verdict:
-        """The returned value as an answer, or why it cannot be read."""
+        """The returned value as an answer, or why it can't be read."""
 
     @abstractmethod
     def find_problem(self, trials: list[Trial]) -> Verdict | None:
@@ -131,7 +137,7 @@ class FunctionExercise(Exercise):
         """Whether one of the course's own functions returns what the learner's did."""
 
     def praise(self, n_others: int) -> str:
-        return f"Right on the case worked by hand, and the same as the reference on {n_others} others."
+        return f"Correct on the worked example, and it matches the reference on {n_others} other inputs."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -152,16 +158,15 @@ class PlainExercise(FunctionExercise):
 
     def read(self, value: Any, case: Case) -> Answer | Verdict:
         if value is None:
-            headline = "It returned `None`: did you forget `return`?"
-            return wrong_verdict(headline, "The last line should begin with `return`.", "returns-none")
+            return wrong_verdict(RETURNS_NONE, "The last line should start with `return`.", "returns-none")
         return Answer(copy_value(value))
 
     def describe_call(self, case: Case) -> str:
         inputs = zip(self.inputs, case.make(), strict=True)
-        return "\n".join(f"{name} = {format_value(value)}" for name, value in inputs)
+        return "\n".join(assign_text(name, format_value(value)) for name, value in inputs)
 
     def praise(self, n_others: int) -> str:
-        return "All that was asked for holds." if self.design else super().praise(n_others)
+        return "Your answer meets every requirement." if self.design else super().praise(n_others)
 
     def behaves_like(self, function: Callable, trial: Trial) -> bool:
         return values_match(function(*trial.case.make()), trial.answer)
@@ -175,7 +180,7 @@ class PlainExercise(FunctionExercise):
         try:
             complaint = demand(trial.case.make(), trial.answer)
         except Exception as error:  # an answer of the wrong kind
-            complaint = f"This cannot be used as an answer ({type(error).__name__}: {error})."
+            complaint = f"This value can't be checked as an answer ({type(error).__name__}: {error})."
         if not complaint:
             return None
         return wrong_verdict(complaint, given=self.describe_call(trial.case), got=format_value(trial.answer))
@@ -184,12 +189,14 @@ class PlainExercise(FunctionExercise):
         case, expected, got = trial.case, trial.case.expected, trial.answer
         if values_match(expected, got):
             return None
-        headline = f"This is not {'what comes out by hand' if case.by_hand else 'as in the reference'}."
+        headline = (
+            f"Your answer differs from the {'worked example' if case.by_hand else 'reference solution'}."
+        )
         if type(to_plain(got)) is not type(to_plain(expected)) and not are_numbers(expected, got):
-            headline = f"It returned {describe_type(got)}; {describe_type(expected)} is wanted."
+            headline = f"Expected {describe_type(expected)}, but your function returned {describe_type(got)}."
         return wrong_verdict(
             headline,
-            self.by_hand.says if case.by_hand else "",
+            self.by_hand.explanation if case.by_hand else "",
             given=self.describe_call(case),
             expected=format_value(expected),
             got=format_value(got),
@@ -201,7 +208,7 @@ class TestExercise(Exercise):
     """A test to write; see the top of this file. `what` names the function under test, `reference` is the
     author's own test."""
 
-    __test__ = False  # for pytest, this is no test
+    __test__ = False  # pytest must not collect this class
 
     of: FunctionExercise
     what: str

@@ -13,8 +13,8 @@ from course_lib.teaching.exercises.guarded_call import call, describe_failure, e
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, quote_names, wrong_verdict
 
 WHERE_GRADIENTS_END = (
-    "Training needs it. Gradients end at `.detach()`, `.item()`, `float(...)`, `torch.tensor(...)`, NumPy "
-    "and `torch.no_grad()`."
+    "Training needs this gradient. It is lost at `.detach()`, `.item()`, `float(...)`, `torch.tensor(...)`, "
+    "in NumPy, and inside `torch.no_grad()`."
 )
 
 
@@ -36,7 +36,7 @@ def compare_gradients(
     if result.timed_out:
         return explain_failure(result, seconds, "")
     if result.failure:
-        headline = "The numbers are right, but no gradient can be computed."
+        headline = "The numbers are right, but computing the gradient failed."
         details = join_paragraphs(describe_failure(result.failure), WHERE_GRADIENTS_END)
         return wrong_verdict(headline, details, "no-gradient")
     gradients = list(zip(names, right.answer, result.answer, strict=True))
@@ -46,14 +46,16 @@ def compare_gradients(
         headline = f"The numbers are right, but no gradient reaches {quote_names(missing)}."
         return wrong_verdict(headline, WHERE_GRADIENTS_END, "no-gradient")
     if different:
-        headline = f"The numbers are right, but the gradient that reaches {quote_names(different)} is not."
-        details = f"A part of the way is cut off. {WHERE_GRADIENTS_END}"
+        headline = (
+            f"The numbers are right, but the gradient with respect to {quote_names(different)} is wrong."
+        )
+        details = f"Part of the computation graph is cut off. {WHERE_GRADIENTS_END}"
         return wrong_verdict(headline, details, "wrong-gradient")
     return None
 
 
 def _compute_gradients(outputs: Tensor | Sequence[Tensor], inputs: list[Tensor]) -> list[Tensor]:
-    """The gradient of a fixed random linear combination of all outputs for each input; 0 if there is none."""
+    """The gradient of a fixed random combination of all outputs with respect to each input; 0 if none."""
     generator = Generator("cpu").manual_seed(0)
     total = torch.zeros((), dtype=torch.float32, device="cpu")
     for output in [outputs] if isinstance(outputs, Tensor) else outputs:

@@ -1,4 +1,4 @@
-"""Call a learner's function and return, whatever it does; if it gives no answer, explain why.
+"""Call a learner's function, survive whatever it does, and explain why if it gives no answer.
 
     >>> call(lambda: torch.ones(3) * 2, deadline=time.monotonic() + 5).answer
     tensor([2., 2., 2.])
@@ -31,7 +31,7 @@ import numpy as np
 import torch
 
 from course_lib.runtime import PROJECT_ROOT
-from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, wrong_verdict
+from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, with_article, wrong_verdict
 
 MOST_PRINTED = 1000  # characters of one call
 LONGEST_MESSAGE = 400
@@ -77,7 +77,7 @@ class CallResult:
 
 
 class LimitedOutput(io.TextIOBase):
-    """A stream that keeps the first characters and counts the others: a loop may print for ever."""
+    """A stream that keeps the first characters and counts the others: a loop may print forever."""
 
     def __init__(self) -> None:
         self.start, self.n_dropped = "", 0
@@ -89,7 +89,7 @@ class LimitedOutput(io.TextIOBase):
         return len(text)
 
     def __str__(self) -> str:
-        return self.start.rstrip() + (f"\n… and {self.n_dropped} characters more" if self.n_dropped else "")
+        return self.start.rstrip() + (f"\n… and {self.n_dropped:,} more characters" if self.n_dropped else "")
 
 
 def call(function: Callable[[], Any], deadline: float, read: Callable = lambda value: value) -> CallResult:
@@ -183,34 +183,34 @@ def _restore_global_state() -> Iterator[None]:
 
 # ---- explaining why a call gave no answer
 
-EXIT = "It calls `exit`, which ends the whole session."
-LEAVE = "Use `return` to leave a function."
-INSIDE = "`check` is called inside the function that it checks: move it to a cell of its own."
+EXIT = "Your function calls `exit`, which ends the whole session."
+LEAVE = "Use `return` to leave a function early."
+INSIDE = "Your function calls `check`. Move that call out of the function, into a cell of its own."
 
 HINTS = {  # what to do about an exception, by a pattern of its message
     r"shapes cannot be multiplied|inconsistent tensor size|size mismatch, got|inconsistent dimensions": (
-        "The shapes do not fit for `@`: is a transpose (`.T`) missing, or are the factors swapped?"
+        "These shapes don't fit `@`. Is a transpose (`.T`) missing, or are the factors in the wrong order?"
     ),
     r"The size of tensor a .* must match the size of tensor b|not broadcastable": (
-        "Two tensors of different shape met: print their `.shape` just before this line. (`.T` turns all "
-        "axes round; `.mT` swaps the last two.)"
+        "The shapes of these two tensors can't be broadcast. Print their `.shape` just before this line. "
+        "`.T` reverses all axes; `.mT` swaps only the last two."
     ),
-    r"maximum recursion depth": "The function calls itself without end.",
+    r"maximum recursion depth": "The function calls itself again and again without stopping.",
     r"name '.*' is not defined|cannot access \w+ variable": (
-        "Is the name spelled right, and has the cell that makes it been run?"
+        "Is the name spelled correctly, and have you run the cell that defines it?"
     ),
-    r"Dimension out of range": "There is no such axis. Count from the back: the last is `dim=-1`.",
+    r"Dimension out of range": "The tensor has no such axis. The last one is always `dim=-1`.",
     r"to have the same dtype|expected scalar type|must have the same dtype": (
-        "Two different number types met: keep everything in the inputs' type, torch.float32."
+        "Two different dtypes are mixed here. Keep everything in the dtype of the inputs, torch.float32."
     ),
     r"Boolean value of Tensor with more than one value|a Tensor with \d+ elements cannot be converted": (
-        "A whole tensor is used where one number is needed: pick one entry, or use `torch.where`."
+        "A whole tensor is used where a single number is needed. Select one element, or use `torch.where`."
     ),
     r"unsupported operand type\(s\) for .*(NoneType|ellipsis)": (
-        "Something here is still empty: fill in every `...`, and see that your own functions `return`."
+        "A value is missing here. Fill in every `...`, and make sure your own functions `return` something."
     ),
     r"\w+\(\): argument 'input' .* must be Tensor, not (int|float)": (
-        "torch's functions want tensors: for a plain number use `math.sqrt(d)`, or `d ** 0.5`."
+        "torch functions expect tensors. For a plain number, use `math.sqrt(d)` or `d ** 0.5`."
     ),
 }
 
@@ -234,7 +234,7 @@ def shorten_message(exception: BaseException) -> str:
     try:
         message = str(exception).strip()
     except Exception:  # a learner's own exception class may fail even at this
-        return "(its message cannot be shown)"
+        return "(the message can't be displayed)"
     return message if len(message) <= LONGEST_MESSAGE else message[:LONGEST_MESSAGE] + " …"
 
 
@@ -242,23 +242,24 @@ def explain_failure(result: CallResult, seconds: float, call_text: str) -> Verdi
     """Why a call gave no answer; None if it gave one. `call_text` says what it was called with."""
     failure = result.failure
     if result.timed_out:
-        position = f"It was at {failure.line}." if failure and failure.line else ""
-        details = join_paragraphs(position, "Is there a loop that never ends?")
-        return wrong_verdict(f"It was stopped after {seconds:g} seconds.", details, "too-slow")
+        position = f"It had reached {failure.line}." if failure and failure.line else ""
+        details = join_paragraphs(position, "Is there an infinite loop?")
+        headline = f"Your function was stopped because it took longer than {seconds:g} seconds."
+        return wrong_verdict(headline, details, "too-slow")
     if failure is None:
         return None
     if result.returned:
         details = describe_failure(failure)
-        return wrong_verdict("What it returned cannot be read as numbers.", details, "unreadable")
+        return wrong_verdict("The return value can't be read as numbers.", details, "unreadable")
     if (failure.exception, failure.message) == ("NotImplementedError", "Your turn"):
-        stub = f"Still there: {failure.line}" if failure.line else ""
-        return Verdict("", "not tried", "Write your answer, run its cell, then run this one again.", stub)
+        stub = f"Replace {failure.line}" if failure.line else ""
+        return Verdict("", "not tried", "Write your answer, run that cell, then run this one again.", stub)
     if failure.exception == "SystemExit":
         return wrong_verdict(EXIT, join_paragraphs(describe_failure(failure), LEAVE), "exit")
     if failure.exception == "CheckInside":
         return wrong_verdict(INSIDE, "", "check-inside")
     details = join_paragraphs(describe_failure(failure), call_text)
-    return wrong_verdict(f"It stopped with a `{failure.exception}`.", details, "raises")
+    return wrong_verdict(f"Your function raised {with_article(f'`{failure.exception}`')}.", details, "raises")
 
 
 def describe_failure(failure: Failure) -> str:

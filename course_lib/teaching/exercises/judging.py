@@ -1,4 +1,4 @@
-"""How an attempt is judged: called on every case and compared, and its likely slip is named.
+"""How an attempt is judged: it is called on every case and compared, and its likely slip is named.
 
     >>> from course_lib.teaching.exercises.catalogue import find_exercise
     >>> judge(find_exercise("double_it"), lambda numbers: numbers**2).slip
@@ -26,14 +26,16 @@ from course_lib.teaching.exercises.verdict import (
     join_paragraphs,
     join_words,
     quote_names,
+    with_article,
     wrong_verdict,
 )
 
 MOST_CALLS_PRINTED = 3
-FIRST_VERSION = "This does what the first version did, and that is not right yet."
+FIRST_VERSION = "Your function still behaves exactly like the first version, which isn't right yet."
 IN_PLACE = (
-    "It changed its input {} in place, and the caller may still need it. Make a new tensor "
-    "(`y = x * 2`, not `x *= 2`, and no functions whose name ends in `_`) or a copy: `list(x)`, `dict(x)`."
+    "Your function changes {} in place, but the caller may still need the original. Create a new tensor "
+    "(`y = x * 2` instead of `x *= 2`, and no methods that end in `_`), or copy it first: `x.clone()`, "
+    "`list(x)`, `dict(x)`."
 )
 
 
@@ -47,11 +49,11 @@ def judge(exercise: Exercise, attempt: Any) -> Verdict:
 
 
 def _check_signature(exercise: Exercise, attempt: Any) -> Verdict | None:
-    """Why the attempt cannot be called with the exercise's inputs at all."""
+    """Why the attempt can't be called with the exercise's inputs at all."""
     if not callable(attempt):
         usage = f'`check("{exercise.name}", {exercise.name})`'
-        headline = f"This is not a function but a {type(attempt).__name__}."
-        advice = f"Hand over the function itself, without brackets: {usage}."
+        headline = f"`check` expects a function, but got {with_article(type(attempt).__name__)}."
+        advice = f"Pass the function itself, without calling it: {usage}."
         return wrong_verdict(headline, advice, "not-a-function")
     if ends_the_session(attempt):
         return wrong_verdict(EXIT, LEAVE, "exit")
@@ -60,14 +62,14 @@ def _check_signature(exercise: Exercise, attempt: Any) -> Verdict | None:
     except (TypeError, ValueError):  # some built-in functions have none
         return None
     wanted, parameters = list(exercise.inputs), list(signature.parameters)
-    details = f"Wanted: `{exercise.name}({', '.join(wanted)})`. Yours takes `{signature}`."
+    details = f"Expected `{exercise.name}({', '.join(wanted)})`, but your parameters are `{signature}`."
     if parameters != wanted and sorted(parameters) == sorted(wanted):
-        return wrong_verdict("The parameters are in another order.", details, "parameters")
+        return wrong_verdict("The parameters are in the wrong order.", details, "parameters")
     try:
         signature.bind(*wanted)
     except TypeError:
-        how = f"with {quote_names(wanted)}" if wanted else "without inputs"
-        return wrong_verdict(f"It cannot be called {how}.", details, "parameters")
+        how = f"with {quote_names(wanted)}" if wanted else "without arguments"
+        return wrong_verdict(f"Your function can't be called {how}.", details, "parameters")
     return None
 
 
@@ -87,7 +89,7 @@ def _judge_function(
         if result.timed_out or result.failure:
             return explain_failure(result, exercise.seconds, exercise.describe_call(case))
         if isinstance(result.answer, Verdict):
-            return result.answer  # why it cannot be read
+            return result.answer  # why it can't be read
         trials.append(Trial(case, result.answer.value))
         form_problems += [problem for problem in result.answer.form_problems if problem not in form_problems]
     if problem := exercise.find_problem(trials):
@@ -95,7 +97,8 @@ def _judge_function(
         return _add_observations(problem, attempt, form_problems)
     if form_problems:
         details = join_paragraphs(*(problem.headline for problem in form_problems))
-        headline = "The numbers are right; one thing is left to put right."
+        left = "one thing" if len(form_problems) == 1 else f"{len(form_problems)} things"
+        headline = f"The numbers are right, but there is still {left} to fix."
         return wrong_verdict(headline, details, form_problems[0].slip)
     if problem := exercise.find_further_problem(attempt, deadline):
         return problem
@@ -136,7 +139,7 @@ def _explain_problem(
     slip = next((slip for slip in exercise.slips if matches(slip.wrong)), None)
     if slip is None or problem.slip == "swapped-outputs":
         return problem
-    details = join_paragraphs(f"Likely slip: {slip.message}", problem.details)
+    details = join_paragraphs(f"Likely cause: {slip.message}", problem.details)
     return replace(problem, slip=slip.name, misconception=slip.misconception, details=details)
 
 
@@ -144,7 +147,7 @@ def _add_observations(problem: Verdict, attempt: Callable, form_problems: list[V
     """The problem, with what else was noticed; if its slip is unknown, that may be the cause."""
     notebook_text = _describe_notebook_numbers(attempt)
     slips = [problem.slip, "left-over" if notebook_text else None, *(form.slip for form in form_problems)]
-    besides = [f"Besides: {form.headline}" for form in form_problems]
+    besides = [f"Also: {form.headline}" for form in form_problems]
     details = join_paragraphs(problem.details, notebook_text, *besides)
     return replace(problem, slip=next(filter(None, slips), None), details=details)
 
@@ -153,18 +156,23 @@ def _describe_notebook_numbers(attempt: Callable) -> str:
     """A sentence about numbers that come from the notebook; empty if there are none."""
     if not (names := find_notebook_numbers(attempt)):
         return ""
-    variables, them = ("a variable", "it") if len(names) == 1 else ("variables", "them")
+    are, its, it = ("is a notebook variable, not a parameter", "Its value", "it")
+    if len(names) > 1:
+        are, its, it = ("are notebook variables, not parameters", "Their values", "them")
     return (
-        f"It uses {quote_names(names)}, {variables} of the notebook and no parameter of the function: what "
-        f"fits one call need not fit the next. Work {them} out from the inputs."
+        f"Your function uses {quote_names(names)}, which {are}. {its} may be wrong for other inputs, so "
+        f"compute {it} from the inputs."
     )
 
 
 # ---- a test to write
 
 MOST_NAMED = 3
-HOW_TO_REJECT = "A test says no by raising: `assert` does, and so does `torch.testing.assert_close`."
-TOO_STRICT = "Does it ask for more than was said, or leave no room for rounding?"
+HOW_TO_REJECT = (
+    "A test rejects an implementation by raising an exception, as `assert` and `torch.testing.assert_close` "
+    "do. Its return value is ignored."
+)
+TOO_STRICT = "Does your test require more than the task says, or allow no rounding error?"
 MISTAKES_IN_THE_TEST = {"NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError"}
 
 
@@ -176,44 +184,53 @@ def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, prin
         def counted(*inputs: object, **named: object) -> object:
             nonlocal n_calls
             n_calls += 1
-            names = list(exercise.of.inputs)[len(inputs) :]  # wrong ones have other parameter names
+            names = list(exercise.of.inputs)[len(inputs) :]  # wrong ones have different parameter names
             return implementation(*inputs, *(named[name] for name in names))
 
         return call(lambda: attempt(counted), deadline)
 
     what, result = exercise.what, run_on(exercise.of.reference)
     printed.append(result.printed)  # what it prints for the others repeats this
-    problem = explain_failure(result, exercise.seconds, "This was with the right one.")
+    problem = explain_failure(result, exercise.seconds, "This happened with a correct implementation.")
     if result.failure and result.failure.exception == "AssertionError":
-        problem = replace(problem, headline=f"It rejects the right {what}.", slip="rejects-the-right-one")
+        problem = explain_failure(result, exercise.seconds, "")
+        problem = replace(
+            problem,
+            headline=f"Your test rejects a correct implementation of the {what}.",
+            slip="rejects-the-right-one",
+        )
     if problem:
         return problem
     if not n_calls:
-        advice = "Call it with inputs of yours, and look at what comes out."
-        return wrong_verdict(f"It never calls the {what} that it is given.", advice, "never-calls")
+        advice = "Call it with inputs of your own, and check what it returns."
+        return wrong_verdict("Your test never calls the function it is given.", advice, "never-calls")
     for style, implementation in exercise.accepts.items():
         if problem := explain_failure(run_on(implementation), exercise.seconds, TOO_STRICT):
-            headline = f"It rejects a right {what}, written {style}."
+            headline = f"Your test rejects a correct implementation of the {what}, written {style}."
             return replace(problem, headline=headline, slip="too-strict")
     slips = {slip.name: slip.wrong for slip in exercise.of.slips}
     results = {description: run_on(slips[name]) for name, description in exercise.rejects.items()}
     for description, result in results.items():
         mistaken = result.failure and result.failure.exception in MISTAKES_IN_THE_TEST
         if result.timed_out or mistaken:
-            return explain_failure(result, exercise.seconds, f"This was with one that {description}.")
+            return explain_failure(
+                result,
+                exercise.seconds,
+                f"This happened with a wrong implementation: one that {description}.",
+            )
     if undetected := [description for description, result in results.items() if not result.failure]:
         returns_instead = any(results[description].answer is not None for description in undetected)
         slip = "returns-instead" if returns_instead else "lets-through"
-        headline = _describe_undetected(undetected, len(results), what)
+        headline = _describe_undetected(undetected, len(results))
         return wrong_verdict(headline, HOW_TO_REJECT if returns_instead else "", slip)
-    headline = f"It lets every right {what} through and catches all {len(results)} wrong ones."
+    headline = f"Your test accepts every correct implementation and catches all {len(results)} wrong ones."
     return Verdict("", "passed", headline)
 
 
-def _describe_undetected(undetected: list[str], n_wrong: int, what: str) -> str:
+def _describe_undetected(undetected: list[str], n_wrong: int) -> str:
     if len(undetected) == n_wrong:
-        return f"It lets every {what} through, also the {n_wrong} wrong ones: does it assert anything?"
+        return f"Your test accepts all {n_wrong} wrong implementations. Does it assert anything?"
     named = [f"one that {description}" for description in undetected[:MOST_NAMED]]
     more = [f"{len(undetected) - MOST_NAMED} more"] if len(undetected) > MOST_NAMED else []
-    caught = f"It catches {n_wrong - len(undetected)} of {n_wrong} wrong ones."
-    return f"{caught} It let through {join_words([*named, *more])}."
+    caught = f"Your test catches {n_wrong - len(undetected)} of {n_wrong} wrong implementations."
+    return f"{caught} It misses {join_words([*named, *more])}."

@@ -12,7 +12,7 @@ The `sizes` are all different, and none is 1. The other cases follow from them: 
 all sizes equal, all of them 1, and large numbers. Then the gradients are compared (`trains`).
 
 Answers are checked in this order, and the first problem is reported: shape, finite numbers, invariants, the
-case worked by hand, the reference, large numbers, gradients.
+worked example, the reference, large numbers, gradients.
 
 Axes are letters, `"m d"`; `"*batch m d"` has any number of batch axes, with sizes `{"batch": (2, 3), ...}`.
 """
@@ -29,14 +29,17 @@ import torch
 from torch import Generator, Tensor
 
 from course_lib.formatting import rounded, rounded_apart, shape_text
-from course_lib.teaching.exercises.answer import Answer, read_outputs, tensors_match
+from course_lib.teaching.exercises.answer import Answer, assign_text, read_outputs, tensors_match
 from course_lib.teaching.exercises.exercise import ByHand, Case, FunctionExercise, Trial
 from course_lib.teaching.exercises.gradients import compare_gradients
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, quote_names, wrong_verdict
 
 Sizes = Mapping[str, int | tuple[int, ...]]
-ONLY_LARGE = "Right for ordinary numbers, but not for large ones: "
-OVERFLOW = "An `exp` of more than 88 is infinite, and far below 0 it is 0: what can come off a row first?"
+ONLY_LARGE = "Correct for ordinary numbers, but not for large ones: "
+OVERFLOW = (
+    "In float32, `exp` overflows to infinity above 88 and underflows to 0 far below 0. What can you subtract "
+    "from each row first?"
+)
 ODD_SIZES = (3, 5, 7, 9, 11, 13, 15)
 
 
@@ -121,10 +124,10 @@ class TensorExercise(FunctionExercise):
         return read_outputs(value, {name: tensor.dtype for name, tensor in expected})
 
     def describe_call(self, case: Case) -> str:
-        """The call was with `query` (4,), `keys` (5, 4)."""
+        """Input shapes: `query` (4,), `keys` (5, 4)."""
         inputs = zip(self.inputs, case.make(), strict=True)
         shapes = ", ".join(f"`{name}` {shape_text(tensor.shape)}" for name, tensor in inputs)
-        return f"The call was with {shapes}{', all large numbers' if case.large else ''}."
+        return f"Input shapes: {shapes}.{' The values are large.' if case.large else ''}"
 
     def find_problem(self, trials: list[Trial]) -> Verdict | None:
         """The first problem, in the order given at the top of this file."""
@@ -137,7 +140,7 @@ class TensorExercise(FunctionExercise):
         wrong_shape = find_first(in_shape, large=False) or find_first(in_shape, large=True)
         if problem := wrong_shape or find_first(in_numbers, large=False):
             if _are_swapped(trials):
-                order = f"The right things in the wrong order: `return {', '.join(self.returns)}`."
+                order = f"The outputs are in the wrong order. Write `return {', '.join(self.returns)}`."
                 return replace(problem, slip="swapped-outputs", details=order)
             return problem
         if problem := find_first(in_numbers, large=True):
@@ -221,28 +224,33 @@ def _find_wrong_shape(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     for name, expected, got in _name_outputs(exercise, trial):
         if expected.shape != got.shape:
             details = _hint_at_shape(expected, got) + exercise.describe_call(trial.case)
-            wanted = f"{shape_text(expected.shape)} = ({', '.join(exercise.returns[name].split())})"
+            wanted = f"{shape_text(expected.shape)} = ({_axes_text(exercise.returns[name])})"
             headline, got_text = f"`{name}` has the wrong shape.", shape_text(got.shape)
             return wrong_verdict(headline, details, "wrong-shape", expected=wanted, got=got_text)
     return None
 
 
+def _axes_text(axes: str) -> str:
+    names = axes.split()
+    return f"{names[0]}," if len(names) == 1 else ", ".join(names)
+
+
 def _hint_at_shape(expected: Tensor, got: Tensor) -> str:
     if expected.ndim > 1 and got.shape == expected.shape[::-1]:
-        return "Its axes are the wrong way round. "
+        return "Its axes are in reverse order; check your transposes. "
     if got.ndim > expected.ndim and got.squeeze().shape == expected.squeeze().shape:
-        return "It has an axis of size 1 too many. "
+        return "It has an extra axis of size 1. "
     if got.ndim < expected.ndim and got.shape == expected.squeeze().shape:
-        return "An axis of size 1 was lost: `squeeze` drops every one. "
+        return "An axis of size 1 is missing: `squeeze()` without `dim` removes all of them. "
     return ""
 
 
 def _find_not_finite(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     for name, expected, got in _name_outputs(exercise, trial):
         if not got.isfinite().all():
-            reason = "NaN comes from 0 / 0, from ∞ − ∞, and from a softmax over nothing but −∞."
+            reason = "NaN comes from 0 / 0, from ∞ − ∞, or from a softmax over scores that are all −∞."
             details = f"{reason} {exercise.describe_call(trial.case)}"
-            headline, texts = f"`{name}` holds NaN or infinity.", (rounded(expected), rounded(got))
+            headline, texts = f"`{name}` contains NaN or infinity.", (rounded(expected), rounded(got))
             return wrong_verdict(headline, details, "not-finite", expected=texts[0], got=texts[1])
     return None
 
@@ -259,7 +267,8 @@ def _find_broken_invariant(exercise: TensorExercise, trial: Trial) -> Verdict | 
             holds = torch.equal(wanted, measured)
         if not holds:
             expected, got = rounded_apart(wanted, measured)
-            headline, details = f"This must always hold: {invariant.says}.", exercise.describe_call(case)
+            headline = f"This should always be true: {invariant.says}."
+            details = f"The numbers below measure it. {exercise.describe_call(case)}"
             return wrong_verdict(headline, details, expected=expected, got=got)
     return None
 
@@ -275,22 +284,15 @@ def _find_unequal(exercise: TensorExercise, trial: Trial) -> Verdict | None:
         return None
     names = [name for name, _, _ in unequal]
     right = [name for name in exercise.returns if name not in names]
-    complaint = "not what comes out by hand" if case.by_hand else "not as in the reference"
-    right_text = f"; {quote_names(right)} {_is_or_are(right)} right" if right else ""
+    source = "worked example" if case.by_hand else "reference solution"
+    right_text = f"; {quote_names(right)} {'is' if len(right) == 1 else 'are'} correct" if right else ""
     inputs = zip(exercise.inputs, case.make(), strict=True)
     return wrong_verdict(
-        f"{quote_names(names)} {_is_or_are(names)} {complaint}{right_text}.",
-        exercise.by_hand.says if case.by_hand else exercise.describe_call(case),
-        given="\n".join(_assign(name, rounded(tensor)) for name, tensor in inputs) if case.by_hand else "",
-        expected="\n".join(_assign(name, expected) for name, expected, _ in unequal),
-        got="\n".join(_assign(name, got) for name, _, got in unequal),
+        f"{quote_names(names)} {'differs' if len(names) == 1 else 'differ'} from the {source}{right_text}.",
+        exercise.by_hand.explanation if case.by_hand else exercise.describe_call(case),
+        given="\n".join(assign_text(name, rounded(tensor)) for name, tensor in inputs)
+        if case.by_hand
+        else "",
+        expected="\n".join(assign_text(name, expected) for name, expected, _ in unequal),
+        got="\n".join(assign_text(name, got) for name, _, got in unequal),
     )
-
-
-def _is_or_are(names: list[str]) -> str:
-    return "is" if len(names) == 1 else "are"
-
-
-def _assign(name: str, text: str) -> str:
-    """`name = text`, with further lines indented to align."""
-    return f"{name} = " + text.replace("\n", "\n" + " " * (len(name) + 3))

@@ -32,7 +32,7 @@ class Verdict:
     """`headline` states the problem, `details` the likely slip and what to do about it.
 
     `given` shows the inputs of the call, `expected` and `got` the right answer and the learner's. `slip` is
-    the id of the slip that was recognised, `misconception` the id of the belief that explains it.
+    the id of the slip that was recognised, `misconception` the id of the misconception that explains it.
     """
 
     exercise: str
@@ -48,8 +48,8 @@ class Verdict:
 
     @property
     def numbers(self) -> list[tuple[str, str]]:
-        """Inputs, expected answer and the learner's answer, each with its title, as far as there are any."""
-        titled_texts = [("given", self.given), ("expected", self.expected), ("yours", self.got)]
+        """The inputs, the expected answer and the learner's answer, each with its title, if there are any."""
+        titled_texts = [("inputs", self.given), ("expected", self.expected), ("yours", self.got)]
         return [(title, text) for title, text in titled_texts if text]
 
     def __repr__(self) -> str:
@@ -104,9 +104,19 @@ def join_words(words: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def with_article(noun: str) -> str:
+    """A noun, or a class in backticks, with its article.
+
+    >>> with_article("list"), with_article("ndarray"), with_article("`IndexError`")
+    ('a list', 'an ndarray', 'an `IndexError`')
+    """
+    starts_with_vowel = noun.strip("`").lower().startswith(("a", "e", "i", "o", "nd", "unb"))
+    return f"{'an' if starts_with_vowel else 'a'} {noun}"
+
+
 def _describe_misconception(misconception_id: str) -> str:
     misconception = misconceptions()[misconception_id]
-    return f"A common belief behind this: “{misconception.belief}” In truth: {misconception.truth}"
+    return f"A common misconception: “{misconception.belief}” In fact: {misconception.truth}"
 
 
 def _indent(text: str) -> str:

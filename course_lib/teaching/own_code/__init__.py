@@ -1,7 +1,7 @@
-"""The learner's own code: what passed its check is kept in my_road.py and used by later lessons.
+"""The learner's own code: functions that pass their check are saved in my_road.py for later lessons.
 
-kept_functions.py   `yours`: which function a lesson gets; `keep`: what passed goes into the file
-source.py           the source of a function, with what it needs outside its notebook
-loading.py          kept functions loaded as a module, and how often they are called
-kept_file.py        the file my_road.py, which learners may read and edit
+kept_functions.py   `keep` saves a function that passed; `yours` chooses which function a lesson gets
+source.py           the source of a function, with everything it needs to run outside its notebook
+loading.py          loads saved functions as modules, and counts how often they are called
+kept_file.py        reads and writes my_road.py, which learners can read and edit too
 """

@@ -1,4 +1,4 @@
-"""The file `my_road.py` in the learner's folder: the source of their own functions, theirs to read and edit.
+"""The file `my_road.py` in the learner's folder: the source of their own functions, which they can edit.
 
     # --- soft_lookup · lesson 08 · 2026-11-15
     import torch
@@ -7,7 +7,7 @@
     def soft_lookup(query, keys, values):
         ...
 
-There is one block per exercise. Nothing here imports torch: the command line lists the functions.
+There is one block per exercise. This module doesn't import torch: the command line uses it too.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from course_lib.teaching.progress import lock
 
 HEADER = re.compile(r"^# --- (\w+) · lesson (\w+) · (\d{4}-\d\d-\d\d) *\r?\n", re.MULTILINE)
 TOP = (
-    "# Your own functions, each kept when its check passed. Later lessons use them. They are yours to edit;\n"
-    "# only leave the lines that begin with # --- as they are: a function is found by them.\n"
+    "# Your own functions, each saved when it passed its check. Later lessons use them. You can edit them,\n"
+    "# but leave the lines that start with # --- unchanged: the course uses them to find each function.\n"
 )
 FILE_ERRORS = (OSError, RuntimeError, ValueError)  # disk, permission, lock; no home folder; not UTF-8
 
@@ -41,7 +41,7 @@ def kept_file() -> Path:
 
 
 def list_own_functions() -> list[KeptFunction]:
-    """The functions in the file, in order; none if it cannot be read."""
+    """The functions in the file, in order; none if it can't be read."""
     try:
         return read_kept_file()[1]
     except FILE_ERRORS:
@@ -49,7 +49,7 @@ def list_own_functions() -> list[KeptFunction]:
 
 
 def read_kept_file() -> tuple[str, list[KeptFunction]]:
-    """The text above the first block, and the blocks. Raises one of FILE_ERRORS if it cannot be read."""
+    """The text above the first block, and the blocks. Raises one of FILE_ERRORS if it can't be read."""
     file = kept_file()
     if not file.exists():
         return TOP, []
@@ -58,7 +58,7 @@ def read_kept_file() -> tuple[str, list[KeptFunction]]:
 
 
 def write_function(new: KeptFunction) -> None:
-    """Write a block into the file, instead of an older one of the same name."""
+    """Write a block to the file, replacing an older one of the same name."""
     file = kept_file()
     file.parent.mkdir(parents=True, exist_ok=True)
     with lock(file):

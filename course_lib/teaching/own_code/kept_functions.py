@@ -1,10 +1,10 @@
-"""The learner's own functions: kept when they pass their check, and used by later lessons.
+"""The learner's own functions: saved when they pass their check, and used by later lessons.
 
     >>> attend = yours("scaled_attention")
-    scaled_attention: the library's (yours is not there yet)
+    scaled_attention: the library's version (you haven't passed this exercise yet)
 
-`yours` prints one line about which function it returns. Whatever the file contains, a lesson goes on: if
-needed, the library's version is used, and the line says why.
+`yours` prints which function it returns. Whatever the file contains, a lesson can continue: if necessary it
+gets the library's version, and the printed line says why.
 """
 
 from __future__ import annotations
@@ -22,29 +22,30 @@ from course_lib.teaching.own_code.kept_file import FILE_ERRORS, KeptFunction, re
 from course_lib.teaching.own_code.loading import load_function
 from course_lib.teaching.own_code.source import NotKept, gather_source
 
+NOT_SAVED = "Later lessons will use the library's version, because yours couldn't be saved:"
 Choice = tuple[Callable | None, str]  # the learner's function, if it can be used, and the line to print
 _choices: dict[tuple[str, str], Choice] = {}  # by exercise and source: a block is judged once per session
 
 
 def keep(exercise: Exercise, attempt: Any) -> str:
-    """Write a function that passed into the file; returns a sentence if that fails.
+    """Save a function that passed; returns a sentence that explains why if that fails.
 
-    It is kept only if it also passes when loaded from there: a function that needs more of the notebook than
-    its imports and helpers would be of no use to a later lesson.
+    It is saved only if it also passes when loaded from the file: a function that needs more of the notebook
+    than its imports and helpers would be useless to a later lesson.
     """
     try:
         source = gather_source(exercise.name, attempt)
         function, reason = load_function(exercise.name, source)
         if function is None or judge(exercise, function).status != "passed":
-            raise NotKept(reason or "away from this notebook it does not pass")
+            raise NotKept(reason or "it doesn't pass its check outside this notebook")
         number, day = lesson(exercise.lesson).number, date.today().isoformat()
         write_function(KeptFunction(exercise.name, number, day, source))
     except NotKept as error:
-        return f"It is not kept for later lessons: {error}."
+        return f"{NOT_SAVED} {error}."
     except FILE_ERRORS:
-        return "It is not kept for later lessons: `my_road.py` cannot be written."
+        return f"{NOT_SAVED} `my_road.py` can't be written."
     except Exception:  # the learner's objects may raise anything when they are inspected
-        return "It is not kept for later lessons: its source cannot be gathered."
+        return f"{NOT_SAVED} its source code can't be collected."
     return ""
 
 
@@ -61,13 +62,16 @@ def _choose(exercise: Exercise) -> Choice:
     try:
         _, functions = read_kept_file()
     except FILE_ERRORS:
-        return None, "the library's (your my_road.py cannot be read)"
+        return None, "the library's version (your my_road.py can't be read)"
     block = next((function for function in functions if function.name == exercise.name), None)
     if block is None:
-        return None, "the library's (yours is not there yet)"
+        return None, "the library's version (you haven't passed this exercise yet)"
     key = exercise.name, block.source
     if key not in _choices:
-        _choices[key] = None, "the library's (yours calls itself)"  # if it asks for itself while it is judged
+        _choices[key] = (
+            None,
+            "the library's version (yours calls `yours` for itself)",
+        )  # if it asks for itself while it is judged
         _choices[key] = _load_and_judge(exercise, block)
     return _choices[key]
 
@@ -75,7 +79,7 @@ def _choose(exercise: Exercise) -> Choice:
 def _load_and_judge(exercise: Exercise, block: KeptFunction) -> Choice:
     function, reason = load_function(block.name, block.source)
     if function is None:
-        return None, f"the library's (yours cannot be used: {reason})"
+        return None, f"the library's version (yours can't be used: {reason})"
     if judge(exercise, function).status != "passed":
-        return None, "the library's (yours does not pass its check any more)"
-    return function, f"yours, from lesson {block.lesson}"
+        return None, "the library's version (yours no longer passes its check)"
+    return function, f"your version from lesson {block.lesson}"

@@ -1,4 +1,4 @@
-"""Kept functions, each loaded into a module of its own: one broken block does not affect the others.
+"""Saved functions, each loaded into its own module, so that one broken block doesn't affect the others.
 
 A block that an older version of the course wrote may import modules that have moved since: its imports are
 redirected (`course_lib.old_imports`), and the file stays as it is.
@@ -16,6 +16,7 @@ from typing import Any
 
 from course_lib.old_imports import redirect_imports
 from course_lib.teaching.exercises.guarded_call import call
+from course_lib.teaching.exercises.verdict import with_article
 
 OWN_MODULE = "my_road"  # the `__name__` of every such module
 LONGEST_LOAD = 5.0  # seconds
@@ -33,11 +34,11 @@ def load_function(name: str, source: str) -> tuple[Callable | None, str]:
 
     result = call(run, time.monotonic() + LONGEST_LOAD)
     if result.timed_out:
-        return None, "it does not end when it is loaded"
+        return None, "loading it takes too long"
     if result.failure:
-        return None, f"it stops with a {result.failure.exception}"
+        return None, f"loading it raises {with_article(result.failure.exception)}"
     function = namespace.get(name)
-    return (function, "") if callable(function) else (None, f"it makes no function `{name}`")
+    return (function, "") if callable(function) else (None, f"it doesn't define a function `{name}`")
 
 
 def count_own_calls(work: Callable[[], Any]) -> tuple[Any, dict[str, int]]:

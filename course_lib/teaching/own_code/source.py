@@ -1,7 +1,7 @@
-"""The source of a learner's function with what it needs, so that it runs outside their notebook.
+"""The source of a learner's function with everything it needs to run outside the notebook.
 
 It may need imports, plain numbers and short containers, and helpers from the same notebook. A helper that
-solves an exercise is not copied: `yours` fetches it.
+solves an exercise is not copied; `yours` gets it instead.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from course_lib.teaching.own_code.kept_file import list_own_functions
 
 USUAL_MODULES = ("math", "torch", "torch.nn", "torch.nn.functional", "numpy", "itertools", "functools")
 CONTAINERS = (list, tuple, dict, set)
-LONGEST_CONTAINER = 200  # characters: a few entries, not a memo that the check has filled
+LONGEST_CONTAINER = 200  # characters: a few entries, not a cache that the check has filled
 
 
 class NotKept(Exception):
-    """Why a function that passed cannot be kept; the message goes to the learner."""
+    """Why a function that passed can't be saved; the message is shown to the learner."""
 
 
 def gather_source(name: str, attempt: Any) -> str:
     """Source that defines the attempt as `name`, after everything it needs."""
     function = inspect.unwrap(attempt)
     if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
-        raise NotKept("only a function written with `def` can be")
+        raise NotKept("only functions written with `def` can be saved")
     first_lines: set[str] = set()
     definitions: list[str] = []
     _add_definition(function, first_lines, definitions, seen={function.__name__})
@@ -47,7 +47,7 @@ def _add_definition(thing: Any, first_lines: set[str], definitions: list[str], s
         source = textwrap.dedent(inspect.getsource(thing)).strip()
         code = compile(source, "", "exec")
     except (OSError, TypeError, SyntaxError):
-        raise NotKept("its source cannot be found") from None
+        raise NotKept("its source code can't be found") from None
     namespace = getattr(thing, "__globals__", None) or vars(sys.modules[thing.__module__])
     for name in find_names(code):
         if name in seen or name not in namespace or hasattr(builtins, name):

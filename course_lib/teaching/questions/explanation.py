@@ -1,4 +1,4 @@
-"""In your own words: the learner writes, then sees a model answer and a few points to tick off.
+"""In your own words: the learner writes, then sees a model answer and a list of points to tick.
 
     >>> explain("08", "two-matrices")                   # as the last line of a cell
     Explanation('08', 'two-matrices')
@@ -60,7 +60,7 @@ class Explanation(QuestionCard):
         data["text/html"] = (
             f"<div><p><strong>In your own words.</strong> {static_html(self._question.text)}</p>"
             f"<details><summary>A model answer</summary><p>{static_html(self._question.model)}</p>"
-            f"<p>Does yours say:</p><ul>{points}</ul></details></div>"
+            f"<p>Does your answer cover these points?</p><ul>{points}</ul></details></div>"
         )
         data["text/plain"] = f"In your own words: {self._question.text}"
         return data, metadata

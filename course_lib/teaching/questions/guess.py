@@ -1,14 +1,14 @@
-"""A guess first: predictions before a picture opens, estimates before a number is measured.
+"""A guess first: predictions before a figure is shown, estimates before a number is measured.
 
     >>> predict("08", "unscaled-max", SaturationLab())                  # as the last line of a cell
     Guess('08', 'unscaled-max')
-    >>> predict("08", "divisor-map", views.heatmap(...))                # a figure may be covered too
+    >>> predict("08", "divisor-map", views.heatmap(...))                # a figure can be hidden too
     >>> estimate("08", "trained-spread", measure)                       # measured after the guess
 
-The question is in the lesson's quiz.json, so the cell does not give the answer away. After the guess, guess
-and truth are shown side by side, with the reason; an explorable opens in the preset for it. A prediction is
-right or wrong; an estimate is judged by factor. A small button opens without a guess; COURSE_OPEN=1 does so
-for all of them.
+The question is in the lesson's quiz.json, so the cell doesn't give the answer away. After the guess, it
+and the answer are shown side by side, with the reason; an explorable opens with the preset that shows it. A
+prediction is right or wrong; an estimate is judged by its factor. A small button shows the answer without a
+guess; COURSE_OPEN=1 does so for all of them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from course_lib.views import StaticImage
 if TYPE_CHECKING:
     from course_lib.explore.base import Explorable
 
-COVER = "Covered until you have made a guess. Being wrong is fine: a guess is what makes the answer stick."
+COVER = "Hidden until you make a prediction. It's fine to be wrong: predicting first helps the answer stick."
 
 
 def predict(lesson: str, name: str, covered: Explorable | StaticImage) -> Guess:
-    """Ask prediction `name` of lesson "08" before the explorable, or the figure, is uncovered."""
+    """Ask prediction `name` of lesson "08" before the explorable or the figure is shown."""
     return Guess(lesson, question(lesson, name, "single", "number"), covered=covered)
 
 
@@ -44,7 +44,7 @@ def estimate(lesson: str, name: str, measure: Callable[[], float] | None = None)
 
 
 class GuessCard(QuestionCard):
-    """The question, the cover, and later guess beside truth."""
+    """The question and the cover; later the guess next to the answer."""
 
     _esm = script("guess.js")
 
@@ -68,12 +68,14 @@ class Guess:
         is_hidden = covered is None or isinstance(covered, StaticImage)
         self._stored = None if is_hidden else covered.static_image()._repr_mimebundle_()
         is_estimate = asked.kind == "estimate"
+        self._kind = "estimate" if is_estimate else "prediction"
         self._title = "Estimate first" if is_estimate else "Predict first"
         payload = {
             "title": self._title,
-            "truth": "What it is" if is_estimate else "What happens",
+            "kind": self._kind,
+            "truth": "Actual value" if is_estimate else "Actual answer",
             "question": question_payload(asked),
-            "cover": [getattr(covered, "title", "A figure"), COVER] if covered else [],
+            "cover": [getattr(covered, "title", "Figure"), COVER] if covered else [],
         }
         self._card = GuessCard(payload, self._receive)
         self.view = ipywidgets.VBox([self._card])  # what is covered is added when it is opened
@@ -81,9 +83,11 @@ class Guess:
             self.open()
 
     def commit(self, guess: object) -> bool:
-        """Guess, once, the index of an option or a number; returns whether it is right."""
+        """Make the one guess, the index of an option or a number; returns whether it is right."""
         if self.opened:
-            raise ValueError("It is open already: a guess is made once, and before.")
+            raise ValueError(
+                f"You can make one {self._kind}, before the answer is shown, but it is already open."
+            )
         self._uncover(read_answer(self._question, guess))
         return self.correct
 
@@ -93,19 +97,18 @@ class Guess:
             self._uncover(None)
 
     def _uncover(self, guess: Reply | None) -> None:
-        """Mark the guess, and show the truth, and what was covered in the state that shows it."""
+        """Mark the guess, show the answer, and show what was covered, in the state that illustrates it."""
         if self._measure:
             self._question = replace(self._question, answer=self._measure())
         asked, self.guess, self.opened = self._question, guess, True
-        look, word = "seen", "Shown without a guess"
+        look, word = "seen", f"Shown without your {self._kind}"
         if guess is not None:
             feedback = mark(asked, guess)
             self.correct = feedback.correct
-            kind = "estimate" if asked.kind == "estimate" else "prediction"
-            event = {"kind": kind, "lesson": asked.lesson, "name": asked.id}
+            event = {"kind": self._kind, "lesson": asked.lesson, "name": asked.id}
             progress.record({**event, "guess": self._text(guess), "correct": self.correct})
             look = "right" if self.correct else "wrong"
-            word = feedback.word or ("As you predicted" if self.correct else "Not as you predicted")
+            word = feedback.word or ("As you predicted" if self.correct else "Not what you predicted")
         self._card.state = {
             "opened": True,
             "look": look,
@@ -151,4 +154,8 @@ class Guess:
             html = f"<p><strong>{self._title}</strong> {static_html(self._question.text)}</p>"
             return {**live, "text/plain": plain, "text/html": html}, {}
         data, metadata = self._stored
-        return {**data, **live, "text/plain": f"{plain}\nThen look: {data['text/plain']}"}, metadata
+        return {
+            **data,
+            **live,
+            "text/plain": f"{plain}\nAfter your {self._kind}: {data['text/plain']}",
+        }, metadata

@@ -1,10 +1,10 @@
-r"""Short texts with a little mark-up, as safe HTML.
+r"""Short texts with a little markup, as safe HTML.
 
     >>> inline_html("**Scale** by $d_k$, not by `n` & not by luck")
     '<strong>Scale</strong> by <math ...>...</math>..., not by <code>n</code> &amp; not by luck'
 
-The mark-up is $LaTeX$, `code`, *emphasis* and **bold**; \$ is a dollar sign. Everything else is escaped.
-Formulas become MathML, which browsers draw by themselves: no script, no font, no network.
+The markup is $LaTeX$, `code`, *emphasis* and **bold**; \$ is a dollar sign. Everything else is escaped.
+Formulas become MathML, which browsers render without scripts, fonts or a network.
 """
 
 from __future__ import annotations

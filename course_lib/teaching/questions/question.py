@@ -214,7 +214,7 @@ def mark_by_factor(guess: float, truth: float) -> tuple[bool, str]:
     (False, 'Within 10 ×: off by a factor of 3.3')
     """
     if guess * truth <= 0:
-        return guess == truth, "Exactly" if guess == truth else "Another sign, or zero"
+        return guess == truth, "Exactly" if guess == truth else "The wrong sign, or zero"
     factor = max(guess / truth, truth / guess)
     off = f"off by a factor of {factor:.{1 if factor < 10 else 0}f}"
     if factor <= 1.1:
@@ -259,7 +259,7 @@ def read_number(text: str) -> float:
     try:
         number = float(top) / (float(bottom) if slash else 1)
     except ZeroDivisionError:
-        raise ValueError("Nothing can be divided by 0.") from None
+        raise ValueError("You can’t divide by 0.") from None
     except ValueError:
         number = math.nan
     if not math.isfinite(number):

@@ -3,9 +3,9 @@
     class Quiz(QuestionCard):
         _esm = script("quiz.js")        # a card sends what was clicked or typed, and gets its `state`
 
-Beside a card there is static HTML without style or script, for GitHub, a printed page, or a notebook that has
-not been run yet: every reader's sanitiser removes something. Formulas stay LaTeX between dollars there, since
-JupyterLab strips MathML from a notebook it does not trust, and typesets dollars.
+Each card also has static HTML without styles and scripts, for GitHub, a printed page, or a notebook that
+hasn't been run yet, because every viewer's sanitiser removes something. Formulas stay LaTeX between
+dollars there, since JupyterLab removes MathML from a notebook it doesn't trust, but typesets LaTeX.
 """
 
 from __future__ import annotations

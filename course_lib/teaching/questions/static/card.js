@@ -1,7 +1,7 @@
 // What the cards share: inputs, panels, keys. Python puts the files together into one module, and marks.
-// Every `html` that comes from Python was escaped there (questions/markup.py); what a learner types is set as text.
+// All `html` from Python is already escaped (questions/markup.py); what a learner types is set as text.
 
-const BUSY = "The kernel is busy: your answer is marked as soon as the running cell is done.";
+const BUSY = "The kernel is busy. Your answer will be marked when the running cell has finished.";
 const ICONS = {
   right: '<path d="M4.4 8.3l2.5 2.5 4.8-5.3"/>',
   wrong: '<path d="M5.3 5.3l5.4 5.4M10.7 5.3l-5.4 5.4"/>',
@@ -30,7 +30,7 @@ const stamp = (look, word) =>
 function inputsOf(question) {
   if (!question.options.length) {
     const field = make("input", { type: "text", inputMode: "decimal", autocomplete: "off", maxLength: 40, className: "cq-number-field" });
-    field.setAttribute("aria-label", "Your number");
+    field.setAttribute("aria-label", "Your answer, a number");
     return {
       node: make("label", { className: "cq-number-row" }, field, make("span", { html: question.unit })),
       read: () => field.value,

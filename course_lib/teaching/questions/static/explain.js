@@ -1,4 +1,4 @@
-// In your own words: write, compare with a model answer, tick off what yours says. Needs card.js before it.
+// In your own words: write, compare with a model answer, tick the points that are covered. Needs card.js before it.
 
 export default card("guess", (model, root) => {
   const setup = model.get("payload");
@@ -28,6 +28,6 @@ export default card("guess", (model, root) => {
       asked.send({ ticked: boxes.flatMap(({ box }, index) => (box.checked ? [index] : [])) });
     }
     result.replaceChildren(panel("seen", "A model answer", make("p", { html: state.model }),
-      make("p", {}, "Tick what yours says too:"), make("div", { className: "cq-options" }, ...boxes.map(({ node }) => node))));
+      make("p", {}, "Tick the points that your answer covers:"), make("div", { className: "cq-options" }, ...boxes.map(({ node }) => node))));
   };
 });

@@ -7,7 +7,7 @@ function questionCard(model, question, number, setup) {
   const asked = asking(model, legend, inputs.node, button, submit);
   const { form, feedback } = asked;
   let state = { tries: 0, remarks: [], others: [], votes: [] };
-  let trying = true;  // false while the last try's feedback stands
+  let trying = true;  // false while the last try's feedback is shown
   let lastReply = 0;
 
   const isMarked = () => !trying && typeof state.correct === "boolean";
@@ -96,8 +96,8 @@ export default card("quiz", (model, root) => {
     pips.replaceChildren(...cards.map((card) => make("span", { className: pip(card) })));
     const done = cards.every((card) => card.state.correct === true);
     words.textContent = !answered.length ? `${cards.length} questions to go`
-      : `${answered.length} of ${cards.length} answered, ${first} right at the first ${setup.classroom ? "vote" : "try"}`
-        + (done ? ". All solved." : "");
+      : `${answered.length} of ${cards.length} answered, ${first} right on the first ${setup.classroom ? "vote" : "try"}`
+        + (done ? ". All correct now." : "");
     if (done) again.hidden = false;
   };
 });

@@ -108,7 +108,7 @@ def delete() -> str:
 
 def _explain(error: Exception) -> str:
     """The reason in a few words, such as "No space left on device"."""
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
 
 
 @cache

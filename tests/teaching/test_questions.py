@@ -140,7 +140,7 @@ def test_numbers_are_read_as_people_write_them():
     ("asked", "sent", "words"),
     [(SINGLE, None, "Choose"), (SEVERAL, [], "Tick at least one"), (NUMBER, None, "Type"),
      (NUMBER, float("nan"), "Type"), (NUMBER, "8,000", "8000 or 8.000"), (SIZE, "1,234,567", "1234567 or"),
-     (NUMBER, "1/0", "divided by 0"),
+     (NUMBER, "1/0", "divide by 0"),
      *((NUMBER, text, "Type a number") for text in ("", "abc", "1 2", "1.2.3", "1/2/3", "0x10", "Infinity",
                                                     "9" * 10**6, "1e999"))],
 )  # fmt: skip

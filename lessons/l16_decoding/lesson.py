@@ -39,7 +39,7 @@ from lessons.l16_decoding import BeamTree, LiveTranslator, Recompute
 
 start_lesson("decoding", seed=16)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -49,7 +49,7 @@ Answer from memory.
 # %% kind="recall"
 quiz("16", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="translate sentences of your own, and hide words to see what matters"
 r"""
 ## 1 · The live translator
 
@@ -123,11 +123,11 @@ In *our* model a row belongs to the word that the step **says**: error below 0.1
 # %% kind="quiz"
 quiz("16", "live")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 2 · More than one beginning
 
-Greedy decoding takes back nothing. That can go wrong. Language **A**, of five sentences:
+{term:greedy decoding|Greedy decoding} takes back nothing. That can go wrong. Language **A**, of five sentences:
 
 | first word | second word | chance of the sentence |
 |---|---|---|
@@ -218,14 +218,14 @@ The sums and the sentences are right. The states stand in the order in which the
 Put the new state into the candidate, beside its sum and its sentence. Then sorting moves all three together.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 This bug raises no error, and it spares greedy decoding: with one hypothesis there is nothing to mix up. With more, a sentence goes on from the memory of its rival. RCTM, $k = 5$, {result:lesson_16/misplaced states/sentences:.0f} test sentences: {result:lesson_16/misplaced states/changed:.0f} come out otherwise, and {result:lesson_16/misplaced states/right with the bug:.0f} are right with the bug and without. Neither that count nor BLEU (section 3) tells you that something is wrong.
 
 The rest of the search is given: it calls your `grow`, moves what has ended to a list, and ranks that list with the length penalty.
 """
 
-# %% kind="code" name="beam"
+# %% kind="code" name="beam" track="core"
 grow = yours("grow")
 
 
@@ -247,7 +247,7 @@ def beam(step, state, width, alpha=0.0, longest=40):
     cut_off = (-math.inf, [*sentences[0], EOS])  # nothing has ended
     return max(finished, default=cut_off)[1][1:-1]
 
-# %% kind="see" name="two widths"
+# %% kind="see" name="two widths" track="core"
 def step_function(system, sentence):
     """`step` for one source, for its 12 likeliest tokens; and the first state."""
     batch = make_batch([system.tokenizer.encode(sentence)], [[]])
@@ -274,7 +274,7 @@ for sentence in ("a man runs", cow, "the aunt wore the clean dress"):
         assert output == expected.target, f"the library's output: {expected.target}"
         print(f"k = {width}: {output}")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 RCTM again, and your beam agrees with the library's. Greedy turned *a man* into *une sœur* (*une* had {result:lesson_16/rival words/une:.2f}, *un* {result:lesson_16/rival words/un:.2f}) and the thirsty cow into hot milk (*il* {result:lesson_16/rival words/il:.2f}, *elle* {result:lesson_16/rival words/elle:.2f}): one word was a little likelier, and there was no way back. With five beginnings open, both come out right. The third sentence went the other way: greedy had *la robe propre*, right, and the beam prefers *la belle robe*. A likelier sentence, by the model's own opinion, is not always the better one.
 
@@ -284,7 +284,7 @@ How often does it matter? For that we need a score, the next section.
 # %% kind="quiz"
 quiz("16", "beam")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="write BLEU, the standard score for translations, and find its blind spots"
 r"""
 ## 3 · How good is it?
 
@@ -446,7 +446,7 @@ And it depends on how a text is cut into words: *Le chat n'a pas bu l'eau, parce
 # %% kind="quiz"
 quiz("16", "bleu")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 4 · Do not compute it twice
 
@@ -459,12 +459,9 @@ The queries? That of word 3 was used once, when word 3 asked. Nobody asks again.
 And the source: its keys and values for cross-attention are the same at every step. They are made once, before the first word.
 """
 
-# %% kind="diagram" hide_input=true
-views.diagram(PARTS, ARROWS, lit=("decoder step", "cache"), title=NAME)
-
 # %% kind="estimate"
-split_heads, join_heads = yours("split_heads"), yours("join_heads")
-multi_head = yours("multi_head")
+transformer = load_shipped("transformer")
+model, encode = transformer.model.eval(), transformer.tokenizer.encode
 
 
 def count_projections(system, memory, n):
@@ -488,10 +485,22 @@ with torch.no_grad():
 recompute = Recompute(model)
 estimate("16", "dec-projections", lambda: count_projections(recompute, memory, 60))
 
-# %% [markdown] kind="text" exercise="cached_attention"
+# %% [markdown] kind="text"
 r"""
 $1 + 2 + … + T = T(T+1)/2$ against $T$: for 100 words 5,050 against 100. The feed-forward layers and the cross-attention of all old words are spared as well. (Lesson 17 counts all of it.)
 
+**The price is memory**: 2 · layers · d_model numbers for every word, of every sentence, of every hypothesis in the beam. Each hypothesis has a cache of its own, and when the ranking shuffles the hypotheses, the caches must move along.
+"""
+
+# %% kind="diagram" hide_input=true track="core"
+views.diagram(PARTS, ARROWS, lit=("decoder step", "cache"), title=NAME)
+
+# %% kind="code" track="core"
+split_heads, join_heads = yours("split_heads"), yours("join_heads")
+multi_head = yours("multi_head")
+
+# %% [markdown] kind="text" exercise="cached_attention"
+r"""
 **Build it** from three parts of lesson 12: `split_heads`, `multi_head`, `join_heads`. `x` is the new word alone. `past` is a pair, keys and values of the words before it, already cut into heads; at the first step they hold 0 words. Matrices stand to the right, as in lesson 12. Two calls to remember: `split_heads(x, n_heads=…)`, and `multi_head(query, keys, values, with_weights=True)`, which returns the blend **and** the weights.
 
 Make the new word's query, key and value; append key and value to the past; let the query look at all of them; join, and mix with `w_o`. Return the output **and the new pair**, which is the past of the next step. Do not change what you were given: make new tensors.
@@ -534,12 +543,12 @@ It is `many_heads` of lesson 12 with one difference: keys and values come from t
 A mask hides what comes later. Nothing later is in the cache.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 Now the trained decoder, with **your** attention in it. The rest is the block of lessons 13 and 14, in the library's names.
 """
 
-# %% kind="code"
+# %% kind="code" track="core"
 cached_attention = yours("cached_attention")
 
 
@@ -563,7 +572,7 @@ def my_step(memory, caches, token):
         x = block.around_feed_forward(x, block.feed_forward)
     return model.words.logits(model.decoder.last_norm(x))[0, 0]
 
-# %% kind="see"
+# %% kind="see" track="core"
 def empty_caches():
     return [(torch.zeros(1, 4, 0, 16), torch.zeros(1, 4, 0, 16)) for _ in range(3)]
 
@@ -586,16 +595,14 @@ for sentence in (cow, "the old woman sees a small dog in the garden"):
     assert mine == transformer(sentence).target
     print(mine)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 The same logits at every step, up to rounding, and the same words. A cache is **no approximation**. (The cell compares every step with a decoder that computes all of it again. Do that with every cache you write: a wrong one still gives fluent sentences.)
 
 **Does it pay?** 60 words with your cache and without any. The factor depends on your machine, and on what else it does. (In the record `bench_decoding_cpu.txt`, on 2 cores, with the library's cache: {result:lesson_16/cache speed-up/toy:.1f} times for this small model, {result:lesson_16/cache speed-up/multi30k:.1f} times for one of Multi30k's size. On a machine with 16 cores and an H200, which this cell does not use, it said {result:lesson_16/cache speed-up/16 cores, earlier:.1f} in one run and {result:lesson_16/cache speed-up/16 cores, later:.1f} in another: `gpu/lessons.txt`. Most likely the fixed price of every call of torch weighs more there than the small products that are saved; lesson 17 comes back to that price.)
-
-**The price is memory**: 2 · layers · d_model numbers for every word, of every sentence, of every hypothesis in the beam. Each hypothesis has a cache of its own, and when the ranking shuffles them, the caches must move along. You have repaired what happens otherwise.
 """
 
-# %% kind="code" ignore_output=true
+# %% kind="code" ignore_output=true track="core"
 def without_cache():
     state = Recompute(model).start(memory)
     for _ in range(60):
@@ -622,7 +629,7 @@ with patch("__main__.cached_attention", counted):
     with_cache()
 assert sum(call.args[0].shape[1] for call in counted.mock_calls) == 3 * 60  # 3 layers
 
-# %% kind="see"
+# %% kind="see" track="core"
 with torch.no_grad():
     _, state, _ = model.step(memory, model.start(memory), torch.tensor([BOS]))
 ours = sum(tensor.nbytes for tensor in state.values())
@@ -632,10 +639,10 @@ print("keys of one word: layers, heads, words, d_k =", tuple(state["keys"].shape
 print(f"cache for one word: {ours:,} bytes; the 2017 base model: {paper:,}")
 print(f"1,024 words of that: {1024 * paper // 2**20} MiB")
 
-# %% kind="explain"
+# %% kind="explain" track="core"
 explain("16", "dec-why-cache")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="a cache that is never emptied, and decoding without the causal mask"
 r"""
 ## Break it
 
@@ -663,7 +670,10 @@ r"""
 The first is the classic bug of a server that answers two people in turn. The cow's sentence goes on where the cat's had ended, fluently, and the cow is now *il*, like *le chat*; after *la femme* she is *elle*. No error, and something of one reader's text decides a word in the answer to another.
 
 The second costs {result:lesson_16/causal mask/with - lesson_16/causal mask/without:.0f} sentences in a hundred. In the first layer the last word's output is the same with and without a mask. But the *earlier* words now see later ones, so their vectors differ from those in training; and in the second layer the last word looks at these. The same mask that keeps training honest is what makes the cache exact.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Check yourself
 
 The first try counts for your score; every answer gets a reason.

@@ -41,7 +41,7 @@ from lessons.l17_what_it_costs import (
 
 start_lesson("what_it_costs", seed=17)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -51,7 +51,7 @@ From memory, before you read on.
 # %% kind="recall"
 quiz("17", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · Counting the work
 
@@ -81,7 +81,7 @@ r"""
 Return a dict with the keys `"projections"`, `"attention"` (scores and mix) and `"feed-forward"`.
 """
 
-# %% kind="exercise" exercise="block_flops" title="The FLOPs of a block" difficulty=2 importance=5 track="core"
+# %% kind="exercise" exercise="block_flops" title="The FLOPs of a block" difficulty=2 importance=5 track="short"
 def block_flops(n, d, d_ff):
     """n words of width d  ->  {"projections": …, "attention": …, "feed-forward": …}"""
     def product(rows, inner, columns):
@@ -127,7 +127,10 @@ assert mine == torch_counts(64, 64, True)
 # %% [markdown] kind="text"
 r"""
 Equal, to the last one. (The last line is smaller by exactly your `"attention"`. Not that it is free: on a CPU torch's counter does not know torch's own attention, which is fused (section 4), and counts 0 for it. Check your instruments.)
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## 2 · Who overtakes whom?
 
 Now the table of the 2017 paper, derived instead of believed. A recurrent layer multiplies the word and the state by a matrix each, at every word: $2 \cdot 2d^2 \cdot n$. A convolution of width $k$ has $k$ matrices. Scores and mix are yours.
@@ -152,7 +155,10 @@ predict("17", "cost-half", CostExplorer())
 # %% [markdown] kind="text"
 r"""
 Not at $n = d$ but at $n = 6d$. So "attention is quadratic, therefore slow" is wrong for a sentence (2% of the work at 64 words, $d$ = 512) and right for a book. Memory overtakes earlier: with 8 heads the tables are larger than the words themselves beyond 64 words.
+"""
 
+# %% [markdown] kind="text" contents="two races against the clock, and why FLOPs predict them badly"
+r"""
 ## 3 · By the clock
 
 A prediction is worth something if it can fail. `cost.recurrent_ratios` times scores and mix of one head and `torch.nn.RNN`, for one sentence, in turn, the quickest of three rounds each, on one core. `cost.crossover` reads off where the ratio of seconds passes 1 (64 and 2,048, the ends, mean: not in between). By FLOPs: at 64.
@@ -211,10 +217,13 @@ Our record. Explicit attention is level with the rest at {result:lesson_17/cross
 | four heads of width 16 | {result:lesson_17/steps of attention/4 heads/products:.2f} | {result:lesson_17/steps of attention/4 heads/softmax:.2f} | {result:lesson_17/steps of attention/4 heads/exp:.2f} | {result:lesson_17/steps of attention/4 heads/copy:.2f} |
 
 One head's products take what was counted. Narrow heads are a little slower, and there are four tables to fill. But most of it is what we **left out of the count**: an $e^x$ for each of 590,000 cells. Copying the same table, all reading and writing and no arithmetic, takes a tenth of that.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## 4 · The table that is never written
 
-The other thing that FLOPs do not see is bytes. Explicit attention writes the scores, reads and writes them scaled, reads and writes them as weights, reads them for the mix. Such bytes in and out of memory are {term:memory traffic}. On our core it was the smaller part. A GPU multiplies far faster than it fetches, and there it is the larger.
+FLOPs leave out bytes, too. Explicit attention, which computes scores, softmax and mix one after another, writes the scores, reads and writes them scaled, reads and writes them as weights, reads them for the mix. Such bytes in and out of memory are {term:memory traffic}. On the CPU core that we timed it was the smaller part. A GPU multiplies far faster than it fetches, and there it is the larger.
 
 {term:fused attention|Fused attention} (FlashAttention: Dao and others, 2022; torch's own is of this kind) takes a small rectangle of the table, a *tile*, does all four steps on it in the small quick memory beside the core, adds its part to the result, and forgets it. A softmax needs the sum over the whole row? It carries a running sum. And since softmax subtracts the largest score (lesson 08), it rescales what it has when a larger one turns up.
 
@@ -240,8 +249,11 @@ for n in (256, 512, 1024, 2048):
 r"""
 Twice the words: explicit four times the bytes, fused twice. Three tables of $4n^2$ numbers are gone; a result of $64n$ and one sum for each row and head stay.
 
-Fusing changes the memory and the factor. The $n^2$ of the work stays. Two ways to get rid of it follow, then one to shrink what is kept; each gives something up.
+Fusing changes the memory and the factor. The $n^2$ of the work stays. Sections 5 and 6 show two ways to get rid of it, and section 7 shrinks what is kept. Each gives something up.
+"""
 
+# %% [markdown] kind="text" contents="attention to nearby words only, what it saves, and how to test it"
+r"""
 ## 5 · Look at fewer words
 
 {term:restricted attention|Restricted attention}: each word sees itself and $r$ neighbours on either side. Local attention (lesson 07) did so for translation, and the 2017 paper proposes it in section 4. The price stands in the table of section 2: a far word needs several layers, as with convolutions.
@@ -293,7 +305,10 @@ print(f"one part in {fixed(explicit / nearby, 0)}: each word meets 3 blocks of 8
 # %% [markdown] kind="text"
 r"""
 By the clock of our record it took a fifth of the time of explicit attention, not a {printed:nearby/one part in}rd (fused: a half), and at 64 words three times as long: small products again. Models made for long texts are trained with windows, and let a few chosen words see, and be seen by, everybody (Longformer: Beltagy, Peters and Cohan, 2020).
+"""
 
+# %% [markdown] kind="text" contents="linear attention: attention without a softmax, written as a recurrent network"
+r"""
 ## 6 · A state of fixed size
 
 The second way changes the weights. The $n^2$ comes from the softmax: $e^{q \cdot k}$ must be made for every pair. Suppose a weight were a plain dot product of two positive vectors, $\phi(q) \cdot \phi(k)$. Then the sum over all words can be sorted differently:
@@ -381,7 +396,10 @@ for name, answer in answers.items():
 # %% [markdown] kind="text"
 r"""
 Linear attention is close to guessing, 6%. Its size is not to blame: another table of 16 × 16 from the same $\phi$ (least squares, all pairs at once) finds everything. Nor is adding alone: take the mean off $\phi$, and sums find most. It is both. A positive $\phi$ makes random keys alike (a cosine of {result:lesson_17/cosine of keys/after φ:.2f} on average), and a sum cannot take apart what is alike. So the search is for better maps and better *updates*: write only what the state does not know yet (Schlag, Irie and Schmidhuber, 2021, after Schmidhuber's fast weights of 1992), or let the state be a small network that learns while it reads (test-time training, see Reading).
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## 7 · The cache, and heads that share
 
 A decoder that writes word by word keeps the keys and values of all words so far, the KV cache of lesson 16: two vectors a word, in every layer, for every text being written. With 32 layers of width 4,096 and two bytes a number, one text of 100,000 words takes 52 GB. That decides how many users a machine can serve.
@@ -425,7 +443,7 @@ The width of a head is fixed by the **query** heads, among which `d_model` is sh
 And you did change it? `n_heads · d_model / n_heads` is `d_model` again. What is kept are `n_kv_heads`.
 """
 
-# %% kind="library"
+# %% kind="library" track="core"
 cache_bytes = yours("cache_bytes")
 words = torch.randn(1, 100, 64)
 for n_kv_heads in (4, 2, 1):
@@ -484,7 +502,7 @@ On paper: 40,000,000 / (4,096 · 16 · 2) = 305 numbers, so 152 of keys: two hea
 You stopped at the first that fits. Go on to the largest.
 """
 
-# %% kind="see"
+# %% kind="see" track="core"
 choose = yours("choose_heads")
 unshared = cache_bytes(4096, 16, 1024, 16, 16, 2)
 print(f"16 heads, none shared: {unshared / 1e6:.0f} million bytes")
@@ -495,7 +513,7 @@ for budget in (300, 140, 40, 10):
     print(f"budget {budget} million: {n_heads} heads, {n_kv_heads} of keys,", end=" ")
     print(f"{size / 1e6:.1f} million bytes")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="averaging the heads of a trained translator, and what is left of it"
 r"""
 ## Break it
 
@@ -541,7 +559,10 @@ print(f"averaged: both {percent_right(in_pairs, in_pairs)}%")
 # %% [markdown] kind="text"
 r"""
 Ruin, and no part alone is to blame: keys cost a third of the sentences, values a quarter, both four in five. Each head has a language of its own (lesson 12), and the mean of two is neither. (Nor do the keys merely shrink: scaled up again by √2, {result:lesson_17/averaged heads/keys, scaled up:.1%} are right.) Sharing has to be **learned**: Ainslie and others start from just such means and train on for a twentieth of the original steps; then eight key heads come close to the quality of no sharing, at nearly the speed of one.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Check yourself
 
 The first try counts for your score; every answer gets a reason.

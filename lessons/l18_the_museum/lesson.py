@@ -42,7 +42,7 @@ from lessons.l18_the_museum import (
 
 start_lesson("the_museum", seed=18)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -52,7 +52,7 @@ Answer from memory.
 # %% kind="recall"
 quiz("18", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · All of them in one hall
 
@@ -61,10 +61,24 @@ Each system had its own paper: its own data, its own size, its own tricks. Nobod
 - one task each: English to our toy French, German to English captions (Multi30k), or the next word;
 - one size: within a tenth of 400,000 parameters for the toy translators, 9.4 million on Multi30k, 120,000 for language models;
 - one recipe ([lesson 15](15_training_a_translator.ipynb)); decoding greedy and with a beam, whose length penalty each run chose on its validation set;
-- three seeds. A *seed* (lesson 12) starts the random numbers: first weights, order of sentences, dropout. Another seed is the same experiment with other luck.
+- three seeds. A {term:random seed|seed} starts the random numbers: first weights, order of sentences, dropout. Another seed is the same experiment with other luck.
+
+One translator has had no lesson yet: ConvS2S (2017), made of convolutions, with attention to the source in every layer of its decoder. Section 2 takes it apart.
 """
 
-# %% kind="see"
+# %% [markdown] kind="text"
+r"""
+The numbers of all systems are in one table, a {term:leaderboard}: a row for each system, a column for each thing that was measured.
+
+- **By split and length.** A split is a set of sentences kept apart for one purpose: like training, longer than anything in it, nested deeper, or *recombination*, words that never met.
+- **By phenomenon.** A {term:phenomenon} is one thing that a language asks for: negation, questions, the right pronoun. Only the sentences that have it are counted.
+- **By cost.** Parameters, seconds of training, words a second when decoding.
+- **By data.** The toy language, real captions in {term:BLEU score|BLEU}, and the next word, for language models.
+
+A residual connection is a part, not a system. Its row is the Transformer *without* it.
+"""
+
+# %% kind="see" track="core" contents="a timeline of all the systems and their papers"
 events = {
     1948: ["N-gram"],
     2003: ["Window MLP"],
@@ -78,23 +92,16 @@ events = {
 }
 views.timeline(events, title="The road: year of the paper that we follow")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
-Their numbers stand in one table, a {term:leaderboard}: a row for each system, a column for each thing that was measured.
-
-- **By split and length.** A split is a set of sentences kept apart for one purpose: like training, longer than anything in it, nested deeper, or *recombination*, words that never met.
-- **By phenomenon.** A {term:phenomenon} is one thing that a language asks for: negation, questions, the right pronoun. Only the sentences that have it are counted.
-- **By cost.** Parameters, seconds of training, words a second when decoding.
-- **By data.** The toy language, real captions in BLEU, and the next word, for language models.
-
-A residual connection is a part, not a system. Its row is the Transformer *without* it. (Years are those of the paper we follow, not of the invention: the LSTM is of 1997, the language model we follow of 2012.)
+Years are those of the paper we follow, not of the invention: the LSTM is of 1997, the language model we follow of 2012.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="ConvS2S, whose decoder attends in every layer, taken apart look by look"
 r"""
 ## 2 · The last exhibit: ConvS2S
 
-One system has had no lesson yet: **ConvS2S** (Gehring, Auli, Grangier, Yarats and Dauphin, 2017), a month older than the Transformer. Encoder and decoder are stacks of convolutions ([lesson 05](05_distance_between_words.ipynb)) with gates (lesson 03), residual paths and learned positions. So it has no recurrence either, and trains on all positions at once.
+**ConvS2S** (Gehring, Auli, Grangier, Yarats and Dauphin, 2017) is a month older than the Transformer. Encoder and decoder are stacks of convolutions ([lesson 05](05_distance_between_words.ipynb)) with gates (lesson 03), residual paths and learned positions. So it has no recurrence either, and trains on all positions at once.
 
 New in translation was {term:multi-step attention}: **every layer of the decoder looks at the source**, and each layer knows what the layers below it found. The Transformer's decoder does it, too, with several heads a look and self-attention in between.
 
@@ -176,19 +183,22 @@ quiz("18", "convs2s")
 # %% [markdown] kind="text"
 r"""
 Without look 2 *il* becomes *elle*; without look 3 one sentence in three is left. Is it a treasure hunt, then? Hardly. With looks 1 and 2 both closed, look 3 still has its largest weight on the same word in {result:lesson_18/third look unchanged:.0p} of 100 rows. In our small system the earlier looks bring **content**, more than the next place.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## 3 · What three seeds can carry
 
 A friend tells you: "My system has {result:toy_ladder/transformer/scores/test/exact:.1%}, yours {result:toy_ladder/bahdanau/scores/test/exact:.1p}. Mine is better." You look at the seeds. His: {result:lesson_18/test/transformer/0:.1f}, {result:lesson_18/test/transformer/1:.1f}, {result:lesson_18/test/transformer/2:.1f}. Yours: {result:lesson_18/test/bahdanau/0:.1f}, {result:lesson_18/test/bahdanau/1:.1f}, {result:lesson_18/test/bahdanau/2:.1f}. Two of yours, {result:lesson_18/test/bahdanau/0:.1f} and {result:lesson_18/test/bahdanau/2:.1f}, are ahead of his second. Would a fourth seed change the order? Nobody knows.
 
-The {term:spread over seeds} is the distance from the best to the worst seed. A strict and simple rule asks for more than a larger mean: **every seed of A is better than every seed of B**. It has limits:
+The {term:spread over seeds} is the distance from the best to the worst seed. A strict and simple rule asks for more than a larger mean: **every seed of A is better than every seed of B**. We call this rule `beats`. It says "yes" if every seed of A is ahead, "no" if every seed of B is, and "open" if the seeds are mixed up. It has limits:
 
 - **False alarms.** If A and B were equally good, 1 of 20 cases would fall that way: there are 20 ways to choose which 3 of 6 runs are A's, and one puts A's on top. (1 of 10, if you call A whichever came out ahead.) Ask about many pairs, and it *will* be fooled.
 - **Misses.** If A is truly better, by as much as seeds usually differ (one standard deviation), it says so in {result:lesson_18/true lead seen/1:.0%} of cases; by twice as much in {result:lesson_18/true lead seen/2:.0%}. "Open" is not "equal".
 - **One test set.** All seeds translate the same sentences, of *questions* only {result:toy_ladder/transformer/scores/test/by_phenomenon/questions/n:.0f}. Of other sentences they say nothing.
 """
 
-# %% kind="diagram" hide_input=true
+# %% kind="diagram" hide_input=true track="core"
 PARTS = {
     "runs": (0, 0.5), "seeds": (1, 0.5), "columns": (2, 0), "rivals": (2, 1),
     "claim": (3, 0.5), "limits": (4, 0.5),
@@ -258,7 +268,7 @@ Find seeds of which the means, the best and the worst all say "yes", and which a
 One clear case, the same turned round, the same with `higher=False`, one or two mixed ones, such as 3, 5, 7 against 2, 4, 6, and one with equal seeds.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 4 · Who is first?
 
@@ -316,14 +326,14 @@ Try it on two columns by hand: one of percentages, one of errors. Who is first?
 `reverse=True` puts the largest mean first. Of an error the smallest is best, and `higher[name]` knows.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 {result:lesson_18/contest/columns:.0f} of the columns say how **well** a translator translates: not the cost, and not *1 to 5 words*, where many share 100%. The Transformer, you have seen, is alone in none.
 
 > **Before you run it:** and in how many is Bahdanau's system of 2015 first, or level with the first?
 """
 
-# %% kind="estimate"
+# %% kind="estimate" track="core"
 leaders = yours("leaders")
 first = leaders(museum, HIGHER)
 aside = (*COSTS, "1 to 5 words")
@@ -331,7 +341,7 @@ contest = [c for c in COLUMNS if COLUMNS[c].task in (TOY, REAL) and c not in asi
 on_top = Counter(name for column in contest for name in first[column])
 estimate("18", "museum-level-2015", lambda: on_top["bahdanau"])
 
-# %% kind="see"
+# %% kind="see" track="core"
 for column in contest:
     level = ", ".join(first[column][1:]) or "-"
     print(f"{column:<16}{first[column][0]:<13}level: {level}")
@@ -343,24 +353,22 @@ r"""
 
 - On 29,000 real captions the Transformer is **not** first. ConvS2S is, and with a beam all its seeds are ahead. (But with every seed the Transformer chose the largest length penalty on offer. A larger one might do it more good; greedy, the two are level.)
 - At 21 to 30 words Bahdanau has {result:toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%}, the Transformer {result:toy_ladder/transformer/scores/long/by_length/21–30/exact:.0p}; at 31 to 40 it has nothing. Positions are one reason, not all of it ([lesson 11](11_positions.ipynb)).
-- *Alignment error* takes the mean of all layers, which is hard on stacks: the last layer of ConvS2S alone points nearly as well as Bahdanau's one. So "alone" says little there.
+- {term:alignment error|Alignment error} takes the mean of all layers, which is hard on stacks: the last layer of ConvS2S alone points nearly as well as Bahdanau's one. So "alone" says little there.
 - Of language models GRU and LSTM lead without any attention. Attention over an LSTM's last states (`attention_lm`, and with keys and values apart `key_value_lm`, Daniluk and others 2017) stands at {result:toy_language_models/attention_lm/scores/test/perplexity:.1f} to {result:toy_language_models/key_value_lm/scores/test/perplexity:.1f}, the plain LSTM at {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f}.
 - The oldest decoders are the fastest on a CPU: they do the least for each word. (Seconds are three timings, not three lots of luck.)
 """
 
-# %% kind="explain"
+# %% kind="explain" track="core" contents="what to ask before you believe a headline"
 explain("18", "museum-headline")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 5 · Defend a claim
 
 "The Transformer is best" is not a claim; nobody can test it. A claim names a **system**, the **rivals** it is better than, and the **columns** on which. And an honest one names its **limits**.
-
-Your judge takes a claim as data and looks for holes. Each pair of a column and a rival is one comparison.
 """
 
-# %% kind="diagram" hide_input=true
+# %% kind="diagram" hide_input=true track="core"
 views.diagram(
     PARTS, ARROWS, lit=("columns", "rivals", "claim", "limits"),
     title="From runs to a claim",
@@ -368,6 +376,8 @@ views.diagram(
 
 # %% [markdown] kind="text" exercise="defend"
 r"""
+Your judge takes a claim as data and looks for holes. Each pair of a column and a rival is one comparison.
+
 A claim is a dictionary: `{"system": "bahdanau", "over": ["transformer", "convs2s"], "on": ["depth", "test"]}`.
 
 Go through the columns in `on`, and in each through the rivals in `over`. Return `{"carried": number of comparisons that beats says "yes" to, "holes": list}`. A hole is a tuple `(column, rival, why)`, in the order in which you meet them; `why` is
@@ -412,7 +422,7 @@ Two loops, one in the other. Treat what is missing first: `table[column].get(nam
 Inside: missing → hole "not measured" and `continue`. Else ask `beats(mine, theirs, higher[column])`: "yes" counts, "open" stays "open", "no" becomes "lost".
 """
 
-# %% kind="see"
+# %% kind="see" track="core"
 defend = yours("defend")
 newest = {"system": "transformer", "over": ["bahdanau"], "on": list(COLUMNS)}
 verdict = defend(newest, museum, HIGHER)
@@ -456,7 +466,7 @@ Look at the list above: in which columns is nothing open? Ask `defend` about a s
 Take a translator that is *alone* in a column of section 4. Add a second column and see whether your judge finds a hole. For `not_on`, take a column where it does.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="how the order changes when each system gets its own learning rate"
 r"""
 ## 6 · One recipe is a choice, too
 
@@ -471,7 +481,10 @@ r"""
 R-Drop gave {result:lesson_18/recipes/R-Drop adds/bahdanau:.1f}, {result:lesson_18/recipes/R-Drop adds/convs2s:.1f} and {result:lesson_18/recipes/R-Drop adds/transformer:.1f}, and the system of 2015 has the best mean. (Level with the Transformer's, by a hair: ask your judge. And R-Drop's weight was chosen on these two only, at a rate that is not ConvS2S's best; "nothing for ConvS2S" is one more finding of one recipe.)
 
 So does the architecture matter? **Attention at all** does. With its own rate every seed of every translator with attention ({result:lesson_18/recipes/with attention/least:.1f} to {result:lesson_18/recipes/with attention/most:.1f} BLEU) is ahead of every one without ({result:lesson_18/recipes/without attention/least:.1f} to {result:lesson_18/recipes/without attention/most:.1f}). Under the shared recipe not even that is carried: one seed of local-p falls among them.
+"""
 
+# %% [markdown] kind="text" contents="the paper's ablation table on our data, with three seeds a row"
+r"""
 ## 7 · The paper's table in miniature
 
 An ablation ([lesson 12](12_many_heads.ipynb)) takes out or changes one part. There the model stayed as it was; here it is **trained again**. Table 3 of *Attention Is All You Need* does it on English to German: 4.5 million sentence pairs, no seeds told. We did it on 29,000 captions, three seeds a row (`ablation`), {result:lesson_18/ablation/rows:.0f} rows, all shown. Changes in BLEU against the base model, the paper's on its development set, ours on the test set with a beam. (The paper's base has 8 heads, 6 layers and width 512, ours 4, 4 and 256; so "d_model 128", half of ours, stands beside half of theirs, and so for d_ff.)
@@ -552,7 +565,7 @@ if FULL:
 # %% kind="quiz"
 quiz("18", "ablation")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="how nine systems can be made first without lying"
 r"""
 ## Break it
 
@@ -586,7 +599,7 @@ r"""
 Nine of fifteen. None of these numbers is wrong; each was measured. Wrong is to choose the question after seeing the answers. The cure is to write down **before** the run what is compared, on which columns and with how many seeds. That is lesson 19.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
 
@@ -596,11 +609,11 @@ The first try counts for your score; every answer gets a reason.
 # %% kind="quiz"
 quiz("18", "closing")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 8 · Now read the paper
 
-You have built every part of *Attention Is All You Need*. It has some ten pages of text; take an evening (it is not in this lesson's minutes). Read it with this table beside it: what to look for, and one question each.
+You know every part of *Attention Is All You Need* now. It has some ten pages of text; take an evening (it is not in this lesson's minutes). Read it with this table beside it: what to look for, and one question each.
 
 | section of the paper | lesson | look for | ask yourself |
 |---|---|---|---|

@@ -34,7 +34,7 @@ from lessons.l19_your_own_claim import (
 
 start_lesson("your_own_claim", seed=19)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -44,11 +44,11 @@ Answer from memory.
 # %% kind="recall"
 quiz("19", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · Paint the target first
 
-A man shoots at a barn, then walks up and paints a target round each hole. Every shot is a hit. Lesson 18 ended with the same trick: who chooses afterwards the column, his own best seed and his rivals' worst makes nine of fifteen systems "first".
+A man shoots at a barn, then walks up and paints a target round each hole. Every shot is a hit. The same trick works on a leaderboard: choose the column, your own best seed and your rivals' worst seeds afterwards, and nine of the fifteen translators of lesson 18 are "first".
 
 The cure costs nothing. {term:preregistration|Preregistration}: before you shoot, you write down what you will measure, what you expect, with a number, and why. It makes nobody cleverer. It only keeps you from fooling yourself.
 
@@ -70,7 +70,7 @@ views.diagram(PARTS, ARROWS, lit="prediction", title=TITLE)
 # %% kind="quiz"
 quiz("19", "prediction")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 2 · A rule is a function
 
@@ -93,7 +93,10 @@ A new rule of grammar is a small **function**: in go the English words `src` and
 One of ours is called `mirror`: a sentence with *not* is said backwards. By hand: *it did not rain*, *il n' a pas plu* becomes *plu pas a n' il*. *It rained* stays.
 
 So each rule parts every test set in two: **rule**, the sentences that it changes, and **rest**, those it leaves alone. The rest is a {term:negative control}: what should **not** change. If it breaks too, look why.
+"""
 
+# %% [markdown] kind="text" track="core"
+r"""
 The second rule is `even`: **a sentence of an even number of English words ends with *voilà*** (a question mark counts as a word):
 
 ```python
@@ -102,7 +105,7 @@ def even(src, tgt):
 ```
 """
 
-# %% kind="estimate"
+# %% kind="estimate" track="core"
 estimate("19", "claim-how-many", lambda: sum(concerns(mirror, p) for p in world.test))
 
 # %% [markdown] kind="text" exercise="test_even_rule"
@@ -165,7 +168,7 @@ All ten sentences are right, two of them concerned. What should `"rule"` say, an
 A share is always of something. Divide by the number of sentences in the part, not by the number of all.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 3 · What did the rule cost?
 
@@ -225,7 +228,7 @@ First only the losses: for one system, one number for each seed with the rule. T
 Losses of `breaks` and of `more_than`, on the split `on`. Then `min(mine) - max(theirs)` and `max(mine) - min(theirs)`. Then two comparisons with `points`; what is neither is open.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="our own predictions, written down before the runs, and how they failed"
 r"""
 ## 4 · Two examples, written down before
 
@@ -338,7 +341,7 @@ And partly our measure. Look at the lengths: sentences of 3 and 4 words, {result
 # %% kind="explain"
 explain("19", "claim-own-words")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="a function that asks what a report lacks, and an exercise"
 r"""
 ## 5 · What a report must have
 
@@ -398,7 +401,7 @@ Written in the same second is not before.
 Only the first two hang together: `if not report["prediction"]: ... elif report["written"] >= report["trained"]: ...`.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="build a translator of your own, and test it before it learns"
 r"""
 ## 6 · A system of your own, if you like
 
@@ -430,7 +433,7 @@ for make in (make_mine, careless):
     for fault in faults(make) or ["sound"]:
         print("  ·", fault.split(",")[0])
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 7 · Your turn
 
@@ -453,7 +456,7 @@ r"""
 The check tries it on the whole small world: does it give words, the same ones every time; does it change at least 40 of the 500 short test sentences, and leave a quarter alone; is every word that the tests ask for also shown in training?
 """
 
-# %% kind="exercise" exercise="my_rule" title="Your rule" difficulty=2 importance=5 track="core"
+# %% kind="exercise" exercise="my_rule" title="Your rule" difficulty=2 importance=5 track="short"
 def my_rule(src, tgt):
     """(Say here what your rule does.)"""
     # solution
@@ -478,7 +481,7 @@ Look at some sentences first: `for pair in world.test[:20]: print(pair.src, pair
 
 # %% [markdown] kind="text"
 r"""
-**Step 2. Write down what you expect**, before any run. Systems: any translator of the museum (`bahdanau`, `transformer`, `convs2s`, `luong_dot`, `seq2seq` …), `no positions`, or `mine`. Nobody can lose what he has not got. Right without any rule, in percent:
+**Step 2. Write down what you expect**, before any run. Systems: any translator of the museum (`bahdanau`, `transformer`, `convs2s`, `luong_dot`, `seq2seq` …), `no positions` (a Transformer without positional encodings), or `mine` (section 6). Nobody can lose what he has not got. Right without any rule, in percent:
 
 | | bahdanau | transformer | convs2s | no positions |
 |---|---|---|---|---|
@@ -495,10 +498,10 @@ Return a dictionary with
 - `"breaks"`, `"more_than"`: names of two systems; `"on"`: `"rule"`, `"rest"`, `"rule, long"` or `"rest, long"`; `"points"`: how much more the first one loses, at least;
 - `"why"`: your reason, in a sentence; `"if_open"`: what you will write if the seeds leave it open.
 
-`verdict` will judge it: it failed if not one pair of seeds is `points` apart.
+The function `verdict` judges it as in section 3: it failed if not one pair of seeds is `points` apart.
 """
 
-# %% kind="exercise" exercise="my_prediction" title="Your prediction" difficulty=2 importance=5 track="core"
+# %% kind="exercise" exercise="my_prediction" title="Your prediction" difficulty=2 importance=5 track="short"
 def my_prediction():
     """-> {"breaks", "more_than", "on", "points", "why", "if_open"}"""
     # solution
@@ -536,22 +539,23 @@ r"""
 
 # %% kind="train" ignore_output=true
 SEEDS, STEPS = (0,), 100
-result = try_claim(plan, my_rule, seeds=SEEDS, n_steps=STEPS, mine=make_mine)
+# if the claim is about `mine`, the system of section 6, add: mine=make_mine
+result = try_claim(plan, my_rule, seeds=SEEDS, n_steps=STEPS)
 
 # %% [markdown] kind="text"
 r"""
-**Step 4. Report.** Write your conclusion between the quotes: what was predicted, what came out, what it does *not* show. The report is kept beside your progress, as `my_report.md`. It tells versions, tries and times, and ends with what `missing` found; of your words it only counts how many there are.
+**Step 4. Report.** Write your conclusion between the quotes: what was predicted, what came out, what it does *not* show. The report is kept beside your progress, as `my_report.md`. It tells versions, tries and times, and ends with what it still lacks, as listed by `missing` (section 5); of your words it only counts how many there are.
 """
 
 # %% kind="code" ignore_output=true
-missing = yours("missing")
+verdict, missing = yours("verdict"), yours("missing")
 WORDS = ""
 claim_report(result, verdict=verdict, missing=missing, words=WORDS)
 
-# %% kind="quiz"
+# %% kind="quiz" track="core" contents="a question on a system that breaks everywhere"
 quiz("19", "report")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="how many predictions hold if you choose the seeds afterwards"
 r"""
 ## Break it
 
@@ -581,7 +585,10 @@ for seeds in ("all", "chosen"):
 # %% [markdown] kind="text"
 r"""
 Three, and eight. Even the three are findings: they were chosen after looking. And who may choose one seed of each system as well finds more than twice as many. For `even` one of them holds in both directions: the Transformer breaks more than the one without positions, *and* the other way round.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Check yourself
 
 The first try counts for your score; every answer gets a reason.
@@ -625,7 +632,7 @@ r"""
 **Still missing.** From the course, nothing. The next question is yours.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## The whole road
 

@@ -197,7 +197,7 @@ def test_misconceptions_are_counted_and_put_right_by_a_later_answer_to_the_same_
         (wrong, "shown twice"),
         ([*wrong, right[0]], "shown twice"),
         ([*wrong, *right], "shown twice, corrected since"),
-        ([*wrong, *right, wrong[0]], "met 3 times"),
+        ([*wrong, *right, wrong[0]], "shown 3 times"),
         ([*wrong, *right, quiz("a", False)], "shown twice, corrected since"),
     ):
         (shown,) = Progress(tuple(events)).misconceptions

@@ -33,7 +33,7 @@ from lessons.l04_encoder_decoder import OneVectorSuitcase, Scripted, translation
 
 start_lesson("encoder_decoder", seed=4)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -43,7 +43,7 @@ Answer from memory.
 # %% kind="recall"
 quiz("04", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · Listen to the end, then speak
 
@@ -81,7 +81,7 @@ r"""
 Here are both networks of 2014, trained on the same 20,000 pairs of our small language and about equally large ({result:lesson_04/thousand parameters/seq2seq:.0f},000 and {result:lesson_04/thousand parameters/rnn_encoder_decoder:.0f},000 parameters).
 
 - **RNN encoder-decoder** (Cho and others, 2014): a GRU reads, a GRU speaks, and the decoder gets the summary again **at every word**.
-- **Sequence to sequence**, *seq2seq* for short (Sutskever, Vinyals and Le, 2014): layers of LSTM read, others speak (four each in the paper, two in our small version). The summary is the decoder's **first state**, and never seen again. And it reads the source **backwards**. Why, you will see in section 6. (*Layers*: the states of one LSTM are the input of the next. So its summary is a cell and a hidden state for each of two layers, {result:lesson_04/numbers in the summary/seq2seq:.0f} numbers in all; we go on calling it one vector.)
+- **Sequence to sequence**, *seq2seq* for short (Sutskever, Vinyals and Le, 2014): layers of LSTM read, others speak (four each in the paper, two in our small version). The summary is the decoder's **first state**, and never seen again. And it reads the source **backwards**, because its authors found by trying that this helped. (*Layers*: the states of one LSTM are the input of the next. So its summary is a cell and a hidden state for each of two layers, {result:lesson_04/numbers in the summary/seq2seq:.0f} numbers in all; we go on calling it one vector.)
 
 A model takes and gives numbers. All tokens, English and French, have a number in one vocabulary. Look at one step, done by hand:
 """
@@ -105,7 +105,7 @@ for name, tensor in summary.items():
     _, n_layers, width = tensor.shape
     print(f"the summary's {name}: {n_layers} layers of {width} numbers")
 
-# %% kind="library"
+# %% kind="library" track="core" contents="the same summary, computed with the LSTM cell of lesson 03"
 lstm = yours("lstm_cell")  # of lesson 03: it can be the encoder
 inputs = seq2seq.model.words.source(torch.tensor([*reversed(ids), EOS]))
 for number, (layer,) in enumerate(seq2seq.model.encoder.layers):
@@ -139,11 +139,11 @@ Cho's decoder also has $c$ in every step: $s_i = \text{decoder}(y_{i-1}, s_{i-1}
 # %% kind="quiz"
 quiz("04", "two-ends")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 2 · Make it speak
 
-The decoder gives a probability to each word. Which one should it say? In lesson 01 you drew the next word at random. For a translation one usually wants the best guess. {term:greedy decoding|Greedy decoding} takes the likeliest word at every step, reads it, goes on, and never takes a word back.
+The decoder gives a probability to each word. Which one should it say? In lesson 01 the next word was drawn at random. For a translation one usually wants the best guess. {term:greedy decoding|Greedy decoding} takes the likeliest word at every step, reads it, goes on, and never takes a word back.
 
 Where does it stop? When the model says EOS. A model that was badly trained may never say it, so there is a limit too.
 """
@@ -163,7 +163,7 @@ r"""
 Return the words as a list of plain numbers (`.item()` makes one), without BOS and EOS. To try it out there is a model without weights that says what you tell it: `Scripted([7, 8])` says 7, then 8, then EOS if it is driven well, and nothing but 4 if it is not. Then use `seq2seq.model`. Keep it well: any translator of this course can be driven by it.
 """
 
-# %% kind="exercise" exercise="greedy_decode" title="Greedy decoding" difficulty=3 importance=5 track="core"
+# %% kind="exercise" exercise="greedy_decode" title="Greedy decoding" difficulty=3 importance=5 track="short"
 def greedy_decode(model, source, max_len):
     """A model, the source's token ids, a limit  ->  the generated ids, a list."""
     # solution
@@ -251,11 +251,11 @@ A sentence that ends by itself shows whether the loop feeds words and stops at E
 Two assertions: one with a script of two or three words and a generous limit, one with an endless script and a small limit. Compare whole lists.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 3 · How long until it breaks?
 
-We need a measure: the {term:exact match} is the share of translations that are right **word for word**. It is harsh: one wrong ending and the whole sentence is lost. For real languages, where ten translations may be good, it would be unfair. In our small language each sentence has one right translation, so it is fair, and it is easy to read. How harsh is it? The sum of lesson 01 again: with 95% of the words right, $0.95^{20} = 36\%$ of the sentences with 20 words come out whole.
+We need a measure: the {term:exact match} is the share of translations that are right **word for word**. It is harsh: one wrong ending and the whole sentence is lost. For real languages, where ten translations may be good, it would be unfair. In our small language each sentence has one right translation, so it is fair, and it is easy to read. How harsh is it? With 95% of the words right, and mistakes that are independent of each other, $0.95^{20} = 36\%$ of the sentences with 20 words come out whole.
 
 Now the two networks: 1,000 test sentences that neither has seen, sorted by length, each network trained three times from different random starts. Sentences up to five words nearly all come out right. The longest sentences in training had 20 words, and more than a quarter of all had 16 or more.
 """
@@ -289,12 +289,12 @@ predict("04", "length-cliff", figure)
 # %% [markdown] kind="text"
 r"""
 That is the picture of this lesson. Five words: nearly always right. Eighteen: one in five. Two networks that differ in almost everything, LSTM or GRU, backwards or forwards, the summary once or at every word, fall off nearly the **same** cliff. What they share is the {term:bottleneck}: everything must pass through one vector of a fixed size, whether the sentence has three words or twenty. (Of {result:lesson_04/numbers in the summary/rnn_encoder_decoder:.0f} numbers in Cho's, of {result:lesson_04/numbers in the summary/seq2seq:.0f} in Sutskever's: size is not all, how it is packed and read counts too. And beyond the lengths of training? Of {result:toy_ladder/seq2seq/scores/long/by_length/21–30/n:.0f} sentences with 21 to 30 words, each training gets none, one or two right.)
-
-Length is not the only thing that breaks them. You can do it with less.
 """
 
 # %% [markdown] kind="text" exercise="breaking_sentence"
 r"""
+Length is not the only thing that breaks them. You can do it with less.
+
 **Find your own breaking sentence.** At most **eight** words, one that our small language can make; and seq2seq gets it wrong. About one in twenty does. Try candidates in a cell of your own with `show_translations("...")`; `generate(200, seed=1, length=(5, 8))` makes 200 pairs to start from, each with its `src_text` and `tgt_text`. Before each try, say what you think it will lose: the gender of a noun far back, an adjective, who does what?
 """
 
@@ -327,7 +327,7 @@ birds), clause lost. Ask: which of these would a dictionary have prevented? Expe
 **If someone finds none:** "the soup is very hot" (5 words), "these hats are not beautiful", "the cows saw the very big letter".
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 4 · Then make the vector larger?
 
@@ -350,14 +350,17 @@ predict("04", "bigger-state", figure)
 # %% [markdown] kind="text"
 r"""
 A larger state **moves** the cliff. From 32 to 512 it goes from five words to nearly twenty, and that is worth a lot: 512 numbers get {result:state_size/512/scores/test/by_length/16–20/exact:.0%} of the sentences with 16 to 20 words. But no size gets near 100% at 16 to 20 words, and at 21 to 30 words it is {result:state_size/512/scores/long/by_length/21–30/exact:.0%}. (Do not read too much into that last row. Nothing longer than 20 words was in training, and even a Transformer, which has no bottleneck at all, gets only {result:toy_ladder/transformer/scores/long/by_length/21–30/exact:.0%} of these lengths. What the bottleneck costs shows at 16 to 20 words, where lesson 06 will do better with a seventeenth of the parameters.)
+"""
 
+# %% [markdown] kind="text" track="core"
+r"""
 Why is there a cliff at all? Here is a suitcase for words that needs no training. A word is a list of random signs, +1 or −1. So is each *place* in the sentence. To pack a word, multiply it with its place, sign by sign, and add the result to the suitcase. To unpack place 3, multiply the suitcase with place 3: signs cancel, the word of place 3 comes back, and the other words are left as noise. The nearest word of the vocabulary is the answer. **Tiny, two words in four signs:** A = (+, +, −, −) at the place (+, +, +, −) packs as (+, +, −, +). B = (+, −, +, −) at the place (+, +, −, +) packs as (+, −, −, −). Together the suitcase holds (2, 0, −2, 0). Unpack the first place: (2, 0, −2, 0) again. Compare by a dot product: A gets 4, B gets 0. It was A. The zeros are what B has spoilt.
 """
 
-# %% kind="predict"
+# %% kind="predict" track="core"
 predict("04", "twice-the-words", OneVectorSuitcase())
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 In the suitcase only words per number count: 5 in 64, 10 in 128, 40 in 512 all bring back {result:lesson_04/recalled from one vector/40 words in 512:.0p} to {result:lesson_04/recalled from one vector/5 words in 64:.0%}. So twice the words need twice the numbers, for ever. The trained networks on the right pack in their own way, and are asked for whole sentences, so their numbers are not the suitcase's.
 
@@ -370,7 +373,7 @@ draw("summary vector", "The bottleneck")
 # %% kind="explain"
 explain("04", "why-not-larger")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 5 · The right word before, or its own
 
@@ -394,7 +397,7 @@ r"""
 **Write teacher forcing.** What would the model say at each place, given the right words before it? You need no loop: `model.decode(summary, words)` walks through all words to be read, a tensor (1, n), and gives logits (1, n, vocabulary), and `None`.
 """
 
-# %% kind="exercise" exercise="forced_words" title="Teacher forcing" difficulty=2 importance=5 track="core"
+# %% kind="exercise" exercise="forced_words" title="Teacher forcing" difficulty=2 importance=5 track="short"
 def forced_words(model, source, target):
     """Token ids of source and target  ->  the likeliest token at each position.
 
@@ -460,14 +463,14 @@ Follow the case that the check shows, on paper: what is the model given in the t
 Look at the diagram above: the word before. Whose word does this function hand to the model? Nothing from `target` may reach the model: it is there only to be compared with.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 A {term:leak}, a part of the answer that slips into what the model is given, is the most flattering of all bugs. With a trained model the leaky version reports what teacher forcing would, and everything looks wonderful until somebody reads the translations.
 
 Now measure both, on test sentences of 16 to 20 words. With the right words before it, seq2seq gets one place in ten wrong.
 """
 
-# %% kind="estimate"
+# %% kind="estimate" track="core"
 forced, free = yours("forced_words"), yours("free_accuracy")
 test = splits().test  # the 1,000 sentences; it takes a few seconds to write them all
 
@@ -486,14 +489,14 @@ def wrong_running_free():
 
 estimate("04", "free-mistakes", wrong_running_free)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 Over all {result:lesson_04/16–20 words/sentences:.0f} test sentences of that length, {result:lesson_04/16–20 words/wrong when forced:.0%} of the places are wrong when forced, and {result:lesson_04/16–20 words/wrong when free:.0%} running free. After a mistake the next ones come more easily. (Over a third of the difference is mere counting: leave one word out, and everything after it stands in the wrong place. Counted by the fewest words to put in, take out or change, it is {result:lesson_04/16–20 words/edits when free:.1%}.)
 
 So a mistake draws others after it: the errors of lesson 01 pile up. Does that explain the cliff of section 3? Think before you answer. Those curves show sentences that are **exactly** right, running free. Suppose a teacher had sat beside the network all the time: in how many sentences would it have got *every* place right?
 """
 
-# %% kind="predict"
+# %% kind="predict" track="core"
 def exact_match(n_words):
     """The fraction of sentences without a mistake: with a teacher, and running free."""
     pairs = sentences_of(n_words)
@@ -512,14 +515,14 @@ table = views.heatmap(
 )
 predict("04", "forced-exact", table)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 The two rows are the same, and they must be: until the first mistake, the network's own words *are* the right words, so teacher and freedom give it the same beginning. If it makes no mistake with the teacher, it makes none without. Exposure bias makes bad translations worse. It does not make good ones bad. The first mistake does that, and the first mistake happens with the right words before it. So its cause lies elsewhere: in the summary, in the decoder's own memory, or in what was never learned.
 
 Can one train it away? The best-known try is *scheduled sampling* (Bengio and others, 2015): in training, now and then give the network its own word in place of the right one. We did, three trainings each. With 10% own words the share of sentences that come out exactly right is {result:scheduled_sampling/0%/scores/test/exact - scheduled_sampling/10%/scores/test/exact:.1p} points lower, no more than trainings differ by; with 25% it is {result:scheduled_sampling/0%/scores/test/exact - scheduled_sampling/25%/scores/test/exact:.1p} points lower, with 50% {result:scheduled_sampling/0%/scores/test/exact - scheduled_sampling/50%/scores/test/exact:.1p}. No gain, and from a quarter on a loss. By what you have just seen, exact match was never going to gain much from it.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="how many steps reading backwards saves, and what it buys in three runs"
 r"""
 ## 6 · What does reading backwards buy?
 
@@ -548,7 +551,7 @@ r"""
 Backwards {result:source_order/reversed/scores/test/exact:.1%}, in order {result:source_order/in order/scores/test/exact:.1%}. The three trainings of one kind differ by as much (± {result:lesson_04/standard deviation over seeds/reversed:.1p} and ± {result:lesson_04/standard deviation over seeds/in order:.1p}), so we cannot say that it helps *here*. In the longest group it is {result:source_order/reversed/scores/test/by_length/16–20/exact:.0%} against {result:source_order/in order/scores/test/by_length/16–20/exact:.0%}, which points the paper's way. The paper's sentences were longer, and its networks about a thousand times as large (384 million parameters). What came out here is a hint, not a proof.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="three one-line faults, one of which still writes good French"
 r"""
 ## Break it
 
@@ -580,7 +583,10 @@ print("no EOS          ", faulty(seq2seq.model, ids, ending=()))
 # %% [markdown] kind="text"
 r"""
 The first two stammer, and one sees at once that something is wrong. The third is the dangerous one: good French, another sentence. A network that is asked in a way it was not trained for does not complain.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Check yourself
 
 The first try counts for your score; you may try again as often as you like, and every answer gets a reason.

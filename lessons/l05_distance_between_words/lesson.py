@@ -33,7 +33,7 @@ from lessons.l05_distance_between_words import PathRace
 
 start_lesson("distance_between_words", seed=5)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -43,13 +43,13 @@ From memory, before you read on.
 # %% kind="recall"
 quiz("05", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · A window that slides
 
 A recurrent network reads like somebody listening to a phone call: word after word, and all that was said must fit into what is remembered. There is another way to read. Cut a slit into a card, three words wide, lay it on the line, and slide it along. At every stop you see three neighbours at once. No stop needs to wait for another: thirty people with thirty cards would be done in a moment.
 
-That is a {term:convolution}: the same small computation at every window of neighbouring words. What it computes with is the {term:kernel}: one number for every place of the window (later one matrix). How many words the window shows is its *width*.
+That is a {term:convolution}: the same small computation at every window of neighbouring words. What it computes with is the {term:kernel}: one number for every place of the window (one matrix, if the words are vectors). How many words the window shows is its *width*.
 
 **By hand.** Four words, one number each: 1, 0, 2, 3. The kernel is (1, 2, 3), so its width is 3. Two windows fit.
 
@@ -59,7 +59,7 @@ That is a {term:convolution}: the same small computation at every window of neig
 Four words and width 3 give 4 − 3 + 1 = 2 outputs. The kernel was the same both times: a convolution does not care *where* in the sentence something stands.
 """
 
-# %% [markdown] kind="formula"
+# %% [markdown] kind="formula" track="core"
 r"""
 Words are vectors, of course. Then each place $j$ of the window has a matrix $K_j$, and the output is a vector too:
 
@@ -109,7 +109,7 @@ How many windows fit? Which words stand at the *first* place of all the windows?
 Then the slices are not equally long. Each one must hold exactly as many words as there are windows.
 """
 
-# %% kind="library"
+# %% kind="library" track="core"
 convolve = yours("convolve_words")
 generator = torch.Generator().manual_seed(5)
 words = torch.randn(9, 4, generator=generator)
@@ -120,12 +120,12 @@ from_torch = F.conv1d(words.T, kernel.permute(2, 1, 0)).T
 torch.testing.assert_close(convolve(words, kernel), from_torch)
 print("9 words, width 3:", len(from_torch), "outputs, the same as torch's")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 What is a window good for? It finds *patterns of neighbours*. Describe each word by three numbers (article, adjective, noun) and wire a kernel by hand that asks for the three in a row. Its output is the number of places that fit: 3 means found.
 """
 
-# %% kind="see"
+# %% kind="see" track="core"
 sentence = "the small cat drank the cold water because the dog was big".split()
 kinds = [{"the", "a"}, {"small", "cold", "big"}, {"cat", "water", "dog"}]
 features = torch.tensor([[float(word in kind) for kind in kinds] for word in sentence])
@@ -138,7 +138,7 @@ views.bars(
     alt="Three places fit in “the small cat” and “the cold water”, else one or none.",
 )
 
-# %% kind="diagram" hide_input=true
+# %% kind="diagram" hide_input=true track="core"
 PARTS = {
     "English words": (0, 0), "windows": (1, 0), "stack": (2, 0),
     "one vector": (3, 0), "decoder": (4, 0), "French": (5, 0),
@@ -147,16 +147,16 @@ ARROWS = list(zip(list(PARTS), list(PARTS)[1:], strict=False))
 TITLE = "A translator that reads by convolution"
 views.diagram(PARTS, ARROWS, lit="windows", title=TITLE)
 
-# %% kind="quiz"
+# %% kind="quiz" track="core"
 quiz("05", "windows")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 2 · How far does it see?
 
 A window of three words cannot join *cat* and *it*, five words apart. So we stack: a second convolution slides over the *outputs* of the first. Each of its three inputs has seen three words, and they overlap, so together they have seen five. The words that one output depends on are its {term:receptive field}. One more layer, seven. Each layer adds its width minus one.
 
-Must a window show neighbours? Spread its places out: width 3 with every *second* word, or every *ninth*. The step from one place of the window to the next is its {term:dilation}; dilation 1 is the plain window. A layer then adds (width − 1) · dilation words, for the same price.
+Must a window show neighbours? Spread its places out: width 3 with every *second* word, or every *ninth*. The step from one place of the window to the next is its {term:dilation}; dilation 1 is the plain window, and a larger one leaves gaps. A layer then adds (width − 1) · dilation words, for the same price.
 """
 
 # %% [markdown] kind="text" exercise="receptive_field"
@@ -188,21 +188,21 @@ Before the first layer a word sees one word: itself. What does each layer add?
 Start with 1. For every layer add (width − 1) · dilation, and note down where you are.
 """
 
-# %% kind="see"
+# %% kind="see" track="core"
 fields = yours("receptive_field")
 print("width 3, dilation 1, 1, 1, 1: ", fields([3, 3, 3, 3], [1, 1, 1, 1]))
 print("width 3, dilation 1, 2, 4, 8: ", fields([3, 3, 3, 3], [1, 2, 4, 8]))
 print("width 3, dilation 1, 3, 9, 27:", fields([3, 3, 3, 3], [1, 3, 9, 27]))
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 Without gaps the view grows by the same amount with every layer. With gaps that triple, it triples. And nothing is left out: in the third line the first layer joins three neighbours, the second three such groups of three, the third three groups of nine.
 """
 
-# %% kind="quiz"
+# %% kind="quiz" track="core"
 quiz("05", "field")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 3 · Hops
 
@@ -233,7 +233,7 @@ Two different things get better at once, so keep them apart. **Hops** say how of
 # %% kind="quiz"
 quiz("05", "hops")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="designing a stack that reaches 40 words with the fewest matrices"
 r"""
 ## 4 · The cheapest stack that hears 40 words
 
@@ -289,7 +289,7 @@ for name, design in designs.items():
     n_parameters = sum(design) * 64 * 64  # with 64 channels, every matrix is 64 by 64
     print(f"{name:22} {sum(design):>3} matrices, {n_parameters:>7,} numbers to learn")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="why a word inside the receptive field may hardly count, measured with gradients"
 r"""
 Gaps make a far word cheap: eleven matrices where the plain stack needs sixty. (A recurrent layer has just two, for any length. Its price is the hops.)
 
@@ -433,7 +433,7 @@ The plain stack does not get off the ground, though it sees the word. Asked for 
 # %% kind="explain"
 explain("05", "sees-but-hears")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="a translator of 2013 that folds a sentence, and the words it loses"
 r"""
 ## 6 · RCTM: convolutions squeeze, a recurrence writes
 
@@ -515,7 +515,7 @@ Is it the ways again? Half: in a fold the ends have few and the middle many, and
 So this encoder treats places unequally, and pays for it just where it matters. That squeezing by convolution is worse *as such* the pairs do not show: a seq2seq cut down to 32 numbers a state (128 in all, and fewer parameters) gets {result:state_size/32/scores/test/exact:.0%}, less than RCTM. And convolution itself is no dead end: {term:ConvS2S} (Gehring and others, 2017) reads with stacks of it and does *not* squeeze. It gets {result:toy_ladder/convs2s/scores/test/exact:.1%} here, with attention between reader and writer.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="how a convolution predicts the next word without seeing it"
 r"""
 ## 7 · When a convolution writes
 
@@ -588,7 +588,7 @@ Choose numbers that tell you at a glance which word met which matrix, such as a 
 Four words of one number each, a kernel of width 3. Work the four outputs out on paper (two zeros stand before the first word), and compare with `torch.testing.assert_close`. The same again with width 2.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="a stack that reaches 43 words and skips many of them"
 r"""
 ## Break it
 
@@ -606,19 +606,25 @@ print("one mark a word:", "".join("█" if size > 0 else "·" for size in row))
 # %% [markdown] kind="text"
 r"""
 Three layers of width 3 have 27 ways, so they can never hear more than 27 words, however far they reach. The receptive field says how far the farthest word lies, not whether all between are heard. Dilations that grow faster than the widths leave holes. No shape and no error tells; the gradient does.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Five wishes
 
 Whatever is to cure the bottleneck of lesson 04 should grant these. Lesson 06 will be measured by them.
 
-| | the wish | why: what you saw |
+| | the wish | why |
 |---|---|---|
 | ☐ | **more information:** more than one vector for a whole sentence | exact match falls with length, in 04 |
 | ☐ | **short distance:** few hops between any two words | 31 hops: a plain network loses the first word, gates must be set to hold it |
-| ☐ | **equal treatment:** no place is worse off than another | the last words in a fold, the first in a plain recurrence |
+| ☐ | **equal treatment:** no place is worse off than another | a plain recurrent network favours the last words, a plain stack of convolutions the middle ones |
 | ☐ | **emphasis:** the sentence decides which words count most | a kernel gives a place its share, whatever word stands there |
 | ☐ | **looking both ways:** a word may need what comes after it | whether *the* is *le* or *la* hangs on the noun behind it |
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Check yourself
 """
 
@@ -664,7 +670,7 @@ r"""
 r"""
 ## Reading
 
-- Kalchbrenner and Blunsom, *Recurrent Continuous Translation Models* (2013), section 3: the fold, with a drawing. [ACL D13-1176](https://aclanthology.org/D13-1176/)
-- Luo and others, *Understanding the Effective Receptive Field in Deep Convolutional Neural Networks* (2016): the hill of section 5, derived and measured in pictures. [arXiv 1701.04128](https://arxiv.org/abs/1701.04128)
+- Kalchbrenner and Blunsom, *Recurrent Continuous Translation Models* (2013), section 3: how convolutions fold a sentence into one vector, with a drawing. [ACL D13-1176](https://aclanthology.org/D13-1176/)
+- Luo and others, *Understanding the Effective Receptive Field in Deep Convolutional Neural Networks* (2016): why the middle of a receptive field counts most, derived and measured in pictures. [arXiv 1701.04128](https://arxiv.org/abs/1701.04128)
 - Vaswani and others, *Attention Is All You Need* (2017), section 4 and its table 1: path lengths side by side. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
 """

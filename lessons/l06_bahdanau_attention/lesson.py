@@ -37,7 +37,7 @@ from lessons.l06_bahdanau_attention import AttentionStepper
 start_lesson("bahdanau_attention", seed=6)
 tests = splits(seed=0, sizes=TEST_SIZES)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -47,13 +47,13 @@ Answer from memory.
 # %% kind="recall"
 quiz("06", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · Keep everything, and look
 
 The encoder of lesson 04 reads a whole sentence and hands over **one** vector. Everything the decoder will ever know has to fit into it. Long sentences do not.
 
-Yet while it read, the encoder had a state for *every* word, and threw all but the last away. So keep them, as the suitcase did with *one per word*. Now the decoder has the opposite trouble: ten vectors, twenty, and it has to know which one matters for the next French word.
+Yet while it read, the encoder had a state for *every* word, and threw all but the last away. So keep them all. Now the decoder has the opposite trouble: ten vectors, twenty, and it has to know which one matters for the next French word.
 
 How would *you* do it? Dzmitry Bahdanau went through three ideas in 2014. (He told the story in a letter that Andrej Karpathy made public ten years later.)
 
@@ -99,7 +99,7 @@ views.diagram(
     PARTS, ARROWS, lit=("annotations", "old state"), title="One step of the decoder",
 )
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 2 · How well does a word fit?
 
@@ -178,7 +178,7 @@ r"""
 Try every step in a cell of its own and look at the shapes. In a minute this function will translate.
 """
 
-# %% kind="exercise" exercise="additive_attention" title="Look back, in six steps" difficulty=4 importance=5 track="core"
+# %% kind="exercise" exercise="additive_attention" title="Look back, in six steps" difficulty=4 importance=5 track="short"
 def additive_attention(states, annotations, w_state, w_annotation, v):
     """states (b, s), annotations (b, n, a), w_state (d, s), w_annotation (d, a), v (d,)
 
@@ -246,7 +246,7 @@ A slow loop over sentences and words, written straight from the formula, is the 
 Random inputs whose sizes all differ. For each sentence and each word one score by the formula; softmax; blend. Compare weights *and* context with `torch.testing.assert_close`.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 3 · Your code translates
 
@@ -322,12 +322,12 @@ views.heatmap(
 r"""
 The rings are the truth. Which English word each French word comes from is the sentence's {term:word alignment|alignment}. Our toy language knows it, and nobody ever showed it to the network. It was trained on pairs of sentences alone, and found the alignment because it helps.
 
-How good is it? Give every French word the English word with the largest weight, and count: the {term:alignment error} is the share of links that do not agree, 0 for perfect. (Exactly: $1 - \frac{2 \cdot \text{right}}{\text{found} + \text{true}}$.) The function that reads the links off the weights is written already.
+How good is it? Give every French word the English word with the largest weight, and count: the {term:alignment error} is the share of links that do not agree, 0 for perfect. (Exactly: $1 - \frac{2 \cdot \text{right}}{\text{found} + \text{true}}$.)
 """
 
 # %% [markdown] kind="text" exercise="aligned_words"
 r"""
-It gets the weights of one translation, with a row for every word said and one for the end, and a column for every source word and one for `</s>`. It gives for each French word the place of its English word; neither end is ever linked. Run it, and look at the alignment error in the cell after the check. Can that be, with such a map?
+The function that reads the links off the weights is written already. It gets the weights of one translation, with a row for every word said and one for the end, and a column for every source word and one for `</s>`. It gives for each French word the place of its English word; neither end is ever linked. Run it, and look at the alignment error in the cell after the check. Can that be, with such a map?
 """
 
 # %% kind="exercise" exercise="aligned_words" mode="bug" title="Read the links off the weights" difficulty=2 importance=3 track="core"
@@ -353,7 +353,7 @@ Print what it gives for the sentence above, next to the French words. Which Engl
 Which row belongs to the end? The map has it at the bottom. And which row does the slice throw away?
 """
 
-# %% kind="see"
+# %% kind="see" track="core"
 def alignment_error(pairs, read_off):
     n_right = n_found = n_true = 0
     for pair in pairs:
@@ -370,10 +370,18 @@ def alignment_error(pairs, read_off):
 error = alignment_error(tests.test[:60], aligned_words)
 print("alignment error:", fixed(error, 2))
 
+# %% [markdown] kind="text" track="core"
+r"""
+A map like the one above and an error near {result:lesson_06/alignment error of 60 sentences/one row late:.1f} do not go together: one of the two is misread, and it is not the map. Once the links are read off rightly, run the cell again: {result:lesson_06/alignment error of 60 sentences/right:.2f} on these sixty sentences.
+"""
+
 # %% [markdown] kind="text"
 r"""
-A map like the one above and an error near {result:lesson_06/alignment error of 60 sentences/one row late:.1f} do not go together: one of the two is misread, and it is not the map. Once the links are read off rightly, run the cell again: {result:lesson_06/alignment error of 60 sentences/right:.2f} on these sixty sentences. Recorded over the whole test set, over three trainings, while the system reads the right translation, it is {result:toy_ladder/bahdanau/scores/test/alignment_error:.2f}. Part of that cannot be helped: where a French word comes from *two* English ones, one look can name only one of them.
+Recorded over the whole test set, over three trainings, while the system reads the right translation, the alignment error is {result:toy_ladder/bahdanau/scores/test/alignment_error:.2f}. Part of that cannot be helped: where a French word comes from *two* English ones, one look can name only one of them.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## 4 · By length, again
 
 Back to the picture of lesson 04: exact match by the length of the sentence. Seq2seq has {result:toy_ladder/seq2seq/parameters:,.0f} parameters, this system {result:toy_ladder/bahdanau/parameters:,.0f}; same corpus, same number of steps, and no sentence of more than 20 words in training. Seq2seq translates {result:toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words without a fault, and of longer ones next to none.
@@ -409,7 +417,7 @@ Nine in ten, at lengths up to half as long again as any it was trained on. And a
 What is new: a second GRU that reads backwards, the states that are kept, and the look. (Compare it with Cho's system above all, which is built of the same GRUs; Sutskever's has LSTMs in two layers.) What is not: the decoder's very first state is still one vector, made of the backward GRU's last.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 5 · Steer it
 
@@ -445,7 +453,7 @@ r"""
 **Your turn to steer.** Make the system say *elle avait soif* in the thirsty sentence, with everything before it unchanged. One step, one place. (Count both from 0: *le* is step 0, the first *the* is place 0.) There is more than one way.
 """
 
-# %% kind="exercise" exercise="make_it_she" mode="transfer" title="Make the cat a she" difficulty=2 importance=3 track="core"
+# %% kind="exercise" exercise="make_it_she" mode="transfer" title="Make the cat a she" difficulty=2 importance=3 track="short"
 def make_it_she():
     """Gives (step, position): where to force attention so that il becomes elle."""
     # solution
@@ -496,7 +504,7 @@ predict("06", "cards-picked-up", figure)
 # %% kind="explain"
 explain("06", "dropped-cards")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="what the trained model does with uniform and with diagonal attention"
 r"""
 ## Break it
 
@@ -537,7 +545,10 @@ for name, make in kinds.items():
 # %% [markdown] kind="text"
 r"""
 (A little unkind: the system was trained for neither. It shows how much hangs on the look, not how well such systems could be made to work.)
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Check yourself
 
 The first try counts for your score; every answer gets a reason.

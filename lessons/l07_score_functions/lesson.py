@@ -38,7 +38,7 @@ from lessons.l07_score_functions import ScoreZoo, WindowLab
 start_lesson("score_functions", seed=7)
 tests = splits(seed=0, sizes=TEST_SIZES)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -48,7 +48,7 @@ Answer from memory.
 # %% kind="recall"
 quiz("07", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · One part of four
 
@@ -80,7 +80,7 @@ ARROWS = [
 ]
 views.diagram(PARTS, ARROWS, lit="scores", title="One step of Luong's decoder")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 2 · Ways to fit
 
@@ -102,7 +102,7 @@ quiz("07", "by-hand")
 
 # %% [markdown] kind="text"
 r"""
-Six rows: those above, with *scaled dot* in place of concat (you will soon see why), on the same query and the same three keys. (*Scaled dot* is a dot product divided by a root, which is for lesson 08. General's $W$ turns the query by 90° here, additive and location have some fixed numbers: in a network all these are learned.) First commit to a guess.
+Six rows: those above, with *scaled dot* in place of concat, on the same query and the same three keys. (*Scaled dot* is a dot product divided by a root, which is for lesson 08. General's $W$ turns the query by 90° here, additive and location have some fixed numbers: in a network all these are learned.) First commit to a guess.
 """
 
 # %% kind="predict"
@@ -167,7 +167,7 @@ For one pair: `v @ torch.tanh(w @ torch.cat([query, key]))`. Get that right for 
 3. Add `keys @ w[:, q:].T`, which is (n, d). Bend. `@ v`.
 """
 
-# %% kind="code"
+# %% kind="code" track="core"
 generator = torch.Generator().manual_seed(7)
 sizes = [(1, 3), (5, 4), (6, 7), (6,)]
 queries, keys, w, v = (torch.randn(size, generator=generator) for size in sizes)
@@ -176,7 +176,7 @@ concat, additive = yours("concat_scores"), yours("additive_scores")
 print("concat  ", fixed(concat(queries, keys, w, v)[0], 2))
 print("additive", fixed(additive(queries[0], keys, w[:, :3], w[:, 3:], v), 2))
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 The same numbers: Luong's concat score is Bahdanau's additive score, written with one matrix in place of two. (The formula, that is. The paper's own run set a part of $W$ to the identity, and did badly.) What each score has to learn, in our systems, where every state is 132 wide and a sentence has 64 places at most:
 
@@ -218,7 +218,7 @@ What should a key score that points exactly where the query points? Try `cosine_
 Print `keys.norm()`. How many numbers is that, and how many keys are there?
 """
 
-# %% kind="code"
+# %% kind="code" track="core"
 query = torch.tensor([1.0, 2.0])
 keys = torch.tensor([[3.0, 1.0], [1.0, 1.0], [-1.0, 0.5]])
 longer = keys * torch.tensor([[1.0], [2.0], [1.0]])
@@ -226,20 +226,28 @@ longer = keys * torch.tensor([[1.0], [2.0], [1.0]])
 print("as they are      ", fixed(cosine_scores(query, keys), 2))
 print("second key doubled", fixed(cosine_scores(query, longer), 2))
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 If the second line differs from the first, lengths still count somewhere. A cosine must not see them: no key's score changes when a key is doubled, its own or another's.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## 3 · Luong's decoder, line by line
 
 Bahdanau's decoder asks with its **old** state, before it moves. Luong's moves first: it reads the last word, gets a new state, and asks with **that**. Then context and new state together make a vector
 
 $$\tilde h = \tanh(W_c\,[c; s_i])$$
 
-(Luong writes $h$ for the state: hence the $\tilde h$), and from this alone the next word is read off. What is looked at are plain encoder states here, read one way; we call them *source states* (`states` in code). The decoder's state is the query. Nothing of the look has gone into the state so far. So the decoder would not know at the next step where it has just looked. Luong's cure is called {term:input feeding}: $\tilde h$ is handed in beside the next word. Read the loop, and compare it with that of lesson 06.
+(Luong writes $h$ for the state: hence the $\tilde h$), and from this alone the next word is read off. What is looked at are plain encoder states here, read one way; we call them *source states* (`states` in code). The decoder's state is the query. Nothing of the look has gone into the state so far. So the decoder would not know at the next step where it has just looked. Luong's cure is called {term:input feeding}: $\tilde h$ is handed in beside the next word.
 """
 
-# %% kind="code" name="translate"
+# %% [markdown] kind="text" track="core" contents="Luong's decoder as a loop, to compare with that of lesson 06"
+r"""
+Read the loop, and compare it with that of lesson 06.
+"""
+
+# %% kind="code" name="translate" track="core"
 @torch.no_grad()
 def translate(sentence, system, weigh, target=(), feed=1, max_len=40):
     """`weigh(query, states, step)` gives the weights; `target`: ids to force."""
@@ -266,7 +274,7 @@ def translate(sentence, system, weigh, target=(), feed=1, max_len=40):
 
 # %% [markdown] kind="text"
 r"""
-Line by line (the left column is from lesson 06):
+Line by line, with the code that matters. The left column is from lesson 06; on the right, `weigh` gives the weights, `fed` is $\tilde h$, and `feed` is 1 unless we switch input feeding off:
 
 | | Bahdanau 2015 | Luong 2015 |
 |---|---|---|
@@ -282,7 +290,7 @@ So it is not "adding against multiplying": four of the five rows have nothing to
 # %% kind="quiz"
 quiz("07", "decoders")
 
-# %% kind="code"
+# %% kind="code" track="core" contents="four trained systems that translate with these scores"
 NAMES = ("dot", "general", "concat", "location", "local_m", "local_p")
 systems = {name: load_shipped(f"luong_{name}") for name in NAMES}
 general, w = yours("general_scores"), systems["general"].model.score.weight.detach()
@@ -303,10 +311,13 @@ for name in weigh:
     print(f"{name:8}", translation)
     assert translation == systems[name](COLD).target  # the library's is the same
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 Four trained systems, two of them driven by your scores. All are of one size and one recipe.
+"""
 
+# %% [markdown] kind="text" contents="telling six unlabelled attention maps apart by what each score can see"
+r"""
 ## 4 · Blind test
 
 Six such systems have translated one sentence, and all six got it right. Their names are gone. Besides dot, general, concat and location there are two that may not look everywhere:
@@ -355,7 +366,10 @@ General is map 4, dot 6, concat 1. **General** is the most decided: nearly every
 Is looking at the noun a mistake? By the alignment it is: *le* comes from *the*. Hold that thought until section 6.
 
 And *est-ce que*: dot and general look at `</s>`, the last state of an LSTM that reads forwards. It has read the whole sentence, the question mark too. local-m cannot see that far, and had to find another way.
+"""
 
+# %% [markdown] kind="text" contents="local attention with a Gaussian window, to build and then to narrow"
+r"""
 ## 5 · A window that the network moves
 
 To look at *all* words of the source is {term:global attention}. A page of text has hundreds of them, and most are of no use for the word at hand. {term:local attention|Local attention} looks at a few, the $D$ nearest on either side of a centre. (A lamp in a dark room: everything is there, but you see what lies in the beam.) Where is the centre?
@@ -467,7 +481,7 @@ One sentence proves little. Of 100 test sentences are right:
 A narrow window must be put well, and ours often is not. (Its bell narrows with it.) And general's scores were far larger than it needs: turned down to a quarter they do as well. Dot and concat need theirs.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="why the best alignment need not give the best translation, tested by forcing"
 r"""
 ## 6 · Good maps, good translations?
 
@@ -576,7 +590,7 @@ The counter-test: train dot with an encoder that reads **from the end**, so that
 # %% kind="explain"
 explain("07", "good-and-misaligned")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="what a trained decoder forgets without input feeding"
 r"""
 ## Break it
 
@@ -596,7 +610,10 @@ for sentence in (MOTHER, KINGS):
 # %% [markdown] kind="text"
 r"""
 Its words are fine. Some are **missing**: *heureuse*, *riches*. After *la mère* the system has to remember that *happy* is still to come and *mother* is done. Without $\tilde h$ it does not know what it has looked at already. Of sixty test sentences concat now gets {result:lesson_07/concat, input feeding/without:.0f} where it had {result:lesson_07/concat, input feeding/with:.0f}, location {result:lesson_07/location, input feeding/without:.0f} where it had {result:lesson_07/location, input feeding/with:.0f}. Dot goes from {result:lesson_07/dot, input feeding/with:.0f} to {result:lesson_07/dot, input feeding/without:.0f}, general stays at {result:lesson_07/general, input feeding/without:.0f}: these two, it seems, keep their place by other means.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Check yourself
 
 The first try counts for your score; every answer gets a reason.
@@ -635,17 +652,17 @@ r"""
 | location | $Wq$ | a row for each place | position |
 
 - Luong moves, then asks; the context enters above the state; input feeding tells the next step about it.
-- A window could save work (ours hides what it has scored). Fixed to the diagonal it loses words that have moved; predicted by the query it can follow them, where the query knows the way. The bell makes its centre learnable.
+- {term:local attention|Local attention} looks only at a window of words, which could save work (ours hides what it has scored). Fixed to the diagonal it loses words that have moved; predicted by the query it can follow them, where the query knows the way. The bell makes its centre learnable.
 - Aligning is not translating: a look goes where the answer is, and that need not be where the word comes from.
 
-**Still missing.** The states that are asked are also what is blended: one vector does two jobs. And nobody keeps the scores small. Our general system gives its best word a weight of {result:lesson_07/largest weight/general:.2f} on average, and turning its scores down by four changed next to nothing: far out there, a softmax has hardly any slope left to learn from. The dot product grows with the width of its vectors too. How large *should* a score be? [Lesson 08](08_query_key_value.ipynb) splits the two jobs, and divides by a root.
+**Still missing.** The states that are asked are also what is blended: one vector does two jobs. And nothing keeps the scores small. Our trained system with the general score gives its best word a weight of {result:lesson_07/largest weight/general:.2f} on average, and dividing its scores by four hardly changes its translations: far out there, a softmax has hardly any slope left to learn from. The dot product grows with the width of its vectors too. How large *should* a score be? [Lesson 08](08_query_key_value.ipynb) splits the two jobs, and divides by a root.
 """
 
 # %% [markdown] kind="reading"
 r"""
 ## Reading
 
-- Luong, Pham and Manning, *Effective Approaches to Attention-based Neural Machine Translation* (2015), sections 3.1 to 3.3 and 5.3 to 5.4, and Appendix A, whose maps you can now tell apart. [arXiv 1508.04025](https://arxiv.org/abs/1508.04025)
+- Luong, Pham and Manning, *Effective Approaches to Attention-based Neural Machine Translation* (2015), sections 3.1 to 3.3 and 5.3 to 5.4, and the maps of weights in Appendix A. [arXiv 1508.04025](https://arxiv.org/abs/1508.04025)
 - Graves, Wayne and Danihelka, *Neural Turing Machines* (2014), section 3.3: the cosine as a score, with a learned sharpness. [arXiv 1410.5401](https://arxiv.org/abs/1410.5401)
 - Brauwers and Frasincar, *A General Survey on Attention Mechanisms in Deep Learning* (2021), section 2: the four parts. [arXiv 2203.14263](https://arxiv.org/abs/2203.14263)
 """

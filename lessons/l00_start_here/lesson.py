@@ -34,7 +34,7 @@ from lessons.l00_start_here import SoftmaxDial
 
 start_lesson("start_here")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Your computer translates
 
@@ -94,7 +94,7 @@ print_translations(sentence)
 for note in systems["transformer"](sentence).notes:
     print(note)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Estimate, before you are told
 
@@ -105,7 +105,7 @@ order of magnitude: off by half is fine, off by a factor of ten is not.
 # %% kind="estimate"
 estimate("00", "how-many-weights", lambda: n_parameters(systems["transformer"].model))
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Look: an explorable
 
@@ -118,7 +118,7 @@ see. Nobody grades the guess. If you are in a hurry, there is a button for that.
 # %% kind="predict"
 predict("00", "times-eight", SoftmaxDial())
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 Move the slider with the mouse, or click it and use the arrow keys. The buttons under it jump to a few good places.
 
@@ -128,7 +128,7 @@ Every exercise has a card, a cell to fill in, a check, and folded hints. Here: w
 it. Try a wrong answer first, to see what the check says.
 """
 
-# %% kind="exercise" exercise="double_it" title="Your first exercise" difficulty=1 importance=1 track="core"
+# %% kind="exercise" exercise="double_it" title="Your first exercise" difficulty=1 importance=1 track="short"
 def double_it(numbers):
     """A tensor (torch's kind of NumPy array)  ->  one with every number doubled."""
     # solution
@@ -157,7 +157,7 @@ is yours to read and edit. By lesson 14 it holds the parts of a whole Transforme
 # %% kind="example"
 double = yours("double_it")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="why no program can translate *it* by looking at that word alone"
 r"""
 ## Explain, in your own words
 
@@ -167,14 +167,19 @@ Nobody marks this. Write two sentences, then compare with a model answer and tic
 # %% kind="explain"
 explain("00", "why-look")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## The road
 
 Every idea below runs on your machine, on the same small language. All translators among them are measured the same way.
+
+**Which track would you like to take?** The full course has everything. The short track has the main ideas and takes about a third of the time: every section it skips is one line with a link, so that you can still read what interests you. You can change your mind at any time: choose again here, run `python3 -m course_lib progress --track short` (or `full`) in a terminal, or open the other notebook, which is linked at the top of each lesson.
 """
 
 # %% kind="see"
+road_map()
+
+# %% kind="see" track="core" contents="the systems of the road on a timeline"
 systems_by_year = {
     1997: ["LSTM"],
     2013: ["RCTM"],
@@ -185,10 +190,7 @@ systems_by_year = {
 }
 views.timeline(systems_by_year, title="Systems of the road")
 
-# %% kind="see"
-road_map()
-
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="what you have done so far, and how to delete the record"
 r"""
 ## Your progress
 
@@ -199,7 +201,7 @@ and `python3 -m course_lib progress --delete` deletes it.
 # %% kind="see"
 progress_summary()
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Answer: a quiz
 
@@ -223,7 +225,7 @@ r"""
 | quiz | questions with a reason for every answer |
 | softmax | turns scores into shares that sum to 1 |
 
-**To get a lesson back as it was,** without your answers in it: close it, and in the course's folder run `git checkout -- notebooks/00_start_here.ipynb` (or another lesson's name).
+**To get a lesson back as it was,** without your answers in it: close it, and in the course's folder run `git checkout -- notebooks/00_start_here.ipynb` (or another notebook's name; those of the short track are in `notebooks/short`).
 
 **Next:** [lesson 01](01_guessing_the_next_word.ipynb), how a machine guesses the next word, and how it learns to. The table above leads to all twenty lessons.
 """

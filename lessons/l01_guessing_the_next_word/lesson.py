@@ -39,7 +39,7 @@ from lessons.l01_guessing_the_next_word import WordByWord
 
 start_lesson("guessing_the_next_word", seed=1)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -49,7 +49,7 @@ Two questions on lesson 00, from memory.
 # %% kind="recall"
 quiz("01", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · Count what came next
 
@@ -129,7 +129,7 @@ views.bars(
 # %% kind="quiz"
 quiz("01", "counting")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="why the table of 5-grams stays nearly empty, with an estimate and a prediction"
 r"""
 ## 2 · The table explodes
 
@@ -170,10 +170,13 @@ r"""
 The possible n-grams grow by a factor of {result:lesson_01/corpus/token types:.0f} with each word. The seen ones cannot: our text has {result:lesson_01/corpus/positions:,.0f} places where a token comes next ({printed:corpus/sentences} words and 20,000 end marks), and no more. The longer the past, the emptier the table.
 
 For a word that was never seen after its past, the count says *probability 0*, and a sentence with one impossible word is impossible. The repair is to mix: trust the long past as far as it was seen, and give the rest to a shorter one (Witten and Bell 1991 is what our n-gram model does).
+"""
 
-No repair helps with the deeper fault. To a table, two words are either the same or not. What it counted after *le chat noir* (the black cat) tells it nothing about *le chien noir* (the black dog). It cannot know that cats and dogs have anything in common. To share what was learned, words need to be **more or less alike**. For that they must be made of numbers.
-
+# %% [markdown] kind="text" track="short"
+r"""
 ## 3 · How a network learns
+
+Counting has one fault that can't be repaired. To a table, two words are either the same or not. What it counted after *le chat noir* (the black cat) tells it nothing about *le chien noir* (the black dog). It cannot know that cats and dogs have anything in common. To share what was learned, words need to be **more or less alike**. For that they must be made of numbers.
 
 Here is a language with two sentences: *le chat dort* and *la vache dort* (the cat sleeps, the cow sleeps). Five words, four things to learn: after *le* comes *chat*, after *la* *vache*, after both animals *dort*.
 
@@ -259,9 +262,18 @@ for word, in_table, in_matrix in zip(tiny, table_slopes, matrix_slopes, strict=T
 # %% kind="quiz"
 quiz("01", "loss")
 
-# %% [markdown] kind="formula"
+# %% [markdown] kind="text"
 r"""
-That took 20 trials for 20 numbers. A network with a million would need a million. But look at the first column of the matrix's slopes: 0.14, 0.14, −0.86, 0.43, 0.14. Those are the shares 1/7, 1/7, **1/7 − 1**, 3/7, 1/7. No accident: the slope of the loss for a *logit* is always its share, minus 1 for the right word. Call it the **error** of that word. (Too large a share: positive, push it down. The right word: negative, pull it up.)
+**One step of learning.** Guess, measure, find the gradient, and go a little against it, with all parameters at once:
+
+$$ \text{new} = \text{old} - \text{rate} \cdot \text{gradient} $$
+
+The {term:learning rate} says how much of the gradient one step takes away. Minus, because the gradient points uphill.
+"""
+
+# %% [markdown] kind="formula" track="core"
+r"""
+But finding the gradient took 20 trials for 20 numbers, and a network with a million would need a million. Look at the first column of the matrix's slopes: 0.14, 0.14, −0.86, 0.43, 0.14. Those are the shares 1/7, 1/7, **1/7 − 1**, 3/7, 1/7. No accident: the slope of the loss for a *logit* is always its share, minus 1 for the right word. Call it the **error** of that word. (Too large a share: positive, push it down. The right word: negative, pull it up.)
 
 <details><summary>Why share minus 1?</summary>
 
@@ -292,11 +304,7 @@ $$ \text{error}_i = \text{share}_i - [\,i \text{ is right}\,] \qquad
 
 # %% [markdown] kind="text" exercise="gradient_step"
 r"""
-**Build it: one step of learning.** Guess, measure, find the gradient, and go a little against it:
-
-$$ \text{new} = \text{old} - \text{rate} \cdot \text{gradient} $$
-
-The {term:learning rate} says how much of the gradient one step takes away. Minus, because the gradient points uphill. Return the new table, the new matrix, and the loss *before* the step. Leave what you were given as it is (`.clone()` makes a copy), and work out the gradient by the formulas above.
+**Build it: one step of learning.** Return the new table, the new matrix, and the loss *before* the step. Leave what you were given as it is (`.clone()` makes a copy), and work out the gradient by the formulas above.
 
 Work in small steps, each tried by itself with the numbers above: the row, the shares, the loss, the errors, the two gradients, the new tables. `torch.outer(a, b)` is the table of all products $a_i b_j$; `matrix.T` swaps rows and columns.
 """
@@ -339,7 +347,7 @@ First only the loss: row, logits, shares, $-\ln$ of one of them. It should be {p
 """
 
 # %% kind="see" name="one step"
-step = yours("gradient_step")
+step = yours("gradient_step")  # (table, matrix, word, right, rate)
 new_table, new_matrix, loss = step(table, matrix, le, chat, 1.0)
 
 loss_after = loss_of(new_table, new_matrix)
@@ -356,13 +364,13 @@ loss.backward()  # fills in .grad
 
 torch.testing.assert_close(table - 1.0 * auto_table.grad, new_table)
 torch.testing.assert_close(matrix - 1.0 * auto_matrix.grad, new_matrix)
-print("torch's step and the step by hand: the same")
+print("torch's step and that of gradient_step: the same")
 
 # %% [markdown] kind="text"
 r"""
 The row of *le* and the row that guesses *chat* have moved towards each other, so their dot product has grown. Nobody told them what the words mean. They were only told what came next.
 
-And nobody has to write gradients by hand. `requires_grad_()` marks a tensor; torch then remembers every operation on it, and `backward()` goes back through them and leaves the slopes in `.grad`. This is its **autograd**, and it took the same step as we did by hand.
+And nobody has to find gradients by hand, neither by nudging, which takes a million trials for a million parameters, nor by formulas. `requires_grad_()` marks a tensor; torch then remembers every operation on it, and `backward()` goes back through them, from the loss to the parameters, and leaves all slopes in `.grad` in one go. This is {term:backpropagation}; torch calls its own **autograd**. It took the same step as `gradient_step`, whose formulas were worked out by hand.
 
 Now the **loop**: all four pairs in turn, again and again. One round through all examples is an {term:epoch}. Only the learning rate is left to choose. We try 0.03, 0.3, 1.0 and 2.0.
 """
@@ -405,10 +413,10 @@ r"""
 Look at *chat* and *vache*. They began as opposites, (0.5, −0.5) and (−0.5, 0.5). Now their rows nearly agree, because the same word follows both. This is what no table of counts can do: **words that behave alike come to lie close together**, and what is learned about one then helps the other.
 """
 
-# %% kind="explain"
+# %% kind="explain" track="core" contents="how a network learns, explained in your own words"
 explain("01", "how-it-learns")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 4 · The same five lines for every model to come
 
@@ -481,7 +489,7 @@ assert test_loss() < 2.6
 # %% kind="quiz"
 quiz("01", "five-lines")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 5 · How good is it? Perplexity
 
@@ -545,7 +553,7 @@ Which chances have an answer that you know without computing? All equal ones: th
 Two or three small tensors with their answers: `[0.5, 0.125]` gives 4, `[0.2, 0.2, 0.2]` gives 5. Compare with `abs(a - b) < 0.001`, not with `==`.
 """
 
-# %% kind="see" ignore_output=true
+# %% kind="see" ignore_output=true track="core"
 measure = yours("perplexity")
 with torch.no_grad():
     predictions = torch.softmax(mlp(test_pasts), dim=-1)
@@ -559,7 +567,7 @@ r"""
 Now three models on the same 1,000 new sentences, trained beforehand (the networks with three random starts each; counting needs none): the n-gram model with $n = 3$; another MLP that sees four words, larger than ours (120,000 parameters, not 64,000) and trained on ten times as many examples; and an {term:recurrent neural network|RNN} of 120,000 parameters, the model of lesson 02, which reads word by word and hands a summary of all it has read from each word to the next. (All three know the {result:toy_language_models/rnn_lm/config/vocab_size:.0f} tokens of our two languages, English ones too, which soon get a share near 0.)
 """
 
-# %% kind="predict"
+# %% kind="predict" hide_input=true
 means = mean_over_seeds(
     "toy_language_models", lambda run: run["scores"]["test"]["perplexity"]
 )
@@ -571,9 +579,9 @@ figure = views.bars(
 )
 predict("01", "three-models", figure)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
-{result:toy_language_models/ngram_lm/scores/test/perplexity:.1f}, {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f}, {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f}. Is the comparison fair, with two words of past against four and against all? Give the n-gram model more: at $n = 2, 3, 4, 5$ it has {result:lesson_01/n-gram/perplexity/2:.1f}, {result:lesson_01/n-gram/perplexity/3:.1f}, {result:lesson_01/n-gram/perplexity/4:.1f} and {result:lesson_01/n-gram/perplexity/5:.1f}. More past makes it **worse** after $n = 3$. The table has exploded, and most of what it is asked it never saw. The MLP can use four words, because words that behave alike share what they learn. And the RNN gains again by having no window at all.
+{result:toy_language_models/ngram_lm/scores/test/perplexity:.1f}, {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f}, {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f}. Is the comparison fair, with two words of past against four and against all? Give the n-gram model more: at $n = 2, 3, 4, 5$ it has {result:lesson_01/n-gram/perplexity/2:.1f}, {result:lesson_01/n-gram/perplexity/3:.1f}, {result:lesson_01/n-gram/perplexity/4:.1f} and {result:lesson_01/n-gram/perplexity/5:.1f}. More past makes it **worse** after $n = 3$: there are too many possible n-grams, and most of what it is asked it never saw. The MLP can use four words, because words that behave alike share what they learn. And the RNN gains again by having no window at all.
 
 (Perplexities can be compared only on the same text with the same vocabulary.)
 
@@ -581,7 +589,7 @@ r"""
 
 A language model writes by guessing, taking a word, and reading it as if somebody else had said it. Which word to take? Always the likeliest is one way. The other is {term:sampling}: draw by lot, so that a word with a share of ¼ comes up one time in four.
 
-One dial is usual: the {term:temperature} divides the logits before the softmax. Below 1 the likely words get likelier (at 0 the likeliest is always taken), above 1 the unlikely ones get their chance. It is the dial of lesson 00, turned the other way. After the exercise you can watch all three models write, step by step: a guess first, then the goals.
+One dial is usual: the {term:temperature} divides the logits before the softmax. Below 1 the likely words get likelier (at 0 the likeliest is always taken), above 1 the unlikely ones get their chance. It is the dial of lesson 00, turned the other way. Below you can watch all three models write, step by step: a guess first, then the goals.
 """
 
 # %% [markdown] kind="text" exercise="sample_next"
@@ -614,7 +622,7 @@ Walk along the line and add the shares up as you go. Stop when you have walked p
 Keep a running sum. The first place where it is *larger* than the lot is the answer; if there is none, the last place is. In one line: `torch.cumsum`, `torch.searchsorted(..., right=True)` and `min`.
 """
 
-# %% kind="example"
+# %% kind="example" track="core"
 draw = yours("sample_next")
 rnn = load_shipped("rnn_lm")
 
@@ -657,7 +665,7 @@ Writing this way has **two costs**, and both will follow us to the end of the co
 # %% kind="quiz"
 quiz("01", "costs")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="a 5-gram model that has learned its text by heart"
 r"""
 ## Break it
 
@@ -687,7 +695,10 @@ for name, sentences in (("its own text", text[:200]), ("new text", new_text[:200
 # %% [markdown] kind="text"
 r"""
 About a quarter. It has not learned the language, it has learned the text by heart: {term:overfitting}. Networks do that too, if they are large and the text is small, and it is why a model is measured on text that nobody learned from.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Check yourself
 
 The first try counts for your score; you may try again as often as you like, and every answer gets a reason.

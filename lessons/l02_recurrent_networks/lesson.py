@@ -37,7 +37,7 @@ from lessons.l02_recurrent_networks import GradientTelephone
 
 start_lesson("recurrent_networks", seed=2)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -47,7 +47,7 @@ Answer from memory.
 # %% kind="recall"
 quiz("02", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · One card, rewritten at every word
 
@@ -111,7 +111,7 @@ r"""
 Take it in small steps, each tried in a cell of its own: one step for one sentence; then the loop; then the states stacked; then two sentences at once. A row of numbers `x` of shape (…, input) times $W$ is `x @ w_in.T`, since `w_in` has a row for each number of the *result*. (Torch keeps its weights that way.) You will use this function in a moment to drive a trained network.
 """
 
-# %% kind="exercise" exercise="read_sequence" title="Read with a state" difficulty=3 importance=5 track="core"
+# %% kind="exercise" exercise="read_sequence" title="Read with a state" difficulty=3 importance=5 track="short"
 def read_sequence(inputs, start, w_in, w_rec, bias):
     """inputs (..., n, input), start (..., hidden), w_in (hidden, input),
     w_rec (hidden, hidden), bias (hidden,)
@@ -163,7 +163,7 @@ print("the same states as torch.nn.RNN:", tuple(ours.shape))
 
 # %% [markdown] kind="text"
 r"""
-**Now a trained one.** `rnn_lm` is a recurrent language model for our toy French, with a state of 216 numbers. Your loop reads, its weights do the rest, and your `perplexity` of lesson 01 measures it on 200 new sentences. (Over all 1,000 sentences of lesson 01 an RNN had {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f} and the network with a window {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f}; these 200 are a little easier.) Then a question to it. The sentence "la souris dort parce qu'" (the mouse sleeps because) goes on with *il* (he) or *elle* (she), and which one depends on the noun. Change the noun and see whether the guess moves.
+**Now a trained one.** `rnn_lm` is a recurrent language model for our toy French, with a state of 216 numbers. Your loop reads, its weights do the rest, and the `perplexity` of lesson 01 measures it on 200 new sentences. (Over all 1,000 sentences of lesson 01 an RNN had {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f} and the network with a window {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f}; these 200 are a little easier.) Then a question to it. The sentence "la souris dort parce qu'" (the mouse sleeps because) goes on with *il* (he) or *elle* (she), and which one depends on the noun. Change the noun and see whether the guess moves.
 """
 
 # %% kind="see"
@@ -202,14 +202,16 @@ Three words after the noun the network still knows something of it: *il* gets {p
 Is the card too small? Or has nobody taught the network to keep the noun? Look at the smallest network there is.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 2 · A memory wired by hand
+
+The smallest network has a state of one number and three weights, $h_t = \tanh(w\,x_t + u\,h_{t-1} + b)$, and starts from 0. A signal comes, +1 or −1, and then 199 inputs of noise. Can the state still say which signal it was? Nothing is trained here: the three weights are chosen by hand.
 """
 
 # %% [markdown] kind="text" exercise="wire_memory"
 r"""
-A state of one number, three weights, $h_t = \tanh(w\,x_t + u\,h_{t-1} + b)$, starting from 0. **Choose the three numbers yourself** so that it does this:
+**Choose the three numbers yourself** so that it does this:
 
 - A signal comes, +1 or −1. After 200 quiet steps (input 0) the state still says which, with at least 0.5 on the right side.
 - It also holds when the 199 inputs after the signal are noise between −0.3 and 0.3, even if all of it pushes the wrong way.
@@ -257,16 +259,16 @@ views.lines(
     title="One number, wired by hand: 200 steps of noise after one signal",
 )
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
-It remembers. With `u` = 3, as in our solution, a state near 1 becomes $\tanh(3) \approx 0.995$ at the next step, and so on for ever: the tanh pulls it down, `u` pulls it up again, and the two hold each other. So a recurrent network can keep something for 200 steps, or for 200,000. Three right numbers are enough.
+It remembers. With `w` = 3.5, `u` = 3 and `b` = 0, as in our solution, a state near 1 becomes $\tanh(3) \approx 0.995$ at the next step, and so on for ever: the tanh pulls it down, `u` pulls it up again, and the two hold each other. So a recurrent network can keep something for 200 steps, or for 200,000. Three right numbers are enough.
 
 ## 3 · Now let training find them
 
 Same network, same task: one signal, then noise, and at the end the question which signal it was. Twenty networks, each with its own random start (all weights between −1 and 1), trained with the loop of lesson 01: 100 steps of training, each on 32 fresh texts. Two more weights turn the last state into an answer. You need not read the cell closely. The length of the texts is all that we vary.
 """
 
-# %% kind="train" name="tiny training"
+# %% kind="train" name="tiny training" minutes=1.5 because="the text says that it need not be read closely"
 def train_tiny(length, networks=20, steps=100, rate=0.05, batch=32, seed=0):
     """Train networks of one number side by side; the accuracy of each."""
     generator = torch.Generator().manual_seed(seed)
@@ -301,12 +303,15 @@ predict("02", "trained-memory", figure)
 
 # %% [markdown] kind="text"
 r"""
-At a length of 2 all twenty learn it, at 5 more than half, at 10 fewer. At 200 **not one** does. We ran it with three sets of starts: none of sixty. With twice the learning rate two of sixty do, with ten times as many steps of training six, with both about twenty. A solution exists, you have just written it down, and most trainings do not find it.
+At a length of 2 all twenty learn it, at 5 more than half, at 10 fewer. At 200 **not one** does. We ran it with three sets of starts: none of sixty. With twice the learning rate two of sixty do, with ten times as many steps of training six, with both about twenty. A solution exists, as section 2 showed, and most trainings do not find it.
+"""
 
+# %% [markdown] kind="text" track="core" contents="a larger network that has to recall one of ten symbols"
+r"""
 Is that only because the network is so tiny? Here is a larger test, run beforehand. A symbol out of ten is shown, then others, then it is asked for. The networks have 64 numbers of state, 1,000 steps of training and three starts for each distance. Guessing is right one time in ten. Beside the recurrent network stands one with attention, which you will build from lesson 06 on.
 """
 
-# %% kind="predict"
+# %% kind="predict" track="core"
 distances = (1, 2, 5, 10, 20, 50, 100)
 accuracies = [
     mean_over_seeds("recall_one_distance", lambda run, d=str(d): 100 * run["right"][d])
@@ -321,7 +326,7 @@ figure = views.lines(
 assert learned[0] >= 18 and learned[-1] <= 3  # as in the figure above
 predict("02", "recall-distance", figure)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 Up to 5 steps it always learns, at 10 with two starts of three, at 20 never. ({result:recall_one_distance/rnn_lm/right/10:.0%} at 10 is a mean of {result:each recall_one_distance/rnn_lm/right/10:.0p}. Such averages hide what happened.)
 """
@@ -337,7 +342,7 @@ Let them say it before section 4 does. If somebody says "not enough steps of tra
 The wiring exercise: who gets stuck usually keeps `u` below 1, by habit from decay factors. Send them to `u` = 3 with `w` = 1, and let the check complain about overwriting next.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 4 · A message that goes back
 
@@ -394,10 +399,15 @@ predict("02", "nine-tenths", GradientTelephone())
 r"""
 Try the goals. Only a factor of exactly 1 gets through unharmed, and the tanh, whose slope is at most 1, can only take away from it. The third kind, the [sigmoid of lesson 03](03_lstm_and_gru.ipynb), squashes to between 0 and 1 and has a slope of at most ¼: that alone leaves less than a millionth after ten steps.
 
+So this is why the networks of section 3 did not learn: their weights begin between −1 and 1, so the factor of every step is below 1, and at 200 steps the first signal has almost no say in the gradient.
+"""
+
+# %% [markdown] kind="text" track="core"
+r"""
 With a state of many numbers a nudge to *one* of them moves *all* of them. So the factor of a step is a table of slopes, its {term:Jacobian}: row $i$, column $j$ says how far number $i$ of the new state moves per nudge of number $j$ of the old one. For our network it is $U$ with each row multiplied by the slope of its own tanh. Two numbers, to see it:
 """
 
-# %% kind="example"
+# %% kind="example" track="core"
 w_rec = torch.tensor([[0.5, 1.0], [-1.0, 0.8]])
 old = torch.tensor([0.2, -0.4])
 new = torch.tanh(w_rec @ old)
@@ -452,7 +462,7 @@ From `n` states there are `n − 1` steps. With no step at all a nudge arrives a
 For each state but the first: the slopes are `1 - state**2`. Each multiplies one *row* of `w_rec`. `slopes[:, None]` stands them upright, (hidden, 1), one beside each row: `slopes[:, None] * w_rec`. Then the step, `@`, what you have so far.
 """
 
-# %% kind="see"
+# %% kind="see" track="core"
 jacobian_of = yours("product_of_jacobians")
 generator = torch.Generator().manual_seed(2)
 random_matrix = torch.randn(32, 32, generator=generator) / 32**0.5  # see below
@@ -478,17 +488,17 @@ views.lines(
     "U × 2 rises above 1000.",
 )
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 Each number of the new state is a sum of 32 random products. Divided by √32, as in the code, the matrix leaves a vector about as long as it was: this is U × 1. With half of it less than a trillionth of a nudge arrives after 50 steps; with twice as much it arrives more than a thousand times as large. (Torch's own start for an RNN is about U × 0.6: it vanishes.)
 
-So this is why they did not learn: the weights begin between −1 and 1, so the factor of every step is below 1, and at 200 steps the first signal has almost no say in the gradient. The larger networks with ten symbols tell the same. Before training, the length of their gradient is {result:recall/rnn_lm/gradient/fresh/1:.2f} at the word one step back, {result:recall/rnn_lm/gradient/fresh/10:.4f} at ten steps and {result:recall/rnn_lm/gradient/fresh/20:.7f} at twenty: just where the learning ended.
+The larger networks of section 3, with ten symbols, show the same. Before training, the length of their gradient is {result:recall/rnn_lm/gradient/fresh/1:.2f} at the word one step back, {result:recall/rnn_lm/gradient/fresh/10:.4f} at ten steps and {result:recall/rnn_lm/gradient/fresh/20:.7f} at twenty: just where the learning ended.
 """
 
-# %% kind="explain"
+# %% kind="explain" track="core"
 explain("02", "forgets-or-cannot-learn")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 5 · When it explodes
 
@@ -529,7 +539,7 @@ Take the gradients (3) and (4) and the limit 1, on paper. What does the first ve
 2. One factor for all: limit / norm if the norm is above the limit, else 1.
 """
 
-# %% kind="see"
+# %% kind="see" track="core"
 clip = yours("clip_gradients")
 matrix = (2.0 * random_matrix).requires_grad_()
 loss = reader(words, zero_state, torch.eye(32), matrix, no_bias)[-1].square().sum()
@@ -543,14 +553,14 @@ for name, gradient in (("clipped", shorter), ("each number cut", clamped)):
     print(f"{name:<16} norm {norm:>5}, same direction: {fixed(cosine, 2)}")
 assert exploded.norm() > 1000
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 (1.00 is the very same direction, 0 a right angle.) Cutting each number by itself leaves a long step in another direction. That variant exists too, and works in practice, but it is not what was described, and the limit means something else in it.
 
 Note what clipping does **not** do. It shortens what is too long. It cannot bring back what has vanished: a hundred times nothing is nothing.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 6 · One word after the other
 
@@ -611,7 +621,7 @@ A start of zeros hides a reader that ignores `start`. One word hides a reader th
 Random inputs of different sizes, at least three words, a start and a bias that are not zero. Compute the states by the formula, one by one, and compare each with `torch.testing.assert_close`.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="a well-meant line of code whose damage no test of outputs can find"
 r"""
 ## Break it
 
@@ -646,7 +656,10 @@ except AssertionError:
 # %% [markdown] kind="text"
 r"""
 The states agree. No test of outputs can find it, and the loss still falls, for the last word does learn. No step is told to keep something for later; what survives does so by luck. (The check of `read_sequence` compares gradients too, and would have caught it.) Done on purpose, say every 50 steps, it has a name, *truncated* backpropagation through time, and is how long texts are trained.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Check yourself
 
 The first try counts for your score; you may try again as often as you like, and every answer gets a reason.
@@ -681,7 +694,7 @@ r"""
 |---|---|---|
 | state $h_t$ | all the network keeps of what it has read | (hidden) |
 | $W$, $U$, $b$ | shared by all steps | (hidden, input), (hidden, hidden), (hidden) |
-| one step's Jacobian | rows of $U$ times the slopes $1 - h^2$ | (hidden, hidden) |
+| one step's {term:Jacobian} | rows of $U$ times the slopes $1 - h^2$ | (hidden, hidden) |
 | product of Jacobians | what a nudge, or a gradient, becomes over many steps | (hidden, hidden) |
 | norm | the length of all gradients together; clipping limits it | a number |
 
@@ -698,7 +711,7 @@ r"""
 r"""
 ## Reading
 
-- Bengio, Simard and Frasconi, *Learning Long-Term Dependencies with Gradient Descent is Difficult* (1994): your wired switch, and the proof that it costs the gradient.
+- Bengio, Simard and Frasconi, *Learning Long-Term Dependencies with Gradient Descent is Difficult* (1994): the wired switch of section 2, and the proof that it costs the gradient.
 - Pascanu, Mikolov and Bengio, *On the difficulty of training recurrent neural networks* (2013), sections 2 and 3: both failures, and clipping. [arXiv 1211.5063](https://arxiv.org/abs/1211.5063)
 - Elman, *Finding Structure in Time* (1990): what a small recurrent network finds in language by guessing the next word.
 """

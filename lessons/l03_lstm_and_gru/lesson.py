@@ -38,7 +38,7 @@ from lessons.l03_lstm_and_gru import GateMixer, recall
 
 start_lesson("lstm_and_gru", seed=3)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -48,7 +48,7 @@ Answer from memory.
 # %% kind="recall"
 quiz("03", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · A notebook instead of a whiteboard
 
@@ -97,7 +97,7 @@ draw_step("old cell", "keep", "cell", title="The road of the cell: keep and add"
 # %% kind="quiz"
 quiz("03", "one-step")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 2 · How long does it hold?
 
@@ -111,7 +111,7 @@ How long does a cell remember with a bias of 1? Commit to a guess. Then turn the
 # %% kind="predict"
 predict("03", "bias-one", GateMixer())
 
-# %% [markdown] kind="formula"
+# %% [markdown] kind="formula" track="core"
 r"""
 You need no table for this. With nothing written, the cell after $n$ steps is $f^n$ times what it was, where $f = \sigma(b)$ is the gate. Half is left when
 
@@ -150,18 +150,18 @@ Two lines. The first turns the bias into a gate between 0 and 1.
 `gate` is one over one plus $e^{-b}$. Then $\ln 2$ divided by minus the logarithm of the gate. With a bias of 0 the answer must be 1.
 """
 
-# %% kind="see"
+# %% kind="see" track="core"
 steps_to_half = yours("half_life")
 
 for bias in (0.0, 1.0, 2.0, 3.0):
     print(f"forget bias {bias}: half-life {fixed(steps_to_half(bias), 1)} steps")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 Now predict something nobody has shown you. A forget bias of **5**: how many steps? Work it out with your function in a cell of your own, or in your head (each unit of bias multiplies the half-life by nearly the same factor). When you have committed, `measure` takes torch's own `nn.LSTMCell`, sets that bias and every other weight to 0, puts a 1 into the cell, and counts the steps for which at least half is left.
 """
 
-# %% kind="estimate"
+# %% kind="estimate" track="core"
 def measure():
     torch_cell = nn.LSTMCell(input_size=1, hidden_size=1)
     with torch.no_grad():
@@ -177,11 +177,14 @@ def measure():
 
 estimate("03", "bias-five", measure)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 {result:lesson_03/half-life/5:.0f} from the formula, {result:lesson_03/steps in torch's cell/5:.0f} in torch's cell. From {result:lesson_03/half-life/0:.1f} step to {result:lesson_03/half-life/5:.0f}, by one constant.
+"""
 
-**The same number runs backwards.** Along the cell, one step multiplies by $f$ and adds something. So a nudge to the cell now moves the cell $n$ steps later by $f^n$ times as much, and that is the gradient along this road. Unlike in the RNN there is no matrix and no slope of a tanh on this road, only the gates' product. (There are side roads: the gates are computed from the hidden state, through matrices. They can add to the gradient, and even make it grow, so clipping stays in the training loop.) Here it is by autograd, over 100 steps.
+# %% [markdown] kind="text"
+r"""
+**The forget gate acts on the gradient, too.** Along the cell, one step multiplies by the forget gate $f$ and adds something. So a nudge to the cell now moves the cell $n$ steps later by $f^n$ times as much, and that is the gradient along this road. Unlike in the RNN there is no matrix and no slope of a tanh on this road, only the gates' product. (There are side roads: the gates are computed from the hidden state, through matrices. They can add to the gradient, and even make it grow, so clipping stays in the training loop.) Here it is by autograd, over 100 steps.
 """
 
 # %% kind="example"
@@ -206,7 +209,7 @@ r"""
 **Common errors in `half_life`:** 1/(1 − f), which is the mean time, 1.44 half-lives; a forgotten minus.
 """
 
-# %% [markdown] kind="formula"
+# %% [markdown] kind="formula" track="short"
 r"""
 ## 3 · Build one LSTM step
 
@@ -228,7 +231,7 @@ c' &= f \odot c + i \odot g & h' &= o \odot \tanh(c')
 | $b$ | `b` | (4 · width) |
 """
 
-# %% kind="diagram" hide_input=true
+# %% kind="diagram" hide_input=true track="core"
 draw_step("input", "candidate", "forget", "output",
           title="Steps 1 and 2: four scores, four boxes",
           alt="Lit: input gate, candidate, forget gate, output gate.")
@@ -279,7 +282,7 @@ r"""
 The blocks lie in the order input, forget, candidate, output.
 """
 
-# %% kind="library"
+# %% kind="library" track="core"
 my_cell = yours("lstm_cell")
 theirs = nn.LSTMCell(input_size=7, hidden_size=5)
 
@@ -289,12 +292,12 @@ ours = my_cell(x, hidden, cell, theirs.weight_ih, theirs.weight_hh, b)
 torch.testing.assert_close(ours, theirs(x, (hidden, cell)))
 print("the same as torch.nn.LSTMCell, hidden state and cell")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 **Now let it run a trained model.** The course ships an LSTM language model that was trained on our toy French: words become vectors of 64 numbers, 104 cells read them, and a table turns the hidden state into scores for {result:toy_language_models/lstm_lm/config/vocab_size:.0f} words, English and French. We take its weights, put your step where torch's was, and compare what the two say.
 """
 
-# %% kind="train" name="trained model"
+# %% kind="train" name="trained model" track="core"
 lstm_lm = load_shipped("lstm_lm")
 model, layer = lstm_lm.model.eval(), lstm_lm.model.recurrent.layers[0][0]
 w_x, w_h = layer.weight_ih_l0.detach(), layer.weight_hh_l0.detach()
@@ -317,14 +320,14 @@ for position, word in enumerate(["(start)", *text.split()]):
     first, second = [fixed(100 * p, 0) for p in probabilities[position]]
     print(f"{word:>8} → {names[0]} {first}%, {names[1]} {second}%")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 Every probability is the same as with torch's layer (else the `assert` would have stopped us). Read a few lines. After *bu* it wants an article, after *parce* it is sure of *qu'*. After *qu'* it wavers between *il* and *elle*, {printed:trained model/qu' →} to {printed:trained model/qu' →/2}, much as the plain RNN of lesson 02 did ({result:lesson_03/RNN/il:.2f} and {result:lesson_03/RNN/elle:.2f}): it has read no English, so it cannot know who is meant.
 
 Now look inside. Training was free to choose every gate at every word. When it began, the forget biases were 1: a half-life of {result:lesson_03/half-life/1:.1f} steps. Which half-lives did it choose? For each of the 104 cells we take the forget gates over this sentence, twelve steps in all. (Gates multiply, so we average their logarithms: 0.9 and then 0.4 act like 0.6 twice, for both make 0.36.) Read no meaning into one cell: in another sentence it may let go.
 """
 
-# %% kind="estimate"
+# %% kind="estimate" track="core"
 with torch.no_grad():
     words = model.words.target(tokens)
     hidden_before = torch.cat([torch.zeros(1, 104), torch.cat(states)[:-1]])
@@ -339,7 +342,7 @@ def measure():
 
 estimate("03", "longest-half-life", measure)
 
-# %% kind="see"
+# %% kind="see" track="core"
 order = half_lives.argsort(descending=True)
 chosen = [*order[:4].tolist(), *order[-4:].tolist()]
 print("half-life, middle one of 104:", fixed(half_lives.median(), 1), "steps")
@@ -354,15 +357,15 @@ views.heatmap(
     "four near 1 at most words, four near 0.",
 )
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 A division of labour that nobody asked for. Most cells became *shorter* than where they began: half of them forget half within one word. On this sentence a handful have half-lives of nine steps and more. (Over 200 sentences the slowest has a half-life of about six.) And look at the fast ones: they are not simply leaky. Three of the four keep everything just after *le*, two of them after *l'* too, and drop it at most other words. That is what a gate can do and a fixed decay cannot: it chooses the moment.
 """
 
-# %% kind="quiz"
+# %% kind="quiz" track="core"
 quiz("03", "gates-at-work")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="choose the weights of a cell that remembers over any given distance"
 r"""
 ## 4 · Design a memory for lag 40
 
@@ -447,7 +450,7 @@ views.lines(
 # %% kind="explain"
 explain("03", "two-roads")
 
-# %% [markdown] kind="formula"
+# %% [markdown] kind="formula" track="short"
 r"""
 ## 5 · The GRU: one state, two gates
 
@@ -504,18 +507,18 @@ Hold every line against the formula, symbol by symbol. Both gates and the blend 
 In the formula $r$ multiplies the whole bracket $U_n h + b'_n$: the product and its bias. In the code it multiplies something else.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 **Is the smaller one worse?** On our toy French, three trainings each, with about 120,000 weights each: perplexity {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f} for the plain RNN, {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} for the LSTM, {result:toy_language_models/gru_lm/scores/test/perplexity:.1f} for the GRU. Gates help; which kind makes no difference here. These sentences are short, though. So let us ask for distance.
 
 ## 6 · Recall against distance
 
-The task of lesson 02, recorded beforehand: one of ten symbols is shown, others follow, then it is asked for, and guessing is right in 10% of cases. Four systems: a plain RNN, an LSTM and a GRU of width 64 each, and, as a promise, a small network with *attention*, which can look back at every word directly (how, lessons 06 to 14 will tell). Three trainings each.
+A test of memory, recorded beforehand: one of ten symbols is shown, others follow, then it is asked for, and guessing is right in 10% of cases. Four systems: a plain RNN, an LSTM and a GRU of width 64 each, and, as a promise, a small network with *attention*, which can look back at every word directly (how, lessons 06 to 14 will tell). Three trainings each.
 
-First, every batch of the training has a distance of its own, anything from 1 to 100. Keep in mind that the LSTM starts with forget biases of 1.
+Every batch of the training has a distance of its own, anything from 1 to 100. Keep in mind that the LSTM starts with forget biases of 1.
 """
 
-# %% kind="predict"
+# %% kind="predict" hide_input=true
 SYSTEMS = {
     "transformer_lm": "attention", "gru_lm": "GRU", "lstm_lm": "LSTM", "rnn_lm": "RNN"
 }
@@ -547,25 +550,28 @@ r"""
 The gates did it: {result:recall/lstm_lm/right/100:.0%} over 100 steps. The RNN stays near 20% at any distance but the shortest, as if it had made out which half of the ten symbols it was, and no more.
 
 On the right is how much gradient reaches a word before any training, a straight line on this scale where it shrinks by the same factor at every step. At a distance of 50 the RNN has less than a trillionth left of what it has at 1, the GRU less than a billionth. The LSTM, with its forget bias of 1, does far better, and still loses all but a ten-thousandth. (Along the cell alone it would be less still, $0.73^{50}$ or a ten-millionth. But some gates stand further open, and there is a second road back, through the hidden state: most of what arrives comes that way.) Attention loses nothing: it looks at the word directly.
+"""
 
+# %% [markdown] kind="text" track="core" contents="why the same LSTM fails when trained on one long distance alone"
+r"""
 Now the same systems again, each trained **on one distance alone**, anew for each. They can hold 100 steps; you have just seen it. So:
 """
 
-# %% kind="predict"
+# %% kind="predict" track="core"
 alone = curves("recall_one_distance", TRAINED, lambda run, d: 100 * run["right"][d])
 on_one = views.Part("Trained on one alone", TRAINED, alone, accuracy, **axes)
 alt = "Right answers over distances of 1 to 100, trained on all or on one alone."
 figure = views.panels([all_mixed, on_one], x_name="distance", alt=alt)
 predict("03", "fifty-alone", figure)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 At chance, 10%. The same LSTM that holds 100 steps does not *learn* 50 when nothing shorter is there to learn from, not in {result:recall_one_distance/lstm_lm/n_steps:,.0f} steps and not in {result:recall_alone_longer/lstm_lm/n_steps:,.0f} (recorded as `recall_alone_longer`). **The memory is there, but nothing leads to it.** To learn that a cell must hold on, the network needs a gradient from the answer back to the symbol, and with a half-life of {result:lesson_03/half-life/1:.1f} steps hardly any arrives. With short distances in the mixture, the likely story goes, it first learns those, and once its gates hold for five steps, ten are within reach.
 
 You know the knob. A small LSTM, lag 40 alone, run live: once with the usual forget bias of 1, once with the bias from **your design**. Same start, same data.
 """
 
-# %% kind="train" name="lag 40"
+# %% kind="train" name="lag 40" track="core"
 clip = yours("clip_gradients")  # of lesson 02
 
 
@@ -592,7 +598,7 @@ def learn_lag_40(forget_bias, steps=120, width=32):
         losses.append(loss.item())
     return torch.tensor(losses)
 
-# %% kind="predict" ignore_output=true hide_input=true
+# %% kind="predict" ignore_output=true hide_input=true track="core"
 losses = {
     "bias 1": learn_lag_40(1.0), "your bias": learn_lag_40(design["forget_bias"])
 }
@@ -603,7 +609,7 @@ figure = views.lines(
 )
 predict("03", "your-bias", figure)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 A loss of 2.3 is $\ln 10$: guessing among ten. With your bias it begins to fall within 60 steps. The record says the same of the larger LSTM at distance 50 alone, three trainings of {result:recall_forget_bias/bias 1/n_steps:,.0f} steps each: with a forget bias of 1 it has {result:recall_forget_bias/bias 1/right/50:.0%} right, with 3 it has {result:recall_forget_bias/bias 3/right/50:.0%}, with 5 it has {result:recall_forget_bias/bias 5/right/50:.0%}. (So it was not for want of training that it failed above: there it had {result:recall_one_distance/lstm_lm/n_steps:,.0f} steps.) One constant, worked out on paper, decides between nothing and everything. (It is no free lunch: you had to know the lag. And a cell that starts by keeping everything must learn to forget.)
 """
@@ -621,20 +627,18 @@ symbols fell into two heaps, and the heap was held for 100 steps: a switch like 
 **If time is short**, cut section 5's exercise (show the repaired line) and the counter; keep the design and both predictions of section 6.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 7 · What gates do not repair
 
-- **One state of fixed size.** 104 cells hold 104 numbers, after five words or after fifty. What comes in must push something out, and the cell has to decide what to keep *before* it knows what will be asked.
+- **One state of fixed size.** A network with 104 cells holds 104 numbers, after five words or after fifty. What comes in must push something out, and the cell has to decide what to keep *before* it knows what will be asked.
 - **Every step between.** Two words 50 apart are still joined by 50 steps, each of which may lose something. The gates make the road smooth; they do not make it short.
 - **Strictly one after the other.** The gates of step 50 need the hidden state of step 49. More processors do not help, as you saw in lesson 02.
-
-The last exercise shows what the additive road can do that a blend cannot.
 """
 
 # %% [markdown] kind="text" exercise="counter_weights"
 r"""
-**The same idea somewhere else: a counter.** A cell reads symbols 0, 1, 2, …, one at a time, each as a row of zeros with a single 1 at its place. Choose weights so that the cell holds *how often one given symbol has been read*. The hidden state plays no part (`w_h` is 0), so there are two tensors to make: `w_x` (4, n_symbols), whose rows are input, forget, candidate and output, and `b` (4). After 200 symbols the count may be off by 0.25, no more.
+**The same idea somewhere else: a counter.** This exercise shows what the additive road can do that a blend cannot. A cell reads symbols 0, 1, 2, …, one at a time, each as a row of zeros with a single 1 at its place. Choose weights so that the cell holds *how often one given symbol has been read*. The hidden state plays no part (`w_h` is 0), so there are two tensors to make: `w_x` (4, n_symbols), whose rows are input, forget, candidate and output, and `b` (4). After 200 symbols the count may be off by 0.25, no more.
 """
 
 # %% kind="exercise" exercise="counter_weights" mode="transfer" title="A cell that counts" difficulty=3 importance=2 track="stretch"
@@ -676,10 +680,13 @@ views.lines(
     alt="A staircase: the cell rises by 1 at each e, to 6, and stays level between.",
 )
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 A GRU cannot hold a count like this: its new state is a blend of the old one and a candidate between −1 and 1, so it never leaves that range. It could count in tiny steps only, and training does not find that. (Weiss, Goldberg and Yahav showed in 2018 that trained LSTMs count like this, and that GRUs do not.)
+"""
 
+# %% [markdown] kind="text" contents="two wrong GRU steps that run without an error, and what they cost"
+r"""
 ## Break it
 
 Three ways to write a GRU step, one set of trained weights: the shipped GRU language model. One step is yours. One has the reset gate before the product, as Cho's paper has it. One blends the other way round, as Chung's. All run without an error, and all shapes fit.
@@ -732,7 +739,10 @@ for name, cell in cells.items():
 # %% [markdown] kind="text"
 r"""
 {printed:GRU steps/reset first: perplexity} is worse than the plain RNN, yet it looks like a model that was merely trained badly: nobody would suspect the step. That is what makes such a bug expensive. When you load weights that somebody else trained, compare a few outputs with theirs, number by number, as you did with torch's.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Check yourself
 
 The first try counts for your score; you may try again as often as you like.

@@ -9,8 +9,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from course_lib.layers import multi_head as library
 from course_lib.layers.attention import attend
+from course_lib.layers.multi_head import join_heads, multi_head, split_heads
 from course_lib.teaching.exercises import (
     ByHand,
     PlainExercise,
@@ -47,8 +47,10 @@ class LayerExercise(PlainExercise):
 # ---- split and join
 
 
+# The library's functions are imported by name: the lesson replaces them in their module by what `yours`
+# returns, which may be the functions below.
 def split(features: Tensor, n_heads: int) -> Tensor:
-    return library.split_heads(features, n_heads=n_heads)
+    return split_heads(features, n_heads=n_heads)
 
 
 def first_version(features, n_heads):
@@ -70,7 +72,6 @@ SPLIT_HEADS = LayerExercise(
     lesson="many_heads",
     inputs=("features", "n_heads"),
     reference=split,
-    library=library.split_heads,
     unrepaired=first_version,
     by_hand=ByHand(
         inputs={"features": torch.arange(12.0).reshape(1, 3, 4), "n_heads": 2},
@@ -186,7 +187,7 @@ TEST_SPLIT = TestExercise(
 
 
 def join(features: Tensor) -> Tensor:
-    return library.join_heads(features)
+    return join_heads(features)
 
 
 JOIN_HEADS = LayerExercise(
@@ -194,7 +195,6 @@ JOIN_HEADS = LayerExercise(
     lesson="many_heads",
     inputs=("features",),
     reference=join,
-    library=library.join_heads,
     by_hand=ByHand(
         inputs={"features": torch.tensor([[[1.0, 2.0], [5.0, 6.0]], [[3.0, 4.0], [7.0, 8.0]]])},
         answer=torch.tensor([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]),
@@ -254,7 +254,7 @@ JOIN_HEADS = LayerExercise(
 
 
 def in_every_head(query, keys, values, mask=None, causal=False, with_weights=True):
-    return library.multi_head(query, keys, values, mask=mask, causal=causal, with_weights=True)
+    return multi_head(query, keys, values, mask=mask, causal=causal, with_weights=True)
 
 
 def with_causal_mask(triangle: Callable[[Tensor], Tensor]) -> Callable:
@@ -293,7 +293,6 @@ MULTI_HEAD = LayerExercise(
     lesson="many_heads",
     inputs=("query", "keys", "values", "mask", "causal", "with_weights"),
     reference=in_every_head,
-    library=library.multi_head,
     by_hand=ByHand(
         inputs={
             "query": torch.tensor([[[[2.0, 0, 0, 0], [2.0, 0, 0, 0]], [[-2.0, 0, 0, 0], [0.0, 0, 0, 0]]]]),

@@ -37,7 +37,7 @@ from lessons.l12_many_heads import HeadCount, HeadSwitches
 
 start_lesson("many_heads", seed=12)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -47,7 +47,7 @@ Answer from memory.
 # %% kind="recall"
 quiz("12", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · One look is one average
 
@@ -64,13 +64,13 @@ Think of two readers with one question each, who hand in a note each. One reader
 r"""
 Each such look is a {term:attention head|head}, with queries, keys and values of its own, and all heads together are {term:multi-head attention}. (Vaswani and others, 2017: "with a single attention head, averaging inhibits this".)
 
-Is it impossible with one head? No. A value is a whole vector, and *cat* could write itself into other places of it when it is a subject than when it is an object. Then a blend still shows both. But the words must have prepared for it, layers before. How much that matters in practice is measured in section 6, and you will have to bet.
+Is it impossible with one head? No. A value is a whole vector, and *cat* could write itself into other places of it when it is a subject than when it is an object. Then a blend still shows both. But the words must have prepared for it, layers before. How much that matters in practice has to be measured (section 6).
 """
 
-# %% kind="explain"
+# %% kind="explain" track="core" contents="an explanation in your own words"
 explain("12", "heads-one-average")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 2 · Split, attend, join
 
@@ -103,7 +103,7 @@ First the cut. Two words, `1 2 3 4` and `5 6 7 8`, and two heads: head 0 gets `1
 A first version is there already. Make its check pass. (`x.transpose(i, j)` is `x` with two axes swapped.)
 """
 
-# %% kind="exercise" exercise="split_heads" mode="bug" title="Cut the words' vectors into heads" difficulty=3 importance=5 track="core"
+# %% kind="exercise" exercise="split_heads" mode="bug" title="Cut the words' vectors into heads" difficulty=3 importance=5 track="short"
 def split_heads(features, n_heads):
     """features (..., n, d_model)  ->  (..., n_heads, n, d_model / n_heads)"""
     # bug
@@ -167,7 +167,7 @@ r"""
 Now the way back: lay the heads' slices end to end, so that joining undoes splitting. No bug is waiting here; but the same trap is.
 """
 
-# %% kind="exercise" exercise="join_heads" title="Join the heads" difficulty=2 importance=5 track="core"
+# %% kind="exercise" exercise="join_heads" title="Join the heads" difficulty=2 importance=5 track="short"
 def join_heads(features):
     """features (..., n_heads, n, size)  ->  (..., n, n_heads * size)"""
     # solution
@@ -189,16 +189,16 @@ Swap heads and words. Then the last two axes are (n_heads, size), and `.flatten(
 
 # %% [markdown] kind="text"
 r"""
-**Attention in every head at once.** After the split, heads are one more axis in front, and your attention of lesson 08 does not care about axes in front: no loop is needed. What is left to do is the masks, and they are yours too.
+**Attention in every head at once.** After the split, heads are one more axis in front, and your attention of lesson 08 does not care about axes in front: no loop is needed. Only the masks still have to be passed on. `multi_head(query, keys, values, mask)` does that, and returns the context and the weights.
 """
 
-# %% kind="code"
+# %% kind="code" track="core"
 scaled_attention = yours("scaled_attention")  # (queries, keys, values)
 masked_attention = yours("masked_attention")  # (queries, keys, values, mask)
 
 # %% [markdown] kind="text" exercise="multi_head"
 r"""
-`mask` is a mask as in lesson 10 (or `None`: no mask); with `causal=True` each word looks at itself and back. Never both. The signature is the one that the course's Transformer uses, for yours will take its place; `with_weights` you may ignore, and always return both.
+**Write it**, with the two functions of the cell above. `mask` is a mask as in lesson 10 (or `None`: no mask); with `causal=True` each word looks at itself and back. Never both. The signature is the one that the course's Transformer uses, for yours will take its place; `with_weights` you may ignore, and always return both.
 """
 
 # %% kind="exercise" exercise="multi_head" title="Attention in every head" difficulty=2 importance=5 track="core"
@@ -229,7 +229,7 @@ Three cases: no mask, a mask that is given, and a causal one that you make yours
 If `causal`, make a table of (n, n) that is True on and below the diagonal and use it as `mask`. If there is no mask, call `scaled_attention`, else `masked_attention`. Both return context and weights.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 3 · The whole layer
 
@@ -244,10 +244,10 @@ multi_head = yours("multi_head")
 r"""
 **Build it all.** `x` asks, `source` is looked at; in self-attention both are the same words. Four matrices of (d_model, d_model), and in code they stand to the right: `x @ w_q`. Make queries, keys and values; split them; attend; join; mix with `w_o`.
 
-Use the three parts of the cell above: `split_heads(…, n_heads=n_heads)`, `multi_head(…, with_weights=True)` (the library's own gives no weights unless asked), `join_heads(…)`. Look at a shape after every line.
+Use the three parts of the cell above: `split_heads(…, n_heads)`, `multi_head(query, keys, values, mask)`, which returns context and weights, and `join_heads(…)`. Look at a shape after every line.
 """
 
-# %% kind="exercise" exercise="many_heads" title="Multi-head attention" difficulty=4 importance=5 track="core"
+# %% kind="exercise" exercise="many_heads" title="Multi-head attention" difficulty=4 importance=5 track="short"
 def many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     """x (batch, m, d_model), source (batch, n, d_model)
 
@@ -255,12 +255,10 @@ def many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     ->  output (batch, m, d_model), weights (batch, n_heads, m, n)
     """
     # solution
-    query = split_heads(x @ w_q, n_heads=n_heads)
-    keys = split_heads(source @ w_k, n_heads=n_heads)
-    values = split_heads(source @ w_v, n_heads=n_heads)
-    context, weights = multi_head(
-        query, keys, values, mask=mask, with_weights=True
-    )
+    query = split_heads(x @ w_q, n_heads)
+    keys = split_heads(source @ w_k, n_heads)
+    values = split_heads(source @ w_v, n_heads)
+    context, weights = multi_head(query, keys, values, mask)
     return join_heads(context) @ w_o, weights
     # end solution
 
@@ -275,12 +273,12 @@ Five lines: three projections, each split at once; the attention; the join with 
 ---
 ### Step by step
 1. `x @ w_q`, split. `source @ w_k` and `source @ w_v`, split.
-2. `multi_head(query, keys, values, mask=mask, with_weights=True)` gives context and weights.
+2. `multi_head(query, keys, values, mask)` gives context and weights.
 3. Join the context, times `w_o`. Return it with the weights.
 
 ---
 ### "My output is right with one head and wrong with two"
-Then words are mixed where you cut or join. Does your test of the split pass on the split you use here?
+Then words are mixed where you cut or join. Has the split that you use here passed its check?
 """
 
 # %% kind="library"
@@ -306,7 +304,7 @@ print("the same as torch's, weights", tuple(weights.shape))
 r"""
 Equal to torch's. (Ask torch for its weights, and by default it hands out their *mean over the heads*. That is the one average of section 1 again.)
 
-Now the trained translator of this course: 3 layers, each with 4 heads, in encoder, decoder and across: 36 heads. Its layers call three functions named `split_heads`, `join_heads` and `multi_head`. `patch.multiple` puts others in their place for a while: **yours**.
+Now the trained translator of this course: 3 layers, each with 4 heads, in the encoder, in the decoder, and in the {term:cross-attention} from the decoder to the source: 36 heads. Its layers call three functions named `split_heads`, `join_heads` and `multi_head`. `patch.multiple` puts others in their place for a while: **yours**.
 """
 
 # %% kind="see"
@@ -326,8 +324,11 @@ for sentence in (thirsty, cold):
 
 # %% [markdown] kind="text"
 r"""
-The same translations, by your heads with trained matrices. Note *il* and *elle*: *it* is the cat in one and the water, *l'eau*, in the other, and only the last English word tells which. Some of the 36 heads must have found that out. Section 5 looks for them.
+The same translations, by your heads with trained matrices. Note *il* and *elle*: *it* is the cat in one and the water, *l'eau*, in the other, and only the last English word tells which. Some of the 36 heads must have found that out (section 5 looks for them).
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## 4 · What do heads cost?
 
 The width is fixed, 512 say, and the heads share it out. Commit to an answer, then move the sliders.
@@ -343,7 +344,7 @@ Why the multiplications stay: a table of scores for $n$ words takes $n^2$ dot pr
 So heads are no free copies: at 64 heads a key has 8 numbers to say what it is. (The "64 for each head" button keeps each one wide, and pays for it.)
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="which heads look where, which can be switched off, and which decide il or elle"
 r"""
 ## 5 · What do the heads of our translator do?
 
@@ -522,7 +523,7 @@ So "switched off, no harm" says that the *others can do without*. And the other 
 # %% kind="quiz"
 quiz("12", "ablation")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="1 to 16 heads, trained with three seeds each, and a prediction"
 r"""
 ## 6 · How many heads?
 
@@ -556,7 +557,10 @@ One head is behind in every run, by {result:lesson_12/exact, smallest gap to one
 On real captions (Multi30k, recorded in `ablation`) one head costs *nothing* we can measure, and 16 heads lose a little under one point of {term:BLEU}, a score for shared word groups (lesson 16). Michel, Levy and Neubig (2019) found that most heads of trained models can be taken out *one at a time*; attention across needs its heads most. Voita and others (2019) pruned 38 of the 48 encoder heads of a translator for 0.15 BLEU, training on as they did so, and the ones left had jobs one could name: position, syntax, rare words.
 
 So several looks at once are worth something, and how many is not worth a quarrel. (Heads may even share their keys: lesson 17.)
+"""
 
+# %% [markdown] kind="text" contents="the wrong cut in a trained translator, and how it gets round the causal mask"
+r"""
 ## Break it
 
 The first version of `split_heads`, put into the **trained** translator. Every shape fits.
@@ -608,7 +612,10 @@ predict("12", "heads-round-the-mask", figure)
 # %% [markdown] kind="text"
 r"""
 The mask hides rows, and with this cut a row is not a word: of eight words, row 0 of head 3 is a piece of word 6. So the first place hears from the end of the sentence. It is the leak of [lesson 10](10_masks.ipynb) again, past a mask that is right. A decoder trained like this may look up what it is to guess, and when it writes, that is not there. Do not hope that training heals it. Would your test have caught it?
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Check yourself
 
 The first try counts for your score; every answer gets a reason.
@@ -648,7 +655,7 @@ r"""
 - One head is one average. Several look for several things and keep them apart.
 - With the width fixed, heads cost no parameters and no multiplications; only the tables of scores grow.
 - Cut first, then swap. A reshape to the final shape mixes words, goes round the mask and says nothing.
-- Heads of our translator are not neat. What a head looks at and what it is needed for are two questions, and the second takes an ablation.
+- Heads of our translator are not neat. What a head looks at and what it is needed for are two questions, and the second takes an {term:ablation}.
 - A head that can be spared alone may be needed when its neighbours are gone.
 
 **Still missing.** Attention only mixes what is there; nothing here *thinks* about a word by itself, and stacked alone such layers would not train. Lesson 13 builds what stands around attention.

@@ -98,7 +98,6 @@ LAYER_NORM = PlainExercise(
     lesson="the_block",
     inputs=("x", "weight", "bias", "eps"),
     reference=layer_norm,
-    library=norms.layer_norm,
     by_hand=ByHand(
         inputs={
             "x": torch.tensor([[1.0, 3.0], [10.0, 50.0]]),
@@ -243,7 +242,6 @@ FEED_FORWARD = PlainExercise(
     lesson="the_block",
     inputs=("x", "w_in", "b_in", "w_out", "b_out"),
     reference=feed_forward,
-    library=library.feed_forward,
     by_hand=ByHand(
         inputs={
             "x": torch.tensor([[3.0], [-4.0]]),
@@ -328,7 +326,6 @@ PRE_NORM = PlainExercise(
     lesson="the_block",
     inputs=("x", "layer", "norm"),
     reference=pre_norm,
-    library=residual.pre_norm,
     unrepaired=first_version,
     by_hand=ByHand(
         inputs={"x": torch.tensor([8.0]), "layer": tripled, "norm": halved},

@@ -38,7 +38,7 @@ from lessons.l13_the_block import PathPast, WhichMean
 
 start_lesson("the_block", seed=13)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -48,7 +48,7 @@ Answer from memory.
 # %% kind="recall"
 quiz("13", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · Words that grow alike
 
@@ -58,7 +58,7 @@ Attention gives each word a **mean** of all words. Mix red, blue and yellow pain
 
 **By hand.** Two words, 0 and 8. One takes ¾ of itself and ¼ of the other, and so does the other: 2 and 6. Again: 3 and 5. Again: 3½ and 4½. The difference halves in every layer; what they have in common stays. (With even weights, ½ and ½, it is gone at once.)
 
-To measure it, take the cosine (lesson 07) of every word with every *other* word, and the mean of them: 1 means that all words point the same way.
+To measure it, take the cosine of every word with every *other* word; the mean of them is the words' *likeness*. The {term:cosine similarity|cosine} of two vectors is their dot product divided by both lengths; it is 1 if they point the same way, and 0 if they are at right angles.
 """
 
 # %% [markdown] kind="text" exercise="likeness"
@@ -132,10 +132,10 @@ Without a path the words are one word after two blocks. (Dong, Cordonnier and Lo
 That is before training. Training then pulls the words apart, if there is a path: three random blocks leave a likeness of about {result:lesson_13/similarity/path, 3 blocks:.1f}, the three of our trained translator {result:block/as it is/likeness/-1:.2f}. Trained without a path it stays at {result:block/no residual path/likeness/-1:.2f}, and **no** sentence comes out right (`block`, three seeds each).
 """
 
-# %% kind="explain"
+# %% kind="explain" track="core" contents="an explanation in your own words"
 explain("13", "block-why-alike")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 2 · A path past the layer
 
@@ -145,7 +145,7 @@ $$ x + f(x) $$
 
 The layer no longer rewrites the word. It makes a *suggestion*, like a note in the margin, and the text itself goes past untouched. Such a sum is a {term:residual connection} (He and others, 2016): the layer has to learn only the rest, the *residue*, that is to be changed. The LSTM's cell, kept and added to (lesson 03), is such a path through time.
 
-It helps on the way back, too. **By hand:** let each layer multiply by ½. Through 3 of them comes ½ · ½ · ½ = ⅛ of the gradient, the telephone game of lesson 02. With the sum, each layer's slope is 1 + ½, and there are 2 · 2 · 2 = 8 ways back, through each layer or past it: 1 past all three, 3 · ½, 3 · ¼ and ⅛ through all. Together 3.375, more than was sent. Keep that in mind.
+It helps on the way back, too. **By hand:** let each layer multiply by ½. Through 3 of them comes ½ · ½ · ½ = ⅛ of the gradient: it vanishes, as in lesson 02. With the sum, each layer's slope is 1 + ½, and there are 2 · 2 · 2 = 8 ways back, through each layer or past it: 1 past all three, 3 · ½, 3 · ¼ and ⅛ through all. Together 3.375, more than was sent. Keep that in mind.
 """
 
 # %% kind="diagram" hide_input=true
@@ -153,19 +153,24 @@ PARTS = {"x": (0, 1), "layer f": (1, 0), "+": (2, 1), "x + f(x)": (3, 1)}
 ARROWS = [("x", "layer f"), ("layer f", "+"), ("x", "+"), ("+", "x + f(x)")]
 views.diagram(PARTS, ARROWS, lit="+", title="A layer beside the path")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 In the explorable, each layer on the left turns its vector in some direction and multiplies it by a *strength*. On the right each layer is attention. Choose what each layer looks like, from `f(x)` alone to sums with a *norm*, which section 3 explains.
 """
 
-# %% kind="predict"
+# %% kind="predict" track="core"
 predict("13", "block-twelve-layers", PathPast())
+
+# %% [markdown] kind="text" track="core"
+r"""
+Without a path the strength decides, to the power of the depth: 0.5 lets almost nothing through, 1.25 blows it up. With a path the gradient arrives.
+"""
 
 # %% [markdown] kind="text"
 r"""
-Without a path the strength decides, to the power of the depth: 0.5 lets almost nothing through, 1.25 blows it up. With a path the gradient arrives. But `x + f(x)` at full strength *grows*: the sum has no bound. So depth needs a second part, one that keeps sizes in check.
+But `x + f(x)` *grows* from layer to layer: the sum has no bound. So depth needs a second part that keeps sizes in check, a *norm*. Section 3 explains it.
 
-**How large does it get in real blocks?** With path and **no** norm, random weights. A word's size is the root of its numbers' mean square.
+**How large do the words get in real blocks?** With path and **no** norm, random weights. A word's size is the root of its numbers' mean square.
 """
 
 # %% kind="predict"
@@ -211,10 +216,13 @@ for name, options in kinds.items():
 
 # %% [markdown] kind="text"
 r"""
-Neither: signal and gradient are gone, as in the explorable. Path alone: a signal of tens of thousands, and a gradient far larger still, a 1 with about 14 zeros. (Scores are words times words, so attention's slope grows with the words.) Both: the signal grows a little, from 1 to about {result:lesson_13/size after 24 blocks/path and norm:.0f}, and the gradient stays within a factor of ten. **The path carries, the norm keeps the size.**
+Neither: signal and gradient are gone. Path alone: a signal of tens of thousands, and a gradient far larger still, a 1 with about 14 zeros. (Scores are words times words, so attention's slope grows with the words.) Both: the signal grows a little, from 1 to about {result:lesson_13/size after 24 blocks/path and norm:.0f}, and the gradient stays within a factor of ten. **The path carries, the norm keeps the size.**
 
 And the last line: with norms and *no* path the gradient reaches the start as well. But $W_Q$, which learns what to ask for, gets almost nothing of it: where all words are alike, no question makes a difference. (Noci and others, 2022, prove it.) That is section 1 again.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## 3 · Layer normalisation
 
 {term:layer normalisation|Layer normalisation} (Ba, Kiros and Hinton, 2016) takes **one word**, subtracts the mean of its numbers, and divides by their standard deviation (lesson 08). Like marks in a class: not "57 points", but "one standard deviation above the mean".
@@ -231,7 +239,7 @@ r"""
 Write it with `mean`, squares and roots. (Torch's own `layer_norm` would pass the check; that is left to you.) Every word by itself, over its features: the last axis. `keepdim=True` keeps an averaged axis, with length 1. The variance is the plain **mean** of the squared distances.
 """
 
-# %% kind="exercise" exercise="layer_norm" title="Layer normalisation" difficulty=2 importance=5 track="core"
+# %% kind="exercise" exercise="layer_norm" title="Layer normalisation" difficulty=2 importance=5 track="short"
 def layer_norm(x, weight, bias, eps=1e-5):
     """x (..., d_model), weight (d_model,), bias (d_model,)  ->  (..., d_model)"""
     # solution
@@ -281,20 +289,23 @@ Two words of very different size: over which axis does a norm go that gives the 
 Choose two words, a `weight` that is not all ones and a `bias` that is not all zeros. Work the answer out on paper, or let torch do it, and compare with `torch.allclose(..., atol=1e-4)`.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 **Why not over the batch?** The older way, {term:batch normalisation} (Ioffe and Szegedy, 2015), takes one *feature* and averages it over all words of the batch. That works well for pictures of equal size. Sentences have different lengths, filled up with padding (lesson 10), and in use there may be only one sentence. So in training BatchNorm takes each batch's own mean, and keeps an average of them, the *running mean*, for use. Say a feature has the mean 2.0 in one batch and 1.4 in the next, and 1.7 is kept: what was trained with 2.0 and 1.4 is used with 1.7.
 
 In the explorable, three short sentences; the first word is (0, 1, 2, 3).
 """
 
-# %% kind="predict"
+# %% kind="predict" track="core"
 predict("13", "block-other-sentence", WhichMean())
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 With LayerNorm a word's result depends on that word alone. With BatchNorm in training, my neighbour's shouting changes *my* numbers, and so does padding, which nobody should notice. (One can leave it out; the model we trained counts it.) In a decoder it is worse: the mean goes over *later* words too, so training peeks past the causal mask, the leak of lesson 10. In use there is nothing to peek at. BatchNorm costs our translator four points of exact translations (`block`, three seeds each).
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## 4 · Each word thinks for itself
 
 Attention moves information between words. But its output is only a weighted mean of values, and a matrix before and behind it: nothing is *decided* about what was found. That is the task of the {term:feed-forward network}: it widens each word (64 numbers to 256 in our model), bends it, and narrows it again. Every word by itself, and the same weights for all.
@@ -309,7 +320,7 @@ r"""
 In the formula $x$ is a column, and the matrices are kept as torch keeps them, (out, in); lesson 12 had them on the right, (in, out). With words as rows, multiply by `.T`, or use `torch.nn.functional.linear`.
 """
 
-# %% kind="exercise" exercise="feed_forward" title="The feed-forward layer" difficulty=1 importance=4 track="core"
+# %% kind="exercise" exercise="feed_forward" title="The feed-forward layer" difficulty=1 importance=4 track="short"
 def feed_forward(x, w_in, b_in, w_out, b_out):
     """x (..., d_model), w_in (d_ff, d_model), w_out (d_model, d_ff)  ->  like x"""
     # solution
@@ -333,13 +344,16 @@ Two lines: widen and bend, then narrow. The bias of the first comes before the b
 # %% kind="quiz"
 quiz("13", "feed-forward")
 
-# %% kind="estimate"
+# %% kind="estimate" track="core" contents="an estimate: how many parameters the feed-forward layer has"
 estimate("13", "block-ffn-numbers")
 
 # %% [markdown] kind="text"
 r"""
 Is it needed? Trained with attention alone, our translator loses three points (`block`). But with 7 layers of attention alone, as many parameters as in 3 blocks, it has {result:block_causes/attention only, 7 layers/scores/test/exact:.1%} right against {result:block/as it is/scores/test/exact:.1p} (`block_causes`): on this small task it was the size that was missing, not the thinking.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## 5 · The block
 
 Two layers, each with its norm, beside one path. Norm **before** the layer is called {term:pre-norm}: $x + f(\text{norm}(x))$.
@@ -361,7 +375,7 @@ r"""
 `layer` and `norm` are functions of a tensor. Here is a first version; make its check pass.
 """
 
-# %% kind="exercise" exercise="pre_norm" mode="bug" title="The residual path" difficulty=1 importance=5 track="core"
+# %% kind="exercise" exercise="pre_norm" mode="bug" title="The residual path" difficulty=1 importance=5 track="short"
 def pre_norm(x, layer, norm):
     """x (..., d_model)  ->  (..., d_model)"""
     # bug
@@ -405,7 +419,7 @@ Those are the parameters of one trained block, by name. **Build the block that u
 Call your parts with names, as in `layer_norm(x, weight=…, bias=…)`, `pre_norm(x, layer, norm=…)` and `feed_forward(x, w_in=…, b_in=…, w_out=…, b_out=…)`. Functions inside the function are welcome.
 """
 
-# %% kind="exercise" exercise="encoder_block" title="The block" difficulty=4 importance=5 track="core"
+# %% kind="exercise" exercise="encoder_block" title="The block" difficulty=4 importance=5 track="short"
 def encoder_block(x, parts, n_heads, mask=None):
     """x (batch, n, d_model), mask (batch, 1, 1, n) or None  ->  like x"""
     # solution
@@ -477,7 +491,10 @@ print(translation)
 # %% [markdown] kind="text"
 r"""
 The same translation. (Torch has such a block ready made, `torch.nn.TransformerEncoderLayer` with `norm_first=True`; a test of the course holds the library's equal to it.) Lesson 14 assembles the whole Transformer from these parts.
+"""
 
+# %% [markdown] kind="text" contents="pre-norm and post-norm at 1 to 12 layers, RMSNorm and SwiGLU"
+r"""
 ## 6 · Before or after?
 
 The 2017 paper did it the other way round: $\text{norm}(x + f(x))$, {term:post-norm}. Then the path itself goes through every norm. Is it worth a thought? We trained both with 1, 2, 3, 6 and 12 layers, three seeds each, all else equal (`depth`).
@@ -523,7 +540,10 @@ After 12 post-norm blocks all words start as one, path or no path: every norm sh
 - {term:SwiGLU} (Shazeer, 2020): in place of the bend, a gate (lesson 03): $W_{\text{out}}(\text{silu}(W_{\text{gate}}x) \cdot W_{\text{in}}x)$, with $\text{silu}(z) = z\,\sigma(z)$.
 
 On our task they are level with the block as it is: {result:block/RMSNorm/scores/test/exact:.1p} and {result:block/SwiGLU/scores/test/exact:.1%} against {result:block/as it is/scores/test/exact:.1p} (SwiGLU with two thirds of the width, so that sizes agree). So is, nearly, **no norm at all**: {result:block/no norm/scores/test/exact:.1%}. We had not expected that. But three layers are few: at 12, training without norms breaks down within 500 steps, with every seed (`block_causes`). Norms pay with depth.
+"""
 
+# %% [markdown] kind="text" contents="find out from the curves what is wrong with four translators"
+r"""
 ## 7 · Four sick blocks
 
 A clinic. Four translators were trained with one thing changed, three seeds each: **BatchNorm**, **no feed-forward layers**, **no path**, **post-norm with six layers**. But who is who? Look at the loss over the steps (mean of the seeds). In the middle, the left picture from close by. What does the change do to *learning*, and what only *outside* training?
@@ -581,7 +601,7 @@ for name, three in by_name.items():
     n_parameters = three[0]["parameters"]
     print(f"{name}: {n_parameters:,} parameters, exact {exact}%, likeness {last}")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Break it
 
@@ -615,7 +635,10 @@ for name, training in {"left on": True, "off": False}.items():
 # %% [markdown] kind="text"
 r"""
 No error, and all the right words. But the same sentence, asked five times, has five different chances, each well below the one it should have. **That is the symptom: ask twice.**
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## Check yourself
 
 The first try counts for your score; every answer gets a reason.
@@ -652,8 +675,8 @@ r"""
 
 - Attention averages, so stacked alone it makes all words alike within two blocks. The path delays that.
 - The path carries signal and gradient; the norm keeps their size.
-- LayerNorm looks at one word; BatchNorm at one feature of all words, padding and strangers included.
-- Up to 3 layers, with a warm-up, the place of the norm is a matter of taste; at 12 layers, with our recipe, only pre-norm trains.
+- LayerNorm looks at one word; {term:batch normalisation|BatchNorm} at one feature of all words, padding and strangers included.
+- Up to 3 layers, with a {term:learning-rate warm-up|warm-up}, the place of the norm is a matter of taste; at 12 layers, with our recipe, only pre-norm trains.
 
 **Still missing.** A decoder that looks at the source, and the whole around it. Lesson 14 puts all your parts together.
 """

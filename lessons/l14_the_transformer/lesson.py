@@ -35,7 +35,7 @@ from lessons.l14_the_transformer import ParameterLedger, ThreeUses, by_parts
 
 start_lesson("the_transformer", seed=14)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -45,7 +45,7 @@ Answer from memory.
 # %% kind="recall"
 quiz("14", "recall")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · A box of numbers
 
@@ -129,7 +129,7 @@ r"""
 Let `start = prefix + "."`. Keep the names that begin with `start`, and cut its length off each.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 2 · Words come in
 
@@ -159,7 +159,7 @@ r"""
 In the trained table the numbers of a row are about a fifth as large as those of a position; times 8, the word leads. A first version of `embed` is there already. Make its check pass.
 """
 
-# %% kind="exercise" exercise="embed" mode="bug" title="Words in" difficulty=2 importance=5 track="core"
+# %% kind="exercise" exercise="embed" mode="bug" title="Words in" difficulty=2 importance=5 track="short"
 def embed(tokens, table):
     """tokens (batch, n), table (vocab, d_model)  ->  (batch, n, d_model)"""
     # bug
@@ -184,7 +184,7 @@ Follow the example by hand through the code: row (1, 2, 3, 4), position (0, 1, 0
 The brackets: only the word is multiplied by the root. The position is added afterwards, as it is.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 3 · The encoder
 
@@ -200,10 +200,10 @@ many_heads, feed_forward = yours("many_heads"), yours("feed_forward")
 r"""
 **Build the encoder.** Words in, with the table `words.output.weight`; then the blocks `encoder.blocks.0`, `encoder.blocks.1` and so on, `n_layers` of them, each with its own parts; then the last norm, `encoder.last_norm.weight` and `.bias`.
 
-Yours from lesson 13: `encoder_block(x, parts, n_heads, mask)` and `layer_norm(x, weight=…, bias=…)`. `mask` hides the padding of the source from every block.
+`parts_of(weights, "encoder.blocks.0")` returns the weights of block 0, under the names that the block expects. Yours from lesson 13: `encoder_block(x, parts, n_heads, mask)` and `layer_norm(x, weight=…, bias=…)`. `mask` hides the padding of the source from every block.
 """
 
-# %% kind="exercise" exercise="encode_source" title="The encoder" difficulty=3 importance=5 track="core"
+# %% kind="exercise" exercise="encode_source" title="The encoder" difficulty=3 importance=5 track="short"
 def encode_source(source, weights, n_heads, n_layers, mask=None):
     """source (batch, n) numbers of words, mask (batch, 1, 1, n) or None
 
@@ -234,7 +234,10 @@ In the loop: `x = encoder_block(x, parts_of(weights, …), n_heads, mask)`. Afte
 # %% [markdown] kind="text"
 r"""
 Why a *last* norm? With pre-norm the path itself is never normalised (lesson 13), so the sum that leaves the stack has grown (section 5 prints by how much). Whoever reads it next expects words of ordinary size.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## 4 · The decoder looks three ways
 
 Three uses of attention, and they differ in nothing but who asks, who answers, and what is hidden:
@@ -258,7 +261,7 @@ FLOW += [("feed-forward", "new x"), ("memory", "across")]
 NOTES = {"its own past": "x + …", "across": "x + …", "feed-forward": "x + …"}
 views.diagram(INSIDE, FLOW, lit="across", notes=NOTES, title="One block of the decoder")
 
-# %% kind="explain"
+# %% kind="explain" track="core" contents="an explanation in your own words"
 explain("14", "full-two-masks-more")
 
 # %% [markdown] kind="text" exercise="decoder_block"
@@ -272,7 +275,7 @@ r"""
 `many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask)` returns two things and wants its matrices as `.T`; `feed_forward(x, w_in=…, b_in=…, w_out=…, b_out=…)` wants them as they are.
 """
 
-# %% kind="exercise" exercise="decoder_block" title="The decoder's block" difficulty=4 importance=5 track="core"
+# %% kind="exercise" exercise="decoder_block" title="The decoder's block" difficulty=4 importance=5 track="short"
 def decoder_block(x, memory, parts, n_heads, mask=None):
     """x (batch, m, d_model), memory (batch, n, d_model)
 
@@ -364,7 +367,7 @@ r"""
 The decoder's stack is the encoder's over again, with the memory in every block, so it is there already. **Write the end:** the last norm, `decoder.last_norm`; then the score of each word, its dot product with every row of the table, plus `words.output.bias`. No softmax: logits are scores.
 """
 
-# %% kind="exercise" exercise="decode_logits" title="From words to logits" difficulty=2 importance=5 track="core"
+# %% kind="exercise" exercise="decode_logits" title="From words to logits" difficulty=2 importance=5 track="short"
 def decode_logits(target, memory, weights, n_heads, n_layers, mask=None):
     """target (batch, m) numbers of words, memory (batch, n, d_model)
 
@@ -394,7 +397,7 @@ r"""
 `layer_norm` with `decoder.last_norm.weight` and `.bias`, then `x @ words.T + weights["words.output.bias"]`.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 5 · The lights go on
 
@@ -406,7 +409,7 @@ r"""
 **Write the finder.** `mine` and `theirs` are tables {name of a stage: tensor}, in the order of computation. Return the name of the first stage at which some number is off by more than `tolerance`, or the word `"nowhere"`. A `nan` counts as a difference.
 """
 
-# %% kind="exercise" exercise="first_difference" title="The first difference" difficulty=2 importance=4 track="core"
+# %% kind="exercise" exercise="first_difference" title="The first difference" difficulty=2 importance=4 track="short"
 def first_difference(mine, theirs, tolerance):
     """{stage: tensor}, {stage: tensor}, a number  ->  name of a stage, or "nowhere" """
     # solution
@@ -479,7 +482,10 @@ views.diagram(PARTS, ARROWS, lit=lit, title="Each part that agrees is lit")
 # %% [markdown] kind="text"
 r"""
 Look at the sizes: without a norm, words grow from block to block, and each last norm brings them back to about 1.
+"""
 
+# %% [markdown] kind="text" contents="six assembled Transformers, each with one silent mistake, and a quiz"
+r"""
 ## Break it
 
 All lamps are lit; now see some go out. Six people assembled this Transformer, each with one mistake, and loaded the same weights. Nothing raises an error. Your finder finds the stage; then each translates *… because it was thirsty*, alone, and 40 test sentences of different lengths in one batch. The first line is a healthy one.
@@ -519,7 +525,10 @@ quiz("14", "diagnosis")
 # %% [markdown] kind="text"
 r"""
 C and E are easy: C lets the words in without the root, E begins with EOS in place of BOS. But look at D and F again: they translate as well as the healthy one, and only the stages tell. That is why one compares stages, not sentences. And A, which reads padding, is right *alone*; it fails in company, as in the last quiz of lesson 13.
+"""
 
+# %% [markdown] kind="text" contents="where the parameters of the paper's base model are, and what tying saves"
+r"""
 ## 6 · Where the parameters are
 
 Ours has {printed:file/tensors}. The paper's base model: width 512, 8 heads, inner width 2048, six blocks on each side, and a shared table of about 37,000 words. Estimate before you count: how many?
@@ -556,7 +565,10 @@ r"""
 Most are in the feed-forward layers, {result:lesson_14/parameters/feed-forward:.1f} million; all attention together and the one table of words have {result:lesson_14/parameters/attention:.1f} each. **What tying saves:** with three tables the base model would have {result:lesson_14/parameters/all, three tables:.0f} million, and more than half of all would be words. (The paper says 65 million, not what it counted.)
 
 `nn.Transformer()` has two last norms more than the paper, {result:lesson_14/parameters/last norms of torch, exactly:,.0f} numbers, and **no words at all**: whoever uses it brings tables and output along.
+"""
 
+# %% [markdown] kind="text" contents="maps of all three uses of attention, and controls that take heads away"
+r"""
 ## 7 · Three uses in one sentence
 
 Back to the trained translator: below, each use of attention has a map, the mean of the last layer's heads. Rows ask, columns answer; across, a row is the word *about to be said*. One row of each: *it* asks mostly *water* and *was* ({result:lesson_14/weights/it to water:.2f} each). The decoder, having read *soif*, looks back at *parce* ({result:lesson_14/weights/soif to parce:.2f}). About to say *chat*, it looks across at *cat* alone ({result:lesson_14/weights/chat to cat:.2f}); about to say *il*, at *it* and *because* ({result:lesson_14/weights/il to it:.2f}, {result:lesson_14/weights/il to because:.2f}).
@@ -576,7 +588,10 @@ Without the first or the third head both sentences survive, and even without bot
 Narrower keys: at $d_k$ = 10 both survive, at 8 the adjective loses its gender (*froid* for *froide*), at 6 the cat is lost. The weights get flatter meanwhile, but that is not what breaks it most. Divide all scores by 4 instead: the weights are flatter than at $d_k$ = 4, and all that is lost is the gender in *cold*. It was trained with 16; a model *trained* with fewer is another question.
 
 And where source words see only themselves, *was cold* becomes *felt cold* (lesson 09): not for the cat alone, but for all of {result:lesson_14/felt cold/drinkers:.0f} drinkers with {result:lesson_14/felt cold/drinks:.0f} drinks.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## 8 · It speaks
 
 One thing is left: saying a sentence, word by word. Your `greedy_decode` of lesson 04 does that, with any model that can `encode`, `start` and `step`. A small class puts your Transformer into that form. It keeps no state but the words said so far, and reads them all again for each new one (lesson 16 counts what that costs).
@@ -672,7 +687,7 @@ logits = out @ table.T + weights["words.output.bias"]
 assert torch.allclose(logits, mine["logits"], atol=1e-3)
 print("your Transformer and torch's: the same logits", tuple(logits.shape))
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
 

@@ -6,7 +6,7 @@ r"""
 
 **The question:** what does it take to train a translator that works?
 
-About {minutes} minutes, or fewer than 100 without the two exercises marked ☆. You need the Transformer from [lesson 14](14_the_transformer.ipynb), cross-entropy and the gradient from [lesson 01](01_guessing_the_next_word.ipynb), clipping from [lesson 02](02_recurrent_networks.ipynb) and padding from [lesson 10](10_masks.ipynb). In lesson 14 somebody else's numbers spoke through your code. Today the numbers are yours, too.
+About {minutes} minutes; the two exercises marked ☆ are optional. You need the Transformer from [lesson 14](14_the_transformer.ipynb), cross-entropy and the gradient from [lesson 01](01_guessing_the_next_word.ipynb), clipping from [lesson 02](02_recurrent_networks.ipynb) and padding from [lesson 10](10_masks.ipynb). In lesson 14 somebody else's numbers spoke through your code. Today the numbers are yours, too.
 """
 
 # %% [markdown] kind="goals"
@@ -43,7 +43,7 @@ from lessons.l15_training_a_translator import (
 
 start_lesson("training_a_translator", seed=15)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Warm up
 
@@ -66,18 +66,21 @@ ARROWS += [("weights", "checkpoint")]
 NAME = "One training step"
 views.diagram(PARTS, ARROWS, lit=("sentences", "batch"), title=NAME)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 1 · Batches of like length
 
 A network learns from many sentences at a time, a **batch**, and a batch is a rectangle: as long as its longest sentence, the rest filled with padding (lesson 10). Padding is masked and does no harm. But it is *computed*, like a bus that drives empty seats around.
 
-**By hand.** Four sentences of 3, 9, 2 and 8 words, two to a batch. As they come: (3, 9) takes 2 · 9 = 18 places, (2, 8) takes 16, together 34 for 22 words. Sorted: (2, 3) takes 6, (8, 9) takes 18, together 24 for 22 words. The part of all places that holds no word is the {term:padding share}: 12 of 34, or 2 of 24.
-
-How much is it on our corpus? The toy sentences have 3 to 20 English words; with the end mark, the longer side of a pair has {result:lesson_15/padding/mean length:.0f} on average, and {result:lesson_15/padding/longest:.0f} at most. Take 40 pairs at a time, as they come: about {result:lesson_15/padding/tokens in a batch:.0f} places a batch.
+**By hand.** Four sentences of 3, 9, 2 and 8 words, two to a batch. As they come: (3, 9) takes 2 · 9 = 18 places, (2, 8) takes 16, together 34 for 22 words. Sorted: (2, 3) takes 6, (8, 9) takes 18, together 24 for 22 words. The part of all places that holds no word is the {term:padding share}: 12 of 34, or 2 of 24. Putting sentences of like length into one batch is called {term:batching by length}.
 """
 
-# %% kind="estimate"
+# %% [markdown] kind="text" track="core"
+r"""
+How much padding is there on our corpus? The toy sentences have 3 to 20 English words; with the end mark, the longer side of a pair has {result:lesson_15/padding/mean length:.0f} on average, and {result:lesson_15/padding/longest:.0f} at most. Take 40 pairs at a time, as they come: about {result:lesson_15/padding/tokens in a batch:.0f} places a batch.
+"""
+
+# %% kind="estimate" track="core"
 sentences = splits(seed=0, sizes={"train": 3000}).train
 lengths = [max(len(pair.src), len(pair.tgt)) + 1 for pair in sentences]  # with EOS
 
@@ -125,16 +128,16 @@ r"""
 3. Does that fit into `room`? Add it to the last batch. Else begin a new one with it.
 """
 
-# %% kind="see" name="padding"
+# %% kind="see" name="padding" track="core"
 by_length = yours("by_length")
 ways = {"as they come": as_they_come, "by length": by_length(lengths, 1024)}
 for name, batches in ways.items():
     share = fixed(100 * padding_share(batches), 1)
     print(f"{name:>12}: {len(batches)} batches, {share}% of the places are padding")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
-**{printed:padding/as they come} batches become {printed:padding/by length}**, for the same words. This is {term:batching by length}. (*Bucketing* is its rougher kin: a few ranges of lengths, and a batch from one of them.) Two things are left to chance: which of the equally long sentences meet, and the order of the batches, or the network would read all short sentences first.
+**{printed:padding/as they come} batches become {printed:padding/by length}**, for the same words. (*Bucketing* is the rougher kin of batching by length: a few ranges of lengths, and a batch from one of them.) Two things are left to chance: which of the equally long sentences meet, and the order of the batches, or the network would read all short sentences first.
 
 A batcher that loses sentences raises no error: the network merely never sees them. **If you like**, a test.
 """
@@ -172,7 +175,7 @@ Three questions: is each place there once? Does each batch fit? Is there little 
 3. Add up what all batches take. With `[20, 3, 19, 4, 18, 5]` and room for 40, a sorting batcher stays far below 90.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 2 · How far to step
 
@@ -230,10 +233,10 @@ The example by hand comes out right. What do its width and its warm-up have in c
 The factor in front is $1/\sqrt{d_{\text{model}}}$. Where the two are equal, nobody sees which of them stands there.
 """
 
-# %% kind="predict"
+# %% kind="predict" track="core"
 predict("15", "train-warm-up-twice", RateDial())
 
-# %% kind="predict"
+# %% kind="predict" track="core"
 def recorded_curve(experiment, variant, which, upto):
     seeds = [run["history"] for run in runs(experiment) if run["variant"] == variant]
     steps = [record["step"] for record in seeds[0] if record["step"] <= upto]
@@ -260,7 +263,7 @@ predict("15", "train-post-norm-warm-up", views.panels(
     alt="Loss with and without warm-up, and exact match by length, for post-norm.",
 ))
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
 The peak of the paper's schedule is at $1/\sqrt{d_{\text{model}} \cdot \text{warm-up}}$: whoever makes the warm-up longer makes the peak lower, too.
 
@@ -272,7 +275,10 @@ The peak of the paper's schedule is at $1/\sqrt{d_{\text{model}} \cdot \text{war
 | norms first (pre-norm, ours) | {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} | {result:min recipe/no warm-up/scores/test/exact:.1p} to {result:max recipe/no warm-up/scores/test/exact:.1%} |
 
 Without it both are *ahead* at step 50, of course: the other run is still at an eighth of its rate. Then post-norm stalls, with a loss of {result:warm_up/post-norm, no warm-up/history/7/loss:.1f} at step 400 against {result:warm_up/post-norm/history/7/loss:.1f}. It recovers, and four points are missing at the end. Pre-norm lacks less than one, and other small changes do as much (a cosine as the way down: {result:min recipe/cosine decay/scores/test/exact:.1p} to {result:max recipe/cosine decay/scores/test/exact:.1%}). Xiong and others (2020) give the reason: with norms last the gradients near the output start out large. Nor does warm-up save everything: lesson 13's twelve post-norm layers learned nothing even with it. Neither superstition nor law: say for which model.
+"""
 
+# %% [markdown] kind="text" track="short"
+r"""
 ## 3 · What to aim at
 
 Cross-entropy asks for everything on the right word: a share of 1. No softmax ever gives a 1, so the logits are pushed apart for ever. {term:label smoothing ε|Label smoothing} (Szegedy and others, 2016) asks for a little less: $1 - \varepsilon$ goes to the right word, and $\varepsilon$ is spread evenly over **all** $V$ words, the right one included. It is a teacher who says "almost certainly *chat*, but never say never". The paper has $\varepsilon = 0.1$.
@@ -325,14 +331,17 @@ predict("15", "train-floor", LossFloor())
 
 # %% [markdown] kind="text"
 r"""
-1.38, and no model can get below it: the target itself is uncertain, and cross-entropy cannot be less than that uncertainty. By hand, for the four words above, target 0.85 and three times 0.05: 0.85 · 0.163 + 3 · 0.05 · 2.996 = 0.588. So **a loss of 1.4 may be excellent, and a smoothed loss cannot be compared with a plain one.** This is where one word is right at each place, as in our toy language; real text adds an uncertainty of its own. (The authors' code subtracts the floor, "just for readability". And in their *plain* perplexity smoothing costs, too, 4.92 in place of 4.67: a model that obeys says 0.9, not 1. Its {term:BLEU} is better.)
+1.38, and no model can get below it: the target itself is uncertain, and cross-entropy cannot be less than that uncertainty. By hand, for the four words above, target 0.85 and three times 0.05: 0.85 · 0.163 + 3 · 0.05 · 2.996 = 0.588. So **a loss of 1.4 may be excellent, and a smoothed loss cannot be compared with a plain one.** This is where one word is right at each place, as in our toy language; real text adds an uncertainty of its own. In our runs the training loss is smoothed, and the validation loss is not. (The authors' code subtracts the floor, "just for readability". And in their *plain* perplexity smoothing costs, too, 4.92 in place of 4.67: a model that obeys says 0.9, not 1. Its {term:BLEU} is better.)
 
 **A softmax too many** also has a floor, $\ln(e + V - 1) - 1$: 8.21 with 10,000 words. `cross_entropy` expects logits; hand it shares, and they go through a second softmax, which makes them nearly equal.
+"""
 
+# %% [markdown] kind="text" track="core" contents="what label smoothing and dropout do for our translator"
+r"""
 Our record `recipe`, three seeds: with smoothing the *training* loss ends at {result:recipe/as it is/history/-1/train_loss:.2f}, just above its floor of 0.98 for 680 words (so did lesson 13's healthy one); without at {result:recipe/no smoothing/history/-1/train_loss:.2f}. And the translations? {result:recipe/as it is/scores/test/exact:.1%} and {result:recipe/no smoothing/scores/test/exact:.1%} right: on 20,000 clean toy sentences smoothing does not help, nor does dropout (lesson 13): without it {result:recipe/no dropout/scores/test/exact:.1%}. Yet without dropout the validation loss is *worse*, {result:recipe/no dropout/history/-1/loss:.3f} against {result:recipe/as it is/history/-1/loss:.3f}. Loss and translations need not agree; remember it for the clinic.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 4 · Your training step
 
@@ -345,14 +354,14 @@ r"""
 
 1. The loss, of `ready`. (That line is there: it cuts the weights off from all earlier steps and asks torch to follow them.)
 2. The gradients: `torch.autograd.grad(loss, list(ready.values()))` gives one tensor for each, in order.
-3. Clip them to a length of 1, all together, with your `clip_gradients(gradients, 1.0)` of lesson 02.
+3. {term:clipping|Clip} them to a length of 1, all together, with `clip_gradients(gradients, 1.0)` of lesson 02.
 4. For each weight, with its gradient $g$: $m \leftarrow 0.9\,m + 0.1\,g$, and $v \leftarrow 0.98\,v + 0.02\,g^2$. Keep both.
 5. $\hat m = m/(1 - 0.9^{\text{step}})$, $\hat v = v/(1 - 0.98^{\text{step}})$, and the weight moves: $w - \text{rate} \cdot \hat m / (\sqrt{\hat v} + 10^{-9})$. (The last number only keeps us from dividing by 0.)
 
 **By hand.** One weight, 3, and the loss $w^2$: loss 9, slope 6, clipped to 1. $m = 0.1$, $v = 0.02$; both become 1. With a rate of 0.1 the new weight is 2.9.
 """
 
-# %% kind="exercise" exercise="training_step" title="One training step" difficulty=4 importance=5 track="core"
+# %% kind="exercise" exercise="training_step" title="One training step" difficulty=4 importance=5 track="short"
 def training_step(weights, loss_of, memory, step, rate):
     """-> loss (a number), new weights {name: tensor}, new memory {name: (m, v)}"""
     ready = {name: w.detach().requires_grad_() for name, w in weights.items()}
@@ -388,16 +397,17 @@ Two empty dicts, `moved` and `kept`. One loop over `zip(weights.items(), gradien
 "Does not require grad": the loss is asked of `weights`; ask it of `ready`. The gradient is clipped *before* the loop, all of it at once. $g^2$ is the square of the gradient, not of the mean. And the memory that is kept is $m, v$, not $\hat m, \hat v$.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## 5 · Train it
 
-The corpus is a reduced one, so that it takes about 20 seconds on two free cores: 3,000 toy sentences of 3 to 6 English words, made of 80 different ones, and 200 others to validate on. The network is **yours** of lesson 14, with one block on each side and random weights. The batches, the rate, the loss and the step are yours, too; your `paper_rate` is scaled so that it climbs for 24 steps to 0.005. (`SmallRun` holds all together, and looks at the validation set every 24 steps.)
+The corpus is a reduced one, so that it takes about 20 seconds on two free cores: 3,000 toy sentences of 3 to 6 English words, made of 80 different ones, and 200 others to validate on. The network is **yours** of lesson 14, with one block on each side and random weights. The batches, the rate, the loss and the step are yours, too, where you have written them; the library stands in for the others. `paper_rate` is scaled so that it climbs for 24 steps to 0.005. (`SmallRun` holds all together, and looks at the validation set every 24 steps.)
 """
 
 # %% kind="code"
 encode_source, decode_logits = yours("encode_source"), yours("decode_logits")
 training_step, paper_rate = yours("training_step"), yours("paper_rate")
+by_length = yours("by_length")
 small = short_data()
 
 
@@ -417,7 +427,7 @@ n_weights = sum(w.numel() for w in my_run().model.parameters())
 n_words = small.tokenizer.vocab_size
 print(f"{n_weights:,} numbers to train, {n_words} words of both languages")
 lit = [part for part in PARTS if part not in ("sentences", "weights", "checkpoint")]
-views.diagram(PARTS, ARROWS, lit=lit, title="What is lit is yours")
+views.diagram(PARTS, ARROWS, lit=lit, title="Lit: what you can write yourself")
 
 # %% kind="train" ignore_output=true
 # until=96 stands for your hand on the stop button.
@@ -429,7 +439,7 @@ Stopped at step 96 of 240. What you need in order to go on lies in a file, the {
 
 The next cell makes a new run, as after a restart of the kernel, and goes on. **Try it by hand:** run it, press ■ (Kernel ▸ Interrupt) in the middle, run it again: it goes on from there. On a CPU the result is the same to the last bit as without a stop. (`train_live(…, anew=True)` begins again.)
 
-Then translate sentences of your own: `run.translate("…")`, with words such as *king, frog, mouse, sleeps, often, tired*. **Where your functions passed their checks, all that happens between the random numbers and the French is your work.** And look at the two curves of the loss: one of them is where it usually is not.
+Then translate sentences of your own: `run.translate("…")`, with words such as *king, frog, mouse, sleeps, often, tired*. **Where your functions passed their checks, all that happens between the random numbers and the French is your work.** And look at the two curves of the loss: one of them is where it usually is not (section 3 has the reason).
 """
 
 # %% kind="train" ignore_output=true
@@ -441,10 +451,10 @@ print(f"right, word for word: {fixed(100 * exact, 0)}% of 200 sentences")
 for english in ("the queen slept", "the little cow is very old", "a sad king ran"):
     print(f"{english}  →  {run.translate(english)}")
 
-# %% kind="explain"
+# %% kind="explain" track="core" contents="an explanation in your own words"
 explain("15", "train-above")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="five sick runs to diagnose from their curves, and a configuration to repair"
 r"""
 ## Break it
 
@@ -542,7 +552,7 @@ repaired = my_run(settings, short_data(n_train=settings.n_sentences))
 train_live(repaired, "lesson_15_repaired", anew=True)
 print(f"right: {fixed(100 * repaired.history[-1].scores['exact'], 0)}%")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="training on all 20,000 sentences, and three generations of translators on one chart"
 r"""
 ## 6 · The whole language
 
@@ -599,7 +609,10 @@ r"""
 | Transformer, 2017 | **{result:toy_ladder/transformer/history/-1/loss:.3f}** | {result:toy_ladder/transformer/scores/test/exact:.1%} | {result:toy_ladder/transformer/scores/test/by_length/16–20/exact:.1%} | {result:toy_ladder/transformer/scores/long/exact:.1%} |
 
 Up to the lengths they were trained on, Transformer and Bahdanau are level: {result:min toy_ladder/transformer/scores/test/exact:.1p} to {result:max toy_ladder/transformer/scores/test/exact:.1%} against {result:min toy_ladder/bahdanau/scores/test/exact:.1p} to {result:max toy_ladder/bahdanau/scores/test/exact:.1%}, a lead that three seeds do not carry (lesson 18). Only the Transformer's loss is lower with every seed. ({result:recipe/as it is/scores/test/exact:.1%} in section 2 and {result:toy_ladder/transformer/scores/test/exact:.1%} here are the same recipe, trained three times each.) Beyond those lengths it falls far behind; lesson 11 says what is known of the reason. It is faster to train: on two cores of a CPU {result:lesson_15/tokens a second/transformer:,.0f} words a second against Bahdanau's {result:lesson_15/tokens a second/bahdanau:,.0f}, in one run (`bench_training_cpu.txt`).
+"""
 
+# %% [markdown] kind="text" contents="how real text is cut into subwords, and a run on real captions"
+r"""
 ## 7 · Real words
 
 The toy language has 680 words, both languages together. Real text has no end of them: *chat, chats, chaton, chatière* … A table with a row for each is huge, and tomorrow's text has a word that it lacks. Letters alone would be few, but sentences become long. In between lie **pieces** of words, {term:subword|subwords}.
@@ -674,7 +687,7 @@ r"""
 What to expect: on one H200 everything together, learning the pieces and scoring included, took {result:clock/seconds:.1f} s, with a BLEU of {result:clock/bleu/value:.1f} (lesson 16 says what that is; `clock.json`). Over three seeds it is {result:multi30k_ladder/transformer/scores/test/greedy:.1f}, with Bahdanau at {result:multi30k_ladder/bahdanau/scores/test/greedy:.1f} and seq2seq at {result:multi30k_ladder/seq2seq/scores/test/greedy:.1f}, all greedy, and none of them the best there (lesson 18; `multi30k_ladder`). On a CPU expect hours: 9.4 million parameters, 20 epochs; nobody has measured it here. Ctrl-C stops it, the same line goes on.
 """
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
 
@@ -709,17 +722,17 @@ r"""
 
 | name | what it is |
 |---|---|
-| `by_length` | sentences to batches: {result:lesson_15/padding/as they come:.0%} padding becomes {printed:padding/by length/2} |
+| `by_length` | sentences to batches: {result:lesson_15/padding/as they come:.0%} padding becomes {result:lesson_15/padding/by length:.1%} |
 | `paper_rate` | up in a straight line, down with the root of the step |
 | `smoothed_loss` | $1 - \varepsilon$ of the right word, $\varepsilon$ of all; padding does not count |
 | `training_step` | loss, gradient, clip, Adam |
-| BPE merge | the most frequent neighbours become one token |
+| {term:BPE merge} | the most frequent neighbours become one token |
 
 - Adam gives each weight a step of its own, of about one rate.
 - With smoothing the loss has a floor above 0. A softmax too many has one, too.
 - A checkpoint holds weights, Adam's means, step and place in the corpus.
 - Two losses and the translations: only all three together tell what ails a run. Damage by a high rate stays.
-- Without warm-up norms last lost four points, norms first hardly one. Say for which model a claim holds.
+- Without warm-up norms last ({term:post-norm}) lost four points, norms first hardly one. Say for which model a claim holds.
 
 **Still missing.** We have said *right* or *wrong*, and taken the likeliest word each time. Lesson 16 searches better, and measures better.
 """

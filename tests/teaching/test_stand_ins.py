@@ -1,0 +1,48 @@
+"""The library's stand-ins: what `yours` returns to a learner who skipped an exercise can be called like the
+function that the exercise asks for, and passes its check."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+import pytest
+
+from course_lib.teaching import yours
+from course_lib.teaching.contents import lessons
+from course_lib.teaching.exercises import find_exercise, judge
+from course_lib.teaching.exercises.catalogue import exercise_topics
+
+
+def stubs() -> dict[str, ast.FunctionDef]:
+    """The function that each exercise's cell defines."""
+    defined = {}
+    for lesson in lessons():
+        tree = ast.parse((lesson.folder / "lesson.py").read_text(encoding="utf-8"))
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        defined |= {node.name: node for node in functions if node.name in lesson.exercises}
+    return defined
+
+
+STUBS = stubs()
+
+
+def test_every_exercise_has_a_stub():
+    assert STUBS.keys() == exercise_topics().keys()
+
+
+@pytest.mark.parametrize("name", STUBS)
+def test_a_stand_in_accepts_what_the_stub_accepts(name):
+    """All inputs by position, and only those without a default."""
+    arguments = STUBS[name].args
+    names = [argument.arg for argument in arguments.args]
+    signature = inspect.signature(yours(name))  # in the tests no exercise is solved
+    signature.bind(*names)
+    signature.bind(*names[: len(names) - len(arguments.defaults)])
+
+
+@pytest.mark.parametrize("name", STUBS)
+def test_a_stand_in_passes_the_check(name):
+    exercise = find_exercise(name)
+    verdict = judge(exercise, yours(name))
+    assert verdict.status == "passed", verdict

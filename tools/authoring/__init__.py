@@ -1,10 +1,11 @@
 """Build notebooks from lesson sources, never the reverse. docs/writing_a_lesson.md is the guide for authors.
 
 build.py            the command `course_lib build`
-lesson.py           a lesson: its source file, read into cells that know their minutes
+lesson.py           a lesson: its source file, read into cells that know their track and minutes
 source.py           parses a lesson source into cells with line numbers
 cell_kinds.py       the kinds of cells and the options of their headers
 editions.py         the cells of the learner's, the solved and the instructor's notebook
+tracks.py           which cells are on the short track, and the editions made by leaving cells out
 exercise_cells.py   an exercise cell as card, stub, check, hints and solution
 printed.py          numbers in prose that a cell of the lesson prints
 minutes.py          how long a cell takes a beginner

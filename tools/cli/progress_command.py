@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from course_lib.teaching.contents import TRACKS
 from tools.cli.arguments import command
 
 
@@ -14,7 +13,7 @@ def add(commands) -> None:
     )
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--delete", action="store_true", help="delete your progress")
-    action.add_argument("--track", choices=TRACKS, help="take the full course or the short track from now on")
+    action.add_argument("--track", choices=("full", "short"), help="take the full course or the short track from now on")
 
 
 def progress(args: argparse.Namespace) -> int:

@@ -76,7 +76,7 @@ How do we get there? Four ideas, and all have been seen in the wild:
 - the same, and then divide each row by its sum;
 - set the hidden scores to $-\infty$, **before** the softmax.
 
-In the picture below you can try each, on the real scores of a trained language model. (It has four sets of scores; lesson 12 says why.) *padding* hides the padding, *causal* hides what comes later, *a blind row* hides everything from one word. Think first.
+In the picture below you can try each, on the real scores of a trained language model. (It has four heads, each with its own scores; lesson 12 explains why.) *padding* hides the padding, *causal* hides what comes later, *fully masked row* hides everything from one word. Think first.
 """
 
 # %% kind="predict"

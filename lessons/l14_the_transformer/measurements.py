@@ -70,7 +70,7 @@ def felt_cold() -> int:
 def parameters() -> dict[str, float]:
     """The paper's base model; in millions unless said otherwise."""
     by_part = counts(BASE)
-    one, three = (compute(model=BASE, place=0, tables=tables)["total"] for tables in (ONE, THREE))
+    one, three = (compute(model=BASE, stage=0, tables=tables)["total"] for tables in (ONE, THREE))
     with torch.device("meta"):
         encoder_block = nn.TransformerEncoderLayer(512, 8, 2048)
         decoder_block = nn.TransformerDecoderLayer(512, 8, 2048)

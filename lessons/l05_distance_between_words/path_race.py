@@ -92,7 +92,9 @@ def draw_race(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         positions = np.linspace(0, 1, facts["n"])
-        writing.set_text(f"Generating {facts['n']} words takes {facts['write_steps']} steps in every network.")
+        writing.set_text(
+            f"Generating {facts['n']} words takes {facts['write_steps']} steps in every network."
+        )
         for name, floor in LANES.items():
             words[name].set(
                 data=(positions, np.full(facts["n"], floor)), markersize=3 if facts["n"] < 99 else 1

@@ -205,7 +205,13 @@ class HeadSwitches(Explorable):
     @staticmethod
     def heading(facts: Facts) -> list[str]:
         off = facts["off"]
-        named = "no head ablated" if not off else f"without {off[0]}" if len(off) == 1 else f"{len(off)} heads ablated"
+        named = (
+            "no head ablated"
+            if not off
+            else f"without {off[0]}"
+            if len(off) == 1
+            else f"{len(off)} heads ablated"
+        )
         return [named, f"probability of the correct sentence {significant(facts['probability'], 2)}"]
 
     @staticmethod

@@ -355,7 +355,7 @@ One reads that heads specialise: this one looks at the previous word, that one a
 | the noun of *it* | the weight that *it* gives to its noun (encoder; 60 sentences with a pronoun) |
 | the aligned word | the weight a French word's step gives to the English word it translates (across) |
 
-A head is called by its layer and its number, both from 0: encoder 1.2. (Lesson 09 wrote 1d for encoder 0.3, and 2d for the decoder's cross 1.3.) The folded cells collect the tables of weights and take the means.
+A head is called by its layer and its number, both from 0: encoder 1.2. The folded cells collect the tables of weights and take the means.
 """
 
 # %% kind="code" hide_input=true

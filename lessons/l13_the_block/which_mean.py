@@ -116,7 +116,9 @@ def draw_table(axes: Axes, *, key: str, limit: float, decimals: int) -> Show:
 
 class WhichMean(Explorable):
     title = "Which numbers are averaged?"
-    question = "Three sentences of three positions, some of them padding. Which numbers affect a word's result?"
+    question = (
+        "Three sentences of three positions, some of them padding. Which numbers affect a word's result?"
+    )
     size = (9.6, 4.4)
     norm = Choice("norm", (LAYER, UNBIASED, TRAINING, IN_USE), LAYER, buttons=True)
     other = Choice("batch", (AS_IT_IS, LOUDER, PADDING), AS_IT_IS, buttons=True)

@@ -33,8 +33,22 @@ SIZES = {  # d_model, heads, d_ff, layers, words
 ONE, THREE = "one shared", "three separate"
 BATCH, N_SRC, N_TGT = 2, 10, 12
 STAGES = (
-    *("source token ids", "source embeddings", "encoder: queries", "encoder: scores", "encoder: FFN hidden layer", "memory"),
-    *("target token ids", "target embeddings", "decoder: scores", "cross: queries", "cross: keys", "cross: scores"),
+    *(
+        "source token ids",
+        "source embeddings",
+        "encoder: queries",
+        "encoder: scores",
+        "encoder: FFN hidden layer",
+        "memory",
+    ),
+    *(
+        "target token ids",
+        "target embeddings",
+        "decoder: scores",
+        "cross: queries",
+        "cross: keys",
+        "cross: scores",
+    ),
     *("decoder: FFN hidden layer", "logits"),
 )
 CROSS = STAGES.index("cross: scores")

@@ -209,7 +209,9 @@ class LiveTranslator(Explorable):
         if facts["system"] == RCTM:
             return [RCTM]
         use = USE[facts["system"]]
-        return [f"Transformer, {use}, mean of all heads" if facts["head"] == "mean" else f"{use} {facts['head']}"]
+        return [
+            f"Transformer, {use}, mean of all heads" if facts["head"] == "mean" else f"{use} {facts['head']}"
+        ]
 
     @staticmethod
     def describe(facts: Facts) -> str:

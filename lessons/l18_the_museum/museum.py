@@ -18,7 +18,9 @@ from course_lib.results import runs, value_at
 
 TOY, REAL, WORDS, CLASSES = "toy translation", "Multi30k", "language models", "sentence encoder"
 NO_RESIDUAL = "no_residual"
-TITLES = {system.name: system.title for system in SYSTEMS} | {NO_RESIDUAL: "Transformer, no residual connection"}
+TITLES = {system.name: system.title for system in SYSTEMS} | {
+    NO_RESIDUAL: "Transformer, no residual connection"
+}
 WITHOUT_ATTENTION = tuple(system.name for system in SYSTEMS if not getattr(system.model, "attends", True))
 
 

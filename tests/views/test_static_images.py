@@ -125,7 +125,7 @@ def test_nothing_is_cut_off(name):
 ALT_TEXTS = [
     (
         lambda: heatmap([[0.1, 0.2], [0.1, 0.7]], rows=["cat", "it"], columns="ab", title="Looks"),
-        "Looks: weights, 2 by 2; the largest, 0.70, is in row it, column b.",
+        "Looks: attention weights, 2 by 2; the largest, 0.70, is in row it, column b.",
     ),
     (
         lambda: bars([0.7, 0.25, 0.05], labels=["cat", "water", "drank"], title="Where it looks"),

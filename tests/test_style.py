@@ -18,7 +18,17 @@ LESSONS = [
     for path in sorted((PROJECT_ROOT / "lessons").glob("l*/lesson.py"))
     if path.parent.name[:3] not in NOT_YET_REVISED
 ]
-MESSAGES = [*sorted((PROJECT_ROOT / "tools").rglob("*.py"))]
+NOT_FIGURES = ("lesson.py", "exercises.py", "wrong_answers.py")  # their prose is checked with the lessons
+MESSAGES = [
+    *sorted((PROJECT_ROOT / "tools").rglob("*.py")),
+    *sorted((PROJECT_ROOT / "course_lib" / "explore").glob("*.py")),
+    *sorted((PROJECT_ROOT / "course_lib" / "views").glob("*.py")),
+    *(
+        path
+        for path in sorted((PROJECT_ROOT / "lessons").glob("l*/*.py"))
+        if path.name not in NOT_FIGURES and not path.name.startswith("test_")
+    ),
+]
 
 
 @pytest.mark.parametrize(

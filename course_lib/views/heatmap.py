@@ -8,8 +8,8 @@ An explorable updates a heat map on its own axes:
     >>> cells = Heatmap(axes, ["it", "was"], ["cat", "water", "cold"])
     >>> cells.show(weights)
 
-The colours of attention weights go from 0 (paper) to 1 (dark blue). Those of scores go from orange (negative) to blue
-(positive), with 0 in the middle. A masked score (−inf) is grey.
+The colours of attention weights go from 0 (paper) to 1 (dark blue). Those of scores go from orange (negative)
+to blue (positive), with 0 in the middle. A masked score (−inf) is grey.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def gallery(
     marks: Collection[tuple[int, int]] = (),
     alt: str,
 ) -> StaticImage:
-    """Up to nine heat maps of attention weights, each under its name. `marks` draws rings in the same cells of each."""
+    """Up to nine heat maps of attention weights, each with its name. `marks` rings the same cells of each."""
     if not 1 <= len(maps) <= 9:
         raise ValueError(f"A gallery has 1 to 9 maps; {len(maps)} were given.")
     matrices = {name: to_array(matrix, ndim=2, name=f"Map {name!r}") for name, matrix in maps.items()}

@@ -5,8 +5,8 @@
     ('chat', 'cat')
 
 The shipped Bahdanau system translates the running pair. At each step every annotation gets a score from the
-decoder's state, a softmax turns the scores into attention weights, and the map gains a row. Steps and annotations are
-numbered from 0.
+decoder's state, a softmax turns the scores into attention weights, and the map gains a row. Steps and
+annotations are numbered from 0.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def draw_map(axes: Axes) -> Show:
 
 class AttentionStepper(Explorable):
     title = "Additive attention, step by step"
-    question = "Before each word, the decoder scores every annotation. What does it attend to, and what does it output?"
+    question = "Before each word, the decoder scores every annotation. What does it attend to and output?"
     size = (9.6, 4.0)
     step = Integer("step", 0, N_STEPS - 1, 0)
     sentence = Choice("… because it was", tuple(SENTENCES), "thirsty", buttons=True)
@@ -143,6 +143,6 @@ class AttentionStepper(Explorable):
         best = facts["weights"].argmax()
         return (
             f"Step {facts['step']} of “… because it was {facts['sentence']}”: "
-            f"the largest attention weight, {fixed(facts['weights'][best], 2)}, is on “{facts['source'][best]}”, "
-            f"and the decoder outputs “{facts['words'][facts['step']]}”."
+            f"the largest attention weight, {fixed(facts['weights'][best], 2)}, is on "
+            f"“{facts['source'][best]}”, and the decoder outputs “{facts['words'][facts['step']]}”."
         )

@@ -5,7 +5,8 @@
     (6, 3)
 
 Everything is two numbers wide, so that it can be drawn. The weights (parameters) of general, additive and
-location are fixed here; in a network they are learned. `general` turns the query by 90° before the dot product.
+location are fixed here; in a network they are learned. `general` turns the query by 90° before the dot
+product.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def system_called(name: str) -> Shipped:
 def attend(
     model: Luong, memory: dict[str, Tensor], top: Tensor, step: int, half_width: int, times: float
 ) -> tuple[Tensor, Tensor]:
-    """Attention weights and window of one step, (1, source words) each, for this half width and scale of the scores."""
+    """Attention weights and window of one step, (1, source words) each."""
     query, lengths = top[:, None], memory["lengths"]
     if model.config.score == "concat":
         scores = model.score.score_projected(query, memory["keys"])

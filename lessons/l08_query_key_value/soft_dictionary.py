@@ -1,4 +1,4 @@
-"""The soft dictionary: a cafeteria where you get a bit of every dish, depending on how well its label matches.
+"""The soft dictionary: a cafeteria where you get a bit of every dish, the more the better its label fits.
 
     >>> compute(temperature=0.02, crunch=0.2, cream=10.0)["weights"].round(2)    # low: the best label alone
     array([0.99, 0.01, 0.  , 0.  , 0.  ])
@@ -38,7 +38,7 @@ STARTS = 1.15 * np.arange(len(CONTENTS))  # left edges of the three columns
 def look_up(
     query: np.ndarray, keys: np.ndarray, values: np.ndarray, temperature: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The blended value and the attention weights: softmax(keys · query / temperature), then a weighted sum."""
+    """The weighted sum of the values, and the attention weights: softmax(keys · query / temperature)."""
     weights = softmax(keys @ query / temperature)
     return weights @ values, weights
 
@@ -115,7 +115,7 @@ def draw_weights(axes: Axes) -> Show:
 
 
 def draw_contents(axes: Axes) -> Show:
-    """The contents of each dish, paler the smaller its attention weight, and the weighted sum below the line."""
+    """The contents of each dish, paler if its attention weight is small, and their weighted sum below."""
     blank_axes(axes, x=(0, 3 * STARTS[1]), y=TRAY_ENDS)
     axes.axhline(RULE, color=theme.INK, linewidth=1)
     for start, name in zip(STARTS, CONTENTS, strict=True):

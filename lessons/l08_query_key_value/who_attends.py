@@ -6,9 +6,10 @@
 Eight words get random vectors and random projections W_Q and W_K, as before training. Shared projections
 (W_Q = W_K) make the scores symmetric and each word's score with itself large.
 
-The score of i for j is then u_i · u_j with u_i = W x_i, so the diagonal holds |u_i|². It is certainly the largest
-of its row if all u have the same length (Cauchy-Schwarz). Random lengths differ, less so the larger d_k is:
-the diagonal is the largest in 25% of the rows at d_k = 1, in 92% at 8 and in 100% from 32 on (rounded).
+The score of i for j is then u_i · u_j with u_i = W x_i, so the diagonal holds |u_i|². It is certainly the
+largest of its row if all u have the same length (Cauchy-Schwarz). Random lengths differ, less so the larger
+d_k is: the diagonal is the largest in 25% of the rows at d_k = 1, in 92% at 8 and in 100% from 32 on
+(rounded).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Interventions on the Transformer: isolated source words, swapped states, heads with uniform attention.
 
-with equal_weights(transformer, "encoder", ["1.1"]):    # inside the block, the attention of encoder 1.1 is uniform
+with equal_weights(transformer, "encoder", ["1.1"]):    # uniform attention in head encoder 1.1
     result = listen(transformer, text)                  # `pronoun.py`
 """
 

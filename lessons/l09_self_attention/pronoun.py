@@ -6,8 +6,8 @@
     >>> round(result.il, 2), round(result.elle, 2)
     (0.0, 0.93)
 
-A word is masked (`closed`) for the other words of its sentence ("source"), for the decoder ("decoder"), or for
-both ("all"). The masks are those of `translation/masking.py`.
+A word is masked (`closed`) for the other words of its sentence ("source"), for the decoder ("decoder"), or
+for both ("all"). The masks are those of `translation/masking.py`.
 """
 
 from __future__ import annotations

@@ -74,5 +74,5 @@ def test_weights_are_equal_inside_the_block_only(transformer):
 
 
 def test_an_unknown_head_is_refused():
-    with pytest.raises(ValueError, match="0.0 to 2.3"):
+    with pytest.raises(ValueError, match=r"0\.0 to 2\.3"):
         indices_of("3.0")

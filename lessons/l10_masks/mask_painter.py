@@ -183,6 +183,6 @@ class MaskPainter(Explorable):
         broken = int(facts["broken"].sum())
         return (
             f"Mask: {facts['mask']}, method: {facts['method']}, head 0.{facts['head']}. Rows sum to "
-            f"{fixed(sums.min(), 2)} to {fixed(sums.max(), 2)}, {broken} of {N} are NaN; the attention weights "
-            f"of masked positions sum to {fixed(facts['hidden_weight'], 2)}."
+            f"{fixed(sums.min(), 2)} to {fixed(sums.max(), 2)}, {broken} of {N} are NaN; the attention "
+            f"weights of masked positions sum to {fixed(facts['hidden_weight'], 2)}."
         )

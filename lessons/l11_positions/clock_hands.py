@@ -161,5 +161,5 @@ class ClockHands(Explorable):
         here, there = facts["position"], facts["position"] + facts["offset"]
         return (
             f"Encoding: {facts['table']}. The rows of positions {here} and {there} have a dot product of "
-            f"{fixed(facts['product'], 2)}; the row of position {here} has a norm of {fixed(facts['length'], 2)}."
+            f"{fixed(facts['product'], 2)}; row {here} has a norm of {fixed(facts['length'], 2)}."
         )

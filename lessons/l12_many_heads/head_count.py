@@ -4,8 +4,8 @@
     True
 
 d_model is 512, as in the 2017 paper, with four matrices without biases, as in its formula and in our layer.
-The small maps are the attention weights of each head for six random words under random matrices. W_Q has torch's
-orientation (out, in), so a head is a group of its rows.
+The small maps are the attention weights of each head for six random words under random matrices. W_Q has
+torch's orientation (out, in), so a head is a group of its rows.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
     >>> " ".join(compute(sentence="thirsty", how=ALONE, head=0)["translation"])
     "le chat a bu l' eau parce qu' il avait soif"
 
-The columns of W_O of an ablated head are 0: its attention weights stay the same, but its output is
-not used. The
-probability of a word is the one given the correct words before it (teacher forcing); the translation is greedy.
-Entropies, in bits, and the attention weights of cross 1.3 are those with the correct translation as input.
+The columns of W_O of an ablated head are 0: its attention weights stay the same, but its output is not used.
+The probability of a word is the one given the correct words before it (teacher forcing); the translation is
+greedy. Entropies, in bits, and the attention weights of cross 1.3 are those with the correct translation as
+input.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def heads_off(how: str, head: int) -> tuple[str, ...]:
 
 
 def entropy(weights: torch.Tensor) -> torch.Tensor:
-    """Of each query's attention weights, in bits: 0 if one key has all, 3 if eight keys have equal weights."""
+    """Of each query's attention weights, in bits: 0 if one key has all, 3 if eight keys share them equally."""
     return -(weights * weights.clamp(min=1e-30).log2()).sum(dim=-1)
 
 

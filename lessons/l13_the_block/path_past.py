@@ -139,7 +139,7 @@ def draw_similarity(axes: Axes) -> Show:
 
 class PathPast(Explorable):
     title = "Residual connections"
-    question = "How much gradient reaches the first layer, and how similar do words become, with and without a residual connection?"
+    question = "How does a residual connection change the first layer's gradient and the words' similarity?"
     size = (9.6, 4.0)
     depth = Integer("layers", 1, MAX_DEPTH, 6)
     gain = Choice("strength of f", GAINS, 1.0, text=lambda gain: f"{gain:g}")

@@ -3,10 +3,10 @@
     >>> compute(model=BASE, stage=0, tables=ONE)["total"]
     63082496
 
-Parameters are counted in real modules that hold no numbers (torch's "meta" device): torch's for the paper's two
-models, the course's for ours. The paper's models have post-norm, so the last norm that torch puts after each
-stack is not counted; torch's attention has biases, ours has none. Shapes are those of a batch of 2 with 10
-source tokens and 12 target tokens, BOS or EOS included.
+Parameters are counted in real modules that hold no numbers (torch's "meta" device): torch's for the paper's
+two models, the course's for ours. The paper's models have post-norm, so the last norm that torch puts after
+each stack is not counted; torch's attention has biases, ours has none. Shapes are those of a batch of 2 with
+10 source tokens and 12 target tokens, BOS or EOS included.
 """
 
 from __future__ import annotations

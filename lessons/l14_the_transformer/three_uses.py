@@ -5,8 +5,8 @@
 
 Of the 16 numbers in each head's queries and keys all but the first `width` are set to 0 (the scores are still
 divided by √16). Of each layer's four heads some are kept, the same ones in encoder, decoder and
-cross-attention. Attention weights and entropies, in bits, are those of the kept heads of the last layer, with the
-correct translation of the first sentence as input; translations are greedy.
+cross-attention. Attention weights and entropies, in bits, are those of the kept heads of the last layer, with
+the correct translation of the first sentence as input; translations are greedy.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@
     >>> translation.output[:2], translation.probabilities.shape
     (('le', 'chat'), torch.Size([7, 680]))
 
-`closed` are the masked words (`translation/masking.py`). A system without attention has nothing to mask: it reads
-the word as if there were no brackets, and a note says so.
+`closed` are the masked words (`translation/masking.py`). A system without attention has nothing to mask: it
+reads the word as if there were no brackets, and a note says so.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ NOTHING_TO_CLOSE = "no attention here, so no word can be masked"
 class TypedTranslation:
     """One translation, step by step: source and target tokens, `</s>` among them.
 
-    `probabilities[t]` are those of the step that outputs token t. `attention` holds the attention weights of each of
-    the Transformer's `ATTENTIONS`, (layers, heads, queries, keys); without attention it is empty.
+    `probabilities[t]` are those of the step that outputs token t. `attention` holds the attention weights of
+    each of the Transformer's `ATTENTIONS`, (layers, heads, queries, keys); without attention it is empty.
     """
 
     source: tuple[str, ...] = ()

@@ -5,7 +5,8 @@
     (14.3, 1.0)
 
 FLOPs of one block with a feed-forward network four times as wide, for one sentence: the four projections take
-8nd², the feed-forward network 16nd², scores and weighted sum 4n²d. A recurrent layer takes 4nd². Numbers are float32.
+8nd², the feed-forward network 16nd², scores and weighted sum 4n²d. A recurrent layer takes 4nd². Numbers are
+float32.
 """
 
 from __future__ import annotations
@@ -143,8 +144,8 @@ class CostExplorer(Explorable):
     def describe(facts: Facts) -> str:
         percent = fixed(100 * facts["fraction"], 1)
         return (
-            f"{facts['n']} words, width {facts['d']}: attention (scores and weighted sum) takes {percent}% of "
-            f"the block's FLOPs, {significant(facts['against_recurrent'], 3)} times those of a recurrent "
+            f"{facts['n']} words, width {facts['d']}: attention (scores and weighted sum) takes {percent}% "
+            f"of the block's FLOPs, {significant(facts['against_recurrent'], 3)} times those of a recurrent "
             f"layer. The attention weights take {megabytes(facts['table_bytes'])} MB with {facts['heads']} "
             f"head{'s' * (facts['heads'] > 1)}, the hidden states {megabytes(facts['words_bytes'])} MB."
         )

@@ -67,7 +67,7 @@ COLUMNS: dict[str, Column] = {
     "BLEU greedy": Column(REAL, REAL_LADDER, f"{TEST}/greedy", "BLEU", "real captions, n = 1000"),
     "BLEU beam": Column(REAL, REAL_LADDER, BEAM, "BLEU", "the same runs, beam and length penalty"),
     "BLEU own rate": Column(REAL, TUNED, BEAM, "BLEU", "beam, other hyperparameters: section 6"),
-    "BLEU R-Drop": Column(REAL, R_DROP, BEAM, "BLEU", "beam, other hyperparameters, three systems: section 6"),
+    "BLEU R-Drop": Column(REAL, R_DROP, BEAM, "BLEU", "beam, other hyperparameters, 3 systems: section 6"),
     "real training": Column(
         REAL, REAL_LADDER, "seconds", "s", "three timings, 15 at a time on one H200", False, 0),
     "perplexity": Column(WORDS, MODELS, f"{TEST}/perplexity", "", "the next word, toy sentences", False, 2),
@@ -82,7 +82,7 @@ COSTS = ("parameters", "training", "decoding", "real training", "LM training")
 
 
 def runs_of(record: str) -> dict[str, list[dict]]:
-    """The runs of a record by system, in the order of seeds; of `block` only those without residual connections."""
+    """The runs of a record by system, by seed; of `block` only those without residual connections."""
     by_system: dict[str, list[dict]] = {}
     for run in runs(record):
         if record == "block":

@@ -189,13 +189,13 @@ class WindowLab(Explorable):
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
-        verdict = f"correct, {facts['missed']} of 18 attend elsewhere" if facts["right"] else "wrong"
+        verdict = f"correct, {facts['missed']} of 18 elsewhere" if facts["right"] else "wrong"
         return [facts["system"], f"D = {facts['half_width']}", f"scores × {facts['times']:g}", verdict]
 
     @staticmethod
     def describe(facts: Facts) -> str:
         words = " ".join(word for word in facts["words"] if word != SPECIAL[EOS])
-        missed = f" {facts['missed']} words attend elsewhere." if facts["right"] else ""
+        missed = f" Words that attend elsewhere: {facts['missed']}." if facts["right"] else ""
         return (
             f"{facts['system']}, window {facts['half_width']}, scores times {facts['times']:g}: the output "
             f"“{words}” is {'correct' if facts['right'] else 'wrong'}.{missed} "

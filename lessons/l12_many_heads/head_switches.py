@@ -66,7 +66,7 @@ def heads_off(how: str, head: int) -> tuple[str, ...]:
 
 
 def entropy(weights: torch.Tensor) -> torch.Tensor:
-    """Of each query's attention weights, in bits: 0 if one key has all, 3 if eight keys share them equally."""
+    """Of each query's attention weights, in bits: 0 if one key has all, 3 if eight keys are equal."""
     return -(weights * weights.clamp(min=1e-30).log2()).sum(dim=-1)
 
 

@@ -25,7 +25,7 @@ N_ROWS, EPS = N_SENTENCES * N_POSITIONS, 1e-5
 PADDED = (5, 7, 8)  # rows
 LAYER, UNBIASED = "LayerNorm", "LayerNorm, n − 1"
 TRAINING, IN_USE = "BatchNorm, train", "BatchNorm, eval"
-AS_IT_IS, LOUDER, PADDING = "unchanged", "sentence 2 × 4", "padding 9 instead of 0"
+AS_IT_IS, LOUDER, PADDING = "unchanged", "sentence 2 × 4", "padding 9, not 0"
 NAMES = [
     f"{row // N_POSITIONS + 1}.{row % N_POSITIONS + 1}{' pad' if row in PADDED else ''}"
     for row in range(N_ROWS)
@@ -115,7 +115,7 @@ def draw_table(axes: Axes, *, key: str, limit: float, decimals: int) -> Show:
 
 
 class WhichMean(Explorable):
-    title = "Which numbers are averaged?"
+    title = "What is averaged?"
     question = (
         "Three sentences of three positions, some of them padding. Which numbers affect a word's result?"
     )

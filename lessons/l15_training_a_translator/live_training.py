@@ -30,16 +30,16 @@ def run_folder(name: str) -> Path:
 
 
 def train_live(run: SmallRun, name: str, *, until: int | None = None, anew: bool = False) -> SmallRun:
-    """Train to the last step, or to step `until`, from the last checkpoint unless it is to begin anew."""
+    """Train to the last step, or to step `until`, from the last checkpoint unless `anew` is set."""
     folder = run.folder(run_folder(name), restart=anew)
     n_steps, shown = run.recipe.n_steps, None
     history = History()
     if not anew:
         folder, history = _resumable(run, folder)
         if (resumed_at := folder.resumed_at()) == n_steps:
-            print(f'It was trained before; train_live(run, "{name}", anew=True) trains it again.')
+            print(f'Already trained; train_live(run, "{name}", anew=True) trains it again.')
         elif resumed_at:
-            print(f"Going on from step {resumed_at}.")
+            print(f"Resuming from step {resumed_at}.")
 
     def draw(record: Record) -> None:
         nonlocal shown

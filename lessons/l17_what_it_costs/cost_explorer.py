@@ -128,11 +128,10 @@ class CostExplorer(Explorable):
 
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
+        above = now["against_recurrent"] > 1
         return {
             "half": abs(now["fraction"] - 0.5) < 1e-9 and now["d"] < start["d"],
-            "dearer": now["against_recurrent"] > 1
-            and now["fraction"] < 0.25
-            and now["d"] == 1024,  # style: ok
+            "dearer": above and now["fraction"] < 0.25 and now["d"] == 1024,  # style: ok
             "tables": now["table_bytes"] >= 10 * now["words_bytes"] and now["fraction"] < 0.15,
         }
 

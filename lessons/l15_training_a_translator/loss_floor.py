@@ -62,7 +62,7 @@ def draw_target(axes: Axes) -> Show:
     def show(facts: Facts) -> None:
         bars.show(np.array([facts["right"], 1 - facts["right"]]), theme.GREEN)
         target = f"1 in {facts['words'] / facts['smoothing']:,.0f}" if facts["smoothing"] else "0"
-        each.set_text(f"each other word: {target}")
+        each.set_text(f"others: {target} each")
 
     return show
 

@@ -105,8 +105,8 @@ class CloseAWord(Explorable):
     }
     goals = {
         "flips": "Mouse or women: mask one word so that the other gender wins",
-        "idle": "Mouse: mask the word with the largest attention weight; il changes by less than 0.05",
-        "quiet": "Mask a word with an attention weight below 0.05; il changes by more than 0.3",
+        "idle": "Mouse: mask the most attended word; il changes by less than 0.05",
+        "quiet": "Mask a word that gets under 0.05 attention; il changes by over 0.3",
     }
     panels = (
         Panel("Cross-attention at the pronoun", draw_weights, 1.25),

@@ -131,7 +131,7 @@ class ClockHands(Explorable):
     goals = {
         "three-quarters": "The smallest offset with a dot product below ¾ of that at offset 0",
         "comes-round": "An offset that brings hand 0 almost back to where it was",
-        "moves": "Sin only: a position whose dot product differs by over 4 from that at position 10",
+        "moves": "Sin only: a position whose dot product is over 4 off position 10's",
     }
     panels = (
         Panel("Four of the 32 hands", draw_hands, 0.95),

@@ -117,7 +117,7 @@ def draw_heads(axes: Axes) -> Show:
     cells = Heatmap(axes, rows, [f".{head}" for head in range(PER_LAYER)])
     axes.set_aspect("auto")
     axes.tick_params(labelcolor=theme.INK)
-    axes.set_xlabel("colour and number: entropy, bits")
+    axes.set_xlabel("entropy, bits")
     positions = list(np.ndindex(N_ROWS, PER_LAYER))
     middle = {"ha": "center", "va": "center", "size": 9}
     texts = [add_text(axes, column + 0.5, row + 0.5, **middle) for row, column in positions]
@@ -136,7 +136,7 @@ def draw_heads(axes: Axes) -> Show:
 
 def draw_sentence(axes: Axes) -> Show:
     axes.set(xlim=(-0.52, 1.3), ylim=(N_TGT - 0.3, -3.2), xticks=(0, 0.5, 1))
-    axes.set_xlabel("probability of each correct word")
+    axes.set_xlabel("probability of the correct word")
     lines = [add_text(axes, -0.5, -2.5 + 0.85 * i, va="center", size=10, weight="bold") for i in range(3)]
     bars = HorizontalBars(
         axes, np.arange(N_TGT), gap=0.03, thickness=0.72, size=9, label_x=-0.04, label_size=9.5
@@ -190,7 +190,7 @@ class HeadSwitches(Explorable):
     panels = (
         Panel("Heads", draw_heads, 0.8),
         Panel("Output", draw_sentence, 1.05),
-        Panel("Attention weights of cross 1.3", draw_weights, 1.0),
+        Panel("Attention of cross 1.3", draw_weights, 1.0),
     )
     compute = staticmethod(compute)
 
@@ -212,7 +212,7 @@ class HeadSwitches(Explorable):
             if len(off) == 1
             else f"{len(off)} heads ablated"
         )
-        return [named, f"probability of the correct sentence {significant(facts['probability'], 2)}"]
+        return [named, f"correct sentence: probability {significant(facts['probability'], 2)}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

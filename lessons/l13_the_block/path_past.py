@@ -150,8 +150,8 @@ class PathPast(Explorable):
         "24 layers, pre-norm": {"depth": 24, "path": PRE},
     }
     goals = {
-        "kept": "24 layers, strength ½ or less: at least half of the gradient reaches the first layer",
-        "too-much": "With a residual connection: more than 100 times the gradient at the first layer",
+        "kept": "24 layers, strength ½ or less: half of the gradient at the first layer",
+        "too-much": "With a residual connection: over 100 times the gradient",
         "alike": "With a residual connection, yet a mean cosine above 0.9",
     }
     panels = (

@@ -129,7 +129,7 @@ class WhichMean(Explorable):
         "BatchNorm, padding 9": {"norm": TRAINING, "other": PADDING},
     }
     goals = {
-        "moved": "A word whose own numbers stay the same, yet whose result changes by more than ½",
+        "moved": "A word that stays the same, yet its result changes by more than ½",
         "unmoved": "A word multiplied by 4, with the same result as before",
         "short": "LayerNorm, yet the result has a variance of ¾ instead of 1",
     }

@@ -167,7 +167,7 @@ class ParameterLedger(Explorable):
         "big, three embeddings": {"model": BIG, "tables": THREE},
     }
     goals = {
-        "cross": "Select the stage whose rows are target words and whose columns are source words",
+        "cross": "Select the stage whose rows are target words, columns source words",
         "most": "Select the stage with the most numbers",
         "half": "Have more than half of all parameters in the embeddings",
     }

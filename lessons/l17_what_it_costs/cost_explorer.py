@@ -121,7 +121,7 @@ class CostExplorer(Explorable):
     goals = {
         "half": "Attention takes half of the FLOPs, in a block narrower than 512",
         "dearer": "d = 1024: attention above recurrence, yet under 25% of the block",  # style: ok
-        "tables": "Attention weights 10 times as large as the hidden states, attention under 15%",
+        "tables": "Attention weights 10 times the hidden states, attention under 15%",
     }
     panels = (Panel("One block", draw_fractions), Panel("As sentences grow", draw_growth, 1.05))
     compute = staticmethod(compute)

@@ -148,7 +148,7 @@ ALT_TEXTS = [
     ),
     (
         lambda: word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title="Attention of it"),
-        "Where it looks. cat 0.90, it 0.10.",
+        "Attention of it. cat 0.90, it 0.10.",
     ),
 ]
 

@@ -79,7 +79,7 @@ def parameters() -> dict[str, float]:
     in_millions = {
         "feed-forward": by_part["feed-forward"],
         "attention": attention,
-        "word table": by_part["word tables"],
+        "word table": by_part["embeddings"],
         "all": one,
         "all, three tables": three,
         "encoder block": n_parameters(encoder_block),
@@ -87,7 +87,7 @@ def parameters() -> dict[str, float]:
     }
     return {name: n / 1e6 for name, n in in_millions.items()} | {
         "all, exactly": one,
-        "last norms of torch, exactly": of_torch - (one - by_part["word tables"]),
+        "last norms of torch, exactly": of_torch - (one - by_part["embeddings"]),
     }
 
 

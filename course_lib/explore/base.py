@@ -65,7 +65,7 @@ class Explorable(HasTraits):
     start: ClassVar[dict[str, Any]]  # the initial state
     _lock: ClassVar = threading.RLock()  # for all figures: a JupyterLab may run callbacks on a second thread
 
-    # Whoever records progress sets these: called with the explorable's name (and the goal).
+    # Set by the code that records progress: called with the explorable's name (and the goal).
     on_goal_reached: ClassVar[Callable[[str, str], None]] = staticmethod(lambda name, goal: None)
     find_reached_goals: ClassVar[Callable[[str], Collection[str]]] = staticmethod(lambda name: ())
 
@@ -121,7 +121,7 @@ class Explorable(HasTraits):
         return self.describe(self.facts)
 
     def preset(self, name: str) -> None:
-        """Go to a named state. Controls that the preset does not mention go back to their start."""
+        """Go to a named state. Controls that the preset doesn't mention return to their initial values."""
         if name not in self.presets:
             raise ValueError(
                 f"{type(self).__name__} has no preset {name!r}; it has {', '.join(self.presets)}."

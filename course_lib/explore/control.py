@@ -4,7 +4,7 @@
     ...     d_k = Choice("d_k", (1, 8, 64), 8)
     ...     noise = Number("noise", 0.0, 2.0, 1.0, step=0.25)
 
-The last positional argument is the value at the start. A trait rejects values outside its range. All controls
+The last positional argument is the initial value. A trait rejects values outside its range. All controls
 work with the keyboard: Tab to reach one, then arrow keys, or letters and Enter.
 """
 

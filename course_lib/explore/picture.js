@@ -47,7 +47,7 @@ export default {
       const all = model.get("goals");
       goals.replaceChildren();
       if (!all.length) return;
-      make("span", goals).textContent = "Try (by hand: presets do not count)";
+      make("span", goals).textContent = "Goals (reach them by hand: presets don't count)";
       const items = make("ul", goals);
       for (const { text, reached } of all) {
         const item = make("li", items, reached ? { class: "course-reached" } : {});

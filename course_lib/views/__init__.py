@@ -1,7 +1,7 @@
 """Figures drawn from arrays, never from models.
 
 bars.py, lines.py, heatmap.py   charts, and the artists that explorables update on their own axes
-word_rows.py                    sentences with each word on the colour of its weight
+word_rows.py                    sentences with each word on the colour of its attention weight
 timeline.py                     events by year
 diagram.py                      named boxes and arrows
 static_image.py                 a figure as PNG bytes with alt text

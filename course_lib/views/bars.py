@@ -1,6 +1,6 @@
 """Bar charts: a few numbers to compare, most often attention weights.
 
-    >>> bars([0.7, 0.2, 0.1], labels=["cat", "water", "drank"], title="Where “it” looks")
+    >>> bars([0.7, 0.2, 0.1], labels=["cat", "water", "drank"], title="Attention of “it”")
 
 An explorable updates bars on its own axes:
 
@@ -28,7 +28,7 @@ def bars(
     *,
     labels: Any,
     title: str = "",
-    name: str = "weight",
+    name: str = "attention weight",
     high: float | None = None,
     digits: int = 2,
     alt: str | None = None,
@@ -40,7 +40,7 @@ def bars(
         raise ValueError(f"Bars need finite heights, such as attention weights; got {heights.tolist()}.")
     axes = theme.figure().subplots()
     if high is None:
-        high = 1.0 if name == "weight" else max(heights.max(), 0.0) or 1.0
+        high = 1.0 if name == "attention weight" else max(heights.max(), 0.0) or 1.0
     Bars(axes, texts, low=min(heights.min(), 0.0), high=high, digits=digits).show(heights)
     axes.set_ylabel(name)
     axes.set_title(title)

@@ -3,7 +3,7 @@
     >>> parts = {"query": (0, 0), "keys": (0, 1), "scores": (1, 0.5), "weights": (2, 0.5)}   # column, row
     >>> arrows = [("query", "scores"), ("keys", "scores"), ("scores", "weights")]
     >>> diagram(parts, arrows, lit="scores", title="A look-up").alt
-    'A look-up. query, keys → scores; scores → weights. Lit: scores.'
+    'A look-up. query, keys → scores; scores → weights. Highlighted: scores.'
 
 It is an SVG in an `<img>`, because JupyterLab shows neither inline SVG nor `image/svg+xml` in a notebook that
 was not run yet ("untrusted"). `theme.PAGE_STYLE` darkens it in the dark theme, like every picture.
@@ -146,4 +146,4 @@ def _describe(arrows: Sequence[tuple[str, str]], lit: list[str], title: str) -> 
     for start, end in arrows:
         sources.setdefault(end, []).append(start)
     flow = "; ".join(f"{', '.join(starts)} → {end}" for end, starts in sources.items())
-    return f"{title or 'Diagram'}. {flow}." + (f" Lit: {', '.join(lit)}." if lit else "")
+    return f"{title or 'Diagram'}. {flow}." + (f" Highlighted: {', '.join(lit)}." if lit else "")

@@ -1,6 +1,6 @@
-"""Heat maps: a matrix of scores or weights, one row per query and one column per key.
+"""Heat maps: a matrix of scores or attention weights, one row per query and one column per key.
 
-    >>> heatmap(weights, rows=["it", "was"], columns=["cat", "water", "cold"], title="Who looks where")
+    >>> heatmap(weights, rows=["it", "was"], columns=["cat", "water", "cold"], title="Attention")
     >>> gallery({"A": weights, "B": other}, rows=target, columns=source, row_name="target", alt="Two maps.")
 
 An explorable updates a heat map on its own axes:
@@ -8,8 +8,8 @@ An explorable updates a heat map on its own axes:
     >>> cells = Heatmap(axes, ["it", "was"], ["cat", "water", "cold"])
     >>> cells.show(weights)
 
-The colours of weights go from 0 (paper) to 1 (dark blue). Those of scores go from orange (negative) to blue
-(positive), with 0 in the middle. A masked score (−inf) is grey.
+The colours of attention weights go from 0 (paper) to 1 (dark blue). Those of scores go from orange (negative)
+to blue (positive), with 0 in the middle. A masked score (−inf) is grey.
 """
 
 from __future__ import annotations
@@ -66,13 +66,14 @@ def heatmap(
     panel.draw_rings(marks, cells, diameter=9, width=1.6)
     side = min(0.6 if numbers else 0.42, 8.0 / max(cells.shape))  # of one cell, in inches
     fit(axes, width=side * cells.shape[1], height=side * cells.shape[0])
-    largest = "no cell holds a number"
+    largest = "no cell contains a number"
     if np.isfinite(cells).any():
         row, column = np.unravel_index(np.where(np.isfinite(cells), cells, -np.inf).argmax(), cells.shape)
         position = f"row {row_labels[row]}, column {column_labels[column]}"
         largest = f"the largest, {cells[row, column]:.{digits}f}, is in {position}"
+    shown = "attention weights" if kind == "weights" else kind
     size = f"{len(row_labels)} by {len(column_labels)}"
-    return StaticImage(axes.figure, alt=alt or f"{title or 'Heat map'}: {kind}, {size}; {largest}.")
+    return StaticImage(axes.figure, alt=alt or f"{title or 'Heat map'}: {shown}, {size}; {largest}.")
 
 
 def gallery(
@@ -85,9 +86,9 @@ def gallery(
     marks: Collection[tuple[int, int]] = (),
     alt: str,
 ) -> StaticImage:
-    """Up to nine heat maps of weights, each under its name. `marks` draws rings in the same cells of each."""
+    """Up to nine heat maps of attention weights, each with its name. `marks` rings the same cells of each."""
     if not 1 <= len(maps) <= 9:
-        raise ValueError(f"A gallery holds 1 to 9 maps; {len(maps)} were given.")
+        raise ValueError(f"A gallery has 1 to 9 maps; {len(maps)} were given.")
     matrices = {name: to_array(matrix, ndim=2, name=f"Map {name!r}") for name, matrix in maps.items()}
     shape = next(iter(matrices.values())).shape
     row_labels = to_labels(rows, count=shape[0], name="Labels of the rows")

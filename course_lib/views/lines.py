@@ -1,9 +1,9 @@
 """Line charts: how one number changes with another, in one chart or in panels side by side.
 
-    >>> lines([1, 10, 100], {"÷ 1": [1, 10, 100], "÷ d": [1, 1, 1]}, x_name="d", y_name="spread", log_x=True)
-    StaticImage('Lines: spread for d from 1 to 100. ÷ 1 goes from 1 to 100; ÷ d goes from 1 to 1.')
-    >>> alone = Part("alone", [1, 10], {"RNN": [1, 0], "LSTM": [1, 1]}, y_name="right, %")
-    >>> panels([alone, Part("mixed", [1, 10], {"RNN": [0.2, 0.2]}, y_name="right, %")], x_name="distance")
+    >>> lines([1, 10, 100], {"÷ 1": [1, 10, 100], "÷ d": [1, 1, 1]}, x_name="d", y_name="std", log_x=True)
+    StaticImage('Lines: std for d from 1 to 100. ÷ 1 goes from 1 to 100; ÷ d goes from 1 to 1.')
+    >>> alone = Part("alone", [1, 10], {"RNN": [1, 0], "LSTM": [1, 1]}, y_name="correct, %")
+    >>> panels([alone, Part("mixed", [1, 10], {"RNN": [0.2, 0.2]}, y_name="correct, %")], x_name="distance")
     StaticImage('alone, distance from 1 to 10: RNN goes from 1 to 0; LSTM goes from 1 to 1. mixed, ...')
 
 In one chart each curve has its name at its right end. Panels share a legend below them, and a name has the
@@ -54,7 +54,7 @@ def lines(
 ) -> StaticImage:
     """One chart of up to six curves over the same x."""
     if not 1 <= len(curves) <= len(COLOURS):
-        raise ValueError(f"A picture of lines holds 1 to {len(COLOURS)} curves; {len(curves)} were given.")
+        raise ValueError(f"A line chart has 1 to {len(COLOURS)} curves; {len(curves)} were given.")
     axes, ends = theme.figure().subplots(), {}
     points = _prepare(axes, Part(title, x, curves, y_name, log_x, log_y), x_name)
     for (name, xs, ys), colour, marker in zip(points, COLOURS, MARKERS, strict=False):
@@ -72,7 +72,7 @@ def panels(parts: Sequence[Part], *, x_name: str, alt: str | None = None) -> Sta
     names = list(dict.fromkeys(name for part in parts for name in part.curves))
     if not 1 <= len(parts) <= 3 or not 1 <= len(names) <= len(COLOURS):
         raise ValueError(
-            f"1 to 3 panels hold 1 to {len(COLOURS)} curves; {len(parts)} and {len(names)} were given."
+            f"1 to 3 panels have 1 to {len(COLOURS)} curves; {len(parts)} and {len(names)} were given."
         )
     figure, handles, sentences = theme.figure(PANEL_WIDTH * len(parts), PANEL_HEIGHT), {}, []
     figure.get_layout_engine().set(w_pad=0.12, h_pad=0.06)

@@ -1,7 +1,7 @@
 """Sentences with each word on the colour of its attention weight.
 
->>> word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title="Where “it” looks")
-StaticImage('Where “it” looks. cat 0.90, it 0.10.')
+>>> word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title="Attention of “it”")
+StaticImage('Attention of “it”. cat 0.90, it 0.10.')
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ GAP = 0.12  # inches between two words
 def word_rows(
     weights: Sequence[Any], *, words: Sequence[Sequence[str]], marked: Sequence[str], title: str = ""
 ) -> StaticImage:
-    """One row per sentence; the marked word of each, whose weights these are, has a frame."""
+    """One row per sentence; the marked word of each, whose attention weights these are, has a frame."""
     axes = theme.figure().subplots()
     sentences, widest = [], 0.0
     for row, (row_weights, sentence, query) in enumerate(zip(weights, words, marked, strict=True)):
-        row_weights = to_array(row_weights, ndim=1, name=f"The weights of sentence {row + 1}")
+        row_weights = to_array(row_weights, ndim=1, name=f"The attention weights of sentence {row + 1}")
         to_labels(sentence, count=len(row_weights), name=f"Words of sentence {row + 1}")
         x, readings = 0.0, []
         for word, weight in zip(sentence, row_weights.tolist(), strict=True):
@@ -37,11 +37,11 @@ def word_rows(
     axes.set(xlim=(-0.05, widest + 0.05), ylim=(len(words) - 0.35, -0.6), title=title)
     axes.set_axis_off()
     fit(axes, width=widest + 0.1, height=0.85 * len(words))
-    return StaticImage(axes.figure, alt=f"{title or 'Weights of words'}. {'; '.join(sentences)}.")
+    return StaticImage(axes.figure, alt=f"{title or 'Attention weights'}. {'; '.join(sentences)}.")
 
 
 def _draw_word(axes: Axes, x: float, row: int, word: str, weight: float, *, framed: bool) -> float:
-    """Draw a word in its box and its weight below; return the box's width in inches."""
+    """Draw a word in its box and its attention weight below; return the box's width in inches."""
     width, colour = 0.105 * len(word) + 0.18, theme.WEIGHTS(weight)
     frame = {"edgecolor": theme.ORANGE, "linewidth": 2.2} if framed else {"edgecolor": theme.HAIRLINE}
     shape = {"boxstyle": "round,pad=0,rounding_size=0.07", "facecolor": colour, "linewidth": 0.9}

@@ -1,6 +1,6 @@
 """The first explorable of the course: the softmax of three scores, with a multiplier to turn.
 
->>> compute(multiplier=1.0)["weights"].round(2)
+>>> compute(multiplier=1.0)["probabilities"].round(2)
 array([0.51, 0.31, 0.19])
 """
 
@@ -27,7 +27,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 def compute(*, multiplier: float) -> Facts:
     """The three scores times the multiplier, and their softmax."""
     scores = SCORES * multiplier
-    return {"scores": scores, "weights": softmax(scores)}
+    return {"scores": scores, "probabilities": softmax(scores)}
 
 
 def draw_scores(axes: Axes) -> Show:
@@ -37,11 +37,11 @@ def draw_scores(axes: Axes) -> Show:
     return lambda facts: bars.show(facts["scores"])
 
 
-def draw_weights(axes: Axes) -> Show:
+def draw_probabilities(axes: Axes) -> Show:
     bars = Bars(axes, WORDS, size=11.5)
     axes.set_yticks((0, 0.25, 0.5, 0.75, 1), ("0", "¼", "½", "¾", "1"))
     _add_grid(axes)
-    return lambda facts: bars.show(facts["weights"])
+    return lambda facts: bars.show(facts["probabilities"])
 
 
 def _add_grid(axes: Axes) -> None:
@@ -51,22 +51,25 @@ def _add_grid(axes: Axes) -> None:
 
 class SoftmaxDial(Explorable):
     title = "Softmax dial"
-    question = "Three scores become three shares. How sure should the softmax be?"
+    question = "Three scores become three probabilities. How confident should the softmax be?"
     size = (9.6, 3.2)
     multiplier = Number("multiplier", 0.0, LARGEST, 1.0, step=0.1)
     presets = {"flat": {"multiplier": 0.0}, "sharp": {"multiplier": LARGEST}}
     goals = {
-        "sure": "Bring cat's share above 0.9",
-        "equal": "Make all three shares equal",
+        "sure": "Raise the probability of “cat” above 0.9",
+        "equal": "Make all three probabilities equal",
     }
-    panels = (Panel("Scores × multiplier", draw_scores), Panel("Softmax: shares add up to 1", draw_weights))
+    panels = (
+        Panel("Scores × multiplier", draw_scores),
+        Panel("Softmax: probabilities sum to 1", draw_probabilities),
+    )
     compute = staticmethod(compute)
 
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
-            "sure": now["weights"][0] > 0.9,
-            "equal": np.ptp(now["weights"]) < 1e-9,
+            "sure": now["probabilities"][0] > 0.9,
+            "equal": np.ptp(now["probabilities"]) < 1e-9,
         }
 
     @staticmethod
@@ -75,6 +78,6 @@ class SoftmaxDial(Explorable):
 
     @staticmethod
     def describe(facts: Facts) -> str:
-        pairs = zip(WORDS, facts["weights"], strict=True)
-        weights = ", ".join(f"{word} {fixed(weight, 2)}" for word, weight in pairs)
-        return f"Scores times {fixed(facts['multiplier'], 1)}: the shares are {weights}. They add up to 1."
+        pairs = zip(WORDS, facts["probabilities"], strict=True)
+        listed = ", ".join(f"{word} {fixed(probability, 2)}" for word, probability in pairs)
+        return f"Scores times {fixed(facts['multiplier'], 1)}: the probabilities are {listed}. They sum to 1."

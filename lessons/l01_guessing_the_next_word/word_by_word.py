@@ -1,6 +1,6 @@
 """A language model generates text word by word: the text so far, and the distribution of the next word.
 
-    >>> compute(model="n-gram", written=8, temperature=0.0)["words"]     # always the likeliest word
+    >>> compute(model="n-gram", written=8, temperature=0.0)["words"]     # always the most likely word
     ('les', 'très', 'jeunes', 'sœurs', 'ont', 'acheté', 'les', 'très')
 
 The three models are shipped with the course. A word is sampled by inverting the cumulative distribution, the
@@ -112,9 +112,9 @@ def draw_text(axes: Axes) -> Show:
     def show(facts: Facts) -> None:
         lines = in_lines((*facts["words"], END if facts["ended"] else "…"))
         set_texts(rows, lines, COLOURS[facts["model"]])
-        drawn = f"drawn next: {facts['next']}, which has {significant(facts['next_probability'], 2)}"
+        drawn = f"next word: {facts['next']}, probability {significant(facts['next_probability'], 2)}"
         next_word.set_text("" if facts["ended"] else drawn)
-        note.set_text(f"the model's own chance of this text: {significant(facts['text_probability'], 2)}")
+        note.set_text(f"the model's probability of this text: {significant(facts['text_probability'], 2)}")
 
     return show
 
@@ -131,7 +131,7 @@ def draw_next(axes: Axes) -> Show:
         drawn = [word == facts["next"] for word in words]
         colours = [colour if is_drawn else (*colour[:3], 0.45) for is_drawn in drawn]
         labels = [
-            f"{fixed(probability, 2)}{'  ◂ drawn' * is_drawn}"
+            f"{fixed(probability, 2)}{'  ◂ next' * is_drawn}"
             for probability, is_drawn in zip(probabilities, drawn, strict=True)
         ]
         bars.show(probabilities, labels, colours=colours)
@@ -142,22 +142,22 @@ def draw_next(axes: Axes) -> Show:
 
 class WordByWord(Explorable):
     title = "Word by word"
-    question = "A model writes: it looks at what is there, draws one word, and begins again."
+    question = "A model generates text: it reads the words so far, samples the next one, and repeats."
     size = (9.6, 3.4)
     model = Choice("model", tuple(MODELS), "RNN", buttons=True)
-    written = Integer("words written", 0, LONGEST, 3)
+    written = Integer("words generated", 0, LONGEST, 3)
     temperature = Number("temperature", 0.0, 2.0, 1.0, step=0.1)
     presets = {
-        "n-gram, cold": {"model": "n-gram", "temperature": 0.0, "written": LONGEST},
-        "RNN, cold": {"model": "RNN", "temperature": 0.0, "written": LONGEST},
-        "RNN, hot": {"model": "RNN", "temperature": 2.0, "written": LONGEST},
+        "n-gram, temperature 0": {"model": "n-gram", "temperature": 0.0, "written": LONGEST},
+        "RNN, temperature 0": {"model": "RNN", "temperature": 0.0, "written": LONGEST},
+        "RNN, temperature 2": {"model": "RNN", "temperature": 2.0, "written": LONGEST},
     }
     goals = {
-        "ends": "Temperature 1: write on until the sentence ends by itself",
-        "sure": "Temperature 1: a place where one word has more than 0.99",
-        "rash": "Have it write a word it gave less than 1 in 1,000",
+        "ends": "Temperature 1: generate until the sentence ends by itself",
+        "sure": "Temperature 1: a position where one word has a probability above 0.99",
+        "rash": "Generate a word to which the model gives less than 1 in 1,000",
     }
-    panels = (Panel("Written so far", draw_text, 1.0), Panel("Likeliest next words", draw_next, 1.1))
+    panels = (Panel("Generated so far", draw_text, 1.0), Panel("Most likely next words", draw_next, 1.1))
     compute = staticmethod(compute)
 
     @staticmethod
@@ -177,9 +177,9 @@ class WordByWord(Explorable):
     @staticmethod
     def describe(facts: Facts) -> str:
         text = " ".join(facts["words"]) or "nothing yet"
-        state = "The sentence has ended." if facts["ended"] else f"Next comes {facts['next']}."
+        state = "The sentence has ended." if facts["ended"] else f"Next word: {facts['next']}."
         best = f"{facts['likeliest'][0]} ({fixed(facts['probabilities'][0], 2)})"
         return (
-            f"{facts['model']}, temperature {fixed(facts['temperature'], 1)}, wrote: {text}. "
-            f"Likeliest: {best}. {state}"
+            f"{facts['model']}, temperature {fixed(facts['temperature'], 1)}, generated: {text}. "
+            f"Most likely: {best}. {state}"
         )

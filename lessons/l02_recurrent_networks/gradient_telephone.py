@@ -1,4 +1,4 @@
-"""The gradient telephone: how much of the loss at the last step reaches the first?
+"""Backpropagation through time: how much of the gradient at the last step reaches the first?
 
     >>> round(compute(factor=0.9, steps=50, activation="linear")["arrives"], 4)
     0.0052
@@ -6,8 +6,8 @@
     117
 
 The state has eight numbers. Its matrix is an orthogonal one times `factor`: it scales the length of every
-vector alike. The network runs forwards over seeded inputs; then the Jacobians of its steps are multiplied
-from the last step back, each the matrix times the derivatives of the activation (on the page: its slopes).
+vector equally. The network runs forwards over seeded inputs; then the Jacobians of its steps are multiplied
+from the last step back, each the matrix times the derivatives of the activation.
 """
 
 from __future__ import annotations
@@ -95,13 +95,13 @@ def draw_curve(axes: Axes) -> Show:
         linear.set_data(lags, facts["linear"].clip(LOW, HIGH))
         curve.set(data=(lags, norms), color=colour)
         dot.set(data=([lags[-1]], [norms[-1]]), markerfacecolor=colour)
-        label.set(text=f"{significant(facts['arrives'], 3)} arrives", color=colour)
+        label.set(text=f"norm {significant(facts['arrives'], 3)}", color=colour)
 
     return show
 
 
 def draw_derivatives(axes: Axes) -> Show:
-    axes.set(xlim=(-0.04, 1.06), ylim=(0, 1.18), xlabel="slope of the activation", yticks=())
+    axes.set(xlim=(-0.04, 1.06), ylim=(0, 1.18), xlabel="derivative of the activation", yticks=())
     axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "¼", "½", "¾", "1"))
     axes.spines["left"].set_visible(False)
     bars = Rectangles(axes, len(BINS) - 1)
@@ -111,14 +111,14 @@ def draw_derivatives(axes: Axes) -> Show:
         colour = COLOURS[facts["activation"]]
         heights = facts["derivatives"] / facts["derivatives"].max()
         bars.set_edges(left=BINS[:-1] + 0.004, right=BINS[1:] - 0.004, low=0, high=heights, colours=colour)
-        mean.set(text=f"mean slope {fixed(facts['mean_derivative'], 2)}", color=colour)
+        mean.set(text=f"mean {fixed(facts['mean_derivative'], 2)}", color=colour)
 
     return show
 
 
 class GradientTelephone(Explorable):
-    title = "Gradient telephone"
-    question = "A message of size 1 starts at the last step. How much of it arrives at the first?"
+    title = "Gradient through time"
+    question = "A gradient of norm 1 starts at the last step. How much of it reaches the first?"
     factor = Number("matrix factor", 0.5, 1.2, 1.0, step=0.05)
     steps = Integer("steps back", 1, LONGEST, 20)
     activation = Choice("activation", ACTIVATIONS, "linear", buttons=True)
@@ -128,13 +128,13 @@ class GradientTelephone(Explorable):
         "sigmoid": {"steps": 50, "activation": "sigmoid"},
     }
     goals = {
-        "steady": "100 steps back, and between half and double arrives",
-        "explodes": "More than 1000 arrives, within 40 steps",
-        "silent": "sigmoid: under a millionth, within 8 steps",
+        "steady": "100 steps back with a norm between ½ and 2",
+        "explodes": "A norm above 1000 within 40 steps",
+        "silent": "Sigmoid: a norm below one millionth within 8 steps",
     }
     panels = (
-        Panel("What arrives (dashed: linear)", draw_curve, 1.5),
-        Panel("Slopes met on the way", draw_derivatives, 0.9),
+        Panel("Gradient norm (dashed: linear)", draw_curve, 1.5),
+        Panel("Derivatives on the way", draw_derivatives, 0.9),
     )
     compute = staticmethod(compute)
 
@@ -154,7 +154,7 @@ class GradientTelephone(Explorable):
     @staticmethod
     def describe(facts: Facts) -> str:
         return (
-            f"Each step back multiplies by a matrix of factor {fixed(facts['factor'], 2)} and by slopes of "
-            f"{facts['activation']}, {fixed(facts['mean_derivative'], 2)} on average. "
-            f"After {facts['steps']} steps {significant(facts['arrives'], 3)} of a message of 1 arrives."
+            f"Each step back multiplies by a matrix scaled by {fixed(facts['factor'], 2)} and by derivatives "
+            f"of {facts['activation']}, {fixed(facts['mean_derivative'], 2)} on average. "
+            f"After {facts['steps']} steps a gradient of norm 1 has norm {significant(facts['arrives'], 3)}."
         )

@@ -61,7 +61,7 @@ def compute(*, forget_bias: float, write: float, steps: int) -> Facts:
 
 
 def draw_cell(axes: Axes) -> Show:
-    axes.set(xlabel="step, from 0 to the last", ylabel="in the cell", xlim=(-0.02, 1.02), xticks=())
+    axes.set(xlabel="step (from 0 to the last)", ylabel="cell state", xlim=(-0.02, 1.02), xticks=())
     axes.set(ylim=(-REACH, REACH), yticks=(-2, -1, 0, 0.5, 1, 2))
     axes.axhline(0, color=theme.HAIRLINE, linewidth=1)
     axes.axhline(0.5, color=theme.HAIRLINE, linewidth=1, linestyle=(0, (2, 2)))
@@ -79,8 +79,8 @@ def draw_cell(axes: Axes) -> Show:
         decay.set_data(positions, facts["decay"])
         reached = facts["half_life"] <= steps
         dot.set(data=([facts["half_life"] / steps if reached else -1], [0.5]), markerfacecolor=theme.ORANGE)
-        remaining.set_text(f"of the first 1, after {steps} steps: {significant(facts['remaining'], 2)}")
-        value.set_text(f"in the cell then: {fixed(facts['cell'][-1], 2)}")
+        remaining.set_text(f"left of the initial 1 after {steps} steps: {significant(facts['remaining'], 2)}")
+        value.set_text(f"cell state then: {fixed(facts['cell'][-1], 2)}")
 
     return show
 
@@ -111,7 +111,7 @@ def draw_half_life(axes: Axes) -> Show:
 
 class GateMixer(Explorable):
     title = "Gate mixer"
-    question = "A cell holds a 1. What makes it remember, and what makes it forget?"
+    question = "A cell state starts at 1. What makes the cell remember it, and what makes it forget?"
     forget_bias = Number("forget bias", LOWEST, HIGHEST, 0.0, step=0.5)
     write = Number("input gate", 0.0, 1.0, 0.0, step=0.1)
     steps = Choice("steps", LENGTHS, 20)
@@ -120,12 +120,12 @@ class GateMixer(Explorable):
         "noisy": {"forget_bias": 1.0, "write": 0.5},
     }
     goals = {
-        "keep": "Keep more than half of the first 1 for 20 steps",
-        "carry": "Have a tenth of it left after 100 steps",
-        "drown": "Keep half for 20 steps, and yet end below 0",
+        "keep": "Keep more than half of the initial 1 for 20 steps",
+        "carry": "Keep more than a tenth of it for 100 steps",
+        "drown": "Keep half of it for 20 steps, yet end with a cell state below 0",
     }
     panels = (
-        Panel("What the cell holds", draw_cell, 1.5),
+        Panel("Cell state", draw_cell, 1.5),
         Panel("Gates", draw_gates, 0.6),
         Panel("Half-life", draw_half_life),
     )
@@ -150,6 +150,6 @@ class GateMixer(Explorable):
             f"Forget bias {fixed(facts['forget_bias'], 1)}: the forget gate is {fixed(facts['forget'], 2)}, "
             f"the half-life {fixed(facts['half_life'], 1)} steps. With the input gate at "
             f"{fixed(facts['write'], 1)}, after {facts['steps']} steps "
-            f"{significant(facts['remaining'], 2)} of the first 1 is left, "
-            f"and the cell holds {fixed(facts['cell'][-1], 2)}."
+            f"{significant(facts['remaining'], 2)} of the initial 1 is left, "
+            f"and the cell state is {fixed(facts['cell'][-1], 2)}."
         )

@@ -3,7 +3,7 @@
     >>> round(compute(n=10, d=128, keeps=ONE)["recall"], 1)
     0.9
 
-A memory that needs no training. Each word is a vector of d random signs, and so is each position in the
+A store that needs no training. Each word is a vector of d random signs, and so is each position in the
 sentence. A word is multiplied by its position, and the products are added up: that sum is the suitcase. To
 recall the word at position 3, multiply by position 3 again: the word comes back, the others as noise, and
 the nearest word of the vocabulary is the answer. The second panel shows the exact match of trained seq2seq
@@ -114,12 +114,12 @@ def draw_trained(axes: Axes) -> Show:
     style = {"linewidth": 2.4, "markersize": 5, "color": theme.ORANGE}
     [curve] = axes.plot(middles, np.zeros(len(middles)), "s-", **style)
     axes.axvline(20.5, color=theme.SOFT_INK, linewidth=1, linestyle=(0, (3, 2)))
-    axes.text(21.5, 0.9, "longer than any in training", fontsize=8.5, color=theme.SOFT_INK, va="center")
+    axes.text(21.5, 0.9, "longer than in training", fontsize=8.5, color=theme.SOFT_INK, va="center")
     width = add_text(axes, 0.97, 0.66, coords="axes", ha="right", va="center", size=10, colour=theme.ORANGE)
 
     def show(facts: Facts) -> None:
         curve.set_ydata(facts["trained"])
-        width.set_text(f"states of {facts['d']} numbers")
+        width.set_text(f"hidden states of width {facts['d']}")
 
     return show
 
@@ -133,24 +133,24 @@ def _by_length(axes: Axes) -> None:
 
 class OneVectorSuitcase(Explorable):
     title = "One-vector suitcase"
-    question = "How many words fit in one vector, and come out again?"
+    question = "How many words can one vector store so that they can be recalled?"
     size = (9.6, 3.4)
     n = Choice("words", LENGTHS, 10)
-    d = Choice("numbers", WIDTHS, 128)
-    keeps = Choice("keep", (ONE, EACH), ONE, buttons=True)
+    d = Choice("width", WIDTHS, 128)
+    keeps = Choice("store", (ONE, EACH), ONE, buttons=True)
     presets = {
         "20 words in 256": {"n": 20, "d": 256},
         "20 words in 128": {"n": 20, "d": 128},
         "40 words in 512": {"n": 40, "d": 512},
     }
     goals = {
-        "most-in-32": "32 numbers: the most words of which 90% come back",
-        "fifty": "50 words, one vector: the smallest that brings back half",
-        "nothing-lost": "50 words, 32 numbers a vector, and nothing lost",
+        "most-in-32": "Width 32: the most words of which 90% are recalled",
+        "fifty": "50 words, one vector: the smallest width that recalls half",
+        "nothing-lost": "50 words, vectors of width 32, and every word recalled",
     }
     panels = (
-        Panel("Suitcase: words that come back", draw_recall),
-        Panel("Trained seq2seq: sentences exactly right", draw_trained),
+        Panel("Suitcase: words recalled", draw_recall),
+        Panel("Trained seq2seq: exact match", draw_trained),
     )
     compute = staticmethod(compute)
 
@@ -167,14 +167,14 @@ class OneVectorSuitcase(Explorable):
     @staticmethod
     def heading(facts: Facts) -> list[str]:
         vectors = f"{facts['n']} vectors" if facts["keeps"] == EACH else "one vector"
-        needed = f"{fixed(facts['bits'], 0)} bits, if there are 37,000 words"
-        return [f"{facts['n']} words in {vectors} of {facts['d']} numbers", needed]
+        needed = f"{fixed(facts['bits'], 0)} bits for a vocabulary of 37,000"
+        return [f"{facts['n']} words in {vectors} of width {facts['d']}", needed]
 
     @staticmethod
     def describe(facts: Facts) -> str:
         vectors = f"{facts['n']} vectors" if facts["keeps"] == EACH else "one vector"
         return (
-            f"{facts['n']} words in {vectors} of {facts['d']} numbers: {fixed(100 * facts['recall'], 0)}% of "
-            f"the words come back. A trained seq2seq with states of {facts['d']} gets "
-            f"{fixed(100 * facts['trained'][3], 0)}% of the sentences of 16 to 20 words exactly right."
+            f"{facts['n']} words in {vectors} of width {facts['d']}: {fixed(100 * facts['recall'], 0)}% of "
+            f"the words are recalled. A trained seq2seq with hidden states of width {facts['d']} translates "
+            f"{fixed(100 * facts['trained'][3], 0)}% of the sentences of 16 to 20 words exactly."
         )

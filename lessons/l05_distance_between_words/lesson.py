@@ -210,7 +210,7 @@ Now compare the ways to read. Whatever the last word is to know of the first mus
 
 To count alike for all, let every window *end* with its word: it shows that word and those before it. Then one layer of width 3 carries a word at most two places on. (If its word stood in the *middle* of the window, the middle output would be the one that hears of first and last word, after just as many layers.)
 
-You know one more reader from lesson 00: *attention*, which looks at any word directly. How it decides where to look is for lesson 06; what it costs in hops you can guess now. Once you have guessed, the picture goes to 32 words; then set *gaps* to *with*.
+You know one more reader from lesson 00: *attention*, which looks at any word directly. How it decides where to look is for lesson 06; what it costs in hops you can guess now. Once you have guessed, the picture goes to 32 words; then set *dilation* to *with*.
 """
 
 # %% kind="predict"

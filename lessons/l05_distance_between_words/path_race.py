@@ -1,4 +1,4 @@
-"""The path-length racetrack: how many hops lie between the first word and the last.
+"""The path-length racetrack: how many hops separate the first word from the last.
 
     >>> at = compute(n=32, width=3, gaps="without")
     >>> at["hops"]                                  # recurrent network, convolution, attention
@@ -8,7 +8,7 @@
 
 One hop is one layer of a convolution, one step of a recurrent network, or one application of attention. A
 window ends with its own word, so a layer of width k carries information at most k - 1 positions forward. With
-dilations ("gaps") that are k times as large in each layer, L layers see k^L words, each by exactly one way.
+dilations (`gaps`) that are k times as large in each layer, L layers see k^L words, each by exactly one path.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ def draw_race(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         positions = np.linspace(0, 1, facts["n"])
-        writing.set_text(f"Writing {facts['n']} words: {facts['write_steps']} steps, whoever reads.")
+        writing.set_text(
+            f"Generating {facts['n']} words takes {facts['write_steps']} steps in every network."
+        )
         for name, floor in LANES.items():
             words[name].set(
                 data=(positions, np.full(facts["n"], floor)), markersize=3 if facts["n"] < 99 else 1
@@ -125,19 +127,19 @@ def draw_growth(axes: Axes) -> Show:
 
 class PathRace(Explorable):
     title = "Path-length racetrack"
-    question = "How many hops lie between the first word and the last?"
+    question = "How many hops separate the first word from the last?"
     n = Choice("words", LENGTHS, 8)
     width = Choice("kernel width", WIDTHS, 2)
-    gaps = Choice("gaps", (WITHOUT, WITH), WITHOUT, buttons=True)
+    gaps = Choice("dilation", (WITHOUT, WITH), WITHOUT, buttons=True)
     presets = {
         "32 words": {"n": 32, "width": 3, "gaps": WITHOUT},
-        "32, with gaps": {"n": 32, "width": 3, "gaps": WITH},
-        "512, with gaps": {"n": 512, "width": 3, "gaps": WITH},
+        "32, dilated": {"n": 32, "width": 3, "gaps": WITH},
+        "512, dilated": {"n": 512, "width": 3, "gaps": WITH},
     }
     goals = {
-        "far-in-four": "A convolution that crosses 512 words in at most 4 hops",
-        "wide-enough": "128 words without gaps, in at most 16 hops",
-        "saves-nothing": "With gaps, and yet they save not a single hop",
+        "far-in-four": "Cross 512 words with a convolution in at most 4 hops",
+        "wide-enough": "Cross 128 words without dilation in at most 16 hops",
+        "saves-nothing": "With dilation that doesn’t save a single hop",
     }
     panels = (Panel("From the first word to the last", draw_race, 2.1), Panel("Hops", draw_growth))
     compute = staticmethod(compute)
@@ -152,7 +154,7 @@ class PathRace(Explorable):
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
-        return [f"{facts['n']} words", f"kernel width {facts['width']}", f"{facts['gaps']} gaps"]
+        return [f"{facts['n']} words", f"kernel width {facts['width']}", f"{facts['gaps']} dilation"]
 
     @staticmethod
     def describe(facts: Facts) -> str:
@@ -160,5 +162,5 @@ class PathRace(Explorable):
         return (
             f"{facts['n']} words. Hops from the first to the last: {count['recurrent']} in a recurrent "
             f"network, {count['convolution']} with convolutions of width {facts['width']} {facts['gaps']} "
-            f"gaps, 1 with attention. Writing {facts['n']} words takes {facts['n']} steps with each."
+            f"dilation, 1 with attention. Generating {facts['n']} words takes {facts['n']} steps with each."
         )

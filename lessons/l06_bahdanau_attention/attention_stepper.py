@@ -1,12 +1,12 @@
-"""The additive attention stepper: what happens between the decoder's old state and its next word.
+"""The additive attention stepper: from the decoder's previous hidden state to its next word.
 
     >>> facts = compute(sentence="thirsty", step=1)
     >>> facts["words"][1], facts["source"][facts["weights"].argmax()]
     ('chat', 'cat')
 
 The shipped Bahdanau system translates the running pair. At each step every annotation gets a score from the
-decoder's state, a softmax turns the scores into weights, and the map gains a row. Steps and annotations are
-numbered from 0.
+decoder's state, a softmax turns the scores into attention weights, and the map gains a row. Steps and
+annotations are numbered from 0.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def draw_map(axes: Axes) -> Show:
 
 class AttentionStepper(Explorable):
     title = "Additive attention, step by step"
-    question = "The decoder scores every annotation before each word. Where does it look, what does it say?"
+    question = "Before each word, the decoder scores every annotation. What does it attend to and output?"
     size = (9.6, 4.0)
     step = Integer("step", 0, N_STEPS - 1, 0)
     sentence = Choice("… because it was", tuple(SENTENCES), "thirsty", buttons=True)
@@ -114,13 +114,13 @@ class AttentionStepper(Explorable):
         "elle": {"step": 8, "sentence": "cold"},
     }
     goals = {
-        "unsure": "A step at which no annotation gets half of the weight",
-        "twice": "Two words in a row read from the same annotation",
+        "unsure": "A step at which no annotation gets half of the attention",
+        "twice": "Two consecutive words that attend to the same annotation",
     }
     panels = (
         Panel("Scores e", partial(draw_bars, name="scores", **SCORES)),
-        Panel("Weights α = softmax(e)", partial(draw_bars, name="weights", **WEIGHTS)),
-        Panel("The map so far", draw_map, 1.15),
+        Panel("Attention weights α", partial(draw_bars, name="weights", **WEIGHTS)),
+        Panel("Attention map so far", draw_map, 1.15),
     )
     compute = staticmethod(compute)
 
@@ -136,13 +136,13 @@ class AttentionStepper(Explorable):
     @staticmethod
     def heading(facts: Facts) -> list[str]:
         words = " ".join(facts["words"][: facts["step"]])
-        return [f"said so far: {words or '(nothing)'}", f"now: {facts['words'][facts['step']]}"]
+        return [f"output so far: {words or '(nothing)'}", f"next: {facts['words'][facts['step']]}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:
         best = facts["weights"].argmax()
         return (
             f"Step {facts['step']} of “… because it was {facts['sentence']}”: "
-            f"the largest weight, {fixed(facts['weights'][best], 2)}, is on “{facts['source'][best]}”, "
-            f"and the decoder says “{facts['words'][facts['step']]}”."
+            f"the largest attention weight, {fixed(facts['weights'][best], 2)}, is on "
+            f"“{facts['source'][best]}”, and the decoder outputs “{facts['words'][facts['step']]}”."
         )

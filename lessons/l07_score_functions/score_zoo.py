@@ -4,8 +4,9 @@
     >>> facts["scores"].shape                       # six scores of three keys
     (6, 3)
 
-Everything is two numbers wide, so that it can be drawn. The weights of general, additive and location are
-fixed here; in a network they are learned. `general` turns the query by 90° before the dot product.
+Everything is two numbers wide, so that it can be drawn. The weights (parameters) of general, additive and
+location are fixed here; in a network they are learned. `general` turns the query by 90° before the dot
+product.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def draw_scores(axes: Axes) -> Show:
     blank_axes(axes, x=(-2.3, 3.0), y=ROWS)
     for row, (name, count) in enumerate(zip(SCORES, PARAMETERS, strict=True)):
         axes.text(-2.25, row - 0.1, name, va="center", size=10.5, fontweight="bold")
-        learned = f"{count} numbers to learn" if count else "nothing to learn"
+        learned = f"{count} parameters" if count else "no parameters"
         axes.text(-2.25, row + 0.28, learned, va="center", size=8, color=theme.SOFT_INK)
     for key, colour in enumerate(COLOURS):
         axes.text(key + 0.5, -0.7, f"k{key + 1}", ha="center", va="center", color=colour, fontweight="bold")
@@ -132,7 +133,7 @@ def favourite(facts: Facts, name: str) -> int:
 
 class ScoreZoo(Explorable):
     title = "Score zoo"
-    question = "One query, three keys: when do the scores disagree about the best key?"
+    question = "One query, three keys: when do the score functions disagree about the best key?"
     size = (9.6, 4.0)
     angle = Choice("angle of q", ANGLES, 30, text=lambda degrees: f"{degrees}°")
     length = Number("length of q", 0.2, LONGEST, 1.0, step=0.2)
@@ -140,13 +141,13 @@ class ScoreZoo(Explorable):
     presets = {"k2 twice as long": {"key_2": 2.0}, "q twice as long": {"length": 2.0}}
     goals = {
         "disagree": "Dot and cosine favour different keys",
-        "agree": "All six scores favour the same key",
-        "long": "Dot gives one key over 0.9, cosine none over 0.6",
+        "agree": "All six score functions favour the same key",
+        "long": "Dot gives one key more than 0.9, cosine none more than 0.6",
     }
     panels = (
         Panel("Query and keys", draw_arrows),
         Panel("Scores", draw_scores, 1.15),
-        Panel("Weights: softmax of each row", draw_weights, 1.15),
+        Panel("Attention weights: softmax", draw_weights, 1.15),
     )
     compute = staticmethod(compute)
 
@@ -169,5 +170,5 @@ class ScoreZoo(Explorable):
         best = ", ".join(f"{name} k{favourite(facts, name) + 1}" for name in SCORES)
         return (
             f"Query at {facts['angle']}°, {fixed(facts['length'], 1)} long; key 2 is "
-            f"{fixed(facts['key_2'], 1)} long. Each score's favourite key: {best}."
+            f"{fixed(facts['key_2'], 1)} long. The best key of each score function: {best}."
         )

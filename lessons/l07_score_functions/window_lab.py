@@ -4,8 +4,8 @@
     >>> facts["right"], facts["missed"]         # the words that attend to none of their source words
     (True, 1)
 
-All six systems are the shipped ones. A window of half width D lies around the diagonal, or, for local-p,
-around the centre that the network predicts; `times` multiplies the scores before the softmax.
+All six systems are the shipped ones. A window of half width D is centred on the diagonal, or, for local-p,
+on the centre that the network predicts; `times` multiplies the scores before the softmax.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def system_called(name: str) -> Shipped:
 def attend(
     model: Luong, memory: dict[str, Tensor], top: Tensor, step: int, half_width: int, times: float
 ) -> tuple[Tensor, Tensor]:
-    """Weights and window of one step, (1, source words) each, for this half width and scale of the scores."""
+    """Attention weights and window of one step, (1, source words) each."""
     query, lengths = top[:, None], memory["lengths"]
     if model.config.score == "concat":
         scores = model.score.score_projected(query, memory["keys"])
@@ -115,7 +115,7 @@ def compute(*, system: str, half_width: int, times: float) -> Facts:
 
 def draw_map(axes: Axes) -> Show:
     cells = Heatmap(axes, [""] * N_ROWS, SOURCE)
-    axes.set(yticks=(), xlabel="looked at (rings: true links; orange: wrong)")
+    axes.set(yticks=(), xlabel="source word (ring: true link; orange: wrong)")
     axes.tick_params(axis="x", labelsize=8, length=0)
     labels = [add_text(axes, -0.25, row + 0.5, ha="right", va="center", size=8.5) for row in range(N_ROWS)]
     expected = (*FRENCH.split(), SPECIAL[EOS])
@@ -155,23 +155,23 @@ def draw_sums(axes: Axes) -> Show:
 
 class WindowLab(Explorable):
     title = "Window lab"
-    question = "How far must a trained translator see, and how decided must it be, to say it right?"
+    question = "How wide a window, and how sharp a softmax, does a trained translator need?"
     size = (7.0, 5.0)
     system = Choice("score", SYSTEMS, "local-m", buttons=True)
     half_width = Choice("window D", WIDTHS, 5)
     times = Choice("scores ×", TIMES, 1.0)
     presets = {
         "narrow": {"half_width": 3},
-        "all in sight": {"half_width": 20},
+        "whole sentence": {"half_width": 20},
         "local-p, D = 5": {"system": "local-p"},
     }
     goals = {
-        "elsewhere": "A right translation, yet 8 words or more look elsewhere",
-        "narrowest": "local-p, scores × 1: the narrowest window that says it right",
-        "undecided": "concat sees everything (D = 20) and still says it wrong",
+        "elsewhere": "A correct translation, yet 8 or more words attend elsewhere",
+        "narrowest": "local-p, scores × 1: the narrowest window with a correct translation",
+        "undecided": "concat with the whole sentence (D = 20), yet a wrong translation",
     }
     panels = (
-        Panel("Weights (grey: out of sight)", draw_map, 1.9),
+        Panel("Attention weights (grey: masked)", draw_map, 1.9),
         Panel("Sum of each row", draw_sums, 1.0),
     )
     compute = staticmethod(compute)
@@ -189,15 +189,15 @@ class WindowLab(Explorable):
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
-        verdict = f"right, {facts['missed']} of 18 look elsewhere" if facts["right"] else "wrong"
+        verdict = f"correct, {facts['missed']} of 18 elsewhere" if facts["right"] else "wrong"
         return [facts["system"], f"D = {facts['half_width']}", f"scores × {facts['times']:g}", verdict]
 
     @staticmethod
     def describe(facts: Facts) -> str:
         words = " ".join(word for word in facts["words"] if word != SPECIAL[EOS])
-        missed = f" {facts['missed']} words look elsewhere." if facts["right"] else ""
+        missed = f" Words that attend elsewhere: {facts['missed']}." if facts["right"] else ""
         return (
-            f"{facts['system']}, window {facts['half_width']}, scores times {facts['times']:g}: it says "
-            f"“{words}”, which is {'right' if facts['right'] else 'wrong'}.{missed} "
-            f"The smallest row sums to {fixed(facts['sums'].min(), 2)}."
+            f"{facts['system']}, window {facts['half_width']}, scores times {facts['times']:g}: the output "
+            f"“{words}” is {'correct' if facts['right'] else 'wrong'}.{missed} "
+            f"The smallest row sum is {fixed(facts['sums'].min(), 2)}."
         )

@@ -233,7 +233,7 @@ r"""
 $$ \operatorname{Var}(q \cdot k) \;=\; \sum_{i=1}^{d_k} \operatorname{Var}(q_i k_i) \;=\; \sum_{i=1}^{d_k} \underbrace{E[q_i^2]}_{1}\,\underbrace{E[k_i^2]}_{1} \;=\; d_k
 \qquad\Longrightarrow\qquad \text{standard deviation} = \sqrt{d_k} $$
 
-($E$ is the mean.) So what? A softmax looks at *differences* between scores. A difference of 1 shares gently, 73 to 27; a large one hardly shares at all. Guess how it is at $d_k = 512$. The picture also shows the softmax's *slope*: how much its weights move when a score is nudged.
+($E$ is the mean.) So what? A softmax looks at *differences* between scores. A difference of 1 shares gently, 73 to 27; a large one hardly shares at all. Guess how it is at $d_k = 512$. The picture also shows the softmax's *gradient*: how much its weights change when a score changes a little.
 """
 
 # %% kind="predict"

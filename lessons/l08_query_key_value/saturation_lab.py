@@ -86,13 +86,13 @@ def draw_scores(axes: Axes) -> Show:
     histogram = axes.stairs(np.zeros(len(CENTRES)), EDGES, fill=True, alpha=0.8)
     bell = np.exp(-(CENTRES**2) / 2) / np.sqrt(2 * np.pi) * (EDGES[1] - EDGES[0])
     [reference] = axes.plot(CENTRES, bell, color=theme.INK, linewidth=1.3, linestyle=(0, (3, 2)))
-    axes.text(1.5, 0.19, "spread 1", fontsize=9, color=theme.SOFT_INK)
+    axes.text(1.5, 0.19, "std 1", fontsize=9, color=theme.SOFT_INK)
     spread = add_text(axes, 0.98, 0.94, coords="axes", ha="right", va="top", size=11, weight="bold")
 
     def show(facts: Facts) -> None:
         histogram.set(data=facts["fractions"], facecolor=COLOURS[facts["divisor"]])
         reference.set_visible(True)  # it never changes, but must be painted over the histogram, which does
-        spread.set(text=f"spread {fixed(facts['std'], 2)}", color=COLOURS[facts["divisor"]])
+        spread.set(text=f"std {fixed(facts['std'], 2)}", color=COLOURS[facts["divisor"]])
 
     return show
 
@@ -112,7 +112,7 @@ def draw_weights(axes: Axes) -> Show:
     def show(facts: Facts) -> None:
         bars.show(facts["weights"], COLOURS[facts["divisor"]])
         mark.set_ydata([facts["mean_max"]])
-        mean.set_text(f"◂ largest, mean of all queries: {fixed(facts['mean_max'], 2)}")
+        mean.set_text(f"◂ largest, mean over queries: {fixed(facts['mean_max'], 2)}")
 
     return show
 
@@ -137,7 +137,7 @@ def draw_gradients(axes: Axes) -> Show:
 
 class SaturationLab(Explorable):
     title = "Saturation lab"
-    question = "Why divide the scores by √d_k, and not by 1 or by d_k?"
+    question = "Why divide the scores by √d_k rather than by 1 or d_k?"
     d_k = Choice("d_k", WIDTHS, 64)
     divisor = Choice("divide by", DIVISORS, "√d_k", buttons=True)
     query = Integer("query", 1, N_EXAMPLES, 1)
@@ -147,14 +147,14 @@ class SaturationLab(Explorable):
         "over-flattened": {"d_k": 512, "divisor": "d_k"},
     }
     goals = {
-        "lose-90": "÷ 1: the smallest d_k that loses 90% of the slope at the start",
-        "too-flat": "÷ d_k: the smallest d_k whose largest weight is below 0.14 on average",
-        "spared": "÷ 1 at d_k = 512: a query whose largest weight stays below 0.8",
+        "lose-90": "÷ 1: the smallest d_k that loses 90% of the initial gradient",
+        "too-flat": "÷ d_k: the smallest d_k whose mean largest attention is below 0.14",
+        "spared": "÷ 1, d_k = 512: a query whose largest attention weight is below 0.8",
     }
     panels = (
         Panel("Scores of all queries", draw_scores, 1.08),
-        Panel("Weights of one query", draw_weights, 1.12),
-        Panel("Softmax slope, median", draw_gradients),
+        Panel("Attention weights, one query", draw_weights, 1.12),
+        Panel("Softmax gradient, median", draw_gradients),
     )
     compute = staticmethod(compute)
 
@@ -178,8 +178,8 @@ class SaturationLab(Explorable):
     def describe(facts: Facts) -> str:
         return (
             f"d_k = {facts['d_k']}, scores divided by {facts['divisor']}: "
-            f"the scores spread by {fixed(facts['std'], 2)}, "
-            f"the largest of {N_KEYS} weights is {fixed(facts['mean_max'], 2)} on average "
+            f"the scores have a standard deviation of {fixed(facts['std'], 2)}, "
+            f"the largest of {N_KEYS} attention weights is {fixed(facts['mean_max'], 2)} on average "
             f"({fixed(facts['weights'].max(), 2)} for query {facts['query']}), "
-            f"and the median slope of the softmax is {significant(facts['gradient'], 2)}."
+            f"and the median gradient of the softmax is {significant(facts['gradient'], 2)}."
         )

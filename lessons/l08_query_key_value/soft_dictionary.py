@@ -1,6 +1,6 @@
-"""The soft dictionary: a cafeteria where you get a bit of every dish, by how well its label fits.
+"""The soft dictionary: a cafeteria where you get a bit of every dish, the more the better its label fits.
 
-    >>> compute(temperature=0.02, crunch=0.2, cream=10.0)["weights"].round(2)    # cold: the best label alone
+    >>> compute(temperature=0.02, crunch=0.2, cream=10.0)["weights"].round(2)    # low: the best label alone
     array([0.99, 0.01, 0.  , 0.  , 0.  ])
 
 The query describes what you would like to eat. A dish has a label (its key) that is compared with the query,
@@ -38,7 +38,7 @@ STARTS = 1.15 * np.arange(len(CONTENTS))  # left edges of the three columns
 def look_up(
     query: np.ndarray, keys: np.ndarray, values: np.ndarray, temperature: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The blended value and the weights: softmax(keys · query / temperature), then a weighted sum."""
+    """The weighted sum of the values, and the attention weights: softmax(keys · query / temperature)."""
     weights = softmax(keys @ query / temperature)
     return weights @ values, weights
 
@@ -101,7 +101,7 @@ def draw_weights(axes: Axes) -> Show:
     axes.spines[:].set_visible(False)
     axes.axhline(RULE, color=theme.INK, linewidth=1)
     words = {"ha": "right", "va": "center", "fontsize": 9.5, "fontweight": "bold", "linespacing": 1.3}
-    axes.text(1.2, PLATE, "your plate =\nweights × contents", **words)
+    axes.text(1.2, PLATE, "your plate =\nweighted sum", **words)
     bars = Rectangles(axes, len(DISHES), theme.SKY)
     readings = [add_text(axes, 0, row, va="center", size=9.5) for row in ROWS]
 
@@ -115,7 +115,7 @@ def draw_weights(axes: Axes) -> Show:
 
 
 def draw_contents(axes: Axes) -> Show:
-    """The contents of each dish, paler the smaller its weight, and the weighted sum below the line."""
+    """The contents of each dish, paler if its attention weight is small, and their weighted sum below."""
     blank_axes(axes, x=(0, 3 * STARTS[1]), y=TRAY_ENDS)
     axes.axhline(RULE, color=theme.INK, linewidth=1)
     for start, name in zip(STARTS, CONTENTS, strict=True):
@@ -142,24 +142,24 @@ def draw_contents(axes: Axes) -> Show:
 
 class SoftDictionary(Explorable):
     title = "Soft dictionary: the cafeteria"
-    question = "You feel like something sweet and crunchy. What lands on your plate?"
+    question = "You feel like something sweet and crunchy. What ends up on your plate?"
     temperature = Choice("temperature", TEMPERATURES, 0.5, text=lambda value: f"{value:g}")
     crunch = Number("crunch (key)", -1.0, 1.0, 0.2, step=0.1)
     cream = Number("cream (value)", 0.0, MOST_CREAM, 10.0, step=1.0)
     presets = {
-        "cold: almost exact look-up": {"temperature": 0.02},
-        "hot: everything a bit": {"temperature": 20.0},
+        "low: almost exact look-up": {"temperature": 0.02},
+        "high: a bit of everything": {"temperature": 20.0},
         "twin keys": {"crunch": -0.8},
         "triple cream": {"cream": 30.0},
     }
     goals = {
-        "fat-by-values": "About 15 g of fat, and no weight moved",
-        "fat-by-weights": "About 10 g of fat, and the cream left as it was",
-        "tie": "Waffle and apple tie: work out the crunch first",
+        "fat-by-values": "About 15 g of fat without changing any attention weight",
+        "fat-by-weights": "About 10 g of fat without changing the cream",
+        "tie": "Make waffle and apple tie: work out the crunch first",
     }
     panels = (
         Panel("Query and keys", draw_labels, 1.32),
-        Panel("Weights", draw_weights, 0.95),
+        Panel("Attention weights", draw_weights, 0.95),
         Panel("Contents, in grams", draw_contents, 1.25),
     )
     compute = staticmethod(compute)
@@ -183,4 +183,4 @@ class SoftDictionary(Explorable):
     def describe(facts: Facts) -> str:
         weights = ", ".join(f"{dish} {fixed(w, 2)}" for dish, w in zip(DISHES, facts["weights"], strict=True))
         plate = ", ".join(f"{name} {fixed(g, 1)} g" for name, g in zip(CONTENTS, facts["plate"], strict=True))
-        return f"Temperature {facts['temperature']:g}: weights {weights}. On the plate: {plate}."
+        return f"Temperature {facts['temperature']:g}: attention weights {weights}. On the plate: {plate}."

@@ -6,9 +6,10 @@
 Eight words get random vectors and random projections W_Q and W_K, as before training. Shared projections
 (W_Q = W_K) make the scores symmetric and each word's score with itself large.
 
-The score of i for j is then u_i · u_j with u = X W, so the diagonal holds |u_i|². It is certainly the largest
-of its row if all u have the same length (Cauchy-Schwarz). Random lengths differ, less so the larger d_k is:
-the diagonal is the largest in 25% of the rows at d_k = 1, in 92% at 8 and in 100% from 32 on (rounded).
+The score of i for j is then u_i · u_j with u_i = W x_i, so the diagonal holds |u_i|². It is certainly the
+largest of its row if all u have the same length (Cauchy-Schwarz). Random lengths differ, less so the larger
+d_k is: the diagonal is the largest in 25% of the rows at d_k = 1, in 92% at 8 and in 100% from 32 on
+(rounded).
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def draw_fractions(axes: Axes) -> Show:
     axes.grid(axis="y")
     axes.axhline(1 / N_WORDS, color=theme.INK, linewidth=1.2, linestyle=(0, (3, 2)))
     below = {"ha": "right", "va": "top", "color": theme.SOFT_INK}
-    axes.text(64, 1 / N_WORDS - 0.025, "chance, 1 in 8", fontsize=8.5, **below)
+    axes.text(64, 1 / N_WORDS - 0.025, "at random: 1 in 8", fontsize=8.5, **below)
     [curve] = axes.plot(WIDTHS, np.zeros(len(WIDTHS)), linewidth=2)
     dot = add_marker(axes)
     fraction = add_text(axes, 0.97, 0.5, coords="axes", ha="right", size=17, weight="bold")
@@ -134,7 +135,7 @@ def draw_fractions(axes: Axes) -> Show:
 
 class WhoAttends(Explorable):
     title = "Who attends to whom"
-    question = "Why two projections, W_Q and W_K, and not one for both?"
+    question = "Why two projections, W_Q and W_K, rather than one for both?"
     projections = Choice("W_Q and W_K", (SHARED, SEPARATE), SEPARATE, buttons=True)
     d_k = Choice("d_k", WIDTHS, 32)
     seed = Integer("seed", 0, N_SEEDS - 1, 0)
@@ -144,12 +145,12 @@ class WhoAttends(Explorable):
         "shared, d_k = 1": {"projections": SHARED, "d_k": 1},
     }
     goals = {
-        "others-win": "One shared matrix, yet in most rows another word wins",
-        "by-luck": "Two matrices, and by luck half of the words look most at themselves",
+        "others-win": "One shared matrix, yet most words attend most to another word",
+        "by-luck": "Two matrices, and by luck half of the words attend most to themselves",
     }
     panels = (
         Panel("Scores (circle: largest of its row)", draw_scores, 1.35),
-        Panel("Is it mutual?", draw_pairs),
+        Panel("Is it symmetric?", draw_pairs),
         Panel("Largest on the diagonal", draw_fractions),
     )
     compute = staticmethod(compute)
@@ -170,7 +171,7 @@ class WhoAttends(Explorable):
     def describe(facts: Facts) -> str:
         return (
             f"{facts['projections'].capitalize()} projections, d_k = {facts['d_k']}: "
-            f"{facts['on_diagonal']} of {N_WORDS} words look most at themselves "
+            f"{facts['on_diagonal']} of {N_WORDS} words attend most to themselves "
             f"({fixed(100 * facts['diagonal_fraction'], 0)}% over {N_DRAWS} random draws). "
             f"The symmetry error of the scores is {fixed(facts['symmetry_error'], 2)}, "
             f"their rank {facts['rank']}."

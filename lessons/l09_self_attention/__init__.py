@@ -3,8 +3,8 @@
 from course_lib.lazy import lazy
 
 HOMES = {
-    "ATTENTIONS": "pronoun",
     "CloseAWord": "close_a_word",
+    "HEADS": "pronoun",
     "decode_states": "interventions",
     "equal_weights": "interventions",
     "listen": "pronoun",

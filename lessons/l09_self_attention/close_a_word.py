@@ -1,11 +1,11 @@
-"""Interventions on a sentence: change a word or close one, and see how the Transformer translates it.
+"""Interventions on a sentence: change a word or mask one, and see how the Transformer translates it.
 
     >>> compute(sentence="cat … thirsty", closed=9, to="all")["french"]     # the ninth word, “thirsty”
     "le chat a bu l' eau parce qu' elle était était"
 
-A closed word still has a query, but no query attends to it (`pronoun.py`). Words are counted from 1, since 0
-means none; the tenth is `</s>`. `weights` are those of cross-attention when the pronoun is due, the mean of
-twelve heads; `own_weights` those of “it” or “they” over its own sentence, a row for each of twelve heads.
+A masked word still has a query, but no query attends to it (`pronoun.py`). Words are counted from 1, since 0
+means none; the tenth is `</s>`. `weights` are the attention weights of cross-attention at the step of the
+pronoun, the mean of twelve heads; `own_weights` those of “it” or “they” in the encoder, one row per head.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from course_lib.translation.shipped import shared
 from course_lib.views.bars import Bars, HorizontalBars
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.pillow_text import set_texts
-from lessons.l09_self_attention.pronoun import ATTENTIONS, TO, PronounTranslation, listen
+from lessons.l09_self_attention.pronoun import HEADS, TO, PronounTranslation, listen
 
 SENTENCES = {
     "cat … thirsty": "the cat drank the water because it was thirsty",
@@ -32,17 +32,17 @@ SENTENCES = {
     "women … good": "the women eat the mushrooms because they are good",
 }
 PRONOUN, N_SOURCE = 6, 10  # the position of “it”, and the number of tokens in each sentence
-READERS = {"all": "everybody", "source": "source words", "decoder": "the decoder"}
+READERS = {"all": "all", "source": "source words", "decoder": "the decoder"}
 
 
 @cache
 def translation(sentence: str, closed: int, to: str) -> PronounTranslation:
-    """The translation with one word closed, counted from 1; 0 for none."""
+    """The translation with one word masked, counted from 1; 0 for none."""
     return listen(shared("transformer"), SENTENCES[sentence], closed=[closed - 1] if closed else [], to=to)
 
 
 def compute(*, sentence: str, closed: int, to: str) -> Facts:
-    """The facts at one setting; `weight_before` is the closed word's weight with all words open."""
+    """The facts at one setting; `weight_before` is the masked word's attention weight without a mask."""
     now, all_open = translation(sentence, closed, to if closed else "all"), translation(sentence, 0, "all")
     before = all_open.pronoun_weights.mean(dim=(0, 1)).numpy()
     return {
@@ -61,7 +61,7 @@ def compute(*, sentence: str, closed: int, to: str) -> Facts:
 
 def draw_weights(axes: Axes) -> Show:
     axes.set(xlim=(-0.36, 0.5), ylim=(N_SOURCE - 0.4, -0.6), xticks=(0, 0.2, 0.4))
-    axes.set_xlabel("mean weight of 12 heads")
+    axes.set_xlabel("attention weight, mean of 12 heads")
     bars = HorizontalBars(axes, np.arange(N_SOURCE), gap=0.012, size=9, label_x=-0.02)
 
     def show(facts: Facts) -> None:
@@ -74,8 +74,8 @@ def draw_weights(axes: Axes) -> Show:
 
 
 def draw_own_weights(axes: Axes) -> Show:
-    cells = Heatmap(axes, ATTENTIONS, [str(number) for number in range(1, N_SOURCE + 1)])
-    axes.set_xlabel("source word (full colour: 1)")
+    cells = Heatmap(axes, HEADS, [str(number) for number in range(1, N_SOURCE + 1)])
+    axes.set(xlabel="source word (full colour: 1)", ylabel="encoder head")
     return lambda facts: cells.show(facts["own_weights"])
 
 
@@ -86,8 +86,8 @@ def draw_pronouns(axes: Axes) -> Show:
 
 
 class CloseAWord(Explorable):
-    title = "Close a word"
-    question = "Change the sentence, or close one of its words. What becomes of the pronoun?"
+    title = "Mask a word"
+    question = "Change the sentence, or mask one of its words. What happens to the pronoun?"
     size = (9.6, 4.2)
     sentence = Choice(
         "sentence",
@@ -96,22 +96,22 @@ class CloseAWord(Explorable):
         text=lambda name: name.replace(" … ", "…"),
         buttons=True,
     )
-    closed = Integer("close word", 0, N_SOURCE, 0)
-    to = Choice("closed to", TO, "all", text=READERS.get, buttons=True)
+    closed = Integer("mask word", 0, N_SOURCE, 0)
+    to = Choice("masked for", TO, "all", text=READERS.get, buttons=True)
     presets = {
         "one word changed": {"sentence": "cat … cold"},
-        "“it” closed": {"closed": PRONOUN + 1},
-        "inside only": {"closed": 9, "to": "source"},
+        "“it” masked": {"closed": PRONOUN + 1},
+        "for source words only": {"closed": 9, "to": "source"},
     }
     goals = {
-        "flips": "Mouse or women: close one word so that the other gender wins",
-        "idle": "Mouse: close the word with the largest weight; il moves by under 0.05",
-        "quiet": "Close a word read earlier, now below 0.05; il moves by over 0.3",
+        "flips": "Mouse or women: mask one word so that the other gender wins",
+        "idle": "Mouse: mask the most attended word; il changes by less than 0.05",
+        "quiet": "Mask a word that gets under 0.05 attention; il changes by over 0.3",
     }
     panels = (
-        Panel("Where the decoder looks", draw_weights, 1.25),
-        Panel("Where “it” or “they” looks", draw_own_weights, 1.1),
-        Panel("The pronoun", draw_pronouns, 0.75),
+        Panel("Cross-attention at the pronoun", draw_weights, 1.25),
+        Panel("Attention of “it” or “they”", draw_own_weights, 1.1),
+        Panel("Pronoun", draw_pronouns, 0.75),
     )
     compute = staticmethod(compute)
 
@@ -133,9 +133,9 @@ class CloseAWord(Explorable):
     @staticmethod
     def describe(facts: Facts) -> str:
         closed = facts["words"][facts["closed"] - 1] if facts["closed"] else ""
-        state = f"“{closed}” closed to {READERS[facts['to']]}" if closed else "nothing closed"
+        state = f"“{closed}” masked for {READERS[facts['to']]}" if closed else "nothing masked"
         return (
             f"{facts['sentence']}, {state}: “{facts['french']}”. "
-            f"il(s) has {fixed(facts['il'], 2)}, elle(s) {fixed(facts['elle'], 2)}; "
-            f"the decoder looks most at “{facts['words'][int(facts['weights'].argmax())]}”."
+            f"The probability of il(s) is {fixed(facts['il'], 2)}, of elle(s) {fixed(facts['elle'], 2)}; "
+            f"the decoder attends most to “{facts['words'][int(facts['weights'].argmax())]}”."
         )

@@ -1,6 +1,6 @@
-"""Interventions on the Transformer: isolated source words, swapped states, heads with equal weights.
+"""Interventions on the Transformer: isolated source words, swapped states, heads with uniform attention.
 
-with equal_weights(transformer, "source", ["2b"]):      # inside the block, all weights of head 2b are equal
+with equal_weights(transformer, "encoder", ["1.1"]):    # uniform attention in head encoder 1.1
     result = listen(transformer, text)                  # `pronoun.py`
 """
 
@@ -20,7 +20,7 @@ from course_lib.translation.masking import mask_self_only, mask_without, masked_
 from course_lib.translation.search import greedy
 from course_lib.translation.shipped import Shipped
 from lessons.l09_self_attention.pronoun import (
-    ATTENTIONS,
+    HEADS,
     PronounTranslation,
     from_memory,
     translate_masked,
@@ -74,23 +74,23 @@ def decode_states(
     return from_memory(shipped, text, memory)
 
 
-def indices_of(attention: str) -> tuple[int, int]:
+def indices_of(name: str) -> tuple[int, int]:
     """The layer and the head of a name, both from 0.
 
-    >>> indices_of("2b")
+    >>> indices_of("1.1")
     (1, 1)
     """
-    if attention not in ATTENTIONS:
-        raise ValueError(f"Expected an attention from 1a to 3d, but got {attention!r}.")
-    return int(attention[0]) - 1, "abcd".index(attention[1])
+    if name not in HEADS:
+        raise ValueError(f"Expected a head from 0.0 to 2.3, but got {name!r}.")
+    return int(name[0]), int(name[2])
 
 
 @torch.no_grad()
 def take_apart(
-    shipped: Shipped, text: str, attention: str
+    shipped: Shipped, text: str, name: str
 ) -> tuple[Float[Tensor, "src model"], Float[Tensor, "model d_k"], Float[Tensor, "model d_k"], Tensor]:
     """The input of one head of the encoder, and its three matrices: x, w_q, w_k, w_v."""
-    layer, head = indices_of(attention)
+    layer, head = indices_of(name)
     model, src = shipped.model, make_batch([shipped.tokenizer.encode(text)], [[]]).src
     blocks = model.encoder.blocks
     with eval_mode(model):
@@ -103,12 +103,11 @@ def take_apart(
     return x, *(matrix[of_head(heads, head, len(matrix))].detach().T for matrix in matrices)
 
 
-def equal_weights(shipped: Shipped, side: str, attentions: Sequence[str]) -> AbstractContextManager[None]:
-    """Inside the block, the weights of these heads are equal: their queries are 0, hence all their scores.
+def equal_weights(shipped: Shipped, use: str, names: Sequence[str]) -> AbstractContextManager[None]:
+    """Inside the block, the attention of these heads is uniform: their queries are 0, hence all their scores.
 
-    `side` is "source", for self-attention in the encoder, or "decoder", for cross-attention.
+    `use` is "encoder", for self-attention in the encoder, or "cross", for cross-attention.
     """
-    use = {"source": "encoder", "decoder": "cross"}[side]
     layers = [heads for layer_use, _, heads in multi_heads(shipped.model) if layer_use == use]
-    chosen = [(layers[layer], head) for layer, head in map(indices_of, attentions)]
+    chosen = [(layers[layer], head) for layer, head in map(indices_of, names)]
     return zeroed([heads.w_query[of_head(heads, head, len(heads.w_query))] for heads, head in chosen])

@@ -32,7 +32,7 @@ from course_lib.teaching import yours
 from course_lib.text import BOS, EOS, TEST_SIZES, splits
 from course_lib.translation import load_shipped
 from lessons.l09_self_attention import (
-    ATTENTIONS, CloseAWord, decode_states, equal_weights, listen, listen_alone,
+    HEADS, CloseAWord, decode_states, equal_weights, listen, listen_alone,
     source_states, take_apart, translate_alone,
 )
 
@@ -267,7 +267,7 @@ All words ask: never take rows from the queries. Take them from keys and values 
 
 # %% [markdown] kind="text"
 r"""
-Does your layer do what a real one does? The encoder of our Transformer has three layers, each with four such attentions side by side. They are called *heads*; why four, lesson 12 tells. Name them 1a to 3d. (Lesson 12 counts layer and head from 0, as code does: there 2b is 1.1.) `take_apart` hands you what one of them is given, and its three trained matrices. Take 2b.
+Does your layer do what a real one does? The encoder of our Transformer has three layers, each with four such attentions side by side. They are called *heads*; why four, lesson 12 tells. A head is named by its layer and its number, both counted from 0: encoder 0.0 to encoder 2.3. `take_apart` hands you what one of them is given, and its three trained matrices. Take encoder 1.1.
 """
 
 # %% kind="library"
@@ -278,22 +278,22 @@ words = [*thirsty.split(), "</s>"]
 it, all_open = words.index("it"), torch.ones(10, dtype=torch.bool)
 layer = yours("self_attention")
 
-x, w_q, w_k, w_v = take_apart(transformer, thirsty, "2b")
+x, w_q, w_k, w_v = take_apart(transformer, thirsty, "1.1")
 outputs, weights = layer(x, w_q, w_k, w_v, all_open)
-expected = listen(transformer, thirsty).encoder_weights[1, 1]  # from 0: layer 2, head b
+expected = listen(transformer, thirsty).encoder_weights[1, 1]  # layer 1, head 1
 assert torch.allclose(weights, expected, atol=1e-4)
 assert torch.allclose(outputs, expected @ (x @ w_v), atol=1e-4)
 print("your attention weights are those inside the Transformer, all", weights.numel())
 
 # %% [markdown] kind="text"
 r"""
-Your code, its matrices. Now the figure that everybody shows: where does *it* look? In "… because it was **cold**", where *it* is the water, head 2b looks from *it* at *water*, with a weight of {result:lesson_09/2b from it to water, cold:.2f}.
+Your code, its matrices. Now the figure that everybody shows: where does *it* look? In "… because it was **cold**", where *it* is the water, head encoder 1.1 looks from *it* at *water*, with a weight of {result:lesson_09/encoder 1.1 from it to water, cold:.2f}.
 
 > Now let the sentence end in **thirsty**. *It* is the cat.
 """
 
 # %% kind="predict"
-def weights_of_it(sentence, head="2b"):
+def weights_of_it(sentence, head="1.1"):
     """The weights of "it" over its sentence, by your layer."""
     x, w_q, w_k, w_v = take_apart(transformer, sentence, head)
     return layer(x, w_q, w_k, w_v, all_open)[1][it]
@@ -302,17 +302,17 @@ def weights_of_it(sentence, head="2b"):
 figure = views.word_rows(
     [weights_of_it(cold), weights_of_it(thirsty)],
     words=[[*cold.split(), "</s>"], words], marked=["it", "it"],
-    title="Head 2b: where 'it' looks, for cold and for thirsty",
+    title="Encoder 1.1: attention of 'it', for cold and for thirsty",
 )
 predict("09", "same-look", figure)
 
 # %% kind="predict"
-in_all_heads = [torch.stack([weights_of_it(sentence, head) for head in ATTENTIONS])
+in_all_heads = [torch.stack([weights_of_it(sentence, head) for head in HEADS])
                 for sentence in (thirsty, cold)]
 largest = [(row, 10 * half + int(column)) for half in (0, 1)
            for row, column in enumerate(in_all_heads[half].argmax(dim=-1))]
 figure = views.heatmap(
-    torch.cat(in_all_heads, dim=-1), rows=ATTENTIONS,
+    torch.cat(in_all_heads, dim=-1), rows=HEADS,
     columns=[*words, *cold.split(), "</s>"], numbers=False, marks=largest,
     row_name="head",
     title="Where 'it' looks: thirsty on the left, cold on the right",
@@ -330,9 +330,9 @@ In eleven of the twelve *it* looks first at the same place in both sentences, an
 r"""
 ## 5 · Close a word and listen
 
-Which wire lights the lamp? Cut one, and look. An {term:intervention} changes one thing in a system and leaves everything else as it is. You have done one already, with one word: *thirsty* to *cold*, and *il* becomes *elle*. Another is to close a word.
+Which wire lights the lamp? Cut one, and look. An {term:intervention} changes one thing in a system and leaves everything else as it is. You have done one already, with one word: *thirsty* to *cold*, and *il* becomes *elle*. Another is to close a word, that is, to **mask** it.
 
-Closed to *everybody*: no source word can look at it, and the decoder cannot either. How likely *il* and *elle* are is read off where the pronoun is due, after "le chat a bu l' eau parce qu'". (Other words have the rest.)
+Masked for *all*: no source word can look at it, and the decoder cannot either. How likely *il* and *elle* are is read off where the pronoun is due, after "le chat a bu l' eau parce qu'". (Other words have the rest.)
 """
 
 # %% kind="predict"
@@ -520,7 +520,7 @@ With two words it works. Take three, and `order` 1, 2, 0: which word does the fi
 """
 
 # %% kind="example"
-x, w_q, w_k, w_v = take_apart(transformer, thirsty, "2b")
+x, w_q, w_k, w_v = take_apart(transformer, thirsty, "1.1")
 order = torch.tensor([8, 4, 0, 9, 2, 6, 1, 7, 3, 5])
 print("shuffled:", " ".join(words[position] for position in order))
 
@@ -572,33 +572,33 @@ r"""
 
 Lessons 06 and 07 forced a look and saw this already; here it is for attention inside the source. When the pronoun is due, *it* has the largest weight, on average over the decoder's 12 heads, and closing it does nothing. Nor is one step the whole story: *cat* has a weight of {result:lesson_09/decoder to cat:.2f} just then, yet closed to the decoder alone it takes *il* from {result:lesson_09/il:.2f} to {result:lesson_09/il, cat closed to the decoder:.2f}. Closed at that step only, it changes nothing: *cat* was read earlier, for *chat*.
 
-There is a harder test: leave all words open and spoil the weights themselves. Set a head's queries to 0; then all its scores are 0, and each word looks at every word with the same weight. We do it to 2b, with its telling look at *water*, and to another, 1d.
+There is a harder test: leave all words open and spoil the weights themselves. Set a head's queries to 0; then all its scores are 0, and each word looks at every word with the same weight. We do it to encoder 1.1, with its telling look at *water*, and to another, encoder 0.3.
 """
 
 # %% kind="see"
-for head in ("2b", "1d"):
-    with equal_weights(transformer, "source", [head]):
+for head in ("1.1", "0.3"):
+    with equal_weights(transformer, "encoder", [head]):
         for sentence in (thirsty, cold):
             print(f"{head} even: {transformer(sentence).target}")
 
 # %% [markdown] kind="text"
 r"""
-Nothing hangs on 2b: with even weights it leaves all 200 test sentences as right as before ({result:lesson_09/right, 2b even:.0f}), and all of 200 sentences with pronouns too. But spoil 1d, and *cold* reads *elle avait froid*, half the one meaning and half the other. Yet from *it* 1d looks nowhere in particular. Was *it* the right word to ask?
+Nothing depends on encoder 1.1: with uniform attention it leaves all 200 test sentences as right as before ({result:lesson_09/right, encoder 1.1 uniform:.0f}), and all of 200 sentences with pronouns too. But spoil encoder 0.3, and *cold* reads *elle avait froid*, half the one meaning and half the other. Yet from *it* encoder 0.3 looks nowhere in particular. Was *it* the right word to ask?
 """
 
 # %% kind="see"
-x, w_q, w_k, w_v = take_apart(transformer, cold, "1d")
+x, w_q, w_k, w_v = take_apart(transformer, cold, "0.3")
 _, weights = layer(x, w_q, w_k, w_v, all_open)
 views.word_rows(
     weights[[it, 8]], words=[[*cold.split(), "</s>"]] * 2, marked=["it", "cold"],
-    title="Head 1d: where 'it' looks, and where 'cold' looks",
+    title="Encoder 0.3: attention of 'it' and of 'cold'",
 )
 
 # %% [markdown] kind="text"
 r"""
-*Cold* looks at *water* with {result:lesson_09/1d from cold to water:.2f} and at *drank* with {result:lesson_09/1d from cold to drank:.2f}: the very pair that closing found. The map was right. We had opened it at the wrong word, and it took an intervention to tell us which one to open.
+*Cold* looks at *water* with {result:lesson_09/encoder 0.3 from cold to water:.2f} and at *drank* with {result:lesson_09/encoder 0.3 from cold to drank:.2f}: the very pair that closing found. The map was right. We had opened it at the wrong word, and it took an intervention to tell us which one to open.
 
-The decoder's 2d, which looks at *thirsty* with a weight of {result:lesson_09/decoder 2d to thirsty:.2f}, told the truth as well: spoil it, and of 200 pronouns {result:lesson_09/pronouns right, decoder 2d even:.0f} stay right, hardly more than tossing a coin would give. (Our *cold* comes through: the second noun, on which the model falls back, is the right one there.)
+The decoder's head cross 1.3, which looks at *thirsty* with a weight of {result:lesson_09/cross 1.3 to thirsty:.2f}, told the truth as well: spoil it, and of 200 pronouns {result:lesson_09/pronouns right, cross 1.3 uniform:.0f} stay right, hardly more than tossing a coin would give. (Our *cold* comes through: the second noun, on which the model falls back, is the right one there.)
 
 So weights are a good place to *begin*. Jain and Wallace (2019, "Attention is not Explanation") found other weights for the same answers; Wiegreffe and Pinter (2019, "Attention is not not Explanation") answered that this depends on what one calls an explanation. What the output hangs on, an intervention settles, for that one cut. (Even a closed word changes more than itself: its weight goes to the others. And ours is one Transformer; another training may share out the work in another way.)
 """
@@ -618,7 +618,7 @@ One even head did little. Now all twelve between source words share out evenly: 
 # %% kind="break"
 sentences = [thirsty, cold, "these dirty classrooms are not cold"]
 usual = [transformer(sentence).target.split() for sentence in sentences]
-with equal_weights(transformer, "source", ATTENTIONS):
+with equal_weights(transformer, "encoder", HEADS):
     even = [transformer(sentence).target.split() for sentence in sentences]
 changed = [[float(new != old) for new, old in zip(*outputs, strict=True)]
            for outputs in zip(even, usual, strict=True)]
@@ -654,7 +654,7 @@ r"""
 | "it looks at water, so it means water" | M46 | The same look for thirsty. |
 | "closing it must break the pronoun" | M46 | Close it in the explorable: il stays at {result:lesson_09/il, it closed:.2f}. |
 | "Q, K, V are three inputs" | M14 | One x; point at the diagram's left. |
-| "so weights are worthless" | overshoot | Decoder's 2d: spoil it and pronouns are a coin toss. And 1d, from *cold*. |
+| "so weights are worthless" | overshoot | Cross 1.3: spoil it and pronouns are a coin toss. And encoder 0.3, from *cold*. |
 | "without positions it knows nothing" | M39 | It knows which words there are, and how they fit; not where they stand. |
 
 **Common error in the build:** closed words that do not ask. They ask, and have outputs.
@@ -675,7 +675,7 @@ r"""
 | `is_open` | who may be looked at | (words) |
 
 - A tape keeps every state (LSTMN), a second read asks with what the first one found (memory networks), learned queries sum a sentence up (2017). Self-attention lets every word ask, all at once.
-- In our Transformer *it* looks at the same place in both sentences in {result:lesson_09/heads in which it attends most to the same position:.0f} of 12 heads. The pronoun hangs on the last word and on the noun it picks out; self-attention settles what *cold* means (1d, from *cold*).
+- In our Transformer *it* looks at the same place in both sentences in {result:lesson_09/heads in which it attends most to the same position:.0f} of 12 heads. The pronoun hangs on the last word and on the noun it picks out; self-attention settles what *cold* means (encoder 0.3, from *cold*).
 - An intervention tells what a result hangs on, and which map to open. One that changes nothing may only mean that something else stands in.
 - Shuffle the words, and the outputs are shuffled along: order is invisible.
 

@@ -21,7 +21,7 @@ from lessons.l09_self_attention.interventions import (
     source_states,
     translate_alone,
 )
-from lessons.l09_self_attention.pronoun import ATTENTIONS, listen
+from lessons.l09_self_attention.pronoun import HEADS, listen
 
 THIRSTY = "the cat drank the water because it was thirsty"
 COLD = "the cat drank the water because it was cold"
@@ -71,11 +71,11 @@ def one_pair_of_sentences() -> dict[str, float]:
     states, other_states = (source_states(transformer, text)[0] for text in (THIRSTY, COLD))
     return {
         "heads in which it attends most to the same position": int(same.sum()),
-        "2b from it to water, thirsty": from_it[0][1, 1, WATER].item(),
-        "2b from it to water, cold": from_it[1][1, 1, WATER].item(),
-        "1d from cold to water": cold.encoder_weights[0, 3, LAST, WATER].item(),
-        "1d from cold to drank": cold.encoder_weights[0, 3, LAST, DRANK].item(),
-        "decoder 2d to thirsty": thirsty.pronoun_weights[1, 3, LAST].item(),
+        "encoder 1.1 from it to water, thirsty": from_it[0][1, 1, WATER].item(),
+        "encoder 1.1 from it to water, cold": from_it[1][1, 1, WATER].item(),
+        "encoder 0.3 from cold to water": cold.encoder_weights[0, 3, LAST, WATER].item(),
+        "encoder 0.3 from cold to drank": cold.encoder_weights[0, 3, LAST, DRANK].item(),
+        "cross 1.3 to thirsty": thirsty.pronoun_weights[1, 3, LAST].item(),
         "decoder to cat": thirsty.pronoun_weights.mean(dim=(0, 1))[CAT].item(),
         "il": thirsty.il,
         "il, it closed": listen(transformer, THIRSTY, closed=[IT]).il,
@@ -95,13 +95,15 @@ def many_sentences() -> dict[str, int]:
             translate_alone(transformer, sources(coreference)), coreference
         ),
     }
-    with equal_weights(transformer, "source", ["2b"]):
-        numbers["right, 2b even"] = n_exact(translations(test), test)
-        numbers["coreference right, 2b even"] = n_exact(translations(coreference), coreference)
-    with equal_weights(transformer, "source", ATTENTIONS):
+    with equal_weights(transformer, "encoder", ["1.1"]):
+        numbers["right, encoder 1.1 uniform"] = n_exact(translations(test), test)
+        numbers["coreference right, encoder 1.1 uniform"] = n_exact(translations(coreference), coreference)
+    with equal_weights(transformer, "encoder", HEADS):
         numbers["right, all even"] = n_exact(translations(test), test)
-    with equal_weights(transformer, "decoder", ["2d"]):
-        numbers["pronouns right, decoder 2d even"] = n_right_pronouns(translations(coreference), coreference)
+    with equal_weights(transformer, "cross", ["1.3"]):
+        numbers["pronouns right, cross 1.3 uniform"] = n_right_pronouns(
+            translations(coreference), coreference
+        )
     return numbers
 
 

@@ -6,8 +6,8 @@
     >>> round(result.il, 2), round(result.elle, 2)
     (0.0, 0.93)
 
-The lesson calls a masked word closed: to the other words of its sentence ("source"), to the decoder
-("decoder"), or to both ("all"). The masks are those of `translation/masking.py`.
+A word is masked (`closed`) for the other words of its sentence ("source"), for the decoder ("decoder"), or
+for both ("all"). The masks are those of `translation/masking.py`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from course_lib.translation.masking import mask_without, masked_memory
 from course_lib.translation.search import greedy
 from course_lib.translation.shipped import Shipped, shared
 
-# Three layers of four heads, as lesson 09 names them; elsewhere “2b” is 1.1.
-ATTENTIONS = tuple(f"{layer}{letter}" for layer in (1, 2, 3) for letter in "abcd")
+# The heads of each attention: three layers of four, layer.head, counted from 0.
+HEADS = tuple(f"{layer}.{head}" for layer in range(3) for head in range(4))
 TO = ("all", "source", "decoder")
 IL, ELLE = ("il", "ils"), ("elle", "elles")
 MAX_LENGTH = 30
@@ -39,8 +39,8 @@ class PronounTranslation:
     """A translation, the probabilities of the pronouns, and attention weights.
 
     `il` is the probability of il or ils, `elle` that of elle or elles, at the position where the undisturbed
-    translation has its pronoun, after the words that precede it there. `pronoun_weights` are the weights of
-    cross-attention at that step, `encoder_weights` those of self-attention among the source words.
+    translation has its pronoun, after the words that precede it there. `pronoun_weights` are the attention
+    weights of cross-attention at that step, `encoder_weights` those of the encoder's self-attention.
     """
 
     french: str
@@ -52,7 +52,7 @@ class PronounTranslation:
 
 
 def listen(shipped: Shipped, text: str, *, closed: Sequence[int] = (), to: str = "all") -> PronounTranslation:
-    """The translation with some source words closed, by their positions from 0; `</s>` comes last."""
+    """The translation with some source words masked, by their positions from 0; `</s>` comes last."""
     if to not in TO:
         raise ValueError(f"Expected to be one of {', '.join(TO)}, but got {to!r}.")
     n = len(text.split()) + 1

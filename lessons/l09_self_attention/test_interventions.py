@@ -16,7 +16,7 @@ from lessons.l09_self_attention.interventions import (
     translate_alone,
 )
 from lessons.l09_self_attention.measurements import COLD, THIRSTY
-from lessons.l09_self_attention.pronoun import ATTENTIONS, listen
+from lessons.l09_self_attention.pronoun import HEADS, listen
 
 
 @pytest.fixture(scope="module")
@@ -51,28 +51,28 @@ def test_values_may_be_made_from_other_states_than_the_keys(transformer):
     assert mixed.french != usual.french
 
 
-@pytest.mark.parametrize("attention", ["1a", "3d"])
+@pytest.mark.parametrize("attention", ["0.0", "2.3"])
 def test_a_head_taken_apart_gives_the_weights_inside(transformer, attention):
     x, w_q, w_k, w_v = take_apart(transformer, THIRSTY, attention)
     weights = ((x @ w_q) @ (x @ w_k).T / 4).softmax(dim=-1)
     expected = listen(transformer, THIRSTY).encoder_weights[indices_of(attention)]
     torch.testing.assert_close(weights, expected, atol=1e-4, rtol=0)
-    assert w_v.shape == (64, 16) and len(ATTENTIONS) == 12
+    assert w_v.shape == (64, 16) and len(HEADS) == 12
 
 
 def test_weights_are_equal_inside_the_block_only(transformer):
     before = {name: tensor.clone() for name, tensor in transformer.model.state_dict().items()}
-    with pytest.raises(KeyError), equal_weights(transformer, "source", ["2b", "2c"]):
+    with pytest.raises(KeyError), equal_weights(transformer, "encoder", ["1.1", "1.2"]):
         weights = listen(transformer, THIRSTY).encoder_weights
         torch.testing.assert_close(weights[1, 1:3], torch.full((2, 10, 10), 0.1))
         assert weights[1, 0].max() > 0.2
         raise KeyError
-    with equal_weights(transformer, "decoder", ["2d"]):
+    with equal_weights(transformer, "cross", ["1.3"]):
         torch.testing.assert_close(listen(transformer, THIRSTY).pronoun_weights[1, 3], torch.full((10,), 0.1))
     after = transformer.model.state_dict()
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
 def test_an_unknown_head_is_refused():
-    with pytest.raises(ValueError, match="1a to 3d"):
-        indices_of("4a")
+    with pytest.raises(ValueError, match=r"0\.0 to 2\.3"):
+        indices_of("3.0")

@@ -33,7 +33,7 @@ from lessons.l09_self_attention.measurements import (
     tape_weights,
     view_weights,
 )
-from lessons.l09_self_attention.pronoun import ATTENTIONS, PronounTranslation, before_pronoun
+from lessons.l09_self_attention.pronoun import HEADS, PronounTranslation, before_pronoun
 from lessons.l09_self_attention.pronoun import listen as listen_to
 from tests.lesson_claims import LessonText, assert_measured_again, indices_of_true, means, seeds
 
@@ -70,10 +70,10 @@ def test_a_new_measurement_agrees_with_the_stored_one():
 def test_what_isolated_words_and_equal_weights_cost():
     right = STORED["right"]
     assert STORED["right, words alone"] < right / 2 < STORED["right, all even"] < right
-    assert STORED["right, 2b even"] == right
-    assert STORED["coreference right, 2b even"] == N_SENTENCES
+    assert STORED["right, encoder 1.1 uniform"] == right
+    assert STORED["coreference right, encoder 1.1 uniform"] == N_SENTENCES
     assert STORED["pronouns right, words alone"] / N_SENTENCES == pytest.approx(0.9, abs=0.025)
-    assert STORED["pronouns right, decoder 2d even"] / N_SENTENCES == pytest.approx(0.5, abs=0.1)
+    assert STORED["pronouns right, cross 1.3 uniform"] / N_SENTENCES == pytest.approx(0.5, abs=0.1)
 
 
 # ---- sections 1 to 3
@@ -121,10 +121,10 @@ def test_only_the_fourth_view_moves_and_none_attends_to_the_last_word():
 def test_it_attends_most_to_the_same_position_in_all_heads_but_1b():
     thirsty, cold = (listen(text).encoder_weights[:, :, IT].flatten(0, 1) for text in (THIRSTY, COLD))
     differs = (thirsty.argmax(dim=-1) != cold.argmax(dim=-1)).nonzero()[:, 0].tolist()
-    assert differs == [ATTENTIONS.index("1b")] and L.asked("it-in-twelve").right == [2]
+    assert differs == [HEADS.index("0.1")] and L.asked("it-in-twelve").right == [2]
     assert max(thirsty[differs].max(), cold[differs].max()) < 0.25
-    head_2b = ATTENTIONS.index("2b")
-    assert thirsty[head_2b].argmax() == cold[head_2b].argmax() == WATER
+    head_1_1 = HEADS.index("1.1")
+    assert thirsty[head_1_1].argmax() == cold[head_1_1].argmax() == WATER
     assert L.asked("same-look").right == [2]
 
 
@@ -218,19 +218,19 @@ def test_the_largest_weight_is_idle_and_a_small_one_matters():
     assert il_with_cat_closed_at_the_pronoun() == pytest.approx(usual.il, abs=0.01)
 
 
-def test_one_head_of_either_side_matters_for_the_pair_and_2b_does_not():
+def test_one_head_of_either_side_matters_for_the_pair_and_1_1_does_not():
     usual, changed = [transformer()(text).target for text in (THIRSTY, COLD)], {}
-    for side, head in itertools.product(("source", "decoder"), ATTENTIONS):
+    for side, head in itertools.product(("encoder", "cross"), HEADS):
         with equal_weights(transformer(), side, [head]):
             outputs = [transformer()(text).target for text in (THIRSTY, COLD)]
         if outputs != usual:
             changed[side, head] = outputs
-    assert list(changed) == [("source", "1d"), ("decoder", "2d")]
-    assert changed["source", "1d"][1].endswith("elle avait froid")
-    assert changed["decoder", "2d"][1] == usual[1]  # the second noun is the right one there
+    assert list(changed) == [("encoder", "0.3"), ("cross", "1.3")]
+    assert changed["encoder", "0.3"][1].endswith("elle avait froid")
+    assert changed["cross", "1.3"][1] == usual[1]  # the second noun is the right one there
 
 
-def test_1d_attends_from_cold_to_the_pair_that_closing_found_and_from_it_nowhere():
+def test_0_3_attends_from_cold_to_the_pair_that_closing_found_and_from_it_nowhere():
     from_it, from_cold = listen(COLD).encoder_weights[0, 3, [IT, LAST]]
     assert from_it.max() < 0.25
     assert from_cold.topk(2).indices.tolist() == [WATER, DRANK]
@@ -238,7 +238,7 @@ def test_1d_attends_from_cold_to_the_pair_that_closing_found_and_from_it_nowhere
 
 def test_with_all_heads_even_elle_stays_and_the_rest_changes():
     sentences = (THIRSTY, COLD, "these dirty classrooms are not cold")
-    with equal_weights(transformer(), "source", ATTENTIONS):
+    with equal_weights(transformer(), "encoder", HEADS):
         thirsty, cold, classrooms = [transformer()(text).target for text in sentences]
     assert thirsty.endswith("il avait soif") and cold.endswith("elle avait froid")
     assert classrooms.endswith("n' ont pas froid")

@@ -76,7 +76,7 @@ How do we get there? Four ideas, and all have been seen in the wild:
 - the same, and then divide each row by its sum;
 - set the hidden scores to $-\infty$, **before** the softmax.
 
-In the picture below you can try each, on the real scores of a trained language model. (It has four sets of scores; lesson 12 says why.) *padding* hides the padding, *causal* hides what comes later, *a blind row* hides everything from one word. Think first.
+In the picture below you can try each, on the real scores of a trained language model. (It has four heads, each with its own scores; lesson 12 explains why.) *padding* hides the padding, *causal* hides what comes later, *fully masked row* hides everything from one word. Think first.
 """
 
 # %% kind="predict"
@@ -84,11 +84,11 @@ predict("10", "times-zero", MaskPainter())
 
 # %% [markdown] kind="text"
 r"""
-| how | each row sums to 1? | hidden words get 0? |
+| method | each row sums to 1? | hidden words get 0? |
 |---|---|---|
 | × 0 before | yes | **no**: a score of 0 is an ordinary score, $e^0 = 1$ |
 | 0 after | **no** | yes |
-| 0 after, ÷ sum | yes | yes, until a hidden score is so large that the rest rounds to 0 |
+| 0 after, renormalised | yes | yes, until a hidden score is so large that the rest rounds to 0 |
 | −∞ before | yes | yes |
 
 So −∞, before: $e^{-\infty} = 0$. (Dividing by the sum is right on paper, and fragile in a computer.) The first wrong way is the nasty one: its rows sum to 1, its shapes are right, and the hidden words still whisper. And −∞ fails in one case: a query that may look at *nothing*, say in an empty sentence, all padding. The softmax over nothing but −∞ is $0/0$: NaN, “not a number”, and one NaN spreads through a whole network in a step.

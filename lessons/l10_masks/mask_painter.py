@@ -1,12 +1,12 @@
-"""The mask painter: the weights after a mask is applied in the right way and in wrong ones.
+"""The mask painter: the attention weights after a mask is applied in the right way and in wrong ones.
 
     >>> apply(np.zeros((1, 4)), np.array([[True, True, False, False]]), BEFORE)[0]
     array([[0.5, 0.5, 0. , 0. ]])
 
-The scores are those of the shipped Transformer language model, first layer, on a French sentence followed by
-three padding tokens, without a mask. (They are recovered from the unmasked weights: the logarithm of a
-softmax differs from the scores by one constant for each row, so each row is shown with mean 0.) A hidden cell
-has a stroke; among the weights the stroke is orange where the cell gets weight.
+The scores are those of the shipped Transformer language model, layer 0, on a French sentence followed by
+three padding tokens, without a mask. They are recovered from the unmasked attention weights: the
+logarithm of a softmax differs from the scores by one constant for each row, so each row is shown with mean 0.
+A masked cell has a stroke, which is orange where the cell gets an attention weight all the same.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ N_REAL, N = 1 + len(WORDS), 10
 LABELS = ("<s>", *WORDS, *("·",) * (N - N_REAL))
 N_HEADS = 4
 
-NONE, PADDING, CAUSAL, BOTH, BLIND = "none", "padding", "causal", "both", "a blind row"
-BEFORE, TIMES_0, AFTER, RENORMED = "−∞ before", "× 0 before", "0 after", "0 after, ÷ sum"
+NONE, PADDING, CAUSAL, BOTH, BLIND = "none", "padding", "causal", "both", "fully masked row"
+BEFORE, TIMES_0, AFTER, RENORMED = "−∞ before", "× 0 before", "0 after", "0 after, renormalised"
 
 
 @cache
@@ -61,7 +61,7 @@ def model_scores() -> np.ndarray:
 
 
 def apply(scores: np.ndarray, mask: np.ndarray, method: str) -> tuple[np.ndarray, np.ndarray]:
-    """The weights, and the scores that went into the softmax. A row of −∞ alone is 0 / 0: NaN."""
+    """The attention weights, and the scores that went into the softmax. A row of −∞ alone is 0 / 0: NaN."""
     with np.errstate(invalid="ignore"):
         if method in (BEFORE, TIMES_0):
             scores = np.where(mask, scores, -np.inf if method == BEFORE else 0.0)
@@ -75,7 +75,7 @@ def apply(scores: np.ndarray, mask: np.ndarray, method: str) -> tuple[np.ndarray
 def compute(*, mask: str, method: str, head: int) -> Facts:
     """The facts at one setting; rows that are not numbers are `broken`, and their weights are given as 0."""
     visible = masks()[mask]
-    weights, masked = apply(model_scores()[head - 1], visible, method)
+    weights, masked = apply(model_scores()[head], visible, method)
     broken = ~np.isfinite(weights).all(axis=-1)
     weights = np.where(broken[:, None], 0.0, weights)
     return {
@@ -90,8 +90,8 @@ def compute(*, mask: str, method: str, head: int) -> Facts:
 
 
 def _strokes(axes: Axes) -> Callable[[np.ndarray, np.ndarray], None]:
-    """A stroke in every hidden cell; `show` takes the mask and the weights."""
-    axes.set(xlabel="looked at (· is padding)", ylabel="asks")
+    """A stroke in every masked cell; `show` takes the mask and the weights."""
+    axes.set(xlabel="key (· is padding)", ylabel="query")
     strokes = LineCollection([], linewidth=1.6, capstyle="round", zorder=2)
     axes.add_collection(strokes, autolim=False)
 
@@ -141,24 +141,24 @@ def draw_sums(axes: Axes) -> Show:
 
 class MaskPainter(Explorable):
     title = "Mask painter"
-    question = "A stroke marks what is hidden. What does each way of masking do to the weights?"
+    question = "A stroke marks a masked position. What does each way of masking do to the attention weights?"
     size = (9.6, 4.0)
     mask = Choice("mask", (NONE, PADDING, CAUSAL, BOTH, BLIND), NONE, buttons=True)
-    method = Choice("how", (BEFORE, TIMES_0, AFTER, RENORMED), BEFORE, buttons=True)
-    head = Integer("set of scores", 1, N_HEADS, 1)
+    method = Choice("method", (BEFORE, TIMES_0, AFTER, RENORMED), BEFORE, buttons=True)
+    head = Integer("head", 0, N_HEADS - 1, 0)
     presets = {
-        "causal, right": {"mask": CAUSAL, "method": BEFORE},
+        "causal, correct": {"mask": CAUSAL, "method": BEFORE},
         "causal, × 0": {"mask": CAUSAL, "method": TIMES_0},
         "causal, 0 after": {"mask": CAUSAL, "method": AFTER},
     }
     goals = {
-        "quiet-leak": "Every row sums to 1, and yet hidden words get weight",
-        "lost": "A row that has lost four fifths of its weight",
-        "nan": "Break a row: make it no number at all",
+        "quiet-leak": "Every row sums to 1, yet masked positions get attention",
+        "lost": "A row that has lost four fifths of its attention",
+        "nan": "Break a row: turn it into NaN",
     }
     panels = (
         Panel("Scores (blue above 0, orange below)", draw_scores),
-        Panel("Weights (full blue: 1; orange: leak)", draw_weights),
+        Panel("Attention weights (orange: leak)", draw_weights),
         Panel("Sum of each row", draw_sums, 0.45),
     )
     compute = staticmethod(compute)
@@ -175,14 +175,14 @@ class MaskPainter(Explorable):
     @staticmethod
     def heading(facts: Facts) -> list[str]:
         leaked = fixed(facts["hidden_weight"], 2)
-        return [f"mask: {facts['mask']}", facts["method"], f"weight on hidden words: {leaked}"]
+        return [f"mask: {facts['mask']}", facts["method"], f"attention on masked positions: {leaked}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:
         sums = facts["sums"][~facts["broken"]]
         broken = int(facts["broken"].sum())
         return (
-            f"Mask {facts['mask']}, applied {facts['method']}, set {facts['head']} of scores: rows sum to "
-            f"{fixed(sums.min(), 2)} to {fixed(sums.max(), 2)}, {broken} of {N} are not numbers; hidden "
-            f"places hold {fixed(facts['hidden_weight'], 2)} of weight in all."
+            f"Mask: {facts['mask']}, method: {facts['method']}, head 0.{facts['head']}. Rows sum to "
+            f"{fixed(sums.min(), 2)} to {fixed(sums.max(), 2)}, {broken} of {N} are NaN; the attention "
+            f"weights of masked positions sum to {fixed(facts['hidden_weight'], 2)}."
         )

@@ -1,13 +1,13 @@
-"""Clock hands: sinusoidal position encodings and the dot products of their rows.
+"""Clock hands: sinusoidal positional encodings and the dot products of their rows.
 
     >>> compute(position=10, offset=5, table="sin and cos")["product"]
     23.50...
-    >>> compute(position=110, offset=5, table="sin and cos")["product"]     # a hundred words further on
+    >>> compute(position=110, offset=5, table="sin and cos")["product"]     # a hundred positions later
     23.50...
 
 A position is encoded by clock hands. The fast ones distinguish neighbours, the slow ones distant positions.
-There are two wrong tables: sines alone, and row 0 for every word, which a table indexed by the number of
-sentences gives to the first of them (`table[:batch]`).
+There are two wrong encodings: sines alone, and row 0 for every word, which is what the first sentence gets if
+the table is indexed by the number of sentences (`table[:batch]`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ D_MODEL = 64  # as in our Transformer
 LAST, FURTHEST = 120, 20  # the largest position and offset
 TABLES = ("sin and cos", "sin only", "row 0 for all")
 SHOWN = (0, 4, 8, 16)  # the hands that are drawn
-SPEEDS = 10_000.0 ** (-np.arange(0, D_MODEL, 2) / D_MODEL)  # of each hand, in radians a word
+SPEEDS = 10_000.0 ** (-np.arange(0, D_MODEL, 2) / D_MODEL)  # of each hand, in radians per position
 OFFSETS = np.arange(-FURTHEST, FURTHEST + 1)
 
 
@@ -70,7 +70,7 @@ def draw_hands(axes: Axes) -> Show:
     small, hands = {"size": 8.5, "color": theme.SOFT_INK, "ha": "center", "va": "top"}, []
     for number, (x, y) in zip(SHOWN, centres, strict=True):
         axes.plot(x + np.sin(circle), y + np.cos(circle), color=theme.HAIRLINE, linewidth=1.2)
-        axes.text(x, y - 1.12, f"hand {number}\n{SPEEDS[number]:.2g} a word", **small)
+        axes.text(x, y - 1.12, f"hand {number}\n{SPEEDS[number]:.2g} per position", **small)
         pair = [axes.plot([], [], color=c, linewidth=2.6)[0] for c in (theme.ORANGE, theme.INK)]
         hands.append((number, x, y, pair))
 
@@ -118,25 +118,25 @@ def draw_curve(axes: Axes) -> Show:
 
 class ClockHands(Explorable):
     title = "Clock hands"
-    question = "What do two rows of the table have in common, here and a hundred words further on?"
+    question = "How similar are two rows of the positional encoding, here and a hundred positions later?"
     position = Integer("position", 0, LAST, 10)
     offset = Integer("offset", 0, FURTHEST, 5)
-    table = Choice("table", TABLES, "sin and cos", buttons=True)
+    table = Choice("encoding", TABLES, "sin and cos", buttons=True)
     presets = {
-        "one word more": {"offset": 6},
-        "further on": {"position": 110},
+        "offset 6": {"offset": 6},
+        "position 110": {"position": 110},
         "neighbours": {"position": 10, "offset": 1},
-        "all alike": {"table": "row 0 for all"},
+        "row 0 for all": {"table": "row 0 for all"},
     }
     goals = {
-        "three-quarters": "The smallest offset below ¾ of the product at offset 0",
-        "comes-round": "An offset that brings hand 0 back to almost where it was",
-        "moves": "Sin only: a position whose product is over 4 off the one at 10",
+        "three-quarters": "The smallest offset with a dot product below ¾ of that at offset 0",
+        "comes-round": "An offset that brings hand 0 almost back to where it was",
+        "moves": "Sin only: a position whose dot product is over 4 off position 10's",
     }
     panels = (
         Panel("Four of the 32 hands", draw_hands, 0.95),
-        Panel("The table", draw_table, 0.85),
-        Panel("Products with this row", draw_curve, 1.1),
+        Panel("Positional encoding", draw_table, 0.85),
+        Panel("Dot products with this row", draw_curve, 1.1),
     )
     compute = staticmethod(compute)
 
@@ -160,6 +160,6 @@ class ClockHands(Explorable):
     def describe(facts: Facts) -> str:
         here, there = facts["position"], facts["position"] + facts["offset"]
         return (
-            f"Table of {facts['table']}: the rows of positions {here} and {there} have a dot product of "
-            f"{fixed(facts['product'], 2)}; the row of position {here} is {fixed(facts['length'], 2)} long."
+            f"Encoding: {facts['table']}. The rows of positions {here} and {there} have a dot product of "
+            f"{fixed(facts['product'], 2)}; row {here} has a norm of {fixed(facts['length'], 2)}."
         )

@@ -92,7 +92,7 @@ def fraction_of_right_next_words(system: Shipped, batch: Batch) -> float:
 
 
 def fix_cross_weights(system: Shipped, weights: Float[Tensor, "batch layers heads tgt src"]) -> None:
-    """From now on, cross-attention uses these weights in place of its own."""
+    """From now on, cross-attention uses these attention weights instead of its own."""
     for layer, block in enumerate(system.model.decoder.blocks):
 
         def attend_with_weights(query, keys, values, *, weights=weights[:, layer], heads=block.cross, **_):

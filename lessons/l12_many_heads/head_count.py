@@ -4,7 +4,8 @@
     True
 
 d_model is 512, as in the 2017 paper, with four matrices without biases, as in its formula and in our layer.
-The small tables are the weights of each head for six random words under random matrices.
+The small maps are the attention weights of each head for six random words under random matrices. W_Q has
+torch's orientation (out, in), so a head is a group of its rows.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from lessons.l00_start_here.softmax_dial import softmax
 D_MODEL, EACH_WIDTH, MAX_HEADS = 512, 64, 64
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
 LENGTHS = (8, 16, 32, 64, 128, 256, 512)
-SHARED, EACH = "512 shared out", "64 for each head"
+SHARED, EACH = "512 split", "64 per head"
 MEASURES = {"params": "parameters", "multiplies": "multiplications, QKᵀ", "entries": "scores"}
 COLOURS = (theme.BLUE, theme.ORANGE, theme.GREEN, theme.YELLOW, theme.PINK, theme.SKY)
-N_WORDS, SIDE = 6, 64  # words in a small table; cells along a side of the image
+N_WORDS, SIDE = 6, 64  # words in a small map; cells along a side of the image
 
 
 def cost(n_heads: int, n: int, widths: str) -> dict[str, int]:
@@ -43,7 +44,7 @@ def cost(n_heads: int, n: int, widths: str) -> dict[str, int]:
 
 @cache
 def tables(n_heads: int, widths: str) -> np.ndarray:
-    """The weights of all heads in one square image: (SIDE, SIDE), −1 where there is no table."""
+    """The attention weights of all heads in one square image: (SIDE, SIDE), −1 where there is no map."""
     d_k = cost(n_heads, N_WORDS, widths)["d_k"]
     generator = np.random.default_rng(12)
     queries, keys = generator.standard_normal((2, N_WORDS, MAX_HEADS * EACH_WIDTH))
@@ -68,16 +69,16 @@ def compute(*, n_heads: int, n: int, widths: str) -> Facts:
 def draw_strips(axes: Axes) -> Show:
     blank_axes(axes, x=(0, 1), y=(1.3, -0.18))
     strips = Rectangles(axes, MAX_HEADS, [COLOURS[i % len(COLOURS)] for i in range(MAX_HEADS)])
-    columns = add_text(axes, 0.0, 1.12, size=10, weight="bold")
+    rows = add_text(axes, 0.0, 1.12, size=10, weight="bold")
     note = add_text(axes, 0.0, 1.25, size=9, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
         h, inner = facts["n_heads"], facts["n_heads"] * facts["d_k"]
         edges = np.minimum(np.arange(MAX_HEADS + 1), h) / h * inner / max(inner, D_MODEL)
         gap = 0.1 * (edges[1] - edges[0])
-        strips.set_edges(left=edges[:-1], right=np.maximum(edges[1:] - gap, edges[:-1]), low=0, high=1)
-        columns.set_text(f"{h} × {facts['d_k']} = {inner} columns")
-        note.set_text("each with 512 numbers, a colour for each head")
+        strips.set_edges(left=0, right=1, low=edges[:-1], high=np.maximum(edges[1:] - gap, edges[:-1]))
+        rows.set_text(f"{h} × {facts['d_k']} = {inner} rows")
+        note.set_text("of 512 numbers each; one colour per head")
 
     return show
 
@@ -92,7 +93,7 @@ def draw_tables(axes: Axes) -> Show:
 
 def draw_costs(axes: Axes) -> Show:
     axes.set(xscale="log", xlim=(0.09, 700), ylim=(2.75, -0.6), yticks=())
-    axes.set(xlabel="times as much as one wide head")
+    axes.set(xlabel="relative to one wide head")
     axes.set_xticks((1 / 8, 1, 8, 64), ("⅛", "1", "8", "64"))
     axes.minorticks_off()
     axes.spines["left"].set_visible(False)
@@ -127,19 +128,19 @@ class HeadCount(Explorable):
     n = Choice("words", LENGTHS, 16)
     widths = Choice("width", (SHARED, EACH), SHARED, buttons=True)
     presets = {
-        "8 heads, shared out": {"n_heads": 8},
-        "64 heads, shared out": {"n_heads": 64},
+        "8 heads, split": {"n_heads": 8},
+        "64 heads, split": {"n_heads": 64},
         "64 heads of 64": {"n_heads": 64, "widths": EACH},
     }
     goals = {
-        "million": "Over a million scores for a sentence of at most 128 words",
-        "level": "64 for each head: exactly the parameters of one wide head",
+        "million": "Over a million scores for at most 128 words",
+        "level": "64 per head: exactly as many parameters as one wide head",
         "dear": "More than five times the parameters of one wide head",
     }
     panels = (
-        Panel("W_Q, cut into heads", draw_strips),
-        Panel("A table a head: 6 words", draw_tables),
-        Panel("Cost of a layer", draw_costs, 1.15),
+        Panel("W_Q, split into heads", draw_strips),
+        Panel("Attention weights, 6 words", draw_tables),
+        Panel("Cost of one layer", draw_costs, 1.15),
     )
     compute = staticmethod(compute)
 

@@ -3,9 +3,10 @@
     >>> " ".join(compute(sentence="thirsty", how=ALONE, head=0)["translation"])
     "le chat a bu l' eau parce qu' il avait soif"
 
-The columns of W_O of an ablated head are 0: its weights stay the same, but its output is not used. The
-probability of a word is the one given the right words before it (teacher forcing); the translation is greedy.
-Entropies, in bits, and the weights of cross 1.3 are those with the right translation as input.
+The columns of W_O of an ablated head are 0: its attention weights stay the same, but its output is not used.
+The probability of a word is the one given the correct words before it (teacher forcing); the translation is
+greedy. Entropies, in bits, and the attention weights of cross 1.3 are those with the correct translation as
+input.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from course_lib.views.heatmap import Heatmap
 from course_lib.views.pillow_text import add_text, set_texts
 
 SENTENCES = dict(zip(("thirsty", "cold"), running_pair(), strict=True))
-ALONE, LEAST, MOST = "one alone", "one by one, least needed first", "one by one, most needed first"
+ALONE, LEAST, MOST = "one head", "least important first", "most important first"
 ORDERS = (ALONE, LEAST, MOST)
-# Least needed first, by the increase of the loss on 180 unseen sentences when only this head is off.
+# Least important first, by the increase of the loss on 180 unseen sentences when only this head is ablated.
 NEEDED = (
     *("decoder 0.3", "encoder 0.1", "encoder 1.3", "encoder 1.0", "encoder 1.1", "encoder 2.1"),
     *("cross 0.3", "decoder 0.2", "encoder 0.0", "encoder 2.2", "decoder 1.3", "cross 0.2"),
@@ -65,7 +66,7 @@ def heads_off(how: str, head: int) -> tuple[str, ...]:
 
 
 def entropy(weights: torch.Tensor) -> torch.Tensor:
-    """Of each query's weights, in bits: 0 if one key has all, 3 if eight keys have equal weights."""
+    """Of each query's attention weights, in bits: 0 if one key has all, 3 if eight keys are equal."""
     return -(weights * weights.clamp(min=1e-30).log2()).sum(dim=-1)
 
 
@@ -116,7 +117,7 @@ def draw_heads(axes: Axes) -> Show:
     cells = Heatmap(axes, rows, [f".{head}" for head in range(PER_LAYER)])
     axes.set_aspect("auto")
     axes.tick_params(labelcolor=theme.INK)
-    axes.set_xlabel("colour and number: entropy, bits")
+    axes.set_xlabel("entropy, bits")
     positions = list(np.ndindex(N_ROWS, PER_LAYER))
     middle = {"ha": "center", "va": "center", "size": 9}
     texts = [add_text(axes, column + 0.5, row + 0.5, **middle) for row, column in positions]
@@ -135,7 +136,7 @@ def draw_heads(axes: Axes) -> Show:
 
 def draw_sentence(axes: Axes) -> Show:
     axes.set(xlim=(-0.52, 1.3), ylim=(N_TGT - 0.3, -3.2), xticks=(0, 0.5, 1))
-    axes.set_xlabel("chance of each right word")
+    axes.set_xlabel("probability of the correct word")
     lines = [add_text(axes, -0.5, -2.5 + 0.85 * i, va="center", size=10, weight="bold") for i in range(3)]
     bars = HorizontalBars(
         axes, np.arange(N_TGT), gap=0.03, thickness=0.72, size=9, label_x=-0.04, label_size=9.5
@@ -170,26 +171,26 @@ def draw_weights(axes: Axes) -> Show:
 
 
 class HeadSwitches(Explorable):
-    title = "Heads off"
-    question = "36 heads of the trained translator. Which ones does this sentence need?"
+    title = "Head ablation"
+    question = "The trained translator has 36 heads. Which of them does this sentence need?"
     size = (10.0, 4.2)
     sentence = Choice("because it was …", tuple(SENTENCES), "thirsty", buttons=True)
-    how = Choice("switch off", ORDERS, ALONE, buttons=True)
-    head = Integer("head / how many", 0, N_HEADS, 0)
+    how = Choice("ablate", ORDERS, ALONE, buttons=True)
+    head = Integer("head / number", 0, N_HEADS, 0)
     presets = {
-        "all on": {"head": 0},
-        "cross 1.3 off": {"head": 32},
-        "decoder 2.1 off": {"sentence": "cold", "head": 22},
+        "all heads": {"head": 0},
+        "without cross 1.3": {"head": 32},
+        "without decoder 2.1": {"sentence": "cold", "head": 22},
     }
     goals = {
-        "one-breaks": "One head alone off, and the translation is wrong",
-        "ten-off": "Ten heads or more off together, and the translation is right",
-        "least-breaks": "Least needed first, until the translation breaks",
+        "one-breaks": "Ablate a single head that makes the translation wrong",
+        "ten-off": "Ablate ten or more heads together and keep the translation correct",
+        "least-breaks": "Least important first, until the translation breaks",
     }
     panels = (
-        Panel("The heads", draw_heads, 0.8),
-        Panel("What it says", draw_sentence, 1.05),
-        Panel("Where cross 1.3 looks", draw_weights, 1.0),
+        Panel("Heads", draw_heads, 0.8),
+        Panel("Output", draw_sentence, 1.05),
+        Panel("Attention of cross 1.3", draw_weights, 1.0),
     )
     compute = staticmethod(compute)
 
@@ -204,16 +205,22 @@ class HeadSwitches(Explorable):
     @staticmethod
     def heading(facts: Facts) -> list[str]:
         off = facts["off"]
-        named = "all heads on" if not off else f"off: {off[0]}" if len(off) == 1 else f"{len(off)} heads off"
-        return [named, f"chance of the right sentence {significant(facts['probability'], 2)}"]
+        named = (
+            "no head ablated"
+            if not off
+            else f"without {off[0]}"
+            if len(off) == 1
+            else f"{len(off)} heads ablated"
+        )
+        return [named, f"correct sentence: probability {significant(facts['probability'], 2)}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:
         off = facts["off"]
         names_off = f"{len(off)} of {N_HEADS}" if len(off) > 3 else ", ".join(off) or "none"
         return (
-            f"Heads off: {names_off}. It says: {' '.join(facts['translation']) or 'nothing'}. That is "
-            f"{'right' if facts['is_right'] else 'wrong'}; the right sentence has a chance of "
+            f"Heads ablated: {names_off}. Output: {' '.join(facts['translation']) or 'nothing'}. That is "
+            f"{'correct' if facts['is_right'] else 'wrong'}; the correct sentence has a probability of "
             f"{significant(facts['probability'], 2)}. Mean entropy of all heads: "
             f"{fixed(facts['entropy'].mean(), 1)} bits."
         )

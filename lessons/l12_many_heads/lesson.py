@@ -341,7 +341,7 @@ predict("12", "heads-cost", HeadCount())
 r"""
 Why the multiplications stay: a table of scores for $n$ words takes $n^2$ dot products of $d_k$ numbers each, and there are $h$ tables: $h \cdot n^2 \cdot d_k = n^2 \cdot d_{\text{model}}$, for $h \cdot d_k$ is the width. But each dot product ends as **one score**, so there are $h \cdot n^2$ of them, and as many weights: that is memory, and softmax work.
 
-So heads are no free copies: at 64 heads a key has 8 numbers to say what it is. (The "64 for each head" button keeps each one wide, and pays for it.)
+So heads are no free copies: at 64 heads a key has 8 numbers to say what it is. (The "64 per head" button keeps each one wide, and pays for it.)
 """
 
 # %% [markdown] kind="text" contents="which heads look where, which can be switched off, and which decide il or elle"
@@ -356,7 +356,7 @@ One reads that heads specialise: this one looks at the previous word, that one a
 | the noun of *it* | the weight that *it* gives to its noun (encoder; 60 sentences with a pronoun) |
 | the aligned word | the weight a French word's step gives to the English word it translates (across) |
 
-A head is called by its layer and its number, both from 0: encoder 1.2. (Lesson 09 wrote 1d for encoder 0.3, and 2d for the decoder's cross 1.3.) The folded cells collect the tables of weights and take the means.
+A head is called by its layer and its number, both from 0: encoder 1.2. The folded cells collect the tables of weights and take the means.
 """
 
 # %% kind="code" hide_input=true
@@ -433,7 +433,7 @@ Place your bet: 36 heads, each switched off **alone**. How often does the transl
 
 - How far each head spreads: the {term:attention entropy|entropy} of its weights, $-\sum_j w_j \log_2 w_j$ bits, is 0 when one word gets all, 1 when two share alike, and 3.3 when all ten places of the English sentence do.
 - What the translator says, and how sure it is of each right word: about {result:lesson_12/thirsty/mean probability:.2f}. It was trained to leave a little doubt (lesson 15), and twelve such chances multiply to {result:lesson_12/thirsty/probability:.2f}.
-- Where cross 1.3 looks.
+- The attention weights of cross 1.3.
 """
 
 # %% kind="predict"

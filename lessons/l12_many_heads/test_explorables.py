@@ -18,7 +18,7 @@ from tests.explore.settings import open_question
 
 
 @pytest.mark.parametrize("n_heads", head_count.COUNTS)
-def test_shared_out_only_the_scores_grow_and_the_parameters_are_those_of_torch(n_heads):
+def test_split_only_the_scores_grow_and_the_parameters_are_those_of_torch(n_heads):
     n, costs = 20, cost(n_heads, 20, SHARED)
     layer = nn.MultiheadAttention(512, n_heads, bias=False)
     assert costs["params"] == sum(p.numel() for p in layer.parameters()) == 1_048_576
@@ -26,7 +26,7 @@ def test_shared_out_only_the_scores_grow_and_the_parameters_are_those_of_torch(n
     assert costs["d_k"] * n_heads == 512
     image = head_count.compute(n_heads=n_heads, n=16, widths=SHARED)["tables"]
     across = next(count for count in (1, 2, 4, 8) if count**2 >= n_heads)
-    assert (image >= 0).sum() == n_heads * (6 * (8 // across)) ** 2, "a table for each head"
+    assert (image >= 0).sum() == n_heads * (6 * (8 // across)) ** 2, "a map for each head"
 
 
 def test_heads_of_fixed_width_cost_more():

@@ -1,4 +1,4 @@
-"""Depth with and without a residual path: the gradient at the first layer, and the similarity of words.
+"""Depth with and without a residual connection: the gradient at the first layer, and the similarity of words.
 
     >>> significant(compute(depth=12, gain=0.5, path=NONE)["back"][0], 3)      # 0.5 to the 12th
     '0.000244'
@@ -108,7 +108,7 @@ def compute(*, depth: int, gain: float, path: str) -> Facts:
 
 
 def over_layers(axes: Axes, key: str, marks: str, *, text_at: float) -> Callable[[Facts, str], None]:
-    """A curve over the layers and a label on its right, both in the colour of the path."""
+    """A curve over the layers and a label on its right, both in the colour of the kind of layer."""
     axes.set(xlim=(-0.8, MAX_DEPTH + 0.8), xticks=(0, 6, 12, 18, 24))
     axes.axhline(1, color=theme.HAIRLINE, linewidth=1.2)
     [curve] = axes.plot([0], [1], marks, markersize=5)
@@ -125,7 +125,7 @@ def over_layers(axes: Axes, key: str, marks: str, *, text_at: float) -> Callable
 
 def draw_gradient(axes: Axes) -> Show:
     axes.set(yscale="log", ylim=(LOW, HIGH), yticks=(1e-8, 1e-6, 1e-4, 1e-2, 1, 100, 1e4, 1e6))
-    axes.set(xlabel="in front of layer (the last number: the end)", ylabel="gradient, times that at the end")
+    axes.set(xlabel="input of layer (last: output of the stack)", ylabel="gradient relative to the output")
     format_log_ticks(axes.yaxis)
     show = over_layers(axes, "back", "o-", text_at=0.95)
     return lambda facts: show(facts, f"at the first layer: {significant(facts['back'][0], 3)}")
@@ -138,25 +138,25 @@ def draw_similarity(axes: Axes) -> Show:
 
 
 class PathPast(Explorable):
-    title = "A path past the layer"
-    question = "What comes back to the first layer, and how alike do words grow, with a path and without?"
+    title = "Residual connections"
+    question = "How does a residual connection change the first layer's gradient and the words' similarity?"
     size = (9.6, 4.0)
     depth = Integer("layers", 1, MAX_DEPTH, 6)
     gain = Choice("strength of f", GAINS, 1.0, text=lambda gain: f"{gain:g}")
     path = Choice("each layer", (NONE, PLAIN, PRE, POST), NONE, buttons=True)
     presets = {
         "12 layers, half strength": {"depth": 12, "gain": 0.5},
-        "the same with a path": {"depth": 12, "gain": 0.5, "path": PLAIN},
-        "24 layers, norm first": {"depth": 24, "path": PRE},
+        "the same with a residual connection": {"depth": 12, "gain": 0.5, "path": PLAIN},
+        "24 layers, pre-norm": {"depth": 24, "path": PRE},
     }
     goals = {
-        "kept": "24 layers, strength ½ or less: half of the gradient comes back",
-        "too-much": "With a path: more than 100 times the gradient comes back",
-        "alike": "With a path, and yet words alike above 0.9",
+        "kept": "24 layers, strength ½ or less: half of the gradient at the first layer",
+        "too-much": "With a residual connection: over 100 times the gradient",
+        "alike": "With a residual connection, yet a mean cosine above 0.9",
     }
     panels = (
-        Panel("The gradient on its way back (f turns)", draw_gradient),
-        Panel("Words growing alike (f is attention)", draw_similarity),
+        Panel("Gradient on its way back (f: rotation)", draw_gradient),
+        Panel("Similarity of words (f: attention)", draw_similarity),
     )
     compute = staticmethod(compute)
 
@@ -170,13 +170,13 @@ class PathPast(Explorable):
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
-        ways = "one way back" if facts["ways"] == 1 else f"{facts['ways']:,} ways back"
+        ways = "1 path back" if facts["ways"] == 1 else f"{facts['ways']:,} paths back"
         return [f"{facts['depth']} × {facts['path']}", f"strength {facts['gain']:g}", ways]
 
     @staticmethod
     def describe(facts: Facts) -> str:
         return (
             f"{facts['depth']} layers of the form {facts['path']}, strength {facts['gain']:g}: "
-            f"the first layer gets {significant(facts['back'][0], 3)} times the gradient at the end, "
-            f"and after the last one two words have a mean cosine of {fixed(facts['similarity'][-1], 2)}."
+            f"the first layer gets {significant(facts['back'][0], 3)} times the gradient at the output, "
+            f"and after the last layer two words have a mean cosine of {fixed(facts['similarity'][-1], 2)}."
         )

@@ -5,7 +5,7 @@
 
 Three sentences of three positions, four features each; the first word is 0, 1, 2, 3. The last position of the
 second sentence and the last two of the third are padding. BatchNorm averages over all positions here, padding
-included, as torch's does; in use it takes the means of the unchanged batch.
+included, as torch's does; in evaluation mode it takes the means of the unchanged batch.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ N_SENTENCES, N_POSITIONS, WIDTH = 3, 3, 4
 N_ROWS, EPS = N_SENTENCES * N_POSITIONS, 1e-5
 PADDED = (5, 7, 8)  # rows
 LAYER, UNBIASED = "LayerNorm", "LayerNorm, n − 1"
-TRAINING, IN_USE = "BatchNorm, training", "BatchNorm, in use"
-AS_IT_IS, LOUDER, PADDING = "as they are", "sentence 2 louder", "padding is 9, not 0"
+TRAINING, IN_USE = "BatchNorm, train", "BatchNorm, eval"
+AS_IT_IS, LOUDER, PADDING = "unchanged", "sentence 2 × 4", "padding 9, not 0"
 NAMES = [
     f"{row // N_POSITIONS + 1}.{row % N_POSITIONS + 1}{' pad' if row in PADDED else ''}"
     for row in range(N_ROWS)
@@ -115,25 +115,27 @@ def draw_table(axes: Axes, *, key: str, limit: float, decimals: int) -> Show:
 
 
 class WhichMean(Explorable):
-    title = "Which numbers are averaged?"
-    question = "Three sentences of three places, some of them padding. Whose numbers change a word's result?"
+    title = "What is averaged?"
+    question = (
+        "Three sentences of three positions, some of them padding. Which numbers affect a word's result?"
+    )
     size = (9.6, 4.4)
     norm = Choice("norm", (LAYER, UNBIASED, TRAINING, IN_USE), LAYER, buttons=True)
-    other = Choice("the batch", (AS_IT_IS, LOUDER, PADDING), AS_IT_IS, buttons=True)
+    other = Choice("batch", (AS_IT_IS, LOUDER, PADDING), AS_IT_IS, buttons=True)
     word = Integer("row", 1, N_ROWS, 1)
     presets = {
-        "LayerNorm, others louder": {"other": LOUDER},
-        "BatchNorm, others louder": {"norm": TRAINING, "other": LOUDER},
-        "BatchNorm, other padding": {"norm": TRAINING, "other": PADDING},
+        "LayerNorm, sentence 2 × 4": {"other": LOUDER},
+        "BatchNorm, sentence 2 × 4": {"norm": TRAINING, "other": LOUDER},
+        "BatchNorm, padding 9": {"norm": TRAINING, "other": PADDING},
     }
     goals = {
-        "moved": "A word whose own numbers stay and whose result moves by more than ½",
-        "unmoved": "A word four times as loud, with the same result as before",
-        "short": "LayerNorm, and yet the result's variance is ¾, not 1",
+        "moved": "A word that stays the same, yet its result changes by more than ½",
+        "unmoved": "A word multiplied by 4, with the same result as before",
+        "short": "LayerNorm, yet the result has a variance of ¾ instead of 1",
     }
     panels = (
-        Panel("Before; framed: averaged for the row's first number", partial(draw_table, **BEFORE)),
-        Panel("After; framed: the row", partial(draw_table, **AFTER)),
+        Panel("Before (framed: averaged for feature 1)", partial(draw_table, **BEFORE)),
+        Panel("After (framed: the chosen row)", partial(draw_table, **AFTER)),
     )
     compute = staticmethod(compute)
 
@@ -147,15 +149,15 @@ class WhichMean(Explorable):
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
-        moved = f"row {NAMES[facts['word'] - 1]} moved by {fixed(facts['change'], 2)}"
-        return [facts["norm"], facts["other"], moved]
+        changed = f"row {NAMES[facts['word'] - 1]} changed by {fixed(facts['change'], 2)}"
+        return [facts["norm"], f"batch: {facts['other']}", changed]
 
     @staticmethod
     def describe(facts: Facts) -> str:
         row = facts["word"] - 1
         before, after = (", ".join(fixed(v, n) for v in facts[k][row]) for k, n in (("x", 0), ("after", 2)))
         return (
-            f"{facts['norm']}, the batch {facts['other']}: row {NAMES[row]} is {before} before and {after} "
-            f"after; {int(facts['averaged'].sum())} numbers of the batch are averaged for its first one; "
-            f"it differs by {fixed(facts['change'], 2)} from its result in the batch as it was."
+            f"{facts['norm']}, batch: {facts['other']}. Row {NAMES[row]} is {before} before and {after} "
+            f"after; {int(facts['averaged'].sum())} numbers of the batch are averaged for its first feature; "
+            f"it differs by {fixed(facts['change'], 2)} from its result in the unchanged batch."
         )

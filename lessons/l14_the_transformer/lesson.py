@@ -575,7 +575,7 @@ Back to the trained translator: below, each use of attention has a map, the mean
 
 The controls take something away in every layer of all three: numbers from each head's queries and keys ($d_k$, 16 when trained; the rest is set to 0, and scores are still divided by √16), heads, and sight by a mask.
 
-> **Before it opens:** in every layer one head of the four falls silent, the first everywhere, or the second, the third, the fourth. What becomes of the pair?
+> **Before it opens:** in every layer one of the four heads is ablated: head 0 everywhere, or 1, 2 or 3. What becomes of the pair?
 """
 
 # %% kind="predict"
@@ -583,7 +583,7 @@ predict("14", "full-one-head-less", ThreeUses())
 
 # %% [markdown] kind="text"
 r"""
-Without the first or the third head both sentences survive, and even without both. Without the second *cold* is wrong, without the fourth *both*. Two heads are enough here, if they are the right two. Lesson 12, which counts from 0, had found whom one misses: cross 1.3 and encoder 0.3 are fourth heads, decoder 2.1 is a second.
+Without head 0 or head 2 both sentences survive, and even without both. Without head 1 *cold* is wrong, without head 3 *both*. Two heads are enough here, if they are the right two. Lesson 12 found which heads matter: in cross 1.3 and encoder 0.3 it is head 3, in decoder 2.1 head 1.
 
 Narrower keys: at $d_k$ = 10 both survive, at 8 the adjective loses its gender (*froid* for *froide*), at 6 the cat is lost. The weights get flatter meanwhile, but that is not what breaks it most. Divide all scores by 4 instead: the weights are flatter than at $d_k$ = 4, and all that is lost is the gender in *cold*. It was trained with 16; a model *trained* with fewer is another question.
 

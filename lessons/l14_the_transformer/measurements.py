@@ -70,7 +70,7 @@ def felt_cold() -> int:
 def parameters() -> dict[str, float]:
     """The paper's base model; in millions unless said otherwise."""
     by_part = counts(BASE)
-    one, three = (compute(model=BASE, place=0, tables=tables)["total"] for tables in (ONE, THREE))
+    one, three = (compute(model=BASE, stage=0, tables=tables)["total"] for tables in (ONE, THREE))
     with torch.device("meta"):
         encoder_block = nn.TransformerEncoderLayer(512, 8, 2048)
         decoder_block = nn.TransformerDecoderLayer(512, 8, 2048)
@@ -79,7 +79,7 @@ def parameters() -> dict[str, float]:
     in_millions = {
         "feed-forward": by_part["feed-forward"],
         "attention": attention,
-        "word table": by_part["word tables"],
+        "word table": by_part["embeddings"],
         "all": one,
         "all, three tables": three,
         "encoder block": n_parameters(encoder_block),
@@ -87,7 +87,7 @@ def parameters() -> dict[str, float]:
     }
     return {name: n / 1e6 for name, n in in_millions.items()} | {
         "all, exactly": one,
-        "last norms of torch, exactly": of_torch - (one - by_part["word tables"]),
+        "last norms of torch, exactly": of_torch - (one - by_part["embeddings"]),
     }
 
 

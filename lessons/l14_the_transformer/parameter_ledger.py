@@ -1,12 +1,12 @@
 """Shapes and parameters: the output shape of each stage of a Transformer, and the parameters of each part.
 
-    >>> compute(model=BASE, place=0, tables=ONE)["total"]
+    >>> compute(model=BASE, stage=0, tables=ONE)["total"]
     63082496
 
-Parameters are counted in real modules without memory (torch's "meta" device): torch's for the paper's two
-models, the course's for ours. The paper's models have post-norm, so the last norm that torch puts after each
-stack is not counted; torch's attention has biases, ours has none. Shapes are those of a batch of 2 with 10
-source tokens and 12 target tokens, BOS or EOS included.
+Parameters are counted in real modules that hold no numbers (torch's "meta" device): torch's for the paper's
+two models, the course's for ours. The paper's models have post-norm, so the last norm that torch puts after
+each stack is not counted; torch's attention has biases, ours has none. Shapes are those of a batch of 2 with
+10 source tokens and 12 target tokens, BOS or EOS included.
 """
 
 from __future__ import annotations
@@ -30,23 +30,37 @@ SIZES = {  # d_model, heads, d_ff, layers, words
     BASE: (512, 8, 2048, 6, 37_000),
     BIG: (1024, 16, 4096, 6, 37_000),
 }
-ONE, THREE = "one for all", "three"
+ONE, THREE = "one shared", "three separate"
 BATCH, N_SRC, N_TGT = 2, 10, 12
 STAGES = (
-    *("source numbers", "source words", "encoder: queries", "encoder: scores", "encoder: widened", "memory"),
-    *("target numbers", "target words", "decoder: scores", "cross: queries", "cross: keys", "cross: scores"),
-    *("decoder: widened", "logits"),
+    *(
+        "source token ids",
+        "source embeddings",
+        "encoder: queries",
+        "encoder: scores",
+        "encoder: FFN hidden layer",
+        "memory",
+    ),
+    *(
+        "target token ids",
+        "target embeddings",
+        "decoder: scores",
+        "cross: queries",
+        "cross: keys",
+        "cross: scores",
+    ),
+    *("decoder: FFN hidden layer", "logits"),
 )
 CROSS = STAGES.index("cross: scores")
 PARTS = (
-    *("word tables", "encoder: attention", "decoder: attention", "cross-attention"),
+    *("embeddings", "encoder: attention", "decoder: attention", "cross-attention"),
     *("feed-forward", "norms", "output bias"),
 )
 
 
 @cache
 def counts(model: str) -> dict[str, int]:
-    """Parameters by part, with one word table."""
+    """Parameters by part, with one embedding matrix."""
     width, n_heads, d_ff, n_layers, words = SIZES[model]
     with torch.device("meta"):
         if model == OURS:
@@ -69,7 +83,7 @@ def counts(model: str) -> dict[str, int]:
 
 
 def shapes(model: str) -> dict[str, tuple[int, ...]]:
-    """The shape of what each stage hands on."""
+    """The shape of each stage's output."""
     width, n_heads, d_ff, _, words = SIZES[model]
     source, target, in_heads = (BATCH, N_SRC), (BATCH, N_TGT), (BATCH, n_heads)
     source_queries, target_queries = (
@@ -89,19 +103,19 @@ def shapes(model: str) -> dict[str, tuple[int, ...]]:
     return dict(zip(STAGES, stages, strict=True))
 
 
-def compute(*, model: str, place: int, tables: str) -> Facts:
+def compute(*, model: str, stage: int, tables: str) -> Facts:
     by_part = dict(counts(model))
     if tables == THREE:
-        by_part["word tables"] *= 3
+        by_part["embeddings"] *= 3
     by_stage = shapes(model)
     return {
         "counts": by_part,
         "total": sum(by_part.values()),
-        "tables_fraction": by_part["word tables"] / sum(by_part.values()),
+        "tables_fraction": by_part["embeddings"] / sum(by_part.values()),
         "shapes": by_stage,
-        "name": STAGES[place],
-        "shape": by_stage[STAGES[place]],
-        "numbers": int(np.prod(by_stage[STAGES[place]])),
+        "name": STAGES[stage],
+        "shape": by_stage[STAGES[stage]],
+        "numbers": int(np.prod(by_stage[STAGES[stage]])),
     }
 
 
@@ -117,7 +131,7 @@ def draw_shapes(axes: Axes) -> Show:
     sizes = [add_text(axes, 0.97, row + 0.5, ha="right", va="center", size=9.5) for row in rows]
 
     def show(facts: Facts) -> None:
-        chosen = facts["place"]
+        chosen = facts["stage"]
         highlight.set_edges(left=[0.0], right=[1.0], low=[chosen + 0.04], high=[chosen + 0.96])
         bold = rows == chosen
         inks = np.where(bold, theme.PAPER, theme.INK)
@@ -128,7 +142,7 @@ def draw_shapes(axes: Axes) -> Show:
 
 
 def draw_counts(axes: Axes) -> Show:
-    axes.set(xlim=(-0.36, 0.84), ylim=(len(PARTS) - 0.4, -0.7), xlabel="share of all parameters")
+    axes.set(xlim=(-0.36, 0.84), ylim=(len(PARTS) - 0.4, -0.7), xlabel="fraction of all parameters")
     axes.set_xticks((0, 0.25, 0.5), ("0", "25%", "50%"))
     bars = HorizontalBars(axes, np.arange(len(PARTS)), gap=0.02, size=9.5, label_x=-0.03, label_size=9.5)
     set_texts(bars.labels, PARTS)
@@ -142,23 +156,23 @@ def draw_counts(axes: Axes) -> Show:
 
 class ParameterLedger(Explorable):
     title = "Shapes and parameters"
-    question = "What does each stage hand on, and where do the parameters stand?"
+    question = "What is the shape of each stage's output, and where are the parameters?"
     size = (10.0, 4.2)
     model = Choice("model", (OURS, BASE, BIG), OURS, buttons=True)
-    place = Integer("stage", 0, len(STAGES) - 1, 0)
-    tables = Choice("word tables", (ONE, THREE), ONE, buttons=True)
+    stage = Integer("stage", 0, len(STAGES) - 1, 0)
+    tables = Choice("embeddings", (ONE, THREE), ONE, buttons=True)
     presets = {
-        "our cross scores": {"place": CROSS},
-        "base": {"model": BASE, "place": 1},
-        "big, three tables": {"model": BIG, "tables": THREE},
+        "cross-attention scores": {"stage": CROSS},
+        "base": {"model": BASE, "stage": 1},
+        "big, three embeddings": {"model": BIG, "tables": THREE},
     }
     goals = {
-        "cross": "Light the table in which target words are rows, source words columns",
-        "most": "Light the stage with the most numbers",
-        "half": "Bring more than half of all parameters into word tables",
+        "cross": "Select the stage whose rows are target words, columns source words",
+        "most": "Select the stage with the most numbers",
+        "half": "Have more than half of all parameters in the embeddings",
     }
     panels = (
-        Panel("What is handed on (batch of 2)", draw_shapes, 1.0),
+        Panel("Output shapes (batch of 2)", draw_shapes, 1.0),
         Panel("Parameters", draw_counts, 1.1),
     )
     compute = staticmethod(compute)
@@ -166,19 +180,19 @@ class ParameterLedger(Explorable):
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
-            "cross": now["place"] == CROSS,
+            "cross": now["stage"] == CROSS,
             "most": now["numbers"] == max(int(np.prod(shape)) for shape in now["shapes"].values()),
             "half": now["tables_fraction"] > 0.5,
         }
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
-        return [facts["model"], f"word tables: {facts['tables']}", f"{facts['total']:,} parameters"]
+        return [facts["model"], f"embeddings: {facts['tables']}", f"{facts['total']:,} parameters"]
 
     @staticmethod
     def describe(facts: Facts) -> str:
         return (
-            f"{facts['model']}, word tables: {facts['tables']}. {facts['total']:,} parameters, "
-            f"{100 * facts['tables_fraction']:.0f}% of them in word tables. "
-            f"Lit: {facts['name']}, {shape_text(facts['shape'])}."
+            f"{facts['model']}, embeddings: {facts['tables']}. {facts['total']:,} parameters, "
+            f"{100 * facts['tables_fraction']:.0f}% of them in embeddings. "
+            f"Selected: {facts['name']}, {shape_text(facts['shape'])}."
         )

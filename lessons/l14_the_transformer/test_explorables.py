@@ -48,14 +48,14 @@ def test_narrower_keys():
 
 
 def test_which_heads_the_pair_needs():
-    n_right = {"2 3 4": 2, "1 3 4": 1, "1 2 4": 2, "1 2 3": 0, "2 4": 2}
+    n_right = {"1 2 3": 2, "0 2 3": 1, "0 1 3": 2, "0 1 2": 0, "1 3": 2}
     assert {heads: sum(uses(heads=heads)["is_right"]) for heads in n_right} == n_right
-    assert uses(heads="1 3 4")["is_right"] == (True, False), "without the second, cold is wrong"
+    assert uses(heads="0 2 3")["is_right"] == (True, False), "without head 1, cold is wrong"
 
 
 def test_the_prediction_of_one_head_less():
     asked, _, _, after = open_question("14", "full-one-head-less", ThreeUses)
-    assert after["heads"] == "1 2 3" and after["is_right"] == (False, False) and asked.right == [2]
+    assert after["heads"] == "0 1 2" and after["is_right"] == (False, False) and asked.right == [2]
     assert endings(after["translations"])[0] == "elle avait soif"
 
 
@@ -88,12 +88,12 @@ def test_the_maps_are_of_kept_heads_sum_to_one_and_obey_the_masks():
     assert np.allclose(uses(mask=three_uses.HIDDEN)["weights"]["cross"][:, 8], 0)
     assert np.allclose(uses(mask=three_uses.ALONE)["weights"]["encoder"], np.eye(10))
     bits = np.array([uses(width=width)["entropy"] for width in reversed(three_uses.WIDTHS)])
-    assert (np.diff(bits, axis=0) > 0).all(), "narrower keys give more even weights"
+    assert (np.diff(bits, axis=0) > 0).all(), "narrower keys give more uniform attention"
     assert bits[0, 2] < 1 and abs(bits[-1, 2] - np.log2(10)) < 1e-3
 
 
 def total(model: str, tables: str = ONE) -> int:
-    return parameter_ledger.compute(model=model, place=0, tables=tables)["total"]
+    return parameter_ledger.compute(model=model, stage=0, tables=tables)["total"]
 
 
 def test_the_ledger_counts_as_torch_counts():
@@ -104,26 +104,26 @@ def test_the_ledger_counts_as_torch_counts():
         layers = nn.TransformerEncoderLayer(512, 8, 2048), nn.TransformerDecoderLayer(512, 8, 2048)
         assert [n_parameters(layer) for layer in layers] == [3_152_384, 4_204_032]
         assert (
-            n_parameters(nn.Transformer(batch_first=True)) == total(BASE) - by_part["word tables"] + 2 * 1024
+            n_parameters(nn.Transformer(batch_first=True)) == total(BASE) - by_part["embeddings"] + 2 * 1024
         )
     assert total(BASE) == 63_082_496 and total(BIG) == 214_245_376
     assert total(OURS) == n_parameters(shared("transformer").model) == 392_360
     assert total(BASE, THREE) - total(BASE) == 37_888_000
     fractions = [
-        parameter_ledger.compute(model=m, place=0, tables=THREE)["tables_fraction"] for m in (BASE, BIG)
+        parameter_ledger.compute(model=m, stage=0, tables=THREE)["tables_fraction"] for m in (BASE, BIG)
     ]
     assert fractions[0] > 0.5 > fractions[1]
 
 
 def test_the_shape_of_the_cross_scores():
-    facts = parameter_ledger.compute(model=BASE, place=parameter_ledger.CROSS, tables=ONE)
+    facts = parameter_ledger.compute(model=BASE, stage=parameter_ledger.CROSS, tables=ONE)
     assert facts["shape"] == (BATCH, 8, N_TGT, N_SRC)
 
 
 def test_the_prediction_of_the_largest_part():
     asked, _, _, after = open_question("14", "full-largest-part", ParameterLedger)
     attention = sum(n for part, n in after["counts"].items() if "attention" in part)
-    in_order = [attention, *(after["counts"][part] for part in ("feed-forward", "word tables", "norms"))]
+    in_order = [attention, *(after["counts"][part] for part in ("feed-forward", "embeddings", "norms"))]
     assert after["model"] == BASE and asked.right == [in_order.index(max(in_order))]
 
 
@@ -141,14 +141,14 @@ def test_shapes_are_those_of_a_live_model(name):
         words = model.words.target(target)
         y, _, of_decoder = model.decoder(words, causal=True, source=memory, with_weights=True)
         states = {
-            "source words": x,
+            "source embeddings": x,
             "memory": x,
             "encoder: scores": of_encoder["own"][:, 0],
             "decoder: scores": of_decoder["own"][:, 0],
             "cross: scores": of_decoder["cross"][:, 0],
             "cross: keys": memory["keys"][:, 0],
-            "encoder: widened": model.encoder.blocks[0].feed_forward.inner(x),
-            "target words": y,
+            "encoder: FFN hidden layer": model.encoder.blocks[0].feed_forward.inner(x),
+            "target embeddings": y,
             "logits": model.words.logits(y),
         }
     shapes = parameter_ledger.shapes(name)

@@ -5,8 +5,8 @@
 
 Of the 16 numbers in each head's queries and keys all but the first `width` are set to 0 (the scores are still
 divided by √16). Of each layer's four heads some are kept, the same ones in encoder, decoder and
-cross-attention. Weights and entropies, in bits, are those of the kept heads of the last layer, with the right
-translation of the first sentence as input; translations are greedy.
+cross-attention. Attention weights and entropies, in bits, are those of the kept heads of the last layer, with
+the correct translation of the first sentence as input; translations are greedy.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ PAIR = running_pair()
 TEXTS = [(pair.src_text, pair.tgt_text) for pair in PAIR]
 RIGHT = tuple(pair.tgt for pair in PAIR)
 SOURCE, TARGET = (*PAIR[0].src, "(end)"), ("(start)", *PAIR[0].tgt)
-PREDICTED = (*PAIR[0].tgt, "(end)")  # a row of cross-attention is called by the word it predicts
+PREDICTED = (*PAIR[0].tgt, "(end)")  # a row of cross-attention is named after the word it predicts
 WIDTHS = (0, 1, 2, 4, 6, 8, 10, 12, 14, 16)
 D_K, N_HEADS, N_LAYERS = 16, 4, 3
 NARROW = 10
 ALL, NONE = "all", "none"
-KEPT_HEADS = (ALL, "2 3 4", "1 3 4", "1 2 4", "1 2 3", "2 4", "1 3", NONE)
-AS_TRAINED, ALONE = "as trained", "source words see only themselves"
-HIDDEN = "decoder cannot see the last English word"
+KEPT_HEADS = (ALL, "1 2 3", "0 2 3", "0 1 3", "0 1 2", "1 3", "0 2", NONE)
+AS_TRAINED, ALONE = "as trained", "encoder: only itself"
+HIDDEN = "cross: last word masked"
 MASKS = (AS_TRAINED, ALONE, HIDDEN)
 MAX_WORDS = 14
 
@@ -54,10 +54,10 @@ State = tuple[int, str, str]
 def indices(heads: str) -> list[int]:
     """The kept heads, counted from 0.
 
-    >>> indices("2 4")
+    >>> indices("1 3")
     [1, 3]
     """
-    return list(range(N_HEADS)) if heads == ALL else [int(n) - 1 for n in heads.replace(NONE, "").split()]
+    return list(range(N_HEADS)) if heads == ALL else [int(n) for n in heads.replace(NONE, "").split()]
 
 
 def ablations(states: list[State]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -106,7 +106,7 @@ def outcomes() -> dict[State, Facts]:
 
 
 def maps(tables: dict[str, torch.Tensor]) -> Facts:
-    """The mean weights of the kept heads, and their mean entropy; 0 if there are no heads."""
+    """The mean attention weights of the kept heads, and their mean entropy; 0 if there are no heads."""
     means = {use: table.sum(dim=0) / max(len(table), 1) for use, table in tables.items()}
     bits = [entropy(table).mean().item() if len(table) else 0.0 for table in tables.values()]
     return {
@@ -144,8 +144,8 @@ def draw_use(axes: Axes, *, use: str) -> Show:
 def draw_translations(axes: Axes) -> Show:
     blank_axes(axes, x=(0, 1), y=(8, 0))
     soft = {"color": theme.SOFT_INK, "va": "center"}
-    axes.text(0.0, 8.6, "Last layer. Rows ask, columns answer.", fontsize=8.5, **soft)
-    axes.text(0.0, 9.2, "Across: rows are about to be said.", fontsize=8.5, **soft)
+    axes.text(0.0, 8.6, "Last layer; rows: queries, columns: keys.", fontsize=8.5, **soft)
+    axes.text(0.0, 9.2, "Cross: a row is the predicted word.", fontsize=8.5, **soft)
     lines = []
     for top, source in ((0, "… because it was thirsty"), (4, "… because it was cold")):
         axes.text(0.0, top + 0.9, source, fontsize=9.5, **soft)
@@ -165,24 +165,24 @@ class ThreeUses(Explorable):
     question = "How much of its attention does the trained translator need?"
     size = (10.4, 4.2)
     width = Choice("d_k", WIDTHS, D_K)
-    heads = Choice("heads heard", KEPT_HEADS, ALL, buttons=True)
+    heads = Choice("heads kept", KEPT_HEADS, ALL, buttons=True)
     mask = Choice("mask", MASKS, AS_TRAINED, buttons=True)
     presets = {
         "as trained": {},
-        "without head 4": {"heads": "1 2 3"},
+        "without head 3": {"heads": "0 1 2"},
         "d_k = 8": {"width": 8},
-        "each source word alone": {"mask": ALONE},
+        "encoder: only itself": {"mask": ALONE},
     }
     goals = {
-        "narrow": f"A d_k of {NARROW} or less, and both translations are right",
-        "heads": "Two heads of each layer are silent, and both translations are right",
-        "even": "Cross-attention that shares out evenly: 3.3 bits",
+        "narrow": f"A d_k of {NARROW} or less, and both translations are correct",
+        "heads": "Two heads of each layer ablated, and both translations are correct",
+        "even": "Uniform cross-attention: 3.3 bits",
     }
     panels = (
         Panel("Encoder", partial(draw_use, use="encoder")),
         Panel("Decoder", partial(draw_use, use="decoder")),
-        Panel("Across", partial(draw_use, use="cross")),
-        Panel("What it says", draw_translations, 1.05),
+        Panel("Cross-attention", partial(draw_use, use="cross")),
+        Panel("Output", draw_translations, 1.05),
     )
     compute = staticmethod(compute)
 
@@ -201,7 +201,7 @@ class ThreeUses(Explorable):
     @staticmethod
     def describe(facts: Facts) -> str:
         translations = "; ".join(" ".join(words) or "nothing" for words in facts["translations"])
-        n_right = f"{sum(facts['is_right'])} of 2 right"
+        n_right = f"{sum(facts['is_right'])} of 2 correct"
         bits = ", ".join(entropy_text(facts, use) for use in ATTENTIONS)
-        state = f"d_k {facts['width']}, heads heard: {facts['heads']}, {facts['mask']}"
-        return f"{state}. It says: {translations}. {n_right}. Entropy: {bits}."
+        state = f"d_k {facts['width']}, heads kept: {facts['heads']}, {facts['mask']}"
+        return f"{state}. Output: {translations}. {n_right}. Entropy: {bits}."

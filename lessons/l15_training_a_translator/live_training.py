@@ -1,4 +1,4 @@
-"""Training that one can watch in a notebook, stop, and resume.
+"""Training that you can watch in a notebook, stop and resume.
 
     run = train_live(SmallRun(short_data()), "my_translator")
 
@@ -20,8 +20,8 @@ from course_lib.training.run_folder import History, Record, RunFolder
 from course_lib.views import Part, StaticImage, panels
 from lessons.l15_training_a_translator.small_run import SmallRun
 
-OLD_FORMAT = "An earlier version of the course has saved a run as {}: it is not used, training starts anew."
-ANOTHER_RUN = "The checkpoint in {} cannot be resumed by this run: training starts anew."
+OLD_FORMAT = "An earlier version of the course saved a run as {}. It can't be used, so training starts again."
+ANOTHER_RUN = "The checkpoint in {} belongs to a different run, so training starts again."
 
 
 def run_folder(name: str) -> Path:
@@ -30,16 +30,16 @@ def run_folder(name: str) -> Path:
 
 
 def train_live(run: SmallRun, name: str, *, until: int | None = None, anew: bool = False) -> SmallRun:
-    """Train to the last step, or to step `until`, from the last checkpoint unless it is to begin anew."""
+    """Train to the last step, or to step `until`, from the last checkpoint unless `anew` is set."""
     folder = run.folder(run_folder(name), restart=anew)
     n_steps, shown = run.recipe.n_steps, None
     history = History()
     if not anew:
         folder, history = _resumable(run, folder)
         if (resumed_at := folder.resumed_at()) == n_steps:
-            print(f'It was trained before; train_live(run, "{name}", anew=True) trains it again.')
+            print(f'Already trained; train_live(run, "{name}", anew=True) trains it again.')
         elif resumed_at:
-            print(f"Going on from step {resumed_at}.")
+            print(f"Resuming from step {resumed_at}.")
 
     def draw(record: Record) -> None:
         nonlocal shown
@@ -53,12 +53,12 @@ def train_live(run: SmallRun, name: str, *, until: int | None = None, anew: bool
         display(curves(run.history))
     if not run.finished:
         done = f"Stopped after step {run.state.step} of {n_steps}."
-        print(f"{done} Run the cell again: it goes on from there.")
+        print(f"{done} Run the cell again to continue.")
     return run
 
 
 def _resumable(run: SmallRun, folder: RunFolder) -> tuple[RunFolder, History]:
-    """The folder and its history, or one that starts anew where the checkpoint in it cannot be resumed."""
+    """The folder and its history, or an empty one if its checkpoint can't be resumed."""
     old = folder.folder.with_suffix(".safetensors")
     if old.exists() and not folder.last.exists():
         print(OLD_FORMAT.format(old))
@@ -71,7 +71,7 @@ def _resumable(run: SmallRun, folder: RunFolder) -> tuple[RunFolder, History]:
 
 
 def curves(history: History) -> StaticImage:
-    """Both losses, and the percentage of sentences that are right."""
+    """Both losses, and the percentage of exact matches."""
     steps, last = [record.step for record in history], history[-1]
     losses = {
         "training": [record.train_loss for record in history],
@@ -79,11 +79,11 @@ def curves(history: History) -> StaticImage:
     }
     right = {"validation": [100 * record.scores["exact"] for record in history]}
     alt = f"After step {last.step} the training loss is {fixed(last.train_loss, 2)}, the validation loss "
-    alt += f"{fixed(last.loss, 2)}, and {fixed(right['validation'][-1], 0)}% are right."
+    alt += f"{fixed(last.loss, 2)}, and {fixed(right['validation'][-1], 0)}% are translated exactly."
     return panels(
         [
             Part("Loss", steps, losses, "loss", y_limits=(0, 6.5)),
-            Part("Right, word for word", steps, right, "%", y_limits=(-3, 103)),
+            Part("Exact match", steps, right, "%", y_limits=(-3, 103)),
         ],
         x_name="step",
         alt=alt,

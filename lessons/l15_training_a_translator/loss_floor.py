@@ -1,12 +1,12 @@
-"""What label smoothing asks for, and how low the loss can get at best.
+"""The target of label smoothing, and the lowest possible loss.
 
     >>> round(compute(smoothing=0.1, words=37_000, softmax="once")["floor"], 4)
     1.3769
     >>> round(compute(smoothing=0.0, words=10_000, softmax="twice")["floor"], 2)
     8.21
 
-The model gives the right word the probability p and the others equal parts of the rest. No other distribution
-has a lower loss, since the target treats the other words alike.
+The model gives the correct word the probability p and the others equal parts of the rest. No other
+distribution has a lower loss, since the target treats the other words equally.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HIGHEST = 11.0  # ln 37,000 is 10.5
 
 
 def losses(p: np.ndarray, *, smoothing: float, words: int, softmax: str) -> np.ndarray:
-    """The loss when the right word gets p and the others equal parts of the rest."""
+    """The loss when the correct word gets p and the others equal parts of the rest."""
     right, other = 1 - smoothing + smoothing / words, smoothing / words
     each = (1 - p) / (words - 1)
     if softmax == "once":
@@ -54,21 +54,21 @@ def compute(*, smoothing: float, words: int, softmax: str) -> Facts:
 
 
 def draw_target(axes: Axes) -> Show:
-    bars = Bars(axes, ("the right word", "all others together"), size=11)
+    bars = Bars(axes, ("correct word", "all other words"), size=11)
     axes.set_yticks((0, 0.5, 1))
     axes.grid(axis="y")
     each = add_text(axes, 0.97, 0.68, coords="axes", ha="right", va="center", size=10, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
         bars.show(np.array([facts["right"], 1 - facts["right"]]), theme.GREEN)
-        target = f"1 in {facts['words'] / facts['smoothing']:,.0f}" if facts["smoothing"] else "nothing"
-        each.set_text(f"each other word: {target}")
+        target = f"1 in {facts['words'] / facts['smoothing']:,.0f}" if facts["smoothing"] else "0"
+        each.set_text(f"others: {target} each")
 
     return show
 
 
 def draw_losses(axes: Axes) -> Show:
-    axes.set(xlabel="share that the model gives the right word", ylabel="loss")
+    axes.set(xlabel="the model's probability of the correct word", ylabel="loss")
     axes.set(xlim=(0, 1.02), ylim=(0, HIGHEST))
     axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "0.25", "0.5", "0.75", "1"))
     axes.grid(axis="y")
@@ -81,14 +81,14 @@ def draw_losses(axes: Axes) -> Show:
         floor.set_ydata([facts["floor"]] * 2)
         curve.set_ydata(facts["losses"])
         dot.set(data=([facts["best"]], [facts["floor"]]), markerfacecolor=theme.ORANGE)
-        lowest.set(text=f"lowest {fixed(facts['floor'], 2)}", color=theme.ORANGE)
+        lowest.set(text=f"minimum {fixed(facts['floor'], 2)}", color=theme.ORANGE)
 
     return show
 
 
 class LossFloor(Explorable):
     title = "Loss floor"
-    question = "What does the loss ask for, and how low can it get?"
+    question = "What target does label smoothing set, and how low can the loss get?"
     size = (9.6, 3.4)
     smoothing = Choice("smoothing ε", SMOOTHINGS, 0.1)
     words = Choice("vocabulary", WORDS, 10, text="{:,}".format)
@@ -99,11 +99,11 @@ class LossFloor(Explorable):
         "the paper's": {"words": 37_000},
     }
     goals = {
-        "above-one": "ε 0.1: the smallest vocabulary whose lowest loss is above 1",
-        "below-one": "37,000 words, some smoothing, and a lowest loss below 1",
-        "stuck": "No smoothing, and yet no loss below 8",
+        "above-one": "ε = 0.1: the smallest vocabulary with a minimum loss above 1",
+        "below-one": "37,000 words, some smoothing, and a minimum loss below 1",
+        "stuck": "No smoothing, yet a minimum loss above 8",
     }
-    panels = (Panel("What the loss asks for", draw_target, 0.8), Panel("What it costs", draw_losses))
+    panels = (Panel("Target distribution", draw_target, 0.8), Panel("Loss", draw_losses))
     compute = staticmethod(compute)
 
     @staticmethod
@@ -125,7 +125,7 @@ class LossFloor(Explorable):
     def describe(facts: Facts) -> str:
         return (
             f"Smoothing {facts['smoothing']:g}, {facts['words']:,} words, softmax {facts['softmax']}: the "
-            f"target gives the right word {fixed(facts['right'], 3)}. The lowest loss is "
+            f"target gives the correct word {fixed(facts['right'], 3)}. The minimum loss is "
             f"{fixed(facts['floor'], 2)} (perplexity {significant(facts['perplexity'], 3)}), where the "
-            f"model gives it {fixed(facts['best'], 3)}."
+            f"model gives it a probability of {fixed(facts['best'], 3)}."
         )

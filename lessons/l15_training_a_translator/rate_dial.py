@@ -47,7 +47,7 @@ def draw_linear(axes: Axes) -> Show:
 
     def show_all(facts: Facts) -> None:
         show(facts)
-        phases = {-1: "on the way up", 0: "at the peak", 1: "on the way down"}
+        phases = {-1: "rising", 0: "at the peak", 1: "falling"}
         phase = phases[int(np.sign(facts["step"] - facts["warm_up"]))]
         peak.set_text(f"peak {significant(facts['peak'], 3)}; now {phase}")
 
@@ -78,8 +78,8 @@ def curve_and_dot(axes: Axes, steps: np.ndarray, which: str, *, scale: float = 1
 
 
 class RateDial(Explorable):
-    title = "Warm-up dial"
-    question = "How large a step may Adam take, and when?"
+    title = "Learning-rate warm-up"
+    question = "How large is the learning rate at each step?"
     size = (9.6, 3.6)
     warm_up = Choice("warm-up steps", WARM_UPS, 4000, text="{:,}".format)
     d_model = Choice("d_model", WIDTHS, 512)
@@ -90,13 +90,13 @@ class RateDial(Explorable):
         "twice the warm-up": {"warm_up": 8000, "step": 8000},
     }
     goals = {
-        "halved": "Halve the peak of the start by warm-up alone",
-        "eighth": "On the way up: a step with an eighth of the peak's rate",
-        "same-peak": "d_model 128, and the peak that the start has",
+        "halved": "Halve the initial peak by changing the warm-up alone",
+        "eighth": "During warm-up: a step with an eighth of the peak rate",
+        "same-peak": "d_model = 128 with the initial peak",
     }
     panels = (
         Panel("100,000 steps", draw_linear, 1.15),
-        Panel("The same, both axes by factors of ten", draw_logarithmic),
+        Panel("The same on logarithmic axes", draw_logarithmic),
     )
     compute = staticmethod(compute)
 
@@ -117,7 +117,7 @@ class RateDial(Explorable):
     @staticmethod
     def describe(facts: Facts) -> str:
         return (
-            f"With {facts['warm_up']:,} steps of warm-up and width {facts['d_model']} the learning rate "
-            f"climbs in a straight line to {significant(facts['peak'], 3)}, then falls with the root of the "
-            f"step. At step {facts['step']:,} it is {significant(facts['rate'], 3)}."
+            f"With {facts['warm_up']:,} warm-up steps and d_model = {facts['d_model']}, the learning rate "
+            f"rises linearly to {significant(facts['peak'], 3)}, then falls in proportion to 1/√step. "
+            f"At step {facts['step']:,} it is {significant(facts['rate'], 3)}."
         )

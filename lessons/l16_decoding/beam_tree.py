@@ -1,4 +1,4 @@
-"""The beam-search tree: two little languages, a beam of any width, and what it finds.
+"""The beam-search tree: two small languages, a beam of any width, and what it finds.
 
     >>> [search(TREES["A"], width=width, alpha=0.0).best.sentence for width in (1, 2)]
     [('the', 'cat', '</s>'), ('a', 'cat', '</s>')]
@@ -6,8 +6,8 @@
     ('</s>',)
 
 A tree holds the probability of each word after the words before it. `search` does in plain Python what
-`translation/search.py` does, and records what it kept. Sums are of log-probabilities; a finished sentence
-is ranked by its sum divided by ((5 + length) / 6)^alpha, the end mark counted.
+`translation/search.py` does, and records what it kept. A finished sentence is
+ranked by its sum of log-probabilities divided by ((5 + length) / 6)^alpha, the end mark counted.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Trace:
 
 
 def following(tree: Tree, words: Words) -> dict[str, float]:
-    """The probability of each next word; a beginning that is not in the tree ends."""
+    """The probability of each next word; a prefix that is not in the tree ends."""
     return tree.get(words, ENDED)
 
 
@@ -87,7 +87,7 @@ def score_of(total: float, length: int, alpha: float) -> float:
 
 
 def search(tree: Tree, *, width: int, alpha: float) -> Trace:
-    """Keep the best `width`, let each go on with every word, keep the best again."""
+    """Keep the best `width` prefixes, extend each with every word, keep the best again."""
     trace, going = Trace(), [((), 0.0)]
     for step in range(1, LONGEST + 1):
         candidates = [
@@ -110,19 +110,19 @@ def search(tree: Tree, *, width: int, alpha: float) -> Trace:
 
 @cache
 def positions(name: str) -> dict[Words, tuple[float, float]]:
-    """Column and row of each beginning: the column is its length, rows follow the order of the leaves."""
+    """Column and row of each prefix: the column is its length, rows follow the order of the leaves."""
     tree, coordinates = TREES[name], {}
 
-    def place(words: Words, top: float) -> float:
-        """Place a beginning and all that follow it; the next free row."""
+    def lay_out(words: Words, top: float) -> float:
+        """Set the position of a prefix and of all that follow it; return the next free row."""
         below = top
         for word in following(tree, words) if not words or words[-1] != END else ():
-            below = place((*words, word), below)
+            below = lay_out((*words, word), below)
         below = max(below, top + 1)
         coordinates[words] = (len(words), (top + below - 1) / 2)
         return below
 
-    depth = place((), 0.0)
+    depth = lay_out((), 0.0)
     return {words: (column, row / (depth - 1)) for words, (column, row) in coordinates.items()}
 
 
@@ -181,19 +181,19 @@ def draw_tree(axes: Axes) -> Show:
 def draw_finished(axes: Axes) -> Show:
     blank_axes(axes, x=(0, 1), y=(8.2, -1))
     columns = []
-    for x, side, name in ((0, "left", ""), (0.8, "right", "sum"), (1.0, "right", "score")):
+    for x, side, name in ((0, "left", ""), (0.8, "right", "log p"), (1.0, "right", "score")):
         add_text(axes, x, -0.4, name, ha=side, va="center", size=10, colour=theme.SOFT_INK)
         rows = range(MOST_LISTED)
         columns.append([add_text(axes, x, 0.6 + row, ha=side, va="center", size=10) for row in rows])
     named = {"best": "best", "finished": "finished", "kept": "kept open", "dropped": "dropped"}
-    for i, (status, name) in enumerate({**named, "unseen": "never looked at"}.items()):
+    for i, (status, name) in enumerate({**named, "unseen": "not considered"}.items()):
         x, y = 0.5 * (i % 2), 6.6 + 0.65 * (i // 2)
         add_text(axes, x, y, f"● {name}", size=10, colour=COLOURS[status])
 
     def show(facts: Facts) -> None:
         finished = facts["finished"]
         colours = [COLOURS["finished" if row else "best"] for row in range(len(finished))]
-        outputs = [" ".join(hypothesis.sentence[:-1]) or "(nothing)" for hypothesis in finished]
+        outputs = [" ".join(hypothesis.sentence[:-1]) or "(empty)" for hypothesis in finished]
         sums, scores = ([minus(fixed(hypothesis[i], 3)) for hypothesis in finished] for i in (1, 2))
         for column, texts in zip(columns, (outputs, sums, scores), strict=True):
             set_texts(column, texts, colours)
@@ -203,7 +203,7 @@ def draw_finished(axes: Axes) -> Show:
 
 class BeamTree(Explorable):
     title = "Beam search"
-    question = "Keep the best few beginnings instead of one. Is wider better?"
+    question = "Keep the best few prefixes instead of one. Is wider better?"
     size = (10.0, 4.6)
     tree = Choice("language", tuple(TREES), "A", buttons=True)
     width = Integer("beam width k", 1, 5, 1)
@@ -214,11 +214,11 @@ class BeamTree(Explorable):
         "B, k = 5": {"tree": "B", "width": 5},
     }
     goals = {
-        "likelier": "A: find a likelier sentence than greedy does",
-        "nothing": "B: the smallest k that changes the answer, α = 0",
-        "back": "B, k = 5: the smallest α that undoes it",
+        "likelier": "A: find a more likely sentence than greedy decoding",
+        "nothing": "B, α = 0: the smallest k that changes the output",
+        "back": "B, k = 5: the smallest α that changes it back",
     }
-    panels = (Panel("Which beginnings are kept", draw_tree, 1.5), Panel("Finished", draw_finished, 0.7))
+    panels = (Panel("Which prefixes are kept", draw_tree, 1.5), Panel("Finished", draw_finished, 0.7))
     compute = staticmethod(compute)
 
     @staticmethod
@@ -239,7 +239,7 @@ class BeamTree(Explorable):
     @staticmethod
     def heading(facts: Facts) -> list[str]:
         output, settings = " ".join(facts["output"]), f"k = {facts['width']}, α = {fixed(facts['alpha'], 1)}"
-        return [f"{settings}: {output or '(nothing)'}, p = {fixed(facts['probability'], 3)}"]
+        return [f"{settings}: {output or '(empty)'}, p = {fixed(facts['probability'], 3)}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:
@@ -248,6 +248,6 @@ class BeamTree(Explorable):
         total, score = (minus(fixed(facts[name], 3)) for name in ("total", "score"))
         return (
             f"Language {facts['tree']}, beam width {facts['width']}, length penalty {penalty}: the best of "
-            f"{len(facts['finished'])} finished is {output}, sum {total}, score {score}; "
-            f"{facts['n_considered']} beginnings were looked at."
+            f"{len(facts['finished'])} finished is {output}, log-probability {total}, score {score}; "
+            f"{facts['n_considered']} prefixes were considered."
         )

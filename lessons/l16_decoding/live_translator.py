@@ -1,10 +1,10 @@
 """The live translator: any sentence, and what happens at each step of its translation.
 
-    >>> compute(text="The cat drank the [water].", system=ACROSS, head="mean", step=1)["french"]
+    >>> compute(text="The cat drank the [water].", system=CROSS, head="mean", step=1)["french"]
     'le chat a bu le chat'
 
-A word in brackets is closed: it is masked in every attention (`typed_sentence.py`). `rows` and `columns`
-label the map of weights, queries as rows; `weights` fills the whole grid, 0 where there is no word. Steps
+A word in brackets is masked in every attention (`typed_sentence.py`). `rows` and `columns` label the map of
+attention weights, queries as rows; `weights` fills the whole grid, 0 where there is no word. Steps
 count from 1. `changed` is the number of French words that differ from the translation without brackets, −1 if
 the two lengths differ.
 """
@@ -28,8 +28,8 @@ from course_lib.views.heatmap import MASKED, Heatmap
 from course_lib.views.pillow_text import add_text, set_texts
 from lessons.l16_decoding.typed_sentence import MAX_INPUT, MAX_OUTPUT, TypedTranslation, translate_typed
 
-RCTM, ACROSS, SOURCE, TARGET = "RCTM", "Transformer: across", "… among English", "… among French"
-USE = {ACROSS: "cross", SOURCE: "encoder", TARGET: "decoder"}
+RCTM, CROSS, SOURCE, TARGET = "RCTM", "Transformer: cross", "encoder", "decoder"
+USE = {CROSS: "cross", SOURCE: "encoder", TARGET: "decoder"}
 HEADS = ("mean", *(f"{layer}.{head}" for layer in range(3) for head in range(4)))
 N_TOP, N_GRID, FEWEST = 5, MAX_OUTPUT, 8  # words shown; rows and columns in all, and those always visible
 LETTERS, LINE, N_LINES = 11, 30, 6  # characters of a label and of a line below the bars; lines
@@ -108,7 +108,7 @@ def compute(*, text: str, system: str, head: str, step: int) -> Facts:
 
 def draw_top(axes: Axes) -> Show:
     axes.set(xlim=(-0.85, 1.35), ylim=(8.6, -1.5), xticks=(0, 0.5, 1))
-    axes.set_xlabel("chance")
+    axes.set_xlabel("probability")
     after = add_text(axes, -0.83, -0.95, va="center", size=10, colour=theme.SOFT_INK)
     bars = HorizontalBars(axes, np.arange(N_TOP), gap=0.03, size=9.5, label_x=-0.04)
     below = [add_text(axes, -0.83, 5.15 + 0.62 * i, va="center", size=10.5) for i in range(N_LINES)]
@@ -156,7 +156,7 @@ def draw_map(axes: Axes) -> Show:
         cells.show(facts["weights"])
         low = [-0.03, n_rows + 0.03]
         blank.set_edges(left=[n_columns + 0.03, -0.1], right=N_GRID + 1, low=low, high=N_GRID + 1)
-        closed = facts["closed_words"] if facts["system"] in (ACROSS, SOURCE) else ()
+        closed = facts["closed_words"] if facts["system"] in (CROSS, SOURCE) else ()
         left = np.full(MAX_INPUT, N_GRID + 1.0)
         left[: len(closed)] = closed
         grey.set_edges(left=left + 0.04, right=left + 0.96, low=0, high=n_rows)
@@ -165,40 +165,40 @@ def draw_map(axes: Axes) -> Show:
         lit = -1 if facts["system"] == SOURCE else facts["position"]
         set_texts(down, map(drawable, facts["rows"]), bold=[row == lit for row in range(n_rows)])
         no_attention = facts["system"] == RCTM and facts["output"]
-        nothing.set_text("RCTM has no attention: there is nothing to show" if no_attention else "")
+        nothing.set_text("RCTM has no attention weights to show" if no_attention else "")
 
     return show
 
 
 class LiveTranslator(Explorable):
     title = "Live translator"
-    question = "Type a sentence and press Enter. Put a word in [brackets], and nobody can look at it."
+    question = "Type a sentence and press Enter. A word in [brackets] is masked: nothing can attend to it."
     size = (10.0, 5.0)
     text = TextInput("English", SAMPLES)
-    system = Choice("system, look", (RCTM, ACROSS, SOURCE, TARGET), ACROSS, buttons=True)
+    system = Choice("show", (RCTM, CROSS, SOURCE, TARGET), CROSS, buttons=True)
     head = Choice("layer.head", HEADS, "mean")
     step = Integer("step", 1, MAX_OUTPUT, 1)
     presets = {
-        "[dog] closed": {"text": SAMPLES[1], "step": 7},
+        "[dog] masked": {"text": SAMPLES[1], "step": 7},
         "the cat": {"text": SAMPLES[4], "step": 8},
         "RCTM": {"system": RCTM},
     }
     goals = {
-        "one": "Close one word so that exactly one French word is another",
-        "unsure": "A known sentence, a step: no word has a chance of 0.6",
-        "end": "Across: a head that looks mostly at </s>, and a word is said",
+        "one": "Mask one word so that exactly one French word changes",
+        "unsure": "Known words only: a step at which no word has a probability of 0.6",
+        "end": "Cross: a head that attends mostly to </s> while a word is output",
     }
     panels = (
-        Panel("Five likeliest next words", draw_top, 0.62),
-        Panel("Weights: rows ask, columns are looked at", draw_map, 1.4),
+        Panel("Most likely next words", draw_top, 0.62),
+        Panel("Attention weights (rows: queries, columns: keys)", draw_map, 1.4),
     )
     compute = staticmethod(compute)
 
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
-        one_head = now["system"] == ACROSS and now["head"] != "mean"
+        one_head = now["system"] == CROSS and now["head"] != "mean"
         to_the_end = now["weights"][now["position"], len(now["source"]) - 1]
-        return {  # a word that a preset closes does not count for the first
+        return {  # a word that a preset masks does not count for the first
             "one": now["text"] != SAMPLES[1] and len(now["closed_words"]) == 1 and now["changed"] == 1,
             "unsure": bool(now["output"]) and now["probabilities"][0] < 0.6 and not now["notes"],
             "end": bool(one_head and now["output"]) and now["top"][0] != END and to_the_end > 0.5,
@@ -208,19 +208,20 @@ class LiveTranslator(Explorable):
     def heading(facts: Facts) -> list[str]:
         if facts["system"] == RCTM:
             return [RCTM]
-        look = facts["system"].removeprefix("… ").removeprefix("Transformer: ")
-        head = "mean of all heads" if facts["head"] == "mean" else facts["head"]
-        return [f"Transformer, {look}, {head}"]
+        use = USE[facts["system"]]
+        return [
+            f"Transformer, {use}, mean of all heads" if facts["head"] == "mean" else f"{use} {facts['head']}"
+        ]
 
     @staticmethod
     def describe(facts: Facts) -> str:
         closed = ", ".join(f"“{facts['source'][i]}”" for i in facts["closed_words"][:3])
         notes = f" ({textwrap.shorten('; '.join(facts['notes']), 70)})" if facts["notes"] else ""
         if not facts["output"]:
-            return f"The live translator has nothing to say{notes}: type an English sentence."
+            return f"The live translator has no output{notes}: type an English sentence."
         first, second = (f"“{facts['top'][i]}” {fixed(facts['probabilities'][i], 2)}" for i in (0, 1))
         return (
-            f"{facts['system']}{', closed: ' + closed if closed else ''}: "
+            f"{facts['system']}{', masked: ' + closed if closed else ''}: "
             f"“{textwrap.shorten(facts['french'], 90)}”{notes}. "
-            f"Likeliest at step {facts['position'] + 1}: {first}, {second}."
+            f"Most likely at step {facts['position'] + 1}: {first}, {second}."
         )

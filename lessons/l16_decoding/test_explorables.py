@@ -15,7 +15,7 @@ from course_lib.text.special import EOS, PAD, SPECIAL
 from course_lib.translation.search import beam_search
 from course_lib.translation.shipped import shared
 from lessons.l16_decoding import LiveTranslator, beam_tree, live_translator
-from lessons.l16_decoding.live_translator import ACROSS, HEADS, RCTM, SOURCE, TARGET, WOMAN
+from lessons.l16_decoding.live_translator import CROSS, HEADS, RCTM, SOURCE, TARGET, WOMAN
 from lessons.l16_decoding.typed_sentence import MAX_INPUT, translate_typed
 from tests.explore.settings import open_question
 
@@ -79,7 +79,7 @@ def test_a_tree_holds_probabilities_and_sums_only_fall(name):
 
 
 @pytest.mark.parametrize("name", beam_tree.TREES)
-def test_no_two_beginnings_are_drawn_at_one_position(name):
+def test_no_two_prefixes_are_drawn_at_one_position(name):
     positions = beam_tree.positions(name)
     assert len(set(positions.values())) == len(positions)
 
@@ -110,7 +110,7 @@ def test_the_wide_beam_is_the_right_answer_of_its_prediction():
 CAT, DOG = "The cat drank the water because it was thirsty.", WOMAN.replace("dog", "[dog]")
 
 
-def facts_of(text: str, system: str = ACROSS, head: str = "mean", step: int = 1) -> dict:
+def facts_of(text: str, system: str = CROSS, head: str = "mean", step: int = 1) -> dict:
     return live_translator.compute(text=text, system=system, head=head, step=step)
 
 
@@ -134,10 +134,10 @@ def test_rctm_has_no_map_and_nothing_to_close():
     plain, dog = facts_of(WOMAN, RCTM), facts_of(DOG, RCTM)
     assert plain["french"] == dog["french"] == "la vieille femme porte le petit chapeau blanc"
     assert plain["weights"].sum() == 0 and plain["rows"] == ()
-    assert not plain["notes"] and dog["notes"], "a note says that nothing was closed"
+    assert not plain["notes"] and dog["notes"], "a note says that nothing was masked"
 
 
-@pytest.mark.parametrize("system", [ACROSS, SOURCE, TARGET])
+@pytest.mark.parametrize("system", [CROSS, SOURCE, TARGET])
 def test_rows_sum_to_one_and_what_is_closed_or_missing_gets_nothing(system):
     for head in HEADS:
         facts = facts_of(DOG, system, head)
@@ -202,8 +202,8 @@ def test_the_closed_dog_is_the_right_answer_of_its_prediction():
 
 def test_only_a_word_that_the_learner_closes_counts_for_the_goal():
     lab = LiveTranslator()
-    lab.preset("[dog] closed")
-    for system in (RCTM, SOURCE, ACROSS):
+    lab.preset("[dog] masked")
+    for system in (RCTM, SOURCE, CROSS):
         lab.system = system
     assert "one" not in lab.reached_goals
     lab.text = WOMAN.replace("a small", "[a] small")

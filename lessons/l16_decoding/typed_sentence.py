@@ -2,13 +2,13 @@
 
     >>> from course_lib.translation.shipped import shared
     >>> translation = translate_typed(shared("transformer"), "The cat drank the [water].")
-    >>> translation.source, translation.closed           # a word in brackets is closed: it is masked
+    >>> translation.source, translation.closed           # a word in brackets is masked
     (('the', 'cat', 'drank', 'the', 'water', '</s>'), (4,))
     >>> translation.output[:2], translation.probabilities.shape
     (('le', 'chat'), torch.Size([7, 680]))
 
-A closed word is masked (`translation/masking.py`). A system without attention has nothing to mask: it reads
-the word as if there were no brackets, and a note says so.
+`closed` are the masked words (`translation/masking.py`). A system without attention has nothing to mask: it
+reads the word as if there were no brackets, and a note says so.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from course_lib.translation.search import greedy, shift_right
 from course_lib.translation.shipped import Shipped
 
 MAX_INPUT, MAX_OUTPUT = 12, 18  # words; tokens
-NOTHING_TO_CLOSE = "no attention here, so no word can be closed"
+NOTHING_TO_CLOSE = "no attention here, so no word can be masked"
 
 
 @dataclass(frozen=True)
 class TypedTranslation:
     """One translation, step by step: source and target tokens, `</s>` among them.
 
-    `probabilities[t]` are those of the step that outputs token t. `attention` holds the weights of each of
-    the Transformer's `ATTENTIONS`, (layers, heads, queries, keys); without attention it is empty.
+    `probabilities[t]` are those of the step that outputs token t. `attention` holds the attention weights of
+    each of the Transformer's `ATTENTIONS`, (layers, heads, queries, keys); without attention it is empty.
     """
 
     source: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ def translate_typed(shipped: Shipped, text: str) -> TypedTranslation:
     if not words:
         return TypedTranslation(notes=(EMPTY,))
     if len(words) > MAX_INPUT:
-        return TypedTranslation(notes=(f"too long: {len(words)} words, and {MAX_INPUT} fit here",))
+        return TypedTranslation(notes=(f"too long: {len(words)} words; at most {MAX_INPUT} fit here",))
     plain = " ".join(words)
     notes = list(prepare(plain, tokenizer).notes)
     if closed and not isinstance(model, Transformer):

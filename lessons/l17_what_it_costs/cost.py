@@ -39,7 +39,7 @@ ABOUT = f"""\
 One sentence of n words, float32, on the CPU; {N_HEADS} heads, a feed-forward network four times as wide.
 explicit   scores, softmax and mix one after another, against all other products of the block
 fused      the same by torch's scaled_dot_product_attention
-recurrent  attention with one head, explicit, against torch's nn.RNN; also with several sentences side by side
+recurrent  attention with one head, explicit, against torch's nn.RNN; also with several sentences in a batch
 Seconds of one core; all ways in turn, {ROUNDS} rounds, the quickest of each. A ratio above 1: attention
 takes longer. "meet at" is where it passes 1 for good; the first length where it is never below. Other
 programs ran meanwhile (load): only ratios are told."""
@@ -210,7 +210,7 @@ def run() -> None:
     for n_heads in (1, N_HEADS):
         times = fastest(part_ways(6 * 64, 64, n_heads), rounds=3 * ROUNDS)
         print_ratios(f"{n_heads} head{'s' * (n_heads > 1)}", "rest", times)
-    print(f"\n{STEPS} steps of a reader, d = 64: each over all of them in one product")
+    print(f"\n{STEPS} RNN steps, d = 64: one by one over all of them in one product")
     print_ratios("one by one", "joined", fastest(step_ways(STEPS, 64), rounds=3 * ROUNDS))
     print(f"\n{N_HEADS} heads of 16, {RADIUS} neighbours on either side: each over explicit")
     for n in (64, LONG):

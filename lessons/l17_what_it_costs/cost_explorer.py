@@ -5,7 +5,8 @@
     (14.3, 1.0)
 
 FLOPs of one block with a feed-forward network four times as wide, for one sentence: the four projections take
-8nd², the feed-forward network 16nd², scores and mix 4n²d. A recurrent layer takes 4nd². Tables are float32.
+8nd², the feed-forward network 16nd², scores and weighted sum 4n²d. A recurrent layer takes 4nd². Numbers are
+float32.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def compute(*, n: int, d: int, heads: int) -> Facts:
 
 
 def draw_fractions(axes: Axes) -> Show:
-    axes.set(xlim=(0, 1), ylim=(1.45, -0.3), yticks=(), xlabel="share of the block's FLOPs")
+    axes.set(xlim=(0, 1), ylim=(1.45, -0.3), yticks=(), xlabel="fraction of the block's FLOPs")
     axes.set_xticks((0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100%"))
     axes.spines["left"].set_visible(False)
     strip = Rectangles(axes, len(PARTS), list(PARTS.values()))
@@ -67,7 +68,7 @@ def draw_fractions(axes: Axes) -> Show:
         percent = [f"{fixed(100 * fraction, 1)}%" for fraction in fractions]
         set_texts(lines, [f"{name}  {text}" for name, text in zip(PARTS, percent, strict=True)])
         tables, words = megabytes(facts["table_bytes"]), megabytes(facts["words_bytes"])
-        table.set_text(f"tables of weights: {tables} MB (the words: {words} MB)")
+        table.set_text(f"attention weights: {tables} MB (hidden states: {words} MB)")
 
     return show
 
@@ -82,7 +83,7 @@ def draw_growth(axes: Axes) -> Show:
     colours = {"rest": theme.INK, "attention": PARTS["attention"], "recurrent": RECURRENT}
     curves = {name: axes.plot(LENGTHS, LENGTHS, color=c, linewidth=2)[0] for name, c in colours.items()}
     dots = {name: add_marker(axes) for name in colours}
-    named = {"rest": "rest of the block", "attention": "scores and mix", "recurrent": "recurrent layer"}
+    named = {"rest": "rest of the block", "attention": "attention", "recurrent": "recurrent layer"}
     look = {"fontweight": "bold", "transform": axes.transAxes}
     for i, (name, words) in enumerate(named.items()):
         axes.text(0.03, 0.93 - 0.09 * i, words, color=colours[name], **look)
@@ -106,8 +107,8 @@ def megabytes(number: int) -> str:
 
 
 class CostExplorer(Explorable):
-    title = "What does a block spend its work on?"
-    question = "One block, one sentence. When does attention's n² matter, and against what?"
+    title = "Where do a block's FLOPs go?"
+    question = "One block, one sentence. When does attention's n² matter, and compared with what?"
     n = Choice("words, n", LENGTHS, 64)
     d = Choice("width, d", WIDTHS, 512)
     heads = Choice("heads", HEADS, 8)
@@ -118,18 +119,19 @@ class CostExplorer(Explorable):
         "a chapter": {"n": 8192},
     }
     goals = {
-        "half": "Attention is half of the work, in a block narrower than 512",
-        "dearer": "d = 1024: scores and mix above recurrence, yet under 25% of the block",
-        "tables": "Tables 10 times as large as the words, attention under 15%",
+        "half": "Attention takes half of the FLOPs, in a block narrower than 512",
+        "dearer": "d = 1024: attention above recurrence, yet under 25% of the block",  # style: ok
+        "tables": "Attention weights 10 times the hidden states, attention under 15%",
     }
     panels = (Panel("One block", draw_fractions), Panel("As sentences grow", draw_growth, 1.05))
     compute = staticmethod(compute)
 
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
+        above = now["against_recurrent"] > 1
         return {
             "half": abs(now["fraction"] - 0.5) < 1e-9 and now["d"] < start["d"],
-            "dearer": now["against_recurrent"] > 1 and now["fraction"] < 0.25 and now["d"] == 1024,
+            "dearer": above and now["fraction"] < 0.25 and now["d"] == 1024,  # style: ok
             "tables": now["table_bytes"] >= 10 * now["words_bytes"] and now["fraction"] < 0.15,
         }
 
@@ -141,8 +143,8 @@ class CostExplorer(Explorable):
     def describe(facts: Facts) -> str:
         percent = fixed(100 * facts["fraction"], 1)
         return (
-            f"{facts['n']} words, width {facts['d']}: scores and mix do {percent}% of "
-            f"the block's work and {significant(facts['against_recurrent'], 3)} times that of a recurrent "
-            f"layer. The tables of weights take {megabytes(facts['table_bytes'])} MB with {facts['heads']} "
-            f"head{'s' * (facts['heads'] > 1)}, the words themselves {megabytes(facts['words_bytes'])} MB."
+            f"{facts['n']} words, width {facts['d']}: attention (scores and weighted sum) takes {percent}% "
+            f"of the block's FLOPs, {significant(facts['against_recurrent'], 3)} times those of a recurrent "
+            f"layer. The attention weights take {megabytes(facts['table_bytes'])} MB with {facts['heads']} "
+            f"head{'s' * (facts['heads'] > 1)}, the hidden states {megabytes(facts['words_bytes'])} MB."
         )

@@ -1,8 +1,8 @@
 """The leaderboard: the systems of one column, ranked by their mean, worst or best seed.
 
-    >>> compute(column="BLEU beam", rows=EVERY, place=MEAN)["names"][:2]
+    >>> compute(column="BLEU beam", rows=EVERY, rank_by=MEAN)["names"][:2]
     ['convs2s', 'transformer']
-    >>> compute(column="21 to 30 words", rows=EVERY, place=MEAN)["names"][:2]
+    >>> compute(column="21 to 30 words", rows=EVERY, rank_by=MEAN)["names"][:2]
     ['bahdanau', 'luong_concat']
 
 All numbers are those of data/results, for three seeds each (seconds and words per second: three timings).
@@ -29,7 +29,7 @@ from lessons.l18_the_museum.museum import (
     seeds_of,
 )
 
-EVERY, ATTENTION, PLAIN = "every system", "with attention", "without"
+EVERY, ATTENTION, PLAIN = "all systems", "with attention", "without attention"
 MEAN, WORST, BEST = "mean", "worst seed", "best seed"
 N_ROWS, N_CLOSE, N_SEEDS = 15, 4, 3
 SHORT = {  # titles that are too long for their column
@@ -48,30 +48,30 @@ def label(system: str) -> str:
     return SHORT.get(system, TITLES[system])
 
 
-def ranking_value(seeds: list[float], place: str, higher: bool) -> float:
+def ranking_value(seeds: list[float], rank_by: str, higher: bool) -> float:
     """The number by which a system is ranked."""
-    if place == MEAN:
+    if rank_by == MEAN:
         return mean(seeds)
-    return max(seeds) if (place == BEST) == higher else min(seeds)
+    return max(seeds) if (rank_by == BEST) == higher else min(seeds)
 
 
-def ranked(column: str, rows: str, place: str) -> dict[str, list[float]]:
+def ranked(column: str, rows: str, rank_by: str) -> dict[str, list[float]]:
     """The chosen systems of a column with their seeds, best first."""
     wanted = {EVERY: (True, False), ATTENTION: (False,), PLAIN: (True,)}[rows]
     chosen = {
         name: seeds for name, seeds in seeds_of(column).items() if (name in WITHOUT_ATTENTION) in wanted
     }
     higher = COLUMNS[column].higher
-    order = sorted(chosen, key=lambda name: ranking_value(chosen[name], place, higher), reverse=higher)
+    order = sorted(chosen, key=lambda name: ranking_value(chosen[name], rank_by, higher), reverse=higher)
     return {name: chosen[name] for name in order}
 
 
-def compute(*, column: str, rows: str, place: str) -> Facts:
+def compute(*, column: str, rows: str, rank_by: str) -> Facts:
     """`lead`: from the first to the second; `spread`: from best to worst seed, the larger of the two;
     `level`: how many systems the first does not beat with every seed."""
-    systems, about = ranked(column, rows, place), COLUMNS[column]
+    systems, about = ranked(column, rows, rank_by), COLUMNS[column]
     names, seeds = list(systems), list(systems.values())
-    values = [ranking_value(of_system, place, about.higher) for of_system in seeds]
+    values = [ranking_value(of_system, rank_by, about.higher) for of_system in seeds]
     has_rival = len(names) > 1
     return {
         "names": names,
@@ -111,7 +111,7 @@ def draw_board(axes: Axes) -> Show:
         for text, of_system, value in zip(bars.value_texts, seeds, values, strict=False):
             text.set_x(max(max([*of_system, value]) / top, 0) + 0.03)
         dots.set_data(np.ravel(seeds) / top, np.repeat(np.arange(len(seeds)), N_SEEDS))
-        sense = "more" if facts["higher"] else "less"
+        sense = "higher" if facts["higher"] else "lower"
         note.set_text(f"pink: without attention   ·   {sense} is better")
 
     return show
@@ -145,39 +145,39 @@ def draw_close(axes: Axes) -> Show:
 
 def verdict_text(facts: Facts) -> str:
     if facts["lead"] is None:
-        return "no rival was measured" if facts["names"] else "nobody was measured"
+        return "no other system was measured" if facts["names"] else "no system was measured"
     if not facts["level"]:
-        return "alone: all its seeds are ahead"
-    return f"level with the first: {facts['level']} more"
+        return "clear: all its seeds are ahead"
+    return f"undecided against {facts['level']} other{'s' * (facts['level'] > 1)}"
 
 
 def lead_text(facts: Facts) -> str:
     if facts["lead"] is None:
         return ""
     lead, spread = (value_text(facts, facts[name]) for name in ("lead", "spread"))
-    return f"lead {lead}, wider spread of the two {spread}"
+    return f"lead {lead}, larger spread of the two {spread}"
 
 
 class Leaderboard(Explorable):
     title = "Leaderboard"
-    question = "Which system is first? Change the column, who takes part, and which seed counts."
+    question = "Which system is first? Change the column, the systems compared, and the seed that counts."
     size = (9.6, 4.8)
     column = Choice("column", tuple(COLUMNS), "21 to 30 words", wide=True)
-    rows = Choice("rows", (EVERY, ATTENTION, PLAIN), EVERY, buttons=True)
-    place = Choice("rank by", (MEAN, WORST, BEST), MEAN, buttons=True)
+    rows = Choice("systems", (EVERY, ATTENTION, PLAIN), EVERY, buttons=True)
+    rank_by = Choice("rank by", (MEAN, WORST, BEST), MEAN, buttons=True)
     presets = {
         "test set": {"column": "test"},
         "real sentences": {"column": "BLEU beam"},
         "language models": {"column": "perplexity"},
     }
     goals = {
-        "crowded": "By mean, every system: three or more are level with the first",
-        "worst-seed": "A system that is first by its mean and not by its worst seed",
-        "no-attention": "Every system, and not a column of cost: the first has no attention",
+        "crowded": "All systems, by mean: the first is undecided against three or more",
+        "worst-seed": "A system that is first by its mean but not by its worst seed",
+        "no-attention": "All systems, any column but a cost: the first has no attention",
     }
     panels = (
-        Panel("All, with their seeds", draw_board, 1.9),
-        Panel("The first four, magnified", draw_close),
+        Panel("All systems, with their seeds", draw_board, 1.9),
+        Panel("Top four, magnified", draw_close),
     )
     compute = staticmethod(compute)
 
@@ -186,8 +186,8 @@ class Leaderboard(Explorable):
         every, first = now["rows"] == EVERY, now["names"][:1]
         quality = now["column"] not in COSTS and bool(now["lead"])
         return {
-            "crowded": every and now["place"] == MEAN and now["level"] >= 3,
-            "worst-seed": now["place"] == WORST and first != [now["first_by_mean"]] and bool(first),
+            "crowded": every and now["rank_by"] == MEAN and now["level"] >= 3,
+            "worst-seed": now["rank_by"] == WORST and first != [now["first_by_mean"]] and bool(first),
             "no-attention": every and quality and first[0] in WITHOUT_ATTENTION,
         }
 
@@ -195,7 +195,7 @@ class Leaderboard(Explorable):
     def heading(facts: Facts) -> list[str]:
         task = COLUMNS[facts["column"]].task
         unit = f", {facts['unit']}" if facts["unit"] else ""
-        return [f"{task}: {facts['column']}{unit}", facts["rows"], f"by {facts['place']}"]
+        return [f"{task}: {facts['column']}{unit}", facts["rows"], f"by {facts['rank_by']}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:
@@ -205,6 +205,6 @@ class Leaderboard(Explorable):
         )
         about = ", ".join(filter(None, (facts["unit"], COLUMNS[facts["column"]].description)))
         return (
-            f"{facts['column']} ({about}), {facts['rows']}, ranked by {facts['place']}: "
+            f"{facts['column']} ({about}), {facts['rows']}, ranked by {facts['rank_by']}: "
             f"{f'{first}; ' if first else ''}{verdict_text(facts)}."
         )

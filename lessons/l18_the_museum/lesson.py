@@ -285,7 +285,7 @@ for kind, column in (("Translators", "test"), ("Language models", "perplexity"))
 
 # %% [markdown] kind="text"
 r"""
-In the explorable, slide through the columns. Dots are seeds; pink bars are systems without attention. On the right the first four are magnified; below them stands whether the first is **alone** (it `beats` every other) or how many are **level** with it.
+In the explorable, slide through the columns. Dots are seeds; pink bars are systems without attention. On the right the first four are magnified; the line below says whether the first is **clear** of the others (it `beats` all of them) or against how many it is **undecided**.
 """
 
 # %% kind="predict"

@@ -18,7 +18,9 @@ from course_lib.results import runs, value_at
 
 TOY, REAL, WORDS, CLASSES = "toy translation", "Multi30k", "language models", "sentence encoder"
 NO_RESIDUAL = "no_residual"
-TITLES = {system.name: system.title for system in SYSTEMS} | {NO_RESIDUAL: "Transformer, no residual path"}
+TITLES = {system.name: system.title for system in SYSTEMS} | {
+    NO_RESIDUAL: "Transformer, no residual connection"
+}
 WITHOUT_ATTENTION = tuple(system.name for system in SYSTEMS if not getattr(system.model, "attends", True))
 
 
@@ -41,7 +43,7 @@ TEST, BY_LENGTH, BY_KIND = "scores/test", "scores/test/by_length", "scores/test/
 LONG, BEAM = "scores/long/by_length", "scores/test/beam"
 # fmt: off
 COLUMNS: dict[str, Column] = {
-    "test": Column(TOY, BOTH, f"{TEST}/exact", "% exact", "like training, n = 1000"),
+    "test": Column(TOY, BOTH, f"{TEST}/exact", "% exact", "as in training, n = 1000"),
     "1 to 5 words": Column(TOY, BOTH, f"{BY_LENGTH}/1–5/exact", "% exact", "of test, n = 161"),
     "16 to 20 words": Column(TOY, BOTH, f"{BY_LENGTH}/16–20/exact", "% exact", "of test, n = 248"),
     "21 to 30 words": Column(
@@ -49,13 +51,13 @@ COLUMNS: dict[str, Column] = {
     "31 to 40 words": Column(TOY, BOTH, f"{LONG}/31–40/exact", "% exact", "far longer, n = 240"),
     "depth": Column(TOY, BOTH, "scores/depth/exact", "% exact", "nested deeper, n = 500"),
     "recombination": Column(
-        TOY, BOTH, "scores/recombination/exact", "% exact", "words that never met, n = 500"),
+        TOY, BOTH, "scores/recombination/exact", "% exact", "new combinations of words, n = 500"),
     "pronouns": Column(
-        TOY, BOTH, "scores/coreference/pronouns", "% right", "only il or elle is judged, n = 400"),
+        TOY, BOTH, "scores/coreference/pronouns", "% correct", "only il or elle is scored, n = 400"),
     "negation": Column(TOY, BOTH, f"{BY_KIND}/negation/exact", "% exact", "of test, n = 255"),
     "questions": Column(TOY, BOTH, f"{BY_KIND}/questions/exact", "% exact", "of test, n = 121"),
     "alignment error": Column(
-        TOY, LADDER, f"{TEST}/alignment_error", "", "attention, mean of all layers, against true links",
+        TOY, LADDER, f"{TEST}/alignment_error", "", "attention, mean over layers, against true links",
         False, 3),
     "parameters": Column(TOY, BOTH, "parameters", "k", "set by us", False, 0),
     "training": Column(TOY, LADDER, "seconds", "s", "three timings, 15 runs at a time on one H200", False),
@@ -64,14 +66,14 @@ COLUMNS: dict[str, Column] = {
         "three timings, one CPU thread, 8 sentences at a time", True, 0),
     "BLEU greedy": Column(REAL, REAL_LADDER, f"{TEST}/greedy", "BLEU", "real captions, n = 1000"),
     "BLEU beam": Column(REAL, REAL_LADDER, BEAM, "BLEU", "the same runs, beam and length penalty"),
-    "BLEU own rate": Column(REAL, TUNED, BEAM, "BLEU", "beam, another recipe: section 6"),
-    "BLEU R-Drop": Column(REAL, R_DROP, BEAM, "BLEU", "beam, another recipe, three systems: section 6"),
+    "BLEU own rate": Column(REAL, TUNED, BEAM, "BLEU", "beam, other hyperparameters: section 6"),
+    "BLEU R-Drop": Column(REAL, R_DROP, BEAM, "BLEU", "beam, other hyperparameters, 3 systems: section 6"),
     "real training": Column(
         REAL, REAL_LADDER, "seconds", "s", "three timings, 15 at a time on one H200", False, 0),
     "perplexity": Column(WORDS, MODELS, f"{TEST}/perplexity", "", "the next word, toy sentences", False, 2),
     "LM training": Column(WORDS, MODELS, "seconds", "s", "three timings", False),
     "pronoun class": Column(
-        CLASSES, ENCODER, f"{TEST}/right/all", "% right",
+        CLASSES, ENCODER, f"{TEST}/right/all", "% correct",
         "which pronoun a sentence needs; one system only"),
 }
 # fmt: on
@@ -80,7 +82,7 @@ COSTS = ("parameters", "training", "decoding", "real training", "LM training")
 
 
 def runs_of(record: str) -> dict[str, list[dict]]:
-    """The runs of a record by system, in the order of seeds; of `block` only those without residual path."""
+    """The runs of a record by system, by seed; of `block` only those without residual connections."""
     by_system: dict[str, list[dict]] = {}
     for run in runs(record):
         if record == "block":

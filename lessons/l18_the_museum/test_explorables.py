@@ -13,12 +13,12 @@ from lessons.l18_the_museum.leaderboard import ATTENTION, BEST, EVERY, MEAN, PLA
 from lessons.l18_the_museum.museum import COLUMNS, TITLES, WITHOUT_ATTENTION, runs_of, table
 
 
-def facts_of(column: str, rows: str = EVERY, place: str = MEAN) -> dict:
-    return leaderboard.compute(column=column, rows=rows, place=place)
+def facts_of(column: str, rows: str = EVERY, rank_by: str = MEAN) -> dict:
+    return leaderboard.compute(column=column, rows=rows, rank_by=rank_by)
 
 
 @pytest.mark.parametrize(
-    ("column", "place", "first"),
+    ("column", "rank_by", "first"),
     [
         *((column, MEAN, "transformer") for column in ("test", "pronouns")),
         *((column, MEAN, "bahdanau") for column in ("21 to 30 words", "alignment error", "BLEU R-Drop")),
@@ -29,18 +29,18 @@ def facts_of(column: str, rows: str = EVERY, place: str = MEAN) -> dict:
         ("negation", WORST, "bahdanau"),
     ],
 )
-def test_the_first_system(column, place, first):
-    assert facts_of(column, place=place)["names"][0] == first
+def test_the_first_system(column, rank_by, first):
+    assert facts_of(column, rank_by=rank_by)["names"][0] == first
 
 
 def test_lead_and_spread():
     facts, narrow = facts_of("test"), facts_of("alignment error")
     assert facts["lead"] == pytest.approx(98.4667 - 98.0, abs=1e-3)
     assert facts["spread"] == pytest.approx(98.3 - 97.5)
-    assert narrow["lead"] < narrow["spread"] and narrow["level"] == 0, "alone, by the seeds"
+    assert narrow["lead"] < narrow["spread"] and narrow["level"] == 0, "clear, by the seeds"
 
 
-def test_how_many_are_level_with_the_first():
+def test_against_how_many_the_first_is_undecided():
     levels = {column: facts_of(column)["level"] for column in ("test", "21 to 30 words", "pronouns")}
     assert levels == {"test": 3, "21 to 30 words": 0, "pronouns": 5}
     assert re.findall(r"\d+", leaderboard.verdict_text(facts_of("pronouns"))) == ["5"]

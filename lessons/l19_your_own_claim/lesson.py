@@ -405,7 +405,7 @@ Only the first two hang together: `if not report["prediction"]: ... elif report[
 r"""
 ## 6 · A system of your own, if you like
 
-A claim may also be about a system that you bring: `mine`, made by a function `make_mine(vocab_size)`. It is a `Translator` (`course_lib/models/translator.py`): `read` the source, `say` the target all at once, `start` and `step` word by word. The shortest way is to change one that is there: `print(make_system("transformer", 100))` shows its parts, and what you replace is yours.
+A claim may also be about a system that you bring: `mine`, made by a function `make_mine(vocab_size)`. It is a `Translator` (`course_lib/models/translator.py`): `encode` the source, `decode` the target all at once, `start` and `step` word by word. The shortest way is to change one that is there: `print(make_system("transformer", 100))` shows its parts, and what you replace is yours.
 
 Before it learns anything, `faults` asks what every system here must answer: the right shapes; the source is heard; the future does not leak (lesson 10); padding changes nothing; sentences of a batch do not mix; word by word is the same as all at once (lesson 16); three sentences are learned (the loss falls to a fifth).
 """

@@ -76,7 +76,7 @@ def _logits(system: Translator, batch: Batch) -> torch.Tensor:
 def _check_source(system: Translator) -> str:
     first, second = (_logits(system, make_batch([src], [[7, 10, 5]])) for src in ([5, 9, 4], [8, 12, 6]))
     if (second - first).abs().max() < SMALLEST_DIFFERENCE:
-        return "The source is not heard: other words to translate, and nothing changes. Where do they end?"
+        return "The output ignores the source: other source words, same logits. Does the decoder use them?"
     return ""
 
 
@@ -91,7 +91,7 @@ def _check_future(system: Translator) -> str:
         difference = (system.decode(memory, changed)[0] - logits)[:, :position].abs().max()
         if difference > LARGEST_DIFFERENCE:
             return (
-                f"The future leaks: another word at place {position} changes what is said before it, "
+                f"The future leaks: a different word at position {position} changes earlier logits "
                 f"by {difference:.2g}. Is the causal mask there?"
             )
     return ""
@@ -105,7 +105,7 @@ def _check_padding(system: Translator) -> str:
     difference = (padded[narrow.loss_mask] - logits[narrow.loss_mask]).abs().max()
     if difference > LARGEST_DIFFERENCE:
         changes = f"Padding changes the logits, by {difference:.2g}."
-        return f"{changes} Does somebody look at places after src_lengths?"
+        return f"{changes} Does any query attend to positions after src_lengths?"
     return ""
 
 
@@ -116,7 +116,7 @@ def _check_alone(system: Translator) -> str:
         alone = _logits(system, make_batch([src], [tgt]))[0]
         difference = (together[row, : len(alone)] - alone).abs().max()
         if difference > LARGEST_DIFFERENCE:
-            return f"Sentences of a batch mix: alone, one of them gives other logits, by {difference:.2g}."
+            return f"Sentences of a batch affect each other: alone, the logits differ by {difference:.2g}."
     return ""
 
 
@@ -130,7 +130,7 @@ def _check_steps(system: Translator) -> str:
         stepped.append(logits)
     difference = (torch.stack(stepped, dim=1) - at_once)[batch.loss_mask].abs().max()
     if difference > LARGEST_DIFFERENCE:
-        return f"Word by word (`step`) gives other logits than all at once (`say`), by {difference:.2g}."
+        return f"Step by step (`step`) and all at once (`decode`), the logits differ by {difference:.2g}."
     return ""
 
 
@@ -143,7 +143,7 @@ def _check_loss(system: Translator) -> str:
         losses.append(total / n_tokens)
     if not losses[-1] < losses[0] / 5:
         return (
-            f"It does not learn three sentences by heart: the loss goes from {losses[0]:.2f} to "
+            f"It can't memorise three sentences: the loss goes from {losses[0]:.2f} to "
             f"{losses[-1]:.2f} in {N_STEPS} steps. Do gradients reach its weights?"
         )
     return ""

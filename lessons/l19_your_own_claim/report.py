@@ -22,8 +22,8 @@ LACKS = {
     "prediction": "no prediction was written down",
     "before": "the prediction was written after the first of these runs",
     "seeds": "fewer than three seeds: luck cannot be told from effect",
-    "steps": "runs shorter than 600 steps: a try-out",
-    "control": "no sentences that the rule leaves alone: did anything else break?",
+    "steps": "runs shorter than 600 steps: only a trial",
+    "control": "no control sentences that the rule doesn't change: did anything else break?",
     "words": "a conclusion in your own words, of 20 words or more",
 }
 Result = Mapping[str, Any]
@@ -50,7 +50,7 @@ def claim_report(
     try:
         write_atomically(user_folder() / "my_report.md", text)
     except OSError:
-        text += "\n(It could not be kept in a file.)\n"
+        text += "\n(It couldn't be saved to a file.)\n"
     return Markdown(text)
 
 
@@ -64,7 +64,7 @@ def _preregistered(result: Result) -> Iterator[str]:
     yield ""
     yield f"Written {result['written'][:19]}, first of these runs {result['trained'][:19]} (UTC).  "
     counts = f"Versions of the prediction: {result['versions']}. Tries: {result['tries']}."
-    yield from (f"{counts} Rules tried: {result['rules']}. Steps a run: {result['n_steps']}.", "")
+    yield from (f"{counts} Rules tried: {result['rules']}. Steps per run: {result['n_steps']}.", "")
     if result["changed"]:
         yield from (f"**Not as written down:** {', '.join(result['changed'])}.", "")
 
@@ -78,7 +78,7 @@ def _outcome(result: Result, verdict: Callable[[Mapping, Mapping], Mapping]) -> 
         return
     least, most = (fixed(outcome[key], 1) for key in ("least", "most"))
     complete = len(set(result["seeds"])) >= 3 and result["n_steps"] >= N_STEPS
-    came = f"Came out: {escape(outcome['verdict'])}." if complete else "A try-out, no result yet."
+    came = f"Outcome: {escape(outcome['verdict'])}." if complete else "A trial, not yet a result."
     yield f"**{came}** The gap is {least} to {most} points."
 
 

@@ -35,7 +35,7 @@ def parse(picture):
 def test_a_diagram_is_an_image_with_alt_text():
     picture = attention("scores")
     flow = "query, keys → scores; scores, values → ÷ √d_k."
-    assert picture.alt == f"Query, key, value. {flow} Lit: scores."
+    assert picture.alt == f"Query, key, value. {flow} Highlighted: scores."
     assert diagram(PARTS, ARROWS).alt == f"Diagram. {flow}"
     root = parse(picture)[0]
     assert root.get("role") == "img"

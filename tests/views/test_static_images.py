@@ -125,11 +125,11 @@ def test_nothing_is_cut_off(name):
 ALT_TEXTS = [
     (
         lambda: heatmap([[0.1, 0.2], [0.1, 0.7]], rows=["cat", "it"], columns="ab", title="Looks"),
-        "Looks: weights, 2 by 2; the largest, 0.70, is in row it, column b.",
+        "Looks: attention weights, 2 by 2; the largest, 0.70, is in row it, column b.",
     ),
     (
-        lambda: bars([0.7, 0.25, 0.05], labels=["cat", "water", "drank"], title="Where it looks"),
-        "Where it looks: weight of cat 0.70, water 0.25, drank 0.05.",
+        lambda: bars([0.7, 0.25, 0.05], labels=["cat", "water", "drank"], title="Attention of it"),
+        "Attention of it: attention weight of cat 0.70, water 0.25, drank 0.05.",
     ),
     (
         lambda: curves(log=True),
@@ -147,8 +147,8 @@ ALT_TEXTS = [
         "Two years. 2014: sequence to sequence; 2015: Luong.",
     ),
     (
-        lambda: word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title="Where it looks"),
-        "Where it looks. cat 0.90, it 0.10.",
+        lambda: word_rows([[0.9, 0.1]], words=[["cat", "it"]], marked=["it"], title="Attention of it"),
+        "Attention of it. cat 0.90, it 0.10.",
     ),
 ]
 
@@ -168,7 +168,7 @@ def test_labels_of_a_heat_map_are_no_formulas_and_masked_scores_are_no_numbers()
     scores = torch.tensor([[1.0, -torch.inf], [float("nan"), 2.0]], requires_grad=True)
     for part, ending in (
         (scores, "the largest, 2.00, is in row b, column d."),
-        (scores[:1, 1:], "no cell holds a number."),
+        (scores[:1, 1:], "no cell contains a number."),
     ):
         names = {"rows": "ab"[: len(part)], "columns": "cd"[-part.shape[1] :]}
         assert heatmap(part, **names, kind="scores").alt.endswith(ending)

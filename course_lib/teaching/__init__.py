@@ -2,7 +2,7 @@
 
 opening.py          `start_lesson`: style, seeds, and a record that the lesson was opened
 contents.py         the lessons in order, and common misconceptions
-track.py            the full course or the short track: the table of lessons, where learners choose (`road_map`)
+track.py            the full course or the short track, and the table where learners choose (`road_map`)
 
 checking.py         `check`: judge a learner's function, record the result, keep what passed
 exercises/          how exercises are declared, and how an attempt is judged

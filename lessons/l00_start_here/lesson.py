@@ -173,7 +173,7 @@ r"""
 
 Every idea below runs on your machine, on the same small language. All translators among them are measured the same way.
 
-**Which track would you like to take?** The full course has everything. The short track has the main ideas and takes about a third of the time: every section it skips is one line with a link, so that you can still read what interests you. You can change your mind at any time: choose again here, run `python3 -m course_lib progress --track short` (or `full`) in a terminal, or open the other notebook, which is linked at the top of each lesson.
+**Which track would you like to take?** The full course has everything. The short track has the main ideas and takes less than half the time: every section it skips is one line with a link, so that you can still read what interests you. You can change your mind at any time: choose again here, run `python3 -m course_lib progress --track short` (or `full`) in a terminal, or open the other notebook, which is linked at the top of each lesson.
 """
 
 # %% kind="see"

@@ -330,7 +330,7 @@ In eleven of the twelve *it* looks first at the same place in both sentences, an
 r"""
 ## 5 · Close a word and listen
 
-Which wire lights the lamp? Cut one, and look. An {term:intervention} changes one thing in a system and leaves everything else as it is. You have done one already, with one word: *thirsty* to *cold*, and *il* becomes *elle*. Another is to close a word, that is, to **mask** it.
+Which wire lights the lamp? Cut one, and look. An {term:intervention} changes one thing in a system and leaves everything else as it is. You have done one already, with one word: *thirsty* to *cold*, and *il* becomes *elle*. Another is to close a word, that is, to {term:attention mask|mask} it.
 
 Masked for *all*: no source word can look at it, and the decoder cannot either. How likely *il* and *elle* are is read off where the pronoun is due, after "le chat a bu l' eau parce qu'". (Other words have the rest.)
 """

@@ -744,7 +744,7 @@ r"""
 - Vaswani and others, *Attention Is All You Need* (2017), section 5. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
 - Kingma and Ba, *Adam: A Method for Stochastic Optimization* (2015). [arXiv 1412.6980](https://arxiv.org/abs/1412.6980)
 - Szegedy and others, *Rethinking the Inception Architecture* (2016), section 7: label smoothing. [arXiv 1512.00567](https://arxiv.org/abs/1512.00567)
-- Sennrich, Haddow and Birch, *Neural Machine Translation of Rare Words with Subword Units* (2016). [arXiv 1508.07909](https://arxiv.org/abs/1508.07909)
+- Sennrich, Haddow and Birch, *Neural Machine Translation of Rare Words with {term:subword|Subword} Units* (2016). [arXiv 1508.07909](https://arxiv.org/abs/1508.07909)
 - Xiong and others, *On Layer Normalization in the Transformer Architecture* (2020). [arXiv 2002.04745](https://arxiv.org/abs/2002.04745)
 - [docs/training.md](../docs/training.md): several GPUs, several machines, and what is the same to the last bit.
 """

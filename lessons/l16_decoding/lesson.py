@@ -15,7 +15,7 @@ After this lesson you can
 
 1. **open** a translator while it works, and **close** a word to see what depended on it;
 2. **follow** a beam search step by step, and **weigh** what a wider beam gains and loses;
-3. **write** BLEU, equal to the tool that papers use, and **show** what it cannot see;
+3. **write** {term:BLEU}, equal to the tool that papers use, and **show** what it cannot see;
 4. **write** attention with a cache, **drive** the trained decoder with it, and **count** the work it saves.
 """
 
@@ -707,7 +707,7 @@ r"""
 |---|---|---|
 | beam width $k$ | hypotheses kept open | 1 is greedy; 4 or 5 is usual |
 | length penalty $\alpha$ | forgives length in the ranking | 0 prefers short |
-| BLEU | brevity penalty · geometric mean of $p_1 … p_4$ | no percentage of right sentences |
+| BLEU | {term:brevity penalty} · geometric mean of $p_1 … p_4$ | no percentage of right sentences |
 | KV cache | keys and values of the words so far | $T$ projections in place of $T(T+1)/2$ |
 
 - Closing a word shows what a translation depended on. What is hidden is replaced or left out; how sure the model is does not tell whether it is right.

@@ -644,7 +644,7 @@ r"""
 | 06–08 | attention: additive, dot product, query, key and value |
 | 09–11 | self-attention, masks, positions |
 | 12–14 | heads, the block, a Transformer that loads trained weights |
-| 15–17 | a training step and a Transformer trained with it; BLEU, a beam, a cache; linear attention |
+| 15–17 | a training step and a Transformer trained with it; BLEU, a beam, a cache; {term:linear attention} |
 | 18–19 | a judge of claims; a claim of your own |
 
 All of it is yours to read and to use: every function whose check you passed is in `my_road.py`, beside your progress.

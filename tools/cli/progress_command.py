@@ -13,7 +13,9 @@ def add(commands) -> None:
     )
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--delete", action="store_true", help="delete your progress")
-    action.add_argument("--track", choices=("full", "short"), help="take the full course or the short track from now on")
+    action.add_argument(
+        "--track", choices=("full", "short"), help="take the full course or the short track from now on"
+    )
 
 
 def progress(args: argparse.Namespace) -> int:

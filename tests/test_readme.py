@@ -9,7 +9,7 @@ import pytest
 
 from course_lib import __version__
 from course_lib.runtime import PROJECT_ROOT
-from course_lib.teaching.contents import FULL, SHORT, lesson, lesson_table, lessons
+from course_lib.teaching.contents import FULL, SHORT, TRACKS, hours, lesson, lesson_table, lessons
 from tests.drafts import drafted
 from tools.authoring.lesson import sources
 from tools.cli.commands import parser
@@ -26,6 +26,8 @@ PAGES = [
 def test_the_table_of_lessons_is_the_one_of_the_course():
     table = lesson_table(lessons(), {FULL: "notebooks/", SHORT: "notebooks/short/"})
     assert table in README, "run `python3 -m course_lib build`"
+    for track in TRACKS:
+        assert README.split("## Start")[0].count(hours(lessons(), track)) == 1
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT_ROOT)))

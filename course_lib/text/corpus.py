@@ -68,8 +68,8 @@ def read_split(folder: str | Path, split: str, src: str, tgt: str) -> Sentences:
     if len(sides[0]) != len(sides[1]):
         raise CorpusError(
             f"Expected both files to have the same number of lines, but {paths[0]} has {len(sides[0]):,} and "
-            f"{paths[1]} has {len(sides[1]):,}. Every pair after the missing line would be wrong, and the "
-            "files don't show which line is missing. Get both files again from the same source."
+            f"{paths[1]} has {len(sides[1]):,}. Every pair after the missing line would be misaligned, and "
+            "the files don't show which line is missing. Get both files again from the same source."
         )
     return _complete_pairs(paths[0], zip(*sides, strict=True))
 
@@ -99,7 +99,11 @@ def read_lines(path: str | Path) -> list[str]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line_number = content.count(b"\n", 0, error.start) + 1
-        raise CorpusError(f"{path}, line {line_number}: expected UTF-8 text, but {error}.") from error
+        byte = hex(error.object[error.start])
+        raise CorpusError(
+            f"{path}, line {line_number}: expected UTF-8 text, but found the byte {byte}. "
+            "Save the file in UTF-8."
+        ) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise CorpusError(f"{path} is a damaged gzip file ({error}). Get the file again.") from error
     if not text:

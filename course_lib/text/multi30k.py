@@ -44,7 +44,7 @@ def load_multi30k(
                 f"Expected the {name} language to be one of {', '.join(LANGUAGES)}, but got {language!r}."
             )
     if split not in FILE_OF:
-        raise ValueError(f"Expected split to be train, validation or test, but got {split!r}.")
+        raise ValueError(f"Multi30k has no split {split!r}. Choose train, validation or test.")
     path, why = find_folder(folder)
     for name in (f"{FILE_OF[split]}.{language}.gz" for language in (src, tgt)):
         file_state = state(path, name)

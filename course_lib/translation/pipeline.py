@@ -25,7 +25,7 @@ from course_lib.text.tokenizer import Tokenizer
 from course_lib.translation.search import beam_search, greedy
 
 EMPTY = "nothing to translate: the text is empty"
-ALL_UNKNOWN = "nothing in the sentence is in the vocabulary, so the translation is only a guess"
+ALL_UNKNOWN = "none of these words is in the vocabulary, so the output is only a guess"
 NO_OUTPUT = "the system generated no words, only the end-of-sentence token"
 PUNCTUATION = '.,!?;:…"()«»“”'
 MAX_UNKNOWN = 8  # unknown words listed in a note

@@ -26,7 +26,7 @@ def test_a_learner_chooses_the_short_track_and_follows_it(lab, photograph):
     expect(first).to_have_count(1)
     photograph(road_map, "full")
     road_map.get_by_role("radio").nth(1).check()
-    expect(road_map.get_by_role("row").filter(has=first)).to_contain_text(str(FIRST.short_minutes))
+    expect(road_map.get_by_role("row").filter(has_text=FIRST.title)).to_contain_text(str(FIRST.short_minutes))
     photograph(road_map, "short")
     assert "short track" in report(lab)
 

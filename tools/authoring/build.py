@@ -63,6 +63,8 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
     With `check` nothing is run or written: the stored learner's notebooks are compared with their
     sources. Every problem of every lesson is printed, with file and line.
     """
+    from course_lib.formatting import counted  # here, because it loads torch
+
     start, paths = time.perf_counter(), sources(root)
     chosen, problems = choose(paths, names)
     problems += missing_sources(root)
@@ -92,16 +94,17 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
         if not names:
             problems += used_too_early(lessons, glossary)
             problems += stale_pages(root, pages)
-        summary = f"lessons checked: {len(chosen)}"
+        summary = f"{counted(len(chosen), 'lesson')} checked"
     else:
         for name, text in () if problems else pages.items():  # first: lesson 00 shows the table of lessons
             write_atomically(root / name, text)
         n_written, build_problems = asyncio.run(build_drafts(root, valid))
         problems += build_problems
-        summary = f"notebooks built: {n_written}, in {time.perf_counter() - start:.1f} s"
+        seconds = time.perf_counter() - start
+        summary = f"{counted(n_written, 'notebook')} built in {seconds:.1f} s"
     for text in problems:
         print(text, file=sys.stderr)
-    print(f"{summary}; problems: {len(problems)}" if problems else f"{summary}; no problems")
+    print(f"{summary}; {counted(len(problems), 'problem') if problems else 'no problems'}")
     return 1 if problems else 0
 
 

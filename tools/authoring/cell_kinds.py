@@ -29,7 +29,11 @@ KINDS = {
     kind.name: kind
     for kind in (
         Kind("title", (MARKDOWN,), "the question this lesson answers, its duration, its prerequisites"),
-        Kind("goals", (MARKDOWN,), "three to five things the learner can do afterwards, as testable verbs"),
+        Kind(
+            "goals",
+            (MARKDOWN,),
+            "three to five things the learner will be able to do, each of which can be tested",
+        ),
         Kind("setup", (CODE,), "the same few lines in every lesson; the first code cell"),
         Kind(
             "recall",
@@ -40,13 +44,13 @@ KINDS = {
         Kind("text", (MARKDOWN,), "prose; a `## heading` opens a section"),
         Kind("formula", (MARKDOWN,), "a formula with its table: symbol, variable, shape"),
         Kind("diagram", (CODE,), "the lesson's diagram with one part highlighted"),
-        Kind("example", (CODE, MARKDOWN), "the problem in tiny numbers"),
+        Kind("example", (CODE, MARKDOWN), "the problem, with numbers small enough to check by hand"),
         Kind("loop", (CODE,), "the naive loop"),
         Kind("tensor", (CODE,), "the tensor form, asserted equal to the loop"),
         Kind("library", (CODE,), "the library's version, shown and asserted equal"),
         Kind("see", (CODE,), "a picture"),
         Kind("predict", (CODE,), "a guess before the explorable opens", gives_feedback=True),
-        Kind("explore", (CODE,), "an explorable"),
+        Kind("explore", (CODE,), "an explorable: an interactive figure"),
         Kind(
             "estimate",
             (CODE,),

@@ -47,7 +47,11 @@ def at_least(least: float, most: float = math.inf) -> Callable[[str], float]:
 
     def parse(text: str) -> float:
         if not least <= (value := number(text)) <= most:
-            wanted = f"at least {least}" if most == math.inf else f"a number from {least} to {most:,}"
+            wanted = (
+                f"a number of at least {least:g}"
+                if most == math.inf
+                else f"a number from {least} to {most:,}"
+            )
             raise argparse.ArgumentTypeError(f"expected {wanted}, got {text}")
         return value
 

@@ -11,13 +11,15 @@ from tools.cli.arguments import add_device, command, find_device
 
 
 def add(commands) -> None:
-    parser = command(commands, "bench", "measure the speed of training, decoding and the explorables", bench)
+    parser = command(
+        commands, "bench", "measure the speed of training, decoding and the interactive figures", bench
+    )
     chosen = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
     add_device(command(chosen, "training", "measure how long a training step takes", bench))
     add_device(command(chosen, "decoding", "measure how much a cache speeds up decoding", bench))
     words = "measure how many words per second each translator generates, on a CPU"
     command(chosen, "decoding_speed", words, bench)
-    command(chosen, "explorables", "measure how quickly the explorables respond", bench, "lab")
+    command(chosen, "explorables", "measure how quickly the interactive figures respond", bench, "lab")
     cost = "measure what attention costs compared with the rest of its block, on a CPU"
     command(chosen, "cost", cost, bench)
     clock = "measure the time from raw Multi30k to an evaluated Transformer; slow without a GPU"

@@ -35,7 +35,9 @@ def add(commands) -> None:
         "--n", type=at_least(1), default=5, metavar="N", help="number of sentence pairs (default: 5)"
     )
     parser.add_argument("--seed", type=seed, default=0, metavar="S", help="random seed (default: 0)")
-    rule = "only pairs with this phenomenon; an unknown name lists them all"
+    rule = (
+        "only pairs with this phenomenon, such as because or negation; an invalid NAME prints the full list"
+    )
     parser.add_argument("--rule", metavar="NAME", help=rule)
     length = "minimum and maximum number of English words (default: 3 12)"
     parser.add_argument("--length", type=int, nargs=2, default=(3, 12), metavar=("A", "B"), help=length)

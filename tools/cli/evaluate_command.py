@@ -34,7 +34,10 @@ def add(commands) -> None:
     parser = command(commands, "evaluate", "measure the quality of trained systems", evaluate)
     parser.epilog = "Example:\n" + __doc__.partition("\n\n")[2]
     add_weights(parser, "transformer", nargs="+")
-    corpus = "toy, multi30k, a tab-separated file, or a folder of aligned files (default: as in training)"
+    corpus = (
+        "toy, multi30k, a tab-separated file, or a folder of aligned files "
+        "(default: the corpus that the system was trained on)"
+    )
     add_corpus(parser, corpus)
     parser.add_argument(
         "--split", choices=SPLITS, default="test", help="the part of the corpus (default: test)"

@@ -14,7 +14,7 @@ from tools.cli.environment import CommandError
 
 
 def add(commands) -> None:
-    help_text = "repeat an experiment that a lesson quotes"
+    help_text = "repeat an experiment whose results a lesson quotes"
     parser = command(commands, "experiment", help_text, experiment)
     parser.epilog = "Each finished run is stored. If you stop an experiment, the same command continues it."
     parser.add_argument(
@@ -23,7 +23,9 @@ def add(commands) -> None:
     parser.add_argument(
         "--list", action="store_true", help="list all experiments and the question each one answers"
     )
-    parser.add_argument("--table", action="store_true", help="only print a table of the stored results")
+    parser.add_argument(
+        "--table", action="store_true", help="print a table of the stored results, without running anything"
+    )
     parser.add_argument("--variants", nargs="+", metavar="VARIANT", help="run only these variants")
     seeds = "random seeds (default: those of the experiment, usually 0 1 2)"
     parser.add_argument("--seeds", nargs="+", type=seed, metavar="N", help=seeds)
@@ -55,7 +57,8 @@ def experiment(args: argparse.Namespace) -> int:
             path = results_file(args.out, name, args.n_steps)
             if not path.exists():
                 raise CommandError(
-                    f"There is no results file {path}.", f"Run `{program_name()} experiment {name}` first."
+                    f"There is no results file {path}.",
+                    f"Run `{program_name()} experiment {name} --out {args.out}` first.",
                 )
             print(f"{name}\n\n{table(json.loads(path.read_text(encoding='utf-8')))}\n")
         return 0

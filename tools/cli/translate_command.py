@@ -93,7 +93,7 @@ def open_as(kind: str, args: argparse.Namespace):
         command = {"translator": "translate", "language model": "sample"}.get(saved_kind, "evaluate")
         raise CommandError(
             f"Expected a {kind}, but {path} contains {saved.name}, a {saved_kind}.",
-            f"Use `{program_name()} {command}` for it.",
+            f"Use `{program_name()} {command}` instead.",
         )
     args.attention = args.attention or args.layer is not None or args.head is not None
     if args.attention and not saved.model.attends:

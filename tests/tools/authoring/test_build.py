@@ -49,7 +49,7 @@ def test_every_edition_is_executed_and_stored(built_course):
     for line, path in zip(sorted(lines[:4]), folders, strict=True):
         size = r"\d+ cells, +\d code, +\d+ min, \d+ kB, run in \d+\.\d s"
         assert re.fullmatch(rf"{path}/42_tiny.ipynb +{size}", line)
-    assert lines[4].startswith("notebooks built: 4, ")
+    assert lines[4].startswith("4 notebooks built in ")
     assert (built_course.root / "docs" / "glossary.md").read_text().startswith("# Glossary\n")
     learner, solved, instructor = (
         from_text((built_course.root / folder / "42_tiny.ipynb").read_text(encoding="utf-8"))
@@ -88,7 +88,7 @@ def test_problems_of_several_lessons_are_all_reported_and_nothing_is_written(cou
     for name, (old, new) in lessons.items():
         course.write(TINY.replace(old, new).replace('print("quiz")', "1 + 1\ndeep(0)"), name)
     status, printed, problems = course.build()
-    assert status == 1 and printed.startswith("notebooks built: 0, ")
+    assert status == 1 and printed.startswith("0 notebooks built in ")
     text = "\n".join(problem.removeprefix("lessons/l") for problem in problems)
     goals, see, quiz = map(line_of, ('[markdown] kind="goals"', 'print("seven:"', '# %% kind="quiz"'))
     assert len(problems) == 9
@@ -168,7 +168,7 @@ STDERR = [{"output_type": "stream", "name": "stderr", "text": ["oh"]}]
 )
 def test_a_stale_notebook_is_reported_with_the_command_to_run(copy_of_built, change, pattern):
     status, printed, problems = copy_of_built.build(check=True)
-    assert (status, problems) == (0, []) and printed.startswith("lessons checked: 1; ")
+    assert (status, problems) == (0, []) and printed.startswith("1 lesson checked; ")
     change(copy_of_built)
     status, _, problems = copy_of_built.build("42", check=True)
     assert status == 1

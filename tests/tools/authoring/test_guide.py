@@ -36,7 +36,7 @@ def test_the_guide_has_the_limits(guide):
     for limit in (
         f"at most {rules.MOST_CODE_LINES} lines",
         f"at most {rules.MOST_CODE_WIDTH} characters",
-        f"At most {rules.MOST_MINUTES_UNCHECKED} minutes between",
+        f"at most {rules.MOST_MINUTES_UNCHECKED} minutes apart",
         f"in this order: {', '.join(rules.ORDER)}",
         f"more than {rules.REVEALING_LENGTH} characters",
         f"at most {outputs.LARGEST_OUTPUT // 1000} kB",

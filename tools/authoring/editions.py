@@ -8,8 +8,6 @@ Everything in a notebook depends on the source alone: two builds of the same sou
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter
 from dataclasses import dataclass, replace
 
 import nbformat
@@ -31,7 +29,7 @@ from tools.authoring.glossary import Glossary, TermLinks
 from tools.authoring.lesson import LessonSource
 from tools.authoring.lesson_table import rounded
 from tools.authoring.printed import fill_printed, named_outputs
-from tools.authoring.source import Cell, LessonError
+from tools.authoring.source import Cell, LessonError, cell_ids
 from tools.authoring.tracks import Section, core_cells, heading, short_cells, split_at_headings
 
 NO_GLOSSARY = Glossary()
@@ -67,7 +65,7 @@ class LessonDraft:
             # No version: the notebook must be the same for every supported Python.
             "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
         }
-        return new_notebook(cells=as_cells(cells), metadata=metadata)
+        return new_notebook(cells=as_cells(cells, cell_ids(self.cells[edition])), metadata=metadata)
 
 
 def with_deeper_links(text: str) -> str:
@@ -102,14 +100,9 @@ def cell_text(cell: Cell, lesson: LessonSource, links: TermLinks) -> str:
     return text
 
 
-def as_cells(cells: list[Cell]) -> list[nbformat.NotebookNode]:
-    """Notebook cells. Ids depend on the content alone, so inserting a cell doesn't change the others."""
-    occurrences: Counter[str] = Counter()
+def as_cells(cells: list[Cell], ids: list[str]) -> list[nbformat.NotebookNode]:
     built = []
-    for cell in cells:
-        content = f"{cell.form}\n{cell.text}"
-        occurrences[content] += 1
-        identity = hashlib.sha256(f"{occurrences[content]}\n{content}".encode()).hexdigest()[:12]
+    for cell, identity in zip(cells, ids, strict=True):
         names = CELL_METADATA.get(cell.kind, ("exercise",))
         options = {name: cell.options[name] for name in names if name in cell.options}
         course = {"kind": cell.kind, "minutes": cell.minutes, "track": cell.track} | options

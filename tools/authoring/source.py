@@ -15,8 +15,11 @@ jupytext because every error must name its line, and notebooks are never convert
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -79,6 +82,18 @@ class Cell:
     def with_lines(self, numbered: list[tuple[int, str]]) -> Cell:
         lines, texts = zip(*numbered, strict=True)
         return replace(self, text="\n".join(texts), lines=lines)
+
+
+def cell_ids(cells: Iterable[Cell]) -> list[str]:
+    """The ids of the cells in a notebook. They depend on the content alone, before numbers and links are
+    filled in: a new cell or number doesn't change the others, and a cell has the same id in every edition."""
+    occurrences: Counter[str] = Counter()
+    ids = []
+    for cell in cells:
+        content = f"{cell.form}\n{cell.text}"
+        occurrences[content] += 1
+        ids.append(hashlib.sha256(f"{occurrences[content]}\n{content}".encode()).hexdigest()[:12])
+    return ids
 
 
 def spaces(match: re.Match[str]) -> str:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from urllib.parse import quote
+from itertools import groupby
 
 from tools.authoring.cell_kinds import CORE, MARKDOWN, SHORT, STRETCH
-from tools.authoring.source import Cell, LessonError, without_fences
+from tools.authoring.source import Cell, LessonError, cell_ids, without_fences
 
 FRAME = ("title", "goals", "setup", "recall", "summary", "reading", "instructor")
 CLOSING = re.compile(r'\bquiz\("\d\d", "closing"\)')
@@ -85,17 +85,14 @@ def core_cells(cells: list[Cell]) -> list[Cell]:
 
 def short_cells(cells: list[Cell], notebook: str) -> list[Cell]:
     """The short edition: the cells on the short track, and a line for each part that is left out."""
-    built: list[Cell] = []
-    for title, section in split_at_headings(cells):
-        left_out: list[Cell] = []
-        for cell in section:
-            if cell.track != SHORT:
-                left_out.append(cell)
-                continue
-            built += left_out_line(title, left_out, notebook)
-            built.append(adapted(cell, notebook))
-            left_out = []
-        built += left_out_line(title, left_out, notebook)
+    ids, built = iter(cell_ids(cells)), []
+    for _, section in split_at_headings(cells):
+        for on_track, group in groupby(section, lambda cell: cell.track == SHORT):
+            part = [(cell, f"./../{notebook}.ipynb#cell-id={next(ids)}") for cell in group]
+            if on_track:
+                built += [adapted(cell, notebook) for cell, _ in part]
+            else:
+                built.append(left_out_line([cell for cell, _ in part], link=part[0][1]))
     return joined(built)
 
 
@@ -111,19 +108,18 @@ def adapted(cell: Cell, notebook: str) -> Cell:
     return cell
 
 
-def left_out_line(title: str, cells: list[Cell], notebook: str) -> list[Cell]:
-    """A cell with one line for cells that are left out: what they contain, how long they take, and a link."""
-    if not cells:
-        return []
+def left_out_line(cells: list[Cell], link: str) -> Cell:
+    """A cell with one line for cells that are left out: what they contain, how long they take, and a link.
+
+    The link starts with `./`, because `../` is rewritten for notebooks in the folder below, and leads
+    to a cell by its id: JupyterLab doesn't find headings with characters that browsers encode.
+    """
     minutes = f"about {max(1, round(sum(cell.minutes for cell in cells)))} min"
-    # JupyterLab's anchor is the heading's text with hyphens. The `./` protects the link: in editions that are
-    # stored one folder deeper, links that start with `../` are rewritten.
-    link = f"(./../{notebook}.ipynb#{quote(re.sub('[*`]', '', title).replace(' ', '-'))})"
-    if heading(cells[0]):
-        text = f"- [{title}]{link}: {parts_of(cells)} ({minutes})"
+    if title := heading(cells[0]):
+        text = f"- [{title}]({link}): {parts_of(cells)} ({minutes})"
     else:
-        text = f"- {parts_of(cells)} ({minutes}, [in the full lesson]{link})"
-    return [Cell(LEFT_OUT, MARKDOWN, cells[0].line, text, (), {"track": SHORT, "minutes": 0})]
+        text = f"- {parts_of(cells)} ({minutes}, [in the full lesson]({link}))"
+    return Cell(LEFT_OUT, MARKDOWN, cells[0].line, text, (), {"track": SHORT, "minutes": 0})
 
 
 def parts_of(cells: list[Cell]) -> str:

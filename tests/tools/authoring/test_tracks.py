@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.tools.authoring.made_up import TINY, only
@@ -59,8 +61,10 @@ def test_the_short_edition_has_the_short_cells_and_one_line_for_each_part_it_lea
     lines = [line for line in short.split("\n") if line.startswith("- ") and "(about " in line]
     assert len(lines) == 4
     within, off, far, picture = lines
-    assert within.startswith("- more detail (about 1 min, [") and "(./../42_tiny.ipynb#On-it))" in within
-    assert off.startswith("- [Off it](./../42_tiny.ipynb#Off-it): a `hard` proof (about 1 min)")
+    assert within.startswith("- more detail (about 1 min, [") and "(./../42_tiny.ipynb#cell-id=" in within
+    ids = {cell["id"]: cell["source"] for cell in draft.notebook("learner")["cells"]}
+    [target] = [ids[identity] for identity in re.findall(r"#cell-id=(\w+)", off)]
+    assert target == "## Off it" and off.endswith("): a `hard` proof (about 1 min)")
     assert far.startswith("- [Far off](") and "more of it" in far
     assert "a picture and an exercise (about 8 min)" in picture
     assert short.count("short track:*") == 3  # lines that follow each other share a cell

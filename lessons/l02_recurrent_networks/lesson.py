@@ -14,7 +14,7 @@ r"""
 After this lesson you can
 
 1. **write** a recurrent network, equal to torch's, and **drive** a trained one with it;
-2. **wire** a memory by hand that lasts 200 steps;
+2. **wire** a memory by hand that lasts 200 steps; <!-- core -->
 3. **compute** how much of a gradient arrives many steps back, and **match** it with autograd;
 4. **test** over how many steps trained networks remember, and **explain** the result;
 5. **say** what clipping repairs, what it does not, and what a long text costs.

@@ -13,9 +13,9 @@ About {minutes} minutes. You need lesson 02: the hidden state, unrolling, and th
 r"""
 After this lesson you can
 
-1. **compute** one step of an LSTM by hand, and **write** it so that it equals torch's;
-2. **predict** from a forget bias how long a cell remembers, and **hit** it;
-3. **design** a cell that holds what it was told for 40 steps and lets new things in;
+1. **compute** one step of an LSTM by hand, and **write** it so that it equals torch's; <!-- core -->
+2. **predict** from a forget bias how long a cell remembers, and **hit** it; <!-- core -->
+3. **design** a cell that holds what it was told for 40 steps and lets new things in; <!-- core -->
 4. **explain** why being able to remember is not yet learning to;
 5. **say** what gates do not repair.
 """

@@ -15,7 +15,7 @@ After this lesson you can
 
 1. **say** how two recurrent networks translate, and what passes between them;
 2. **write** greedy decoding, and **drive** two trained translators of 2014 with it;
-3. **break** one of them with a sentence of your own, and **say** why it broke;
+3. **break** one of them with a sentence of your own, and **say** why it broke; <!-- core -->
 4. **measure** what a translator does with the right words before it, and what with its own;
 5. **explain** what a larger state changes, and what it does not.
 """

@@ -13,10 +13,10 @@ About {minutes} minutes. You need the gradient (lesson 01), what a recurrent net
 r"""
 After this lesson you can
 
-1. **write** a convolution over words, and **compute** how far a stack of them sees;
+1. **write** a convolution over words, and **compute** how far a stack of them sees; <!-- core -->
 2. **count** the hops between two words in a recurrent network, a convolution and attention;
-3. **design** the cheapest stack that hears 40 words;
-4. **measure** how well a far word is heard, and **say** why seeing a word is not hearing it;
+3. **design** the cheapest stack that hears 40 words; <!-- core -->
+4. **measure** how well a far word is heard, and **say** why seeing a word is not hearing it; <!-- core -->
 5. **name** five wishes by which the next lesson will be measured.
 """
 

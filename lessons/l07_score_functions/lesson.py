@@ -13,11 +13,11 @@ About {minutes} minutes. You need the attention of [lesson 06](06_bahdanau_atten
 r"""
 After this lesson you can
 
-1. **write** the general, the concat and the cosine score, and **say** when they disagree;
+1. **write** the general, the concat and the cosine score, and **say** when they disagree; <!-- core -->
 2. **name** what differs between Bahdanau's and Luong's decoder, line by line;
 3. **tell** from a map of weights what its score can see and what not;
-4. **build** local attention with a {term:Gaussian window}, and **drive** a trained translator with it;
-5. **explain** what alignment and quality have to do with each other.
+4. **build** local attention with a {term:Gaussian window}, and **drive** a trained translator with it; <!-- core -->
+5. **explain** what alignment and quality have to do with each other. <!-- core -->
 """
 
 # %% kind="setup"

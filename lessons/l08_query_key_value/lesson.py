@@ -16,7 +16,7 @@ After this lesson you can
 1. **compute** a soft look-up by hand, and **write** it;
 2. **say** what the query, the key and the value each decide;
 3. **derive** why scores are divided by $\sqrt{d_k}$, and **measure** when it matters;
-4. **write a test** that catches the usual wrong attentions;
+4. **write a test** that catches the usual wrong attentions; <!-- core -->
 5. **explain** why $W_Q$ and $W_K$ are two matrices.
 """
 

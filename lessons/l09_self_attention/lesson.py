@@ -13,10 +13,10 @@ About {minutes} minutes. You need scaled attention and the three projections fro
 r"""
 After this lesson you can
 
-1. **say** what each of three earlier systems added on the way to self-attention;
+1. **say** what each of three earlier systems added on the way to self-attention; <!-- core -->
 2. **build** a self-attention layer, and run it with the matrices of a trained Transformer;
 3. **find** by intervention which words a translation hangs on;
-4. **write a test** that tells whether a layer sees the order of its words;
+4. **write a test** that tells whether a layer sees the order of its words; <!-- core -->
 5. **explain** why a heat map alone is no explanation.
 """
 

@@ -15,8 +15,8 @@ After this lesson you can
 
 1. **show** on a trained translator what goes wrong without positions, and what does not;
 2. **write** the sinusoids of the 2017 paper, and drive that translator with them;
-3. **test** that two of its rows tell how far apart they are, and not where they stand;
-4. **write** rotary positions, and **explain** what they promise that sinusoids do not;
+3. **test** that two of its rows tell how far apart they are, and not where they stand; <!-- core -->
+4. **write** rotary positions, and **explain** what they promise that sinusoids do not; <!-- core -->
 5. **say** from measurements which of them carry on to longer sentences than were trained on, and how far.
 """
 

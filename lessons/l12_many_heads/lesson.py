@@ -17,7 +17,7 @@ After this lesson you can
 2. **write** multi-head attention, equal to torch's, and let it drive a trained translator;
 3. **catch** the bug that mixes words and raises no error;
 4. **compute** what grows with the number of heads, and what does not;
-5. **measure** what a head does, and **tell** looking from mattering.
+5. **measure** what a head does, and **tell** looking from mattering. <!-- core -->
 """
 
 # %% kind="setup"

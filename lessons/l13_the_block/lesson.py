@@ -15,9 +15,9 @@ After this lesson you can
 
 1. **measure** how words grow alike in a stack of attention, and **say** why;
 2. **write** layer normalisation, the feed-forward layer and the residual path, and **build** a block from them that drives a trained translator;
-3. **tell** which numbers LayerNorm averages, and which BatchNorm does;
-4. **compare** the two places of the norm, at 1 to 12 layers;
-5. **diagnose** a sick block from its curves.
+3. **tell** which numbers LayerNorm averages, and which BatchNorm does; <!-- core -->
+4. **compare** the two places of the norm, at 1 to 12 layers; <!-- core -->
+5. **diagnose** a sick block from its curves. <!-- core -->
 """
 
 # %% kind="setup"

@@ -16,7 +16,7 @@ After this lesson you can
 1. **build** encoder, decoder and output from your own parts, and **load** trained weights into them by name;
 2. **tell** the three uses of attention apart: who asks, who answers, what is hidden;
 3. **find** the first stage at which two networks part, and **diagnose** the mistake behind it;
-4. **account** for every parameter of the paper's models, and say what a shared word table saves;
+4. **account** for every parameter of the paper's models, and say what a shared word table saves; <!-- core -->
 5. **show** that your Transformer and torch's are the same function.
 """
 

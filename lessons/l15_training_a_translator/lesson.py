@@ -13,11 +13,11 @@ About {minutes} minutes; the two exercises marked ☆ are optional. You need the
 r"""
 After this lesson you can
 
-1. **pack** sentences into batches by length, and **count** what that saves;
+1. **pack** sentences into batches by length, and **count** what that saves; <!-- core -->
 2. **say** what Adam, warm-up and label smoothing do, and how low a loss can get;
 3. **write** a training step, and **train** your own Transformer with it: stop it, go on;
-4. **diagnose** a sick run from its curves, and **repair** its recipe;
-5. **say** how real words are cut into pieces.
+4. **diagnose** a sick run from its curves, and **repair** its recipe; <!-- core -->
+5. **say** how real words are cut into pieces. <!-- core -->
 """
 
 # %% kind="setup"

@@ -13,10 +13,10 @@ About {minutes} minutes. You need greedy decoding from [lesson 04](04_encoder_de
 r"""
 After this lesson you can
 
-1. **open** a translator while it works, and **close** a word to see what depended on it;
+1. **open** a translator while it works, and **close** a word to see what depended on it; <!-- core -->
 2. **follow** a beam search step by step, and **weigh** what a wider beam gains and loses;
-3. **write** {term:BLEU}, equal to the tool that papers use, and **show** what it cannot see;
-4. **write** attention with a cache, **drive** the trained decoder with it, and **count** the work it saves.
+3. **write** {term:BLEU}, equal to the tool that papers use, and **show** what it cannot see; <!-- core -->
+4. **write** attention with a cache, **drive** the trained decoder with it, and **count** the work it saves. <!-- core -->
 """
 
 # %% kind="setup"

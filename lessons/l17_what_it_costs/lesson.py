@@ -16,7 +16,7 @@ After this lesson you can
 1. **count** the work of a block, as torch's own counter does;
 2. **predict** where attention overtakes a recurrent layer and the rest of its block, **measure** where it does, and **say** why;
 3. **test** attention that sees only neighbours, and **say** what fused attention saves;
-4. **write** {term:linear attention} as a reader with a state of fixed size;
+4. **write** {term:linear attention} as a reader with a state of fixed size; <!-- core -->
 5. **choose** grouped heads for a memory budget.
 """
 

@@ -15,8 +15,8 @@ After this lesson you can
 
 1. **explain** ConvS2S and its attention in several steps;
 2. **decide** whether three seeds carry a lead, and **say** what they cannot tell;
-3. **build** a judge of claims, and **defend** one claim with seeds and splits;
-4. **read** an ablation table, the paper's and ours, and **say** which rows mean something;
+3. **build** a judge of claims, and **defend** one claim with seeds and splits; <!-- core -->
+4. **read** an ablation table, the paper's and ours, and **say** which rows mean something; <!-- core -->
 5. **read** *Attention Is All You Need* with a guide to every section (after the lesson).
 """
 

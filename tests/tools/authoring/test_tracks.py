@@ -22,6 +22,7 @@ Left out, see [page](../docs/page.md).
 # %% [markdown] kind="text"
 """
 Kept, see [page](../docs/page.md) and [lesson](43_next.ipynb).
+| a row of the full lesson | <!-- core --> |
 """
 # %% [markdown] kind="text" contents="a `hard` proof"
 """
@@ -56,7 +57,15 @@ def test_the_short_edition_has_the_short_cells_and_one_line_for_each_part_it_lea
     draft = course.draft(LESSON)
     short = "\n".join(texts(course, "short"))
     assert "## On it" in short and "Kept" in short and "## Closing" in short and "## Summary" in short
-    for gone in ("FROM_OFF_IT", "FROM_FAR_OFF", "\n## Off it", "Left out", "double_it", "A formula"):
+    for gone in (
+        "FROM_OFF_IT",
+        "FROM_FAR_OFF",
+        "\n## Off it",
+        "Left out",
+        "double_it",
+        "A formula",
+        "row of",
+    ):
         assert gone not in short
     lines = [line for line in short.split("\n") if line.startswith("- ") and "(about " in line]
     assert len(lines) == 4

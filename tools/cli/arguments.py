@@ -81,7 +81,8 @@ def system_name(text: str) -> str:
 
 def add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--device", help="device to use: cpu, cuda, mps, ... (default: a GPU if there is one)"
+        "--device",
+        help="device to use: cpu, cuda, mps, ... (default: an NVIDIA GPU if there is one, otherwise the CPU)",
     )
 
 

@@ -19,8 +19,8 @@ from tools.cli.environment import CommandError
 MAX_SEARCHED = 20_000  # sentences generated in search of a rule
 MULTI30K = """Multi30k consists of 31,014 photo captions in German, English and French, from the authors'
 public repository. The command looks for it in FOLDER if you give one, otherwise in the folder named by the
-environment variable COURSE_MULTI30K, otherwise in the course's own folder on this computer. Multi30k is not
-part of the course; please don't redistribute it."""
+environment variable COURSE_MULTI30K, otherwise in the folder multi30k next to your progress file. Multi30k
+is not part of the course; please don't redistribute it."""
 STATES = {"right": "OK", "wrong": "wrong checksum"}
 
 
@@ -48,7 +48,7 @@ def add(commands) -> None:
         "folder",
         nargs="?",
         metavar="FOLDER",
-        help="the folder that contains the files, or to download them to",
+        help="the folder that contains the files, or that they should be downloaded to",
     )
     parser.add_argument("--download", action="store_true", help="download missing files without asking")
 

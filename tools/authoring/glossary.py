@@ -9,6 +9,7 @@ shows the words after the bar. In the lesson that introduces a term, its first m
 
 from __future__ import annotations
 
+import html
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
@@ -232,7 +233,7 @@ def section(entry: Entry, lesson: LessonSource | None) -> str:
     facts = [
         ("Symbol", f"`{entry.symbol}`" if entry.symbol else ""),
         ("Shape", f"`{entry.shape}`" if entry.shape else ""),
-        ("Also called", ", ".join(entry.also)),
+        ("Also called", html.escape(", ".join(entry.also), quote=False)),
         ("PyTorch", entry.torch),
         (
             "Lesson",
@@ -242,4 +243,6 @@ def section(entry: Entry, lesson: LessonSource | None) -> str:
         ),
     ]
     known = " · ".join(f"*{name}:* {value}" for name, value in facts if value)
-    return f"### {entry.term}\n\n{entry.definition}\n\n{known}"
+    # GitHub's anchors are in lower case, JupyterLab's aren't; an anchor of our own works in both.
+    anchor = "" if entry.key == entry.term.replace(" ", "-") else f'<a id="{entry.key}"></a>'
+    return f"### {anchor}{entry.term}\n\n{html.escape(entry.definition, quote=False)}\n\n{known}"

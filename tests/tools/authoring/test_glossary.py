@@ -18,7 +18,7 @@ from tools.authoring.glossary import (
 
 LINE = line_of(FORMULA)
 SOFTMAX = Entry("softmax", "softmax", "Makes probabilities.", "42", torch="torch.softmax", old=("soft max",))
-BLEND = Entry("weighted-sum", "weighted sum", "A sum.", "43", also=("blend",), forms=("weighted sums",))
+BLEND = Entry("weighted-sum", "weighted sum", "A sum.", "43", also=("blend", "<s>"), forms=("weighted sums",))
 GLOSSARY = Glossary((SOFTMAX, BLEND))
 TOML = '[softmax]\nterm = "softmax"\ndefinition = "{}"\nlesson = "42"\nforms = ["softmaxes"]\n'
 
@@ -69,11 +69,28 @@ def test_a_term_used_before_its_lesson_is_found(course, text, early):
         assert problem.startswith(start) and "lesson 43" in problem
 
 
+def test_on_the_short_track_a_term_is_introduced_by_its_own_cells(course):
+    """Lesson 42 introduces softmax in a section that the short track skips; the summary is on every track."""
+    introduced = TINY.replace(FORMULA, "A {term:softmax}.")
+    first = course.draft(introduced.replace("All is built.", "A softmax."), "42_l42").lesson
+    second = course.draft(introduced.replace("All is built.", "A {term:softmax}."), "43_l43").lesson
+    third = course.draft(TINY.replace("All is built.", "The softmax."), "44_l44").lesson
+    [problem] = used_too_early([first, second, third], GLOSSARY)
+    assert problem.startswith("lessons/l42_l42/lesson.py:") and "'softmax'" in problem and "short" in problem
+    assert used_too_early([second, third], GLOSSARY) == []
+
+
+def test_an_entry_with_capitals_has_an_anchor_that_jupyterlab_finds_too():
+    page = glossary_page([], Glossary((Entry("bleu", "BLEU", "A score.", "16"),)))
+    assert '### <a id="bleu"></a>BLEU\n' in page
+
+
 def test_the_page_has_every_entry_with_its_lesson(course):
     page = glossary_page(lessons(course, "One.", "Two."), GLOSSARY)
     assert [line for line in page.split("\n") if line.startswith("#")] == (
         ["# Glossary", "## S", "### softmax", "## W", "### weighted sum"]
     )
+    assert "<s>" not in page and "&lt;s&gt;" in page  # a token's name, not HTML
     assert "torch.softmax" in page and "blend" in page and "soft max" not in page
     assert page.count("](../notebooks/42_l42.ipynb)") == page.count("](../notebooks/43_l43.ipynb)") == 1
 

@@ -103,7 +103,7 @@ def delete() -> str:
             file.unlink()
     except FILE_ERRORS as error:
         return f"Your progress could not be deleted: {_explain(error)}. It is in {user_folder()}."
-    return "Your progress is deleted."
+    return "Your progress has been deleted."
 
 
 def _explain(error: Exception) -> str:

@@ -109,6 +109,7 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
     "course_lib.lessons.sound.faults": "lessons.l19_your_own_claim.faults",
     "course_lib.recorded.number": "course_lib.results.value_at",
     "course_lib.recorded.recorded": "course_lib.results.mean_over_seeds",
+    "course_lib.explore.pronoun.ATTENTIONS": "lessons.l09_self_attention.HEADS",
     "course_lib.teaching.contents.road_map": "course_lib.teaching.road_map",
     "course_lib.teaching.own_code.own_functions.called": "course_lib.teaching.count_own_calls",
     "course_lib.teaching.own_code.road_file.road": "course_lib.teaching.list_own_functions",

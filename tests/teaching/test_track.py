@@ -8,8 +8,8 @@ from IPython.core.formatters import DisplayFormatter
 from course_lib.teaching import progress, quiz, road_map, start_lesson
 from course_lib.teaching.contents import FULL, SHORT, lesson, lessons
 from course_lib.teaching.progress import Progress
-from course_lib.teaching.questions.question import questions, questions_for
-from course_lib.teaching.questions.quiz import LATER, choose_questions
+from course_lib.teaching.questions.question import questions_for
+from course_lib.teaching.questions.quiz import choose_questions
 from course_lib.teaching.track import enter_track, notebook_track
 from tools.cli import main
 
@@ -88,26 +88,18 @@ def test_a_short_quiz_asks_only_about_the_short_track(number):
 
 
 def test_recall_follows_the_learner_and_the_closing_quiz_the_notebook():
-    number = next(
-        row.number
+    following, on_full, on_short = next(
+        (row.number, *recalls)
         for row in lessons()[1:]
-        if left_for_later(row.number, SHORT) != left_for_later(row.number, FULL)
+        if (recalls := [choose_questions(row.number, "recall", track) for track in (FULL, SHORT)])[0]
+        != recalls[1]
     )
-    following = lessons()[int(number) + 1].number
-    on_full, on_short = (choose_questions(following, "recall", track) for track in (FULL, SHORT))
-    assert on_full != on_short
     assert list(quiz(following, "recall").questions.values()) == on_full
     progress.choose_track(SHORT)
     assert list(quiz(following, "recall").questions.values()) == on_short
     assert len(quiz("08", "closing").questions) == len(questions_for("08", "closing"))
     enter_track(SHORT)
     assert len(quiz("08", "closing").questions) == len(questions_for("08", "closing", SHORT))
-
-
-def left_for_later(number: str, track: str) -> list:
-    return [
-        question for question in questions(number).values() if question.use == LATER and question.is_on(track)
-    ]
 
 
 # ---- the choice

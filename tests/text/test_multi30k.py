@@ -129,7 +129,7 @@ def test_a_changed_file_is_never_read(fake_folder):
         (("es", "en"), "source language to be one of de, en, fr, but got 'es'"),
         (("de", "EN"), "target language to be one of de, en, fr, but got 'EN'"),
         (("de", "de"), "two languages.*'de'"),
-        (("de", "en", "valid"), "split to be train, validation or test, but got 'valid'"),
+        (("de", "en", "valid"), "'valid'.*train, validation or test"),
     ],
 )
 def test_the_error_for_a_wrong_name_lists_the_valid_ones(fake_folder, arguments, message):

@@ -93,15 +93,16 @@ def test_a_missing_browser_is_reported_and_fails_in_ci(monkeypatch, tmp_path, ci
 
 
 @pytest.mark.parametrize("browser", ["/usr/bin/chromium", None])
-def test_nbval_runs_both_editions_of_every_lesson(reports, monkeypatch, browser):
+def test_nbval_runs_every_edition_of_every_lesson(reports, monkeypatch, browser):
     """The learner's edition runs as on another CPU, and on this CPU unless the browser tests do that."""
     monkeypatch.setattr("tests.browser.lab.chromium_path", lambda: browser)
     paths = test_command.notebooks(reports)
     lessons = {source.parent.name[1:] for source in sources(PROJECT_ROOT)}
     stored = PROJECT_ROOT / "notebooks"
-    for folder in (reports / "another_cpu", reports / "solved", *([] if browser else [stored])):
+    forms = ("another_cpu", "short", "solved")
+    for folder in (*(reports / form for form in forms), *([] if browser else [stored])):
         assert {path.stem for path in paths if path.parent == folder} == lessons
-    assert len(paths) == (2 if browser else 3) * len(lessons)
+    assert len(paths) == (3 if browser else 4) * len(lessons)
 
 
 def test_a_lesson_that_cannot_be_built_is_reported_and_the_others_are_run(monkeypatch, reports, capsys):
@@ -110,7 +111,7 @@ def test_a_lesson_that_cannot_be_built_is_reported_and_the_others_are_run(monkey
 
     monkeypatch.setattr("tools.authoring.build.draft", broken)
     monkeypatch.setattr("tests.browser.lab.chromium_path", lambda: None)
-    assert len(test_command.notebooks(reports)) == 2 * len(sources(PROJECT_ROOT))
+    assert len(test_command.notebooks(reports)) == 3 * len(sources(PROJECT_ROOT))
     assert "08_query_key_value/lesson.py:12: unbalanced marker\n" in capsys.readouterr().err
 
 

@@ -88,12 +88,12 @@ def test_a_short_quiz_asks_only_about_the_short_track(number):
 
 
 def test_recall_follows_the_learner_and_the_closing_quiz_the_notebook():
-    following, on_full, on_short = next(
-        (row.number, *recalls)
+    recalls = {
+        row.number: [choose_questions(row.number, "recall", track) for track in (FULL, SHORT)]
         for row in lessons()[1:]
-        if (recalls := [choose_questions(row.number, "recall", track) for track in (FULL, SHORT)])[0]
-        != recalls[1]
-    )
+    }
+    following = next(number for number, (full, short) in recalls.items() if full != short)
+    on_full, on_short = recalls[following]
     assert list(quiz(following, "recall").questions.values()) == on_full
     progress.choose_track(SHORT)
     assert list(quiz(following, "recall").questions.values()) == on_short

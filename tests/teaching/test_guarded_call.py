@@ -283,3 +283,21 @@ def test_the_innermost_line_of_the_learner_is_named_even_without_a_file():
     exec("def inner(x):\n    return x + y\n\ndef attempt(numbers):\n    return inner(numbers)\n", namespace)
     text = str(judge(DOUBLE_IT, namespace["attempt"]))
     assert "line 2 of `inner`" in text and "NameError" in text
+
+
+def test_an_exception_in_a_finalizer_is_nobody_s_problem(monkeypatch):
+    """The timer may interrupt the finalizer of any object, and the report of that takes time as well."""
+    reported = []
+    monkeypatch.setattr(sys, "unraisablehook", reported.append)
+    hook = sys.unraisablehook
+
+    class Resource:
+        def __del__(self):
+            raise RuntimeError("interrupted")
+
+    def attempt(numbers):
+        Resource()
+        return 2 * numbers
+
+    assert judge(DOUBLE_IT, attempt).status == "passed"
+    assert reported == [] and sys.unraisablehook == hook

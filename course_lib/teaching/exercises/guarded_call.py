@@ -16,6 +16,7 @@ import linecache
 import random
 import re
 import signal
+import sys
 import sysconfig
 import threading
 import time
@@ -168,13 +169,18 @@ def _capture_output(output: LimitedOutput) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _restore_global_state() -> Iterator[None]:
-    """Restore what a function may change for the whole process; meanwhile gradients are enabled."""
-    dtype = torch.get_default_dtype()
+    """Restore what a function may change for the whole process; meanwhile gradients are enabled.
+
+    Exceptions in finalizers are dropped, because the timer may interrupt the finalizer of any object.
+    """
+    dtype, unraisable_hook = torch.get_default_dtype(), sys.unraisablehook
+    sys.unraisablehook = lambda _: None
     python_state, numpy_state, torch_state = random.getstate(), np.random.get_state(), torch.get_rng_state()
     try:
         with torch.inference_mode(False), torch.enable_grad():
             yield
     finally:
+        sys.unraisablehook = unraisable_hook
         torch.set_default_dtype(dtype)
         random.setstate(python_state)
         np.random.set_state(numpy_state)

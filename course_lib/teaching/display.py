@@ -60,12 +60,3 @@ def card(colour: str, icon: str, word: str, title: str, body: str) -> str:
     icon_html = f'<span aria-hidden="true" style="color:{colour};font-weight:700">{icon}</span>'
     head = f"{icon_html} <strong>{html.escape(word)}</strong> · {escape(title)}"
     return f'<div style="{frame}"><div>{head}</div>{body}</div>'
-
-
-class Markdown(str):
-    """A text that a notebook renders as Markdown; elsewhere it is plain text."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    _repr_markdown_ = __repr__

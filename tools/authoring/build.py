@@ -155,27 +155,19 @@ def section_problems(lesson: LessonSource, quiz: Path, root: Path) -> list[str]:
     """Questions that say to read again a section that the lesson, or its short track, doesn't have."""
     if not quiz.exists():
         return []
-    tracks = {plain(title): cells[0].track for title, cells in split_at_headings(lesson.cells)}
+    sections = split_at_headings(lesson.cells)
+    tracks = {re.sub(r"[*`$]", "", title): cells[0].track for title, cells in sections}
     text, problems = quiz.read_text(encoding="utf-8"), []
     for question in json.loads(text)["questions"]:
         if not (title := question.get("reread")):
             continue
-        where = f"{quiz.relative_to(root).as_posix()}:{line_of(text, text.index(json_text(question['id'])))}"
+        where = f"{quiz.relative_to(root).as_posix()}:{line_of(text, text.index(json.dumps(question['id'])))}"
         if title not in tracks:
             problems.append(f"{where}: the lesson has no section {title!r}, named by 'reread'")
         elif tracks[title] != SHORT and "track" not in question:
             remedy = """give the question "track": "core", or the section's heading track="short\""""
             problems.append(f"{where}: the section {title!r} isn't on the short track; {remedy}")
     return problems
-
-
-def plain(heading: str) -> str:
-    """A heading without its markup."""
-    return re.sub(r"[*`$]", "", heading)
-
-
-def json_text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def line_of(text: str, offset: int) -> int:

@@ -134,9 +134,9 @@ def agenda(title: str, cells: list[Cell], short_notebook: str) -> str:
     """The run sheet as Markdown."""
     sections, timing, start = split_at_headings(cells), [], 0.0
     for section, section_cells in [*sections, ("**End**", cells)]:
-        total, *by_track = count_minutes(section_cells)
-        timing.append([section, f"{int(start) // 60}:{int(start) % 60:02}", total, *by_track])
-        start += total
+        minutes = count_minutes(section_cells)
+        timing.append([section, f"{int(start) // 60}:{int(start) % 60:02}", *minutes])
+        start += minutes[0]
     work = []
     for cell in (cell for cell in cells if cell.kind == "exercise"):
         levels = [dots(cell.options[name]) for name in ("difficulty", "importance")]

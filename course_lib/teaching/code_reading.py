@@ -54,6 +54,14 @@ def ends_the_session(function: Any) -> bool:
     return any(type(value).__module__ == "IPython.core.autocall" for value in find_globals(function).values())
 
 
+def uses_hash(function: Any) -> bool:
+    """Whether it, or a helper in the same notebook, uses Python's `hash`, which differs between sessions."""
+    helpers = [function, *find_globals(function).values()]
+    return any(
+        "hash" in find_names(helper.__code__) for helper in helpers if isinstance(helper, FunctionType)
+    )
+
+
 def has_same_code(function: Any, other: Any) -> bool:
     """Whether two functions are the same, apart from docstrings, comments and layout."""
 

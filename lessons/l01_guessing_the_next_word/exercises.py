@@ -205,6 +205,7 @@ HALF_LN3 = math.log(3) / 2
 
 GRADIENT_STEP = PlainExercise(
     name="gradient_step",
+    trains=False,
     lesson="guessing_the_next_word",
     inputs=("table", "matrix", "word", "right", "rate"),
     reference=gradient_step,

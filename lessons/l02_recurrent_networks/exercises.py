@@ -422,6 +422,7 @@ def random_gradients(seed: int, limit: float, *shapes: tuple[int, ...]) -> tuple
 
 CLIP_GRADIENTS = PlainExercise(
     name="clip_gradients",
+    trains=False,
     lesson=LESSON,
     inputs=("gradients", "limit"),
     by_hand=ByHand(

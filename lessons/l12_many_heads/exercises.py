@@ -11,37 +11,13 @@ from torch import Tensor
 
 from course_lib.layers.attention import attend
 from course_lib.layers.multi_head import join_heads, multi_head, split_heads
-from course_lib.teaching.exercises import (
-    ByHand,
-    PlainExercise,
-    Slip,
-    TestExercise,
-    Verdict,
-    compare_gradients,
-)
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise
 
 LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/4 and 3/4
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator("cpu").manual_seed(seed))
-
-
-class LayerExercise(PlainExercise):
-    """A part of a layer. Gradients must reach its tensors, which are its first inputs."""
-
-    def find_further_problem(self, attempt: Callable, until: float) -> Verdict | None:
-        inputs = self.others[0]()
-        tensors = [value for value in inputs if isinstance(value, Tensor)]
-        rest = inputs[len(tensors) :]
-        return compare_gradients(
-            lambda *tensors: attempt(*tensors, *rest),
-            lambda *tensors: self.reference(*tensors, *rest),
-            tensors,
-            list(self.inputs)[: len(tensors)],
-            deadline=until,
-            seconds=self.seconds,
-        )
 
 
 # ---- split and join
@@ -67,7 +43,7 @@ SPLIT_CASES = (
     lambda: (normal(1, 7, 5, seed=4), 5),
 )
 
-SPLIT_HEADS = LayerExercise(
+SPLIT_HEADS = PlainExercise(
     name="split_heads",
     lesson="many_heads",
     inputs=("features", "n_heads"),
@@ -190,7 +166,7 @@ def join(features: Tensor) -> Tensor:
     return join_heads(features)
 
 
-JOIN_HEADS = LayerExercise(
+JOIN_HEADS = PlainExercise(
     name="join_heads",
     lesson="many_heads",
     inputs=("features",),
@@ -288,7 +264,7 @@ def heads_case(seed: int, mask: Tensor | None = None, *, causal: bool = False, s
 
 SHORT_SENTENCES = (torch.arange(4) < torch.tensor([[3], [2]]))[:, None, None]  # of 3 and of 2 words
 LN3_KEY = [LN3, 0.0, 0.0, 0.0]
-MULTI_HEAD = LayerExercise(
+MULTI_HEAD = PlainExercise(
     name="multi_head",
     lesson="many_heads",
     inputs=("query", "keys", "values", "mask", "causal", "with_weights"),
@@ -410,7 +386,7 @@ def layer_case(seed: int, batch: int, m: int, n: int, d: int, n_heads: int, mask
 
 
 EYE = torch.eye(2)
-MANY_HEADS = LayerExercise(
+MANY_HEADS = PlainExercise(
     name="many_heads",
     lesson="many_heads",
     inputs=("x", "source", "w_q", "w_k", "w_v", "w_o", "n_heads", "mask"),

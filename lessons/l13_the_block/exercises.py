@@ -33,6 +33,7 @@ def mean_cosine(x: Tensor) -> Tensor:
 
 LIKENESS = PlainExercise(
     name="likeness",
+    variations=("large", "tiny", "equal"),  # a zero vector has no direction
     lesson="the_block",
     inputs=("x",),
     reference=mean_cosine,

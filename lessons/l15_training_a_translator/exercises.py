@@ -12,7 +12,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise, wrong_verdict
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise
 from course_lib.text.special import PAD
 from lessons.l15_training_a_translator import by_hand as library
 from lessons.l15_training_a_translator.merges import count_pairs, merge
@@ -319,29 +319,13 @@ def loss_case(batch: int, n: int, vocab: int, smoothing: float, seed: int) -> Ca
     return lambda: (logits.clone().requires_grad_(), targets.clone(), smoothing)
 
 
-class WithGradient(PlainExercise):
-    """The answer must depend on the input by a gradient, or nothing can be learned from it."""
-
-    def read(self, value, case):
-        if isinstance(value, Tensor) and not value.requires_grad and not case.by_hand:
-            message = "No gradient flows through this tensor: it is cut off from the logits."
-            return wrong_verdict(message, "Leave out `detach`, `item`, `no_grad` and `torch.tensor(…)`.")
-        return super().read(value, case)
-
-
-def is_a_tensor(inputs, loss) -> str:
-    message = "It returned a plain number. Hand back the tensor: the gradient flows through it."
-    return "" if isinstance(loss, Tensor) else message
-
-
 PROBABILITIES = torch.tensor([1 / 8, 1 / 8, 1 / 2, 1 / 4])
 BY_HAND_LOSS = 0.8 * math.log(2) + 0.2 * (2 * math.log(8) + math.log(2) + math.log(4)) / 4
-SMOOTHED_LOSS = WithGradient(
+SMOOTHED_LOSS = PlainExercise(
     name="smoothed_loss",
     lesson=TOPIC,
     inputs=("logits", "targets", "smoothing"),
     reference=library.smoothed_loss,
-    demands=(is_a_tensor,),
     by_hand=ByHand(
         inputs={
             "logits": torch.stack([PROBABILITIES.log(), torch.zeros(4)])[None],
@@ -506,6 +490,7 @@ def a_plain_number(inputs, answer) -> str:
 
 TRAINING_STEP = PlainExercise(
     name="training_step",
+    trains=False,
     lesson=TOPIC,
     inputs=("weights", "loss_of", "memory", "step", "rate"),
     reference=library.training_step,

@@ -36,7 +36,7 @@ from course_lib.teaching.exercises import (
     gaussian,
     judge,
 )
-from course_lib.teaching.exercises.answer import values_match
+from course_lib.teaching.exercises.comparison import values_match
 from course_lib.text.special import BOS, EOS
 
 FOLDER = PROJECT_ROOT / "course_lib" / "teaching" / "exercises"
@@ -192,7 +192,9 @@ def test_cases_follow_from_the_sizes_and_are_the_same_in_every_session():
     )
     first = exercise.cases()
     shapes = [tuple(case.make()[0].shape) for case in first]
-    assert shapes == [(1, 3), (2, 3, 4, 5), (5, 3), (2, 4, 4), (1, 1, 1), (2, 3, 4, 5), (2, 3, 4, 5)]
+    assert shapes == [(1, 3), (2, 3, 4, 5), (5, 3), (2, 4, 4), (1, 1, 1), *[(2, 3, 4, 5)] * 6]
+    names = [case.variation.name for case in first[5:]]
+    assert names == ["large", "large", "tiny", "equal", "zero", "unmasked"]
     torch.manual_seed(5)
     torch.set_default_dtype(torch.float64)
     try:
@@ -320,11 +322,11 @@ def loops_on_a_wrong_one(count):
     [
         (PAIRS, lambda words: Counter(pairwise(words)), "passed", None, "3 other"),
         (PAIRS, lambda words: count_pairs(words[:-1]), "wrong", "ends-early", "it forgets the last pair"),
-        (PAIRS, lambda words: torch.tensor(3), "wrong", None, "a Tensor of shape ()"),
+        (PAIRS, lambda words: torch.tensor(3), "wrong", None, "a tensor of shape ()"),
         (PAIRS, eats_its_words, "wrong", "in-place", "`words`"),
         (SPAN, lambda n: [2] * n, "passed", None, ""),
         (SPAN, lambda n: [1], "wrong", None, "It spans 2 words."),
-        (SPAN, lambda n: "many", "wrong", None, "TypeError"),
+        (SPAN, lambda n: "many", "wrong", None, "returned a string"),
         (TEST_PAIRS, good_test, "passed", None, "all 4 wrong"),
         (TEST_PAIRS, finds_something, "wrong", "lets-through", "2 of 4"),
         (TEST_PAIRS, finds_something, "wrong", "lets-through", "counts each pair once"),

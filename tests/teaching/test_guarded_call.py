@@ -141,7 +141,7 @@ HOSTILE = [
     (lambda numbers: [10**400] * 3, "python-numbers"),
     (lambda numbers: np.array(["a", "b"]), "numpy"),
     (lambda numbers: namedtuple("Pair", "a b")(numbers, numbers), "tuple"),
-    (lambda numbers: torch.sparse_coo_tensor(size=(3,)), "wrong-shape"),
+    (lambda numbers: torch.sparse_coo_tensor(size=(4,)), "wrong-shape"),
     (lambda numbers: numbers.resize_(0) * 2, "wrong-shape", "in place"),
     (lambda numbers: 2 * numbers.to(torch.float16), "dtype", "torch.float16"),
     (lambda: 2, "parameters"),

@@ -4,8 +4,10 @@ Each file imports only from those above it:
 
 verdict.py          the result of a check, as the learner sees it
 guarded_call.py     calls of the learner's function: stopped if one never ends, explained if it fails
-answer.py           what the function returned: read, compared, copied, formatted
+answer.py           what the function returned: read, copied, formatted
+comparison.py       whether it is equal to the right answer, and if not, where
 gradients.py        whether its gradients are those of the reference
+variations.py       harder inputs, derived from ordinary ones
 exercise.py         what an exercise is; functions of plain values, and tests to write
 tensor_exercise.py  functions of tensors: their random cases, and what is wrong with the numbers
 judging.py          `judge`: everything that happens to an attempt, in order
@@ -29,11 +31,11 @@ HOMES = {
     "Verdict": "verdict",
     "attention_mask": "tensor_exercise",
     "call": "guarded_call",
-    "compare_gradients": "gradients",
     "explain_failure": "guarded_call",
     "find_exercise": "catalogue",
     "gaussian": "tensor_exercise",
     "judge": "judging",
+    "wrong_only_at": "exercise",
     "wrong_verdict": "verdict",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -1,9 +1,7 @@
-"""What a learner's function returned, in whatever container: read, compared, copied and formatted.
+"""What a learner's function returned, in whatever container: read, copied and formatted.
 
     >>> read_outputs([0.25, 0.75], {"weights": torch.float32}).form_problems[0].slip
     'python-numbers'
-    >>> values_match({"a": [1, 2.0]}, {"a": (1, np.float32(2))}), values_match([1, 2], [1, 3])
-    (True, False)
 
 A NumPy array or a float64 tensor can still hold the right numbers. So the numbers are judged, and what is
 wrong with their form is reported separately.
@@ -14,16 +12,15 @@ from __future__ import annotations
 import inspect
 import math
 import pprint
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from course_lib.formatting import rounded
+from course_lib.formatting import counted, rounded, shape_text
 from course_lib.teaching.exercises.verdict import Verdict, quote_names, with_article, wrong_verdict
 
 MOST_READ = 10**5  # numbers; no exercise asks for more
@@ -146,43 +143,12 @@ def _count_numbers(value: Any) -> int:
     return total
 
 
-# ---- comparing
+# ---- copying and formatting
 
 
-def tensors_match(expected: Tensor, got: Tensor, *, large: bool = False) -> bool:
-    """Whether two outputs are equal up to rounding error, which a softmax of large scores increases."""
-    expected, got = expected.float(), got.float()
-    largest = expected.nan_to_num(0, 0, 0).abs().max().item() if expected.numel() else 0.0
-    rtol, atol = (1e-3, 3e-5 * max(1.0, largest)) if large else (1e-4, 3e-5)
-    return expected.shape == got.shape and torch.allclose(expected, got, rtol, atol, equal_nan=True)
-
-
-def values_match(expected: Any, got: Any, *, exact_tensors: bool = False) -> bool:
-    """Whether two values are equal: numbers up to rounding, in whatever container. Any two functions match.
-
-    With `exact_tensors`, two tensors must agree in shape, dtype and every bit, however deeply nested.
-    """
-    match = partial(values_match, exact_tensors=exact_tensors)
-    if exact_tensors and isinstance(expected, Tensor) and isinstance(got, Tensor):
-        same_kind = (expected.shape, expected.dtype) == (got.shape, got.dtype)
-        return same_kind and bool(((expected == got) | (expected.isnan() & got.isnan())).all())
-    expected, got = to_plain(expected), to_plain(got)
-    if callable(expected) and callable(got):
-        return True
-    if are_numbers(expected, got):
-        both_nan = expected != expected and got != got
-        return math.isclose(expected, got, rel_tol=1e-4, abs_tol=1e-6) or both_nan
-    if isinstance(expected, Mapping) and isinstance(got, Mapping):
-        same_keys = expected.keys() == got.keys()
-        return same_keys and all(match(expected[key], got[key]) for key in expected)
-    if isinstance(expected, list) and isinstance(got, list):
-        return len(expected) == len(got) and all(map(match, expected, got))
-    return type(expected) is type(got) and expected == got
-
-
-def are_numbers(*values: Any) -> bool:
-    plain_values = map(to_plain, values)
-    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in plain_values)
+def copy_value(value: Any) -> Any:
+    """A copy that shares no list, dictionary or tensor with the value; other objects are not copied."""
+    return _map_nested(lambda part: part.detach().clone() if isinstance(part, Tensor) else part, value)
 
 
 def to_plain(value: Any) -> Any:
@@ -194,18 +160,29 @@ def to_plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-# ---- copying and formatting
+def find_tensors(value: Any, path: str) -> Iterator[tuple[str, Tensor]]:
+    """The tensors in lists, tuples and dictionaries, each with its path: `parts['w_q']`, `layers[0]`."""
+    if isinstance(value, Tensor):
+        yield path, value
+    elif isinstance(value, Mapping | list | tuple):
+        pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for key, item in pairs:
+            yield from find_tensors(item, f"{path}[{key!r}]")
 
 
-def copy_value(value: Any) -> Any:
-    """A copy that shares no list, dictionary or tensor with the value; other objects are not copied."""
-    return _map_nested(lambda part: part.detach().clone() if isinstance(part, Tensor) else part, value)
+TYPE_NAMES = {"str": "string", "ndarray": "NumPy array", "Tensor": "tensor", "Counter": "dict"}
 
 
 def describe_type(value: Any) -> str:
-    """The type and, if there is one, the shape: "a list", "an ndarray of shape (2, 3)"."""
-    shape = f" of shape {tuple(value.shape)}" if isinstance(value, Tensor | np.ndarray) else ""
-    return with_article(type(value).__name__) + shape
+    """The type, with the shape or the length: "a list of 3 items", "a NumPy array of shape (2, 3)"."""
+    if value is None:
+        return "`None`"
+    kind = with_article(TYPE_NAMES.get(type(value).__name__, type(value).__name__))
+    if isinstance(value, Tensor | np.ndarray):
+        return f"{kind} of shape {shape_text(value.shape)}"
+    if isinstance(value, list | tuple) and value and all(isinstance(item, list | tuple) for item in value):
+        return f"{kind} of {TYPE_NAMES.get(type(value[0]).__name__, type(value[0]).__name__)}s"
+    return f"{kind} of {counted(len(value), 'item')}" if isinstance(value, list | tuple) else kind
 
 
 def format_value(value: Any) -> str:

@@ -23,29 +23,41 @@ A test that the learner writes, as a function that takes an implementation and r
     )
 
 It must accept the reference and the right implementations in `accepts`, and raise for the slips named in
-`rejects`, each with what that implementation does ("It misses one that divides by d_k itself").
+`rejects`, each with what that implementation does ("divides by d_k itself"), and for the implementations in
+`wrong`, by what each does. There should be one for each promise of the prompt, and some that are wrong in one
+place only (`wrong_only_at`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
+
+from torch import Tensor
 
 from course_lib.teaching.exercises.answer import (
     RETURNS_NONE,
     Answer,
-    are_numbers,
     assign_text,
     copy_value,
     describe_type,
+    find_tensors,
     format_value,
     to_plain,
+)
+from course_lib.teaching.exercises.comparison import (
+    are_numbers,
+    describe_difference,
+    describe_form,
+    give_form,
     values_match,
 )
-from course_lib.teaching.exercises.verdict import Verdict, wrong_verdict
+from course_lib.teaching.exercises.gradients import compare_gradients
+from course_lib.teaching.exercises.variations import NAMES, Variation, vary
+from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, wrong_verdict
 
 Inputs = tuple[Any, ...]
 Demand = Callable[[Inputs, Any], str]  # a sentence if it isn't met, else ""
@@ -82,7 +94,12 @@ class Case:
     make: Callable[[], Inputs]
     expected: Any = None
     by_hand: bool = False
-    large: bool = False
+    variation: Variation | None = None
+
+    @property
+    def scaled(self) -> bool:
+        """Whether rounding errors are compared with the size of the numbers."""
+        return self.variation is not None and self.variation.scaled
 
 
 class Trial(NamedTuple):
@@ -107,10 +124,16 @@ class Exercise(ABC):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FunctionExercise(Exercise):
-    """A function to write. `unrepaired` is the function that the learner is asked to debug."""
+    """A function to write. `unrepaired` is the function that the learner is asked to debug.
+
+    `variations` are the names of those that make sense for its inputs. With `trains`, its gradients must be
+    those of the reference, if that has any.
+    """
 
     slips: tuple[Slip, ...] = ()
     unrepaired: Callable | None = None
+    variations: tuple[str, ...] = NAMES
+    trains: bool = True
 
     @abstractmethod
     def cases(self) -> list[Case]:
@@ -125,8 +148,17 @@ class FunctionExercise(Exercise):
         """The first thing that is wrong with the answers."""
 
     def find_further_problem(self, attempt: Callable, deadline: float) -> Verdict | None:
-        """What is still wrong if all answers are right; may call the attempt again."""
-        return None
+        """What is still wrong if all answers are right: its gradients."""
+        if not self.trains:
+            return None
+        limits = {"deadline": deadline, "seconds": self.seconds}
+        ordinary = [case for case in self.cases() if not case.by_hand and case.variation is None]
+        verdicts = (
+            compare_gradients(attempt, self.reference, case.make, list(self.inputs), **limits)
+            for case in ordinary
+            if any(find_tensors(case.make(), ""))
+        )
+        return next(filter(None, verdicts), None)
 
     @abstractmethod
     def describe_call(self, case: Case) -> str:
@@ -153,13 +185,35 @@ class PlainExercise(FunctionExercise):
         def copy_inputs() -> Inputs:
             return tuple(copy_value(self.by_hand.inputs[name]) for name in self.inputs)
 
-        by_hand = Case(copy_inputs, self.by_hand.answer, by_hand=True)
-        return [by_hand, *(Case(make, self.reference(*make())) for make in self.others)]
+        answer = self.by_hand.answer
+        if not self.design:
+            answer = give_form(self.reference(*copy_inputs()), answer)
+        by_hand = Case(copy_inputs, answer, by_hand=True)
+        others = [Case(make, self.reference(*make())) for make in self.others]
+        varied = vary(self.others[0](), self.variations) if self.others and not self.design else ()
+        return [by_hand, *others, *filter(None, (self._vary_case(*pair) for pair in varied))]
+
+    def _vary_case(self, variation: Variation, inputs: Inputs) -> Case | None:
+        """None if the reference has no finite answer for these inputs."""
+
+        def make() -> Inputs:
+            return copy_value(inputs)
+
+        try:
+            expected = self.reference(*make())
+        except (ValueError, RuntimeError, ArithmeticError, IndexError, KeyError):
+            return None
+        tensors = [tensor for _, tensor in find_tensors(expected, "")]
+        return Case(make, expected, variation=variation) if all(t.isfinite().all() for t in tensors) else None
 
     def read(self, value: Any, case: Case) -> Answer | Verdict:
-        if value is None:
-            return wrong_verdict(RETURNS_NONE, "The last line should start with `return`.", "returns-none")
-        return Answer(copy_value(value))
+        if value is None and case.expected is not None:
+            given = self.describe_call(case)
+            return wrong_verdict(RETURNS_NONE, "", "returns-none", given=given)
+        if self.design or not values_match(case.expected, value, scaled=case.scaled):
+            return Answer(copy_value(value))
+        form = describe_form(case.expected, value)
+        return Answer(copy_value(value), (wrong_verdict(form, slip="wrong-form"),) if form else ())
 
     def describe_call(self, case: Case) -> str:
         inputs = zip(self.inputs, case.make(), strict=True)
@@ -169,34 +223,46 @@ class PlainExercise(FunctionExercise):
         return "Your answer meets every requirement." if self.design else super().praise(n_others)
 
     def behaves_like(self, function: Callable, trial: Trial) -> bool:
-        return values_match(function(*trial.case.make()), trial.answer)
+        return values_match(function(*trial.case.make()), trial.answer, scaled=trial.case.scaled)
 
     def find_problem(self, trials: list[Trial]) -> Verdict | None:
-        unmet = (self._check_demand(trial, demand) for trial in trials for demand in self.demands)
-        unequal = (self._compare(trial) for trial in ([] if self.design else trials))
-        return next(filter(None, chain(unmet, unequal)), None)
+        """The worked example first; then the demands, then the comparisons with the reference."""
+
+        def find_first(trials: list[Trial]) -> Verdict | None:
+            unmet = (self._check_demand(trial, demand) for trial in trials for demand in self.demands)
+            unequal = (self._compare(trial) for trial in ([] if self.design else trials))
+            return next(filter(None, chain(unmet, unequal)), None)
+
+        by_hand, others = ([t for t in trials if t.case.by_hand is is_it] for is_it in (True, False))
+        return find_first(by_hand) or find_first(others)
 
     def _check_demand(self, trial: Trial, demand: Demand) -> Verdict | None:
         try:
             complaint = demand(trial.case.make(), trial.answer)
-        except Exception as error:  # an answer of the wrong kind
-            complaint = f"This value can't be checked as an answer ({type(error).__name__}: {error})."
+        except Exception:  # an answer of the wrong kind
+            kind, wanted = describe_type(trial.answer), describe_type(self.by_hand.answer)
+            complaint = f"Your function returned {kind}, which can't be checked. An example is {wanted}."
         if not complaint:
             return None
         return wrong_verdict(complaint, given=self.describe_call(trial.case), got=format_value(trial.answer))
 
     def _compare(self, trial: Trial) -> Verdict | None:
         case, expected, got = trial.case, trial.case.expected, trial.answer
-        if values_match(expected, got):
+        if values_match(expected, got, scaled=case.scaled):
             return None
         headline = (
             f"Your answer differs from the {'worked example' if case.by_hand else 'reference solution'}."
         )
         if type(to_plain(got)) is not type(to_plain(expected)) and not are_numbers(expected, got):
             headline = f"Expected {describe_type(expected)}, but your function returned {describe_type(got)}."
+        if case.variation:
+            headline = f"Correct for ordinary inputs, but not for {case.variation.says}."
         return wrong_verdict(
             headline,
-            self.by_hand.explanation if case.by_hand else "",
+            join_paragraphs(
+                describe_difference(expected, got), self.by_hand.explanation if case.by_hand else ""
+            ),
+            f"{case.variation.name}-numbers" if case.variation else None,
             given=self.describe_call(case),
             expected=format_value(expected),
             got=format_value(got),
@@ -214,4 +280,29 @@ class TestExercise(Exercise):
     what: str
     accepts: Mapping[str, Callable]
     rejects: Mapping[str, str]
+    wrong: Mapping[str, Callable] = field(default_factory=dict)
     inputs: Sequence[str] = ("implementation",)
+
+    def wrong_implementations(self) -> dict[str, Callable]:
+        """What each does wrong, with its function."""
+        slips = {slip.name: slip.wrong for slip in self.of.slips}
+        return {description: slips[name] for name, description in self.rejects.items()} | dict(self.wrong)
+
+
+def wrong_only_at(index: Any, right: Callable, wrong: Callable) -> Callable:
+    """A function like `right`, except that its outputs are those of `wrong` at one index.
+
+    >>> wrong_only_at((..., -1), lambda x: x + 0, lambda x: 0 * x)(torch.tensor([1.0, 2.0]))
+    tensor([1., 0.])
+    """
+
+    def partly_wrong(*inputs: Any) -> Any:
+        outputs, wrong_outputs = right(*inputs), wrong(*inputs)
+        is_single = isinstance(outputs, Tensor)
+        mixed = []
+        for output, other in zip(*(([a] if is_single else a) for a in (outputs, wrong_outputs)), strict=True):
+            mixed.append(output.clone())
+            mixed[-1][index] = other[index]
+        return mixed[0] if is_single else tuple(mixed)
+
+    return partly_wrong

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
-from course_lib.teaching.exercises.answer import tensors_match
+from course_lib.teaching.exercises.answer import find_tensors
+from course_lib.teaching.exercises.comparison import tensors_match
 from course_lib.teaching.exercises.guarded_call import call, describe_failure, explain_failure
-from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, quote_names, wrong_verdict
+from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, name_some, wrong_verdict
 
 WHERE_GRADIENTS_END = (
     "Training needs this gradient. It is lost at `.detach()`, `.item()`, `float(...)`, `torch.tensor(...)`, "
@@ -21,17 +23,25 @@ WHERE_GRADIENTS_END = (
 def compare_gradients(
     attempt: Callable,
     reference: Callable,
-    inputs: Sequence[Tensor],
+    make_inputs: Callable[[], Sequence[Any]],
     names: Sequence[str],
     *,
     deadline: float,
     seconds: float,
 ) -> Verdict | None:
-    """What is wrong with the gradients that reach the inputs, called `names`. `seconds` is the time limit of
-    the whole check, for the message."""
-    inputs = [tensor.requires_grad_() if tensor.is_floating_point() else tensor for tensor in inputs]
-    read = partial(_compute_gradients, inputs=inputs)
+    """What is wrong with the gradients that reach the tensors in the inputs, which are called `names`.
+
+    None also if the reference's answer doesn't depend on them by a gradient. `seconds` is the time limit of
+    the whole check, for the message.
+    """
+    inputs = make_inputs()
+    named = zip(names, inputs, strict=True)
+    found = dict(pair for name, value in named for pair in find_tensors(value, name))
+    tensors = {path: tensor.requires_grad_() for path, tensor in found.items() if tensor.is_floating_point()}
+    read = partial(_compute_gradients, tensors=list(tensors.values()))
     right = call(partial(reference, *inputs), deadline, read)
+    if right.failure or not any(gradient.any() for gradient in right.answer):
+        return None
     result = call(partial(attempt, *inputs), deadline, read)
     if result.timed_out:
         return explain_failure(result, seconds, "")
@@ -39,32 +49,27 @@ def compare_gradients(
         headline = "The numbers are right, but computing the gradient failed."
         details = join_paragraphs(describe_failure(result.failure), WHERE_GRADIENTS_END)
         return wrong_verdict(headline, details, "no-gradient")
-    gradients = list(zip(names, right.answer, result.answer, strict=True))
+    gradients = list(zip(tensors, right.answer, result.answer, strict=True))
     missing = [name for name, expected, got in gradients if expected.any() and not got.any()]
-    different = [name for name, expected, got in gradients if not tensors_match(expected, got)]
+    different = [name for name, expected, got in gradients if not tensors_match(expected, got, scaled=True)]
     if missing:
-        headline = f"The numbers are right, but no gradient reaches {quote_names(missing)}."
+        headline = f"The numbers are right, but no gradient reaches {name_some(missing)}."
         return wrong_verdict(headline, WHERE_GRADIENTS_END, "no-gradient")
     if different:
-        headline = (
-            f"The numbers are right, but the gradient with respect to {quote_names(different)} is wrong."
-        )
+        headline = f"The numbers are right, but the gradient with respect to {name_some(different)} is wrong."
         details = f"Part of the computation graph is cut off. {WHERE_GRADIENTS_END}"
         return wrong_verdict(headline, details, "wrong-gradient")
     return None
 
 
-def _compute_gradients(outputs: Tensor | Sequence[Tensor], inputs: list[Tensor]) -> list[Tensor]:
-    """The gradient of a fixed random combination of all outputs with respect to each input; 0 if none."""
+def _compute_gradients(outputs: Any, tensors: list[Tensor]) -> list[Tensor]:
+    """The gradient of a fixed random combination of all outputs with respect to each tensor; 0 if none."""
     generator = Generator("cpu").manual_seed(0)
     total = torch.zeros((), dtype=torch.float32, device="cpu")
-    for output in [outputs] if isinstance(outputs, Tensor) else outputs:
-        factors = torch.randn(output.shape, generator=generator, dtype=torch.float32, device="cpu")
-        total = total + (factors * output).sum()
-    zeros = [torch.zeros(tensor.shape, device="cpu") for tensor in inputs]
+    for _, output in find_tensors(outputs, ""):
+        if output.is_floating_point():
+            factors = torch.randn(output.shape, generator=generator, dtype=torch.float32, device="cpu")
+            total = total + (factors * output).sum()
     if not total.requires_grad:
-        return zeros
-    differentiable = [tensor for tensor in inputs if tensor.requires_grad]
-    gradients = iter(torch.autograd.grad(total, differentiable, materialize_grads=True))
-    pairs = zip(inputs, zeros, strict=True)
-    return [next(gradients) if tensor.requires_grad else zero for tensor, zero in pairs]
+        return [torch.zeros(tensor.shape, device="cpu") for tensor in tensors]
+    return list(torch.autograd.grad(total, tensors, materialize_grads=True))

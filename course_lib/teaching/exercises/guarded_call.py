@@ -3,19 +3,23 @@
     >>> call(lambda: torch.ones(3) * 2, deadline=time.monotonic() + 5).answer
     tensor([2., 2., 2.])
 
-It is a plain call in this process. A timer ends an endless loop if the system has one and we are in the main
-thread; otherwise Jupyter's stop button does. Printed output is captured. Global state that the function
+The function runs in a thread of its own, so it can be stopped on every platform without signals: an exception
+is raised inside the thread. That ends an endless loop of Python code. A call that is busy in C code for too
+long (`time.sleep(60)`, a huge matrix product) is given up instead: it ends by itself, in the background.
+
+Memory is limited as well: by the system on Linux, elsewhere by looking at it while the function runs. Printed
+output is captured. Random numbers start from the same seed in every call, and global state that the function
 changes (seeds, torch's default dtype) is restored.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import io
 import linecache
 import random
 import re
-import signal
 import sys
 import sysconfig
 import threading
@@ -23,22 +27,32 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
+import psutil
 import torch
 
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, with_article, wrong_verdict
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
+
 MOST_PRINTED = 1000  # characters of one call
+MOST_MEMORY = 4 * 2**30  # bytes that a call may add
 LONGEST_MESSAGE = 400
-TIMER_INTERVAL = 0.001  # seconds until the timer fires again: a bare `except:` in a loop catches the first
+POLL_INTERVAL = 0.02  # seconds between two looks at a call that is still running
+STOP_INTERVAL = 0.001  # seconds until it is stopped again: a bare `except:` in a loop catches the first time
 SHORTEST_LIMIT = 0.05  # seconds, even if the deadline has passed
-OWN_FILES = (__file__, contextlib.__file__)
+GRACE = 1.0  # seconds until a call that can't be stopped is given up
+LONGEST_IMPORT = 30.0  # seconds: an import is never stopped, because it would remain half done
+OWN_FILES = (__file__, contextlib.__file__, threading.__file__)
 CODE_OF_OTHERS = (
     str(PROJECT_ROOT / "course_lib"),
     str(PROJECT_ROOT / "lessons"),
@@ -93,23 +107,34 @@ class LimitedOutput(io.TextIOBase):
         return self.start.rstrip() + (f"\n… and {self.n_dropped:,} more characters" if self.n_dropped else "")
 
 
-def call(function: Callable[[], Any], deadline: float, read: Callable = lambda value: value) -> CallResult:
-    """Call `function` and `read` what it returns, both before the `deadline` (of `time.monotonic`)."""
-    result, output, exception = CallResult(), LimitedOutput(), None
-    with _restore_global_state(), _capture_output(output):
+def call(
+    function: Callable[[], Any], deadline: float, read: Callable = lambda value: value, *, seed: int = 0
+) -> CallResult:
+    """Call `function` and `read` what it returns, both before the `deadline` (of `time.monotonic`).
+
+    `seed` is where the random numbers of torch, NumPy and Python start.
+    """
+    result, output, exceptions = CallResult(), LimitedOutput(), []
+
+    def work() -> None:
         try:
-            with _limit_time(deadline - time.monotonic(), result):
-                value = function()
-                result.returned = True
-                result.answer = read(value)
-        except KeyboardInterrupt:  # the stop button
-            raise
+            value = function()
+            result.returned = True
+            result.answer = read(value)
         except BaseException as caught:  # SystemExit and the learner's own classes too
-            exception = caught
-        if exception is not None:  # its __str__ may be the learner's, and never end
-            with contextlib.suppress(OutOfTime), _limit_time(1.0, result):
-                line, message = _find_learners_line(exception), shorten_message(exception)
-                result.failure = Failure(type(exception).__name__, line, message)
+            exceptions.append(caught)
+
+    def explain() -> None:  # its __str__ may be the learner's, and never end
+        with contextlib.suppress(OutOfTime):
+            line, message = _find_learners_line(exceptions[0]), shorten_message(exceptions[0])
+            result.failure = Failure(type(exceptions[0]).__name__, line, message)
+
+    with _restore_global_state(seed), _capture_output(output), _limit_memory():
+        line = _run_until(deadline, work, result)
+        if exceptions and not result.timed_out:
+            _run_until(time.monotonic() + 1.0, explain, result)
+    if result.timed_out:
+        result.failure = Failure("OutOfTime", line, "")
     result.printed = str(output)
     return result
 
@@ -121,32 +146,54 @@ def is_inside_call() -> bool:
     return _inside_call.get()
 
 
-@contextlib.contextmanager
-def _limit_time(seconds: float, result: CallResult) -> Iterator[None]:
-    active = True
+def _run_until(deadline: float, work: Callable[[], None], result: CallResult) -> str:
+    """Run `work` in a thread; past the deadline, stop it and return the learner's line it had reached."""
+    finished = threading.Event()  # Thread.join is not safe to interrupt: the thread then counts as ended
 
-    def stop(number: int, frame: FrameType) -> None:
-        if active and _may_be_stopped(frame):
-            result.timed_out = True
-            raise OutOfTime
+    def work_and_tell() -> None:
+        _inside_call.set(True)
+        try:
+            work()
+        finally:
+            finished.set()
 
-    has_timer = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    handler_before = signal.signal(signal.SIGALRM, stop) if has_timer else None
-    limit = max(seconds, SHORTEST_LIMIT), TIMER_INTERVAL
-    timer_before = signal.setitimer(signal.ITIMER_REAL, *limit) if has_timer else None
-    token = _inside_call.set(True)
+    thread = threading.Thread(target=copy_context().run, args=(work_and_tell,), daemon=True)
+    most_memory, line = _used_memory() + MOST_MEMORY, ""
+    deadline = max(deadline, time.monotonic() + SHORTEST_LIMIT)
     try:
-        yield
-    finally:
-        active = False
-        if has_timer:
-            signal.setitimer(signal.ITIMER_REAL, *timer_before)
-            signal.signal(signal.SIGALRM, handler_before)
-        _inside_call.reset(token)
+        thread.start()
+        while (left := deadline - time.monotonic()) > 0 and not finished.wait(min(POLL_INTERVAL, left)):
+            if _used_memory() > most_memory:
+                _raise_inside(thread, MemoryError)
+    finally:  # also if the stop button was pressed
+        if not finished.is_set():
+            result.timed_out = True
+            line = _describe_position(sys._current_frames().get(thread.ident))
+            _stop(thread, finished)
+    return line
+
+
+def _stop(thread: threading.Thread, finished: threading.Event) -> None:
+    """Raise OutOfTime inside the thread until it ends, or give it up."""
+    start = time.monotonic()
+    while not finished.is_set():
+        importing = not _raise_inside(thread, OutOfTime)
+        if time.monotonic() - start > (LONGEST_IMPORT if importing else GRACE):
+            return
+        finished.wait(STOP_INTERVAL)
+
+
+def _raise_inside(thread: threading.Thread, exception: type[BaseException]) -> bool:
+    """Raise an exception in the code that the thread is running; False if that must not be interrupted."""
+    frame = sys._current_frames().get(thread.ident)
+    if frame is None or not _may_be_stopped(frame):
+        return False
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(exception))
+    return True
 
 
 def _may_be_stopped(frame: FrameType | None) -> bool:
-    """Not in our own code, which restores state, and not in an import, which would remain half done."""
+    """Not in our own code, which reports the result, and not in an import, which would remain half done."""
     if frame.f_code.co_filename in OWN_FILES:
         return False
     while frame is not None and frame.f_code.co_filename != __file__:
@@ -154,6 +201,32 @@ def _may_be_stopped(frame: FrameType | None) -> bool:
             return False
         frame = frame.f_back
     return True
+
+
+def _limits_address_space() -> bool:
+    """Whether the system enforces the limit. CUDA reserves far more addresses than it uses."""
+    return resource is not None and sys.platform == "linux" and not torch.cuda.is_available()
+
+
+@contextlib.contextmanager
+def _limit_memory() -> Iterator[None]:
+    """On Linux, an allocation that needs too much raises a MemoryError."""
+    if not _limits_address_space():
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    room = psutil.Process().memory_info().vms + MOST_MEMORY
+    limits = [limit for limit in before if limit != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_AS, (min([room, *limits]), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def _used_memory() -> int:
+    """The memory of this process in bytes, or 0 if the system enforces the limit anyway."""
+    return 0 if _limits_address_space() else psutil.Process().memory_info().rss
 
 
 @contextlib.contextmanager
@@ -168,17 +241,17 @@ def _capture_output(output: LimitedOutput) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _restore_global_state() -> Iterator[None]:
-    """Restore what a function may change for the whole process; meanwhile gradients are enabled.
+def _restore_global_state(seed: int) -> Iterator[None]:
+    """Restore what a function may change for the whole process; meanwhile random numbers are seeded.
 
-    Exceptions in finalizers are dropped, because the timer may interrupt the finalizer of any object.
+    Exceptions in finalizers are dropped, because a call may be stopped in the finalizer of any object.
     """
     dtype, unraisable_hook = torch.get_default_dtype(), sys.unraisablehook
     sys.unraisablehook = lambda _: None
     python_state, numpy_state, torch_state = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    random.seed(seed), np.random.seed(seed), torch.default_generator.manual_seed(seed)
     try:
-        with torch.inference_mode(False), torch.enable_grad():
-            yield
+        yield
     finally:
         sys.unraisablehook = unraisable_hook
         torch.set_default_dtype(dtype)
@@ -193,7 +266,7 @@ EXIT = "Your function calls `exit`, which ends the whole session."
 LEAVE = "Use `return` to leave a function early."
 INSIDE = "Your function calls `check`. Move that call out of the function, into a cell of its own."
 
-HINTS = {  # what to do about an exception, by a pattern of its message
+HINTS = {  # what to do about an exception, by a pattern of its class and message
     r"shapes cannot be multiplied|inconsistent tensor size|size mismatch, got|inconsistent dimensions": (
         "These shapes don't fit `@`. Is a transpose (`.T`) missing, or are the factors in the wrong order?"
     ),
@@ -215,6 +288,10 @@ HINTS = {  # what to do about an exception, by a pattern of its message
     r"unsupported operand type\(s\) for .*(NoneType|ellipsis)": (
         "A value is missing here. Fill in every `...`, and make sure your own functions `return` something."
     ),
+    r"^MemoryError|allocate memory": (
+        f"A call may use {MOST_MEMORY // 2**30} GiB of memory. Does a list grow in a loop, or does a tensor "
+        "have far too many elements?"
+    ),
     r"\w+\(\): argument 'input' .* must be Tensor, not (int|float)": (
         "torch functions expect tensors. For a plain number, use `math.sqrt(d)` or `d ** 0.5`."
     ),
@@ -224,12 +301,21 @@ HINTS = {  # what to do about an exception, by a pattern of its message
 def _find_learners_line(exception: BaseException) -> str:
     """The innermost line that the learner wrote, not torch's or the course's: `line 3: return x @ y`."""
     steps = [(frame.f_code, line) for frame, line in traceback.walk_tb(exception.__traceback__)]
-    own_steps = [(code, line) for code, line in steps if _is_learners(code.co_filename)]
-    if not own_steps:
-        return ""
-    code, line = own_steps[-1]
-    source = linecache.getline(code.co_filename, line).strip()
-    return f"line {line}: `{source}`" if source else f"line {line} of `{code.co_name}`"
+    return _quote_last_own_line(steps)
+
+
+def _describe_position(frame: FrameType | None) -> str:
+    """The innermost line of the learner's that a running thread has reached."""
+    steps = [] if frame is None else [(caller.f_code, line) for caller, line in traceback.walk_stack(frame)]
+    return _quote_last_own_line(steps[::-1])
+
+
+def _quote_last_own_line(steps: list[tuple[CodeType, int]]) -> str:
+    for code, line in reversed(steps):
+        if _is_learners(code.co_filename):
+            source = linecache.getline(code.co_filename, line).strip()
+            return f"line {line}: `{source}`" if source else f"line {line} of `{code.co_name}`"
+    return ""
 
 
 def _is_learners(filename: str) -> bool:
@@ -244,8 +330,11 @@ def shorten_message(exception: BaseException) -> str:
     return message if len(message) <= LONGEST_MESSAGE else message[:LONGEST_MESSAGE] + " …"
 
 
-def explain_failure(result: CallResult, seconds: float, call_text: str) -> Verdict | None:
-    """Why a call gave no answer; None if it gave one. `call_text` says what it was called with."""
+def explain_failure(
+    result: CallResult, seconds: float, call_text: str = "", given: str = ""
+) -> Verdict | None:
+    """Why a call gave no answer; None if it gave one. `call_text` says in words what it was called with,
+    `given` shows the inputs."""
     failure = result.failure
     if result.timed_out:
         position = f"It had reached {failure.line}." if failure and failure.line else ""
@@ -265,11 +354,12 @@ def explain_failure(result: CallResult, seconds: float, call_text: str) -> Verdi
     if failure.exception == "CheckInside":
         return wrong_verdict(INSIDE, "", "check-inside")
     details = join_paragraphs(describe_failure(failure), call_text)
-    return wrong_verdict(f"Your function raised {with_article(f'`{failure.exception}`')}.", details, "raises")
+    headline = f"Your function raised {with_article(f'`{failure.exception}`')}."
+    return wrong_verdict(headline, details, "raises", given=given)
 
 
 def describe_failure(failure: Failure) -> str:
     """The learner's line, the exception, and a hint if there is one."""
     text = f"{failure.exception}: {failure.message}" if failure.message else failure.exception
-    hint = next((hint for pattern, hint in HINTS.items() if re.search(pattern, failure.message)), "")
+    hint = next((hint for pattern, hint in HINTS.items() if re.search(pattern, text)), "")
     return join_paragraphs(failure.line, text, hint)

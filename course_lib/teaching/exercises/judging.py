@@ -17,8 +17,16 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from course_lib.teaching.code_reading import ends_the_session, find_notebook_numbers, has_same_code
-from course_lib.teaching.exercises.answer import Answer, values_match
+import torch
+
+from course_lib.teaching.code_reading import (
+    ends_the_session,
+    find_notebook_numbers,
+    has_same_code,
+    uses_hash,
+)
+from course_lib.teaching.exercises.answer import Answer
+from course_lib.teaching.exercises.comparison import values_match
 from course_lib.teaching.exercises.exercise import Case, Exercise, FunctionExercise, TestExercise, Trial
 from course_lib.teaching.exercises.guarded_call import EXIT, LEAVE, CallResult, call, explain_failure
 from course_lib.teaching.exercises.verdict import (
@@ -31,6 +39,13 @@ from course_lib.teaching.exercises.verdict import (
 )
 
 MOST_CALLS_PRINTED = 3
+CHANCE = "Your function returned two different answers to the same inputs."
+CHANCE_ADVICE = (
+    "Does it use random numbers, or remember something from an earlier call (in a global variable, or in a "
+    "default value such as `[]`)? The answer should depend on the inputs alone."
+)
+HASH = "Your function uses `hash`, whose value for a string changes whenever Python is restarted."
+HASH_ADVICE = "Use something that stays the same, such as the length of a word or its index in a list."
 FIRST_VERSION = "Your function still behaves exactly like the first version, which isn't right yet."
 IN_PLACE = (
     "Your function changes {} in place, but the caller may still need the original. Create a new tensor "
@@ -44,8 +59,9 @@ def judge(exercise: Exercise, attempt: Any) -> Verdict:
     deadline = time.monotonic() + exercise.seconds
     printed: list[str] = []
     judge_kind = _judge_test if isinstance(exercise, TestExercise) else _judge_function
-    verdict = _check_signature(exercise, attempt) or judge_kind(exercise, attempt, deadline, printed)
-    return replace(verdict, exercise=exercise.name, printed="\n".join(printed))
+    with torch.inference_mode(False), torch.enable_grad():
+        verdict = _check_signature(exercise, attempt) or judge_kind(exercise, attempt, deadline, printed)
+    return replace(verdict, exercise=exercise.name, printed="\n".join(filter(None, printed)))
 
 
 def _check_signature(exercise: Exercise, attempt: Any) -> Verdict | None:
@@ -79,33 +95,71 @@ def _check_signature(exercise: Exercise, attempt: Any) -> Verdict | None:
 def _judge_function(
     exercise: FunctionExercise, attempt: Callable, deadline: float, printed: list[str]
 ) -> Verdict:
-    """Every case gets an answer; then the answers, their form, and everything else are checked."""
+    """Every case gets an answer; then the answers, their form, and everything else are checked.
+
+    The worked example comes first. A call that failed elsewhere is reported if all answers are right, and is
+    otherwise mentioned at the end.
+    """
     trials: list[Trial] = []
     form_problems: list[Verdict] = []
+    failures: list[Verdict] = []
     for number, case in enumerate(exercise.cases(), start=1):
         result = _call_with(case, exercise, attempt, deadline)
         if result.printed and number <= MOST_CALLS_PRINTED:
             printed.append(f"call {number}:\n{result.printed}")
-        if result.timed_out or result.failure:
-            return explain_failure(result, exercise.seconds, exercise.describe_call(case))
-        if isinstance(result.answer, Verdict):
-            return result.answer  # why it can't be read
+        failure = explain_failure(result, exercise.seconds, "", exercise.describe_call(case))
+        if failure or isinstance(result.answer, Verdict):
+            failures.append(failure or result.answer)  # or why the answer can't be read
+            if number == 1 and not _is_worth_going_on(failures[0]):
+                return failures[0]
+            if result.timed_out:
+                break
+            continue
         trials.append(Trial(case, result.answer.value))
-        form_problems += [problem for problem in result.answer.form_problems if problem not in form_problems]
+        known = {problem.slip for problem in form_problems}
+        form_problems += [problem for problem in result.answer.form_problems if problem.slip not in known]
+    by_hand_failed = not trials or not trials[0].case.by_hand
+    if trials and (problem := _find_chance(exercise, attempt, trials[0], deadline)):
+        return problem
     if problem := exercise.find_problem(trials):
-        problem = _explain_problem(problem, exercise, attempt, trials)
-        return _add_observations(problem, attempt, form_problems)
+        shown = failures.pop(0) if by_hand_failed else problem
+        shown = _explain_problem(shown, exercise, attempt, trials)
+        return _add_observations(shown, attempt, form_problems, failures)
+    if failures:
+        return _add_observations(failures[0], attempt, form_problems, [])
     if form_problems:
         details = join_paragraphs(*(problem.headline for problem in form_problems))
-        left = "one thing" if len(form_problems) == 1 else f"{len(form_problems)} things"
-        headline = f"The numbers are right, but there is still {left} to fix."
+        left = "is still one thing" if len(form_problems) == 1 else f"are still {len(form_problems)} things"
+        headline = f"The numbers are right, but there {left} to fix."
         return wrong_verdict(headline, details, form_problems[0].slip)
     if problem := exercise.find_further_problem(attempt, deadline):
         return problem
     return Verdict("", "passed", exercise.praise(len(trials) - 1), _describe_notebook_numbers(attempt))
 
 
-def _call_with(case: Case, exercise: FunctionExercise, attempt: Callable, deadline: float) -> CallResult:
+def _is_worth_going_on(failure: Verdict) -> bool:
+    """Whether the other cases may say more about a function that failed on the worked example."""
+    return failure.status == "wrong" and failure.slip in ("raises", "returns-none", "wrong-type")
+
+
+def _find_chance(
+    exercise: FunctionExercise, attempt: Callable, trial: Trial, deadline: float
+) -> Verdict | None:
+    """Whether the answer changes if the same call is made again, with another random seed."""
+    again = _call_with(trial.case, exercise, attempt, deadline, seed=1)
+    if again.timed_out:
+        return explain_failure(again, exercise.seconds)
+    failed = again.failure or isinstance(again.answer, Verdict)
+    if failed or not values_match(trial.answer, again.answer.value):
+        return wrong_verdict(CHANCE, CHANCE_ADVICE, "random", given=exercise.describe_call(trial.case))
+    if uses_hash(attempt):
+        return wrong_verdict(HASH, HASH_ADVICE, "random")
+    return None
+
+
+def _call_with(
+    case: Case, exercise: FunctionExercise, attempt: Callable, deadline: float, seed: int = 0
+) -> CallResult:
     inputs = case.make()
 
     def read(value: Any) -> Answer | Verdict:
@@ -119,7 +173,7 @@ def _call_with(case: Case, exercise: FunctionExercise, attempt: Callable, deadli
         problem = wrong_verdict(IN_PLACE.format(quote_names(changed)), slip="in-place")
         return replace(answer, form_problems=(*answer.form_problems, problem))
 
-    return call(partial(attempt, *inputs), deadline, read)
+    return call(partial(attempt, *inputs), deadline, read, seed=seed)
 
 
 def _explain_problem(
@@ -128,10 +182,13 @@ def _explain_problem(
     """The problem, with its likely slip if one is recognised."""
 
     def matches(function: Callable) -> bool:
+        return all(matches_in(function, trial) for trial in trials)
+
+    def matches_in(function: Callable, trial: Trial) -> bool:
         try:
-            return all(exercise.behaves_like(function, trial) for trial in trials)
-        except Exception:  # a wrong function need not work for every input
-            return False
+            return exercise.behaves_like(function, trial)
+        except Exception:  # a wrong function need not work for unusual inputs
+            return trial.case.variation is not None
 
     if exercise.unrepaired and matches(exercise.unrepaired):
         status = "not tried" if has_same_code(attempt, exercise.unrepaired) else "wrong"
@@ -143,11 +200,16 @@ def _explain_problem(
     return replace(problem, slip=slip.name, misconception=slip.misconception, details=details)
 
 
-def _add_observations(problem: Verdict, attempt: Callable, form_problems: list[Verdict]) -> Verdict:
+def _add_observations(
+    problem: Verdict, attempt: Callable, form_problems: list[Verdict], failures: list[Verdict]
+) -> Verdict:
     """The problem, with what else was noticed; if its slip is unknown, that may be the cause."""
     notebook_text = _describe_notebook_numbers(attempt)
     slips = [problem.slip, "left-over" if notebook_text else None, *(form.slip for form in form_problems)]
     besides = [f"Also: {form.headline}" for form in form_problems]
+    if failures:
+        first = failures[0]
+        besides.append(join_paragraphs(f"Also, for other inputs: {first.headline}", first.details))
     details = join_paragraphs(problem.details, notebook_text, *besides)
     return replace(problem, slip=next(filter(None, slips), None), details=details)
 
@@ -167,7 +229,6 @@ def _describe_notebook_numbers(attempt: Callable) -> str:
 
 # ---- a test to write
 
-MOST_NAMED = 3
 HOW_TO_REJECT = (
     "A test rejects an implementation by raising an exception, as `assert` and `torch.testing.assert_close` "
     "do. Its return value is ignored."
@@ -208,29 +269,28 @@ def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, prin
         if problem := explain_failure(run_on(implementation), exercise.seconds, TOO_STRICT):
             headline = f"Your test rejects a correct implementation of the {what}, written {style}."
             return replace(problem, headline=headline, slip="too-strict")
-    slips = {slip.name: slip.wrong for slip in exercise.of.slips}
-    results = {description: run_on(slips[name]) for name, description in exercise.rejects.items()}
+    wrong = exercise.wrong_implementations()
+    results = {description: run_on(implementation) for description, implementation in wrong.items()}
     for description, result in results.items():
         mistaken = result.failure and result.failure.exception in MISTAKES_IN_THE_TEST
         if result.timed_out or mistaken:
-            return explain_failure(
-                result,
-                exercise.seconds,
-                f"This happened with a wrong implementation: one that {description}.",
-            )
-    if undetected := [description for description, result in results.items() if not result.failure]:
-        returns_instead = any(results[description].answer is not None for description in undetected)
+            with_wrong = f"This happened with a wrong implementation: one that {description}."
+            return explain_failure(result, exercise.seconds, with_wrong)
+    if missed := [description for description, result in results.items() if not result.failure]:
+        caught = [description for description in results if description not in missed]
+        returns_instead = any(results[description].answer is not None for description in missed)
         slip = "returns-instead" if returns_instead else "lets-through"
-        headline = _describe_undetected(undetected, len(results))
-        return wrong_verdict(headline, HOW_TO_REJECT if returns_instead else "", slip)
+        advice = HOW_TO_REJECT if returns_instead or not caught else ""
+        headline = f"Your test catches {len(caught)} of {len(results)} wrong implementations."
+        return wrong_verdict(
+            headline, join_paragraphs(advice, _list_up("missed", missed), _list_up("caught", caught)), slip
+        )
     headline = f"Your test accepts every correct implementation and catches all {len(results)} wrong ones."
     return Verdict("", "passed", headline)
 
 
-def _describe_undetected(undetected: list[str], n_wrong: int) -> str:
-    if len(undetected) == n_wrong:
-        return f"Your test accepts all {n_wrong} wrong implementations. Does it assert anything?"
-    named = [f"one that {description}" for description in undetected[:MOST_NAMED]]
-    more = [f"{len(undetected) - MOST_NAMED} more"] if len(undetected) > MOST_NAMED else []
-    caught = f"Your test catches {n_wrong - len(undetected)} of {n_wrong} wrong implementations."
-    return f"{caught} It misses {join_words([*named, *more])}."
+def _list_up(verb: str, descriptions: list[str]) -> str:
+    """Missed: one that …; one that ….  Empty if there is none."""
+    if not descriptions:
+        return ""
+    return f"It {verb} {join_words([f'one that {description}' for description in descriptions])}."

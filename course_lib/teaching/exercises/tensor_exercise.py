@@ -9,17 +9,18 @@
     )
 
 The `sizes` are all different, and none is 1. The other cases follow from them: odd sizes in another order,
-all sizes equal, all of them 1, and large numbers. Then the gradients are compared (`trains`).
+all sizes equal, all of them 1, and the variations (large, tiny, equal and zero numbers). Then the gradients
+are compared (`trains`).
 
-Answers are checked in this order, and the first problem is reported: shape, finite numbers, invariants, the
-worked example, the reference, large numbers, gradients.
+Answers are checked in this order, and the first problem is reported: the worked example, shapes, finite
+numbers, invariants, the reference, variations, gradients.
 
 Axes are letters, `"m d"`; `"*batch m d"` has any number of batch axes, with sizes `{"batch": (2, 3), ...}`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import permutations
 from types import SimpleNamespace
@@ -29,13 +30,13 @@ import torch
 from torch import Generator, Tensor
 
 from course_lib.formatting import rounded, rounded_apart, shape_text
-from course_lib.teaching.exercises.answer import Answer, assign_text, read_outputs, tensors_match
+from course_lib.teaching.exercises.answer import Answer, assign_text, read_outputs
+from course_lib.teaching.exercises.comparison import hint_at_shape, tensors_match
 from course_lib.teaching.exercises.exercise import ByHand, Case, FunctionExercise, Trial
-from course_lib.teaching.exercises.gradients import compare_gradients
+from course_lib.teaching.exercises.variations import VARIATIONS, Variation, enlarge, vary
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, quote_names, wrong_verdict
 
 Sizes = Mapping[str, int | tuple[int, ...]]
-ONLY_LARGE = "Correct for ordinary numbers, but not for large ones: "
 OVERFLOW = (
     "In float32, `exp` overflows to infinity above 88 and underflows to 0 far below 0. What can you subtract "
     "from each row first?"
@@ -93,75 +94,76 @@ class TensorExercise(FunctionExercise):
     by_hand: ByHand
     other_sizes: tuple[Sizes, ...] | None = None  # needed if sizes depend on each other: d_model = h · d_k
     large: tuple[float, ...] = (4.0, 14.0)  # factors for the inputs: scaled scores around 30, and 300
-    trains: bool = True
     invariants: tuple[Invariant, ...] = ()
 
     def cases(self) -> list[Case]:
         others = vary_sizes(self.sizes) if self.other_sizes is None else self.other_sizes
-        ordinary = [self._draw_case(sizes, seed) for seed, sizes in enumerate([self.sizes, *others])]
-        large = [self._draw_case(self.sizes, 10, factor) for factor in self.large]
+        all_sizes = enumerate([self.sizes, *others])
+        ordinary = [self._make_case(self._draw_inputs(sizes, seed)) for seed, sizes in all_sizes]
+        variations = (*map(enlarge, self.large), *VARIATIONS[1:])
+        varied = vary(self._draw_inputs(self.sizes, seed=10), self.variations, variations)
+        harder = [self._make_case(inputs, variation) for variation, inputs in varied]
+        harder = [case for case in harder if all(output.isfinite().all() for output in case.expected)]
         outputs = zip(self.returns, ordinary[0].expected, strict=True)
         answer = tuple(_to_tensor(self.by_hand.answer[name]).to(output.dtype) for name, output in outputs)
 
         def make_inputs() -> tuple[Tensor, ...]:
             return tuple(_to_tensor(self.by_hand.inputs[name]) for name in self.inputs)
 
-        return [Case(make_inputs, answer, by_hand=True), *ordinary, *large]
+        return [Case(make_inputs, answer, by_hand=True), *ordinary, *harder]
 
-    def _draw_case(self, sizes: Sizes, seed: int, factor: float = 0.0) -> Case:
+    def _draw_inputs(self, sizes: Sizes, seed: int) -> tuple[Tensor, ...]:
         generator = Generator("cpu").manual_seed(seed)
-        inputs = [item.draw(_resolve_shape(item.axes, sizes), generator) for item in self.inputs.values()]
-        if factor:  # whole numbers: their sums of products are exact, in any order of addition
-            inputs = [(t * factor).round() if t.is_floating_point() else t for t in inputs]
+        return tuple(item.draw(_resolve_shape(item.axes, sizes), generator) for item in self.inputs.values())
 
+    def _make_case(self, inputs: tuple[Tensor, ...], variation: Variation | None = None) -> Case:
         def make() -> tuple[Tensor, ...]:
             return tuple(tensor.clone() for tensor in inputs)
 
-        return Case(make, compute_outputs(self.reference, make()), large=bool(factor))
+        return Case(make, compute_outputs(self.reference, make()), variation=variation)
 
     def read(self, value: Any, case: Case) -> Answer | Verdict:
         expected = zip(self.returns, case.expected, strict=True)
-        return read_outputs(value, {name: tensor.dtype for name, tensor in expected})
+        answer = read_outputs(value, {name: tensor.dtype for name, tensor in expected})
+        if isinstance(answer, Verdict) and not case.by_hand:
+            return replace(answer, details=join_paragraphs(answer.details, self.describe_call(case)))
+        return answer
 
     def describe_call(self, case: Case) -> str:
         """Input shapes: `query` (4,), `keys` (5, 4)."""
         inputs = zip(self.inputs, case.make(), strict=True)
         shapes = ", ".join(f"`{name}` {shape_text(tensor.shape)}" for name, tensor in inputs)
-        return f"Input shapes: {shapes}.{' The values are large.' if case.large else ''}"
+        varied = f" The inputs have {case.variation.says}." if case.variation else ""
+        return f"Input shapes: {shapes}.{varied}"
 
     def find_problem(self, trials: list[Trial]) -> Verdict | None:
         """The first problem, in the order given at the top of this file."""
 
-        def find_first(finders: Iterable[Callable], large: bool) -> Verdict | None:
-            chosen = [trial for trial in trials if trial.case.large == large]
-            return next(filter(None, (find(self, trial) for find in finders for trial in chosen)), None)
+        def find_first(trials: list[Trial]) -> Verdict | None:
+            finders = (_find_wrong_shape, _find_not_finite, _find_broken_invariant, _find_unequal)
+            return next(filter(None, (find(self, trial) for find in finders for trial in trials)), None)
 
-        in_shape, in_numbers = [_find_wrong_shape], [_find_not_finite, _find_broken_invariant, _find_unequal]
-        wrong_shape = find_first(in_shape, large=False) or find_first(in_shape, large=True)
-        if problem := wrong_shape or find_first(in_numbers, large=False):
+        ordinary = [trial for trial in trials if trial.case.variation is None]
+        if problem := find_first(ordinary[:1]) or find_first(ordinary[1:]):
             if _are_swapped(trials):
                 order = f"The outputs are in the wrong order. Write `return {', '.join(self.returns)}`."
                 return replace(problem, slip="swapped-outputs", details=order)
             return problem
-        if problem := find_first(in_numbers, large=True):
-            details = join_paragraphs(OVERFLOW if problem.slip == "not-finite" else "", problem.details)
-            slip = problem.slip or "large-numbers"
-            return replace(problem, headline=ONLY_LARGE + problem.headline, details=details, slip=slip)
+        for trial in trials:
+            if (variation := trial.case.variation) and (problem := find_first([trial])):
+                overflows = variation.name == "large" and problem.slip == "not-finite"
+                details = join_paragraphs(OVERFLOW if overflows else "", problem.details)
+                headline = f"Correct for ordinary inputs, but not for {variation.says}. {problem.headline}"
+                slip = problem.slip or f"{variation.name}-numbers"
+                return replace(problem, headline=headline, details=details, slip=slip)
         return None
-
-    def find_further_problem(self, attempt: Callable, deadline: float) -> Verdict | None:
-        if not self.trains:
-            return None
-        inputs, names = self.cases()[1].make(), list(self.inputs)
-        limits = {"deadline": deadline, "seconds": self.seconds}
-        return compare_gradients(attempt, self.reference, inputs, names, **limits)
 
     def behaves_like(self, function: Callable, trial: Trial) -> bool:
         """If large numbers make an output infinite, two ways of writing the same function may differ."""
-        large = trial.case.large
-        pairs = zip(compute_outputs(function, trial.case.make()), trial.answer, strict=True)
+        case = trial.case
+        pairs = zip(compute_outputs(function, case.make()), trial.answer, strict=True)
         return all(
-            tensors_match(output, got, large=large) or (large and not got.isfinite().all())
+            tensors_match(output, got, scaled=case.scaled) or (case.variation and not got.isfinite().all())
             for output, got in pairs
         )
 
@@ -212,7 +214,7 @@ def _are_swapped(trials: list[Trial]) -> bool:
     """Whether the outputs are right in another order, the same in every case."""
     return any(
         all(
-            tensors_match(expected, answer[index], large=case.large)
+            tensors_match(expected, answer[index], scaled=case.scaled)
             for case, answer in trials
             for expected, index in zip(case.expected, order, strict=True)
         )
@@ -223,7 +225,7 @@ def _are_swapped(trials: list[Trial]) -> bool:
 def _find_wrong_shape(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     for name, expected, got in _name_outputs(exercise, trial):
         if expected.shape != got.shape:
-            details = _hint_at_shape(expected, got) + exercise.describe_call(trial.case)
+            details = hint_at_shape(expected, got) + exercise.describe_call(trial.case)
             wanted = f"{shape_text(expected.shape)} = ({_axes_text(exercise.returns[name])})"
             headline, got_text = f"`{name}` has the wrong shape.", shape_text(got.shape)
             return wrong_verdict(headline, details, "wrong-shape", expected=wanted, got=got_text)
@@ -233,16 +235,6 @@ def _find_wrong_shape(exercise: TensorExercise, trial: Trial) -> Verdict | None:
 def _axes_text(axes: str) -> str:
     names = axes.split()
     return f"{names[0]}," if len(names) == 1 else ", ".join(names)
-
-
-def _hint_at_shape(expected: Tensor, got: Tensor) -> str:
-    if expected.ndim > 1 and got.shape == expected.shape[::-1]:
-        return "Its axes are in reverse order; check your transposes. "
-    if got.ndim > expected.ndim and got.squeeze().shape == expected.squeeze().shape:
-        return "It has an extra axis of size 1. "
-    if got.ndim < expected.ndim and got.shape == expected.squeeze().shape:
-        return "An axis of size 1 is missing: `squeeze()` without `dim` removes all of them. "
-    return ""
 
 
 def _find_not_finite(exercise: TensorExercise, trial: Trial) -> Verdict | None:
@@ -262,14 +254,14 @@ def _find_broken_invariant(exercise: TensorExercise, trial: Trial) -> Verdict | 
     for invariant in exercise.invariants if not case.by_hand else ():
         measured = invariant.measure(by_name)
         wanted = measured.new_full(measured.shape, invariant.equals)
-        holds = case.large or tensors_match(wanted, measured)  # large numbers are left to the reference
+        holds = case.scaled or tensors_match(wanted, measured)  # large numbers are left to the reference
         if invariant.exactly:
             holds = torch.equal(wanted, measured)
         if not holds:
             expected, got = rounded_apart(wanted, measured)
             headline = f"This should always be true: {invariant.says}."
-            details = f"The numbers below measure it. {exercise.describe_call(case)}"
-            return wrong_verdict(headline, details, expected=expected, got=got)
+            problem = wrong_verdict(headline, exercise.describe_call(case), expected=expected, got=got)
+            return replace(problem, measured=True)
     return None
 
 
@@ -278,7 +270,7 @@ def _find_unequal(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     unequal = [
         (name, *rounded_apart(expected, got))
         for name, expected, got in _name_outputs(exercise, trial)
-        if not tensors_match(expected, got, large=case.large)
+        if not tensors_match(expected, got, scaled=case.scaled)
     ]
     if not unequal:
         return None

@@ -31,8 +31,9 @@ STYLES: dict[Status, tuple[str, str, str]] = {  # icon, word, colour
 class Verdict:
     """`headline` states the problem, `details` the likely slip and what to do about it.
 
-    `given` shows the inputs of the call, `expected` and `got` the right answer and the learner's. `slip` is
-    the id of the slip that was recognised, `misconception` the id of the misconception that explains it.
+    `given` shows the inputs of the call, `expected` and `got` the right answer and the learner's; if
+    `measured`, they are not answers but something measured on them. `slip` is the id of the slip that was
+    recognised, `misconception` the id of the misconception that explains it.
     """
 
     exercise: str
@@ -45,11 +46,13 @@ class Verdict:
     got: str = ""
     given: str = ""
     printed: str = ""
+    measured: bool = False
 
     @property
     def numbers(self) -> list[tuple[str, str]]:
-        """The inputs, the expected answer and the learner's answer, each with its title, if there are any."""
-        titled_texts = [("inputs", self.given), ("expected", self.expected), ("yours", self.got)]
+        """The inputs, the expected answer and the learner's, each with its title, if there are any."""
+        titles = ("should measure", "yours measures") if self.measured else ("expected", "yours")
+        titled_texts = [("inputs", self.given), (titles[0], self.expected), (titles[1], self.got)]
         return [(title, text) for title, text in titled_texts if text]
 
     def __repr__(self) -> str:
@@ -102,6 +105,12 @@ def join_words(words: Sequence[str]) -> str:
     """a, b and c."""
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def name_some(names: Sequence[object], most: int = 3) -> str:
+    """The first names in backticks, and how many more there are: `a`, `b`, `c` and 2 more."""
+    more = [f"{len(names) - most} more"] if len(names) > most else []
+    return join_words([*(f"`{name}`" for name in names[:most]), *more])
 
 
 def with_article(noun: str) -> str:

@@ -10,6 +10,7 @@ gradients.py        whether its gradients are those of the reference
 variations.py       harder inputs, derived from ordinary ones
 exercise.py         what an exercise is; functions of plain values, and tests to write
 tensor_exercise.py  functions of tensors: their random cases, and what is wrong with the numbers
+derived_slips.py    mistakes that are the same in every exercise: inputs swapped, ignored, transposed
 judging.py          `judge`: everything that happens to an attempt, in order
 catalogue.py        every exercise of the course, by name
 """

@@ -148,7 +148,7 @@ def _count_numbers(value: Any) -> int:
 
 def copy_value(value: Any) -> Any:
     """A copy that shares no list, dictionary or tensor with the value; other objects are not copied."""
-    return _map_nested(lambda part: part.detach().clone() if isinstance(part, Tensor) else part, value)
+    return map_tensors(lambda tensor: tensor.detach().clone(), value)
 
 
 def to_plain(value: Any) -> Any:
@@ -171,6 +171,11 @@ def find_tensors(value: Any, path: str) -> Iterator[tuple[str, Tensor]]:
 
 
 TYPE_NAMES = {"str": "string", "ndarray": "NumPy array", "Tensor": "tensor", "Counter": "dict"}
+
+
+def map_tensors(function: Callable[[Tensor], Tensor], value: Any) -> Any:
+    """A copy of lists, tuples and dictionaries with `function` applied to each tensor in them."""
+    return _map_nested(lambda part: function(part) if isinstance(part, Tensor) else part, value)
 
 
 def describe_type(value: Any) -> str:

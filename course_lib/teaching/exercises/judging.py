@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import torch
@@ -27,6 +28,7 @@ from course_lib.teaching.code_reading import (
 )
 from course_lib.teaching.exercises.answer import Answer
 from course_lib.teaching.exercises.comparison import values_match
+from course_lib.teaching.exercises.derived_slips import derive_slips
 from course_lib.teaching.exercises.exercise import Case, Exercise, FunctionExercise, TestExercise, Trial
 from course_lib.teaching.exercises.guarded_call import EXIT, LEAVE, CallResult, call, explain_failure
 from course_lib.teaching.exercises.verdict import (
@@ -193,7 +195,8 @@ def _explain_problem(
     if exercise.unrepaired and matches(exercise.unrepaired):
         status = "not tried" if has_same_code(attempt, exercise.unrepaired) else "wrong"
         return replace(problem, status=status, headline=FIRST_VERSION, slip="unrepaired")
-    slip = next((slip for slip in exercise.slips if matches(slip.wrong)), None)
+    derived = derive_slips(list(exercise.inputs), exercise.reference, trials[0].case.make)
+    slip = next((slip for slip in chain(exercise.slips, derived) if matches(slip.wrong)), None)
     if slip is None or problem.slip == "swapped-outputs":
         return problem
     details = join_paragraphs(f"Likely cause: {slip.message}", problem.details)

@@ -95,11 +95,13 @@ class TensorExercise(FunctionExercise):
     other_sizes: tuple[Sizes, ...] | None = None  # needed if sizes depend on each other: d_model = h · d_k
     large: tuple[float, ...] = (4.0, 14.0)  # factors for the inputs: scaled scores around 30, and 300
     invariants: tuple[Invariant, ...] = ()
+    others: tuple[Callable[[], tuple], ...] = ()  # inputs that no sizes describe: a mask to broadcast
 
     def cases(self) -> list[Case]:
         others = vary_sizes(self.sizes) if self.other_sizes is None else self.other_sizes
         all_sizes = enumerate([self.sizes, *others])
         ordinary = [self._make_case(self._draw_inputs(sizes, seed)) for seed, sizes in all_sizes]
+        ordinary += [self._make_case(make()) for make in self.others]
         variations = (*map(enlarge, self.large), *VARIATIONS[1:])
         varied = vary(self._draw_inputs(self.sizes, seed=10), self.variations, variations)
         harder = [self._make_case(inputs, variation) for variation, inputs in varied]

@@ -10,7 +10,7 @@ Each variable is read when it is needed, so a test can set it:
     COURSE_HOME         folder for the learner's progress
     COURSE_DEVICE       force a device, such as "cpu" or "cuda:1"
     COURSE_OPEN         "1": predictions open without a guess (for CI, or a learner in a hurry)
-    COURSE_STRICT       "1": a check raises an error if the attempt fails or can't be kept (solved notebooks)
+    COURSE_STRICT       "1": a check raises an error if the attempt fails or can't be saved (for graders)
     COURSE_CLASSROOM    "1": quizzes ask for a vote, a discussion and a second vote
     COURSE_MULTI30K     folder with the Multi30k files
     COURSE_BAR          "1" or "0": progress bars on or off, on any output
@@ -21,11 +21,14 @@ torch is imported inside functions, because the command line starts before it is
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import random
+import shutil
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,9 +60,14 @@ def shipped_weights(system: str) -> Path:
 
 
 def user_folder() -> Path:
-    """The folder for this learner's progress; it is made when something is written to it."""
+    """The folder for this learner's progress; it is made when something is written to it.
+
+    In strict mode it is a new one for each process: a submission must not use another student's functions.
+    """
     if chosen := os.environ.get("COURSE_HOME"):
         return Path(chosen).expanduser()
+    if switched_on("COURSE_STRICT"):
+        return _fresh_folder()
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -67,6 +75,13 @@ def user_folder() -> Path:
     else:
         base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     return base / "attention-course"
+
+
+@cache
+def _fresh_folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="attention-course-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

@@ -58,7 +58,7 @@ def enlarge(factor: float) -> Variation:
 
 
 VARIATIONS = (
-    enlarge(14.0),
+    enlarge(100.0),
     Variation("tiny", "tiny numbers", _shrink, scaled=True),
     Variation("equal", "rows that are all equal", _repeat_first),
     Variation("zero", "zeros", _set_to_zero),

@@ -1,0 +1,359 @@
+"""What a verdict says first, what it says besides, and what is checked in every kind of exercise."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+import torch
+
+from course_lib.runtime import PROJECT_ROOT
+from course_lib.teaching.exercises import (
+    ByHand,
+    Invariant,
+    PlainExercise,
+    Slip,
+    TensorExercise,
+    TestExercise,
+    find_exercise,
+    gaussian,
+    guarded_call,
+    judge,
+    wrong_only_at,
+)
+from course_lib.teaching.exercises.comparison import describe_difference, describe_form
+from course_lib.teaching.exercises.derived_slips import derive_slips
+from course_lib.teaching.exercises.variations import vary
+
+DOUBLE_IT = find_exercise("double_it")
+
+
+def normal(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator("cpu").manual_seed(0))
+
+
+def affine(x, weight, bias):
+    return x * weight["w"] + bias
+
+
+AFFINE = PlainExercise(
+    name="affine",
+    lesson="start_here",
+    inputs=("x", "weight", "bias"),
+    by_hand=ByHand(
+        {"x": torch.tensor([[1.0, 2.0]]), "weight": {"w": torch.tensor([3.0, 4.0])}, "bias": torch.ones(2)},
+        [[4.0, 9.0]],
+        "1 · 3 + 1 = 4 and 2 · 4 + 1 = 9.",
+    ),
+    others=(
+        lambda: (normal(3, 2), {"w": normal(2)}, normal(2)),
+        lambda: (normal(2, 2, 5), {"w": normal(5)}, normal(5)),
+        lambda: (normal(1, 1), {"w": normal(1)}, normal(1)),
+    ),
+    reference=affine,
+    slips=(Slip("adds", lambda x, weight, bias: x + weight["w"] + bias, "the weight is added."),),
+)
+LOG = replace(
+    AFFINE,
+    name="log",
+    inputs=("x",),
+    by_hand=ByHand({"x": torch.zeros(2)}, [-0.6931, -0.6931], "Two equal probabilities."),
+    others=(lambda: (normal(3),), lambda: (normal(2, 4),), lambda: (normal(5, 1),)),
+    reference=lambda x: x.log_softmax(-1),
+    slips=(),
+)
+
+
+# ---- the order
+
+
+def test_a_wrong_worked_example_comes_before_an_exception_elsewhere():
+    def attempt(x, weight, bias):
+        if x.ndim > 2:
+            raise ValueError("not so many axes")
+        return x + weight["w"] + bias
+
+    verdict = judge(AFFINE, attempt)
+    assert verdict.slip == "adds" and verdict.expected and "worked example" in verdict.headline
+    assert "ValueError: not so many axes" in verdict.details
+    assert verdict.details.index("the weight is added") < verdict.details.index("ValueError")
+
+
+def test_an_exception_elsewhere_is_reported_if_all_answers_are_right():
+    def attempt(x, weight, bias):
+        assert x.ndim < 3
+        return affine(x, weight, bias)
+
+    verdict = judge(AFFINE, attempt)
+    assert verdict.slip == "raises" and "x = " in verdict.given
+
+
+def test_a_failed_worked_example_is_reported_with_the_slip_of_the_other_answers():
+    def attempt(x, weight, bias):
+        return {3.0: x}[3.0] + weight["w"] + bias if x[0, 0].sum() != 1 else None
+
+    verdict = judge(AFFINE, attempt)
+    assert "`None`" in verdict.headline and "x = [[1, 2]]" in verdict.given
+    assert verdict.slip == "adds"
+
+
+def test_the_call_that_returned_none_is_shown():
+    verdict = judge(AFFINE, lambda x, weight, bias: None if x.shape[-1] == 5 else affine(x, weight, bias))
+    assert verdict.slip == "returns-none" and "(2, 2, 5)" in verdict.given
+
+
+def test_numbers_come_before_the_shapes_of_other_cases():
+    verdict = judge(DOUBLE_IT, lambda numbers: (numbers + 1)[:3])
+    assert "worked example" in verdict.headline and verdict.slip != "wrong-shape"
+
+
+def test_measurements_are_not_called_answers():
+    exercise = TensorExercise(
+        name="weights",
+        lesson="start_here",
+        inputs={"scores": gaussian("m n")},
+        returns={"weights": "m n"},
+        sizes={"m": 3, "n": 4},
+        reference=lambda scores: scores.softmax(-1),
+        by_hand=ByHand({"scores": [[0.0, 0.0]]}, {"weights": [[0.5, 0.5]]}, "Two equal scores."),
+        invariants=(Invariant("each row sums to 1", lambda it: it.weights.sum(-1), equals=1.0),),
+    )
+    verdict = judge(exercise, lambda scores: scores.exp() / 2)
+    assert verdict.measured and "each row sums to 1" in verdict.headline
+    titles = [title for title, _ in verdict.numbers]
+    assert "expected" not in titles and "yours" not in titles
+
+
+# ---- whose code is quoted
+
+
+def test_only_the_learners_lines_are_quoted():
+    mask = find_exercise("training_mask")
+
+    def attempt(x, weight, bias):
+        return mask.reference("three")  # fails in the course's own code
+
+    text = str(judge(AFFINE, attempt))
+    assert 'return mask.reference("three")' in text and "def " not in text
+    assert text.count("line ") == 1
+
+
+# ---- form, gradients, harder inputs, chance
+
+
+@pytest.mark.parametrize(
+    ("attempt", "slip", "words"),
+    [
+        (lambda *inputs: affine(*inputs).tolist(), "wrong-form", "a tensor of shape (1, 2)"),
+        (lambda *inputs: affine(*inputs).double(), "wrong-form", "torch.float64"),
+        (lambda *inputs: affine(*inputs).detach(), "no-gradient", "`x`"),
+        (lambda x, weight, bias: affine(x, weight, bias.detach()), "no-gradient", "`bias`"),
+        (lambda x, weight, bias: affine(x, {"w": weight["w"].detach()}, bias), "no-gradient", "weight['w']"),
+        (lambda x, weight, bias: affine(x.clone().mul_(1), weight, bias), None, ""),
+        (lambda x, weight, bias: affine(x, weight, 0 * bias), "input-ignored", "`bias`"),
+        (lambda x, weight, bias: affine(x, weight, bias) + bias, "input-doubled", "`bias`"),
+        (lambda x, weight, bias: affine(x, weight, -bias), "input-negated", "`bias`"),
+        (lambda x, weight, bias: affine(bias, weight, x), "swapped-inputs", "`x` and `bias`"),
+        (lambda *inputs: affine(*inputs) + torch.randn(1), "random", ""),
+        (lambda *inputs: affine(*inputs) + random.random(), "random", ""),
+        (lambda *inputs: affine(*inputs) + 0 * hash("x"), "random", "`hash`"),
+        (lambda x, weight, bias: affine(x, weight, bias).clamp(-20, 20), "large-numbers", "large"),
+        (lambda x, weight, bias: affine(x, weight, bias + 5e-7), "tiny-numbers", "tiny"),
+    ],
+)
+def test_a_plain_function_of_tensors_is_checked_in_every_respect(attempt, slip, words):
+    verdict = judge(AFFINE, attempt)
+    assert (verdict.status, verdict.slip) == ("wrong" if slip else "passed", slip), str(verdict)
+    assert words in str(verdict)
+
+
+def test_unstable_answers_fail_only_for_large_numbers():
+    verdict = judge(LOG, lambda x: x.softmax(-1).log())
+    assert verdict.slip == "large-numbers"
+    assert judge(replace(LOG, variations=("tiny",)), lambda x: x.softmax(-1).log()).status == "passed"
+    assert judge(replace(AFFINE, trains=False), lambda *inputs: affine(*inputs).detach()).status == "passed"
+
+
+def test_a_function_that_remembers_is_recognised():
+    def attempt(x, weight, bias, seen=[]):  # noqa: B006
+        seen.append(x)
+        return affine(x, weight, bias) + len(seen)
+
+    assert judge(AFFINE, attempt).slip == "random"
+
+
+def test_variations_change_tensors_and_nothing_else():
+    inputs = (normal(3, 2), torch.tensor([True, False]), torch.tensor([4, 5]), {"w": normal(2)}, 7, "word")
+    varied = {variation.name: new for variation, new in vary(inputs)}
+    assert set(varied) == {"large", "tiny", "equal", "zero", "unmasked"}
+    for new in varied.values():
+        assert new[3:] == inputs[3:] and [t.shape for t in new[:3]] == [t.shape for t in inputs[:3]]
+    assert torch.equal(varied["equal"][2], torch.tensor([4, 4]))
+    assert not varied["zero"][0].any() and varied["unmasked"][1].all()
+    assert list(vary(([1, 2], "word"))) == []
+
+
+def test_derived_slips_name_the_inputs():
+    slips = list(derive_slips(("x", "weight", "bias"), affine, AFFINE.others[0]))
+    assert len(slips) == 1 + 3 * 3 + 1  # one swap of two tensors; three changes of each; one matrix
+    masked = list(derive_slips(("mask",), lambda mask: mask, lambda: (torch.tensor([True, False]),)))
+    assert [slip.name for slip in masked] == ["input-ignored", "input-inverted"]
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "words"),
+    [
+        (torch.zeros(2, 3), torch.zeros(3, 2), "(3, 2)"),
+        ([1, 2, 3], [1, 2], "2 items"),
+        ({"a": 1, "b": 2}, {"a": 1, "c": 2}, "`'b'`"),
+        ({"a": [1, 2]}, {"a": [1, 3]}, "answer['a'][1]"),
+        ((torch.zeros(2), torch.ones(2)), (torch.zeros(2), torch.zeros(2)), "answer[1]"),
+    ],
+)
+def test_the_first_difference_is_named(expected, got, words):
+    assert words in describe_difference(expected, got)
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "fits"),
+    [
+        (torch.zeros(2), [0.0, 0.0], False),
+        (torch.zeros(2), torch.zeros(2, dtype=torch.float64), False),
+        (torch.ones(2, dtype=torch.bool), torch.ones(2), False),
+        (torch.tensor([1, 2]), torch.tensor([1, 2], dtype=torch.int32), True),
+        ([1, 2], torch.tensor([1, 2]), False),
+        ([1, 2], [torch.tensor(1), torch.tensor(2)], False),
+        ([1, 2], (1, 2), True),
+        ([0.5, 0.5], torch.tensor([0.5, 0.5]), True),
+        (0.5, torch.tensor(0.5), True),
+        (3, torch.tensor(3), True),
+        (torch.tensor(0.5), 0.5, True),
+    ],
+)
+def test_form_is_what_later_lessons_need(expected, got, fits):
+    assert (describe_form(expected, got) == "") is fits
+
+
+# ---- tests that learners write
+
+TEST_AFFINE = TestExercise(
+    name="test_affine",
+    lesson="start_here",
+    of=AFFINE,
+    what="affine map",
+    accepts={},
+    rejects={"adds": "adds the weight"},
+    wrong={
+        "is wrong in the last row": wrong_only_at((..., -1, slice(None)), affine, lambda *inputs: inputs[0]),
+        "ignores the bias": lambda x, weight, bias: affine(x, weight, 0 * bias),
+    },
+    inputs=("implementation",),
+    reference=lambda implementation: None,
+)
+
+
+def test_a_written_test_hears_what_it_missed_and_what_it_caught():
+    def only_the_first_row(implementation):
+        x, weight, bias = torch.ones(2, 2), {"w": torch.tensor([2.0, 3.0])}, torch.ones(2)
+        assert implementation(x, weight, bias)[0].tolist() == [3.0, 4.0]
+
+    def all_rows(implementation):
+        x, weight, bias = torch.ones(2, 2), {"w": torch.tensor([2.0, 3.0])}, torch.ones(2)
+        assert implementation(x, weight, bias).tolist() == [[3.0, 4.0], [3.0, 4.0]]
+
+    verdict = judge(TEST_AFFINE, only_the_first_row)
+    assert verdict.slip == "lets-through" and "2 of 3" in verdict.headline
+    missed, caught = verdict.details.split("\n\n")
+    assert "is wrong in the last row" in missed and "ignores the bias" in caught
+    assert judge(TEST_AFFINE, all_rows).status == "passed"
+
+
+# ---- limits
+
+
+def hoard(numbers):
+    hoarded = []
+    while True:
+        hoarded.append(bytearray(2**24))
+
+
+@pytest.mark.parametrize("by_system", [True, False])
+def test_a_function_that_takes_too_much_memory_is_stopped(monkeypatch, by_system):
+    monkeypatch.setattr(guarded_call, "MOST_MEMORY", 2**30)
+    if not by_system:
+        monkeypatch.setattr(guarded_call, "_limits_address_space", lambda: False)
+    elif not guarded_call._limits_address_space():
+        pytest.skip("the system doesn't limit the memory of a process")
+    verdict = judge(replace(DOUBLE_IT, seconds=60), hoard)
+    assert verdict.slip == "raises" and "MemoryError" in verdict.headline and "GiB" in verdict.details
+    assert judge(DOUBLE_IT, lambda numbers: 2 * numbers).status == "passed"
+
+
+def test_the_limit_needs_no_signal_and_works_in_any_thread():
+    verdicts = []
+
+    def loop(numbers):
+        for _ in itertools.repeat(None):
+            numbers = numbers + 1
+
+    worker = threading.Thread(target=lambda: verdicts.append(judge(replace(DOUBLE_IT, seconds=0.3), loop)))
+    worker.start()
+    worker.join(20)
+    assert verdicts[0].slip == "too-slow"
+
+
+def test_a_call_that_is_busy_in_c_is_given_up():
+    start = time.monotonic()
+    verdict = judge(replace(DOUBLE_IT, seconds=0.2), lambda numbers: time.sleep(30))
+    assert verdict.slip == "too-slow" and "time.sleep(30)" in verdict.details
+    assert time.monotonic() - start < 15
+
+
+# ---- strict mode
+
+STRICT = """
+from course_lib.runtime import user_folder
+from course_lib.teaching import check, yours
+
+def double_it(numbers):
+    return 2 * numbers
+
+yours("double_it")
+check("double_it", double_it)
+yours("double_it")
+print(user_folder())
+"""
+
+
+def test_strict_mode_starts_every_process_in_a_folder_of_its_own():
+    environment = {**os.environ, "COURSE_STRICT": "1", "PYTHONPATH": str(PROJECT_ROOT)}
+    environment.pop("COURSE_HOME", None)
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", f"import linecache\nsource = {STRICT!r}\n{RUN}"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            cwd=PROJECT_ROOT,
+        )
+        for _ in range(2)
+    ]
+    folders = []
+    for run in runs:
+        before, after, folder = run.stdout.splitlines()
+        assert "library" in before and "your version" in after, run.stderr
+        folders.append(folder)
+    assert folders[0] != folders[1] and not any(os.path.exists(folder) for folder in folders)
+
+
+RUN = """
+linecache.cache["cell"] = (len(source), None, source.splitlines(True), "cell")
+exec(compile(source, "cell", "exec"), {"__name__": "__main__"})
+"""

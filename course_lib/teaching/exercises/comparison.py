@@ -154,11 +154,11 @@ def describe_difference(expected: Any, got: Any, path: str = "") -> str:
 
 def hint_at_shape(expected: Tensor, got: Tensor) -> str:
     if expected.ndim > 1 and got.shape == expected.shape[::-1]:
-        return "Its axes are in reverse order; check your transposes. "
+        return "Its axes are in reverse order; check your transposes."
     if got.ndim > expected.ndim and got.squeeze().shape == expected.squeeze().shape:
-        return "It has an extra axis of size 1. "
+        return "It has an extra axis of size 1."
     if got.ndim < expected.ndim and got.shape == expected.squeeze().shape:
-        return "An axis of size 1 is missing: `squeeze()` without `dim` removes all of them. "
+        return "An axis of size 1 is missing: `squeeze()` without `dim` removes all of them."
     return ""
 
 

@@ -330,11 +330,8 @@ def shorten_message(exception: BaseException) -> str:
     return message if len(message) <= LONGEST_MESSAGE else message[:LONGEST_MESSAGE] + " …"
 
 
-def explain_failure(
-    result: CallResult, seconds: float, call_text: str = "", given: str = ""
-) -> Verdict | None:
-    """Why a call gave no answer; None if it gave one. `call_text` says in words what it was called with,
-    `given` shows the inputs."""
+def explain_failure(result: CallResult, seconds: float, call_text: str = "") -> Verdict | None:
+    """Why a call gave no answer; None if it gave one. `call_text` says what it was called with."""
     failure = result.failure
     if result.timed_out:
         position = f"It had reached {failure.line}." if failure and failure.line else ""
@@ -355,7 +352,7 @@ def explain_failure(
         return wrong_verdict(INSIDE, "", "check-inside")
     details = join_paragraphs(describe_failure(failure), call_text)
     headline = f"Your function raised {with_article(f'`{failure.exception}`')}."
-    return wrong_verdict(headline, details, "raises", given=given)
+    return wrong_verdict(headline, details, "raises")
 
 
 def describe_failure(failure: Failure) -> str:

@@ -109,9 +109,11 @@ def _judge_function(
         result = _call_with(case, exercise, attempt, deadline)
         if result.printed and number <= MOST_CALLS_PRINTED:
             printed.append(f"call {number}:\n{result.printed}")
-        failure = explain_failure(result, exercise.seconds, "", exercise.describe_call(case))
+        failure = explain_failure(result, exercise.seconds)
         if failure or isinstance(result.answer, Verdict):
-            failures.append(failure or result.answer)  # or why the answer can't be read
+            failure = failure or result.answer  # why the answer can't be read
+            given = exercise.describe_call(case) if failure.status == "wrong" else ""
+            failures.append(replace(failure, given=given))
             if number == 1 and not _is_worth_going_on(failures[0]):
                 return failures[0]
             if result.timed_out:

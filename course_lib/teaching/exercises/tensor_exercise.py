@@ -126,24 +126,24 @@ class TensorExercise(FunctionExercise):
 
     def read(self, value: Any, case: Case) -> Answer | Verdict:
         expected = zip(self.returns, case.expected, strict=True)
-        answer = read_outputs(value, {name: tensor.dtype for name, tensor in expected})
-        if isinstance(answer, Verdict) and not case.by_hand:
-            return replace(answer, details=join_paragraphs(answer.details, self.describe_call(case)))
-        return answer
+        return read_outputs(value, {name: tensor.dtype for name, tensor in expected})
 
     def describe_call(self, case: Case) -> str:
-        """Input shapes: `query` (4,), `keys` (5, 4)."""
+        """The numbers of the worked example; for other cases, only their shapes."""
         inputs = zip(self.inputs, case.make(), strict=True)
-        shapes = ", ".join(f"`{name}` {shape_text(tensor.shape)}" for name, tensor in inputs)
-        varied = f" The inputs have {case.variation.says}." if case.variation else ""
-        return f"Input shapes: {shapes}.{varied}"
+        if case.by_hand:
+            return "\n".join(assign_text(name, rounded(tensor)) for name, tensor in inputs)
+        shapes = [f"{name}: shape {shape_text(tensor.shape)}" for name, tensor in inputs]
+        return "\n".join([*shapes, f"with {case.variation.says}"] if case.variation else shapes)
 
     def find_problem(self, trials: list[Trial]) -> Verdict | None:
         """The first problem, in the order given at the top of this file."""
 
         def find_first(trials: list[Trial]) -> Verdict | None:
             finders = (_find_wrong_shape, _find_not_finite, _find_broken_invariant, _find_unequal)
-            return next(filter(None, (find(self, trial) for find in finders for trial in trials)), None)
+            found = ((find(self, trial), trial.case) for find in finders for trial in trials)
+            problem, case = next((pair for pair in found if pair[0]), (None, None))
+            return problem and replace(problem, given=self.describe_call(case))
 
         ordinary = [trial for trial in trials if trial.case.variation is None]
         if problem := find_first(ordinary[:1]) or find_first(ordinary[1:]):
@@ -227,7 +227,7 @@ def _are_swapped(trials: list[Trial]) -> bool:
 def _find_wrong_shape(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     for name, expected, got in _name_outputs(exercise, trial):
         if expected.shape != got.shape:
-            details = hint_at_shape(expected, got) + exercise.describe_call(trial.case)
+            details = hint_at_shape(expected, got)
             wanted = f"{shape_text(expected.shape)} = ({_axes_text(exercise.returns[name])})"
             headline, got_text = f"`{name}` has the wrong shape.", shape_text(got.shape)
             return wrong_verdict(headline, details, "wrong-shape", expected=wanted, got=got_text)
@@ -242,8 +242,7 @@ def _axes_text(axes: str) -> str:
 def _find_not_finite(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     for name, expected, got in _name_outputs(exercise, trial):
         if not got.isfinite().all():
-            reason = "NaN comes from 0 / 0, from ∞ − ∞, or from a softmax over scores that are all −∞."
-            details = f"{reason} {exercise.describe_call(trial.case)}"
+            details = "NaN comes from 0 / 0, from ∞ − ∞, or from a softmax over scores that are all −∞."
             headline, texts = f"`{name}` contains NaN or infinity.", (rounded(expected), rounded(got))
             return wrong_verdict(headline, details, "not-finite", expected=texts[0], got=texts[1])
     return None
@@ -262,7 +261,7 @@ def _find_broken_invariant(exercise: TensorExercise, trial: Trial) -> Verdict | 
         if not holds:
             expected, got = rounded_apart(wanted, measured)
             headline = f"This should always be true: {invariant.says}."
-            problem = wrong_verdict(headline, exercise.describe_call(case), expected=expected, got=got)
+            problem = wrong_verdict(headline, expected=expected, got=got)
             return replace(problem, measured=True)
     return None
 
@@ -280,13 +279,9 @@ def _find_unequal(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     right = [name for name in exercise.returns if name not in names]
     source = "worked example" if case.by_hand else "reference solution"
     right_text = f"; {quote_names(right)} {'is' if len(right) == 1 else 'are'} correct" if right else ""
-    inputs = zip(exercise.inputs, case.make(), strict=True)
     return wrong_verdict(
         f"{quote_names(names)} {'differs' if len(names) == 1 else 'differ'} from the {source}{right_text}.",
-        exercise.by_hand.explanation if case.by_hand else exercise.describe_call(case),
-        given="\n".join(assign_text(name, rounded(tensor)) for name, tensor in inputs)
-        if case.by_hand
-        else "",
+        exercise.by_hand.explanation if case.by_hand else "",
         expected="\n".join(assign_text(name, expected) for name, expected, _ in unequal),
         got="\n".join(assign_text(name, got) for name, _, got in unequal),
     )

@@ -1,4 +1,4 @@
-"""The exercises of lesson 17: FLOPs of a block, a test of neighbours, a linear reader, the cache, heads."""
+"""The exercises of lesson 17: FLOPs of a block, a test of neighbours, linear attention, the cache, heads."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from course_lib.teaching.exercises import (
     Verdict,
     wrong_verdict,
 )
+from course_lib.teaching.exercises.answer import describe_type
 from lessons.l17_what_it_costs.linear_attention import causal_linear_attend, feature_map, linear_attend
 from lessons.l17_what_it_costs.restricted import attend_nearby, window_mask
 
@@ -48,6 +49,14 @@ def with_parts(**changed: Callable[[int, int, int], int]) -> Callable:
     return wrong
 
 
+def wrap(number: int) -> int:
+    """The number as 32 bits hold it."""
+    return (number + 2**31) % 2**32 - 2**31
+
+
+OVERFLOW = "large sizes overflow the integers of 32 bits that you use. Plain Python integers have no limit."
+
+
 def exact(n: int, d: int, d_ff: int) -> dict[str, int]:
     """A sum of b products takes only b - 1 additions."""
     return {
@@ -55,13 +64,6 @@ def exact(n: int, d: int, d_ff: int) -> dict[str, int]:
         "attention": n * n * (2 * d - 1) + n * d * (2 * n - 1),
         "feed-forward": n * d_ff * (2 * d - 1) + n * d * (2 * d_ff - 1),
     }
-
-
-def has_the_keys(inputs: tuple, answer: Any) -> str:
-    wanted = set(count(1, 1, 1))
-    if isinstance(answer, dict) and set(answer) != wanted:
-        return f"The keys are {sorted(answer)}; {sorted(wanted)} are wanted, spelt like this."
-    return ""
 
 
 BLOCK_FLOPS = PlainExercise(
@@ -72,9 +74,10 @@ BLOCK_FLOPS = PlainExercise(
     by_hand=ByHand(
         inputs={"n": 3, "d": 2, "d_ff": 5},
         answer={"projections": 96, "attention": 72, "feed-forward": 120},
-        says="A projection is (3, 2) times (2, 2): 2 · 3 · 2 · 2 = 24 FLOPs, and there are four: 96. Scores: "
-        "(3, 2) times (2, 3), 2 · 3 · 2 · 3 = 36; the mix, (3, 3) times (3, 2), another 36: 72. "
-        "Feed-forward: (3, 2) times (2, 5) is 60, and back again 60: 120.",
+        says="A projection multiplies (3, 2) by (2, 2), which takes 2 · 3 · 2 · 2 = 24 FLOPs. There are four "
+        "of them: 96. The scores, (3, 2) times (2, 3), take 2 · 3 · 2 · 3 = 36 FLOPs, and the weighted sum, "
+        "(3, 3) times (3, 2), takes another 36: 72. The feed-forward network multiplies (3, 2) by (2, 5), "
+        "60 FLOPs, and (3, 5) by (5, 2), another 60: 120.",
     ),
     others=(
         lambda: (64, 64, 256),
@@ -82,14 +85,14 @@ BLOCK_FLOPS = PlainExercise(
         lambda: (7, 5, 11),
         lambda: (1, 512, 2048),
         lambda: (100, 8, 8),
+        lambda: (100_000, 4096, 16_384),  # more than fits into 32 bits
     ),
-    demands=(has_the_keys,),
     slips=(
         Slip(
             "one-addition-less",
             exact,
-            "b products are summed by b − 1 additions, that is true. One counts 2b all the same, as torch "
-            "does: 2 · rows · inner · columns.",
+            "each sum of b products is counted with b − 1 additions. That is exact, but by convention it "
+            "counts as 2b FLOPs, also in torch: 2 · rows · inner · columns.",
         ),
         Slip(
             "w-o-in-attention",
@@ -97,17 +100,18 @@ BLOCK_FLOPS = PlainExercise(
                 projections=lambda n, d, d_ff: 6 * n * d**2,
                 attention=lambda n, d, d_ff: 4 * n**2 * d + 2 * n * d**2,
             ),
-            'W_O is counted under "attention". It is the fourth projection; attention is scores and mix.',
+            'W_O is counted under "attention". It is the fourth projection; "attention" is only the scores '
+            "and the weighted sum.",
         ),
         Slip(
             "multiplications-only",
             lambda n, d, d_ff: {name: part // 2 for name, part in count(n, d, d_ff).items()},
-            "every count is half of what it should be: each multiplication comes with an addition.",
+            "every count is half of what it should be. Each multiplication comes with an addition.",
         ),
         Slip(
             "three-matrices",
             with_parts(projections=lambda n, d, d_ff: 6 * n * d**2),
-            "there are three projections. The fourth, W_O, mixes what the heads have found.",
+            "only three projections are counted. The fourth, W_O, combines the outputs of the heads.",
         ),
         Slip(
             "one-projection",
@@ -115,22 +119,50 @@ BLOCK_FLOPS = PlainExercise(
             "only one projection is counted. There are four: W_Q, W_K, W_V and W_O.",
         ),
         Slip(
-            "scores-without-mix",
+            "half-of-the-projections",
+            with_parts(projections=lambda n, d, d_ff: 4 * n * d**2),
+            '"projections" is half of what it should be. Are all four counted (W_Q, W_K, W_V and W_O), and '
+            "the additions as well as the multiplications?",
+        ),
+        Slip(
+            "half-of-attention",
             with_parts(attention=lambda n, d, d_ff: 2 * n**2 * d),
-            "attention is counted by its scores alone. The weights times the values are a product of the "
-            "same size.",
+            '"attention" is half of what it should be. It has two products of the same size: the scores, and '
+            "the attention weights times the values. A mask doesn't reduce them.",
         ),
         Slip(
             "n-once",
             with_parts(attention=lambda n, d, d_ff: 4 * n * d**2),
-            "attention is counted like two more projections. In scores every word meets every word: n counts "
-            "twice, d once.",
+            "attention is counted like two more projections. Every word has a score for every word, so n "
+            "counts twice and d once.",
             misconception="M42",
         ),
         Slip(
-            "one-way-only",
+            "without-the-width",
+            with_parts(attention=lambda n, d, d_ff: 4 * n**2),
+            "attention is counted without the width d. Each of the n² scores is a dot product of d numbers.",
+        ),
+        Slip(
+            "heads-as-wide-as-d",
+            with_parts(attention=lambda n, d, d_ff: 16 * n**2 * d),
+            '"attention" is four times what it should be. The heads share the width d, so all of them '
+            "together take as many FLOPs as one head of width d.",
+        ),
+        Slip(
+            "projections-twice",
+            with_parts(attention=lambda n, d, d_ff: 8 * n * d**2 + 4 * n**2 * d),
+            'the projections are counted twice: under "projections", and again under "attention".',
+        ),
+        Slip(
+            "half-of-feed-forward",
             with_parts(feed_forward=lambda n, d, d_ff: 2 * n * d * d_ff),
-            "the feed-forward network has two layers: d to d_ff, and back to d.",
+            '"feed-forward" is half of what it should be. The network has two layers, from d to d_ff and '
+            "back to d, and each multiplication comes with an addition.",
+        ),
+        Slip(
+            "d-ff-not-used",
+            with_parts(feed_forward=lambda n, d, d_ff: 16 * n * d**2),
+            "the feed-forward network is counted as if d_ff were always 4 · d. Use `d_ff`.",
         ),
         Slip(
             "one-word",
@@ -140,6 +172,32 @@ BLOCK_FLOPS = PlainExercise(
                 "feed-forward": 4 * d * d_ff,
             },
             "this is the count for one word. All n words go through the block.",
+        ),
+        Slip(
+            "counts-parameters",
+            lambda n, d, d_ff: {"projections": 4 * d**2, "attention": 0, "feed-forward": 2 * d * d_ff},
+            "these are the numbers of parameters. Count the FLOPs of the products with these matrices.",
+        ),
+        Slip(
+            "with-total",
+            lambda n, d, d_ff: count(n, d, d_ff) | {"total": sum(count(n, d, d_ff).values())},
+            "the counts are right, but there is an entry for their total. Leave it out: the next cell adds "
+            "up all the entries.",
+        ),
+        Slip(
+            "total-only",
+            lambda n, d, d_ff: sum(count(n, d, d_ff).values()),
+            "this is the total of all three parts. Return them separately, in a dictionary.",
+        ),
+        Slip(
+            "underscore",
+            lambda n, d, d_ff: {key.replace("-", "_"): part for key, part in count(n, d, d_ff).items()},
+            'the counts are right, but one key is spelt differently: it is "feed-forward", with a hyphen.',
+        ),
+        Slip(
+            "overflow",
+            lambda n, d, d_ff: {key: wrap(part) for key, part in count(n, d, d_ff).items()},
+            OVERFLOW,
         ),
     ),
 )
@@ -268,38 +326,56 @@ TEST_NEARBY = TestExercise(
 )
 
 
-# ---- linear attention as a reader
+# ---- linear attention as a recurrent network
+
+
+def right_state(keys: Tensor, values: Tensor) -> Tensor:
+    """The last S."""
+    return feature_map(keys).mT @ values
 
 
 def sums(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    """Outputs and the last S."""
-    return causal_linear_attend(query, keys, values), feature_map(keys).mT @ values
+    return causal_linear_attend(query, keys, values), right_state(keys, values)
+
+
+def same(x: Tensor) -> Tensor:
+    return x
 
 
 def reads(
-    query: Tensor,
-    keys: Tensor,
-    values: Tensor,
     *,
-    phi=feature_map,
-    phi_query=feature_map,
-    first=False,
-    least=0.0,
-    divisor=lambda q, k, z: q @ z,
-):
-    """The loop; the options are ways to get it wrong."""
-    s, z = torch.zeros(keys.shape[-1], values.shape[-1]), torch.zeros(keys.shape[-1])
-    outputs = []
-    for q, k, v in zip(phi_query(query), phi(keys), values, strict=True):
-        before_writing = q @ s / (q @ z).clamp(min=least)
-        s, z = s + torch.outer(k, v), z + k
-        outputs.append(before_writing if first else q @ s / divisor(q, k, z))
-    return torch.stack(outputs), s
+    phi: Callable = feature_map,
+    phi_query: Callable = feature_map,
+    phi_values: Callable = same,
+    keep: Callable = lambda q, k, v, s, z: (s + torch.outer(k, v), z + k),
+    divisor: Callable = lambda q, k, z: q @ z,
+    least: float | None = None,
+) -> Callable:
+    """The loop; the options are ways to get it wrong. With `least`, it reads the state before it adds to it,
+    and clamps the divisor."""
+
+    def read(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        s, z = torch.zeros(keys.shape[-1], values.shape[-1]), torch.zeros(keys.shape[-1])
+        outputs = []
+        for q, k, v in zip(phi_query(query), phi(keys), phi_values(values), strict=True):
+            before = s, z
+            s, z = keep(q, k, v, s, z)
+            if least is None:
+                outputs.append(q @ s / divisor(q, k, z))
+            else:
+                outputs.append(q @ before[0] / (q @ before[1]).clamp(min=least))
+        return torch.stack(outputs), s
+
+    return read
+
+
+def divides_state(q: Tensor, k: Tensor, v: Tensor, s: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+    return (s + torch.outer(k, v)) / (q @ (z + k)), z + k
 
 
 def undivided(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     weights = (feature_map(query) @ feature_map(keys).mT).tril()
-    return weights @ values, feature_map(keys).mT @ values
+    return weights @ values, right_state(keys, values)
 
 
 def over_the_count(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -307,28 +383,30 @@ def over_the_count(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor,
     return outputs / torch.arange(1, len(query) + 1)[:, None], s
 
 
-def forgets(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    last = torch.outer(feature_map(keys)[-1], values[-1])
-    return values.clone(), last
+def by_softmax(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    mask = torch.ones(len(query), len(query), dtype=torch.bool).tril()
+    return attend(query, keys, values, mask=mask)[0], right_state(keys, values)
 
 
-def reader_case(n: int, d_k: int, d_v: int, seed: int) -> Callable[[], tuple]:
-    shapes = ((n, d_k), (n, d_k), (n, d_v))
-    return lambda: tuple(random(*shape, seed=seed + i) for i, shape in enumerate(shapes))
+def every_state(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    tables = feature_map(keys)[:, :, None] * values[:, None, :]
+    return sums(query, keys, values)[0], tables.cumsum(dim=0)
 
 
-def are_tensors(inputs: tuple, answer: Any) -> str:
-    query, keys, values = inputs
-    if not isinstance(answer, tuple | list) or len(answer) != 2:
-        return "Two things are wanted: the outputs of all words, and the last S."
-    if not isinstance(answer[0], Tensor):
-        return "The outputs must be one tensor, (n, d_v): `torch.stack(outputs)`."
-    wanted = (len(query), values.shape[1]), (keys.shape[1], values.shape[1])
-    shapes = tuple(tuple(getattr(part, "shape", ())) for part in answer)
-    if shapes != wanted:
-        return f"The shapes are {shapes[0]} and {shapes[1]}; {wanted[0]} and {wanted[1]} are wanted."
-    return ""
+def reader_case(n: int, d_k: int, d_v: int, seed: int, shift: float = 0.0) -> Callable[[], tuple]:
+    """Random inputs; `shift` is added to queries and keys."""
+    shapes = ((n, d_k, shift), (n, d_k, shift), (n, d_v, 0.0))
+    return lambda: tuple(random(*shape, seed=seed + i) + by for i, (*shape, by) in enumerate(shapes))
 
+
+def is_pair(inputs: tuple, answer: Any) -> str:
+    if isinstance(answer, tuple | list) and len(answer) == 2:
+        return ""
+    return f"Expected two results, the outputs and `S`, but your function returned {describe_type(answer)}."
+
+
+ADD_FIRST = "First add the word to the state, then compute the output."
+OVERWRITTEN = "the state is overwritten at every word, so earlier words are forgotten. Add to it instead."
 
 LINEAR_READER = PlainExercise(
     name="linear_reader",
@@ -343,74 +421,127 @@ LINEAR_READER = PlainExercise(
             "values": torch.tensor([[4.0, 0.0], [0.0, 8.0]]),
         },
         answer=(torch.tensor([[4.0, 0.0], [3.0, 2.0]]), torch.tensor([[8.0, 8.0], [16.0, 8.0]])),
-        says="φ of the keys: (2, 4) and (1, 1). First word: S has the rows (8, 0), (16, 0), z = (2, 4); "
-        "asked with (2, 1): (32, 0) / 8 = (4, 0). Second word: S has the rows (8, 8), (16, 8), z = (3, 5); "
-        "asked with (1, 1): (24, 16) / 8 = (3, 2).",
+        says="φ of the keys is (2, 4) and (1, 1), φ of the queries (2, 1) and (1, 1). After the first word, "
+        "S has the rows (8, 0) and (16, 0), and z = (2, 4); its output is (32, 0) / 8 = (4, 0). After the "
+        "second, S has the rows (8, 8) and (16, 8), and z = (3, 5); its output is (24, 16) / 8 = (3, 2).",
     ),
     others=(
         reader_case(5, 3, 2, 0),
         reader_case(8, 4, 4, 10),
         reader_case(1, 2, 3, 20),
         reader_case(12, 2, 6, 30),
+        reader_case(6, 3, 4, 40, shift=-2.0),  # small features, so a small divisor
     ),
-    demands=(are_tensors,),
+    demands=(is_pair,),
     slips=(
         Slip(
             "undivided",
             undivided,
-            "the outputs are sums, not means: divide by what the weights sum to, φ(q) · z.",
+            "the outputs aren't divided by the sum of their weights, φ(q) · z.",
         ),
         Slip(
             "over-the-count",
             over_the_count,
-            "the sum is divided by the number of words. Divide by the sum of the weights: φ(q) · z.",
+            "the outputs are divided by the number of words. Divide by the sum of the weights, φ(q) · z.",
         ),
         Slip(
             "asks-before-writing",
-            lambda q, k, v: reads(q, k, v, first=True, least=1e-9),
-            "each word asks before it has been written down, so it never sees itself. First add it to the "
-            "state, then ask.",
+            reads(least=1e-9),
+            f"each output is computed before its word is added, so a word doesn't see itself. {ADD_FIRST}",
         ),
         Slip(
             "asks-an-empty-state",
-            lambda q, k, v: reads(q, k, v, first=True),
-            "each word asks before it has been written down: the first finds an empty state, and 0 / 0 is "
-            "nan. First add it to the state, then ask.",
+            reads(least=0.0),
+            "each output is computed before its own word is added. The state is still empty at the first "
+            f"word, and 0 / 0 is nan. {ADD_FIRST}",
         ),
         Slip(
             "over-the-sum-of-z",
-            lambda q, k, v: reads(q, k, v, divisor=lambda q, k, z: z.sum()),
-            "it divides by the sum of z. The weights of this query sum to φ(q) · z.",
+            reads(divisor=lambda q, k, z: z.sum()),
+            "the outputs are divided by the sum of z. The weights of a query sum to φ(q) · z.",
         ),
         Slip(
             "over-this-word",
-            lambda q, k, v: reads(q, k, v, divisor=lambda q, k, z: q @ k),
-            "it divides by the weight of this word alone. Divide by that of all so far: φ(q) · z.",
+            reads(divisor=lambda q, k, z: q @ k),
+            "the outputs are divided by the weight of the current word alone. z is the sum of φ(k) over all "
+            "words so far.",
+        ),
+        Slip(
+            "divisor-at-least-1",
+            reads(divisor=lambda q, k, z: (q @ z).clamp(min=1.0)),
+            "the divisor is kept at 1 or above. φ(q) · z may well be smaller than that.",
+        ),
+        Slip(
+            "z-of-queries",
+            reads(keep=lambda q, k, v, s, z: (s + torch.outer(k, v), z + q)),
+            "z is the sum of the queries' features. It should be the sum of the keys' features, φ(k).",
+        ),
+        Slip(
+            "s-of-queries",
+            reads(keep=lambda q, k, v, s, z: (s + torch.outer(q, v), z + k)),
+            "S is built from the queries' features. It should be the sum of the tables φ(k) vᵀ.",
+        ),
+        Slip(
+            "divides-the-state",
+            reads(keep=divides_state, divisor=lambda q, k, z: 1.0),
+            "S itself is divided at every word, and the result is carried along. Divide only the output.",
         ),
         Slip(
             "raw-keys",
-            lambda q, k, v: reads(q, k, v, phi=lambda x: x),
-            "the keys are used as they are; only the query goes through `feature_map`. Both must.",
-        ),
-        Slip(
-            "sees-everything",
-            lambda q, k, v: (linear_attend(q, k, v), feature_map(k).mT @ v),
-            "every word sees the whole sentence, later words too. A reader asks the state it has so far.",
-        ),
-        Slip(
-            "no-feature-map",
-            lambda q, k, v: reads(q, k, v, phi=lambda x: x, phi_query=lambda x: x),
-            "queries and keys are used as they are. Send both through `feature_map`.",
+            reads(phi=same),
+            "only the queries go through `feature_map`. The keys must, too.",
         ),
         Slip(
             "raw-query",
-            lambda q, k, v: reads(q, k, v, phi_query=lambda x: x),
-            "the query is used as it is; only the keys go through `feature_map`. Both must.",
+            reads(phi_query=same),
+            "only the keys go through `feature_map`. The queries must, too.",
         ),
         Slip(
-            "forgets",
-            forgets,
-            "the state is overwritten at every word, so each sees itself alone. Add to it.",
+            "no-feature-map",
+            reads(phi=same, phi_query=same),
+            "neither queries nor keys go through `feature_map`.",
+        ),
+        Slip(
+            "mapped-values",
+            reads(phi_values=feature_map),
+            "the values go through `feature_map`. Only queries and keys do.",
+        ),
+        Slip(
+            "elu-alone",
+            reads(phi=F.elu, phi_query=F.elu),
+            "the features are elu(x) without the + 1, so some are negative. Use `feature_map`.",
+        ),
+        Slip(
+            "softmax",
+            by_softmax,
+            "the outputs are those of softmax attention. Here a weight is φ(q) · φ(k), without an "
+            "exponential.",
+        ),
+        Slip(
+            "sees-everything",
+            lambda q, k, v: (linear_attend(q, k, v), right_state(k, v)),
+            "every word sees the whole sentence. Its output should use S and z as they are after this word.",
+        ),
+        Slip("forgets", reads(keep=lambda q, k, v, s, z: (torch.outer(k, v), k)), OVERWRITTEN),
+        Slip(
+            "forgets-s",
+            reads(keep=lambda q, k, v, s, z: (torch.outer(k, v), z + k)),
+            OVERWRITTEN.replace("the state is", "S is"),
+        ),
+        Slip(
+            "transposed-state",
+            lambda q, k, v: (sums(q, k, v)[0], right_state(k, v).mT),
+            "S is transposed. Its shape should be (d_k, d_v).",
+        ),
+        Slip(
+            "every-state",
+            every_state,
+            "this is S after every word. Return only the last one.",
+        ),
+        Slip(
+            "outputs-only",
+            lambda q, k, v: sums(q, k, v)[0],
+            "only the outputs are returned. Return the last S as well, after a comma.",
         ),
     ),
 )
@@ -438,44 +569,92 @@ CACHE_BYTES = PlainExercise(
     by_hand=ByHand(
         inputs={"n_words": 10, "n_layers": 3, "d_model": 64, "n_heads": 8, "n_kv_heads": 2, "bytes_each": 4},
         answer=3840,
-        says="A head is 64 / 8 = 8 numbers wide. Two heads of keys: 16 numbers for each word; as many for "
-        "the values: 32. In 3 layers 96, for 10 words 960 numbers, 4 bytes each: 3,840.",
+        says="A head is 64 / 8 = 8 numbers wide. Two key heads make 16 numbers for each word, and the values "
+        "another 16: 32. That is 96 numbers in 3 layers and 960 for 10 words, of 4 bytes each: 3,840.",
     ),
     others=(
         lambda: (10, 3, 64, 4, 4, 4),
         lambda: (4096, 16, 1024, 16, 1, 2),
         lambda: (100, 2, 96, 6, 3, 1),
         lambda: (1, 1, 8, 8, 4, 2),
+        lambda: (100_000, 32, 4096, 32, 32, 2),  # more than fits into 32 bits
+        lambda: (3, 2, 12, 6, 2, 8),
     ),
     slips=(
         Slip(
             "keys-only",
             lambda *given: bytes_of_cache(*given) // 2,
-            "this is half of it: keys are kept, and values too.",
+            "this is half of what it should be. Are both keys and values counted?",
         ),
         Slip(
             "with-queries",
             lambda n, layers, d, heads, kv, b: (
                 bytes_of_cache(n, layers, d, heads, kv, b) + layers * n * d * b
             ),
-            "the queries are kept too. An old query is never asked again: keys and values are enough.",
+            "the queries are counted too. An old query is never used again; only keys and values are kept.",
+            misconception="M44",
+        ),
+        Slip(
+            "three-of-each",
+            lambda *given: bytes_of_cache(*given) * 3 // 2,
+            "three vectors are counted for each head and word. An old query is never used again; only keys "
+            "and values are kept.",
             misconception="M44",
         ),
         Slip(
             "counts-numbers",
             lambda n, layers, d, heads, kv, b: bytes_of_cache(n, layers, d, heads, kv, 1),
-            "these are numbers, not bytes: each takes `bytes_each`.",
+            "this is how many numbers are kept. Each of them takes `bytes_each` bytes.",
+        ),
+        Slip(
+            "always-4-bytes",
+            lambda n, layers, d, heads, kv, b: bytes_of_cache(n, layers, d, heads, kv, 4),
+            "every number is counted with 4 bytes. Use `bytes_each`.",
         ),
         Slip(
             "one-layer",
             lambda n, layers, d, heads, kv, b: bytes_of_cache(n, 1, d, heads, kv, b),
-            "this is one layer. Every layer keeps keys and values of its own.",
+            "this is the cache of one layer. Every layer keeps keys and values of its own.",
+        ),
+        Slip(
+            "one-word",
+            lambda n, layers, d, heads, kv, b: bytes_of_cache(1, layers, d, heads, kv, b),
+            "this is the cache of one word. Keys and values of all `n_words` words are kept.",
         ),
         Slip(
             "size-of-a-group",
             lambda n, layers, d, heads, kv, b: 2 * layers * n * (heads // kv) * (d // heads) * b,
-            "n_heads / n_kv_heads is how many query heads *share* a key head. What is kept are n_kv_heads.",
+            "the cache gets larger with fewer key heads. It holds `n_kv_heads` of them; "
+            "n_heads / n_kv_heads is the number of query heads that share one of them.",
         ),
+        Slip(
+            "only-one-is-shared",
+            lambda n, layers, d, heads, kv, b: layers * n * (kv + heads) * (d // heads) * b,
+            "only the keys are shared, or only the values. There are `n_kv_heads` heads of both.",
+        ),
+        Slip(
+            "as-wide-as-the-model",
+            lambda n, layers, d, heads, kv, b: 2 * layers * n * kv * d * b,
+            "every key head is as wide as the whole model. Its width is d_model / n_heads.",
+        ),
+        Slip(
+            "one-head",
+            lambda n, layers, d, heads, kv, b: bytes_of_cache(n, layers, d, heads, 1, b),
+            "only one key head is counted in each layer. There are `n_kv_heads`.",
+        ),
+        Slip(
+            "rounded-to-zero",
+            lambda n, layers, d, heads, kv, b: 2 * layers * n * (kv // heads) * d * b,
+            "`n_kv_heads // n_heads` is 0 if there are fewer key heads than query heads. Multiply first, and "
+            "divide at the end.",
+        ),
+        Slip(
+            "table-of-scores",
+            lambda n, layers, d, heads, kv, b: 2 * layers * n**2 * kv * b,
+            "`n_words` is squared. The scores form a table of words by words, but they aren't kept: for each "
+            "word and layer, the cache holds its keys and values.",
+        ),
+        Slip("overflow", lambda *given: wrap(bytes_of_cache(*given)), OVERFLOW),
     ),
 )
 

@@ -66,6 +66,53 @@ def flops_other_key(n, d, d_ff):
     return {"projections": 8 * n * d * d, "attention": 4 * n * n * d, "feed_forward": 4 * n * d * d_ff}
 
 
+def flops_and_total(n, d, d_ff):
+    parts = flops_by_product(n, d, d_ff)
+    parts["total"] = sum(parts.values())
+    return parts
+
+
+def flops_of_heads(n, d, d_ff):
+    parts, n_heads = flops_by_product(n, d, d_ff), 4
+    parts["attention"] = n_heads * (2 * n * d * n + 2 * n * n * d)
+    return parts
+
+
+def flops_with_softmax(n, d, d_ff):
+    parts = flops_by_product(n, d, d_ff)
+    parts["attention"] += 3 * n * n
+    return parts
+
+
+def flops_projections_twice(n, d, d_ff):
+    projections = 4 * 2 * n * d * d
+    return flops_by_product(n, d, d_ff) | {
+        "projections": projections,
+        "attention": projections + 2 * 2 * n * d * n,
+    }
+
+
+def flops_always_four_times(n, d, d_ff):
+    return flops_by_product(n, d, 4 * d)
+
+
+def flops_of_two_projections(n, d, d_ff):
+    return flops_by_product(n, d, d_ff) | {"projections": 2 * 2 * n * d * d}
+
+
+def flops_of_cells(n, d, d_ff):
+    return flops_by_product(n, d, d_ff) | {"attention": 2 * 2 * n * n}
+
+
+def flops_as_parameters(n, d, d_ff):
+    return {"projections": 4 * d * d, "attention": 0, "feed-forward": d * d_ff + d_ff * d}
+
+
+def flops_in_32_bits(n, d, d_ff):
+    parts = flops_by_product(*torch.tensor([n, d, d_ff], dtype=torch.int32))
+    return {name: int(flops) for name, flops in parts.items()}
+
+
 def flops_by_product(n, d, d_ff):
     return flops_by(lambda rows, inner, columns: 2 * rows * inner * columns)(n, d, d_ff)
 
@@ -157,6 +204,10 @@ def neighbours_by_one_large_word(nearby):
 # ---- linear_reader
 
 
+def add(q, k, v, state, total):
+    return state + torch.outer(k, v), total + k
+
+
 def reader_with(
     *,
     divisor=lambda q, k, z, t: q @ z,
@@ -164,6 +215,7 @@ def reader_with(
     phi_query=feature_map,
     gather=torch.stack,
     ask_first=False,
+    update=add,
 ):
     """A reader's loop, with one part written in another way."""
 
@@ -174,7 +226,7 @@ def reader_with(
             q, k = phi_query(query[t]), phi(keys[t])
             if ask_first:
                 outputs.append(q @ state / divisor(q, k, total, t))
-            state, total = state + torch.outer(k, values[t]), total + k
+            state, total = update(q, k, values[t], state, total)
             if not ask_first:
                 outputs.append(q @ state / divisor(q, k, total, t))
         return gather(outputs), state
@@ -258,6 +310,73 @@ def reader_overwrites(query, keys, values):
     return torch.stack(outputs), state
 
 
+def reader_clamped(query, keys, values):
+    return reader_with(divisor=lambda q, k, z, t: max(q @ z, torch.tensor(1.0)))(query, keys, values)
+
+
+def reader_adds_queries(query, keys, values):
+    def update(q, k, v, state, total):
+        return state + k[:, None] * v, total + q
+
+    return reader_with(update=update)(query, keys, values)
+
+
+def reader_table_of_queries(query, keys, values):
+    def update(q, k, v, state, total):
+        return state + q[:, None] * v, total + k
+
+    return reader_with(update=update)(query, keys, values)
+
+
+def reader_divides_state(query, keys, values):
+    def update(q, k, v, state, total):
+        total = total + k
+        return (state + torch.outer(k, v)) / (q @ total), total
+
+    return reader_with(update=update, divisor=lambda q, k, z, t: 1)(query, keys, values)
+
+
+def reader_maps_values(query, keys, values):
+    return reader_by_table(query, keys, F.elu(values) + 1)
+
+
+def reader_of_elu(query, keys, values):
+    return reader_with(phi=F.elu, phi_query=F.elu)(query, keys, values)
+
+
+def reader_by_softmax(query, keys, values):
+    scores = query @ keys.T / keys.shape[1] ** 0.5
+    weights = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(-1)
+    return weights @ values, feature_map(keys).T @ values
+
+
+def reader_overwrites_table(query, keys, values):
+    def update(q, k, v, state, total):
+        return torch.outer(k, v), total + k
+
+    return reader_with(update=update)(query, keys, values)
+
+
+def reader_every_state(query, keys, values):
+    states = [reader_by_table(query[:t], keys[:t], values[:t])[1] for t in range(1, len(query) + 1)]
+    return reader_by_table(query, keys, values)[0], torch.stack(states)
+
+
+def reader_with_total(query, keys, values):
+    return *reader_by_table(query, keys, values), feature_map(keys).sum(0)
+
+
+def reader_square_state(query, keys, values):
+    def update(q, k, v, state, total):
+        return state[:, : len(k)] + torch.outer(k, v[: len(k)]), total + k
+
+    return reader_with(update=update)(query, keys, values)
+
+
+def reader_with_epsilon(query, keys, values):
+    return reader_with(divisor=lambda q, k, z, t: q @ z + 1e-6)(query, keys, values)
+
+
 def reader_by_table(query, keys, values):
     weights = (feature_map(query) @ feature_map(keys).T).tril()
     weights = weights / weights.sum(-1, keepdim=True)
@@ -329,6 +448,45 @@ def bytes_of_a_group(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each
 
 def bytes_without_the_two(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
     return n_layers * n_words * d_model * bytes_each
+
+
+def bytes_of_three(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
+    return 3 * n_layers * n_words * n_kv_heads * (d_model // n_heads) * bytes_each
+
+
+def bytes_of_scores(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
+    return 2 * n_layers * n_words * n_words * n_kv_heads * bytes_each
+
+
+def bytes_of_wide_heads(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
+    return 2 * n_layers * n_words * n_kv_heads * d_model * bytes_each
+
+
+def bytes_rounded_to_zero(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
+    share = n_kv_heads // n_heads
+    return 2 * n_layers * n_words * d_model * share * bytes_each
+
+
+def bytes_of_floats(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
+    return 2 * n_layers * n_words * n_kv_heads * (d_model // n_heads) * 4
+
+
+def bytes_of_unshared_values(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
+    keys, values = n_kv_heads * (d_model // n_heads), d_model
+    return n_layers * n_words * (keys + values) * bytes_each
+
+
+def bytes_of_a_word(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
+    return 2 * n_layers * n_kv_heads * (d_model // n_heads) * bytes_each
+
+
+def bytes_of_one_head(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
+    return 2 * n_layers * n_words * (d_model // n_heads) * bytes_each
+
+
+def bytes_in_32_bits(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
+    sizes = torch.tensor([2, n_layers, n_words, n_kv_heads, d_model // n_heads, bytes_each])
+    return int(sizes.prod(dtype=torch.int32))
 
 
 def bytes_repaired(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
@@ -449,15 +607,24 @@ WRONG = {
     "block_flops": [
         (flops_without_additions, "multiplications-only"),
         (flops_of_qkv, "three-matrices"),
-        (flops_of_scores, "scores-without-mix"),
-        (flops_one_layer, "one-way-only"),
+        (flops_of_scores, "half-of-attention"),
+        (flops_one_layer, "half-of-feed-forward"),
         (flops_linear_in_n, "n-once"),
-        (flops_as_total, None),
+        (flops_as_total, "total-only"),
         (flops_square_in_d, None),
+        (flops_with_softmax, None),
+        (flops_in_32_bits, "overflow"),
         (flops_with_b_minus_1, "one-addition-less"),
         (flops_w_o_with_attention, "w-o-in-attention"),
-        (flops_other_key, "spelt like this"),
-        (lambda n, d, d_ff: count(n, d, d_ff) | {"projections": 2 * n * d * d}, "one-projection"),
+        (flops_other_key, "underscore"),
+        (flops_and_total, "with-total"),
+        (flops_of_heads, "heads-as-wide-as-d"),
+        (flops_projections_twice, "projections-twice"),
+        (flops_always_four_times, "d-ff-not-used"),
+        (flops_of_two_projections, "half-of-the-projections"),
+        (flops_of_cells, "without-the-width"),
+        (flops_as_parameters, "counts-parameters"),
+        (lambda n, d, d_ff: flops_by_product(n, d, d_ff) | {"projections": 2 * n * d * d}, "one-projection"),
         (lambda n, d, d_ff: {part: flops / n for part, flops in count(n, d, d_ff).items()}, "one-word"),
     ],
     "test_nearby": [
@@ -476,11 +643,22 @@ WRONG = {
         (reader_raw_query, "raw-query"),
         (reader_without_map, "no-feature-map"),
         (reader_of_all, "sees-everything"),
-        (reader_outputs_only, None),
-        (reader_outer_turned, None),
+        (reader_outputs_only, "outputs-only"),
+        (reader_with_total, None),
+        (reader_outer_turned, "transposed-state"),
         (reader_overwrites, "forgets"),
+        (reader_overwrites_table, "forgets-s"),
+        (reader_clamped, "divisor-at-least-1"),
+        (reader_adds_queries, "z-of-queries"),
+        (reader_table_of_queries, "s-of-queries"),
+        (reader_divides_state, "divides-the-state"),
+        (reader_maps_values, "mapped-values"),
+        (reader_of_elu, "elu-alone"),
+        (reader_by_softmax, "softmax"),
+        (reader_every_state, "every-state"),
+        (reader_square_state, None),
         (reader_asks_an_empty_state, "asks-an-empty-state"),
-        (reader_of_lists, "torch.stack"),
+        (reader_of_lists, "wrong-form"),
         (reader_over_sum, "over-the-sum-of-z"),
         (reader_over_own_weight, "over-this-word"),
         (reader_raw_keys, "raw-keys"),
@@ -493,7 +671,16 @@ WRONG = {
         (bytes_forgotten, "counts-numbers"),
         (bytes_of_a_layer, "one-layer"),
         (bytes_of_a_group, "size-of-a-group"),
-        (bytes_without_the_two, "differs from the worked example"),
+        (bytes_without_the_two, None),
+        (bytes_of_three, "three-of-each"),
+        (bytes_of_scores, "table-of-scores"),
+        (bytes_of_wide_heads, "as-wide-as-the-model"),
+        (bytes_rounded_to_zero, "rounded-to-zero"),
+        (bytes_of_floats, "always-4-bytes"),
+        (bytes_of_unshared_values, "only-one-is-shared"),
+        (bytes_of_a_word, "one-word"),
+        (bytes_of_one_head, "one-head"),
+        (bytes_in_32_bits, "overflow"),
     ],
     "choose_heads": [
         (heads_shared_by_all, "shares more than it must"),
@@ -513,7 +700,13 @@ WRONG = {
 RIGHT = {
     "block_flops": [flops_by_product, flops_by_word, flops_other_order],
     "test_nearby": [neighbours_at_several_sizes, neighbours_by_means, neighbours_by_one_large_word],
-    "linear_reader": [reader_by_table, reader_by_steps, reader_in_place, reader_with_ones],
+    "linear_reader": [
+        reader_by_table,
+        reader_by_steps,
+        reader_in_place,
+        reader_with_ones,
+        reader_with_epsilon,
+    ],
     "cache_bytes": [bytes_repaired, bytes_by_group, bytes_of_a_tensor],
     "choose_heads": [heads_narrow_first, heads_wide_first, heads_that_use_most, heads_as_floats],
 }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import pairwise, takewhile
 from statistics import mean
 from typing import Any
 
 from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise
-from lessons.l18_the_museum.museum import COLUMNS, HIGHER, NO_RESIDUAL, TITLES, beats, table
+from course_lib.teaching.exercises.answer import describe_type
+from lessons.l18_the_museum.museum import COLUMNS, HIGHER, NO_RESIDUAL, beats, table
 
 LESSON = "the_museum"
 Seeds = Sequence[float]
@@ -50,13 +53,47 @@ def seed_by_seed(one: Seeds, other: Seeds, higher: bool) -> str:
     return verdicts.pop() if len(verdicts) == 1 else "open"
 
 
-def ties_count(one: Seeds, other: Seeds, higher: bool) -> str:
-    if not higher:
-        one, other = [-x for x in one], [-x for x in other]
-    if min(one) >= max(other):
+def any_pair(one: Seeds, other: Seeds, higher: bool) -> str:
+    """The best seed of one against the worst of the other."""
+    best, worst = (max, min) if higher else (min, max)
+    if by_mean([best(one)], [worst(other)], higher) == "yes":
         return "yes"
-    return "no" if min(other) >= max(one) else "open"
+    return "no" if by_mean([best(other)], [worst(one)], higher) == "yes" else "open"
 
+
+def most_pairs(one: Seeds, other: Seeds, higher: bool) -> str:
+    verdicts = [by_mean([x], [y], higher) for x in one for y in other]
+    common = [word for word in ("yes", "no") if verdicts.count(word) > len(verdicts) / 2]
+    return common[0] if common else "open"
+
+
+def ties_count(one: Seeds, other: Seeds, higher: bool) -> str:
+    return "yes" if tie_is_yes(one, other, higher) == "yes" else tie_is_no(one, other, higher)
+
+
+def tie_is_yes(one: Seeds, other: Seeds, higher: bool) -> str:
+    return "yes" if min_gap(one, other, higher) == 0 else beats(one, other, higher)
+
+
+def tie_is_no(one: Seeds, other: Seeds, higher: bool) -> str:
+    return "no" if min_gap(other, one, higher) == 0 else beats(one, other, higher)
+
+
+def min_gap(one: Seeds, other: Seeds, higher: bool) -> float:
+    """From the best seed of the other to the worst of one; negative if they overlap."""
+    return min(one) - max(other) if higher else min(other) - max(one)
+
+
+def higher_for_yes_only(one: Seeds, other: Seeds, higher: bool) -> str:
+    verdict = beats(one, other, higher)
+    return "open" if verdict == "no" and not higher else verdict
+
+
+def first_seeds(n: int) -> Callable:
+    return lambda one, other, higher: beats(one[:n], other[:n], higher)
+
+
+TIES = "equal seeds count as better. Equal is not better: compare with `>` or `<`, not with `>=` or `<=`."
 
 BEATS = PlainExercise(
     name="beats",
@@ -66,7 +103,7 @@ BEATS = PlainExercise(
     by_hand=ByHand(
         inputs={"one": [97.0, 98.0, 96.0], "other": [90.0, 95.0, 93.0], "higher": True},
         answer="yes",
-        says="The worst seed of one is 96, the best of the other 95: every seed of one is ahead.",
+        says="The worst seed of `one` is 96 and the best of `other` is 95, so every seed of `one` is better.",
     ),
     others=(
         lambda: ([90.0, 95.0, 93.0], [97.0, 98.0, 96.0], True),
@@ -75,28 +112,73 @@ BEATS = PlainExercise(
         lambda: ([0.2, 0.1, 0.3], [0.06, 0.05, 0.07], False),
         lambda: ([90.0, 99.0, 99.0], [91.0, 92.0, 93.0], True),
         lambda: ([5.0, 6.0], [5.0, 4.0], True),
+        lambda: ([4.0, 5.0], [5.0, 6.0], True),
+        lambda: ([4.0, 5.0], [5.0, 6.0], False),
         lambda: ([3.0, 5.0, 7.0], [2.0, 4.0, 6.0], True),
+        lambda: ([3.0, 5.0, 7.0], [2.0, 4.0, 8.0], True),
         lambda: ([1.0, 9.0], [4.0, 5.0, 8.0], True),
         lambda: ([100.0, 100.0, 100.0], [100.0, 100.0, 100.0], True),
         lambda: ([1.0, 9.0], [8.0, 2.0, 3.0], False),
         lambda: ([9.0, 8.0, 1.0], [5.0, 6.0, 4.0], True),
+        lambda: ([98.001, 98.2], [98.0, 97.5], True),
+        lambda: ([9.0, 8.0, 7.0, 1.0], [2.0, 3.0, 4.0], True),
+        lambda: ([7.0, 8.0, 9.0], [6.0, 5.0, 4.0, 3.0, 10.0], True),
+        lambda: ([-3.0, -2.0], [-1.0, 1.0], False),
+        lambda: ([0.0, 0.5], [0.6, 0.7], False),
     ),
     slips=(
-        Slip("by-mean", by_mean, "the means are compared. A mean can lead though the seeds are mixed up."),
-        Slip("by-best", by_best, "only the best seed of each is compared: luck is compared with luck."),
+        Slip("by-mean", by_mean, "the means are compared. A mean can be better although the seeds overlap."),
         Slip(
-            "by-worst", by_worst, "the worst seed of each is compared. All seeds of one must be ahead of all."
+            "by-best",
+            by_best,
+            "only the best seeds are compared. Every seed of `one` must be better, not one.",
         ),
-        Slip("always-higher", always_higher, "`higher` is not used: of an error, less is better."),
-        Slip("never-no", never_no, 'it never says "no", not even where every seed of the other is ahead.'),
-        Slip("never-open", never_open, 'it never says "open", though seeds may be mixed up, or equal.'),
+        Slip(
+            "by-worst",
+            by_worst,
+            "only the worst seeds are compared. The worst of one must be better even than the best of the "
+            "other.",
+        ),
+        Slip(
+            "any-pair",
+            any_pair,
+            "one pair of seeds is enough for it: the best seed of one is compared with the worst of the "
+            "other. All pairs must agree.",
+        ),
+        Slip(
+            "most-pairs", most_pairs, "more than half of the pairs are enough for it. All pairs must agree."
+        ),
+        Slip(
+            "always-higher", always_higher, "`higher` isn't used. If it is False, smaller numbers are better."
+        ),
+        Slip(
+            "higher-for-yes-only",
+            higher_for_yes_only,
+            '`higher` is used to decide on "yes", but not on "no".',
+        ),
+        Slip(
+            "turned",
+            lambda one, other, higher: beats(other, one, higher),
+            '"yes" and "no" are swapped: either `one` and `other` are mixed up, or `higher` is inverted.',
+        ),
+        Slip("never-no", never_no, 'it never returns "no", not even if every seed of `other` is better.'),
+        Slip("never-open", never_open, 'it never returns "open", although seeds may overlap or be equal.'),
         Slip(
             "seed-by-seed",
             seed_by_seed,
-            "the first seed is compared with the first, the second with the second. Another order of the "
-            "seeds would give another answer: compare all with all.",
+            "the first seed is compared with the first, the second with the second. The order of the seeds "
+            "has no meaning: compare all with all.",
         ),
-        Slip("ties-count", ties_count, "equal seeds count as better. Equal is not better: `>`, not `>=`."),
+        Slip("first-three", first_seeds(3), "only the first three seeds are used. Use all of them."),
+        Slip("first-seed", first_seeds(1), "only the first seed of each is compared. Use all of them."),
+        Slip("ties-count", ties_count, TIES),
+        Slip("tie-is-yes", tie_is_yes, TIES),
+        Slip("tie-is-no", tie_is_no, TIES),
+        Slip(
+            "booleans",
+            lambda *given: beats(*given) == "yes",
+            'the answer is a bool. Return one of the strings "yes", "no" and "open".',
+        ),
     ),
 )
 
@@ -155,63 +237,87 @@ def not_beaten(column: Mapping[str, Seeds], first: str, rivals: Sequence[str], h
     return [rival for rival in rivals if beats(column[first], column[rival], higher) != "yes"]
 
 
-def leaders(table: Mapping[str, Mapping[str, Seeds]], higher: Mapping[str, bool]) -> dict[str, list[str]]:
-    """For each column the system with the best mean, followed by all that it does not beat."""
+Table = Mapping[str, Mapping[str, Seeds]]
+Higher = Mapping[str, bool]
+
+
+def lead(
+    order: Callable = lambda column, higher: ranked(column, higher),
+    rest: Callable = not_beaten,
+    finish: Callable = lambda names, higher: names,
+) -> Callable[[Table, Higher], dict[str, list[str]]]:
+    """For each column the first system and some of the rest; the options are ways to get it wrong."""
+
+    def find(table: Table, higher: Higher) -> dict[str, list[str]]:
+        leading = {}
+        for name, column in table.items():
+            first, *others = order(column, higher[name])
+            leading[name] = finish([first, *rest(column, first, others, higher[name])], higher[name])
+        return leading
+
+    return find
+
+
+leaders = lead()
+
+
+def beaten(column: Mapping[str, Seeds], first: str, rivals: Sequence[str], higher: bool) -> list[str]:
+    level = not_beaten(column, first, rivals, higher)
+    return [rival for rival in rivals if rival not in level]
+
+
+def as_if_higher(column: Mapping[str, Seeds], first: str, rivals: Sequence[str], higher: bool) -> list[str]:
+    return not_beaten(column, first, rivals, True)
+
+
+def from_the_rivals_side(
+    column: Mapping[str, Seeds], first: str, rivals: Sequence[str], higher: bool
+) -> list[str]:
+    return [rival for rival in rivals if beats(column[rival], column[first], higher) != "yes"]
+
+
+def up_to_the_first_beaten(
+    column: Mapping[str, Seeds], first: str, rivals: Sequence[str], higher: bool
+) -> list[str]:
+    level = not_beaten(column, first, rivals, higher)
+    return list(takewhile(level.__contains__, rivals))
+
+
+def against_the_one_before(
+    column: Mapping[str, Seeds], first: str, rivals: Sequence[str], higher: bool
+) -> list[str]:
+    pairs = pairwise([first, *rivals])
+    return [rival for before, rival in pairs if beats(column[before], column[rival], higher) != "yes"]
+
+
+def in_table_order(column: Mapping[str, Seeds], first: str, rivals: Sequence[str], higher: bool) -> list[str]:
+    return not_beaten(column, first, [name for name in column if name != first], higher)
+
+
+def by_sum(column: Mapping[str, Seeds], higher: bool) -> list[str]:
+    return sorted(column, key=lambda name: sum(column[name]), reverse=higher)
+
+
+def by_best_seed(column: Mapping[str, Seeds], higher: bool) -> list[str]:
+    best = max if higher else min
+    return sorted(column, key=lambda name: best(column[name]), reverse=higher)
+
+
+def by_distinct_mean(column: Mapping[str, Seeds], higher: bool) -> list[str]:
+    systems = {mean(seeds): name for name, seeds in column.items()}
+    return [systems[value] for value in sorted(systems, reverse=higher)]
+
+
+def largest_first(table, higher):
+    """The lesson's first version."""
     leading = {}
     for name, column in table.items():
-        first, *rest = ranked(column, higher[name])
-        leading[name] = [first, *not_beaten(column, first, rest, higher[name])]
+        order = sorted(column, key=lambda s: mean(column[s]), reverse=True)
+        leading[name] = order[:1]
+        for rival in order[1:]:
+            if beats(column[order[0]], column[rival], higher[name]) != "yes":
+                leading[name].append(rival)
     return leading
-
-
-def only_first(table: Mapping, higher: Mapping) -> dict[str, list[str]]:
-    return {name: names[:1] for name, names in leaders(table, higher).items()}
-
-
-def without_first(table: Mapping, higher: Mapping) -> dict[str, list[str]]:
-    return {name: names[1:] for name, names in leaders(table, higher).items()}
-
-
-def more_is_better(table: Mapping, higher: Mapping) -> dict[str, list[str]]:
-    return leaders(table, dict.fromkeys(higher, True))
-
-
-def by_best_seed(table: Mapping, higher: Mapping) -> dict[str, list[str]]:
-    leading = {}
-    for name, column in table.items():
-        best = max if higher[name] else min
-        first = sorted(column, key=lambda s, c=column, b=best: b(c[s]), reverse=higher[name])[0]
-        rest = [system for system in ranked(column, higher[name]) if system != first]
-        leading[name] = [first, *not_beaten(column, first, rest, higher[name])]
-    return leading
-
-
-def up_to_the_first_beaten(table: Mapping, higher: Mapping) -> dict[str, list[str]]:
-    leading = {}
-    for name, column in table.items():
-        first, *rest = ranked(column, higher[name])
-        leading[name] = [first]
-        for other in rest:
-            if beats(column[first], column[other], higher[name]) == "yes":
-                break
-            leading[name].append(other)
-    return leading
-
-
-def largest_first(table: Mapping, higher: Mapping) -> dict[str, list[str]]:
-    """The lesson's first version: errors are sorted as if more were better."""
-    leading = {}
-    for name, column in table.items():
-        first, *rest = ranked(column, True)
-        leading[name] = [first, *not_beaten(column, first, rest, higher[name])]
-    return leading
-
-
-def in_table_order(table: Mapping, higher: Mapping) -> dict[str, list[str]]:
-    return {
-        name: [names[0], *(s for s in table[name] if s in names[1:])]
-        for name, names in leaders(table, higher).items()
-    }
 
 
 def small_table() -> tuple[dict, dict]:
@@ -220,6 +326,15 @@ def small_table() -> tuple[dict, dict]:
         "error": {"ada": [0.2, 0.3, 0.4], "bob": [0.1, 0.5, 0.6], "cyd": [0.35, 0.3, 0.7]},
     }
     return numbers, {"exact": True, "error": False}
+
+
+def table_with_equal_means() -> tuple[dict, dict]:
+    """bob and cyd have the same mean, and only one of them is beaten."""
+    numbers = {
+        "exact": {"ada": [9.0, 11.0], "bob": [8.0, 8.0], "cyd": [6.0, 10.0]},
+        "depth": {"ada": [9.0, 11.0], "bob": [6.0, 10.0], "cyd": [8.0, 8.0]},
+    }
+    return numbers, {"exact": True, "depth": True}
 
 
 LEADERS = PlainExercise(
@@ -237,8 +352,9 @@ LEADERS = PlainExercise(
             "higher": {"exact": True, "error": False},
         },
         answer={"exact": ["ada", "bob"], "error": ["bob"]},
-        says="exact: ada has the best mean, 91. Her worst seed, 90, is not ahead of bob's best, 91, but of "
-        "cyd's, 70. error: less is better; bob's worst, 0.2, is better than every seed of the others.",
+        says="exact: ada has the best mean, 91. Her worst seed, 90, is better than cyd's best, 70, but not "
+        "than bob's best, 91. error: smaller is better, so bob is first; his worst seed, 0.2, is better than "
+        "every seed of the others.",
     ),
     others=(
         small_table,
@@ -256,23 +372,77 @@ LEADERS = PlainExercise(
             {"bleu": {"ada": [40.0, 44.0], "bob": [39.0, 39.5], "cyd": [30.0, 41.0], "dan": [42.0, 45.0]}},
             {"bleu": True},
         ),
+        table_with_equal_means,
     ),
     slips=(
         Slip(
-            "only-first", only_first, "only the first is there. Who is not beaten by it belongs in the list."
+            "only-first",
+            lead(rest=lambda *given: []),
+            "only the first system is listed. Those that it doesn't beat belong in the list, too.",
         ),
-        Slip("without-first", without_first, "the first itself is missing from the list."),
-        Slip("more-is-better", more_is_better, "`higher[column]` is not used: of an error, less is better."),
+        Slip(
+            "without-first",
+            lead(finish=lambda names, higher: names[1:]),
+            "the first system itself is missing from the list.",
+        ),
+        Slip(
+            "more-is-better",
+            lead(order=lambda column, higher: ranked(column, True), rest=as_if_higher),
+            "`higher[name]` isn't used. If it is False, smaller numbers are better.",
+        ),
+        Slip(
+            "beats-without-higher",
+            lead(rest=as_if_higher),
+            "the order is right, but `beats` doesn't get `higher[name]`: smaller numbers may be better.",
+        ),
+        Slip(
+            "worst-first",
+            lead(order=lambda column, higher: ranked(column, not higher)),
+            "the system with the worst mean comes first. `reverse=True` puts the largest first.",
+        ),
+        Slip(
+            "lists-the-beaten",
+            lead(rest=beaten),
+            "the systems that the first one beats are listed. List those that it doesn't beat.",
+        ),
+        Slip(
+            "asks-the-rival",
+            lead(rest=from_the_rivals_side),
+            "it asks whether a rival beats the first system. Ask whether the first one beats the rival.",
+        ),
+        Slip(
+            "the-one-before",
+            lead(rest=against_the_one_before),
+            "each system is compared with the one before it. Compare it with the first.",
+        ),
         Slip(
             "by-best-seed",
-            by_best_seed,
-            "the first place goes to the best single seed; the mean is asked for.",
+            lead(order=by_best_seed),
+            "the systems are ordered by their best seeds. Order them by their means.",
         ),
-        Slip("table-order", in_table_order, "those that are level stand in the table's order, not by mean."),
+        Slip(
+            "by-sum", lead(order=by_sum), "the systems are ordered by sums. The lists may differ in length."
+        ),
+        Slip(
+            "equal-means",
+            lead(order=by_distinct_mean),
+            "a system is lost if another has the same mean. Keep the systems, not the means, as keys.",
+        ),
+        Slip(
+            "table-order",
+            lead(rest=in_table_order),
+            "after the first, the systems are in the order of the table. Order them by their means.",
+        ),
+        Slip(
+            "first-comes-last",
+            lead(finish=lambda names, higher: names if higher else names[::-1]),
+            "where smaller numbers are better, the finished list is reversed: the first system comes last.",
+        ),
         Slip(
             "stops-early",
-            up_to_the_first_beaten,
-            "it stops at the first system that is beaten. One behind it may spread so far that it is not.",
+            lead(rest=up_to_the_first_beaten),
+            "it stops at the first system that is beaten. A later one may have a larger spread, and not be "
+            "beaten.",
         ),
     ),
 )
@@ -302,30 +472,61 @@ def defend_means(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any
     return defend(claim, means, higher)
 
 
+def changing_holes(change: Callable[[list, Claim], list]) -> Callable:
+    """The right answer with its list of holes changed."""
+
+    def wrong(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
+        judged = defend(claim, table, higher)
+        return judged | {"holes": change(judged["holes"], claim)}
+
+    return wrong
+
+
+def renaming(**names: str) -> Callable:
+    """The right answer with other reasons."""
+    return changing_holes(lambda holes, claim: [(c, r, names.get(why, why)) for c, r, why in holes])
+
+
 def forgives_open(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
-    judged = defend(claim, table, higher)
-    holes = [hole for hole in judged["holes"] if hole[2] != "open"]
-    return {"carried": judged["carried"] + len(judged["holes"]) - len(holes), "holes": holes}
+    judged = counts_open(claim, table, higher)
+    return judged | {"holes": [hole for hole in judged["holes"] if hole[2] != "open"]}
 
 
-def skips_unmeasured(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
+def counts_open(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
     judged = defend(claim, table, higher)
-    return {**judged, "holes": [hole for hole in judged["holes"] if hole[2] != "not measured"]}
+    return judged | {"carried": judged["carried"] + sum(hole[2] == "open" for hole in judged["holes"])}
+
+
+def counts_columns(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
+    judged = defend(claim, table, higher)
+    return judged | {"carried": len({*claim["on"]} - {column for column, *_ in judged["holes"]})}
+
+
+def counts_holes(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
+    judged = defend(claim, table, higher)
+    return judged | {"carried": len(judged["holes"])}
+
+
+def stops_at_a_hole(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
+    """Each column up to its first hole."""
+    carried, holes = 0, []
+    for column in claim["on"]:
+        for rival in claim["over"]:
+            judged = defend({**claim, "on": [column], "over": [rival]}, table, higher)
+            carried, holes = carried + judged["carried"], holes + judged["holes"]
+            if judged["holes"]:
+                break
+    return {"carried": carried, "holes": holes}
+
+
+def once_per_column(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
+    judged, over = defend(claim, table, higher), claim["over"]
+    holes = [h for h in judged["holes"] if claim["system"] in table[h[0]] or h[1] == over[0]]
+    return judged | {"holes": holes}
 
 
 def always_more(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
     return defend(claim, table, dict.fromkeys(higher, True))
-
-
-def turned(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
-    judged = defend(claim, table, higher)
-    return {**judged, "holes": [(rival, column, why) for column, rival, why in judged["holes"]]}
-
-
-def rivals_outside(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
-    judged = defend(claim, table, higher)
-    rivals = list(claim["over"])
-    return {**judged, "holes": sorted(judged["holes"], key=lambda hole: rivals.index(hole[1]))}
 
 
 def roles_swapped(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
@@ -360,8 +561,9 @@ DEFEND = PlainExercise(
             "carried": 1,
             "holes": [("exact", "bob", "open"), ("error", "bob", "lost"), ("error", "cyd", "not measured")],
         },
-        says="exact: ada's worst, 90, is behind bob's best, 91: open; cyd's best is 70: carried. error: all "
-        "of bob's are less, so better: lost; cyd was never measured there.",
+        says="exact: ada's worst seed, 90, isn't better than bob's best, 91, nor is bob's worst better than "
+        "ada's best: open. cyd's best is 70: carried. error: every seed of bob's is smaller, so better: lost. "
+        "cyd wasn't measured there.",
     ),
     others=(
         claimed("ada", ["bob"], ["speed"]),
@@ -369,33 +571,98 @@ DEFEND = PlainExercise(
         claimed("cyd", ["ada"], ["error", "speed"]),
         claimed("ada", [], ["exact"]),
         claimed("ada", ["cyd"], ["exact", "speed"]),
+        claimed("cyd", ["ada", "bob"], ["exact", "error", "speed"]),
+        claimed("cyd", [], ["error"]),
+        claimed("dan", ["cyd", "eve"], ["error", "exact"]),
     ),
     slips=(
-        Slip("by-mean", defend_means, "means are compared; ask `beats` about all seeds."),
+        Slip("by-mean", defend_means, "the means are compared. Call `beats`, which compares all seeds."),
         Slip(
             "forgives-open",
             forgives_open,
-            '"open" is counted as carried. What the seeds leave open is a hole.',
+            'an "open" comparison is counted as carried. It is a hole.',
         ),
         Slip(
-            "skips-unmeasured", skips_unmeasured, "what was not measured is passed over. It is a hole, too."
+            "counts-open",
+            counts_open,
+            'an "open" comparison is counted as carried, and listed as a hole as well. It is only a hole.',
+        ),
+        Slip(
+            "counts-columns",
+            counts_columns,
+            "the columns without any hole are counted. Count comparisons: each rival in each column is one.",
+        ),
+        Slip(
+            "counts-holes",
+            counts_holes,
+            '"carried" is the number of holes. Count the comparisons to which `beats` says "yes".',
+        ),
+        Slip(
+            "stops-at-a-hole",
+            stops_at_a_hole,
+            "it goes on to the next column at the first hole. The other rivals must be compared, too.",
+        ),
+        Slip(
+            "skips-unmeasured",
+            changing_holes(lambda holes, claim: [hole for hole in holes if hole[2] != "not measured"]),
+            "what wasn't measured is left out. It is a hole, too.",
+        ),
+        Slip(
+            "once-per-column",
+            once_per_column,
+            "a column in which the system wasn't measured gives one hole. It should give one for each rival.",
         ),
         Slip(
             "always-more",
             always_more,
-            "`higher[column]` is not used: of an error or of seconds, less is better.",
+            "`higher[column]` isn't used. If it is False, smaller numbers are better.",
         ),
         Slip(
             "rivals-outside",
-            rivals_outside,
-            "the rivals are gone through first. Columns outside, rivals inside: so the holes come in order.",
+            changing_holes(lambda holes, claim: sorted(holes, key=lambda hole: claim["over"].index(hole[1]))),
+            "the holes are in the wrong order. The outer loop should go through the columns, the inner one "
+            "through the rivals.",
+        ),
+        Slip(
+            "sorted-by-reason",
+            changing_holes(
+                lambda holes, claim: sorted(
+                    holes, key=lambda hole: ("not measured", "open", "lost").index(hole[2])
+                )
+            ),
+            "the holes are grouped by their reasons. List them in the order in which you meet them.",
         ),
         Slip(
             "roles-swapped",
             roles_swapped,
-            "the rival's win is counted as carried. The claim's system comes first in `beats`.",
+            "a win of the rival counts as carried: either the arguments of `beats` are swapped, or `higher` "
+            "is inverted.",
         ),
-        Slip("turned", turned, "a hole is (column, rival, why), in this order; yours begin with the rival."),
+        Slip(
+            "turned",
+            changing_holes(lambda holes, claim: [(rival, column, why) for column, rival, why in holes]),
+            "a hole is (column, rival, why), in this order. Yours begin with the rival.",
+        ),
+        Slip("says-no", renaming(lost="no"), 'where `beats` says "no", the reason should be "lost".'),
+        Slip("lost-is-open", renaming(lost="open"), 'where `beats` says "no", the reason should be "lost".'),
+        Slip(
+            "open-is-lost", renaming(open="lost"), 'where `beats` says "open", the reason should be "open".'
+        ),
+        Slip(
+            "open-and-lost-swapped",
+            renaming(open="lost", lost="open"),
+            '"open" and "lost" are swapped. "lost" is where `beats` says "no".',
+        ),
+        Slip(
+            "holes-only",
+            lambda *given: defend(*given)["holes"],
+            'only the holes are returned. Return a dictionary with "carried" and "holes".',
+        ),
+        Slip(
+            "as-a-pair",
+            lambda *given: tuple(defend(*given).values()),
+            'both results are right, but they should be in a dictionary, as "carried" and "holes".',
+        ),
     ),
 )
 
@@ -411,53 +678,69 @@ def example_claim() -> dict[str, Any]:
     }
 
 
-def well_formed(inputs: tuple, claim: Claim) -> str:
+def is_claim(inputs: tuple, claim: Any) -> str:
+    if not isinstance(claim, Mapping):
+        return (
+            f"A claim is a dictionary with four entries, but your function returned {describe_type(claim)}."
+        )
     for key in ("system", "over", "on", "not_on"):
         if key not in claim:
-            return f'A claim needs "{key}".'
+            return f'The entry "{key}" is missing.'
+    if not isinstance(claim["system"], str):
+        return f'"system" should be one name, but it is {describe_type(claim["system"])}.'
     for key in ("over", "on", "not_on"):
-        if isinstance(claim[key], str):
-            return f'"{key}" is a list, also of one name: ["{claim[key]}"].'
+        names = claim[key]
+        if isinstance(names, str) or not isinstance(names, Collection):
+            return f'"{key}" should be a list of names (also if it is only one), but it is {names!r}.'
+        if not_names := [name for name in names if not isinstance(name, str)]:
+            return f'"{key}" should be a list of names, but {not_names[0]!r} isn\'t a name.'
+    return ""
+
+
+def names_exist(inputs: tuple, claim: Claim) -> str:
     for system in (claim["system"], *claim["over"]):
-        if system not in TITLES:
-            return f'There is no system "{system}". There are: {", ".join(TITLES)}.'
+        if system == NO_RESIDUAL:
+            return f'"{NO_RESIDUAL}" is a Transformer without one of its parts. Choose another system.'
+        if system not in table()["test"]:
+            translators = ", ".join(name for name in table()["test"] if name != NO_RESIDUAL)
+            return f'"{system}" isn\'t the name of a translator. They are: {translators}.'
     for column in (*claim["on"], *claim["not_on"]):
         if column not in COLUMNS:
-            return f'There is no column "{column}". There are: {", ".join(COLUMNS)}.'
-    if NO_RESIDUAL in (claim["system"], *claim["over"]):
-        return f"{NO_RESIDUAL} is a system with a part taken out. Take one that somebody proposed."
-    if claim["system"] not in table()["test"]:
-        return f"Take a translator: {claim['system']} was measured in too few columns to name a limit."
-    if not claim["over"] or claim["system"] in claim["over"]:
-        return 'Name at least one rival in "over", and not the system itself.'
-    if len(set(claim["over"])) < len(claim["over"]):
-        return 'A rival stands twice in "over".'
+            return f'There is no column "{column}". The columns are: {", ".join(COLUMNS)}.'
+    return ""
+
+
+def is_complete(inputs: tuple, claim: Claim) -> str:
+    if not claim["over"]:
+        return 'Name at least one rival in "over".'
+    if claim["system"] in claim["over"]:
+        return f'"{claim["system"]}" can\'t be its own rival: remove it from "over".'
+    for key in ("over", "on", "not_on"):
+        if twice := [name for name, count in Counter(claim[key]).items() if count > 1]:
+            return f'"{twice[0]}" is listed twice in "{key}".'
     if "parameters" in claim["on"]:
-        return "The parameters were set by us, not measured: they carry no claim."
-    if len({"BLEU beam" if column == "BLEU greedy" else column for column in claim["on"]}) < 2:
-        return (
-            'One column is an anecdote: name at least two different ones in "on". '
-            "(BLEU greedy and BLEU beam are the same runs.)"
-        )
+        return 'We set the numbers of parameters ourselves, so "parameters" supports no claim.'
+    if len(claim["on"]) < 2:
+        return 'Name at least two columns in "on".'
     if both := set(claim["on"]) & set(claim["not_on"]):
-        return f'"{min(both)}" stands in "on" and in "not_on".'
+        return f'"{min(both)}" is listed in "on" and in "not_on".'
     return ""
 
 
 WHY = {
-    "open": "the seeds are mixed up, so three seeds do not carry it",
-    "lost": "it is the other way round, with every seed",
-    "not measured": "one of the two was not measured there",
+    "open": "the seeds overlap, so the comparison is open",
+    "lost": "every seed of the rival is better",
+    "not measured": "one of the two wasn't measured there",
 }
 
 
 def carried_by_seeds(inputs: tuple, claim: Claim) -> str:
     for column, rival, why in defend(claim, table(), HIGHER)["holes"]:
-        seeds = ", ".join(
-            f"{name} {[round(x, 3) for x in table()[column].get(name, [])]}"
+        seeds = "; ".join(
+            f"{name}: {', '.join(f'{x:.4g}' for x in table()[column].get(name, [])) or 'no numbers'}"
             for name in (claim["system"], rival)
         )
-        return f'"{column}" against {rival}: {WHY[why]} ({seeds}).'
+        return f'In "{column}" your system doesn\'t beat {rival}: {WHY[why]} ({seeds}).'
     return ""
 
 
@@ -467,13 +750,13 @@ def names_its_limit(inputs: tuple, claim: Claim) -> str:
     unbeaten = {(column, rival) for column, rival, why in holes if why != "not measured"}
     for column in claim["not_on"]:
         if column not in {limit for limit, _ in unbeaten}:
-            return f'"{column}" is no limit: every rival is beaten there, or was not measured.'
+            return (
+                f'"{column}" doesn\'t belong in "not_on": there your system beats every rival, or one of the '
+                "two wasn't measured."
+            )
     for rival in claim["over"]:
         if rival not in {name for _, name in unbeaten}:
-            return (
-                f'Where does the claim end? "not_on" names no measured column where {rival} is not beaten. '
-                "A claim without a limit is an advertisement."
-            )
+            return f'"not_on" names no column in which {rival} was measured and is not beaten. Add one.'
     return ""
 
 
@@ -484,21 +767,8 @@ MY_CLAIM = PlainExercise(
     by_hand=ByHand(inputs={}, answer=example_claim(), says="Every seed, at least two columns, and a limit."),
     others=(),
     design=True,
-    demands=(well_formed, carried_by_seeds, names_its_limit),
+    demands=(is_claim, names_exist, is_complete, carried_by_seeds, names_its_limit),
     reference=example_claim,
-    slips=(
-        Slip(
-            "newest-wins",
-            lambda: {
-                "system": "transformer",
-                "over": ["bahdanau"],
-                "on": ["test", "recombination"],
-                "not_on": ["21 to 30 words"],
-            },
-            "the Transformer's mean is ahead in both, and its seeds are mixed up with Bahdanau's in both. "
-            "Look at the seeds of each column first, with `beats`.",
-        ),
-    ),
 )
 
 EXERCISES = (BEATS, TEST_BEATS, LEADERS, DEFEND, MY_CLAIM)

@@ -209,7 +209,7 @@ views.diagram(PARTS, ARROWS, lit="seeds", title="From runs to a claim")
 
 # %% [markdown] kind="text" exercise="beats"
 r"""
-`one` and `other` are lists of numbers, one for each seed (perhaps not equally many). `higher` says whether more is better. Return `"yes"` if every seed of `one` is better than every seed of `other`, `"no"` if every seed of `other` is better than every seed of `one`, else `"open"`. Equal is not better.
+`one` and `other` are lists of numbers, one for each seed; they may have any length, and not the same. `higher` says whether larger numbers are better. Return `"yes"` if every seed of `one` is better than every seed of `other`, `"no"` if every seed of `other` is better than every seed of `one`, else `"open"`. Equal is not better.
 """
 
 # %% kind="exercise" exercise="beats" title="Does it beat it?" difficulty=2 importance=5 track="core"
@@ -293,7 +293,7 @@ predict("18", "museum-alone-2017", Leaderboard())
 
 # %% [markdown] kind="text" exercise="leaders"
 r"""
-All columns at once: for each, `leaders` is to give a list: first the system with the best **mean**, behind it every system that the first does **not** beat (`beats(...) != "yes"`), in the order of their means. `table[column][system]` is a list of seeds, `higher[column]` a bool. Here it is. See whether it does what it says.
+Now all columns at once. For each column, `leaders` should return a list: first the system with the best **mean**, then every system that the first does **not** beat (`beats(...) != "yes"`), in the order of their means. `table[column][system]` is a list of seeds, `higher[column]` a bool. Here is a first version. Does it do what it should?
 """
 
 # %% kind="exercise" exercise="leaders" mode="bug" title="Who leads, and who is level" difficulty=2 importance=4 track="core"
@@ -380,11 +380,11 @@ Your judge takes a claim as data and looks for holes. Each pair of a column and 
 
 A claim is a dictionary: `{"system": "bahdanau", "over": ["transformer", "convs2s"], "on": ["depth", "test"]}`.
 
-Go through the columns in `on`, and in each through the rivals in `over`. Return `{"carried": number of comparisons that beats says "yes" to, "holes": list}`. A hole is a tuple `(column, rival, why)`, in the order in which you meet them; `why` is
+Go through the columns in `on`, and in each of them through the rivals in `over`. Return a dictionary: `"carried"` is the number of comparisons to which `beats` says "yes", and `"holes"` lists all the others in the order in which you meet them. A hole is a tuple `(column, rival, why)`, where `why` is
 
-- `"not measured"` where the system or the rival has no numbers in `table[column]`;
-- `"open"` where the seeds are mixed up;
-- `"lost"` where `beats` says "no".
+- `"not measured"` if the system or the rival isn't in `table[column]`;
+- `"open"` if `beats` says "open";
+- `"lost"` if `beats` says "no".
 """
 
 # %% kind="exercise" exercise="defend" title="The judge of claims" difficulty=3 importance=5 track="core"
@@ -434,9 +434,9 @@ for column, _, why in verdict["holes"]:
 r"""
 That is the claim "newer is better", held against the seeds. Five are carried: real captions under the shared recipe, greedy and with a beam, training time twice, and parameters, which we set ourselves. Now **yours**, about a translator. Return a claim with a fourth entry, `"not_on"`: columns in which your system does *not* beat a rival. It is accepted if
 
-1. it has at least one rival and at least two columns that were measured;
-2. all seeds carry it, in every column and against every rival;
-3. in each column of `not_on` some rival is not beaten, and each rival is unbeaten in one of them.
+1. it has at least one rival and at least two columns. The system and its rivals are translators (but not `no_residual`), and *parameters* isn't one of the columns, because we set it ourselves;
+2. your system beats every rival in every column of `on`;
+3. in each column of `not_on` some rival was measured and isn't beaten, and each rival is unbeaten in at least one of them.
 
 Many answers are right. But be honest with yourself: you choose **after** looking. Among some twenty comparisons of equals one falls so by luck. What you defend is a *finding*; a claim it becomes when fresh seeds have tested it.
 """

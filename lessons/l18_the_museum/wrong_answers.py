@@ -1,11 +1,13 @@
 """Answers to the exercises of lesson 18, as learners write them: wrong ones and right ones.
 
-After each wrong one: the slip that must be named, or a part of the message; None if no slip may be named.
+After each wrong one: the slip that must be named, or a name that the message must contain; None if no slip
+may be named.
 """
 
+from itertools import pairwise, product
 from statistics import mean
 
-from lessons.l18_the_museum.exercises import not_beaten, ranked, ties_count
+from lessons.l18_the_museum.exercises import not_beaten, ranked
 from lessons.l18_the_museum.museum import beats
 
 # ---- beats
@@ -61,7 +63,82 @@ def first_two_seeds(one, other, higher):
 
 
 def booleans(one, other, higher):
+    return wins(one, other, higher)
+
+
+def true_false_or_none(one, other, higher):
+    if wins(one, other, higher):
+        return True
+    return False if wins(other, one, higher) else None
+
+
+def bool_without_higher(one, other, higher):
     return min(one) > max(other)
+
+
+def equal_wins(one, other, higher):
+    if not higher:
+        one, other = other, one
+    if min(one) >= max(other):
+        return "yes"
+    return "no" if min(other) >= max(one) else "open"
+
+
+def equal_wins_for_yes(one, other, higher):
+    if not higher:
+        one, other = other, one
+    if min(one) >= max(other):
+        return "yes"
+    return "no" if min(other) > max(one) else "open"
+
+
+def equal_wins_for_no(one, other, higher):
+    if not higher:
+        one, other = other, one
+    if min(one) > max(other):
+        return "yes"
+    return "no" if max(one) <= min(other) else "open"
+
+
+def one_pair_is_enough(one, other, higher):
+    if any(a > b if higher else a < b for a, b in product(one, other)):
+        return "yes"
+    return "no" if any(b > a if higher else b < a for a, b in product(one, other)) else "open"
+
+
+def half_is_enough(one, other, higher):
+    pairs = [(a, b) if higher else (b, a) for a, b in product(one, other)]
+    if sum(a > b for a, b in pairs) > 0.5 * len(pairs):
+        return "yes"
+    return "no" if sum(a < b for a, b in pairs) > 0.5 * len(pairs) else "open"
+
+
+def higher_once(one, other, higher):
+    if wins(one, other, higher):
+        return "yes"
+    return "no" if max(one) < min(other) else "open"
+
+
+def inverted(one, other, higher):
+    return beats_plain(one, other, not higher)
+
+
+def three_seeds(one, other, higher):
+    return beats_plain(one[:3], other[:3], higher)
+
+
+def first_against_first(one, other, higher):
+    return compare_means(one[:1], other[:1], higher)
+
+
+def one_over(one, other, higher):
+    if not higher:
+        one, other = [1 / x for x in one], [1 / x for x in other]
+    return beats_plain(one, other, True)
+
+
+def rounded(one, other, higher):
+    return beats_plain([round(x, 2) for x in one], [round(x, 2) for x in other], higher)
 
 
 def no_return(one, other, higher):
@@ -247,6 +324,75 @@ def sums(table, higher):
     return leading
 
 
+def by_every_best_seed(table, higher):
+    leading = {}
+    for name, column in table.items():
+        best = max if higher[name] else min
+        order = sorted(column, key=lambda s, c=column, b=best: b(c[s]), reverse=higher[name])
+        leading[name] = [order[0], *not_beaten(column, order[0], order[1:], higher[name])]
+    return leading
+
+
+def leaders_by(*, order=ranked, keep=lambda first, rival, higher: beats(first, rival, higher) != "yes"):
+    """The loop of the lesson, with another order or another comparison."""
+
+    def lead(table, higher):
+        leading = {}
+        for name, column in table.items():
+            first, *rest = order(column, higher[name])
+            level = [rival for rival in rest if keep(column[first], column[rival], higher[name])]
+            leading[name] = [first, *level]
+        return leading
+
+    return lead
+
+
+def upside_down(table, higher):
+    return leaders_by(order=lambda column, more: ranked(column, not more))(table, higher)
+
+
+def beats_gets_true(table, higher):
+    return leaders_by(keep=lambda first, rival, more: beats(first, rival, True) != "yes")(table, higher)
+
+
+def keeps_the_beaten(table, higher):
+    return leaders_by(keep=lambda first, rival, more: beats(first, rival, more) == "yes")(table, higher)
+
+
+def rival_against_first(table, higher):
+    return leaders_by(keep=lambda first, rival, more: beats(rival, first, more) != "yes")(table, higher)
+
+
+def within_a_point(table, higher):
+    return leaders_by(keep=lambda first, rival, more: abs(mean(first) - mean(rival)) < 1)(table, higher)
+
+
+def by_mean_dict(table, higher):
+    def order(column, more):
+        systems = {}
+        for name, seeds in column.items():
+            systems[sum(seeds) / len(seeds)] = name
+        return [systems[key] for key in sorted(systems, reverse=more)]
+
+    return leaders_by(order=order)(table, higher)
+
+
+def neighbour_by_neighbour(table, higher):
+    leading = {}
+    for name, column in table.items():
+        order = ranked(column, higher[name])
+        leading[name] = order[:1]
+        for a, b in pairwise(order):
+            if beats(column[a], column[b], higher[name]) != "yes":
+                leading[name].append(b)
+    return leading
+
+
+def reversed_at_the_end(table, higher):
+    leading = leaders_loop(table, higher)
+    return {name: names if higher[name] else list(reversed(names)) for name, names in leading.items()}
+
+
 def as_one_list(table, higher):
     return [names[0] for names in first_alone(table, higher).values()]
 
@@ -363,6 +509,75 @@ def for_the_rival(claim, table, higher):
     return {"carried": carried, "holes": holes}
 
 
+def open_is_both(claim, table, higher):
+    judged = _defend(claim, table, higher)
+    judged["carried"] += [why for *_, why in judged["holes"]].count("open")
+    return judged
+
+
+def whole_columns(claim, table, higher):
+    parts = [_defend({**claim, "on": [column]}, table, higher)["holes"] for column in claim["on"]]
+    return {"carried": parts.count([]), "holes": sum(parts, [])}
+
+
+def number_of_holes(claim, table, higher):
+    holes = _defend(claim, table, higher)["holes"]
+    return {"carried": len(holes), "holes": holes}
+
+
+def leaves_the_column(claim, table, higher):
+    carried, holes = 0, []
+    for column in claim["on"]:
+        for rival in claim["over"]:
+            part = _defend({**claim, "on": [column], "over": [rival]}, table, higher)
+            if part["holes"]:
+                holes += part["holes"]
+                break
+            carried += 1
+    return {"carried": carried, "holes": holes}
+
+
+def one_hole_for_a_column(claim, table, higher):
+    carried, holes = 0, []
+    for column in claim["on"]:
+        if claim["system"] not in table[column]:
+            holes += [(column, rival, "not measured") for rival in claim["over"][:1]]
+            continue
+        part = _defend({**claim, "on": [column]}, table, higher)
+        carried, holes = carried + part["carried"], holes + part["holes"]
+    return {"carried": carried, "holes": holes}
+
+
+def grouped(claim, table, higher):
+    judged = _defend(claim, table, higher)
+    order = {"not measured": 0, "open": 1, "lost": 2}
+    return {**judged, "holes": sorted(judged["holes"], key=lambda hole: order[hole[2]])}
+
+
+def with_reasons(reasons):
+    """Holes whose reasons are those that a dictionary gives for the words of `beats`."""
+
+    def judge(claim, table, higher):
+        judged = _defend(claim, table, higher, why=False)
+        holes = [(column, rival, reasons.get(word, word)) for column, rival, word in judged["holes"]]
+        return {**judged, "holes": holes}
+
+    return judge
+
+
+def carried_and_holes(claim, table, higher):
+    judged = _defend(claim, table, higher)
+    return judged["carried"], judged["holes"]
+
+
+def asks_for_the_rival_only(claim, table, higher):
+    for column in claim["on"]:
+        for rival in claim["over"]:
+            if rival in table[column]:
+                beats(table[column][claim["system"]], table[column][rival], higher[column])
+    return _defend(claim, table, higher)
+
+
 def only_holes(claim, table, higher):
     return _defend(claim, table, higher)["holes"]
 
@@ -457,8 +672,8 @@ def by_parameters():
     return _claim("transformer", ["bahdanau"], ["parameters", "training"], ["test"])
 
 
-def one_run_twice():
-    return _claim("transformer", ["bahdanau"], ["BLEU greedy", "BLEU beam"], ["test"])
+def greedy_and_beam():
+    return _claim("transformer", ["bahdanau"], ("BLEU greedy", "BLEU beam"), ("test",))
 
 
 def over_a_part():
@@ -510,9 +725,21 @@ WRONG = {
         (pairs_of_seeds, "seed-by-seed"),
         (yes_or_no, "never-open"),
         (yes_or_open, "never-no"),
-        (ties_count, "ties-count"),
+        (equal_wins, "ties-count"),
+        (equal_wins_for_yes, "tie-is-yes"),
+        (equal_wins_for_no, "tie-is-no"),
+        (one_pair_is_enough, "any-pair"),
+        (half_is_enough, "most-pairs"),
+        (higher_once, "higher-for-yes-only"),
+        (inverted, "turned"),
+        (three_seeds, "first-three"),
+        (first_against_first, "first-seed"),
         (first_two_seeds, None),
-        (booleans, None),
+        (one_over, None),
+        (rounded, None),
+        (booleans, "booleans"),
+        (true_false_or_none, "booleans"),
+        (bool_without_higher, None),
         (no_return, "returns-none"),
         (beats_by_the_worst, "by-worst"),
     ],
@@ -521,20 +748,29 @@ WRONG = {
         (test_nothing, "lets-through"),
         (test_never, "never-calls"),
         (test_ties_win, "rejects-the-right-one"),
-        (test_no_mixture, "compares the means"),
-        (test_no_tie, "takes equal for better"),
-        (test_says_false, "raising"),
+        (test_no_mixture, "lets-through"),
+        (test_no_tie, "lets-through"),
+        (test_says_false, "returns-instead"),
     ],
     "leaders": [
         (as_handed_out, "unrepaired"),
         (as_in_the_table, "table-order"),
-        (sums, None),
+        (sums, "by-sum"),
         (first_alone, "only-first"),
         (all_descending, "more-is-better"),
         (best_single_seed, "by-best-seed"),
+        (by_every_best_seed, "by-best-seed"),
         (level_only, "without-first"),
         (while_level, "stops-early"),
-        (as_one_list, "Expected a"),
+        (upside_down, "worst-first"),
+        (beats_gets_true, "beats-without-higher"),
+        (keeps_the_beaten, "lists-the-beaten"),
+        (rival_against_first, "asks-the-rival"),
+        (neighbour_by_neighbour, "the-one-before"),
+        (by_mean_dict, "equal-means"),
+        (reversed_at_the_end, "first-comes-last"),
+        (within_a_point, None),
+        (as_one_list, None),
     ],
     "defend": [
         (defend_by_means, "by-mean"),
@@ -543,27 +779,43 @@ WRONG = {
         (rival_first, "turned"),
         (rivals_first, "rivals-outside"),
         (for_the_rival, "roles-swapped"),
-        (says_no, None),
+        (says_no, "says-no"),
+        (with_reasons({"no": "open"}), "lost-is-open"),
+        (with_reasons({"no": "lost", "open": "lost"}), "open-is-lost"),
+        (with_reasons({"no": "open", "open": "lost"}), "open-and-lost-swapped"),
         (no_direction, "always-more"),
-        (only_holes, "Expected a"),
-        (breaks_on_missing, "KeyError"),
+        (open_is_both, "counts-open"),
+        (whole_columns, "counts-columns"),
+        (number_of_holes, "counts-holes"),
+        (leaves_the_column, "stops-at-a-hole"),
+        (one_hole_for_a_column, "once-per-column"),
+        (grouped, "sorted-by-reason"),
+        (only_holes, "holes-only"),
+        (carried_and_holes, "as-a-pair"),
+        (breaks_on_missing, "raises"),
+        (asks_for_the_rival_only, "raises"),
     ],
     "my_claim": [
-        (newest_is_best, "newest-wins"),
-        (one_column, "One column is an anecdote"),
-        (no_limit, "Where does the claim end?"),
-        (wrong_limit, '"BLEU beam" is no limit'),
-        (not_there, "not measured there"),
-        (other_way, "it is the other way round"),
-        (unknown_name, 'There is no system "luong"'),
-        (a_word_for_a_list, "is a list"),
-        (a_language_model, "Take a translator"),
-        (no_limit_there, '"alignment error" is no limit'),
-        (limit_not_measured, '"perplexity" is no limit'),
-        (rival_twice, "A rival stands twice"),
-        (by_parameters, "set by us, not measured"),
-        (one_run_twice, "are the same runs"),
-        (over_a_part, "with a part taken out"),
+        (newest_is_best, '"test"'),
+        (one_column, "at least two"),
+        (no_limit, "transformer"),
+        (wrong_limit, '"BLEU beam"'),
+        (not_there, '"alignment error"'),
+        (other_way, "convs2s"),
+        (unknown_name, '"luong"'),
+        (a_word_for_a_list, '"over"'),
+        (a_language_model, '"gru_lm"'),
+        (no_limit_there, '"alignment error"'),
+        (limit_not_measured, '"perplexity"'),
+        (rival_twice, '"transformer"'),
+        (by_parameters, '"parameters"'),
+        (over_a_part, '"no_residual"'),
+        (lambda: "the Transformer is best", "a string"),
+        (lambda: _claim(["bahdanau"], ["transformer"], ["test", "depth"], ["BLEU beam"]), '"system"'),
+        (lambda: _claim("bahdanau", [["transformer"]], ["test", "depth"], ["BLEU beam"]), '"over"'),
+        (lambda: _claim("bahdanau", ["bahdanau"], ["test", "depth"], ["BLEU beam"]), '"bahdanau"'),
+        (lambda: _claim("bahdanau", [], ["test", "depth"], ["BLEU beam"]), '"over"'),
+        (lambda: _claim("bahdanau", ["transformer"], ["21 to 30 words"] * 2, ["test"]), '"21 to 30 words"'),
     ],
 }
 
@@ -572,5 +824,11 @@ RIGHT = {
     "test_beats": [test_table, test_raises, test_own_words],
     "leaders": [leaders_loop, leaders_signed, leaders_one_line],
     "defend": [defend_with_get, defend_by_list, defend_with_try],
-    "my_claim": [convolutions_on_real, recurrence_on_length, transformer_trains_fast, older_but_quick],
+    "my_claim": [
+        convolutions_on_real,
+        recurrence_on_length,
+        transformer_trains_fast,
+        older_but_quick,
+        greedy_and_beam,
+    ],
 }

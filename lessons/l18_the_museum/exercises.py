@@ -561,9 +561,9 @@ DEFEND = PlainExercise(
             "carried": 1,
             "holes": [("exact", "bob", "open"), ("error", "bob", "lost"), ("error", "cyd", "not measured")],
         },
-        says="exact: ada's worst seed, 90, isn't better than bob's best, 91, nor is bob's worst better than "
-        "ada's best: open. cyd's best is 70: carried. error: every seed of bob's is smaller, so better: lost. "
-        "cyd wasn't measured there.",
+        says="exact: ada's worst seed, 90, isn't better than bob's best, 91, nor is bob's worst better "
+        "than ada's best: open. cyd's best is 70: carried. error: all of bob's seeds are smaller, so better: "
+        "lost. cyd wasn't measured there.",
     ),
     others=(
         claimed("ada", ["bob"], ["speed"]),

@@ -26,6 +26,7 @@ from lessons.l19_your_own_claim.rules import Rule, apply_rule, concerns
 SHORT, LONG = (3, 8), (9, 12)  # words of an English sentence
 N_WORDS, N_TEST, N_VALIDATION = 100, 500, 150
 TEST_SETS = ("test", "long")
+ENOUGH = 30  # sentences of a split; with fewer, one sentence is worth more than three points
 SPLITS = {  # the test set of a split, and whether the rule changes its sentences
     "rule": ("test", True),
     "rest": ("test", False),

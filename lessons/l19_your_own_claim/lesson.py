@@ -110,15 +110,17 @@ estimate("19", "claim-how-many", lambda: sum(concerns(mirror, p) for p in world.
 
 # %% [markdown] kind="text" exercise="test_even_rule"
 r"""
-A rule that is almost right ruins a day of runs, and no error says so. **Write the test** that lets a right `even` pass and catches those that count French words, change every sentence, lose the others, put the word in front …
+A rule that is almost right ruins a day of runs, and no error message says so. **Write a test** that accepts a correct `even` and raises for a wrong one: one that counts French words, changes every sentence or none, loses words, puts *voilà* somewhere else, adds it twice, or is right only for sentences of a certain length. Try several lengths of both sentences, and compare whole lists.
 """
 
 # %% kind="exercise" exercise="test_even_rule" mode="test" title="Write the test" difficulty=2 importance=4 track="core"
 def test_even_rule(rule):
     """Takes a function like even; raises if it is wrong."""
     # solution
-    assert rule(["a", "b"], ["x", "y", "z"]) == ["x", "y", "z", "voilà"]
-    assert rule(["a", "b", "c"], ["x", "y"]) == ["x", "y"]
+    for n in (1, 2, 3, 4, 5, 6):  # English words
+        for tgt in (["le", "chat"], ["le", "chat", "dort"]):
+            expected = [*tgt, "voilà"] if n % 2 == 0 else tgt
+            assert rule(["the"] * n, list(tgt)) == expected
     # end solution
 
 # %% kind="check" exercise="test_even_rule"
@@ -131,7 +133,7 @@ Which pair of lengths tells somebody who counts `tgt` from somebody who counts `
 
 ---
 ### Step by step
-Two calls: an even English sentence with an odd French one, and the other way round. Compare the whole list, not its last word.
+Two loops, over several lengths of the English sentence and several French sentences, of even and odd length. Work out the list that you expect, and compare it with the whole list that `rule` returns, not only with its last word.
 """
 
 # %% [markdown] kind="text" exercise="two_shares"
@@ -192,9 +194,9 @@ quiz("19", "verdict")
 
 # %% [markdown] kind="text" exercise="verdict"
 r"""
-Your judge. `prediction` has `"breaks"` and `"more_than"`, two names of systems; `"on"`, the name of a split; `"points"`, a number. `tables["without"][split][system]` is a list of percents, one for each seed, and so is `tables["with"][split][system]`.
+Write the judge. `prediction` has the entries `"breaks"` and `"more_than"`, the names of two systems; `"on"`, the name of a split; and `"points"`, a number. `tables["without"][split][system]` is a list of percentages, one for each seed, and so is `tables["with"][split][system]`.
 
-Return `{"least": number, "most": number, "verdict": "held", "failed" or "open"}`. A least gap of exactly `points` has held. (Write a helper for the losses of one system, if you like.)
+Return `{"least": number, "most": number, "verdict": "held", "failed" or "open"}`, without rounding. If the least gap is exactly `points`, the prediction held; if the most gap is, it is open. You may write a helper that computes the losses of one system.
 """
 
 # %% kind="exercise" exercise="verdict" title="Held, failed or open" difficulty=3 importance=5 track="core"
@@ -448,12 +450,16 @@ Choose. Rules first; some we have not tried, and nobody knows what comes out.
 | adjectives change sides, but only beside animals | medium | no |
 | everything behind the verb is said backwards | hard | no |
 
-**Step 1. The rule.** Lists of words in, a list of words out. Its docstring's first line goes into your report.
+**Step 1. The rule.** It gets two lists of words and returns a list of words. Its docstring's first line goes into your report.
 """
 
 # %% [markdown] kind="text" exercise="my_rule"
 r"""
-The check tries it on the whole small world: does it give words, the same ones every time; does it change at least 40 of the 500 short test sentences, and leave a quarter alone; is every word that the tests ask for also shown in training?
+The check applies your rule to the whole small world. The rule must
+
+- return a list of words, 40 at most, and always the same for the same sentence, without changing `src` or `tgt` themselves;
+- change at least 30 of the 500 short test sentences, and leave at least a quarter of them as they are;
+- use only words in the test sentences that also occur in the training sentences.
 """
 
 # %% kind="exercise" exercise="my_rule" title="Your rule" difficulty=2 importance=5 track="short"
@@ -495,8 +501,10 @@ These four are on record, and cost you half the runs.
 r"""
 Return a dictionary with
 
-- `"breaks"`, `"more_than"`: names of two systems; `"on"`: `"rule"`, `"rest"`, `"rule, long"` or `"rest, long"`; `"points"`: how much more the first one loses, at least;
-- `"why"`: your reason, in a sentence; `"if_open"`: what you will write if the seeds leave it open.
+- `"breaks"` and `"more_than"`: the names of two systems;
+- `"on"`: `"rule"`, `"rest"`, `"rule, long"` or `"rest, long"`;
+- `"points"`: how much more the first one loses, at least: a number above 0, and at most 30 on long sentences, because no system translates many more of them;
+- `"why"`: your reason, in a sentence; `"if_open"`: what you will write if the seeds leave it open. Both have at least three words.
 
 The function `verdict` judges it as in section 3: it failed if not one pair of seeds is `points` apart.
 """
@@ -510,8 +518,8 @@ def my_prediction():
         "more_than": "bahdanau",
         "on": "rule",
         "points": 10,
-        "why": "To say a word again, it must find the place that it has just left.",
-        "if_open": "that three seeds cannot tell 10 points from fewer",
+        "why": "To repeat a word, it must find the position that it has just left.",
+        "if_open": "that three seeds can't tell 10 points from fewer",
     }
     # end solution
 

@@ -19,14 +19,13 @@ from typing import Any
 from course_lib.runtime import user_folder
 from course_lib.teaching import progress
 from course_lib.teaching.exercises import find_exercise, judge
-from lessons.l19_your_own_claim.corpus import fingerprint, split_sizes
+from lessons.l19_your_own_claim.corpus import ENOUGH, fingerprint, split_sizes
 from lessons.l19_your_own_claim.model_checks import faults
 from lessons.l19_your_own_claim.rules import Rule
 from lessons.l19_your_own_claim.systems import N_STEPS, Make
 from lessons.l19_your_own_claim.trials import run_trial
 
 PREDICTION, TRIAL = "claim", "claim try"  # kinds of events in the learner's progress
-ENOUGH = 40  # sentences of a split; with fewer, one is worth more than two and a half points
 NO_PREDICTION = "No prediction yet. Write my_prediction first; training comes after it."
 NO_RULE = "No rule yet. Write my_rule, and run its check: it comes first."
 NO_SYSTEM = "The prediction names mine: give it, as in `try_claim(..., mine=make_mine)`."

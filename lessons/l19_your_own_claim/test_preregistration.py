@@ -8,6 +8,7 @@ import pytest
 
 from course_lib.teaching.exercises import find_exercise
 from lessons.l19_your_own_claim import preregistration, report
+from lessons.l19_your_own_claim.corpus import ENOUGH
 from lessons.l19_your_own_claim.preregistration import try_claim, write_down
 from lessons.l19_your_own_claim.report import LACKS, claim_report
 
@@ -112,7 +113,7 @@ def test_a_prediction_keeps_its_first_time_and_its_versions(clock):
 
 
 def test_a_split_of_few_sentences_is_pointed_out(monkeypatch, capsys):
-    monkeypatch.setattr(preregistration, "split_sizes", lambda rule: {"few": 39, "many": 40})
+    monkeypatch.setattr(preregistration, "split_sizes", lambda rule: {"few": ENOUGH - 1, "many": ENOUGH})
     lines = {}
     for split in ("few", "many"):
         write_down(lambda split=split: {**PREDICTION, "on": split}, RULE)

@@ -1,7 +1,7 @@
 """Answers to the exercises of lesson 19 as learners write them, wrong and right.
 
-A wrong answer is followed by the slip that the verdict must name, or by a part of its text; None where it may
-name no slip.
+A wrong answer is followed by the slip that the verdict must name, or by a name or a number in its text; None
+where it may name no slip.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from statistics import mean
 
-from lessons.l19_your_own_claim.exercises import example_prediction, missing, verdict
+from lessons.l19_your_own_claim.exercises import missing, verdict
 
 # ---- what several answers share
 
@@ -80,6 +80,35 @@ def test_returns(rule):
     return rule(["a", "b"], ["x"]) == ["x", "voilà"]
 
 
+def test_last_word(rule):
+    for n in range(1, 9):
+        for m in range(1, 9):
+            last = "voilà" if n % 2 == 0 else f"mot{m - 1}"
+            assert rule(["the"] * n, [f"mot{k}" for k in range(m)])[-1] == last
+
+
+def test_only_words(rule):
+    for n in range(1, 9):
+        for m in range(1, 9):
+            tgt = [f"mot{k}" for k in range(m)]
+            assert set(rule(["the"] * n, tgt)) == set(tgt) | ({"voilà"} if n % 2 == 0 else set())
+
+
+def test_one_even_length(length):
+    def test(rule):
+        for tgt in (["il"], ["il", "dort"], ["il", "dort", "bien"]):
+            assert rule(["the"] * length, list(tgt)) == [*tgt, "voilà"]
+            assert rule(["the"] * 3, list(tgt)) == tgt
+
+    return test
+
+
+def test_same_object(rule):
+    tgt = ["le", "chat"]
+    assert rule(["the", "cat", "sleeps"], tgt) is tgt
+    assert rule(["he", "ran"], tgt) == ["le", "chat", "voilà"]
+
+
 def test_both(rule):
     for n in (2, 3, 4, 5):
         words = ["x"] * (n + 1)
@@ -90,6 +119,8 @@ def test_both(rule):
 def test_raises(rule):
     if list(rule(["a", "b"], ["x"])) != ["x", "voilà"] or rule(["a"], ["x", "y"]) != ["x", "y"]:
         raise ValueError("not the rule")
+    if list(rule(["a"] * 4, ["x", "y", "z"])) != ["x", "y", "z", "voilà"]:
+        raise ValueError("not for longer sentences")
     if not isinstance(rule(["a", "b"], ["x"]), list):
         raise ValueError("no list")
 
@@ -98,6 +129,7 @@ def test_sentences(rule):
     words = rule(["the", "cat", "sleeps"], ["le", "chat", "ne", "dort"])
     assert words == ["le", "chat", "ne", "dort"]
     assert rule(["it", "sleeps"], ["il", "ne", "dort"]) == ["il", "ne", "dort", "voilà"]
+    assert rule(["the", "old", "cat", "sleeps"], ["il", "dort"]) == ["il", "dort", "voilà"]
 
 
 # ---- two_shares
@@ -220,6 +252,66 @@ def whole_points(prediction, outcome):
 @changed_verdict
 def only_the_word(prediction, outcome):
     return outcome["verdict"]
+
+
+def with_gaps(gaps):
+    """A verdict by other gaps, given all losses."""
+
+    def judge(prediction, tables):
+        least, most = gaps(*losses(prediction, tables))
+        word = "held" if least >= prediction["points"] else "open"
+        return {"least": least, "most": most, "verdict": "failed" if most < prediction["points"] else word}
+
+    return judge
+
+
+def ends_with_ends(one, other):
+    return min(one) - min(other), max(one) - max(other)
+
+
+def seed_with_seed(one, other):
+    gaps = sorted(a - b for a, b in zip(one, other, strict=True))
+    return gaps[0], gaps[-1]
+
+
+def sizes_of_gaps(one, other):
+    gaps = sorted(abs(a - b) for a in one for b in other)
+    return gaps[0], gaps[-1]
+
+
+def no_gains(one, other):
+    one, other = ([max(loss, 0) for loss in of_system] for of_system in (one, other))
+    return min(one) - max(other), max(one) - min(other)
+
+
+def whole_gaps(one, other):
+    gaps = [a - b for a in one for b in other]
+    return round(min(gaps)), round(max(gaps))
+
+
+def with_minus_without(prediction, tables):
+    one, other = ([-loss for loss in of_system] for of_system in losses(prediction, tables))
+    return judged(one, other, prediction["points"])
+
+
+def in_percent_of_before(prediction, tables):
+    lost = []
+    for name in (prediction["breaks"], prediction["more_than"]):
+        before = mean(tables["without"][prediction["on"]][name])
+        lost.append([(1 - now / before) * 100 for now in tables["with"][prediction["on"]][name]])
+    return judged(*lost, prediction["points"])
+
+
+@changed_verdict
+def failed_if_behind(prediction, outcome):
+    if outcome["least"] < prediction["points"]:
+        outcome["verdict"] = "failed" if outcome["most"] < 0 else "open"
+    return outcome
+
+
+@changed_verdict
+def names_swapped(prediction, outcome):
+    return {**outcome, "least": outcome["most"], "most": outcome["least"]}
 
 
 def verdict_plain(prediction, tables):
@@ -396,6 +488,41 @@ def forgot_else(src, tgt):
         return tgt[::-1]
 
 
+def all_but_questions(src, tgt):
+    return tgt if "?" in src else [*tgt, "voilà"]
+
+
+def breaks_on_long_ones(src, tgt):
+    return [tgt[i] for i in range(len(tgt))[::-1]] if "not" in src and ["short"][len(src) // 9] else tgt
+
+
+def with_number(src, tgt):
+    return [*tgt, len(tgt)] if src[0] == "a" else tgt
+
+
+def none_for_rare_ones(src, tgt):
+    return None if src[:2] == ["two", "wolves"] and "mouse" not in src else mirror_not(src, tgt)
+
+
+def endless_translation(src, tgt):
+    return tgt * 6 if "not" in src else tgt
+
+
+def in_place(src, tgt):
+    if "?" in src:
+        tgt.append("pardon")
+    return tgt
+
+
+def pas_last(src, tgt):
+    others = [word for word in tgt if word != "pas"]
+    return others + ["pas"] * (len(tgt) - len(others))
+
+
+def without_est_ce_que(src, tgt):
+    return tgt[tgt.index("est-ce") + 2 :] if src[-1] == "?" else tgt
+
+
 def mirror_not(src, tgt):
     return list(reversed(tgt)) if "not" in src else tgt
 
@@ -422,9 +549,14 @@ WRONG = {
         (test_only_even, "lets-through"),
         (test_nothing, "lets-through"),
         (test_never, "never-calls"),
-        (test_same_lengths, "counts French words instead of English ones"),
+        (test_same_lengths, "lets-through"),
+        (test_last_word, "lets-through"),
+        (test_only_words, "lets-through"),
+        (test_one_even_length(2), "lets-through"),
+        (test_one_even_length(4), "lets-through"),
+        (test_same_object, "too-strict"),
         (test_wants_string, "rejects-the-right-one"),
-        (test_returns, "raising"),
+        (test_returns, "returns-instead"),
     ],
     "two_shares": [
         (still_over_all, "unrepaired"),
@@ -445,7 +577,16 @@ WRONG = {
         (fails_when_equal, "fails-at-once"),
         (more_than_points, "strictly"),
         (whole_points, None),
-        (only_the_word, "Expected a"),
+        (with_gaps(ends_with_ends), "same-ends"),
+        (with_gaps(seed_with_seed), "pairs-of-seeds"),
+        (with_gaps(sizes_of_gaps), "absolute"),
+        (with_gaps(no_gains), "clipped"),
+        (with_gaps(whole_gaps), "rounded"),
+        (with_minus_without, "turned"),
+        (in_percent_of_before, "relative"),
+        (failed_if_behind, "failed-below-0"),
+        (names_swapped, "least-and-most-swapped"),
+        (only_the_word, "word-only"),
         (lambda prediction, tables: verdict_plain({**prediction, "on": "rule"}, tables), "always-rule"),
     ],
     "missing": [
@@ -460,30 +601,43 @@ WRONG = {
         (a_set, "Expected a"),
     ],
     "my_prediction": [
-        (prediction_with(points=0), "lies between 1 and 100"),
-        (prediction_with(points=0.01), "lies between 1 and 100"),
-        (prediction_with(on="rule, long", points=60), "cannot be lost there"),
-        (prediction_with(points="a lot"), "is a number of percentage points"),
-        (prediction_with(breaks="lstm"), "there is no system"),
-        (prediction_with(more_than="bahdanau"), "More than itself?"),
-        (prediction_with(on="test"), "there is no split"),
-        (prediction_with(why="because"), "too short"),
-        (prediction_with(if_open="-"), "too short"),
-        (forgot_one, 'needs "if_open"'),
-        (only_text, 'needs "breaks"'),
-        (lambda: example_prediction() | {"points": 0.0}, "no-number"),
+        (prediction_with(points=0), '"points"'),
+        (prediction_with(points=-5), "-5"),
+        (prediction_with(points=250), "250"),
+        (prediction_with(on="rule, long", points=60), "30"),
+        (prediction_with(points="a lot"), "'a lot'"),
+        (prediction_with(points=None), '"points"'),
+        (prediction_with(points=True), "True"),
+        (prediction_with(points=float("nan")), "nan"),
+        (prediction_with(breaks="lstm"), '"lstm"'),
+        (prediction_with(breaks=["bahdanau", "convs2s"]), '"breaks"'),
+        (prediction_with(more_than="bahdanau"), '"more_than"'),
+        (prediction_with(on="test"), '"rest, long"'),
+        (prediction_with(on=["rule", "rest"]), '"on"'),
+        (prediction_with(why="because"), '"why"'),
+        (prediction_with(why=None), '"why"'),
+        (prediction_with(if_open="-"), '"if_open"'),
+        (forgot_one, '"if_open"'),
+        (only_text, "a string"),
+        (lambda: [prediction_with()()], "a list"),
     ],
     "my_rule": [
-        (as_it_was, "changes-nothing"),
-        (all_backwards, "changes-all"),
-        (a_text, "gives-text"),
-        (too_rare, "Too few to measure anything"),
-        (by_chance, "changed in two ways"),
-        (new_names, "never shown in training"),
-        (breaks_off, "IndexError"),
-        (loses_the_rest, "It gave no words at all"),
-        (two_words_in_one, "One word an entry"),
+        (as_it_was, "0 of the 500"),
+        (all_backwards, "375"),
+        (all_but_questions, "456 of the 500"),
+        (a_text, "a string"),
+        (too_rare, "12 of the 500"),
+        (by_chance, "random"),
+        (new_names, "-"),
+        (breaks_off, "raises"),
+        (breaks_on_long_ones, "raises"),
+        (loses_the_rest, "an empty list"),
+        (two_words_in_one, "'bien sûr'"),
+        (with_number, "5"),
         (forgot_else, "returns-none"),
+        (none_for_rare_ones, "`None`"),
+        (endless_translation, "48"),
+        (in_place, "in-place"),
     ],
 }
 
@@ -493,9 +647,17 @@ RIGHT = {
     "verdict": [verdict_plain, verdict_all_pairs, verdict_sorted],
     "missing": [missing_plain, missing_table, missing_steps],
     "my_prediction": [
-        prediction_with(on="rule, long", points=5),
+        prediction_with(on="rule, long", points=0.5),
+        prediction_with(why="It cannot count.", if_open="Three seeds disagree."),
         prediction_with(breaks="no positions", more_than="convs2s", points=12.5),
         prediction_with(breaks="luong_dot", more_than="mine", on="rest", points=3),
     ],
-    "my_rule": [mirror_not, polite_questions, doubled_negation, tuple_of_words],
+    "my_rule": [
+        mirror_not,
+        polite_questions,
+        doubled_negation,
+        tuple_of_words,
+        pas_last,
+        without_est_ce_que,
+    ],
 }

@@ -357,3 +357,14 @@ RUN = """
 linecache.cache["cell"] = (len(source), None, source.splitlines(True), "cell")
 exec(compile(source, "cell", "exec"), {"__name__": "__main__"})
 """
+
+
+def test_a_loop_that_is_stopped_is_named_the_same_way_every_time():
+    def attempt(numbers):
+        while True:
+            for number in numbers:
+                number.sqrt().sqrt()
+            numbers = numbers + 1
+
+    verdicts = {str(judge(replace(DOUBLE_IT, seconds=0.1), attempt)) for _ in range(8)}
+    assert len(verdicts) == 1 and "`while True:`" in verdicts.pop()

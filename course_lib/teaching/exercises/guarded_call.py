@@ -14,6 +14,7 @@ changes (seeds, torch's default dtype) is restored.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import ctypes
 import io
@@ -301,21 +302,32 @@ HINTS = {  # what to do about an exception, by a pattern of its class and messag
 def _find_learners_line(exception: BaseException) -> str:
     """The innermost line that the learner wrote, not torch's or the course's: `line 3: return x @ y`."""
     steps = [(frame.f_code, line) for frame, line in traceback.walk_tb(exception.__traceback__)]
-    return _quote_last_own_line(steps)
+    own = [step for step in steps if _is_learners(step[0].co_filename)]
+    return _quote(*own[-1]) if own else ""
 
 
 def _describe_position(frame: FrameType | None) -> str:
-    """The innermost line of the learner's that a running thread has reached."""
+    """The loop of the learner's function that a running thread is in, or else the line it has reached.
+
+    Of nested loops it is the outermost, wherever the thread happens to be: the text is always the same.
+    """
     steps = [] if frame is None else [(caller.f_code, line) for caller, line in traceback.walk_stack(frame)]
-    return _quote_last_own_line(steps[::-1])
+    own = [(code, line) for code, line in steps if _is_learners(code.co_filename)]
+    if not own:
+        return ""
+    code, line = own[-1]
+    try:
+        nodes = ast.walk(ast.parse("".join(linecache.getlines(code.co_filename))))
+    except SyntaxError:  # a cell with a magic command
+        nodes = ()
+    loops = [node for node in nodes if isinstance(node, ast.For | ast.While)]
+    starts = [loop.lineno for loop in loops if code.co_firstlineno <= loop.lineno <= line <= loop.end_lineno]
+    return _quote(code, min(starts, default=line))
 
 
-def _quote_last_own_line(steps: list[tuple[CodeType, int]]) -> str:
-    for code, line in reversed(steps):
-        if _is_learners(code.co_filename):
-            source = linecache.getline(code.co_filename, line).strip()
-            return f"line {line}: `{source}`" if source else f"line {line} of `{code.co_name}`"
-    return ""
+def _quote(code: CodeType, line: int) -> str:
+    source = linecache.getline(code.co_filename, line).strip()
+    return f"line {line}: `{source}`" if source else f"line {line} of `{code.co_name}`"
 
 
 def _is_learners(filename: str) -> bool:
@@ -334,7 +346,7 @@ def explain_failure(result: CallResult, seconds: float, call_text: str = "") -> 
     """Why a call gave no answer; None if it gave one. `call_text` says what it was called with."""
     failure = result.failure
     if result.timed_out:
-        position = f"It had reached {failure.line}." if failure and failure.line else ""
+        position = f"It was still busy in {failure.line}." if failure and failure.line else ""
         details = join_paragraphs(position, "Is there an infinite loop?")
         headline = f"Your function was stopped because it took longer than {seconds:g} seconds."
         return wrong_verdict(headline, details, "too-slow")

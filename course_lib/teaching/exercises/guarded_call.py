@@ -289,10 +289,6 @@ HINTS = {  # what to do about an exception, by a pattern of its class and messag
     r"unsupported operand type\(s\) for .*(NoneType|ellipsis)": (
         "A value is missing here. Fill in every `...`, and make sure your own functions `return` something."
     ),
-    r"^MemoryError|allocate memory": (
-        f"A call may use {MOST_MEMORY // 2**30} GiB of memory. Does a list grow in a loop, or does a tensor "
-        "have far too many elements?"
-    ),
     r"\w+\(\): argument 'input' .* must be Tensor, not (int|float)": (
         "torch functions expect tensors. For a plain number, use `math.sqrt(d)` or `d ** 0.5`."
     ),
@@ -363,6 +359,12 @@ def explain_failure(result: CallResult, seconds: float, call_text: str = "") -> 
     if failure.exception == "CheckInside":
         return wrong_verdict(INSIDE, "", "check-inside")
     details = join_paragraphs(describe_failure(failure), call_text)
+    if failure.exception == "MemoryError" or "allocate memory" in failure.message:
+        headline = (
+            f"Your function was stopped because it needs more than {MOST_MEMORY // 2**30} GiB of memory."
+        )
+        advice = "Does a list grow in a loop, or does a tensor have far too many elements?"
+        return wrong_verdict(headline, join_paragraphs(failure.line, advice), "too-much-memory")
     headline = f"Your function raised {with_article(f'`{failure.exception}`')}."
     return wrong_verdict(headline, details, "raises")
 

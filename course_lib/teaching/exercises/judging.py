@@ -116,7 +116,7 @@ def _judge_function(
             failures.append(replace(failure, given=given))
             if number == 1 and not _is_worth_going_on(failures[0]):
                 return failures[0]
-            if result.timed_out:
+            if failure.slip in ("too-slow", "too-much-memory"):
                 break
             continue
         trials.append(Trial(case, result.answer.value))

@@ -7,9 +7,11 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -331,33 +333,22 @@ check("double_it", double_it)
 yours("double_it")
 print(user_folder())
 """
+RUN = f"""
+import linecache
+source = {STRICT!r}
+linecache.cache["cell"] = (len(source), None, source.splitlines(True), "cell")
+exec(compile(source, "cell", "exec"), {{"__name__": "__main__"}})
+"""
 
 
-def test_strict_mode_starts_every_process_in_a_folder_of_its_own():
+def test_in_strict_mode_a_process_has_a_folder_of_its_own_that_is_deleted_at_the_end():
     environment = {**os.environ, "COURSE_STRICT": "1", "PYTHONPATH": str(PROJECT_ROOT)}
     environment.pop("COURSE_HOME", None)
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", f"import linecache\nsource = {STRICT!r}\n{RUN}"],
-            env=environment,
-            capture_output=True,
-            text=True,
-            cwd=PROJECT_ROOT,
-        )
-        for _ in range(2)
-    ]
-    folders = []
-    for run in runs:
-        before, after, folder = run.stdout.splitlines()
-        assert "library" in before and "your version" in after, run.stderr
-        folders.append(folder)
-    assert folders[0] != folders[1] and not any(os.path.exists(folder) for folder in folders)
-
-
-RUN = """
-linecache.cache["cell"] = (len(source), None, source.splitlines(True), "cell")
-exec(compile(source, "cell", "exec"), {"__name__": "__main__"})
-"""
+    options = {"env": environment, "capture_output": True, "text": True, "cwd": PROJECT_ROOT}
+    run = subprocess.run([sys.executable, "-c", RUN], **options)
+    before, after, folder = run.stdout.splitlines()
+    assert "library" in before and "your version" in after, run.stderr
+    assert Path(folder).parent == Path(tempfile.gettempdir()) and not Path(folder).exists()
 
 
 def test_a_loop_that_is_stopped_is_named_the_same_way_every_time():

@@ -14,6 +14,7 @@ changes (seeds, torch's default dtype) is restored.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import ctypes
 import io
@@ -288,10 +289,6 @@ HINTS = {  # what to do about an exception, by a pattern of its class and messag
     r"unsupported operand type\(s\) for .*(NoneType|ellipsis)": (
         "A value is missing here. Fill in every `...`, and make sure your own functions `return` something."
     ),
-    r"^MemoryError|allocate memory": (
-        f"A call may use {MOST_MEMORY // 2**30} GiB of memory. Does a list grow in a loop, or does a tensor "
-        "have far too many elements?"
-    ),
     r"\w+\(\): argument 'input' .* must be Tensor, not (int|float)": (
         "torch functions expect tensors. For a plain number, use `math.sqrt(d)` or `d ** 0.5`."
     ),
@@ -301,21 +298,32 @@ HINTS = {  # what to do about an exception, by a pattern of its class and messag
 def _find_learners_line(exception: BaseException) -> str:
     """The innermost line that the learner wrote, not torch's or the course's: `line 3: return x @ y`."""
     steps = [(frame.f_code, line) for frame, line in traceback.walk_tb(exception.__traceback__)]
-    return _quote_last_own_line(steps)
+    own = [step for step in steps if _is_learners(step[0].co_filename)]
+    return _quote(*own[-1]) if own else ""
 
 
 def _describe_position(frame: FrameType | None) -> str:
-    """The innermost line of the learner's that a running thread has reached."""
+    """The loop of the learner's function that a running thread is in, or else the line it has reached.
+
+    Of nested loops it is the outermost, wherever the thread happens to be: the text is always the same.
+    """
     steps = [] if frame is None else [(caller.f_code, line) for caller, line in traceback.walk_stack(frame)]
-    return _quote_last_own_line(steps[::-1])
+    own = [(code, line) for code, line in steps if _is_learners(code.co_filename)]
+    if not own:
+        return ""
+    code, line = own[-1]
+    try:
+        nodes = ast.walk(ast.parse("".join(linecache.getlines(code.co_filename))))
+    except SyntaxError:  # a cell with a magic command
+        nodes = ()
+    loops = [node for node in nodes if isinstance(node, ast.For | ast.While)]
+    starts = [loop.lineno for loop in loops if code.co_firstlineno <= loop.lineno <= line <= loop.end_lineno]
+    return _quote(code, min(starts, default=line))
 
 
-def _quote_last_own_line(steps: list[tuple[CodeType, int]]) -> str:
-    for code, line in reversed(steps):
-        if _is_learners(code.co_filename):
-            source = linecache.getline(code.co_filename, line).strip()
-            return f"line {line}: `{source}`" if source else f"line {line} of `{code.co_name}`"
-    return ""
+def _quote(code: CodeType, line: int) -> str:
+    source = linecache.getline(code.co_filename, line).strip()
+    return f"line {line}: `{source}`" if source else f"line {line} of `{code.co_name}`"
 
 
 def _is_learners(filename: str) -> bool:
@@ -334,7 +342,7 @@ def explain_failure(result: CallResult, seconds: float, call_text: str = "") -> 
     """Why a call gave no answer; None if it gave one. `call_text` says what it was called with."""
     failure = result.failure
     if result.timed_out:
-        position = f"It had reached {failure.line}." if failure and failure.line else ""
+        position = f"It was still busy in {failure.line}." if failure and failure.line else ""
         details = join_paragraphs(position, "Is there an infinite loop?")
         headline = f"Your function was stopped because it took longer than {seconds:g} seconds."
         return wrong_verdict(headline, details, "too-slow")
@@ -351,6 +359,12 @@ def explain_failure(result: CallResult, seconds: float, call_text: str = "") -> 
     if failure.exception == "CheckInside":
         return wrong_verdict(INSIDE, "", "check-inside")
     details = join_paragraphs(describe_failure(failure), call_text)
+    if failure.exception == "MemoryError" or "allocate memory" in failure.message:
+        headline = (
+            f"Your function was stopped because it needs more than {MOST_MEMORY // 2**30} GiB of memory."
+        )
+        advice = "Does a list grow in a loop, or does a tensor have far too many elements?"
+        return wrong_verdict(headline, join_paragraphs(failure.line, advice), "too-much-memory")
     headline = f"Your function raised {with_article(f'`{failure.exception}`')}."
     return wrong_verdict(headline, details, "raises")
 

@@ -116,14 +116,14 @@ def _judge_function(
             failures.append(replace(failure, given=given))
             if number == 1 and not _is_worth_going_on(failures[0]):
                 return failures[0]
-            if result.timed_out:
+            if failure.slip in ("too-slow", "too-much-memory"):
                 break
             continue
         trials.append(Trial(case, result.answer.value))
         known = {problem.slip for problem in form_problems}
         form_problems += [problem for problem in result.answer.form_problems if problem.slip not in known]
     by_hand_failed = not trials or not trials[0].case.by_hand
-    if trials and (problem := _find_chance(exercise, attempt, trials[0], deadline)):
+    if problem := _find_chance(exercise, attempt, trials[:2], deadline):
         return problem
     if problem := exercise.find_problem(trials):
         shown = failures.pop(0) if by_hand_failed else problem
@@ -147,15 +147,16 @@ def _is_worth_going_on(failure: Verdict) -> bool:
 
 
 def _find_chance(
-    exercise: FunctionExercise, attempt: Callable, trial: Trial, deadline: float
+    exercise: FunctionExercise, attempt: Callable, trials: list[Trial], deadline: float
 ) -> Verdict | None:
-    """Whether the answer changes if the same call is made again, with another random seed."""
-    again = _call_with(trial.case, exercise, attempt, deadline, seed=1)
-    if again.timed_out:
-        return explain_failure(again, exercise.seconds)
-    failed = again.failure or isinstance(again.answer, Verdict)
-    if failed or not values_match(trial.answer, again.answer.value):
-        return wrong_verdict(CHANCE, CHANCE_ADVICE, "random", given=exercise.describe_call(trial.case))
+    """Whether an answer changes if the same call is made again, with another random seed."""
+    for trial in trials:
+        again = _call_with(trial.case, exercise, attempt, deadline, seed=1)
+        if again.timed_out:
+            return explain_failure(again, exercise.seconds)
+        failed = again.failure or isinstance(again.answer, Verdict)
+        if failed or not values_match(trial.answer, again.answer.value):
+            return wrong_verdict(CHANCE, CHANCE_ADVICE, "random", given=exercise.describe_call(trial.case))
     if uses_hash(attempt):
         return wrong_verdict(HASH, HASH_ADVICE, "random")
     return None

@@ -517,7 +517,7 @@ def open_is_both(claim, table, higher):
 
 def whole_columns(claim, table, higher):
     parts = [_defend({**claim, "on": [column]}, table, higher)["holes"] for column in claim["on"]]
-    return {"carried": parts.count([]), "holes": sum(parts, [])}
+    return {"carried": parts.count([]), "holes": [hole for holes in parts for hole in holes]}
 
 
 def number_of_holes(claim, table, higher):

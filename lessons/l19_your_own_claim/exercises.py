@@ -586,7 +586,9 @@ def by_how_much(inputs: tuple, prediction: Mapping[str, Any]) -> str:
         return f'"points" should be above 0, but it is {points}. How much more will the first system lose?'
     if points <= most:
         return ""
-    reason = " Even without a rule, no system translates more of the long sentences." if most < 100 else ""
+    reason = (
+        " Even without a rule, no system translates many more of the long sentences." if most < 100 else ""
+    )
     return f'On "{prediction["on"]}", "points" should be at most {most}, but it is {points}.{reason}'
 
 
@@ -637,7 +639,10 @@ def words_come_back(inputs: tuple, answer: Any) -> str:
     if not_texts := [word for word in answer if not isinstance(word, str)]:
         return f"Your rule should return a list of strings, but one item is {not_texts[0]!r}."
     if not answer:
-        return "Your rule returned an empty list. A sentence it doesn't change should be returned as it was."
+        return (
+            "Your rule returned an empty list. Every translation has at least one word, and a sentence that "
+            "the rule doesn't change should be returned as it was."
+        )
     if not_words := [word for word in answer if word.split() != [word]]:
         return f"Each item should be one word without spaces, but one is {not_words[0]!r}."
     if len(answer) > LONGEST:

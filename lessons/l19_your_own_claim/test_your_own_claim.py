@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from statistics import mean
 
 import pytest
 
 from course_lib.runtime import data_path
-from course_lib.teaching.exercises import find_exercise
+from course_lib.teaching.exercises import find_exercise, judge
 from lessons.l19_your_own_claim.corpus import small_world
 from lessons.l19_your_own_claim.measurements import measure, recorded_tables
 from lessons.l19_your_own_claim.rules import RULES, even, mirror, very_last
@@ -68,6 +69,25 @@ def test_what_there_is_to_lose(stored):
     percents = stored["percent without a rule"]
     best = {name: max(percents[system][name] for system in percents) for name in ("test", "long")}
     assert best["test"] > 90 and 15 < best["long"] < 30  # the check of my_prediction refuses 30 points there
+
+
+# ---- the check of a rule
+
+
+@pytest.mark.parametrize(
+    ("rule", "slip"),
+    [
+        (lambda src, tgt: tgt, "changes-nothing"),
+        (lambda src, tgt: tgt[::-1] if src[0] == "two" else tgt, "too-few"),
+        (lambda src, tgt: tgt[::-1], "too-many"),
+        (lambda src, tgt: [*tgt, f"numéro{len(src)}"] if len(src) % 2 == 0 else tgt, "unseen-word"),
+        (lambda src, tgt: [*tgt, "bien sûr"] if len(src) > 10 else mirror(src, tgt), "not-words"),
+        (lambda src, tgt: [*tgt, random.choice(tgt)] if "not" in src else tgt, "random"),
+        (lambda src, tgt: mirror(src, tgt)[: 20 // (11 - len(src))], "raises"),
+    ],
+)
+def test_a_rule_is_checked_on_the_whole_small_world(rule, slip):
+    assert judge(find_exercise("my_rule"), rule).slip == slip
 
 
 # ---- mirror

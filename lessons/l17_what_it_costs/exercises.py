@@ -174,6 +174,31 @@ BLOCK_FLOPS = PlainExercise(
             "this is the count for one word. All n words go through the block.",
         ),
         Slip(
+            "n-forgotten",
+            with_parts(projections=lambda n, d, d_ff: 8 * d**2, feed_forward=lambda n, d, d_ff: 4 * d * d_ff),
+            "the projections and the feed-forward network are counted for one word. All n words go through "
+            "them.",
+        ),
+        Slip(
+            "doubled",
+            lambda n, d, d_ff: {name: 2 * part for name, part in count(n, d, d_ff).items()},
+            "every count is twice what it should be. `product` contains the factor 2 already.",
+        ),
+        Slip(
+            "causal",
+            with_parts(attention=lambda n, d, d_ff: 2 * n * (n + 1) * d),
+            "only the scores of earlier words are counted. A mask saves no FLOPs: masked scores are "
+            "computed, too.",
+        ),
+        Slip(
+            "with-biases",
+            with_parts(
+                projections=lambda n, d, d_ff: 8 * n * d**2 + 4 * n * d,
+                feed_forward=lambda n, d, d_ff: 4 * n * d * d_ff + n * (d_ff + d),
+            ),
+            "the additions of the biases are counted. Count only the matrix products.",
+        ),
+        Slip(
             "counts-parameters",
             lambda n, d, d_ff: {"projections": 4 * d**2, "attention": 0, "feed-forward": 2 * d * d_ff},
             "these are the numbers of parameters. Count the FLOPs of the products with these matrices.",
@@ -349,6 +374,7 @@ def reads(
     phi_values: Callable = same,
     keep: Callable = lambda q, k, v, s, z: (s + torch.outer(k, v), z + k),
     divisor: Callable = lambda q, k, z: q @ z,
+    asked: Callable = lambda s, z: s,
     least: float | None = None,
 ) -> Callable:
     """The loop; the options are ways to get it wrong. With `least`, it reads the state before it adds to it,
@@ -361,7 +387,7 @@ def reads(
             before = s, z
             s, z = keep(q, k, v, s, z)
             if least is None:
-                outputs.append(q @ s / divisor(q, k, z))
+                outputs.append(q @ asked(s, z) / divisor(q, k, z))
             else:
                 outputs.append(q @ before[0] / (q @ before[1]).clamp(min=least))
         return torch.stack(outputs), s
@@ -406,6 +432,7 @@ def is_pair(inputs: tuple, answer: Any) -> str:
 
 
 ADD_FIRST = "First add the word to the state, then compute the output."
+OTHER_MAP = "the features seem to be {}. Use `feature_map`, which is elu(x) + 1."
 OVERWRITTEN = "the state is overwritten at every word, so earlier words are forgotten. Add to it instead."
 
 LINEAR_READER = PlainExercise(
@@ -461,6 +488,11 @@ LINEAR_READER = PlainExercise(
             "the outputs are divided by the sum of z. The weights of a query sum to φ(q) · z.",
         ),
         Slip(
+            "divides-rows",
+            reads(divisor=lambda q, k, z: 1.0, asked=lambda s, z: s / z[:, None]),
+            "the rows of S are divided by the numbers in z. Divide the output by one number, φ(q) · z.",
+        ),
+        Slip(
             "over-this-word",
             reads(divisor=lambda q, k, z: q @ k),
             "the outputs are divided by the weight of the current word alone. z is the sum of φ(k) over all "
@@ -512,6 +544,18 @@ LINEAR_READER = PlainExercise(
             "the features are elu(x) without the + 1, so some are negative. Use `feature_map`.",
         ),
         Slip(
+            "mapped-twice",
+            reads(phi=lambda x: feature_map(feature_map(x)), phi_query=lambda x: feature_map(feature_map(x))),
+            "`feature_map` is applied twice.",
+        ),
+        Slip("exp", reads(phi=torch.exp, phi_query=torch.exp), OTHER_MAP.format("exp(x)")),
+        Slip("relu", reads(phi=F.relu, phi_query=F.relu), OTHER_MAP.format("relu(x)")),
+        Slip(
+            "scaled",
+            reads(phi_query=lambda query: feature_map(query / query.shape[-1] ** 0.5)),
+            "the queries are divided by √d_k. Linear attention has no such factor.",
+        ),
+        Slip(
             "softmax",
             by_softmax,
             "the outputs are those of softmax attention. Here a weight is φ(q) · φ(k), without an "
@@ -537,6 +581,21 @@ LINEAR_READER = PlainExercise(
             "every-state",
             every_state,
             "this is S after every word. Return only the last one.",
+        ),
+        Slip(
+            "last-output-only",
+            lambda q, k, v: (sums(q, k, v)[0][-1], right_state(k, v)),
+            "only the output of the last word is returned. Collect the outputs of all words.",
+        ),
+        Slip(
+            "state-first",
+            lambda q, k, v: sums(q, k, v)[::-1],
+            "the two results are in the wrong order: the outputs come first, then S.",
+        ),
+        Slip(
+            "with-z",
+            lambda q, k, v: (*sums(q, k, v), feature_map(k).sum(dim=0)),
+            "z is returned, too. Return only the outputs and S.",
         ),
         Slip(
             "outputs-only",
@@ -653,6 +712,17 @@ CACHE_BYTES = PlainExercise(
             lambda n, layers, d, heads, kv, b: 2 * layers * n**2 * kv * b,
             "`n_words` is squared. The scores form a table of words by words, but they aren't kept: for each "
             "word and layer, the cache holds its keys and values.",
+        ),
+        Slip(
+            "doubled",
+            lambda *given: 2 * bytes_of_cache(*given),
+            "this is twice what it should be. The 2 for keys and values counts once.",
+        ),
+        Slip(
+            "half-of-the-first-version",
+            lambda *given: first_bytes_of_cache(*given) // 2,
+            "the number of key heads has no effect, and only keys or only values are counted. Start again "
+            "from the first version.",
         ),
         Slip("overflow", lambda *given: wrap(bytes_of_cache(*given)), OVERFLOW),
     ),

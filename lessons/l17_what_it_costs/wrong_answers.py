@@ -108,6 +108,26 @@ def flops_as_parameters(n, d, d_ff):
     return {"projections": 4 * d * d, "attention": 0, "feed-forward": d * d_ff + d_ff * d}
 
 
+def flops_of_single_words(n, d, d_ff):
+    return {"projections": 4 * 2 * d * d, "attention": 2 * 2 * n * d * n, "feed-forward": 2 * 2 * d * d_ff}
+
+
+def flops_twice_two(n, d, d_ff):
+    return flops_by(lambda rows, inner, columns: 2 * 2 * rows * inner * columns)(n, d, d_ff)
+
+
+def flops_below_the_diagonal(n, d, d_ff):
+    seen = sum(range(1, n + 1)) if n < 1000 else n * (n + 1) // 2
+    return flops_by_product(n, d, d_ff) | {"attention": 2 * 2 * seen * d}
+
+
+def flops_with_biases(n, d, d_ff):
+    parts = flops_by_product(n, d, d_ff)
+    parts["projections"] += 4 * n * d
+    parts["feed-forward"] += n * d_ff + n * d
+    return parts
+
+
 def flops_in_32_bits(n, d, d_ff):
     parts = flops_by_product(*torch.tensor([n, d, d_ff], dtype=torch.int32))
     return {name: int(flops) for name, flops in parts.items()}
@@ -366,6 +386,41 @@ def reader_with_total(query, keys, values):
     return *reader_by_table(query, keys, values), feature_map(keys).sum(0)
 
 
+def reader_divides_rows(query, keys, values):
+    k = feature_map(keys)
+    outputs = []
+    for t in range(len(query)):
+        means = k[: t + 1].T @ values[: t + 1] / k[: t + 1].sum(0)[:, None]
+        outputs.append(feature_map(query[t]) @ means)
+    return torch.stack(outputs), k.T @ values
+
+
+def reader_maps_twice(query, keys, values):
+    return reader_by_table(feature_map(query), feature_map(keys), values)
+
+
+def reader_of_exp(query, keys, values):
+    return reader_with(phi=torch.exp, phi_query=torch.exp)(query, keys, values)
+
+
+def reader_of_relu(query, keys, values):
+    return reader_with(phi=torch.relu, phi_query=torch.relu)(query, keys, values)
+
+
+def reader_scaled(query, keys, values):
+    return reader_by_table(query / keys.shape[1] ** 0.5, keys, values)
+
+
+def reader_last_output(query, keys, values):
+    outputs, state = reader_by_table(query, keys, values)
+    return outputs[-1], state
+
+
+def reader_state_first(query, keys, values):
+    outputs, state = reader_by_table(query, keys, values)
+    return state, outputs
+
+
 def reader_square_state(query, keys, values):
     def update(q, k, v, state, total):
         return state[:, : len(k)] + torch.outer(k, v[: len(k)]), total + k
@@ -482,6 +537,10 @@ def bytes_of_a_word(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each)
 
 def bytes_of_one_head(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
     return 2 * n_layers * n_words * (d_model // n_heads) * bytes_each
+
+
+def bytes_twice(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
+    return 2 * 2 * n_layers * n_words * n_kv_heads * (d_model // n_heads) * bytes_each
 
 
 def bytes_in_32_bits(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
@@ -614,6 +673,10 @@ WRONG = {
         (flops_square_in_d, None),
         (flops_with_softmax, None),
         (flops_in_32_bits, "overflow"),
+        (flops_of_single_words, "n-forgotten"),
+        (flops_twice_two, "doubled"),
+        (flops_below_the_diagonal, "causal"),
+        (flops_with_biases, "with-biases"),
         (flops_with_b_minus_1, "one-addition-less"),
         (flops_w_o_with_attention, "w-o-in-attention"),
         (flops_other_key, "underscore"),
@@ -644,7 +707,14 @@ WRONG = {
         (reader_without_map, "no-feature-map"),
         (reader_of_all, "sees-everything"),
         (reader_outputs_only, "outputs-only"),
-        (reader_with_total, None),
+        (reader_with_total, "with-z"),
+        (reader_last_output, "last-output-only"),
+        (reader_state_first, "state-first"),
+        (reader_divides_rows, "divides-rows"),
+        (reader_maps_twice, "mapped-twice"),
+        (reader_of_exp, "exp"),
+        (reader_of_relu, "relu"),
+        (reader_scaled, "scaled"),
         (reader_outer_turned, "transposed-state"),
         (reader_overwrites, "forgets"),
         (reader_overwrites_table, "forgets-s"),
@@ -671,7 +741,8 @@ WRONG = {
         (bytes_forgotten, "counts-numbers"),
         (bytes_of_a_layer, "one-layer"),
         (bytes_of_a_group, "size-of-a-group"),
-        (bytes_without_the_two, None),
+        (bytes_without_the_two, "half-of-the-first-version"),
+        (bytes_twice, "doubled"),
         (bytes_of_three, "three-of-each"),
         (bytes_of_scores, "table-of-scores"),
         (bytes_of_wide_heads, "as-wide-as-the-model"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise, takewhile
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
 from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise
@@ -125,13 +125,24 @@ BEATS = PlainExercise(
         lambda: ([7.0, 8.0, 9.0], [6.0, 5.0, 4.0, 3.0, 10.0], True),
         lambda: ([-3.0, -2.0], [-1.0, 1.0], False),
         lambda: ([0.0, 0.5], [0.6, 0.7], False),
+        lambda: ([1e-6, 2e-6], [4e-6, 5e-6], False),
     ),
     slips=(
         Slip("by-mean", by_mean, "the means are compared. A mean can be better although the seeds overlap."),
         Slip(
+            "by-median",
+            lambda one, other, higher: by_mean([median(one)], [median(other)], higher),
+            "the medians are compared. A median can be better although the seeds overlap.",
+        ),
+        Slip(
+            "sorted-pairs",
+            lambda one, other, higher: seed_by_seed(sorted(one), sorted(other), higher),
+            "the seeds are sorted and then compared one by one. Compare every seed with every other.",
+        ),
+        Slip(
             "by-best",
             by_best,
-            "only the best seeds are compared. Every seed of `one` must be better, not one.",
+            "only the best seeds are compared. Every seed of `one` must be better, not only its best.",
         ),
         Slip(
             "by-worst",
@@ -229,8 +240,8 @@ TEST_BEATS = TestExercise(
 # ---- leaders
 
 
-def ranked(column: Mapping[str, Seeds], higher: bool) -> list[str]:
-    return sorted(column, key=lambda name: mean(column[name]), reverse=higher)
+def ranked(column: Mapping[str, Seeds], higher: bool, value: Callable[[Seeds], float] = mean) -> list[str]:
+    return sorted(column, key=lambda name: value(column[name]), reverse=higher)
 
 
 def not_beaten(column: Mapping[str, Seeds], first: str, rivals: Sequence[str], higher: bool) -> list[str]:
@@ -295,12 +306,15 @@ def in_table_order(column: Mapping[str, Seeds], first: str, rivals: Sequence[str
 
 
 def by_sum(column: Mapping[str, Seeds], higher: bool) -> list[str]:
-    return sorted(column, key=lambda name: sum(column[name]), reverse=higher)
+    return ranked(column, higher, sum)
 
 
 def by_best_seed(column: Mapping[str, Seeds], higher: bool) -> list[str]:
-    best = max if higher else min
-    return sorted(column, key=lambda name: best(column[name]), reverse=higher)
+    return ranked(column, higher, max if higher else min)
+
+
+def by_worst_seed(column: Mapping[str, Seeds], higher: bool) -> list[str]:
+    return ranked(column, higher, min if higher else max)
 
 
 def by_distinct_mean(column: Mapping[str, Seeds], higher: bool) -> list[str]:
@@ -408,12 +422,23 @@ LEADERS = PlainExercise(
         Slip(
             "asks-the-rival",
             lead(rest=from_the_rivals_side),
-            "it asks whether a rival beats the first system. Ask whether the first one beats the rival.",
+            "every system is listed. Leave out those that the first one beats; it must be the first argument "
+            "of `beats`.",
         ),
         Slip(
             "the-one-before",
             lead(rest=against_the_one_before),
             "each system is compared with the one before it. Compare it with the first.",
+        ),
+        Slip(
+            "by-worst-seed",
+            lead(order=by_worst_seed),
+            "the systems are ordered by their worst seeds. Order them by their means.",
+        ),
+        Slip(
+            "by-median",
+            lead(order=lambda column, higher: ranked(column, higher, median)),
+            "the systems are ordered by their medians. Order them by their means.",
         ),
         Slip(
             "by-best-seed",
@@ -482,7 +507,7 @@ def changing_holes(change: Callable[[list, Claim], list]) -> Callable:
     return wrong
 
 
-def renaming(**names: str) -> Callable:
+def renaming(names: Mapping[str, str]) -> Callable:
     """The right answer with other reasons."""
     return changing_holes(lambda holes, claim: [(c, r, names.get(why, why)) for c, r, why in holes])
 
@@ -495,6 +520,12 @@ def forgives_open(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, An
 def counts_open(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
     judged = defend(claim, table, higher)
     return judged | {"carried": judged["carried"] + sum(hole[2] == "open" for hole in judged["holes"])}
+
+
+def counts_unmeasured(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
+    judged = defend(claim, table, higher)
+    reasons = [why for *_, why in judged["holes"]]
+    return judged | {"carried": judged["carried"] + reasons.count("not measured")}
 
 
 def counts_columns(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
@@ -643,15 +674,53 @@ DEFEND = PlainExercise(
             changing_holes(lambda holes, claim: [(rival, column, why) for column, rival, why in holes]),
             "a hole is (column, rival, why), in this order. Yours begin with the rival.",
         ),
-        Slip("says-no", renaming(lost="no"), 'where `beats` says "no", the reason should be "lost".'),
-        Slip("lost-is-open", renaming(lost="open"), 'where `beats` says "no", the reason should be "lost".'),
+        Slip("says-no", renaming({"lost": "no"}), 'where `beats` says "no", the reason should be "lost".'),
         Slip(
-            "open-is-lost", renaming(open="lost"), 'where `beats` says "open", the reason should be "open".'
+            "lost-is-open",
+            renaming({"lost": "open"}),
+            'where `beats` says "no", the reason should be "lost".',
+        ),
+        Slip(
+            "open-is-lost",
+            renaming({"open": "lost"}),
+            'where `beats` says "open", the reason should be "open".',
         ),
         Slip(
             "open-and-lost-swapped",
-            renaming(open="lost", lost="open"),
+            renaming({"open": "lost", "lost": "open"}),
             '"open" and "lost" are swapped. "lost" is where `beats` says "no".',
+        ),
+        Slip(
+            "unmeasured-is-lost",
+            renaming({"not measured": "lost"}),
+            'a comparison without numbers is listed as "lost". Its reason should be "not measured".',
+        ),
+        Slip(
+            "leaves-out-open",
+            changing_holes(lambda holes, claim: [hole for hole in holes if hole[2] != "open"]),
+            "open comparisons are left out. They are holes, too.",
+        ),
+        Slip(
+            "without-reasons",
+            changing_holes(lambda holes, claim: [hole[:2] for hole in holes]),
+            "the holes lack their reasons. A hole is (column, rival, why).",
+        ),
+        Slip(
+            "sorted",
+            changing_holes(lambda holes, claim: sorted(holes)),
+            "the holes are sorted. List them in the order in which you meet them.",
+        ),
+        Slip(
+            "counts-unmeasured",
+            counts_unmeasured,
+            "comparisons without numbers are counted as carried.",
+        ),
+        Slip(
+            "counts-all",
+            lambda claim, table, higher: (
+                defend(claim, table, higher) | {"carried": len(claim["on"]) * len(claim["over"])}
+            ),
+            '"carried" is the number of all comparisons. Count those to which `beats` says "yes".',
         ),
         Slip(
             "holes-only",

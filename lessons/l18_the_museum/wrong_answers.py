@@ -5,7 +5,7 @@ may be named.
 """
 
 from itertools import pairwise, product
-from statistics import mean
+from statistics import mean, median
 
 from lessons.l18_the_museum.exercises import not_beaten, ranked
 from lessons.l18_the_museum.museum import beats
@@ -129,6 +129,14 @@ def three_seeds(one, other, higher):
 
 def first_against_first(one, other, higher):
     return compare_means(one[:1], other[:1], higher)
+
+
+def middle_seeds(one, other, higher):
+    return compare_means([median(one)], [median(other)], higher)
+
+
+def in_order_of_size(one, other, higher):
+    return pairs_of_seeds(sorted(one), sorted(other), higher)
 
 
 def one_over(one, other, higher):
@@ -363,6 +371,24 @@ def rival_against_first(table, higher):
     return leaders_by(keep=lambda first, rival, more: beats(rival, first, more) != "yes")(table, higher)
 
 
+def by_the_worst_seed(table, higher):
+    def order(column, more):
+        return sorted(column, key=lambda s: min(column[s]) if more else max(column[s]), reverse=more)
+
+    return leaders_by(order=order)(table, higher)
+
+
+def by_the_middle(table, higher):
+    def order(column, more):
+        return sorted(column, key=lambda s: median(column[s]), reverse=more)
+
+    return leaders_by(order=order)(table, higher)
+
+
+def everybody(table, higher):
+    return leaders_by(keep=lambda first, rival, more: True)(table, higher)
+
+
 def within_a_point(table, higher):
     return leaders_by(keep=lambda first, rival, more: abs(mean(first) - mean(rival)) < 1)(table, higher)
 
@@ -565,6 +591,39 @@ def with_reasons(reasons):
     return judge
 
 
+def with_holes(change):
+    """The right number, and other holes."""
+
+    def judge(claim, table, higher):
+        judged = _defend(claim, table, higher)
+        return {"carried": judged["carried"], "holes": change(judged["holes"])}
+
+    return judge
+
+
+def lost_if_missing(holes):
+    return [(column, rival, "lost" if why == "not measured" else why) for column, rival, why in holes]
+
+
+def without_open(holes):
+    return [(column, rival, why) for column, rival, why in holes if why in ("lost", "not measured")]
+
+
+def pairs_only(holes):
+    return [(column, rival) for column, rival, _ in holes]
+
+
+def missing_is_carried(claim, table, higher):
+    judged = _defend(claim, table, higher)
+    extra = [hole for hole in judged["holes"] if hole[2] == "not measured"]
+    return {**judged, "carried": judged["carried"] + len(extra)}
+
+
+def all_are_carried(claim, table, higher):
+    judged = _defend(claim, table, higher)
+    return {**judged, "carried": judged["carried"] + len(judged["holes"])}
+
+
 def carried_and_holes(claim, table, higher):
     judged = _defend(claim, table, higher)
     return judged["carried"], judged["holes"]
@@ -735,6 +794,8 @@ WRONG = {
         (three_seeds, "first-three"),
         (first_against_first, "first-seed"),
         (first_two_seeds, None),
+        (middle_seeds, "by-median"),
+        (in_order_of_size, "sorted-pairs"),
         (one_over, None),
         (rounded, None),
         (booleans, "booleans"),
@@ -769,6 +830,9 @@ WRONG = {
         (neighbour_by_neighbour, "the-one-before"),
         (by_mean_dict, "equal-means"),
         (reversed_at_the_end, "first-comes-last"),
+        (by_the_worst_seed, "by-worst-seed"),
+        (by_the_middle, "by-median"),
+        (everybody, "asks-the-rival"),
         (within_a_point, None),
         (as_one_list, None),
     ],
@@ -790,6 +854,12 @@ WRONG = {
         (leaves_the_column, "stops-at-a-hole"),
         (one_hole_for_a_column, "once-per-column"),
         (grouped, "sorted-by-reason"),
+        (with_holes(lost_if_missing), "unmeasured-is-lost"),
+        (with_holes(without_open), "leaves-out-open"),
+        (with_holes(pairs_only), "without-reasons"),
+        (with_holes(sorted), "sorted"),
+        (missing_is_carried, "counts-unmeasured"),
+        (all_are_carried, "counts-all"),
         (only_holes, "holes-only"),
         (carried_and_holes, "as-a-pair"),
         (breaks_on_missing, "raises"),

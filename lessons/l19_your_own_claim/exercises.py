@@ -419,6 +419,27 @@ VERDICT = PlainExercise(
             'it always uses the split "rule". The prediction names its split in `on`.',
         ),
         Slip(
+            "tables-swapped",
+            lambda prediction, tables: verdict(
+                prediction, {"without": tables["with"], "with": tables["without"]}
+            ),
+            'the tables "with" and "without" are swapped.',
+        ),
+        Slip(
+            "mean-gap",
+            with_word(lambda least, most, points: "held" if (least + most) / 2 >= points else "failed"),
+            "the middle of the gaps decides. Both ends count: the least gap and the most gap.",
+        ),
+        Slip(
+            "open-and-failed-swapped",
+            with_word(
+                lambda least, most, points: (
+                    "held" if least >= points else "open" if most < points else "failed"
+                )
+            ),
+            '"open" and "failed" are swapped. The prediction fails if even the most gap is below `points`.',
+        ),
+        Slip(
             "word-only",
             lambda *given: verdict(*given)["verdict"],
             'only the word is returned. Return a dictionary with "least", "most" and "verdict".',

@@ -309,6 +309,22 @@ def failed_if_behind(prediction, outcome):
     return outcome
 
 
+def swapped_tables(prediction, tables):
+    return verdict_plain(prediction, {"with": tables["without"], "without": tables["with"]})
+
+
+@changed_verdict
+def middle_decides(prediction, outcome):
+    middle = 0.5 * outcome["least"] + 0.5 * outcome["most"]
+    return {**outcome, "verdict": "failed" if middle < prediction["points"] else "held"}
+
+
+@changed_verdict
+def words_swapped(prediction, outcome):
+    words = {"open": "failed", "failed": "open", "held": "held"}
+    return {**outcome, "verdict": words[outcome["verdict"]]}
+
+
 @changed_verdict
 def names_swapped(prediction, outcome):
     return {**outcome, "least": outcome["most"], "most": outcome["least"]}
@@ -586,6 +602,9 @@ WRONG = {
         (in_percent_of_before, "relative"),
         (failed_if_behind, "failed-below-0"),
         (names_swapped, "least-and-most-swapped"),
+        (swapped_tables, "tables-swapped"),
+        (middle_decides, "mean-gap"),
+        (words_swapped, "open-and-failed-swapped"),
         (only_the_word, "word-only"),
         (lambda prediction, tables: verdict_plain({**prediction, "on": "rule"}, tables), "always-rule"),
     ],

@@ -453,7 +453,7 @@ GRADIENT_STEP = PlainExercise(
             "new-row",
             with_step(new_row_first=True),
             "the gradient of the matrix is computed with the new row of the table. Compute all gradients "
-            "first, then update. `x = new_table[word]` is a view: it changes together with the table.",
+            "first, then update. Note that `new_table[word]` is a view: it changes together with the table.",
         ),
         Slip(
             "no-rate",
@@ -724,6 +724,16 @@ PERPLEXITY = PlainExercise(
             "the last word isn't counted, though the sum is divided by the number of all words.",
         ),
         Slip(
+            "without-last",
+            lambda probabilities: perplexity(probabilities[:-1]),
+            "the last word isn't counted. Does a loop or a slice end one step too early?",
+        ),
+        Slip(
+            "without-first",
+            lambda probabilities: perplexity(probabilities[1:]),
+            "the first word isn't counted. Python counts from 0.",
+        ),
+        Slip(
             "n-minus-one",
             lambda probabilities: torch.exp(-torch.log(probabilities).sum() / (len(probabilities) - 1)),
             "the sum of the losses is divided by n − 1. A mean of n numbers is their sum divided by n.",
@@ -815,6 +825,11 @@ def first_above(probabilities, lot):
     return next(above, len(probabilities) - 1)
 
 
+def is_whole(inputs: tuple, answer: object) -> str:
+    is_float = answer.is_floating_point() if isinstance(answer, Tensor) else isinstance(answer, float)
+    return "An index is a whole number, but your function returned a float." if is_float else ""
+
+
 def draw_cases(*pairs: tuple[list[float], float]) -> tuple[Callable, ...]:
     return tuple(lambda numbers=numbers, lot=lot: (torch.tensor(numbers), lot) for numbers, lot in pairs)
 
@@ -826,6 +841,7 @@ SAMPLE_NEXT = PlainExercise(
     reference=sample_next,
     trains=False,
     variations=(),  # varied numbers are no probability distribution
+    demands=(is_whole,),
     by_hand=ByHand(
         inputs={"probabilities": torch.tensor([0.5, 0.25, 0.25]), "lot": 0.6},
         answer=1,
@@ -863,7 +879,7 @@ SAMPLE_NEXT = PlainExercise(
             "zero-at-the-end",
             or_else(0),
             "if rounding leaves the sum of the probabilities below the random number, 0 is returned. It "
-            "should be the last index. `argmax` of nothing but False is 0.",
+            "should be the last index. Note that `argmax` of a tensor that is all False is 0.",
         ),
         Slip(
             "likeliest",

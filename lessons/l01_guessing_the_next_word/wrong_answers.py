@@ -222,6 +222,10 @@ def median(probabilities):
     return 1 / probabilities.median()
 
 
+def geometric_mean(probabilities):
+    return torch.exp(torch.sum(torch.log(probabilities)) / len(probabilities))
+
+
 def all_but_the_last(probabilities):
     total = 0.0
     for i in range(len(probabilities) - 1):
@@ -627,7 +631,7 @@ WRONG = {
         (log_ten, "log-ten"),
         (turned_outer, "outer-swapped"),
         (forgets_the_transpose, "not-transposed"),
-        (transposes_for_the_logits, "raises"),
+        (transposes_for_the_logits, "`matrix`"),
         (other_order((2, 0, 1)), "loss-first"),
         (other_order((1, 0, 2)), "matrix-first"),
         (gradients_only, "gradients-only"),
@@ -681,6 +685,8 @@ WRONG = {
         (lambda probabilities: with_math(F.softmax(probabilities, dim=-1)), "softmax"),
         (lambda probabilities: with_math(probabilities[:-1]) ** (1 - 1 / len(probabilities)), "last-missing"),
         (all_but_the_last, "last-missing"),
+        (lambda probabilities: 1 / geometric_mean(probabilities[:-1]), "without-last"),
+        (lambda probabilities: 1 / geometric_mean(probabilities[1:]), "without-first"),
         (lambda probabilities: math.exp(-probabilities.log().sum() / max(len(probabilities) - 1, 1)), None),
         (lambda probabilities: (-probabilities.log().sum() / (len(probabilities) - 1)).exp(), "n-minus-one"),
     ],
@@ -727,6 +733,7 @@ WRONG = {
             lambda probabilities, lot: probabilities[by_search(probabilities, lot)].item(),
             "probability-itself",
         ),
+        (lambda probabilities, lot: float(by_search(probabilities, lot)), None),
         (equally_long, "equal-intervals"),
         (lambda probabilities, lot: by_search(probabilities.softmax(-1), lot), "softmax-again"),
         (sorted_first(descending=True), "sorted"),

@@ -50,8 +50,8 @@ DOUBLE_IT = TensorExercise(
         Slip(
             "repeats",
             lambda numbers: torch.cat([numbers, numbers]),
-            "every number is returned twice instead of being doubled. `* 2` repeats a Python list but doubles "
-            "a tensor.",
+            "every number is returned twice instead of being doubled. `* 2` repeats a Python list, but it "
+            "doubles a tensor.",
         ),
         Slip(
             "sum",

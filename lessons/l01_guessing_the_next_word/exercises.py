@@ -128,6 +128,12 @@ COUNT_NEXT = PlainExercise(
             "separately.",
         ),
         Slip(
+            "one-long-sentence",
+            lambda sentences, n: count_next([[word for words in sentences for word in words]], n),
+            "the sentences are joined into one long sentence. Count each sentence separately, with marks of "
+            "its own.",
+        ),
+        Slip(
             "no-end-mark",
             with_marks(lambda words, n: [START] * (n - 1) + list(words)),
             "the end of a sentence isn't counted. Is the end mark `</s>` there, and does the loop reach it?",
@@ -159,6 +165,11 @@ COUNT_NEXT = PlainExercise(
             "there are n − 1 end marks. A sentence ends once, so it needs a single end mark.",
         ),
         Slip(
+            "marks-swapped",
+            with_marks(lambda words, n: [END] * (n - 1) + list(words) + [START]),
+            "the marks are swapped. `<s>` is the start mark, and `</s>` is the end mark.",
+        ),
+        Slip(
             "first-word-skipped",
             count_from(lambda i, n: i - n + 1, first=lambda n: n),
             "the first word of each sentence isn't counted, though its start marks are there. The loop "
@@ -185,6 +196,11 @@ COUNT_NEXT = PlainExercise(
             "once-per-sentence",
             once_per_sentence,
             "an n-gram that occurs twice in one sentence is counted once. A set keeps only one of them.",
+        ),
+        Slip(
+            "repeated-sentences",
+            lambda sentences, n: count_next(dict.fromkeys(map(tuple, sentences)), n),
+            "a sentence that occurs twice is counted once. Count every sentence.",
         ),
         Slip(
             "one-too-few",
@@ -242,6 +258,11 @@ COUNT_NEXT = PlainExercise(
             "inside-out",
             lambda sentences, n: count_pairs((word, past) for past, word in list_pairs(sentences, n)),
             "the next word and the past are swapped: the outer key should be the past.",
+        ),
+        Slip(
+            "words-as-tuples",
+            with_after(lambda after: {(word,): count for word, count in after.items()}),
+            "the next word is a tuple. Only the past is a tuple; the next word is a string.",
         ),
         Slip(
             "probabilities",
@@ -438,6 +459,26 @@ GRADIENT_STEP = PlainExercise(
             "1 is subtracted from every probability. Subtract it only for the right word.",
         ),
         Slip(
+            "plus-one",
+            with_step(error_of=torch.add),
+            "1 is added for the right word. The error of the right word is its probability minus 1.",
+        ),
+        Slip(
+            "assigned",
+            with_step(error_of=lambda probabilities, one_hot: probabilities * (1 - one_hot) - one_hot),
+            "the error of the right word is set to −1. It is the probability minus 1.",
+        ),
+        Slip(
+            "right-sign",
+            with_step(
+                error_of=lambda probabilities, one_hot: torch.where(
+                    one_hot > 0, 1 - probabilities, probabilities
+                )
+            ),
+            "the error of the right word has the wrong sign. It is the probability minus 1, which is "
+            "negative.",
+        ),
+        Slip(
             "averaged",
             with_step(error_of=lambda probabilities, one_hot: (probabilities - one_hot) / len(one_hot)),
             "the gradients are divided by the number of words. The loss is that of a single word, so there "
@@ -461,6 +502,16 @@ GRADIENT_STEP = PlainExercise(
             "the learning rate isn't used: the whole gradient is subtracted.",
         ),
         Slip(
+            "no-rate-table",
+            lambda *inputs: changed_step(*inputs, table_factor=1 / inputs[4]),
+            "the learning rate isn't used for the table.",
+        ),
+        Slip(
+            "no-rate-matrix",
+            lambda *inputs: changed_step(*inputs, matrix_factor=1 / inputs[4]),
+            "the learning rate isn't used for the matrix.",
+        ),
+        Slip(
             "wrong-row",
             lambda *inputs: changed_step(*inputs, row=inputs[3]),
             "the row of `right` has moved. The network read `word`, so its row is learned.",
@@ -481,6 +532,18 @@ GRADIENT_STEP = PlainExercise(
             ),
             "only the right word's row of the matrix has moved. The other words have errors as well, so all "
             "rows move.",
+        ),
+        Slip(
+            "matrix-row-of-word",
+            with_outputs(
+                lambda new_table, new_matrix, loss, table, matrix, word, right, rate: (
+                    new_table,
+                    torch.where(torch.arange(len(matrix))[:, None] == word, new_matrix, matrix),
+                    loss,
+                )
+            ),
+            "only one row of the matrix has moved, that of `word`. Every row predicts a word and has an "
+            "error, so all rows move.",
         ),
         Slip(
             "one-error",
@@ -529,6 +592,11 @@ GRADIENT_STEP = PlainExercise(
             "no-log",
             with_loss(lambda probabilities, right: 1 - probabilities[right]),
             "the loss is 1 − probability. Cross-entropy is −ln(probability).",
+        ),
+        Slip(
+            "loss-is-probability",
+            with_loss(lambda probabilities, right: probabilities[right]),
+            "the loss is the probability of the right word. Cross-entropy is −ln(probability).",
         ),
         Slip(
             "positive-log",
@@ -674,6 +742,21 @@ PERPLEXITY = PlainExercise(
             "e-and-ten",
             lambda probabilities: torch.exp(-torch.log10(probabilities).mean()),
             "the logarithm has base 10, but the power has base e. Use the same base for both.",
+        ),
+        Slip(
+            "ten-and-e",
+            lambda probabilities: 10 ** (-torch.log(probabilities).mean()),
+            "the logarithm has base e, but the power has base 10. Use the same base for both.",
+        ),
+        Slip(
+            "bits",
+            lambda probabilities: -torch.log2(probabilities).mean(),
+            "this is the cross-entropy in bits. Perplexity is 2 to the power of it.",
+        ),
+        Slip(
+            "no-log",
+            lambda probabilities: torch.exp(-probabilities.mean()),
+            "the logarithm is missing. The loss of a word is minus the logarithm of its probability.",
         ),
         Slip(
             "likeliest-only",
@@ -927,6 +1010,18 @@ SAMPLE_NEXT = PlainExercise(
             "probability-itself",
             lambda probabilities, lot: float(probabilities[sample_next(probabilities, lot)]),
             "this is the probability of the word. Return its index.",
+        ),
+        Slip(
+            "running-sum-itself",
+            lambda probabilities, lot: float(torch.cumsum(probabilities, 0)[sample_next(probabilities, lot)]),
+            "this is the running sum. Return the index of the word.",
+        ),
+        Slip(
+            "first-twice",
+            lambda probabilities, lot: min(
+                search(torch.cumsum(probabilities, 0) + probabilities[0], lot), len(probabilities) - 1
+            ),
+            "the probability of word 0 is counted twice. The running sum starts at 0.",
         ),
         Slip(
             "equal-intervals",

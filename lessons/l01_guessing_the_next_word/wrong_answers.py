@@ -466,6 +466,15 @@ def lists_of_words(sentences, n):
     return {past: sorted(after.elements()) for past, after in count_by_zip(sentences, n).items()}
 
 
+def slices_for_words(sentences, n):
+    counts = defaultdict(Counter)
+    for words in sentences:
+        row = ["<s>"] * (n - 1) + words + ["</s>"]
+        for i in range(n - 1, len(row)):
+            counts[tuple(row[i - n + 1 : i])][tuple(row[i : i + 1])] += 1
+    return counts
+
+
 def in_order_of_occurrence(sentences, n):
     return {past: list(after.elements()) for past, after in count_by_zip(sentences, n).items()}
 
@@ -489,6 +498,18 @@ def whole_gradient(table, matrix, word, right, rate):
     return step_by_outer(table, matrix, word, right, 1.0)
 
 
+def rate_for_one(which):
+    def step(table, matrix, word, right, rate):
+        x, probabilities, error = parts(table, matrix, word, right)
+        rates = {"table": 1.0, "matrix": 1.0} | {which: rate}
+        new_table = table.clone()
+        new_table[word] = x - rates["table"] * error @ matrix
+        new_matrix = matrix - rates["matrix"] * torch.outer(error, x)
+        return new_table, new_matrix, -probabilities[right].log()
+
+    return step
+
+
 def loss_of_the_new_weights(table, matrix, word, right, rate):
     new_table, new_matrix, _ = step_by_outer(table, matrix, word, right, rate)
     return new_table, new_matrix, F.cross_entropy(new_matrix @ new_table[word], torch.tensor(right))
@@ -509,6 +530,14 @@ def only_the_right_row(table, matrix, word, right, rate):
     new_table, new_matrix = table.clone(), matrix.clone()
     new_table[word] -= rate * (matrix.T @ error)
     new_matrix[right] -= rate * error[right] * x
+    return new_table, new_matrix, -probabilities[right].log()
+
+
+def only_the_row_of_word(table, matrix, word, right, rate):
+    x, probabilities, error = parts(table, matrix, word, right)
+    new_table, new_matrix = table.clone(), matrix.clone()
+    new_table[word] -= rate * (matrix.T @ error)
+    new_matrix[word] -= rate * error[word] * x
     return new_table, new_matrix, -probabilities[right].log()
 
 
@@ -562,6 +591,15 @@ def likeliest_first(probabilities, lot):
     return order[by_counting(probabilities[order], lot)]
 
 
+def starts_with_the_first(probabilities, lot):
+    total = probabilities[0]
+    for index, probability in enumerate(probabilities):
+        total = total + probability
+        if lot < total:
+            return index
+    return index
+
+
 def equally_long(probabilities, lot):
     return math.floor(len(probabilities) * lot)
 
@@ -569,6 +607,7 @@ def equally_long(probabilities, lot):
 WRONG = {
     "count_next": [
         (flat_list, "across-sentences"),
+        (lambda sentences, n: count_by_past([list(itertools.chain(*sentences))], n), "one-long-sentence"),
         (zip_without_end, "no-end-mark"),
         (only_pairs, "n-ignored"),
         (windows_alone, "flat"),
@@ -579,6 +618,7 @@ WRONG = {
         (counted_with(lambda n: [], after=()), "no-marks"),
         (counted_with(lambda n: ["<s>"]), "one-start-mark"),
         (counted_with(lambda n: ["<s>"] * n), "one-too-many"),
+        (counted_with(lambda n: ["</s>"] * (n - 1), after=("<s>",)), "marks-swapped"),
         (
             lambda sentences, n: counted(
                 [["<s>"] * (n - 1) + words + ["</s>"] * (n - 1) for words in sentences], n
@@ -597,6 +637,7 @@ WRONG = {
         (starts_again, "last-sentence-only"),
         (each_word_once, "once-each"),
         (sets_of_windows, "once-per-sentence"),
+        (lambda sentences, n: count_by_zip({tuple(words) for words in sentences}, n), "repeated-sentences"),
         (from_zero, "one-too-few"),
         (
             lambda sentences, n: counted([["<s>"] * n + words + ["</s>"] for words in sentences], n + 1),
@@ -613,6 +654,7 @@ WRONG = {
         (renamed(" ".join), "past-as-text"),
         (renamed(lambda past: past[0] if len(past) == 1 else past), "bare-word"),
         (words_as_keys, "inside-out"),
+        (slices_for_words, "words-as-tuples"),
         (probabilities_of_words, "probabilities"),
         (
             lambda sentences, n: {past: after.total() for past, after in count_by_zip(sentences, n).items()},
@@ -645,16 +687,23 @@ WRONG = {
         (step_with(matrix_rate=0.0), "matrix-stays"),
         (step_with(error_of=lambda probabilities, error: probabilities), "no-minus-one"),
         (step_with(error_of=lambda probabilities, error: probabilities - 1), "minus-one-everywhere"),
+        (step_with(error_of=lambda probabilities, error: 2 * probabilities - error), "plus-one"),
+        (step_with(error_of=lambda probabilities, error: torch.where(error < 0, -1.0, error)), "assigned"),
+        (step_with(error_of=lambda probabilities, error: error.abs()), "right-sign"),
         (step_with(error_of=lambda probabilities, error: error / len(error)), "averaged"),
         (whole_gradient, "no-rate"),
+        (rate_for_one("matrix"), "no-rate-table"),
+        (rate_for_one("table"), "no-rate-matrix"),
         (step_with(row=lambda right: right), "wrong-row"),
         (step_with(row=lambda right: slice(None)), "every-row"),
         (only_the_right_row, "one-matrix-row"),
+        (only_the_row_of_word, "matrix-row-of-word"),
         (only_the_right_error, "one-error"),
         (bare_exp, "overflow"),
         (error_is_not_a_copy, "no-copy"),
         (loss_of_the_new_weights, "loss-after"),
         (step_with(loss=lambda probabilities, word, right: 1 - probabilities[right]), "no-log"),
+        (step_with(loss=lambda probabilities, word, right: probabilities[right]), "loss-is-probability"),
         (step_with(loss=lambda probabilities, word, right: probabilities[right].log()), "positive-log"),
         (step_with(loss=lambda probabilities, word, right: -torch.log2(probabilities)[right]), "log-two"),
         (step_with(loss=lambda probabilities, word, right: -probabilities.log().max()), "loss-of-likeliest"),
@@ -677,6 +726,9 @@ WRONG = {
         (lambda probabilities: 1 / probabilities.prod(), "sum"),
         (lambda probabilities: 2 ** probabilities.log().neg().mean(), "two-and-e"),
         (lambda probabilities: math.exp(-probabilities.log2().mean()), "e-and-two"),
+        (lambda probabilities: 10 ** -probabilities.log().mean(), "ten-and-e"),
+        (lambda probabilities: -sum(probabilities.log2()) / len(probabilities), "bits"),
+        (lambda probabilities: math.exp(-probabilities.mean()), "no-log"),
         (lambda probabilities: (1 / probabilities).min(), "likeliest-only"),
         (lambda probabilities: max(1 / probabilities), "unlikeliest-only"),
         (lambda probabilities: math.e ** sum(-p * p.log() for p in probabilities), "entropy"),
@@ -734,6 +786,11 @@ WRONG = {
             "probability-itself",
         ),
         (lambda probabilities, lot: float(by_search(probabilities, lot)), None),
+        (
+            lambda probabilities, lot: probabilities.cumsum(0)[by_search(probabilities, lot)],
+            "running-sum-itself",
+        ),
+        (starts_with_the_first, "first-twice"),
         (equally_long, "equal-intervals"),
         (lambda probabilities, lot: by_search(probabilities.softmax(-1), lot), "softmax-again"),
         (sorted_first(descending=True), "sorted"),

@@ -229,25 +229,46 @@ READ_SEQUENCE = TensorExercise(
             "every step uses the first input. Step t needs input t: `inputs[..., t, :]`.",
         ),
         Slip(
+            "shifted-input",
+            with_inputs(lambda inputs: inputs.roll(1, dims=-2)),
+            "step t uses the input of the step before. The formula counts from 1, but Python from 0: the "
+            "first input has the index 0.",
+        ),
+        Slip(
+            "first-skipped",
+            with_inputs(lambda inputs: inputs[..., 1:, :]),
+            "the first input is skipped. Python counts from 0.",
+        ),
+        Slip(
+            "all-last",
+            with_states(lambda states, inputs, start: states[..., -1:, :].expand_as(states)),
+            "all states are equal to the last one. Is the same tensor appended every time and changed in "
+            "place? Create a new one at each step.",
+        ),
+        Slip(
+            "multiplied",
+            by_loop(lambda x, h, w, u, b: torch.tanh((x @ w.T) * (h @ u.T) + b)),
+            "the input and the state are multiplied by each other. Add them.",
+        ),
+        Slip(
             "no-recurrence",
             by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T + b)),
-            "the old state has no effect: each input is processed alone. Add `state @ w_rec.T`.",
+            "the old state has no effect: each input is processed alone. Add the term with `w_rec`.",
         ),
         Slip(
             "stacked-first",
             by_loop(rnn_step, join=torch.stack),
-            "the states are stacked along a new first axis. The steps should be on axis −2, as in `inputs`.",
+            "the steps are on a new first axis. They should be on axis −2, as in `inputs`.",
         ),
         Slip(
             "stacked-second",
             by_loop(rnn_step, join=partial(torch.stack, dim=1)),
-            "the states are stacked along axis 1. Count from the end instead: the steps should be on axis "
-            "−2.",
+            "the steps are on axis 1. Count from the end instead: they should be on axis −2, as in `inputs`.",
         ),
         Slip(
             "stacked-last",
             by_loop(rnn_step, join=partial(torch.stack, dim=-1)),
-            "the states are stacked along a new last axis. The steps should be on axis −2, as in `inputs`.",
+            "the steps are on a new last axis. They should be on axis −2, as in `inputs`.",
         ),
         Slip(
             "concatenated",
@@ -400,7 +421,7 @@ def holds_in_noise(inputs: tuple, answer: object) -> str:
         noises = [(torch.rand(STEPS - 1, generator=generator) * 2 - 1) * NOISE for _ in range(5)]
         for noise in [torch.full((STEPS - 1,), -signal * NOISE), *noises]:
             end = run_cell(w, u, b, [signal, *noise.tolist()])[-1]
-            if end * signal < THRESHOLD * 0.5:
+            if end * signal < THRESHOLD:
                 cause = (
                     "The noise is multiplied by `w`, and the old state by `u`: which is too large or small?"
                 )
@@ -530,8 +551,8 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
         Slip(
             "other-order",
             with_steps(lambda steps, w: steps[::-1]),
-            "the matrices are multiplied in the opposite order. Each new step goes on the left: "
-            "`jacobian = step @ jacobian`.",
+            "the matrices are multiplied in the opposite order. Each new step goes on the left of the "
+            "product so far.",
         ),
         Slip(
             "no-slopes",
@@ -564,7 +585,7 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
         Slip(
             "first-missing",
             with_steps(lambda steps, w: steps[1:]),
-            "the first step is missing. It leads to the second state, `states[1]`.",
+            "the first step is missing. It leads to the second state, which has the index 1.",
         ),
         Slip(
             "last-only",
@@ -580,8 +601,8 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
         Slip(
             "columns-scaled",
             lambda states, w: product_of([(1 - state**2) * w for state in states[1:]], w),
-            "the slopes multiply the columns. Row i belongs to number i of the new state, and so does slope "
-            "i: `slopes[:, None] * w_rec`.",
+            "the slopes multiply the columns. Row i belongs to number i of the new state, and so does slope"
+            " i. To multiply rows, the slopes need the shape (hidden, 1).",
         ),
         Slip(
             "not-squared",
@@ -658,6 +679,12 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
             "transposed",
             lambda states, w: product_of_jacobians(states, w).T,
             "the result is transposed. Row i should say how number i of the last state changes.",
+        ),
+        Slip(
+            "steps-transposed",
+            with_steps(lambda steps, w: [step.T for step in steps]),
+            "the Jacobian of each step is transposed. Row i should say how number i of the new state "
+            "changes.",
         ),
         Slip(
             "norm",

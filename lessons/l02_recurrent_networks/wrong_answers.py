@@ -379,6 +379,33 @@ def always_the_first_word(inputs, start, w_in, w_rec, bias):
     return torch.stack(states, dim=-2)
 
 
+def word_at(index):
+    def reader(inputs, start, w_in, w_rec, bias):
+        states, state = [], start
+        for t in range(inputs.shape[-2]):
+            state = torch.tanh(inputs[..., index(t), :] @ w_in.T + state @ w_rec.T + bias)
+            states.append(state)
+        return torch.stack(states, dim=-2)
+
+    return reader
+
+
+def joined_from_second(inputs, start, w_in, w_rec, bias):
+    states, state = [], start
+    for t in range(1, inputs.shape[-2]):
+        state = torch.tanh(inputs[..., t, :] @ w_in.T + state @ w_rec.T + bias)
+        states.append(state)
+    return torch.stack(states, dim=-2)
+
+
+def same_tensor_again(inputs, start, w_in, w_rec, bias):
+    states, state = [], start.clone()
+    for t in range(inputs.shape[-2]):
+        state[:] = torch.tanh(inputs[..., t, :] @ w_in.T + state @ w_rec.T + bias)
+        states.append(state)
+    return torch.stack(states, dim=-2)
+
+
 def always_a_batch(inputs, start, w_in, w_rec, bias):
     if inputs.dim() == 2:
         inputs, start = inputs[None], start[None]
@@ -454,6 +481,10 @@ WRONG = {
         (as_many_steps_as_sentences, "first-length"),
         (always_a_batch, "batch-axis-added"),
         (always_the_first_word, "same-input"),
+        (word_at(lambda t: t - 1), "shifted-input"),
+        (joined_from_second, "first-skipped"),
+        (same_tensor_again, "all-last"),
+        (reader_with(lambda x, h, w, u, b: torch.tanh(F.linear(x, w) * F.linear(h, u) + b)), "multiplied"),
         (detached_each_step, "no-gradient", "`start`"),
         (ends_early, "last-missing"),
         (shaped(lambda states, start: torch.cat([start.unsqueeze(-2), states], -2)), "start-included"),
@@ -542,6 +573,7 @@ WRONG = {
         (slopes_with(lambda state: 1 - state.tanh().square()), "tanh-again"),
         (jacobians_with(lambda before, after, w: (1 - after**2).mean() * w), "mean-slope"),
         (jacobians_with(lambda before, after, w: torch.diag(1 - after**2) @ w.T), "`w_rec`"),
+        (jacobians_with(lambda before, after, w: (torch.diag(1 - after**2) @ w).T), "steps-transposed"),
         (jacobians_with(row_slopes, join=torch.add, start=lambda n: torch.zeros(n, n)), "summed"),
         (jacobians_with(row_slopes, join=torch.add), "added-to-identity"),
         (jacobians_with(row_slopes, join=torch.mul, start=lambda n: torch.ones(n, n)), "elementwise"),

@@ -38,10 +38,10 @@ def count_pairs(pairs: Iterator[tuple[tuple[str, ...], str]]) -> Counts:
 
 
 def list_pairs(sentences: Sentences, n: int) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Each past and next word, as often as they occur."""
-    for past, after in count_next(sentences, n).items():
-        for word, count in after.items():
-            yield from [(past, word)] * count
+    """Each past and next word, in the order in which they occur."""
+    for words in sentences:
+        row = [START] * (n - 1) + list(words) + [END]
+        yield from ((tuple(row[i - n + 1 : i]), row[i]) for i in range(n - 1, len(row)))
 
 
 def with_marks(row_of: Callable) -> Callable:
@@ -203,6 +203,22 @@ COUNT_NEXT = PlainExercise(
             "a sentence that occurs twice is counted once. Count every sentence.",
         ),
         Slip(
+            "overwritten",
+            lambda sentences, n: {past: {word: 1} for past, word in list_pairs(sentences, n)},
+            "the dictionary of a past is replaced each time, so only its last word is left. Create it once, "
+            "then add to it.",
+        ),
+        Slip(
+            "empty-skipped",
+            lambda sentences, n: count_next([words for words in sentences if words], n),
+            "empty sentences are skipped. They have an end mark too.",
+        ),
+        Slip(
+            "count-too-large",
+            with_after(lambda after: {word: count + 1 for word, count in after.items()}),
+            "every count is 1 too large. Before a word has occurred, its count is 0.",
+        ),
+        Slip(
             "one-too-few",
             with_after(lambda after: {word: count - 1 for word, count in after.items()}),
             "every count is 1 too small. The first time a word occurs, its count becomes 1.",
@@ -221,6 +237,12 @@ COUNT_NEXT = PlainExercise(
             "past-too-short",
             with_past(lambda past, word: past[1:]),
             "the past is n − 2 words long. An n-gram is a past of n − 1 words and the next word.",
+        ),
+        Slip(
+            "shorter-at-start",
+            with_past(lambda past, word: tuple(token for token in past if token != START)),
+            "the past is shorter at the start of a sentence. Fill it with start marks, so that it always has "
+            "n − 1 words.",
         ),
         Slip(
             "past-too-long",
@@ -719,6 +741,18 @@ PERPLEXITY = PlainExercise(
             "the minus sign is missing: this is a typical probability, not a number of choices.",
         ),
         Slip(
+            "minus-outside",
+            lambda probabilities: -torch.exp(torch.log(probabilities).mean()),
+            "the minus sign is outside the power. It belongs to the logarithms: e to the power of minus "
+            "their mean.",
+        ),
+        Slip(
+            "log-of-mean",
+            lambda probabilities: -torch.log(probabilities.mean()),
+            "this is the logarithm of the mean probability. Take the mean of the logarithms, then e to the "
+            "power of it.",
+        ),
+        Slip(
             "cross-entropy",
             lambda probabilities: -torch.log(probabilities).mean(),
             "this is the mean loss, the cross-entropy. Perplexity is e to the power of it.",
@@ -975,6 +1009,18 @@ SAMPLE_NEXT = PlainExercise(
             first_above,
             "`lot` is compared with single probabilities. Compare it with their running sum, which says "
             "where the interval of each word ends.",
+        ),
+        Slip(
+            "smaller-counted",
+            lambda probabilities, lot: min(search(probabilities, lot), len(probabilities) - 1),
+            "single probabilities that are below `lot` are counted. Count the running sums, which say where "
+            "the interval of each word ends.",
+        ),
+        Slip(
+            "larger-counted",
+            lambda probabilities, lot: len(probabilities) - find_interval(probabilities, lot),
+            "the running sums above `lot` are counted. The index is the number of those that aren't above "
+            "it.",
         ),
         Slip(
             "edge",

@@ -431,6 +431,33 @@ def from_zero(sentences, n):
     return counts
 
 
+def forgets_the_last_words(sentences, n):
+    counts = {}
+    for words in sentences:
+        row = ["<s>"] * (n - 1) + words + ["</s>"]
+        for i in range(n - 1, len(row)):
+            counts[tuple(row[i - n + 1 : i])] = {row[i]: 1}
+    return counts
+
+
+def starts_at_one(sentences, n):
+    counts = {}
+    for words in sentences:
+        row = ["<s>"] * (n - 1) + words + ["</s>"]
+        for i in range(n - 1, len(row)):
+            after = counts.setdefault(tuple(row[i - n + 1 : i]), {})
+            after[row[i]] = after.get(row[i], 1) + 1
+    return counts
+
+
+def no_padding(sentences, n):
+    counts = defaultdict(Counter)
+    for words in sentences:
+        for i, word in enumerate([*words, "</s>"]):
+            counts[tuple(words[max(0, i - n + 1) : i])][word] += 1
+    return counts
+
+
 def negative_zero(sentences, n):
     counts = defaultdict(Counter)
     for words in sentences:
@@ -638,6 +665,12 @@ WRONG = {
         (each_word_once, "once-each"),
         (sets_of_windows, "once-per-sentence"),
         (lambda sentences, n: count_by_zip({tuple(words) for words in sentences}, n), "repeated-sentences"),
+        (forgets_the_last_words, "overwritten"),
+        (
+            lambda sentences, n: count_by_past([words for words in sentences if len(words)], n),
+            "empty-skipped",
+        ),
+        (starts_at_one, "count-too-large"),
         (from_zero, "one-too-few"),
         (
             lambda sentences, n: counted([["<s>"] * n + words + ["</s>"] for words in sentences], n + 1),
@@ -649,6 +682,7 @@ WRONG = {
             ),
             "past-too-short",
         ),
+        (no_padding, "shorter-at-start"),
         (past_with_the_word, "past-too-long"),
         (negative_zero, "whole-past"),
         (renamed(" ".join), "past-as-text"),
@@ -722,6 +756,8 @@ WRONG = {
         (lambda probabilities: (-probabilities.clamp(min=1e-5).log().mean()).exp(), None),
         (lambda probabilities: sum(1 / probabilities) / len(probabilities), "mean-of-inverses"),
         (lambda probabilities: probabilities.log().mean().exp(), "no-minus"),
+        (lambda probabilities: -math.exp(probabilities.log().mean()), "minus-outside"),
+        (lambda probabilities: -math.log(probabilities.mean()), "log-of-mean"),
         (lambda probabilities: probabilities.log().neg().mean(), "cross-entropy"),
         (lambda probabilities: 1 / probabilities.prod(), "sum"),
         (lambda probabilities: 2 ** probabilities.log().neg().mean(), "two-and-e"),
@@ -791,6 +827,11 @@ WRONG = {
             "running-sum-itself",
         ),
         (starts_with_the_first, "first-twice"),
+        (
+            lambda probabilities, lot: min(sum(p <= lot for p in probabilities), len(probabilities) - 1),
+            "smaller-counted",
+        ),
+        (lambda probabilities, lot: (probabilities.cumsum(0) > lot).sum(), "larger-counted"),
         (equally_long, "equal-intervals"),
         (lambda probabilities, lot: by_search(probabilities.softmax(-1), lot), "softmax-again"),
         (sorted_first(descending=True), "sorted"),

@@ -411,6 +411,7 @@ HALF_LN3 = math.log(3) / 2
 GRADIENT_STEP = PlainExercise(
     name="gradient_step",
     trains=False,
+    seconds=10.0,  # on a busy machine the first use of torch.optim takes several
     lesson="guessing_the_next_word",
     inputs=("table", "matrix", "word", "right", "rate"),
     reference=gradient_step,
@@ -594,6 +595,11 @@ GRADIENT_STEP = PlainExercise(
             "column j of the matrix.",
         ),
         Slip(
+            "sigmoid",
+            with_step(probabilities_of=torch.sigmoid),
+            "the probabilities come from a sigmoid, so they don't sum to 1. Use a softmax.",
+        ),
+        Slip(
             "overflow",
             with_step(probabilities_of=overflowing_softmax),
             "in float32, `exp` overflows to infinity for logits above 88, and infinity divided by infinity "
@@ -639,6 +645,11 @@ GRADIENT_STEP = PlainExercise(
             "loss-of-likeliest",
             with_loss(lambda probabilities, right: -probabilities.max().log()),
             "the loss is that of the most likely word. It should be that of the right word.",
+        ),
+        Slip(
+            "all-losses",
+            with_loss(lambda probabilities, right: -probabilities.log()),
+            "there is a loss for every word. Return only that of the right word.",
         ),
         Slip(
             "loss-of-word",

@@ -586,6 +586,16 @@ def bare_exp(table, matrix, word, right, rate):
     return new_table, matrix - rate * torch.outer(error, x), -torch.log(probabilities[right])
 
 
+def with_sigmoid(table, matrix, word, right, rate):
+    x = table[word]
+    probabilities = 1 / (1 + torch.exp(-(matrix @ x)))
+    error = probabilities.clone()
+    error[right] -= 1
+    new_table = table.clone()
+    new_table[word] -= rate * (matrix.T @ error)
+    return new_table, matrix - rate * torch.outer(error, x), -torch.log(probabilities[right])
+
+
 def error_is_not_a_copy(table, matrix, word, right, rate):
     x = table[word]
     probabilities = torch.softmax(matrix @ x, dim=0)
@@ -734,6 +744,8 @@ WRONG = {
         (only_the_row_of_word, "matrix-row-of-word"),
         (only_the_right_error, "one-error"),
         (bare_exp, "overflow"),
+        (with_sigmoid, "sigmoid"),
+        (step_with(loss=lambda probabilities, word, right: -torch.log(probabilities)), "all-losses"),
         (error_is_not_a_copy, "no-copy"),
         (loss_of_the_new_weights, "loss-after"),
         (step_with(loss=lambda probabilities, word, right: 1 - probabilities[right]), "no-log"),

@@ -163,6 +163,12 @@ READ_SEQUENCE = TensorExercise(
             "is multiplied by `w_rec.T`, just as an input is multiplied by `w_in.T`.",
         ),
         Slip(
+            "neither-transposed",
+            by_loop(lambda x, h, w, u, b: torch.tanh(x @ w + h @ u + b)),
+            "neither `w_in` nor `w_rec` is transposed. Their rows belong to the numbers of the new state, so "
+            "`.T` is needed to multiply by them from the right.",
+        ),
+        Slip(
             "no-bias",
             by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T + h @ u.T)),
             "the bias is missing. Add it inside the tanh at every step.",
@@ -191,6 +197,21 @@ READ_SEQUENCE = TensorExercise(
             "separate-tanh",
             by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T) + torch.tanh(h @ u.T + b)),
             "the tanh is applied to the input and to the state separately. Add them first.",
+        ),
+        Slip(
+            "separate-tanh-and-bias",
+            by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T + b) + torch.tanh(h @ u.T)),
+            "the tanh is applied to the input and to the state separately. Add them first.",
+        ),
+        Slip(
+            "tanh-of-input",
+            by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T) + h @ u.T + b),
+            "the tanh is applied only to the input. Apply it to the whole sum.",
+        ),
+        Slip(
+            "old-state-added",
+            by_loop(lambda x, h, w, u, b: h + torch.tanh(x @ w.T + h @ u.T + b)),
+            "the old state is added to the result of the tanh. The new state is the tanh alone.",
         ),
         Slip(
             "one-step-late",
@@ -576,6 +597,19 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
             "starts-from-zeros",
             lambda states, w: torch.zeros_like(w),
             "the product starts from a matrix of zeros, so it stays zero. Start with the identity matrix.",
+        ),
+        Slip(
+            "starts-from-ones",
+            lambda states, w: product_of_jacobians(states, w) @ torch.ones_like(w),
+            "the product starts from a matrix of ones. Start with the identity matrix, which has ones only "
+            "on its diagonal.",
+        ),
+        Slip(
+            "recomputed-states",
+            lambda states, w: product_of_jacobians(
+                by_loop(lambda x, h, w, *_: torch.tanh(w @ h), keeps="before")(states, states[0], w, w, w), w
+            ),
+            "the states are recomputed from the first one, as if there were no inputs. Use the given states.",
         ),
         Slip(
             "last-missing",

@@ -460,6 +460,14 @@ def slopes_alone(states, w_rec):
     return torch.diag(torch.prod(1 - states[1:] ** 2, dim=0))
 
 
+def without_inputs(states, w_rec):
+    product, state = torch.eye(len(w_rec)), states[0]
+    for _ in range(len(states) - 1):
+        state = torch.tanh(w_rec @ state)
+        product = torch.diag(1 - state**2) @ w_rec @ product
+    return product
+
+
 def needs_a_step(states, w_rec):
     steps = [torch.diag(1 - state**2) @ w_rec for state in states[1:]]
     product = steps[0]
@@ -506,6 +514,16 @@ WRONG = {
             "recurrent-transposed",
         ),
         (reader_with(lambda x, h, w, u, b: (x @ w + h @ u.T + b).tanh()), "`w_in`"),
+        (reader_with(lambda x, h, w, u, b: (x @ w + h @ u + b).tanh()), "neither-transposed"),
+        (
+            reader_with(lambda x, h, w, u, b: F.linear(x, w, b).tanh() + F.linear(h, u).tanh()),
+            "separate-tanh-and-bias",
+        ),
+        (reader_with(lambda x, h, w, u, b: F.linear(x, w).tanh() + F.linear(h, u, b)), "tanh-of-input"),
+        (
+            reader_with(lambda x, h, w, u, b: (F.linear(x, w) + F.linear(h, u, b)).tanh() + h),
+            "old-state-added",
+        ),
         (reader_with(lambda x, h, w, u, b: (F.linear(x, w) + F.linear(h, u)).tanh()), "no-bias"),
         (reader_with(lambda x, h, w, u, b: (F.linear(x, w) + F.linear(h, u)).tanh() + b), "bias-outside"),
         (reader_with(lambda x, h, w, u, b: F.linear(x, w, b).tanh() + F.linear(h, u)), "state-outside"),
@@ -560,6 +578,8 @@ WRONG = {
         (all_states, "first-too"),
         (from_the_matrix, "extra-matrix"),
         (jacobians_with(row_slopes, start=lambda n: torch.zeros(n, n)), "starts-from-zeros"),
+        (jacobians_with(row_slopes, start=lambda n: torch.ones(n, n)), "starts-from-ones"),
+        (without_inputs, "recomputed-states"),
         (only_steps(lambda states: states[:-1]), "last-missing"),
         (only_steps(lambda states: states[1:]), "first-missing"),
         (never_multiplied, "last-only"),

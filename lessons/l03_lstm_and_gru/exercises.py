@@ -361,7 +361,7 @@ LSTM_CELL = TensorExercise(
         Slip(
             "one-minus-forget",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, (1 - f.sigmoid()) * c + i.sigmoid() * g.tanh())),
-            "the old cell is multiplied by 1 − forget gate. Despite its name, the gate is what is kept.",
+            "the old cell is multiplied by 1 − forget gate. Despite its name, a gate of 1 keeps everything.",
         ),
         Slip(
             "coupled",

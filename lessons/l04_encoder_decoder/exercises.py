@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from itertools import takewhile
@@ -143,6 +144,12 @@ GREEDY_DECODE = PlainExercise(
     slips=(
         Slip("feeds-bos-again", decode_with(next_input=lambda predicted: BOS), FEEDS_BOS),
         Slip("keeps-first-state", decode_with(updates_state=False), KEEPS_STATE),
+        Slip(
+            "always-first",
+            decode_with(updates_state=False, next_input=lambda predicted: BOS),
+            "every step repeats the first one. `step` needs the new state and the token just generated; with "
+            "`decode`, take the logits of the last position.",
+        ),
         Slip(
             "returns-eos",
             generate_tokens,
@@ -476,6 +483,11 @@ FORCED_WORDS = PlainExercise(
             "target-itself",
             lambda model, source, target: [*target, EOS],
             "this is the target, not what the model predicts. Use `model.decode` and `argmax`.",
+        ),
+        Slip(
+            "compares",
+            lambda *given: list(map(operator.eq, forced_words(*given), [*given[2], EOS])),
+            "this says where the model is right. Return the tokens that it predicts.",
         ),
         Slip(
             "source-without-eos",

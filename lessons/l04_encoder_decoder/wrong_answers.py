@@ -399,6 +399,17 @@ def first_word_first(model, source, max_len):
     return words
 
 
+def first_position(model, source, max_len):
+    memory, _ = encode_and_start(model, source)
+    words = []
+    while len(words) < max_len:
+        word = int(model.decode(memory, torch.tensor([[BOS, *words]]))[0][0, 0].argmax())
+        if word == EOS:
+            break
+        words.append(word)
+    return words
+
+
 def no_word_twice(model, source, max_len):
     words = []
     for word in right_loop(model, source, max_len):
@@ -491,6 +502,7 @@ WRONG = {
     "greedy_decode": [
         (bos_inside_the_loop, "feeds-bos-again"),
         (state_under_another_name, "keeps-first-state"),
+        (first_position, "always-first"),
         (appends_before_asking, "returns-eos"),
         (starts_with_bos, "returns-bos"),
         (counts_bos_as_a_word, "one-too-few"),
@@ -551,6 +563,10 @@ WRONG = {
         (length_without_eos, "source-without-eos"),
         (always_from_the_start, "keeps-first-state"),
         (cut_at_eos, "stops-at-eos"),
+        (
+            lambda *given: [a == b for a, b in zip(forced_by_steps(*given), [*given[2], EOS], strict=True)],
+            "compares",
+        ),
         (read_by_decoder(lambda target: target or [BOS]), None),
         (read_by_decoder(list), "no-bos"),
         (read_by_decoder(lambda target: [BOS, *target, EOS]), "reads-eos"),

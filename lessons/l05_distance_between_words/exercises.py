@@ -47,6 +47,17 @@ def convolve_padded(words: Tensor, kernel: Tensor, left: int | None = None) -> T
     return convolve_words(F.pad(words, (0, 0, left, missing - left)), kernel)
 
 
+def sum_over(words: Tensor, kernel: Tensor, positions: Sequence[int]) -> Tensor:
+    """Only these positions of the window; like `sum`, the number 0 if there are none."""
+    n_windows = len(words) - len(kernel) + 1
+    products = [words[j : j + n_windows] @ kernel[j] for j in positions]
+    return sum(products) if products else torch.zeros(())
+
+
+LAST_FORGOTTEN, FIRST_FORGOTTEN = (
+    f"the {name} word of each window is left out. Does the loop over the positions {how}?"
+    for name, how in (("last", "end one too early"), ("first", "start at 1"))
+)
 ONLY_WINDOWS_THAT_FIT = (
     "zeros are added to the sentence, so there are as many outputs as words. Use only the windows that fit: "
     "n − width + 1."
@@ -106,15 +117,23 @@ CONVOLVE_WORDS = TensorExercise(
         ),
         Slip(
             "last-place-forgotten",
-            lambda words, kernel: convolve_words(words, kernel) - words[len(kernel) - 1 :] @ kernel[-1],
-            "the last word of each window is left out. Does the loop over the positions end one too early?",
+            lambda words, kernel: convolve_words(words, kernel) - sum_over(words, kernel, [len(kernel) - 1]),
+            LAST_FORGOTTEN,
+        ),
+        Slip(
+            "last-place-unread",
+            lambda words, kernel: sum_over(words, kernel, range(len(kernel) - 1)),
+            LAST_FORGOTTEN,
         ),
         Slip(
             "first-place-forgotten",
-            lambda words, kernel: (
-                convolve_words(words, kernel) - words[: len(words) - len(kernel) + 1] @ kernel[0]
-            ),
-            "the first word of each window is left out. Does the loop over the positions start at 1?",
+            lambda words, kernel: convolve_words(words, kernel) - sum_over(words, kernel, [0]),
+            FIRST_FORGOTTEN,
+        ),
+        Slip(
+            "first-place-unread",
+            lambda words, kernel: sum_over(words, kernel, range(1, len(kernel))),
+            FIRST_FORGOTTEN,
         ),
         Slip(
             "squashed",
@@ -451,6 +470,11 @@ def convolve_windows(words: Tensor, kernel: Tensor, earliest: int = 0) -> Tensor
     return torch.stack([torch.einsum("kc,kco->o", window, kernel[: len(window)]) for window in windows])
 
 
+def pad_before(words: Tensor, kernel: Tensor, value: float = 0.0) -> Tensor:
+    return F.pad(words, (0, 0, len(kernel) - 1, 0), value=value)
+
+
+OWN_WORD_LEFT_OUT = "the last position of the window, which is the current word, is left out. Does the loop end one too early?"
 FIRST_OUTPUTS_ARE_ZERO = (
     "the first width − 1 outputs are 0, although their windows contain words. The zeros belong before the "
     "words, not before the outputs. (In a loop, a slice such as `words[-1:2]` is empty.)"
@@ -462,7 +486,7 @@ LOOK_BACK = TensorExercise(
     inputs={"words": gaussian("n c"), "kernel": gaussian("k c o")},
     returns={"outputs": "n o"},
     sizes=SIZES,
-    other_sizes=(*OTHER_SIZES, {"n": 1, "k": 3, "c": 2, "o": 4}),  # the first word of a text is alone
+    other_sizes=(*OTHER_SIZES, {"n": 1, "k": 3, "c": 2, "o": 4}),  # a text starts with one word
     large=(),
     reference=convolve_padded,
     unrepaired=first_version,
@@ -500,8 +524,12 @@ LOOK_BACK = TensorExercise(
         Slip(
             "own-word-left-out",
             lambda words, kernel: convolve_padded(words, kernel) - words @ kernel[-1],
-            "the last position of the window, which is the current word, is left out. Does the loop end one "
-            "too early?",
+            OWN_WORD_LEFT_OUT,
+        ),
+        Slip(
+            "own-word-unread",
+            lambda words, kernel: sum_over(pad_before(words, kernel), kernel, range(len(kernel) - 1)),
+            OWN_WORD_LEFT_OUT,
         ),
         Slip(
             "two-zeros",
@@ -516,7 +544,7 @@ LOOK_BACK = TensorExercise(
         ),
         Slip(
             "ones",
-            lambda words, kernel: convolve_words(F.pad(words, (0, 0, len(kernel) - 1, 0), value=1.0), kernel),
+            lambda words, kernel: convolve_words(pad_before(words, kernel, value=1.0), kernel),
             "the sentence is padded with ones. Use zeros.",
         ),
         Slip(
@@ -597,12 +625,19 @@ TEST_LOOKS_BACK = TestExercise(
         "two-zeros": "adds two zeros before the sentence, whatever the width",
     },
     wrong={
+        "reads only the current word": lambda words, kernel: words @ kernel[-1],
+        "reads at most two words": lambda words, kernel: convolve_padded(words, kernel[-2:]),
+        "returns the outputs in reverse order": lambda words, kernel: convolve_padded(words, kernel).flip(0),
+        "is wrong for the third word only": wrong_only_at(2, convolve_padded, convolve_flipped),
         "is wrong for the last word only": wrong_only_at(-1, convolve_padded, convolve_flipped),
         "is wrong in the last output channel only": wrong_only_at(
             (..., -1), convolve_padded, convolve_flipped
         ),
         "ignores all channels but the first": lambda words, kernel: convolve_padded(
             words[:, :1], kernel[:, :1]
+        ),
+        "returns one output more than there are words": lambda words, kernel: convolve_padded(
+            F.pad(words, (0, 0, 0, 1)), kernel
         ),
         "averages over the window": lambda words, kernel: convolve_padded(words, kernel) / len(kernel),
     },

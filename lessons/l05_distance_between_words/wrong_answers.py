@@ -76,6 +76,18 @@ def centred(words, kernel):
     return F.conv1d(words.T, kernel.permute(2, 1, 0), padding="same").T
 
 
+def loop_over(positions):
+    """The windows, summed over some positions only."""
+
+    def convolve(words, kernel):
+        n, outputs = len(words) - len(kernel) + 1, 0
+        for place in positions(len(kernel)):
+            outputs = outputs + words[place : place + n] @ kernel[place]
+        return outputs
+
+    return convolve
+
+
 def averaged(words, kernel):
     return windows_by_unfold(words, kernel) / kernel.shape[0]
 
@@ -440,6 +452,18 @@ def only_the_pattern(convolution):
     torch.testing.assert_close(before[0], words[0] @ kernel[-1])
 
 
+def only_totals(convolution):
+    for width in (1, 2, 3):
+        words, kernel = random_inputs(width)
+        torch.testing.assert_close(convolution(words, kernel).sum(), back_by_pad(words, kernel).sum())
+
+
+def only_one_word(convolution):
+    for width in (1, 2, 3):
+        words, kernel = random_inputs(width)
+        torch.testing.assert_close(convolution(words[:1], kernel), words[:1] @ kernel[-1])
+
+
 def all_but_the_last(convolution):
     for width in (2, 3):
         words, kernel = random_inputs(width)
@@ -490,6 +514,8 @@ WRONG = {
         (lists_of_numbers, "no-gradient"),
         (kernel_the_other_way, "wrong-shape"),
         (unpermuted, "kernel-reshaped"),
+        (loop_over(lambda width: range(width - 1)), "last-place-unread"),
+        (loop_over(lambda width: range(1, width)), "first-place-unread"),
         (three_built_in, "width-3"),
         (sliced_to_zero, "empty-slice"),
         (lambda words, kernel: windows_by_conv1d(words, kernel).T, "outputs-transposed"),
@@ -569,6 +595,12 @@ WRONG = {
         (negative_slices, "negative-start"),
         (short_windows, "kernel-start"),
         (present_left_out, "own-word-left-out"),
+        (
+            lambda words, kernel: loop_over(lambda width: range(width - 1))(
+                F.pad(words, (0, 0, len(kernel) - 1, 0)), kernel
+            ),
+            "own-word-unread",
+        ),
         (padded_with(lambda width: width // 2), "centred-right"),
         (padded_with(lambda width: width - 1, value=1.0), "ones"),
         (rolled, "wraps-around"),
@@ -591,6 +623,8 @@ WRONG = {
         (only_one_channel, "lets-through"),
         (only_the_pattern, "lets-through"),
         (all_but_the_last, "lets-through"),
+        (only_totals, "lets-through"),
+        (only_one_word, "lets-through"),
         (says_false, "returns-instead"),
         (wants_centred, "rejects-the-right-one"),
         (never_calls, "never-calls"),

@@ -39,6 +39,7 @@ def float32_gate(bias: float) -> float:
 
 
 NOT_WHOLE = "the result is rounded to whole steps. Return the number as it is; it need not be whole."
+NOT_ROUNDED = "the result is rounded. Return it with all its digits."
 OTHER_BASE = "two logarithms with different bases are mixed. Use `math.log`, the natural logarithm, for both."
 
 HALF_LIFE = PlainExercise(
@@ -65,6 +66,21 @@ HALF_LIFE = PlainExercise(
             "time-constant",
             life_with(above=1.0),
             "this is the time until 1/e (37%) is left. For one half, the numerator is ln 2.",
+        ),
+        Slip(
+            "negative-time-constant",
+            life_with(above=-1.0),
+            "1 is divided by ln(gate), which is negative. For one half, divide ln 2 by −ln(gate).",
+        ),
+        Slip(
+            "half-above",
+            life_with(above=0.5),
+            "the numerator is 1/2 itself. From n · ln(gate) = ln(1/2), it is a logarithm: ln 2, or −ln(1/2).",
+        ),
+        Slip(
+            "rate-only",
+            lambda bias: -math.log(sigmoid(bias)),
+            "this is only −ln(gate), the denominator. Divide ln 2 by it.",
         ),
         Slip(
             "one-over-leak",
@@ -155,6 +171,8 @@ HALF_LIFE = PlainExercise(
         Slip("log10-above", life_with(above=math.log10(2)), OTHER_BASE),
         Slip("log10-below", life_with(log=math.log10), OTHER_BASE),
         Slip("log2-below", life_with(log=math.log2), OTHER_BASE),
+        Slip("one-decimal", lambda bias: round(half_life(bias), 1), NOT_ROUNDED),
+        Slip("two-decimals", lambda bias: round(half_life(bias), 2), NOT_ROUNDED),
         Slip("whole-steps", lambda bias: float(math.ceil(half_life(bias) - 1e-9)), NOT_WHOLE),
         Slip("nearest-step", lambda bias: float(round(half_life(bias))), NOT_WHOLE),
         Slip("full-steps", lambda bias: float(math.floor(half_life(bias))), NOT_WHOLE),
@@ -191,6 +209,18 @@ def with_hidden(show: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
 
 def updated(write: Tensor, forget: Tensor, new: Tensor, cell: Tensor) -> Tensor:
     return forget.sigmoid() * cell + write.sigmoid() * new.tanh()
+
+
+def raw_gate(name: str) -> Callable[..., tuple[Tensor, Tensor]]:
+    """A step in which this gate has no sigmoid."""
+
+    def step(i: Tensor, f: Tensor, g: Tensor, o: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+        gates = {"input": i.sigmoid(), "forget": f.sigmoid(), "output": o.sigmoid()}
+        gates[name] = {"input": i, "forget": f, "output": o}[name]
+        cell = gates["forget"] * c + gates["input"] * g.tanh()
+        return gates["output"] * cell.tanh(), cell
+
+    return step
 
 
 def in_order(*order: int) -> Callable[..., tuple[Tensor, Tensor]]:
@@ -293,6 +323,29 @@ LSTM_CELL = TensorExercise(
             "raw-gates",
             lstm_with(lambda i, f, g, o, c: (o * (f * c + i * g.tanh()).tanh(), f * c + i * g.tanh())),
             "the gates don't go through a sigmoid. A gate is a number between 0 and 1.",
+        ),
+        *(
+            Slip(
+                f"raw-{name}",
+                lstm_with(raw_gate(name)),
+                f"the {name} gate doesn't go through a sigmoid. A gate is a number between 0 and 1.",
+            )
+            for name in ("input", "forget", "output")
+        ),
+        Slip(
+            "sigmoids-only",
+            lstm_with(
+                lambda i, f, g, o, c: (
+                    o.sigmoid() * (f.sigmoid() * c + i.sigmoid() * g.sigmoid()).sigmoid(),
+                    f.sigmoid() * c + i.sigmoid() * g.sigmoid(),
+                )
+            ),
+            "everything goes through a sigmoid. The candidate and the new cell go through `tanh`.",
+        ),
+        Slip(
+            "hidden-twice",
+            lambda *given: (lstm_cell(*given)[0],) * 2,
+            "the new hidden state is returned twice. The second output is the new cell.",
         ),
         Slip(
             "tanh-gates",

@@ -170,6 +170,16 @@ GREEDY_DECODE = PlainExercise(
             lambda *given: [BOS, *greedy_decode(*given)],
             "the answer starts with BOS. BOS is the decoder's first input, but the model didn't generate it.",
         ),
+        Slip(
+            "returns-both",
+            lambda *given: [BOS, *generate_tokens(*given)],
+            "BOS and EOS are returned too. Return only the tokens between them.",
+        ),
+        Slip(
+            "adds-eos",
+            lambda *given: [*greedy_decode(*given), EOS],
+            "EOS is added at the end. Return the tokens before it.",
+        ),
         Slip("starts-with-eos", decode_with(first=EOS), STARTS_WITH_EOS),
         Slip("source-without-eos", decode_with(encoder=encode_without_eos), SOURCE_WITHOUT_EOS),
         Slip(
@@ -212,6 +222,12 @@ GREEDY_DECODE = PlainExercise(
             lambda model, source, max_len: greedy_decode(model, source, max_len - 1),
             "decoding stops one token before `max_len`. Count only the tokens in the answer, not BOS or EOS.",
         ),
+        Slip(
+            "limit-checked-late",
+            lambda model, source, max_len: greedy_decode(model, source, max(max_len, 1)),
+            "a token is generated even if `max_len` is 0. Check the limit before each step.",
+        ),
+        Slip("first-word-lost", lambda *given: greedy_decode(*given)[1:], "the first word is missing."),
         Slip(
             "last-word-lost",
             lambda *given: greedy_decode(*given)[:-1],

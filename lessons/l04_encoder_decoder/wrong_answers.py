@@ -419,6 +419,19 @@ def no_word_twice(model, source, max_len):
     return words
 
 
+def checks_afterwards(model, source, max_len):
+    memory, state = encode_and_start(model, source)
+    word, words = BOS, []
+    while True:
+        logits, state, _ = model.step(memory, state, torch.tensor([word]))
+        word = logits[0].argmax().item()
+        if word == EOS:
+            return words
+        words.append(word)
+        if len(words) >= max_len:
+            return words
+
+
 def own_limit(model, source, max_len):
     return right_loop(model, source, len(source) + 5)
 
@@ -520,6 +533,10 @@ WRONG = {
         (first_word_first, "first-unchecked"),
         (no_word_twice, "stops-at-repeats"),
         (without_eos, "filters-eos"),
+        (lambda *given: [BOS, *until_end(*given)], "returns-both"),
+        (lambda *given: [*right_loop(*given), EOS], "adds-eos"),
+        (lambda *given: right_loop(*given)[1:], "first-word-lost"),
+        (checks_afterwards, "limit-checked-late"),
         (own_limit, None),
         (never_ends, "too-slow"),
         (lambda model, source, max_len: source, None),

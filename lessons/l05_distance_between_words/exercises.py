@@ -188,6 +188,21 @@ CONVOLVE_WORDS = TensorExercise(
             "the width is assumed to be 3. Use `len(kernel)`.",
         ),
         Slip(
+            "never-moves",
+            lambda words, kernel: words[: len(words) - len(kernel) + 1] @ kernel.sum(0),
+            "every position of the window uses the same words. Position j needs the words from index j on.",
+        ),
+        Slip(
+            "batch-axis",
+            lambda words, kernel: convolve_words(words, kernel)[None],
+            "the output has a batch axis of size 1. Remove it: take `[0]`.",
+        ),
+        Slip(
+            "conv1d-output",
+            lambda words, kernel: convolve_words(words, kernel).mT[None],
+            "this is the output of `conv1d` as it is: (1, out, windows). Take `[0]`, then transpose it.",
+        ),
+        Slip(
             "outputs-transposed",
             lambda words, kernel: convolve_words(words, kernel).mT,
             "the output has its axes in the wrong order: (out, windows). Transpose it.",
@@ -327,6 +342,16 @@ RECEPTIVE_FIELD = PlainExercise(
             ],
             "this leaves out words in the gaps that no layer reads. The receptive field spans everything "
             "from the first word to the last.",
+        ),
+        Slip(
+            "appended-too-early",
+            lambda widths, dilations: [1, *receptive_fields()(widths, dilations)][: len(widths)],
+            "the field is appended before the layer is added to it. Add first, then append.",
+        ),
+        Slip(
+            "steps-only",
+            lambda widths, dilations: [(w - 1) * d for w, d in zip(widths, dilations, strict=True)],
+            "this is what each layer adds. Add it to the field so far, which starts at 1.",
         ),
         Slip(
             "one-in-front",
@@ -474,7 +499,9 @@ def pad_before(words: Tensor, kernel: Tensor, value: float = 0.0) -> Tensor:
     return F.pad(words, (0, 0, len(kernel) - 1, 0), value=value)
 
 
-OWN_WORD_LEFT_OUT = "the last position of the window, which is the current word, is left out. Does the loop end one too early?"
+OWN_WORD_LEFT_OUT = (
+    "the last position of the window, which is the current word, is left out. Does the loop end too early?"
+)
 FIRST_OUTPUTS_ARE_ZERO = (
     "the first width − 1 outputs are 0, although their windows contain words. The zeros belong before the "
     "words, not before the outputs. (In a loop, a slice such as `words[-1:2]` is empty.)"

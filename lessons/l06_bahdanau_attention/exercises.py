@@ -525,14 +525,20 @@ def is_a_step_and_a_position(given: tuple, answer: object) -> str:
 
 
 def makes_elle(given: tuple, answer: object) -> str:
+    def is_right(step: int, position: int) -> bool:
+        return translate_forced(step, position) == TRANSLATION.replace("il", "elle")
+
     step, position = read_pair(answer)
-    translation = translate_forced(step, position)
-    if translation == TRANSLATION.replace("il", "elle"):
+    if is_right(step, position):
         return ""
+    advice = "Only “il” should change, to “elle”."
+    if is_right(position, step):
+        advice = "Return the step first, then the position."
+    elif step and position and is_right(step - 1, position - 1):
+        advice = "Count both from 0."
     return (
         f"Step {step} generates “{TARGET_TOKENS[step]}”. With all its attention on position {position}, "
-        f"“{SOURCE_TOKENS[position]}”, the translation is “{translation}”. "
-        "Only “il” should change, to “elle”."
+        f"“{SOURCE_TOKENS[position]}”, the translation is “{translate_forced(step, position)}”. {advice}"
     )
 
 

@@ -221,6 +221,14 @@ def too_early():
     return 1, 4
 
 
+def position_first():
+    return 4, 8
+
+
+def counted_from_1():
+    return 9, 5
+
+
 def off_the_end():
     return 8, 10
 
@@ -411,6 +419,8 @@ WRONG = {
     "make_it_she": [
         (still_a_he, None, "thirsty", "qu' il avait soif"),
         (too_early, None, "chat", "le eau a bu"),
+        (position_first, None, "first"),
+        (counted_from_1, None, "from 0"),
         (off_the_end, None, "0 to 9"),
         (before_the_start, None, "0 to 9"),
         (one_number, None),

@@ -137,6 +137,26 @@ ADDITIVE_SCORES = TensorExercise(
             lambda s, h, w, u, v: additive_scores(s, h, w, u, v).softmax(-1),
             "these are attention weights. Return the scores; the softmax comes in the next exercise.",
         ),
+        Slip(
+            "log-softmax",
+            lambda s, h, w, u, v: additive_scores(s, h, w, u, v).log_softmax(-1),
+            "a `log_softmax` is applied to the scores. Return the scores themselves.",
+        ),
+        Slip(
+            "hidden-layer",
+            wrong_scores(lambda p, k, v: torch.tanh(p + k)),
+            "this is the hidden layer, of width d. Its dot product with `v` makes one score per word.",
+        ),
+        Slip(
+            "state-unprojected",
+            lambda s, h, w, u, v: torch.tanh(s + h @ u.T) @ v,
+            "the state is added without `w_state`. Project it to width d first.",
+        ),
+        Slip(
+            "annotations-unprojected",
+            lambda s, h, w, u, v: torch.tanh(w @ s + h) @ v,
+            "the annotations are added without `w_annotation`. Project them to width d first.",
+        ),
         *score_slips(wrong_scores),
         Slip(
             "exp-for-tanh",
@@ -227,6 +247,14 @@ WRONG_WEIGHTS = {  # of the scores
         lambda scores: scores.softmax(-1).softmax(-1),
         "the softmax is applied twice. Apply it once, to the scores.",
     ),
+    "negative-scores": (
+        lambda scores: (-scores).softmax(-1),
+        "the scores have the wrong sign: the lowest one gets the largest attention weight.",
+    ),
+    "log-weights": (
+        lambda scores: scores.log_softmax(-1),
+        "these are logarithms of the attention weights. Use `softmax` instead of `log_softmax`.",
+    ),
     "all-ones": (
         torch.ones_like,
         "every attention weight is 1. Is the softmax computed over an axis of size 1?",
@@ -237,6 +265,11 @@ WRONG_CONTEXTS = {  # the weights that are used for the context; the right ones 
         spread_evenly,
         "the attention weights are right, but the context is the mean of the {}. It should be their sum, "
         "weighted by the attention weights.",
+    ),
+    "plain-sum": (
+        torch.ones_like,
+        "the attention weights are right, but the context is the plain sum of the {}. Weight them by the "
+        "attention weights.",
     ),
     "hard-context": (
         choose_best,
@@ -374,6 +407,12 @@ ADDITIVE_ATTENTION = TensorExercise(
             lambda *given: (attend(*given)[1] @ given[1][0], attend(*given)[1]),
             "the attention weights are right, but every context is computed from the annotations of the "
             "first sentence. Each sentence has its own.",
+        ),
+        Slip(
+            "first-weights-for-all",
+            lambda *given: ((attend(*given)[1] @ given[1])[:, 0], attend(*given)[1]),
+            "the attention weights are right, but every context is computed with those of the first "
+            "sentence. Each sentence has its own.",
         ),
         *score_slips(attend_with),
         *softmax_slips(lambda *given: (batch_scores(*given), given[1]), blend, "`annotations`"),

@@ -332,6 +332,8 @@ WRONG_WEIGHTS = [  # of the scores: (..., n)
     (lambda scores: torch.ones_like(scores) / scores.shape[-1], "uniform"),
     (lambda scores: 1 / (1 + torch.exp(-scores)), "sigmoid-weights"),
     (lambda scores: F.softmax(F.softmax(scores, dim=-1), dim=-1), "softmax-twice"),
+    (lambda scores: F.softmin(scores, dim=-1), "negative-scores"),
+    (lambda scores: scores - torch.logsumexp(scores, dim=-1, keepdim=True), "log-weights"),
     (lambda scores: F.softmax(scores[..., None], dim=-1).squeeze(-1), "all-ones"),
 ]
 
@@ -349,6 +351,10 @@ WRONG = {
         (scores_with(lambda p, k, v: p @ v + torch.tanh(k) @ v), "tanh-of-annotations"),
         (scores_with(lambda p, k, v: k.tanh() @ v), "state-left-out"),
         (scores_with(lambda p, k, v: F.softmax((p + k).tanh() @ v, dim=0)), "softmax-already"),
+        (scores_with(lambda p, k, v: F.log_softmax((p + k).tanh() @ v, dim=0)), "log-softmax"),
+        (scores_with(lambda p, k, v: (p + k).tanh()), "hidden-layer"),
+        (lambda s, h, w, u, v: (s + F.linear(h, u)).tanh() @ v, "state-unprojected"),
+        (lambda s, h, w, u, v: (F.linear(s, w) + h).tanh() @ v, "annotations-unprojected"),
         *((scores_with(score), slip) for score, slip in WRONG_SCORES),
         (scores_with(lambda p, k, v: tanh_by_exp(p + k) @ v), "exp-for-tanh"),
         (scores_with(lambda p, k, v: (scores := (p + k).tanh() @ v) - max(scores)), "shifted"),
@@ -369,6 +375,8 @@ WRONG = {
         (attention_with(lambda p, k, v: (p + k) @ v), "no-tanh"),
         (attention_with(lambda p, k, v: (p.tanh() + k.tanh()) @ v), "state-cancels"),
         (attention_after(lambda e, h: (weighted(F.softmax(e, dim=1), h)[0], e)), "weights-are-scores"),
+        (attention_after(lambda e, h: ((e.softmax(1) @ h)[:, 0], e.softmax(1))), "first-weights-for-all"),
+        (attention_after(lambda e, h: (h.sum(dim=1), F.softmax(e, dim=1))), "plain-sum"),
         (attention_after(lambda e, h: (h.mean(dim=1), F.softmax(e, dim=1))), "uniform-context"),
         (
             attention_after(lambda e, h: (h[range(len(h)), e.argmax(dim=1)], F.softmax(e, dim=1))),

@@ -77,15 +77,21 @@ GENERAL_SCORES = TensorExercise(
             "the scores are divided by the number of entries of `w`: is there a mean where there should be a "
             "sum?",
         ),
-        Slip(
-            "tanh-of-queries",
-            lambda q, k, w: torch.tanh(q @ w) @ k.T,
-            "there is a tanh around the projected queries. The general score has no nonlinearity.",
+        *(
+            Slip(
+                f"{f.__name__}-of-queries",
+                lambda q, k, w, f=f: f(q @ w) @ k.T,
+                f"`{f.__name__}` is applied to the projected queries. The general score has no nonlinearity.",
+            )
+            for f in (torch.tanh, torch.relu)
         ),
-        Slip(
-            "tanh-of-scores",
-            lambda q, k, w: torch.tanh(general_scores(q, k, w)),
-            "there is a tanh around the scores. The general score has no nonlinearity.",
+        *(
+            Slip(
+                f"{f.__name__}-of-scores",
+                lambda q, k, w, f=f: f(general_scores(q, k, w)),
+                f"`{f.__name__}` is applied to the scores. Return them as they are: any number is possible.",
+            )
+            for f in (torch.tanh, torch.relu, torch.sigmoid, torch.exp, torch.abs)
         ),
         Slip(
             "added",
@@ -128,9 +134,10 @@ GENERAL_SCORES = TensorExercise(
             "the last row is 0. Does a loop end one query too early?",
         ),
         Slip(
-            "sign-lost",
-            lambda q, k, w: general_scores(q, k, w).abs(),
-            "the scores are never negative. If query and key don't match, the score may be: keep the sign.",
+            "added-tanh",
+            lambda q, k, w: torch.tanh((q @ w)[:, None] + k).sum(-1),
+            "the projected query and the key are added, as in the additive score. Take their dot product, "
+            "without tanh.",
         ),
     ),
 )

@@ -95,6 +95,16 @@ SOFT_LOOKUP = TensorExercise(
             "sum.",
         ),
         Slip(
+            "root-of-keys",
+            lambda q, k, v: blend((k @ q / math.sqrt(len(k))).softmax(0), v),
+            "the scores are divided by the square root of the number of keys. Use the plain dot products.",
+        ),
+        Slip(
+            "unsummed",
+            lambda q, k, v: ((k @ q).softmax(0)[:, None] * v, (k @ q).softmax(0)),
+            "the values are multiplied by their weights, but not summed. The context is a single vector.",
+        ),
+        Slip(
             "powers-of-2",
             lambda q, k, v: blend((k @ q * math.log(2)).softmax(0), v),
             "the weights are made of powers of 2. A softmax uses powers of e: `torch.exp`.",
@@ -153,7 +163,7 @@ SCALED_ATTENTION = TensorExercise(
         Slip(
             "no-scale",
             lambda q, k, v: attend_with(q @ k.mT, v),
-            "the scores aren't divided by √d_k.",
+            "the scores aren't divided by √d_k, the square root of the width of a key.",
         ),
         Slip(
             "over-d",
@@ -176,6 +186,17 @@ SCALED_ATTENTION = TensorExercise(
             "root-of-queries",
             divide_by(lambda q, k, v: math.sqrt(q.shape[-2])),
             f"the scores are divided by the square root of the number of queries. {DIVISOR_OF_A_WIDTH}",
+        ),
+        Slip(
+            "root-of-shape-1",
+            divide_by(lambda q, k, v: math.sqrt(k.shape[1])),
+            "the scores are divided by the square root of `shape[1]`. With axes in front that isn't the "
+            "width of a key: count from the back, `keys.shape[-1]`.",
+        ),
+        Slip(
+            "root-of-shape-0",
+            divide_by(lambda q, k, v: math.sqrt(len(k))),
+            f"the scores are divided by the square root of `len(keys)`, the first axis. {DIVISOR_OF_A_WIDTH}",
         ),
         Slip(
             "whole-root",

@@ -407,6 +407,9 @@ WRONG = {
         (lambda query, keys, values: weighted(F.softmax(keys @ query, dim=0), keys), "blends-keys"),
         (look_up_after(lambda s, v: (F.softmax(s, dim=0) @ v, s)), "weights-are-scores"),
         (look_up_after(lambda s, v: (v.mean(dim=0), F.softmax(s, dim=0))), "uniform-context"),
+        (look_up_after(lambda s, v: (sum(v), F.softmax(s, dim=0))), "plain-sum"),
+        (look_up_after(lambda s, v: (s.softmax(0).unsqueeze(1) * v, s.softmax(0))), "unsummed"),
+        (look_up_after(lambda s, v: weighted(F.softmax(s / len(v) ** 0.5, dim=0), v)), "root-of-keys"),
         (look_up_after(lambda s, v: (v[s.argmax()], F.softmax(s, dim=0))), "hard-context"),
         (
             look_up_after(lambda s, v: ((s.softmax(0)[:, None] * v).mean(dim=0), s.softmax(0))),
@@ -433,12 +436,15 @@ WRONG = {
     ],
     "scaled_attention": [
         *((attention_after(lambda s, v, f=f: weighted(f(s), v)), slip) for f, slip in WRONG_WEIGHTS),
+        (attention_after(lambda s, v: weighted(F.dropout(s.softmax(-1), 0.5), v)), "random"),
         (no_batch, "raises"),
         (bmm_attention, "raises"),
         (across_heads, "wrong-shape"),
         (unscaled_in_double, "no-scale", "torch.float64"),
         (with_weights(lambda queries, keys: over_sum((queries @ keys.mT).exp())), "no-scale"),
         (attention_over(lambda q, k, v: (q @ k.mT).shape[-1] ** 0.5), "root-of-keys"),
+        (attention_over(lambda q, k, v: k.size(1) ** 0.5), "root-of-shape-1"),
+        (attention_over(lambda q, k, v: k.size(0) ** 0.5), "root-of-shape-0"),
         (attention_over(lambda q, k, v: int(math.sqrt(k.shape[-1]))), "whole-root"),
         (attention_over(lambda q, k, v: round(math.sqrt(k.shape[-1]))), None),
         (attention_over(lambda q, k, v: torch.sqrt(k.shape[-1])), "raises", "math.sqrt"),
@@ -481,6 +487,10 @@ WRONG = {
                 )
             ),
             "uniform-context",
+        ),
+        (
+            attention_after(lambda s, v: (torch.ones_like(s) @ v, F.softmax(s, dim=-1))),
+            "plain-sum",
         ),
         (
             attention_after(lambda s, v: (v.take_along_dim(s.argmax(-1)[..., None], dim=-2), s.softmax(-1))),

@@ -273,8 +273,8 @@ WRONG_CONTEXTS = {  # the weights that are used for the context; the right ones 
     ),
     "hard-context": (
         choose_best,
-        "the attention weights are right, but the context is a single one of the {}. It should be the sum of "
-        "all of them, weighted by the attention weights.",
+        "the attention weights are right, but the context is just one of the {}. It should be the sum of all "
+        "of them, weighted by the attention weights.",
     ),
     "mean-of-products": (
         lambda weights: weights / weights.shape[-1],

@@ -318,9 +318,22 @@ def zeros(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor
     return tuple(torch.zeros_like(output) for output in right_attention(queries, keys, values))
 
 
-def last_sentence_missing(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    function = wrong_only_at(-1, right_attention, zeros) if queries.ndim > 2 else right_attention
-    return function(queries, keys, values)
+def in_a_batch(wrong: Callable) -> Callable:
+    """Right for single matrices; for a batch, `wrong` of the right outputs."""
+
+    def function(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        outputs = right_attention(queries, keys, values)
+        return tuple(map(wrong, outputs)) if queries.ndim > 2 else outputs
+
+    return function
+
+
+def without_first(output: Tensor) -> Tensor:
+    return torch.cat([torch.zeros_like(output[:1]), output[1:]])
+
+
+def shifted_by(number: float) -> Callable:
+    return lambda q, k, v: tuple(output + number for output in right_attention(q, k, v))
 
 
 def combine(context_of: Callable, weights_of: Callable) -> Callable:
@@ -355,18 +368,26 @@ TEST_ATTENTION = TestExercise(
         "last-row": "forgets the last query",
     },
     wrong={
-        "works only for single matrices, not for a batch": single_matrices_only,
+        "fails for a batch of matrices": single_matrices_only,
         "returns zeros for the first query": wrong_only_at((..., 0, slice(None)), right_attention, zeros),
-        "returns zeros for the last sentence of a batch": last_sentence_missing,
+        "returns zeros for the first sentence of a batch": in_a_batch(without_first),
+        "returns the results of the first sentence for every sentence of a batch": in_a_batch(
+            lambda output: output[:1].expand(output.shape)
+        ),
         "returns 0 as the last component of each context": combine(
             wrong_only_at((..., -1), right_attention, zeros), right_attention
         ),
-        "returns the right context, but unscaled attention weights": combine(
+        "returns unscaled attention weights with the right context": combine(
             right_attention, divide_by(lambda q, k, v: 1.0)
+        ),
+        "returns the attention weights of each query sorted by size": combine(
+            right_attention, lambda q, k, v: (None, right_attention(q, k, v)[1].sort(-1).values)
         ),
         "returns the results of the queries in reverse order": lambda q, k, v: right_attention(
             q.flip(-2), k, v
         ),
+        "returns numbers that are all too small": shifted_by(-1.0),
+        "returns numbers that are all too large": shifted_by(1.0),
     },
     reference=careful_test,
 )

@@ -259,6 +259,12 @@ def compares(select, *batch):
     return test
 
 
+def without_absolute_value(attention):
+    inputs = random_inputs(2)
+    for output, expected in zip(attention(*inputs), right_attention(*inputs), strict=True):
+        assert (output - expected).max() < 1e-4
+
+
 def weights_by_their_sums(attention):
     queries, keys, values = random_inputs(2)
     context, weights = attention(queries, keys, values)
@@ -550,8 +556,12 @@ WRONG = {
     "test_attention": [
         (only_rows, "lets-through"),
         (only_shapes, "lets-through"),
-        (compares(lambda output: output), "lets-through", "single matrices"),
-        (compares(lambda output: output[0], 2), "lets-through", "last sentence"),
+        (compares(lambda output: output), "lets-through", "batch of matrices"),
+        (compares(lambda output: output, 1), "lets-through", "every sentence"),
+        (compares(lambda output: output[0], 2), "lets-through", "every sentence"),
+        (compares(lambda output: output[1], 2), "lets-through", "first sentence"),
+        (compares(lambda output: output.norm(dim=-1), 2), "lets-through", "sorted"),
+        (without_absolute_value, "lets-through", "too small"),
         (compares(lambda output: output[:, -1], 2), "lets-through", "first query"),
         (compares(lambda output: output[:, 0], 2), "lets-through", "last query"),
         (compares(lambda output: output.sum(), 2), "lets-through", "reverse order"),

@@ -21,7 +21,7 @@ from course_lib.teaching.exercises import (
     gaussian,
     wrong_only_at,
 )
-from lessons.l06_bahdanau_attention.exercises import softmax_slips
+from course_lib.teaching.softmax_slips import softmax_slips
 
 LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/4 and 3/4
 

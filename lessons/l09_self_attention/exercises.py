@@ -276,7 +276,10 @@ def far_apart() -> tuple[Tensor, ...]:
 
 
 LEFT_OUT = "Leave the keys and values of closed words out instead."
-TOO_LOW = f"If the other scores are as low, closed words still earn weight. {LEFT_OUT}"
+FINITE_SCORE = (
+    "the scores of closed words are set to a finite number such as −100, or lowered by one. If the other "
+    f"scores are low enough, closed words still earn weight. {LEFT_OUT}"
+)
 RENORMALISED = (
     "the weights of closed words are set to 0 after the softmax, and the rest is divided by its sum. If a "
     "closed word has a much higher score than the others, the rest rounds to 0. Close the words *before* the "
@@ -389,18 +392,16 @@ SELF_ATTENTION = TensorExercise(
             "query should stay as it is.",
         ),
         Slip(
-            "score-of-minus-10", layer_with(fill_with(-10.0)), f"closed words get a score of −10. {TOO_LOW}"
+            "score-of-minus-10",
+            layer_with(fill_with(-10.0)),
+            "closed words get a score of −10. Where the other scores are low, they still earn weight. "
+            f"{LEFT_OUT}",
         ),
-        Slip(
-            "low-score",
-            layer_with(fill_with(-100.0)),
-            f"closed words get a low but finite score, such as −100. {TOO_LOW}",
-        ),
+        Slip("low-score", layer_with(fill_with(-100.0)), FINITE_SCORE),
         Slip(
             "lowered-score",
             layer_with(lambda scores, is_open: (scores - 100.0 * ~is_open).softmax(-1)),
-            "the scores of closed words are lowered by a finite number, such as 100. If they are higher than "
-            f"the others by more than that, closed words still earn weight. {LEFT_OUT}",
+            FINITE_SCORE,
         ),
         Slip(
             "narrow-weights",

@@ -477,10 +477,10 @@ TRANSLATOR_MASKS = PlainExercise(
             [[[True, False, False], [True, True, False], [True, True, False]]],
             [[[True, False]]],
         ],
-        "The answer is three masks: encoder, decoder, cross. There is one sentence pair: a source of one "
-        "word in two positions, and a target of two words in three. The encoder mask and the cross mask allow "
-        "the first source position only. In the decoder mask no row allows a later position, and no row allows "
-        "the third position, which is padding.",
+        "The answer is three masks: encoder, decoder, cross. There is one sentence pair, with a source of "
+        "one word in two positions and a target of two words in three. The encoder mask and the cross mask "
+        "allow only the first source position. In the decoder mask no row allows a later position, and no "
+        "row allows the third position, which is padding.",
     ),
     others=(
         lambda: mask_inputs([3, 1], [2, 4], 3, 4),

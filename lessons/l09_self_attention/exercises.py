@@ -89,6 +89,12 @@ def scaled_reads(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, T
     return read_twice(query, keys / math.sqrt(len(query)), values)
 
 
+def scores_as_weights(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    first = keys @ query
+    second = keys @ (query + first @ values)
+    return second @ values, first, second
+
+
 THREE_READS = "there seem to be three reads. Call the look-up only twice."
 
 READ_TWICE = TensorExercise(
@@ -188,6 +194,21 @@ READ_TWICE = TensorExercise(
             averages_keys,
             "the answer is a weighted sum of the *keys*. It should be one of the values.",
         ),
+        Slip(
+            "first-weights-twice",
+            lambda *inputs: (read_twice(*inputs)[0], *[read_twice(*inputs)[1]] * 2),
+            "the weights of the first read are returned twice. The third output is those of the second read.",
+        ),
+        Slip(
+            "contexts-averaged",
+            answer_with(lambda query, context, answer: (context + answer) / 2),
+            "the answer is the mean of both contexts. Return only the second one.",
+        ),
+        Slip(
+            "no-softmax",
+            scores_as_weights,
+            "the scores are used as weights without a softmax. `soft_lookup` does all of it.",
+        ),
         Slip("three-reads", third_read(lambda query, context, second: query + context + second), THREE_READS),
         Slip("three-reads-reset", third_read(lambda query, context, second: query + second), THREE_READS),
         Slip(
@@ -227,6 +248,9 @@ def layer_with(
         return blend(weights_of(scores, is_open), x @ w_v)
 
     return layer
+
+
+attend_to_all = layer_with(lambda scores, is_open: scores.softmax(-1))
 
 
 def fill_with(score: float) -> Callable[[Tensor, Tensor], Tensor]:
@@ -338,7 +362,7 @@ SELF_ATTENTION = TensorExercise(
     slips=(
         Slip(
             "nothing-closed",
-            layer_with(lambda scores, is_open: scores.softmax(-1)),
+            attend_to_all,
             "`is_open` has no effect: closed words are attended to like the others. Leave out their keys and "
             "values before the softmax.",
         ),
@@ -378,9 +402,7 @@ SELF_ATTENTION = TensorExercise(
         ),
         Slip(
             "x-of-0",
-            lambda x, w_q, w_k, w_v, is_open: layer_with(lambda scores, _: scores.softmax(-1))(
-                x * is_open[:, None], w_q, w_k, w_v, is_open
-            ),
+            lambda x, w_q, w_k, w_v, is_open: attend_to_all(x * is_open[:, None], w_q, w_k, w_v, is_open),
             "closed words are set to 0 in `x`. Their keys then have a score of 0, which still earns weight, "
             "and their queries are lost. Leave `x` as it is, and take rows out of the keys and values.",
             misconception="M19",
@@ -417,6 +439,12 @@ SELF_ATTENTION = TensorExercise(
             change_weights(open_first),
             "the outputs are right, but the columns of the weights are in the wrong order: the zeros belong "
             "in the columns of the closed words, not all at the end. Write into `table[:, is_open]`.",
+        ),
+        Slip(
+            "columns-at-the-left",
+            change_weights(lambda weights, is_open: open_first(weights, ~is_open)),
+            "the outputs are right, but the columns of the weights are in the wrong order: the zeros belong "
+            "in the columns of the closed words, not all at the start. Write into `table[:, is_open]`.",
         ),
         Slip(
             "inverted",
@@ -470,6 +498,17 @@ SELF_ATTENTION = TensorExercise(
             "the scores aren't divided by √d_k.",
         ),
         Slip(
+            "times-root",
+            layer_with(divisor=lambda x, w_k: w_k.shape[-1] ** -0.5),
+            "the scores are multiplied by √d_k. Divide them by it.",
+        ),
+        Slip(
+            "no-softmax",
+            layer_with(lambda scores, is_open: scores * is_open),
+            "the scores themselves are used as weights. A softmax over the open words should turn them into "
+            "weights.",
+        ),
+        Slip(
             "scaled-by-d_k",
             layer_with(divisor=lambda x, w_k: w_k.shape[-1]),
             "the scores are divided by d_k instead of √d_k. Is the square root missing, or do you divide "
@@ -486,6 +525,40 @@ SELF_ATTENTION = TensorExercise(
             layer_with(divisor=lambda x, w_k: math.sqrt(len(x))),
             "the scores are divided by √n. Divide by √d_k, where d_k is the width of a key.",
             misconception="M08",
+        ),
+        Slip(
+            "root-of-d_v",
+            lambda x, w_q, w_k, w_v, is_open: self_attention(
+                x, w_q * math.sqrt(w_k.shape[-1] / w_v.shape[-1]), w_k, w_v, is_open
+            ),
+            "the scores are divided by √d_v. Divide by √d_k, where d_k is the width of a key.",
+        ),
+        Slip(
+            "no-w_q-and-w_k",
+            lambda x, w_q, w_k, w_v, is_open: masked_attention(x, x, x @ w_v, is_open),
+            "the words themselves are used as queries and keys. Multiply them by `w_q` and `w_k` first.",
+        ),
+        Slip(
+            "sums-keys",
+            lambda x, w_q, w_k, w_v, is_open: masked_attention(x @ w_q, x @ w_k, x @ w_k, is_open),
+            "the outputs are weighted sums of the keys. They should be weighted sums of the values, "
+            "`x @ w_v`.",
+        ),
+        Slip(
+            "outputs-not-closed",
+            lambda *inputs: (attend_to_all(*inputs)[0], self_attention(*inputs)[1]),
+            "the weights are right, but the outputs still contain the closed words. Compute them from the "
+            "weights that you return.",
+        ),
+        Slip(
+            "weights-not-closed",
+            lambda *inputs: (self_attention(*inputs)[0], attend_to_all(*inputs)[1]),
+            "the outputs are right, but the weights are those of a layer without closed words.",
+        ),
+        Slip(
+            "values-of-0",
+            lambda x, w_q, w_k, w_v, is_open: attend(x @ w_q, x @ w_k, x @ w_v * is_open[:, None]),
+            "only the values of closed words are removed. Their keys still get weight: leave both out.",
         ),
         Slip(
             "shared-w_q",
@@ -624,6 +697,21 @@ FLIPPING_WORDS = PlainExercise(
         Slip("keeps-flips-closed", keeps_flips_closed, ONE_AT_A_TIME),
         Slip("flips-back-and-forth", partial(keeps_flips_closed, compare_with_last=True), ONE_AT_A_TIME),
         Slip(
+            "closes-earlier-words",
+            lambda words, pronoun: [i for i in range(len(words)) if pronoun(list(range(i))) != pronoun([])],
+            "all words before a position are closed. Close only that one: `pronoun([position])`.",
+        ),
+        Slip(
+            "closes-the-next",
+            lambda words, pronoun: [i for i in range(len(words)) if pronoun([i + 1]) != pronoun([])],
+            "the word after each position is closed. Close the word at that position.",
+        ),
+        Slip(
+            "compares-with-first",
+            lambda words, pronoun: [i for i in range(len(words)) if pronoun([i]) != pronoun([0])],
+            f"each result is compared with that for position 0. {ANY_CHANGE}",
+        ),
+        Slip(
             "closes-the-others",
             closes_others,
             "all words *except* one are closed. Close only that one: `pronoun([position])`.",
@@ -637,6 +725,16 @@ FLIPPING_WORDS = PlainExercise(
             "words-for-positions",
             of_flips(lambda words, flips: [words[position] for position in flips]),
             "these are the words. Return their positions, because a word such as “the” can occur twice.",
+        ),
+        Slip(
+            "pronouns",
+            lambda words, pronoun: [pronoun([i]) for i in flipping_words(words, pronoun)],
+            "these are the new pronouns. Return the positions that were closed.",
+        ),
+        Slip(
+            "pairs",
+            of_flips(lambda words, flips: [(position, words[position]) for position in flips]),
+            "these are pairs of a position and a word. Return the positions only.",
         ),
         Slip(
             "first-occurrence",
@@ -706,6 +804,11 @@ FLIPPING_WORDS = PlainExercise(
             "waits-for-elle",
             flips_if(lambda before, after: after == "elle"),
             f"it waits for “elle”. {ANY_CHANGE}",
+        ),
+        Slip(
+            "il-to-elle",
+            flips_if(lambda before, after: (before, after) == ("il", "elle")),
+            f"only a change from “il” to “elle” is counted. {ANY_CHANGE}",
         ),
         Slip(
             "only-il-and-elle",

@@ -71,6 +71,19 @@ def adds_the_best(query, keys, values):
     return answer, first, second
 
 
+def no_softmax(query, keys, values):
+    first = keys @ query
+    query = query + values.T @ first
+    second = keys @ query
+    return values.T @ second, first, second
+
+
+def first_weights_twice(query, keys, values):
+    context, weights = look(query, keys, values)
+    answer, _ = look(query + context, keys, values)
+    return answer, weights, weights
+
+
 def swaps_in_the_second(query, keys, values):
     context, first = look(query, keys, values)
     answer, second = look(query + context, values, keys)
@@ -222,6 +235,41 @@ def takes_rows_1_and_0(x, w_q, w_k, w_v, is_open):
     keys, values = (x @ w_k)[is_open.long()], (x @ w_v)[is_open.long()]
     weights = torch.softmax((x @ w_q) @ keys.T / math.sqrt(keys.shape[-1]), dim=-1)
     return weights @ values, weights * is_open
+
+
+def zeros_first(x, w_q, w_k, w_v, is_open):
+    narrow, values = open_attention(x, w_q, w_k, w_v, is_open)
+    return narrow @ values, torch.cat([torch.zeros(len(x), int((~is_open).sum())), narrow], dim=1)
+
+
+def scores_alone(x, w_q, w_k, w_v, is_open):
+    weights = ((x @ w_q) @ (x @ w_k).T / math.sqrt(w_k.shape[-1])).masked_fill(~is_open, 0.0)
+    return weights @ (x @ w_v), weights
+
+
+def closes_values(x, w_q, w_k, w_v, is_open):
+    _, weights = ignores_open(x, w_q, w_k, w_v, is_open)
+    return weights @ torch.where(is_open[:, None], x @ w_v, 0.0), weights
+
+
+def closes_weights_only(x, w_q, w_k, w_v, is_open):
+    outputs, _ = ignores_open(x, w_q, w_k, w_v, is_open)
+    return outputs, minus_infinity(x, w_q, w_k, w_v, is_open)[1]
+
+
+def closes_outputs_only(x, w_q, w_k, w_v, is_open):
+    _, weights = ignores_open(x, w_q, w_k, w_v, is_open)
+    return minus_infinity(x, w_q, w_k, w_v, is_open)[0], weights
+
+
+def words_as_keys(x, w_q, w_k, w_v, is_open):
+    scores = (x @ x.T / x.shape[-1] ** 0.5).masked_fill(~is_open, -math.inf)
+    return blend(scores.softmax(-1), x @ w_v)
+
+
+def sums_keys(x, w_q, w_k, w_v, is_open):
+    _, weights = minus_infinity(x, w_q, w_k, w_v, is_open)
+    return weights @ (x @ w_k), weights
 
 
 def sums_words(x, w_q, w_k, w_v, is_open):
@@ -613,6 +661,8 @@ WRONG = {
         (adds_in_place, "in-place"),
         (no_answer, "wrong-count"),
         (adds_the_best, "adds-best-value"),
+        (no_softmax, "no-softmax"),
+        (first_weights_twice, "first-weights-twice"),
         (swaps_in_the_second, "swapped-in-second"),
         (blends_keys, "averages-keys"),
         (reads_with(next_query=lambda query, context, of_keys: query + of_keys), "adds-keys"),
@@ -620,6 +670,7 @@ WRONG = {
         (reads_with(next_query=lambda query, context, of_keys: 0.5 * query + 0.5 * context), "averaged"),
         (reads_with(next_query=lambda query, context, of_keys: query * context), "multiplied"),
         (reads_with(lambda query, context, answer: context), "first-context"),
+        (reads_with(lambda query, context, answer: 0.5 * (context + answer)), "contexts-averaged"),
         (reads_with(lambda query, context, answer: context + answer), "both-added"),
         (reads_with(lambda query, context, answer: answer + query + context), "answer-plus-query"),
         (reads_with(lambda query, context, answer: answer + query), "answer-plus-first-query"),
@@ -648,6 +699,14 @@ WRONG = {
         (softmax_down_with_infinity, "over-the-queries-nan"),
         (unscaled, "no-scale"),
         (sums_words, "no-w_v"),
+        (sums_keys, "sums-keys"),
+        (words_as_keys, "no-w_q-and-w_k"),
+        (zeros_first, "columns-at-the-left"),
+        (scores_alone, "no-softmax"),
+        (closes_values, "values-of-0"),
+        (closes_weights_only, "outputs-not-closed"),
+        (closes_outputs_only, "weights-not-closed"),
+        (attention_with(score_root=lambda x, w_k: 1 / w_k.shape[1]), "times-root"),
         (outputs_alone, "missing-output"),
         (detached_weights, "wrong-gradient"),
         (
@@ -670,6 +729,12 @@ WRONG = {
         (attention_with(score_root=lambda x, w_k: x.shape[1]), "root-of-d_model"),
         (attention_with(score_root=lambda x, w_k: x.shape[0]), "root-of-n"),
         (attention_with(score_root=lambda x, w_k: w_k.shape[1] ** 2), "scaled-by-d_k"),
+        (
+            lambda x, w_q, w_k, w_v, is_open: attention_with(lambda *_: w_v.shape[1])(
+                x, w_q, w_k, w_v, is_open
+            ),
+            "root-of-d_v",
+        ),
         (lambda x, w_q, w_k, w_v, is_open: attention_with()(x, w_q, w_q, w_v, is_open), "shared-w_q"),
         (lambda x, w_q, w_k, w_v, is_open: attention_with()(x, w_k, w_k, w_v, is_open), "shared-w_k"),
         (lambda x, w_q, w_k, w_v, is_open: attention_with()(x, w_k, w_q, w_v, is_open), "exchanged"),
@@ -701,6 +766,32 @@ WRONG = {
         (as_booleans, "booleans"),
         (one_number, "count"),
         (empties_words, "in-place"),
+        (
+            lambda words, pronoun: [i for i in range(len(words)) if pronoun([*range(i)]) != pronoun([])],
+            "closes-earlier-words",
+        ),
+        (
+            lambda words, pronoun: [i - 1 for i in range(1, len(words) + 1) if pronoun([i]) != pronoun([])],
+            "closes-the-next",
+        ),
+        (
+            lambda words, pronoun: [i for i, _ in enumerate(words) if pronoun([0]) != pronoun([i])],
+            "compares-with-first",
+        ),
+        (
+            lambda words, pronoun: [pronoun([i]) for i, _ in enumerate(words) if pronoun([i]) != pronoun([])],
+            "pronouns",
+        ),
+        (
+            lambda words, pronoun: [pair for pair in enumerate(words) if pronoun([pair[0]]) != pronoun([])],
+            "pairs",
+        ),
+        (
+            lambda words, pronoun: [
+                i for i in range(len(words)) if pronoun([]) == "il" and pronoun([i]) == "elle"
+            ],
+            "il-to-elle",
+        ),
         (
             lambda words, pronoun: [i + 1 for i in range(len(words)) if pronoun([i]) != pronoun([])],
             "counted-from-1",

@@ -110,6 +110,10 @@ FINITE_SCORE = (
 OVER_THE_QUERIES = (
     "the softmax is taken over the queries. Each query's weights should sum to 1: use `dim=-1`."
 )
+NOT_SCALED_EITHER = (
+    "the scores aren't divided by √d_k, as in lesson 08. And a query that may attend to no key should get "
+    "weights of 0."
+)
 ALL_INSTEAD_OF_ANY = (
     "a query gets weights of 0 as soon as *one* key is masked. It should get them only if *all* of its keys "
     "are: check with `mask.any(...)`."
@@ -195,6 +199,20 @@ MASKED_ATTENTION = TensorExercise(
             f"weights. {SET_BEFORE}",
         ),
         Slip(
+            "times-zero-and-after",
+            attend_with(lambda scores, mask: (scores * mask).softmax(-1) * mask),
+            "the scores of masked keys are set to 0 before the softmax, and their weights to 0 after it. A "
+            "score of 0 takes weight away from the other keys, so the rest sums to less than 1. Set the "
+            "scores to −∞.",
+            misconception="M19",
+        ),
+        Slip(
+            "context-not-masked",
+            lambda q, k, v, mask: (scaled(q, k).softmax(-1) @ v, scaled(q, k).softmax(-1) * mask),
+            "the context is computed from weights without a mask, and the returned weights are set to 0 "
+            f"afterwards. {SET_BEFORE}",
+        ),
+        Slip(
             "infinity-after",
             attend_with(lambda scores, mask: fill(scores.softmax(-1), mask)),
             "−∞ is written into the weights, after the softmax. It belongs in the scores, before it.",
@@ -246,6 +264,18 @@ MASKED_ATTENTION = TensorExercise(
             "those to 0 too.",
         ),
         Slip(
+            "any-over-queries",
+            attend_with(
+                lambda scores, mask: (
+                    fill(scores, mask | ~mask.any(-2, keepdim=True))
+                    .softmax(-1)
+                    .masked_fill(~mask.any(-2, keepdim=True), 0.0)
+                )
+            ),
+            "`mask.any` is taken over the queries. To find queries without any key, take it over the keys: "
+            "`dim=-1`.",
+        ),
+        Slip(
             "all-instead-of-any",
             attend_with(
                 lambda scores, mask: fill(scores, mask, -1e9).softmax(-1) * mask.all(-1, keepdim=True)
@@ -285,6 +315,32 @@ MASKED_ATTENTION = TensorExercise(
             "not-scaled",
             lambda q, k, v, mask: attention(q * math.sqrt(q.shape[-1]), k, v, mask),
             "the scores aren't divided by √d_k, as in lesson 08.",
+        ),
+        Slip(
+            "not-scaled-nan",
+            lambda q, k, v, mask: blend(fill(q @ k.mT, mask).softmax(-1), v),
+            NOT_SCALED_EITHER,
+        ),
+        Slip(
+            "not-scaled-uniform",
+            lambda q, k, v, mask: blend(fill(q @ k.mT, mask, -1e9).softmax(-1), v),
+            NOT_SCALED_EITHER,
+        ),
+        Slip(
+            "root-of-n",
+            lambda q, k, v, mask: attention(q * math.sqrt(q.shape[-1] / k.shape[-2]), k, v, mask),
+            "the scores are divided by √n. Divide by √d_k, where d_k is the width of a key.",
+            misconception="M08",
+        ),
+        Slip(
+            "root-of-d_v",
+            lambda q, k, v, mask: attention(q * math.sqrt(q.shape[-1] / v.shape[-1]), k, v, mask),
+            "the scores are divided by √d_v. Divide by √d_k, where d_k is the width of a key.",
+        ),
+        Slip(
+            "no-softmax",
+            attend_with(lambda scores, mask: scores * mask),
+            "the scores themselves are used as weights. Apply a softmax to the masked scores.",
         ),
         Slip(
             "scaled-by-d_k",
@@ -390,6 +446,29 @@ TRAINING_MASK = PlainExercise(
             "your attention needs booleans.",
         ),
         Slip(
+            "additive-1e9",
+            lambda n: torch.zeros(n, n).masked_fill(~causal_mask(n), -1e9),
+            "this is an additive mask of 0 and −1e9. Here a mask contains True and False: `masked_fill` in "
+            "your attention needs booleans.",
+        ),
+        Slip(
+            "two-ahead",
+            lambda n: torch.ones(n, n).tril(diagonal=2) == 1,
+            "each position may attend to the next two. It must not attend to any later position.",
+        ),
+        Slip(
+            "only-next",
+            lambda n: torch.ones(n, n).tril(diagonal=1).triu(diagonal=1) == 1,
+            "each position may attend only to the next one, which it should predict. It should attend to "
+            "itself and to earlier positions.",
+        ),
+        Slip(
+            "from-previous-on",
+            lambda n: torch.ones(n, n).triu(diagonal=-1) == 1,
+            "each position may attend to the one before it and to all later ones. It must not attend to any "
+            "later position: use `tril`.",
+        ),
+        Slip(
             "fixed-size",
             lambda n: causal_mask(16),
             "the mask always has 16 rows. It should be (n, n).",
@@ -464,6 +543,7 @@ NO_AXIS = (
     "a padding mask should have an axis of size 1 in the middle, (b, 1, n_src), so that it broadcasts over "
     "the queries."
 )
+ONE_ROW = "a padding mask is repeated for each query. One row is enough, (b, 1, n_src): it broadcasts."
 SQUEEZED = "with a single sentence, the batch axis is lost. Remove `squeeze()`."
 
 TRANSLATOR_MASKS = PlainExercise(
@@ -532,6 +612,51 @@ TRANSLATOR_MASKS = PlainExercise(
             "the decoder's mask has the width of the source. It should be (b, n_tgt, n_tgt).",
         ),
         Slip(
+            "source-lengths-in-decoder",
+            lambda s, t, n, m: (padding_mask(s, n), padding_mask(s, m) & causal_mask(m), padding_mask(s, n)),
+            "the decoder's mask is computed from `src_lengths`. Use `tgt_lengths`.",
+        ),
+        Slip(
+            "encoder-open",
+            lambda s, t, n, m: (torch.ones_like(padding_mask(s, n)), *three_masks(s, t, n, m)[1:]),
+            "the encoder's mask hides nothing. It should hide the padding of the source.",
+        ),
+        Slip(
+            "cross-open",
+            cross_with(lambda s, t, n, m: torch.ones_like(padding_mask(s, n))),
+            "the cross mask hides nothing. It should hide the padding of the source.",
+        ),
+        Slip(
+            "one-too-many-in-source",
+            source_with(lambda s, n: padding_mask(s + 1, n)),
+            "one padding position of each source stays visible. Positions are counted from 0: use `<`, not "
+            "`<=`.",
+        ),
+        Slip(
+            "one-too-many-in-target",
+            decoder_with(lambda t, m: padding_mask(t + 1, m) & causal_mask(m)),
+            "one padding position of each target stays visible. Positions are counted from 0: use `<`, not "
+            "`<=`.",
+        ),
+        Slip(
+            "padding-inverted",
+            lambda s, t, n, m: (
+                ~padding_mask(s, n),
+                ~padding_mask(t, m) & causal_mask(m),
+                ~padding_mask(s, n),
+            ),
+            "the padding is visible and the words are hidden. Words are the positions below the length.",
+        ),
+        Slip(
+            "padding-in-front",
+            lambda s, t, n, m: (
+                padding_mask(s, n).flip(-1),
+                padding_mask(t, m).flip(-1) & causal_mask(m),
+                padding_mask(s, n).flip(-1),
+            ),
+            "the first positions are hidden. The padding comes after the words.",
+        ),
+        Slip(
             "one-too-many",
             lambda s, t, n, m: three_masks(s + 1, t + 1, n, m),
             "one padding position of each sentence stays visible. Positions are counted from 0: use `<`, not "
@@ -570,6 +695,24 @@ TRANSLATOR_MASKS = PlainExercise(
             "everything.",
         ),
         Slip("no-middle-axis", source_with(lambda s, n: padding_mask(s, n)[:, 0]), NO_AXIS),
+        Slip("axis-at-the-end", source_with(lambda s, n: padding_mask(s, n).mT), NO_AXIS),
+        Slip("cross-expanded", cross_with(lambda s, t, n, m: padding_mask(s, n).expand(-1, m, -1)), ONE_ROW),
+        Slip(
+            "heads-axis",
+            of_masks(lambda mask: mask[:, None]),
+            "there is an axis for the heads, which is added in lesson 12 only. Leave it out.",
+        ),
+        Slip(
+            "encoder-rows",
+            lambda s, t, n, m: (padding_mask(s, n) & padding_mask(s, n).mT, *three_masks(s, t, n, m)[1:]),
+            "the encoder's mask also masks the rows of the padding. Mask keys only: (b, 1, n_src).",
+            misconception="M21",
+        ),
+        Slip(
+            "additive",
+            of_masks(lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -math.inf)),
+            "these are additive masks of 0 and −∞. Here a mask contains True and False.",
+        ),
         Slip(
             "source-expanded",
             lambda s, t, n, m: (
@@ -577,7 +720,7 @@ TRANSLATOR_MASKS = PlainExercise(
                 three_masks(s, t, n, m)[1],
                 padding_mask(s, n).expand(-1, m, -1),
             ),
-            "a padding mask is repeated for each query. One row is enough, (b, 1, n_src): it broadcasts.",
+            ONE_ROW,
         ),
         Slip(
             "encoder-causal",
@@ -614,6 +757,16 @@ TRANSLATOR_MASKS = PlainExercise(
             "other-order",
             lambda *inputs: tuple(three_masks(*inputs)[index] for index in (0, 2, 1)),
             "the masks are in the wrong order. Return encoder, decoder, cross.",
+        ),
+        Slip(
+            "decoder-first",
+            lambda *inputs: tuple(three_masks(*inputs)[index] for index in (1, 0, 2)),
+            "the masks are in the wrong order. Return encoder, decoder, cross.",
+        ),
+        Slip(
+            "dictionary",
+            lambda *inputs: dict(zip(("encoder", "decoder", "cross"), three_masks(*inputs), strict=True)),
+            "this is a dictionary. Return the three masks: `return encoder, decoder, cross`.",
         ),
         Slip(
             "languages-swapped",

@@ -254,6 +254,22 @@ def softmax_of_columns_emptied(scores, mask):
     return scores.masked_fill(~(mask | is_empty), -math.inf).softmax(-2).masked_fill(is_empty, 0.0)
 
 
+def zero_before_and_after(scores, mask):
+    weights = torch.softmax(scores.masked_fill(~mask, 0.0), dim=-1)
+    return weights.masked_fill(~mask, 0.0)
+
+
+def any_over_queries(scores, mask):
+    is_empty = mask.sum(-2, keepdim=True) == 0
+    weights = torch.softmax(scores.masked_fill(~mask & ~is_empty, -math.inf), dim=-1)
+    return torch.where(is_empty, 0.0, weights)
+
+
+def masks_the_weights(queries, keys, values, mask):
+    weights = scaled(queries, keys).softmax(-1)
+    return weights @ values, weights.masked_fill(~mask, 0.0)
+
+
 def masks_the_context(queries, keys, values, mask):
     weights = scaled(queries, keys).softmax(-1)
     return (weights * mask) @ values, weights
@@ -351,6 +367,23 @@ def expands_source(src_lengths, tgt_lengths, n_src, n_tgt):
     return encoder.repeat(1, n_src, 1), decoder, cross.repeat(1, n_tgt, 1)
 
 
+def words_hidden(src_lengths, tgt_lengths, n_src, n_tgt):
+    source = (torch.arange(n_src) >= src_lengths[:, None])[:, None]
+    target = (torch.arange(n_tgt) >= tgt_lengths[:, None])[:, None]
+    return source, target & causal_by_arange(n_tgt), source
+
+
+def padding_in_front(src_lengths, tgt_lengths, n_src, n_tgt):
+    source = (torch.arange(n_src) >= n_src - src_lengths[:, None])[:, None]
+    target = (torch.arange(n_tgt) >= n_tgt - tgt_lengths[:, None])[:, None]
+    return source, target & causal_by_arange(n_tgt), source
+
+
+def axis_at_the_end(src_lengths, tgt_lengths, n_src, n_tgt):
+    source = real_words(src_lengths, n_src)[:, :, None]
+    return source, three_by_view(src_lengths, tgt_lengths, n_src, n_tgt)[1], source
+
+
 def squeezes_all(src_lengths, tgt_lengths, n_src, n_tgt):
     masks = three_by_view(src_lengths, tgt_lengths, n_src, n_tgt)
     return [mask[0] if len(mask) == 1 else mask for mask in masks]
@@ -397,6 +430,14 @@ WRONG = {
         (lambda q, k, v, mask: by_where(q * q.shape[-1] ** 0.5, k, v, mask), "not-scaled"),
         (lambda q, k, v, mask: by_where(q / q.shape[-1] ** 0.5, k, v, mask), "scaled-by-d_k"),
         (lambda q, k, v, mask: by_where(q, k, k, mask), "sum-of-keys"),
+        (lambda q, k, v, mask: nan_in_closed_rows(q * q.shape[-1] ** 0.5, k, v, mask), "not-scaled-nan"),
+        (lambda q, k, v, mask: large_negative(q * q.shape[-1] ** 0.5, k, v, mask), "not-scaled-uniform"),
+        (lambda q, k, v, mask: by_where(q * (q.shape[-1] / k.shape[-2]) ** 0.5, k, v, mask), "root-of-n"),
+        (lambda q, k, v, mask: by_where(q * (q.shape[-1] / v.shape[-1]) ** 0.5, k, v, mask), "root-of-d_v"),
+        (weighs_with(lambda scores, mask: torch.where(mask, scores, 0.0)), "no-softmax"),
+        (weighs_with(zero_before_and_after), "times-zero-and-after"),
+        (weighs_with(any_over_queries), "any-over-queries"),
+        (masks_the_weights, "context-not-masked"),
         (weighs_with(minus_ten), "score-of-minus-10"),
         (weighs_with(minus_ten, emptied=True), "score-of-minus-10-emptied"),
         (weighs_with(minus_thousand), "low-score"),
@@ -416,6 +457,10 @@ WRONG = {
         (as_numbers, "wrong-form"),
         (as_whole_numbers, "wrong-form"),
         (additive, "additive"),
+        (lambda n: torch.full((n, n), -1e9).triu(diagonal=1), "additive-1e9"),
+        (causal_with(lambda row, column: column <= row + 2), "two-ahead"),
+        (causal_with(lambda row, column: column == row + 1), "only-next"),
+        (causal_with(lambda row, column: column >= row - 1), "from-previous-on"),
         (lambda n: torch.full((n, n), True), "all-open"),
         (causal_with(lambda row, column: column > row), "inverted"),
         (causal_with(lambda row, column: column != row + 1), "only-next-masked"),
@@ -479,6 +524,43 @@ WRONG = {
             "decoder-squeezed",
         ),
         (as_numbers_too, "wrong-form"),
+        (
+            changes("decoder", lambda mask, s, t, n, m: real_words(s, m)[:, None] & causal_by_arange(m)),
+            "source-lengths-in-decoder",
+        ),
+        (
+            changes("decoder", lambda mask, s, t, n, m: real_words(t + 1, m)[:, None] & causal_by_arange(m)),
+            "one-too-many-in-target",
+        ),
+        (
+            lambda s, t, n, m: changes("decoder", lambda *_: three_by_loop(s, t, n, m)[1])(s + 1, t, n, m),
+            "one-too-many-in-source",
+        ),
+        (changes("encoder", lambda mask, s, t, n, m: torch.ones(len(s), 1, n).bool()), "encoder-open"),
+        (changes("cross", lambda mask, s, t, n, m: torch.ones(len(s), 1, n).bool()), "cross-open"),
+        (changes("cross", lambda mask, s, t, n, m: mask.repeat(1, m, 1)), "cross-expanded"),
+        (
+            changes("encoder", lambda mask, s, t, n, m: mask & real_words(s, n)[:, :, None]),
+            "encoder-rows",
+        ),
+        (words_hidden, "padding-inverted"),
+        (padding_in_front, "padding-in-front"),
+        (axis_at_the_end, "axis-at-the-end"),
+        (
+            lambda s, t, n, m: [mask.unsqueeze(1) for mask in three_by_loop(s, t, n, m)],
+            "heads-axis",
+        ),
+        (
+            lambda s, t, n, m: [torch.where(mask, 0.0, -math.inf) for mask in three_by_loop(s, t, n, m)],
+            "additive",
+        ),
+        (lambda s, t, n, m: [three_by_view(s, t, n, m)[i] for i in (1, 0, 2)], "decoder-first"),
+        (
+            lambda s, t, n, m: dict(
+                zip(["encoder", "decoder", "cross"], three_by_loop(s, t, n, m), strict=True)
+            ),
+            "dictionary",
+        ),
     ],
 }
 

@@ -137,6 +137,16 @@ def rows_mixed(n: int, d_model: int) -> Tensor:
     return torch.stack([turned.sin(), turned.cos()]).reshape(n, d_model)
 
 
+def angles_in_blocks_table(n: int, d_model: int) -> Tensor:
+    turned = positions.angles(n, d_model).repeat(1, 2)
+    return interleave(turned[:, 0::2].sin(), turned[:, 1::2].cos())
+
+
+def doubled_by_column(n: int, d_model: int) -> Tensor:
+    turned = angles_of(n, 10_000.0 ** (-2 * torch.arange(d_model) / d_model))
+    return interleave(turned[:, 0::2].sin(), turned[:, 1::2].cos())
+
+
 def down_to_last(n: int, d_model: int) -> Tensor:
     """The last frequency is 1/10000 itself, as in some libraries."""
     exponents = torch.arange(d_model // 2) / torch.tensor(d_model / 2 - 1)
@@ -186,13 +196,14 @@ SINUSOIDS = PlainExercise(
         Slip(
             "not-doubled",
             lambda n, d_model: sinusoids_with(n, d_model, step=1),
-            "pair i has the frequency 10000^(−i/d_model). Is the 2 missing? It should be 10000^(−2i/d_model).",
+            "pair i has the frequency 10000^(−i/d_model). Is the 2 missing? It should be "
+            "10000^(−2i/d_model).",
         ),
         Slip(
             "doubled-twice",
             lambda n, d_model: sinusoids_with(n, d_model, step=4),
-            "pair i has the frequency 10000^(−4i/d_model). Is the 2 counted twice? `arange(0, d_model, 2)` is "
-            "2i already.",
+            "pair i has the frequency 10000^(−4i/d_model). Is the 2 counted twice? `arange(0, d_model, 2)` "
+            "is 2i already.",
         ),
         Slip(
             "faster-and-faster",
@@ -250,6 +261,39 @@ SINUSOIDS = PlainExercise(
             "over-length",
             lambda n, d_model: waves(positions.angles(n, d_model) / n),
             "the angles are divided by the number of positions.",
+        ),
+        Slip(
+            "over-last-position",
+            lambda n, d_model: waves(positions.angles(n, d_model) / max(n - 1, 1)),
+            "the angles are divided by the last position.",
+        ),
+        Slip(
+            "cos-missing",
+            of_angles(lambda turned: interleave(turned.sin(), torch.zeros_like(turned))),
+            "the odd columns are 0. They should contain the cosine.",
+        ),
+        Slip(
+            "half-width",
+            of_angles(torch.sin),
+            "there are d_model/2 columns of sines. Each angle needs two columns, its sine and its cosine.",
+        ),
+        Slip(
+            "angles-in-blocks",
+            angles_in_blocks_table,
+            "the angles are repeated one after the other, as by `repeat` or `cat`. Both columns of a pair "
+            "need the same angle: `repeat_interleave(2, dim=-1)`.",
+        ),
+        Slip(
+            "doubled-by-column",
+            doubled_by_column,
+            "column c has the exponent −2c/d_model, so the angles get small twice as fast. In −2i/d_model, i "
+            "counts the pairs, not the columns.",
+        ),
+        Slip(
+            "exponent-from-1",
+            lambda n, d_model: waves(angles_of(n, speeds_of(d_model) * 10_000.0 ** (-2 / d_model))),
+            "the first pair has the exponent −2/d_model: i is counted from 1. Count from 0, so that its "
+            "frequency is 1.",
         ),
         Slip(
             "same-rows",
@@ -489,6 +533,10 @@ def angles_in_blocks(features: Tensor, turned: Tensor) -> Tensor:
     return features * angles.cos() + interleave(-y, x) * angles.sin()
 
 
+def stacked_in_front(features: Tensor, turned: Tensor) -> Tensor:
+    return torch.stack(split_pairs(positions.rotate(features, turned))).reshape(features.shape)
+
+
 def angle_itself(features: Tensor, turned: Tensor) -> Tensor:
     """sin θ = θ and cos θ = 1, which is nearly right for small angles."""
     x, y = split_pairs(features)
@@ -546,6 +594,28 @@ ROTATE = TensorExercise(
             "minus-in-second",
             rotate_with(lambda x, y, cos, sin: (x * cos - y * sin, x * sin - y * cos)),
             "the second number of a pair has a wrong sign. It becomes x sin θ + y cos θ.",
+        ),
+        Slip(
+            "both-minus",
+            rotate_with(lambda x, y, cos, sin: (x * cos - y * sin, y * cos - x * sin)),
+            "there is a minus sign too many: the second number of a pair becomes x sin θ + y cos θ.",
+        ),
+        Slip(
+            "x-and-y-swapped",
+            rotate_with(lambda x, y, cos, sin: (y * cos - x * sin, y * sin + x * cos)),
+            "x and y are swapped: x is the first number of a pair, at the even positions.",
+        ),
+        Slip(
+            "itself-instead-of-partner",
+            rotate_with(lambda x, y, cos, sin: (x * (cos + sin), y * (cos + sin))),
+            "each number is multiplied by cos θ and by sin θ. The sine belongs to the *other* number of the "
+            "pair.",
+        ),
+        Slip(
+            "itself-minus-itself",
+            rotate_with(lambda x, y, cos, sin: (x * (cos - sin), y * (cos + sin))),
+            "each number is multiplied by cos θ and by sin θ. The sine belongs to the *other* number of the "
+            "pair.",
         ),
         Slip(
             "sin-and-cos-swapped",
@@ -636,6 +706,17 @@ ROTATE = TensorExercise(
             angles_in_blocks,
             "the angles are repeated one after the other, as by `repeat` or `cat`. Both numbers of a pair "
             "need the same angle: `repeat_interleave(2, dim=-1)`.",
+        ),
+        Slip(
+            "times-position",
+            by_angles(lambda turned: turned * torch.arange(len(turned))[:, None]),
+            "the angles are multiplied by the position. `turned` has the angle of each position already.",
+        ),
+        Slip(
+            "stacked-in-front",
+            stacked_in_front,
+            "the rotated numbers are right but in the wrong cells. Stack them along a new *last* axis, "
+            "`dim=-1`, before you flatten.",
         ),
         Slip(
             "own-angles",

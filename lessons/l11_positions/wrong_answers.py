@@ -165,6 +165,19 @@ def up_to_last(n, d_model):
     return torch.stack([turned.sin(), turned.cos()], dim=-1).view(n, d_model)
 
 
+def blocks_of_angles(n, d_model):
+    turned = torch.cat([angles_outer(n, d_model), angles_outer(n, d_model)], dim=1)
+    turned[:, 0::2] = turned[:, 0::2].sin()
+    turned[:, 1::2] = turned[:, 1::2].cos()
+    return turned
+
+
+def two_per_column(n, d_model):
+    column = torch.arange(d_model)
+    turned = torch.arange(n)[:, None] / 10000 ** (2 * column / d_model)
+    return torch.where(column % 2 == 0, turned.sin(), turned.cos())
+
+
 def at_most_64(n, d_model):
     return table_by_columns(64, d_model)[:n]
 
@@ -429,6 +442,20 @@ def pairs_from(new_pair):
     return rotate
 
 
+def cos_plus_sin(features, turned):
+    theta = turned.repeat_interleave(2, dim=-1)
+    return features * theta.cos() + features * theta.sin()
+
+
+def stack_dim_0(features, turned):
+    rotated = rotate_pairs(features, turned)
+    return torch.stack([rotated[..., 0::2], rotated[..., 1::2]], dim=0).reshape(features.shape)
+
+
+def times_position(turned):
+    return turned * torch.arange(turned.shape[0]).unsqueeze(1)
+
+
 def halves_woven(features, turned):
     half = features.shape[-1] // 2
     return rotate_pairs(torch.stack([features[..., :half], features[..., half:]], -1).flatten(-2), turned)
@@ -529,6 +556,12 @@ WRONG = {
         (lambda n, d: waves(torch.arange(n)[:, None] * speeds(d) * 2 * math.pi), "whole-turns"),
         (lambda n, d: torch.arange(float(n))[:, None].repeat(1, d), "grows"),
         (lambda n, d: waves(torch.arange(n)[:, None] * speeds(d) / n), "over-length"),
+        (lambda n, d: waves(torch.arange(n)[:, None] * speeds(d) / max(1, n - 1)), "over-last-position"),
+        (lambda n, d: table_by_columns(n, d) * (torch.arange(d) % 2 == 0), "cos-missing"),
+        (lambda n, d: torch.sin(angles_outer(n, d)), "half-width"),
+        (blocks_of_angles, "angles-in-blocks"),
+        (two_per_column, "doubled-by-column"),
+        (with_speeds(lambda i, d: 10000 ** (-2 * (i + 1) / d)), "exponent-from-1"),
         (lambda n, d: waves(torch.zeros(n, d // 2)), "same-rows"),
         (lambda n, d: waves(speeds(d).repeat(n, 1)), "frequencies-only"),
         (lambda n, d: table_by_columns(n, d).T, "transposed"),
@@ -599,6 +632,23 @@ WRONG = {
         (pairs_from(lambda x, y, t: (x * t.cos() - y * t.sin(), y)), "second-unchanged"),
         (pairs_from(lambda x, y, t: (x, x * t.sin() + y * t.cos())), "first-unchanged"),
         (pairs_from(lambda x, y, t: (x * t.cos(), y * t.sin())), "cos-and-sin"),
+        (
+            pairs_from(lambda x, y, t: (x * t.cos() - y * t.sin(), y * t.cos() - x * t.sin())),
+            "both-minus",
+        ),
+        (
+            lambda features, turned: pairs_from(
+                lambda y, x, t: (x * t.cos() - y * t.sin(), x * t.sin() + y * t.cos())
+            )(features, turned),
+            "x-and-y-swapped",
+        ),
+        (
+            pairs_from(lambda x, y, t: (x * t.cos() - x * t.sin(), y * t.sin() + y * t.cos())),
+            "itself-minus-itself",
+        ),
+        (cos_plus_sin, "itself-instead-of-partner"),
+        (stack_dim_0, "stacked-in-front"),
+        (lambda features, turned: rotate_pairs(features, times_position(turned)), "times-position"),
         (pairs_from(lambda x, y, t: (x - y * t, y + x * t)), "angle-itself"),
         (pairs_from(lambda x, y, t: (x * t, y * t)), "times-the-angle"),
         (adds_the_table, "adds-sinusoids"),

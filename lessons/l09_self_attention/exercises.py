@@ -301,13 +301,13 @@ def far_apart() -> tuple[Tensor, ...]:
 
 LEFT_OUT = "Leave the keys and values of closed words out instead."
 FINITE_SCORE = (
-    "the scores of closed words are set to a finite number such as −100, or lowered by one. If the other "
-    f"scores are low enough, closed words still earn weight. {LEFT_OUT}"
+    "the scores of closed words are set to a finite number, such as −100, or lowered by a number like that. "
+    f"If the other scores are low enough, closed words still earn weight. {LEFT_OUT}"
 )
 RENORMALISED = (
-    "the weights of closed words are set to 0 after the softmax, and the rest is divided by its sum. If a "
-    "closed word has a much higher score than the others, the rest rounds to 0. Close the words *before* the "
-    "softmax."
+    "closed words still take part in the softmax, and the other weights are divided by their sum afterwards. "
+    "If a closed word has a much higher score than the others, those round to 0. Close the words *before* "
+    "the softmax."
 )
 OPEN_WORDS_ATTEND = (
     "the rows of closed words are emptied. A closed word can't be attended *to*, but it still has a query, "
@@ -433,6 +433,12 @@ SELF_ATTENTION = TensorExercise(
             ),
             "the weights have a column for each open word only. Write them into the open columns of an "
             "(n, n) tensor of zeros.",
+        ),
+        Slip(
+            "only-open-words",
+            lambda x, w_q, w_k, w_v, is_open: attend(*(x[is_open] @ matrix for matrix in (w_q, w_k, w_v))),
+            "closed words are removed from `x`, so they have no row. A closed word still has a query: take "
+            "rows out of the keys and values only.",
         ),
         Slip(
             "columns-at-the-right",
@@ -816,10 +822,11 @@ FLIPPING_WORDS = PlainExercise(
             f"only a change between “il” and “elle” is counted. {ANY_CHANGE}",
         ),
         Slip(
-            "compares-objects",
+            "all-positions",
             flips_if(lambda before, after: True),
-            "every word seems to change the pronoun. Compare strings with `!=`: `is not` compares objects, "
-            "and two equal strings can be different objects.",
+            "every position is returned, so the comparison is always true. Compare `pronoun([position])` "
+            "with `pronoun([])`, and use `!=`: `is not` compares objects, and two equal strings can be "
+            "different objects.",
         ),
         Slip("set", of_flips(lambda words, flips: set(flips)), "it is a set. Return a list, in order."),
         Slip(

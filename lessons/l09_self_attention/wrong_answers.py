@@ -678,7 +678,7 @@ WRONG = {
     ],
     "self_attention": [
         (narrow_weights, "narrow-weights"),
-        (closes_x, "wrong-shape"),
+        (closes_x, "only-open-words"),
         (ignores_open, "nothing-closed"),
         (zero_afterwards, "zero-after-softmax"),
         (divides_by_the_sum, "renormalised"),
@@ -756,7 +756,7 @@ WRONG = {
         (compares_with_elle, "all-but-elle"),
         (waits_for_elle, "waits-for-elle"),
         (il_and_elle, "only-il-and-elle"),
-        (compares_objects, "compares-objects"),
+        (compares_objects, "all-positions"),
         (skips_the_last, "last-forgotten"),
         (skips_the_first, "first-forgotten"),
         (returns_early, "first-only"),

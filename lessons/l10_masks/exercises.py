@@ -100,12 +100,12 @@ INVERTED = (
 )
 SET_BEFORE = "Set the scores of masked keys to −∞, before the softmax."
 RENORMALISED = (
-    "the weights of masked keys are set to 0 after the softmax, and the rest is divided by its sum. If a "
-    f"masked key has a much higher score than the others, the rest rounds to 0. {SET_BEFORE}"
+    "masked keys still take part in the softmax, and the other weights are divided by their sum afterwards. "
+    f"If a masked key has a much higher score than the others, those round to 0. {SET_BEFORE}"
 )
 FINITE_SCORE = (
-    "the scores of masked keys are set to a finite number such as −100, or lowered by one. If the other "
-    "scores are low enough, masked keys still earn weight. Use `-math.inf`."
+    "the scores of masked keys are set to a finite number, such as −100, or lowered by a number like that. "
+    "If the other scores are low enough, masked keys still earn weight. Use `-math.inf`."
 )
 OVER_THE_QUERIES = (
     "the softmax is taken over the queries. Each query's weights should sum to 1: use `dim=-1`."
@@ -425,8 +425,8 @@ TRAINING_MASK = PlainExercise(
         Slip(
             "only-next-masked",
             band_only,
-            "only the next position is masked. The positions after it must be masked too: attention in a "
-            "later layer, or at the next step, would pass the word on.",
+            "only the next position is masked. All later positions must be masked: when the model generates "
+            "text, none of them exists yet.",
         ),
         Slip(
             "only-itself",

@@ -355,7 +355,7 @@ check("translator_masks", translator_masks)
 # %% [markdown] kind="hints" exercise="translator_masks"
 r"""
 ### A nudge
-A padding mask is the same for every query, so its middle axis may have size 1: it is stretched by itself.
+A padding mask is the same for every query, so its middle axis may have size 1: it broadcasts.
 
 ---
 ### Step by step

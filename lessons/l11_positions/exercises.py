@@ -387,7 +387,7 @@ TEST_OFFSETS = TestExercise(
     inputs={"encoding": "a function"},
     of=SINUSOIDS,
     what="encoding",
-    seconds=20.0,  # a loop over all pairs of rows, in every implementation, takes several seconds
+    seconds=15.0,  # a loop over all pairs of rows, in every implementation, takes several seconds
     accepts={
         "with all sines first": in_halves,
         "with the cosine first": cosine_first,

@@ -457,6 +457,7 @@ WRONG = {
         (as_numbers, "wrong-form"),
         (as_whole_numbers, "wrong-form"),
         (additive, "additive"),
+        (lambda n: torch.dropout(torch.ones(n, n), 0.1, train=True).tril() > 0, "random"),
         (lambda n: torch.full((n, n), -1e9).triu(diagonal=1), "additive-1e9"),
         (causal_with(lambda row, column: column <= row + 2), "two-ahead"),
         (causal_with(lambda row, column: column == row + 1), "only-next"),

@@ -147,7 +147,7 @@ SPLIT_HEADS = PlainExercise(
         Slip(
             "transposed-heads",
             lambda features, n_heads: split(features, n_heads).mT,
-            "each head's matrix is transposed: its axes are (head size, words). The words should be its rows.",
+            "each head's matrix is transposed: its axes are (head size, words). Its rows should be words.",
         ),
         Slip(
             "heads-reversed",

@@ -188,6 +188,16 @@ SPLIT_HEADS = PlainExercise(
             "its vector.",
         ),
         Slip(
+            "whole-vectors",
+            lambda features, n_heads: torch.stack([features] * n_heads, dim=-3),
+            "every head gets the whole vector of each word. It should get only its own slice.",
+        ),
+        Slip(
+            "same-slice",
+            lambda features, n_heads: torch.stack([split(features, n_heads)[..., 0, :, :]] * n_heads, dim=-3),
+            "every head gets the first slice of each word. Head 1 should get the second, and so on.",
+        ),
+        Slip(
             "last-word-missing",
             wrong_only_at(LAST_WORD, split, zeros),
             "the last word is missing in every head. Does a loop end too early?",
@@ -249,6 +259,7 @@ TEST_SPLIT = TestExercise(
             (..., slice(1, None), slice(None)), split, reversed_heads
         ),
         "is right for the first sentence only": wrong_only_at(slice(1, None), split, reversed_words),
+        "is wrong for the last number of each slice only": wrong_only_at((..., -1), split, reversed_words),
     },
     reference=careful_test,
 )
@@ -330,6 +341,23 @@ JOIN_HEADS = PlainExercise(
             lambda features: features.transpose(-3, -2),
             "the words come first now, but the heads still have an axis of their own. Merge the last two "
             "axes.",
+        ),
+        Slip(
+            "words-flattened",
+            lambda features: features.flatten(-2),
+            "all words of a head are concatenated: there is one row for each head. There should be one row "
+            "for each word, so swap heads and words first.",
+        ),
+        Slip(
+            "wrong-axes-merged",
+            lambda features: features.transpose(-3, -2).flatten(-3, -2),
+            "words and heads are merged, which makes n · n_heads rows. After the swap, merge the last two "
+            "axes: heads and size.",
+        ),
+        Slip(
+            "one-head-only",
+            lambda features: features[..., 0, :, :],
+            "only head 0 is returned. Concatenate all heads.",
         ),
         Slip(
             "transposed",
@@ -571,6 +599,23 @@ def without_matrix(index: int) -> Callable:
     return unprojected
 
 
+def with_copied_matrix(index: int, of: int) -> Callable:
+    """One matrix is used twice, and another one not at all."""
+    return lambda *inputs: layer(*inputs[:index], inputs[of], *inputs[index + 1 :])
+
+
+def from_x(name: str) -> Callable:
+    """The keys or the values alone are computed from x."""
+
+    def changed_layer(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+        sources = {"keys": source, "values": source} | {name: x}
+        projections = (x @ w_q, sources["keys"] @ w_k, sources["values"] @ w_v)
+        context, weights = attend(*(split(made, n_heads) for made in projections), mask=mask)
+        return join(context) @ w_o, weights
+
+    return changed_layer
+
+
 def with_mask(change: Callable[[Tensor], Tensor]) -> Callable:
     return lambda *inputs: layer(*inputs[:7], None if inputs[7] is None else change(inputs[7]))
 
@@ -597,10 +642,11 @@ def strong_scores_case() -> tuple:
 
 
 EYE = torch.eye(2)
+INPUTS = ("x", "source", "w_q", "w_k", "w_v", "w_o", "n_heads", "mask")
 MANY_HEADS = PlainExercise(
     name="many_heads",
     lesson="many_heads",
-    inputs=("x", "source", "w_q", "w_k", "w_v", "w_o", "n_heads", "mask"),
+    inputs=INPUTS,
     reference=layer,
     by_hand=ByHand(
         inputs={
@@ -692,6 +738,25 @@ MANY_HEADS = PlainExercise(
             "x-and-source-swapped",
             lambda x, source, *rest: layer(source, x, *rest),
             "`x` and `source` are swapped. The queries come from `x`, the keys and values from `source`.",
+        ),
+        *(
+            Slip(
+                f"{name}-from-x", from_x(name), f"the {name} are computed from `x`. They come from `source`."
+            )
+            for name in ("keys", "values")
+        ),
+        *(
+            Slip(
+                f"{used}-twice-no-{unused}",
+                with_copied_matrix(INPUTS.index(unused), INPUTS.index(used)),
+                f"`{used}` is used twice, and `{unused}` not at all.",
+            )
+            for used, unused in (("w_q", "w_k"), ("w_q", "w_v"), ("w_k", "w_v"), ("w_v", "w_k"))
+        ),
+        Slip(
+            "keys-and-values-swapped",
+            lambda x, source, w_q, w_k, w_v, *rest: layer(x, source, w_q, w_v, w_k, *rest),
+            "keys and values are swapped, in the projections or in the attention.",
         ),
         Slip(
             "queries-and-keys-swapped",

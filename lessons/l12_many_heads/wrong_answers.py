@@ -146,6 +146,15 @@ def split_without_last_head(features, n_heads):
     return split_by_loops(features, n_heads, n_loops=-1)
 
 
+def split_repeated(features, n_heads):
+    return features.unsqueeze(-3).repeat(*[1] * (features.ndim - 2), n_heads, 1, 1)
+
+
+def split_first_slice(features, n_heads):
+    size = features.shape[-1] // n_heads
+    return torch.stack([features[..., :size] for _ in range(n_heads)], dim=-3)
+
+
 def split_into_tuple(features, n_heads):
     return features.chunk(n_heads, dim=-1)
 
@@ -237,6 +246,11 @@ def test_without_a_batch(split):
     assert heads.tolist() == [[[1, 2], [5, 6]], [[3, 4], [7, 8]]]
 
 
+def test_first_numbers(split):
+    words = torch.randn(2, 5, 12)
+    assert torch.equal(split(words, 3)[..., 0], words[..., ::4].transpose(-1, -2))
+
+
 def test_equal_words(split):
     heads = split(torch.arange(8.0).expand(2, 3, 8), 2)
     assert (heads[:, 0] == torch.arange(4.0)).all() and (heads[:, 1] == torch.arange(4.0, 8.0)).all()
@@ -323,6 +337,20 @@ def join_wrong_swap(features):
 def join_to_columns(features):
     *batch, n_heads, n, size = features.shape
     return features.reshape(*batch, n_heads * size, n).transpose(-1, -2)
+
+
+def join_words_of_a_head(features):
+    *batch, n_heads, n, size = features.shape
+    return features.reshape(*batch, n_heads, n * size)
+
+
+def join_merges_words(features):
+    *batch, n_heads, n, size = features.shape
+    return features.transpose(-3, -2).reshape(*batch, n * n_heads, size)
+
+
+def join_head_0(features):
+    return features.unbind(-3)[0]
 
 
 def join_two_heads(features):
@@ -591,6 +619,34 @@ def layered_values_first(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     return join(context) @ w_o, weights
 
 
+def layered_weighted_keys(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    query, keys, _ = projected(x, source, w_q, w_k, w_v, n_heads)
+    context, weights = attends(query, keys, keys, mask)
+    return join(context) @ w_o, weights
+
+
+def layered_from(keys_from, values_from):
+    """Keys and values from different words."""
+
+    def layered_mixed(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+        words = {"x": x, "source": source}
+        keys, values = split(words[keys_from] @ w_k, n_heads), split(words[values_from] @ w_v, n_heads)
+        context, weights = attends(split(x @ w_q, n_heads), keys, values, mask)
+        return join(context) @ w_o, weights
+
+    return layered_mixed
+
+
+def layered_by_copies(*order):
+    """With the matrices w_q, w_k and w_v in this order, one of them twice: a line copied and not changed."""
+
+    def layered_copied(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+        matrices = (w_q, w_k, w_v)
+        return layered(x, source, *(matrices[i] for i in order), w_o, n_heads, mask)
+
+    return layered_copied
+
+
 def layered_unprojected(which):
     """Without the queries', keys' or values' matrix."""
 
@@ -704,6 +760,8 @@ WRONG = {
         (split_flat_batch, "batch-flattened"),
         (split_squeezed, "squeezed"),
         (split_single_head_squeezed, "single-head-squeezed"),
+        (split_repeated, "whole-vectors"),
+        (split_first_slice, "same-slice"),
         (split_without_last_word, "last-word-missing"),
         (split_without_last_head, "last-head-missing"),
         (split_into_tuple, "heads-before-batch"),
@@ -726,6 +784,7 @@ WRONG = {
         (test_one_sentence, "lets-through"),
         (test_without_a_batch, "lets-through"),
         (test_equal_words, "lets-through"),
+        (test_first_numbers, "lets-through"),
     ],
     "join_heads": [
         (join_by_reshape, "reshape-alone"),
@@ -741,6 +800,9 @@ WRONG = {
         (join_axes_1_and_2, "axes-from-the-front"),
         (join_flat_from_axis_2, "flattened-from-axis-2"),
         (join_first_axis, "joins-first-axis"),
+        (join_words_of_a_head, "words-flattened"),
+        (join_merges_words, "wrong-axes-merged"),
+        (join_head_0, "one-head-only"),
         (join_two_heads, "two-heads-only"),
         (join_squeezed, "squeezed"),
         (join_by_view, "raises"),
@@ -785,7 +847,14 @@ WRONG = {
         (layered_by_parts, "everything-from-x"),
         (layered_swapped, "x-and-source-swapped"),
         (layered_keys_first, "queries-and-keys-swapped"),
-        (layered_values_first, "`w_k` and `w_v`"),
+        (layered_values_first, "keys-and-values-swapped"),
+        (layered_from("x", "source"), "keys-from-x"),
+        (layered_from("source", "x"), "values-from-x"),
+        (layered_by_copies(0, 0, 2), "w_q-twice-no-w_k"),
+        (layered_by_copies(0, 1, 0), "w_q-twice-no-w_v"),
+        (layered_by_copies(0, 1, 1), "w_k-twice-no-w_v"),
+        (layered_by_copies(0, 2, 2), "w_v-twice-no-w_k"),
+        (layered_weighted_keys, "w_k-twice-no-w_v"),
         (layered_without_asking, "no-weights"),
         (lambda *inputs: layered(*inputs)[0], "only-output"),
         (lambda *inputs: layered(*inputs)[::-1], "outputs-swapped"),

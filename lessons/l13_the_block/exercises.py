@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import torch
@@ -140,7 +140,7 @@ def large_mean_case() -> tuple:
     return means + distances, torch.ones(8), torch.zeros(8), 1e-5
 
 
-NO_KEEPDIM = "`keepdim=True` is missing, so the {} of one word is used for another one."
+NO_KEEPDIM = "`keepdim=True` is missing in {}, so a word is normalised with numbers of other words."
 LAYER_NORM = PlainExercise(
     name="layer_norm",
     lesson="the_block",
@@ -166,7 +166,7 @@ LAYER_NORM = PlainExercise(
         norm_case(2, 4, 5, seed=9, scale=0.003),
         norm_case(2, 3, 6, seed=12, eps=0.5),
         large_mean_case,
-        lambda: (normal(6, seed=18), normal(6, seed=19), normal(6, seed=20), 1e-5),  # a single word
+        norm_case(2, 2, 3, 4, seed=18),
     ),
     slips=(
         Slip(
@@ -178,7 +178,7 @@ LAYER_NORM = PlainExercise(
         ),
         Slip(
             "over-everything",
-            lambda x, w, b, eps=1e-5: norm_over((-2, -1)[-x.ndim :], x, w, b, eps),
+            lambda x, w, b, eps=1e-5: norm_over((-2, -1), x, w, b, eps),
             "there is one mean for the whole sentence. Each word has its own: average over the last axis.",
             misconception="M40",
         ),
@@ -189,10 +189,17 @@ LAYER_NORM = PlainExercise(
             "the last axis.",
         ),
         Slip(
-            "all-but-first-axis",
-            lambda x, w, b, eps=1e-5: norm_over(tuple(range(1, x.ndim)), x, w, b, eps),
+            "over-a-sentence-of-a-batch",
+            lambda x, w, b, eps=1e-5: norm_over((-2, -1) if x.ndim > 2 else (-1,), x, w, b, eps),
             "in a batch, there is one mean for a whole sentence. Each word has its own: average over the "
             "last axis only.",
+            misconception="M40",
+        ),
+        Slip(
+            "all-but-first-axis",
+            lambda x, w, b, eps=1e-5: norm_over(tuple(range(1, x.ndim)), x, w, b, eps),
+            "mean and variance are computed over all axes but the first. Each word has its own: average over "
+            "the last axis only.",
             misconception="M40",
         ),
         Slip(
@@ -209,6 +216,12 @@ LAYER_NORM = PlainExercise(
             misconception="M40",
         ),
         Slip(
+            "third-axis",
+            lambda x, w, b, eps=1e-5: norm_over((2,), x, w, b, eps),
+            "mean and variance are computed over axis 2, which is the last one only for a batch of "
+            "sentences. Use −1, the last axis of any tensor.",
+        ),
+        Slip(
             "n-minus-1",
             lambda x, w, b, eps=1e-5: norm_over((-1,), x, w, b, eps, unbiased=True),
             "the variance is divided by n − 1, torch's default in `var` and `std`. Here it is the mean of "
@@ -219,6 +232,12 @@ LAYER_NORM = PlainExercise(
             divided_by(lambda away, eps: away.std(-1, keepdim=True) + eps),
             "torch's `std` divides by n − 1, and `eps` is added after the root. Compute the variance as the "
             "mean of the squares, add `eps`, and then take the root.",
+        ),
+        Slip(
+            "torch-std-no-eps",
+            divided_by(lambda away, eps: away.std(-1, keepdim=True)),
+            "torch's `std` divides by n − 1, and `eps` is missing. Compute the variance as the mean of the "
+            "squares, add `eps`, and then take the root.",
         ),
         Slip(
             "root-forgotten",
@@ -301,11 +320,13 @@ LAYER_NORM = PlainExercise(
         Slip(
             "no-keepdim",
             without_keepdim(mean=True, variance=True),
-            NO_KEEPDIM.format("mean and the variance"),
+            NO_KEEPDIM.format("the mean and the variance"),
         ),
-        Slip("no-keepdim-mean", without_keepdim(mean=True, variance=False), NO_KEEPDIM.format("mean")),
+        Slip("no-keepdim-mean", without_keepdim(mean=True, variance=False), NO_KEEPDIM.format("the mean")),
         Slip(
-            "no-keepdim-variance", without_keepdim(mean=False, variance=True), NO_KEEPDIM.format("variance")
+            "no-keepdim-variance",
+            without_keepdim(mean=False, variance=True),
+            NO_KEEPDIM.format("the variance"),
         ),
     ),
 )
@@ -319,8 +340,8 @@ def careful_test(norm: Callable) -> None:
     torch.testing.assert_close(norm(x, weight, bias, 0.5), F.layer_norm(x, (4,), weight, bias, 0.5))
 
 
-def unscaled(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    return layer_norm(x, torch.ones_like(weight), bias, eps)
+def not_normalised(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+    return x
 
 
 TEST_NORM = TestExercise(
@@ -338,7 +359,7 @@ TEST_NORM = TestExercise(
         "over-everything": "averages over the whole sentence",
         "whole-tensor": "averages over the whole tensor",
         "first-axis": "averages over the first axis",
-        "second-axis": "averages over axis 1, which is right without a batch only",
+        "second-axis": "averages over axis 1 (right only without a batch)",
         "n-minus-1": "divides by n − 1",
         "root-forgotten": "divides by the variance",
         "no-mean": "doesn't subtract the mean",
@@ -348,8 +369,9 @@ TEST_NORM = TestExercise(
         "shift-before-scale": "adds the bias before it multiplies by the weight",
     },
     wrong={
-        "is wrong for the last word only": wrong_only_at((..., -1, slice(None)), layer_norm, unscaled),
-        "is right for the first sentence only": wrong_only_at(slice(1, None), layer_norm, unscaled),
+        "doesn't normalise the last word": wrong_only_at((..., -1, slice(None)), layer_norm, not_normalised),
+        "normalises the first sentence only": wrong_only_at(slice(1, None), layer_norm, not_normalised),
+        "doesn't normalise the last feature": wrong_only_at((..., -1), layer_norm, not_normalised),
     },
     reference=careful_test,
 )
@@ -376,6 +398,8 @@ ACTIVATIONS = {
     "GELU": F.gelu,
     "SiLU": F.silu,
     "leaky ReLU": F.leaky_relu,
+    "ELU": F.elu,
+    "softplus": F.softplus,
     "sigmoid": torch.sigmoid,
     "tanh": torch.tanh,
     "softmax": lambda hidden: hidden.softmax(-1),
@@ -442,6 +466,11 @@ FEED_FORWARD = PlainExercise(
             "bias-after-relu",
             lambda x, w_in, b_in, w_out, b_out: F.linear(F.relu(F.linear(x, w_in)) + b_in, w_out, b_out),
             "`b_in` is added after the ReLU. It belongs before it.",
+        ),
+        Slip(
+            "no-biases",
+            lambda x, w_in, b_in, w_out, b_out: F.linear(F.relu(F.linear(x, w_in)), w_out),
+            "both biases are missing. Add `b_in` before the ReLU and `b_out` at the end.",
         ),
         Slip(
             "sign-without-bias",
@@ -598,6 +627,17 @@ PRE_NORM = PlainExercise(
             lambda x, layer, norm: norm(x) + layer(x),
             "the norm is in the residual connection, and the layer gets `x` without it. It should be the "
             "other way round.",
+        ),
+        Slip(
+            "norm-after-layer-no-residual",
+            lambda x, layer, norm: norm(layer(x)),
+            "the norm comes after the layer, and the residual connection is missing. Normalise before the "
+            "layer, and add `x` to its output.",
+        ),
+        Slip(
+            "adds-norm-too",
+            lambda x, layer, norm: x + norm(x) + layer(norm(x)),
+            "the normalised `x` is added as well. Add only `x` and the output of the layer.",
         ),
         Slip(
             "other-norm",
@@ -768,6 +808,16 @@ def plain_query(x, parts, n_heads, mask=None):
     return x + fed(x, parts)
 
 
+def residuals_twice(x, parts, n_heads, mask=None):
+    x = 2 * x + attended(x, parts, n_heads, mask)
+    return 2 * x + fed(x, parts)
+
+
+def norms_twice(x, parts, n_heads, mask=None):
+    x = x + attended(normalised(x, parts, FIRST), parts, n_heads, mask)
+    return x + fed(normalised(x, parts, SECOND), parts)
+
+
 def norm_at_the_end(x, parts, n_heads, mask=None):
     return normalised(block(x, parts, n_heads, mask), parts, SECOND)
 
@@ -907,6 +957,16 @@ ENCODER_BLOCK = PlainExercise(
             "the output is normalised. In pre-norm only the inputs of the layers are.",
         ),
         Slip(
+            "residuals-twice",
+            residuals_twice,
+            "`x` is added twice in each residual connection. `pre_norm` already adds it.",
+        ),
+        Slip(
+            "norms-twice",
+            norms_twice,
+            "the input of each layer is normalised twice. `pre_norm` already applies the norm.",
+        ),
+        Slip(
             "plain-source",
             plain_source,
             "keys and values come from words that aren't normalised. Pass the normalised words twice.",
@@ -952,6 +1012,18 @@ ENCODER_BLOCK = PlainExercise(
                 f"the matrices `attention.w_{one}` and `attention.w_{other}` are swapped.",
             )
             for one, other in combinations(("query", "key", "value", "output"), 2)
+        ),
+        *(
+            Slip(
+                f"{used}-twice-no-{unused}",
+                with_parts(
+                    lambda parts, used=used, unused=unused: {
+                        f"attention.w_{unused}": parts[f"attention.w_{used}"]
+                    }
+                ),
+                f"`attention.w_{used}` is used twice, and `attention.w_{unused}` not at all.",
+            )
+            for used, unused in permutations(("query", "key", "value"), 2)
         ),
     ),
 )

@@ -151,6 +151,21 @@ def norm_axis_1(x, weight, bias, eps=1e-5):
     return away / torch.sqrt((away**2).mean(1, keepdim=True) + eps) * weight + bias
 
 
+def norm_axis_2(x, weight, bias, eps=1e-5):
+    away = x - x.mean(2, keepdim=True)
+    return away / torch.sqrt((away**2).mean(2, keepdim=True) + eps) * weight + bias
+
+
+def norm_sentence_of_a_batch(x, weight, bias, eps=1e-5):
+    axes = -1 if x.ndim == 2 else (-1, -2)
+    away = x - x.mean(axes, keepdim=True)
+    return away / torch.sqrt((away**2).mean(axes, keepdim=True) + eps) * weight + bias
+
+
+def norm_bare_std(x, weight, bias, eps=1e-5):
+    return weight * (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True) + bias
+
+
 def norm_centred_only(x, weight, bias, eps=1e-5):
     return deviations(x) * weight + bias
 
@@ -336,6 +351,10 @@ def feed_no_b_out(x, w_in, b_in, w_out, b_out):
     return torch.relu(x @ w_in.T + b_in) @ w_out.T
 
 
+def feed_no_biases(x, w_in, b_in, w_out, b_out):
+    return torch.relu(x @ w_in.T) @ w_out.T
+
+
 def feed_bias_late(x, w_in, b_in, w_out, b_out):
     return (torch.relu(x @ w_in.T) + b_in) @ w_out.T + b_out
 
@@ -439,6 +458,15 @@ def path_norm_around(x, layer, norm):
 
 def path_normalised(x, layer, norm):
     return norm(x) + layer(x)
+
+
+def path_norm_of_layer(x, layer, norm):
+    return norm(layer(x))
+
+
+def path_adds_both(x, layer, norm):
+    normed = norm(x)
+    return x + normed + layer(normed)
 
 
 def path_torchs_norm(x, layer, norm):
@@ -661,6 +689,34 @@ def block_swapped(one, other):
     return block_with_swapped
 
 
+def block_copied(used, unused):
+    """With one of the matrices of attention in the place of another: a line copied and not changed."""
+
+    def block_with_copied(x, parts, n_heads, mask=None):
+        copied = {**parts, f"attention.w_{unused}": parts[f"attention.w_{used}"]}
+        return block_plain(x, copied, n_heads, mask)
+
+    return block_with_copied
+
+
+def block_adds_x_again(x, parts, n_heads, mask=None):
+    x = x + path_in_steps(
+        x, lambda x: attention(x, parts, n_heads, mask), lambda x: normalised(x, parts, FIRST)
+    )
+    return x + path_in_steps(x, lambda x: feed_forward_part(x, parts), lambda x: normalised(x, parts, SECOND))
+
+
+def block_normalises_again(x, parts, n_heads, mask=None):
+    def attend(x):
+        return attention(normalised(x, parts, FIRST), parts, n_heads, mask)
+
+    def feed(x):
+        return feed_forward_part(normalised(x, parts, SECOND), parts)
+
+    x = path_in_steps(x, attend, lambda x: normalised(x, parts, FIRST))
+    return path_in_steps(x, feed, lambda x: normalised(x, parts, SECOND))
+
+
 def block_without_output(x, parts, n_heads, mask=None):
     return block_plain(x, {**parts, "attention.w_output": torch.eye(x.shape[-1])}, n_heads, mask)
 
@@ -699,6 +755,9 @@ WRONG = {
         (norm_all, "over-everything"),
         (norm_shape_1, "all-but-first-axis"),
         (norm_axis_1, "second-axis"),
+        (norm_axis_2, "third-axis"),
+        (norm_sentence_of_a_batch, "over-a-sentence-of-a-batch"),
+        (norm_bare_std, "torch-std-no-eps"),
         (norm_bare, "no-scale-and-shift"),
         (norm_by_variance, "root-forgotten"),
         (norm_centred_only, "not-divided"),
@@ -744,11 +803,14 @@ WRONG = {
         (feed_bent_first, "relu-first"),
         (feed_no_b_in, "`b_in`"),
         (feed_no_b_out, "`b_out`"),
+        (feed_no_biases, "no-biases"),
         (feed_bias_late, "bias-after-relu"),
         (feed_sign_too_early, "sign-without-bias"),
         (feed_by(F.gelu), "activation-gelu"),
         (feed_by(lambda hidden: hidden * torch.sigmoid(hidden)), "activation-silu"),
         (feed_by(lambda hidden: torch.maximum(hidden, 0.01 * hidden)), "activation-leaky"),
+        (feed_by(lambda hidden: torch.where(hidden > 0, hidden, hidden.exp() - 1)), "activation-elu"),
+        (feed_by(lambda hidden: torch.logaddexp(hidden, torch.tensor(0.0))), "activation-softplus"),
         (feed_by(torch.sigmoid), "activation-sigmoid"),
         (feed_by(torch.tanh), "activation-tanh"),
         (feed_by(lambda hidden: torch.softmax(hidden, dim=-1)), "activation-softmax"),
@@ -772,6 +834,8 @@ WRONG = {
         (path_norm_late, "norm-after-layer"),
         (path_norm_around, "norm-before-and-after"),
         (path_normalised, "norm-on-the-residual"),
+        (path_norm_of_layer, "norm-after-layer-no-residual"),
+        (path_adds_both, "adds-norm-too"),
         (path_torchs_norm, "other-norm"),
         (path_sum_first, "layer-after-sum"),
         (path_layer_twice, "layer-twice"),
@@ -817,6 +881,14 @@ WRONG = {
         (block_swapped("key", "value"), "key-and-value-swapped"),
         (block_swapped("key", "output"), "key-and-output-swapped"),
         (block_swapped("value", "output"), "value-and-output-swapped"),
+        (block_copied("query", "key"), "query-twice-no-key"),
+        (block_copied("query", "value"), "query-twice-no-value"),
+        (block_copied("key", "query"), "key-twice-no-query"),
+        (block_copied("key", "value"), "key-twice-no-value"),
+        (block_copied("value", "query"), "value-twice-no-query"),
+        (block_copied("value", "key"), "value-twice-no-key"),
+        (block_adds_x_again, "residuals-twice"),
+        (block_normalises_again, "norms-twice"),
         (block_without_output, None),
         (block_pops, "in-place"),
         (block_detached, "no-gradient"),

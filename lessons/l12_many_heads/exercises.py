@@ -160,6 +160,22 @@ SPLIT_HEADS = PlainExercise(
             AXES_FROM_THE_FRONT,
         ),
         Slip(
+            "stacked-on-axis-1",
+            lambda features, n_heads: split(features, n_heads).movedim(-3, 1),
+            "the heads are always axis 1, which is right only with exactly one axis in front of the words. "
+            "Count from the back: −3.",
+        ),
+        Slip(
+            "heads-below-each-other",
+            lambda features, n_heads: split(features, n_heads).flatten(-3, -2),
+            "the slices are concatenated along the words. The heads should have an axis of their own.",
+        ),
+        Slip(
+            "two-heads",
+            lambda features, n_heads: split(features, 2),
+            "there are always two heads. Use `n_heads`.",
+        ),
+        Slip(
             "heads-before-batch",
             lambda features, n_heads: split(features, n_heads).movedim(-3, 0),
             "the heads come first, in front of the batch, as in a tuple of heads. In one tensor, they belong "
@@ -353,6 +369,31 @@ JOIN_HEADS = PlainExercise(
             lambda features: features.transpose(-3, -2).flatten(-3, -2),
             "words and heads are merged, which makes n · n_heads rows. After the swap, merge the last two "
             "axes: heads and size.",
+        ),
+        Slip(
+            "everything-flattened",
+            lambda features: features.transpose(-3, -2).flatten(-3),
+            "all words are in one row. Merge the last two axes only: one row for each word.",
+        ),
+        Slip(
+            "largest-of-heads",
+            lambda features: features.amax(-3),
+            "the largest number of all heads is returned. Concatenate the heads; mixing them is W_O's job.",
+        ),
+        Slip(
+            "last-head-missing",
+            lambda features: join(features[..., :-1, :, :]),
+            "the last head is missing. Does a loop end too early?",
+        ),
+        Slip(
+            "batch-lost",
+            lambda features: features.transpose(-3, -2).reshape(features.shape[-2], -1),
+            "the axes in front are merged with the others. They should stay as they are.",
+        ),
+        Slip(
+            "batch-expected",
+            lambda features: features.transpose(-3, -2).reshape(features.shape[0], features.shape[-2], -1),
+            "the first axis is always treated as the batch. There may be none, or several axes in front.",
         ),
         Slip(
             "one-head-only",
@@ -567,6 +608,19 @@ def over_queries(scores: Tensor, mask: Tensor | None) -> Tensor:
     return scores.masked_fill(torch.zeros(()).bool() if mask is None else ~mask, -math.inf).softmax(-2)
 
 
+def over_heads(scores: Tensor, mask: Tensor | None) -> Tensor:
+    return scores.masked_fill(torch.zeros(()).bool() if mask is None else ~mask, -math.inf).softmax(-3)
+
+
+def masked_and_renormalised(scores: Tensor, mask: Tensor | None) -> Tensor:
+    weights = masked_after_softmax(scores, mask)
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def returns_unmasked(query, keys, values, mask=None):
+    return attend(query, keys, values, mask=mask)[0], attend(query, keys, values)[1]
+
+
 def returns_scores(query, keys, values, mask=None):
     return attend(query, keys, values, mask=mask)[0], query @ keys.mT / math.sqrt(keys.shape[-1])
 
@@ -773,7 +827,8 @@ MANY_HEADS = PlainExercise(
         Slip(
             "scaled-twice",
             lambda *inputs: layer(*inputs, scale=math.sqrt(inputs[6] / inputs[0].shape[-1])),
-            "the scores are scaled twice. `multi_head` already divides by the root of the head's width.",
+            "the scores are divided by the width of a head instead of its root. Are they scaled twice? "
+            "`multi_head` already divides by the root.",
         ),
         Slip(
             "not-scaled",
@@ -784,6 +839,16 @@ MANY_HEADS = PlainExercise(
             "softmax-over-queries",
             layer_with(attend=attend_with(over_queries)),
             "the softmax runs over the queries. It runs over the keys, the last axis of the scores.",
+        ),
+        Slip(
+            "softmax-over-heads",
+            layer_with(attend=attend_with(over_heads)),
+            "the softmax runs over the heads. It runs over the keys, the last axis of the scores.",
+        ),
+        Slip(
+            "two-heads",
+            lambda *inputs: layer(*inputs[:6], 2, *inputs[7:]),
+            "there are always two heads. Use `n_heads`.",
         ),
         Slip(
             "ignores-mask",
@@ -805,6 +870,17 @@ MANY_HEADS = PlainExercise(
             layer_with(attend=attend_with(masked_after_softmax)),
             "the mask is applied to the attention weights, so a row no longer sums to 1. Mask the scores, "
             "before the softmax.",
+        ),
+        Slip(
+            "masked-and-renormalised",
+            layer_with(attend=attend_with(masked_and_renormalised)),
+            "the mask is applied after the softmax. If a masked word has by far the highest score, all other "
+            "weights are 0, and 0 / 0 is NaN. Mask the scores, before the softmax.",
+        ),
+        Slip(
+            "mask-added",
+            layer_with(attend=attend_with(lambda *it: where_masked(torch.add)(*it).softmax(-1))),
+            "the mask is added to the scores as 0 and 1. A masked score has to be −∞.",
         ),
         Slip(
             "scores-times-mask",
@@ -837,6 +913,22 @@ MANY_HEADS = PlainExercise(
             "mean-weights",
             weights_changed(lambda weights: weights.mean(-3)),
             "the attention weights are averaged over the heads. Return a matrix for each head.",
+        ),
+        *(
+            Slip(
+                f"weights-of-{name}",
+                weights_changed(change),
+                "there is one matrix of attention weights for all heads. Return one for each head.",
+            )
+            for name, change in {
+                "head-0": lambda weights: weights[:, 0],
+                "all-heads-added": lambda weights: weights.sum(1),
+            }.items()
+        ),
+        Slip(
+            "unmasked-weights",
+            layer_with(attend=returns_unmasked),
+            "the output is masked, but the attention weights that are returned aren't.",
         ),
         Slip(
             "scores-as-weights",

@@ -155,6 +155,18 @@ def split_first_slice(features, n_heads):
     return torch.stack([features[..., :size] for _ in range(n_heads)], dim=-3)
 
 
+def split_stacked_on_axis_1(features, n_heads):
+    return torch.stack(features.chunk(n_heads, dim=-1), dim=1)
+
+
+def split_below(features, n_heads):
+    return torch.cat(features.chunk(n_heads, dim=-1), dim=-2)
+
+
+def split_in_two(features, n_heads):
+    return torch.stack(features.chunk(2, dim=-1), dim=-3)
+
+
 def split_into_tuple(features, n_heads):
     return features.chunk(n_heads, dim=-1)
 
@@ -351,6 +363,27 @@ def join_merges_words(features):
 
 def join_head_0(features):
     return features.unbind(-3)[0]
+
+
+def join_to_one_row(features):
+    *batch, n_heads, n, size = features.shape
+    return features.transpose(-3, -2).reshape(*batch, n * n_heads * size)
+
+
+def join_largest(features):
+    return features.max(dim=-3).values
+
+
+def join_without_last_head(features):
+    return torch.cat([features[..., head, :, :] for head in range(features.shape[-3] - 1)], dim=-1)
+
+
+def join_loses_batch(features):
+    return features.movedim(-3, -2).reshape(features.shape[-2], -1)
+
+
+def join_expects_batch(features):
+    return features.movedim(-3, -2).contiguous().view(features.shape[0], features.shape[-2], -1)
 
 
 def join_two_heads(features):
@@ -593,6 +626,49 @@ def layered_penalty_100(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     return attend_by_hand(x, source, w_q, w_k, w_v, w_o, n_heads, weigh)
 
 
+def layered_over_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    def weigh(scores):
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        return scores.softmax(dim=1)
+
+    return attend_by_hand(x, source, w_q, w_k, w_v, w_o, n_heads, weigh)
+
+
+def layered_renormalised(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    def weigh(scores):
+        weights = scores.softmax(dim=-1)
+        if mask is not None:
+            weights = weights * mask
+        return weights / weights.sum(dim=-1, keepdim=True)
+
+    return attend_by_hand(x, source, w_q, w_k, w_v, w_o, n_heads, weigh)
+
+
+def layered_plus_mask(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    def weigh(scores):
+        return (scores if mask is None else scores + mask).softmax(dim=-1)
+
+    return attend_by_hand(x, source, w_q, w_k, w_v, w_o, n_heads, weigh)
+
+
+def layered_unmasked_weights(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    output, _ = layered(x, source, w_q, w_k, w_v, w_o, n_heads, mask)
+    return output, layered(x, source, w_q, w_k, w_v, w_o, n_heads)[1]
+
+
+def layered_two_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    return layered(x, source, w_q, w_k, w_v, w_o, 2, mask)
+
+
+def layered_weights_of(change):
+    def layered_changed(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+        output, weights = layered(x, source, w_q, w_k, w_v, w_o, n_heads, mask)
+        return output, change(weights)
+
+    return layered_changed
+
+
 def layered_unscaled(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     def weigh(scores):
         scores = scores * math.sqrt(x.shape[-1] // n_heads)
@@ -760,6 +836,9 @@ WRONG = {
         (split_flat_batch, "batch-flattened"),
         (split_squeezed, "squeezed"),
         (split_single_head_squeezed, "single-head-squeezed"),
+        (split_stacked_on_axis_1, "stacked-on-axis-1"),
+        (split_below, "heads-below-each-other"),
+        (split_in_two, "two-heads"),
         (split_repeated, "whole-vectors"),
         (split_first_slice, "same-slice"),
         (split_without_last_word, "last-word-missing"),
@@ -802,6 +881,11 @@ WRONG = {
         (join_first_axis, "joins-first-axis"),
         (join_words_of_a_head, "words-flattened"),
         (join_merges_words, "wrong-axes-merged"),
+        (join_to_one_row, "everything-flattened"),
+        (join_largest, "largest-of-heads"),
+        (join_without_last_head, "last-head-missing"),
+        (join_loses_batch, "batch-lost"),
+        (join_expects_batch, "batch-expected"),
         (join_head_0, "one-head-only"),
         (join_two_heads, "two-heads-only"),
         (join_squeezed, "squeezed"),
@@ -864,6 +948,13 @@ WRONG = {
         (layered_scaled_twice, "scaled-twice"),
         (layered_unscaled, "not-scaled"),
         (layered_over_queries, "softmax-over-queries"),
+        (layered_over_heads, "softmax-over-heads"),
+        (layered_renormalised, "masked-and-renormalised"),
+        (layered_plus_mask, "mask-added"),
+        (layered_unmasked_weights, "unmasked-weights"),
+        (layered_two_heads, "two-heads"),
+        (layered_weights_of(lambda weights: weights[:, 0]), "weights-of-head-0"),
+        (layered_weights_of(lambda weights: weights.sum(1)), "weights-of-all-heads-added"),
         (layered_residual, "adds-x"),
         (layered_like_linear, "matrices-transposed"),
         (

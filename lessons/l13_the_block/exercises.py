@@ -101,6 +101,10 @@ def mean_square(x: Tensor, *, keepdim: bool = True) -> Tensor:
     return x.square().mean(-1, keepdim=keepdim)
 
 
+def variance(x: Tensor) -> Tensor:
+    return x.var(-1, keepdim=True, unbiased=False)
+
+
 def without_keepdim(*, mean: bool, variance: bool) -> Callable:
     """The mean, the variance or both are computed without `keepdim=True`."""
 
@@ -232,6 +236,37 @@ LAYER_NORM = PlainExercise(
             divided_by(lambda away, eps: away.std(-1, keepdim=True) + eps),
             "torch's `std` divides by n − 1, and `eps` is added after the root. Compute the variance as the "
             "mean of the squares, add `eps`, and then take the root.",
+        ),
+        Slip(
+            "scaled-first",
+            lambda x, w, b, eps=1e-5: layer_norm(x * w + b, torch.ones_like(w), torch.zeros_like(b), eps),
+            "scale and shift are applied before the normalisation. They come after it.",
+        ),
+        Slip(
+            "parentheses",
+            lambda x, w, b, eps=1e-5: x - x.mean(-1, keepdim=True) / (variance(x) + eps).sqrt() * w + b,
+            "only the mean is divided, and then subtracted from `x`. Put `x - mean` in parentheses.",
+        ),
+        Slip(
+            "one-mean",
+            lambda x, w, b, eps=1e-5: (x - x.mean()) / (variance(x) + eps).sqrt() * w + b,
+            "there is one mean for the whole tensor. Each word has its own, as it has its own variance.",
+        ),
+        Slip(
+            "one-variance",
+            divided_by(lambda away, eps: (away.square().mean() + eps).sqrt()),
+            "there is one variance for the whole tensor. Each word has its own, as it has its own mean.",
+        ),
+        Slip(
+            "multiplied",
+            divided_by(lambda away, eps: (mean_square(away) + eps).rsqrt()),
+            "the distances are multiplied by the standard deviation. Divide by it.",
+        ),
+        Slip(
+            "unit-length",
+            lambda x, w, b, eps=1e-5: F.normalize(x - x.mean(-1, keepdim=True), dim=-1) * w + b,
+            "the distances are scaled to a length of 1, as `normalize` does: they are divided by the root of "
+            "the sum of their squares. The variance is the mean of the squares, plus `eps`.",
         ),
         Slip(
             "torch-std-no-eps",
@@ -818,6 +853,44 @@ def norms_twice(x, parts, n_heads, mask=None):
     return x + fed(normalised(x, parts, SECOND), parts)
 
 
+def norm_after_layers(x, parts, n_heads, mask=None):
+    x = x + normalised(attention(x, parts, n_heads, mask), parts, FIRST)
+    return x + normalised(feed_forward_part(x, parts), parts, SECOND)
+
+
+def feeds_first_normalised(x, parts, n_heads, mask=None):
+    seen = normalised(x, parts, FIRST)
+    x = x + attention(seen, parts, n_heads, mask)
+    return x + feed_forward_part(seen, parts)
+
+
+def causal(x: Tensor, mask: Tensor | None) -> Tensor:
+    earlier = torch.ones(x.shape[-2], x.shape[-2]).tril() == 1
+    return earlier if mask is None else earlier & mask
+
+
+def plain_norms(parts: dict[str, Tensor]) -> dict[str, Tensor]:
+    kinds = {"norm.weight": torch.ones_like, "norm.bias": torch.zeros_like}
+    return {
+        f"{a}.{kind}": make(parts[f"{a}.{kind}"]) for a in (FIRST, SECOND) for kind, make in kinds.items()
+    }
+
+
+def without_biases(of: str) -> Callable:
+    """Without the biases of the norms or of the feed-forward layer."""
+
+    def change(parts: dict[str, Tensor]) -> dict[str, Tensor]:
+        names = [name for name in parts if name.endswith("bias") and (".norm." in name) == (of == "norms")]
+        return {name: torch.zeros_like(parts[name]) for name in names}
+
+    return with_parts(change)
+
+
+def swap_norm_parameters(parts: dict[str, Tensor]) -> dict[str, Tensor]:
+    other = {"weight": "bias", "bias": "weight"}
+    return {f"{a}.norm.{kind}": parts[f"{a}.norm.{other[kind]}"] for a in (FIRST, SECOND) for kind in other}
+
+
 def norm_at_the_end(x, parts, n_heads, mask=None):
     return normalised(block(x, parts, n_heads, mask), parts, SECOND)
 
@@ -957,6 +1030,42 @@ ENCODER_BLOCK = PlainExercise(
             "the output is normalised. In pre-norm only the inputs of the layers are.",
         ),
         Slip(
+            "norm-after-layers",
+            norm_after_layers,
+            "each norm is applied to the output of its layer. Normalise the input of the layer instead.",
+        ),
+        Slip(
+            "feeds-first-normalised",
+            feeds_first_normalised,
+            "the feed-forward layer gets the same normalised words as attention. Normalise again, after the "
+            "output of attention has been added.",
+        ),
+        Slip(
+            "plain-norms",
+            with_parts(plain_norms),
+            "the weights and biases of the norms have no effect. Pass them to `layer_norm`.",
+        ),
+        Slip(
+            "no-norm-biases",
+            without_biases("norms"),
+            "the biases of both norms are missing.",
+        ),
+        Slip(
+            "no-feed-forward-biases",
+            without_biases("feed-forward"),
+            "both biases of the feed-forward layer are missing.",
+        ),
+        Slip(
+            "norm-parameters-swapped",
+            with_parts(swap_norm_parameters),
+            "weight and bias of the norms are swapped.",
+        ),
+        Slip(
+            "adds-input-again",
+            lambda x, *rest: x + block(x, *rest),
+            "the input of the block is added once more at the end. The two residual connections are enough.",
+        ),
+        Slip(
             "residuals-twice",
             residuals_twice,
             "`x` is added twice in each residual connection. `pre_norm` already adds it.",
@@ -985,6 +1094,12 @@ ENCODER_BLOCK = PlainExercise(
             "ignores-mask",
             lambda x, parts, n_heads, mask=None: block(x, parts, n_heads),
             "`mask` has no effect. Pass it on to the attention.",
+        ),
+        Slip(
+            "causal",
+            lambda x, parts, n_heads, mask=None: block(x, parts, n_heads, causal(x, mask)),
+            "a word attends only to itself and to earlier words. That is the decoder; in the encoder every "
+            "word attends to all words.",
         ),
         Slip(
             "mask-inverted",

@@ -166,6 +166,36 @@ def norm_bare_std(x, weight, bias, eps=1e-5):
     return weight * (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True) + bias
 
 
+def norm_scaled_first(x, weight, bias, eps=1e-5):
+    x = x * weight + bias
+    away = deviations(x)
+    return away / torch.sqrt((away**2).mean(-1, keepdim=True) + eps)
+
+
+def norm_without_parentheses(x, weight, bias, eps=1e-5):
+    root = torch.sqrt((deviations(x) ** 2).mean(-1, keepdim=True) + eps)
+    return x - x.mean(-1, keepdim=True) / root * weight + bias
+
+
+def norm_one_mean(x, weight, bias, eps=1e-5):
+    root = torch.sqrt((deviations(x) ** 2).mean(-1, keepdim=True) + eps)
+    return (x - x.mean()) / root * weight + bias
+
+
+def norm_one_variance(x, weight, bias, eps=1e-5):
+    away = deviations(x)
+    return away / torch.sqrt((away**2).mean() + eps) * weight + bias
+
+
+def norm_multiplied(x, weight, bias, eps=1e-5):
+    away = deviations(x)
+    return away * torch.sqrt((away**2).mean(-1, keepdim=True) + eps) * weight + bias
+
+
+def norm_to_length_1(x, weight, bias, eps=1e-5):
+    return F.normalize(deviations(x), dim=-1) * weight + bias
+
+
 def norm_centred_only(x, weight, bias, eps=1e-5):
     return deviations(x) * weight + bias
 
@@ -717,6 +747,45 @@ def block_normalises_again(x, parts, n_heads, mask=None):
     return path_in_steps(x, feed, lambda x: normalised(x, parts, SECOND))
 
 
+def block_norm_late(x, parts, n_heads, mask=None):
+    x = x + normalised(attention(x, parts, n_heads, mask), parts, FIRST)
+    return x + normalised(feed_forward_part(x, parts), parts, SECOND)
+
+
+def block_normed_once(x, parts, n_heads, mask=None):
+    normed = normalised(x, parts, FIRST)
+    x = x + attention(normed, parts, n_heads, mask)
+    return x + feed_forward_part(normed, parts)
+
+
+def block_torch_norms(x, parts, n_heads, mask=None):
+    x = x + attention(torch_norm(x), parts, n_heads, mask)
+    return x + feed_forward_part(torch_norm(x), parts)
+
+
+def block_zero(*names):
+    """Without these parts."""
+
+    def block_without(x, parts, n_heads, mask=None):
+        zeros = {name: 0 * parts[name] for name in names}
+        return block_plain(x, {**parts, **zeros}, n_heads, mask)
+
+    return block_without
+
+
+def block_bias_first(x, parts, n_heads, mask=None):
+    def norm(x, around):
+        return torch_norm(x, parts[f"{around}.norm.bias"], parts[f"{around}.norm.weight"])
+
+    x = x + attention(norm(x, FIRST), parts, n_heads, mask)
+    return x + feed_forward_part(norm(x, SECOND), parts)
+
+
+def block_causal(x, parts, n_heads, mask=None):
+    lower = torch.tril(torch.ones(x.shape[1], x.shape[1])).bool()
+    return block_plain(x, parts, n_heads, lower if mask is None else mask & lower)
+
+
 def block_without_output(x, parts, n_heads, mask=None):
     return block_plain(x, {**parts, "attention.w_output": torch.eye(x.shape[-1])}, n_heads, mask)
 
@@ -758,6 +827,12 @@ WRONG = {
         (norm_axis_2, "third-axis"),
         (norm_sentence_of_a_batch, "over-a-sentence-of-a-batch"),
         (norm_bare_std, "torch-std-no-eps"),
+        (norm_scaled_first, "scaled-first"),
+        (norm_without_parentheses, "parentheses"),
+        (norm_one_mean, "one-mean"),
+        (norm_one_variance, "one-variance"),
+        (norm_multiplied, "multiplied"),
+        (norm_to_length_1, "unit-length"),
         (norm_bare, "no-scale-and-shift"),
         (norm_by_variance, "root-forgotten"),
         (norm_centred_only, "not-divided"),
@@ -889,6 +964,14 @@ WRONG = {
         (block_copied("value", "key"), "value-twice-no-key"),
         (block_adds_x_again, "residuals-twice"),
         (block_normalises_again, "norms-twice"),
+        (block_norm_late, "norm-after-layers"),
+        (block_normed_once, "feeds-first-normalised"),
+        (block_torch_norms, "plain-norms"),
+        (block_zero(f"{FIRST}.norm.bias", f"{SECOND}.norm.bias"), "no-norm-biases"),
+        (block_zero("feed_forward.inner.bias", "feed_forward.outer.bias"), "no-feed-forward-biases"),
+        (block_bias_first, "norm-parameters-swapped"),
+        (lambda x, *rest: x + block_plain(x, *rest), "adds-input-again"),
+        (block_causal, "causal"),
         (block_without_output, None),
         (block_pops, "in-place"),
         (block_detached, "no-gradient"),

@@ -94,8 +94,8 @@ EMBED = PlainExercise(
             [[[2.0, 5.0, 6.0, 9.0], [math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)]]]
         ),
         says="d_model is 4, and √4 = 2. The first token selects row 1: 2 · (1, 2, 3, 4) = (2, 4, 6, 8). "
-        "Adding position 0, (0, 1, 0, 1), gives (2, 5, 6, 9). The second token selects row 0, which is all zeros, "
-        "so only the encoding of position 1 is left.",
+        "Adding position 0, (0, 1, 0, 1), gives (2, 5, 6, 9). The second token selects row 0, which is all "
+        "zeros, so only the encoding of position 1 is left.",
     ),
     others=(
         embed_case(2, 5, 9, 8, 0),
@@ -235,8 +235,8 @@ ENCODE_SOURCE = PlainExercise(
         },
         answer=torch.tensor([[[-1.0, 1.0]]]),
         says="Row 0 of the table is (0.707, 1.414). Times √2 it is (1, 2), and adding position 0, (0, 1), "
-        "gives (1, 3). The block turns it into (−1, 6), as in lesson 13. In the last norm, the mean is 2.5 and "
-        "the deviations are ∓3.5, so the result is (−1, 1).",
+        "gives (1, 3). The block turns it into (−1, 6), as in lesson 13. In the last norm, the mean is 2.5 "
+        "and the deviations are ∓3.5, so the result is (−1, 1).",
     ),
     others=(
         encoder_case(1, 5, 8, 2, 2, seed=0),
@@ -283,9 +283,9 @@ DECODER_BLOCK = PlainExercise(
         },
         answer=torch.tensor([[[3.0, 6.0]]]),
         says="The word (1, 3) is normalised to (−1, 1). It attends to itself alone, and `w_output` doubles "
-        "the result to (−2, 2), so x is now (−1, 5). In cross-attention the memory has a single word, (4, 0), "
-        "whose attention weight is 1, so x is now (3, 5). Normalised, it is (−1, 1), and ReLU makes that "
-        "(0, 1). Added, x is (3, 6).",
+        "the result to (−2, 2), so x is now (−1, 5). In cross-attention the memory has a single word, (4, "
+        "0), whose attention weight is 1, so x is now (3, 5). Normalised, it is (−1, 1), and ReLU makes "
+        "that (0, 1). Added, x is (3, 6).",
     ),
     others=(
         decoder_case(1, 4, 5, 8, 2, seed=0),
@@ -388,8 +388,8 @@ DECODE_LOGITS = PlainExercise(
         },
         answer=torch.tensor([[[1 / math.sqrt(2), 13.0]]]),
         says="The embedded word is (1, 3), and the block turns it into (3, 6). The last norm makes that "
-        "(−1, 1). The dot product with row 0 of the table, (0.707, 1.414), is 0.707, and the bias is 0. With row 1, "
-        "(2, 5), it is 3, and the bias is 10, so the logits are (0.707, 13).",
+        "(−1, 1). The dot product with row 0 of the table, (0.707, 1.414), is 0.707, and the bias is 0. "
+        "With row 1, (2, 5), it is 3, and the bias is 10, so the logits are (0.707, 13).",
     ),
     others=(
         decode_case(1, 4, 5, 8, 2, 2, seed=0),
@@ -464,8 +464,8 @@ FIRST_DIFFERENCE = PlainExercise(
             "tolerance": 0.1,
         },
         answer="block",
-        says="`words` agrees. In `block` one number is off by 1, which is more than 0.1. `out` differs even "
-        "more, but it comes later.",
+        says="`words` agrees. In `block` one number is off by 1, which is more than 0.1. `out` differs "
+        "even more, but it comes later.",
     ),
     others=(
         stages_case({}),

@@ -39,6 +39,10 @@ def replace_all(name: str, prefix: str) -> str:
     return name.replace(f"{prefix}.", "")
 
 
+def remove_prefix(name: str, prefix: str) -> str:
+    return name.removeprefix(f"{prefix}.")
+
+
 def parts_by(
     selects: Callable[[str, str], bool] = is_part, cuts: Callable[[str, str], str] = cut_off
 ) -> Callable:
@@ -84,10 +88,12 @@ STRIP = (
     "`strip` and `lstrip` remove single characters, as long as they occur in their argument, so letters "
     "of the short name are lost too. `removeprefix` or a slice removes exactly the prefix."
 )
+LEADING_DOT = "the short names begin with a dot. Remove the dot with the prefix."
 # fmt: off
 PARTS_OF = (
     Slip("dot-forgotten", parts_by(str.startswith), f"{DOT} Test for the prefix with its dot."),
     Slip("dot-forgotten-replaced", parts_by(str.startswith, replace_all), f"{DOT} Test for both."),
+    Slip("dot-forgotten-removed", parts_by(str.startswith, remove_prefix), f"{DOT} Test for both."),
     Slip("dot-forgotten-twice", parts_by(str.startswith, lambda name, prefix: name[len(prefix) :]),
         f"{DOT} It isn't removed either, so the short names begin with it."),
     Slip("replaced-everywhere", parts_by(is_part, replace_all),
@@ -97,8 +103,13 @@ PARTS_OF = (
         "Split only once, or slice the name."),
     Slip("whole-names", parts_by(is_part, lambda name, prefix: name),
         "these are the right weights, but under their long names. Remove the prefix and its dot."),
-    Slip("leading-dot", parts_by(is_part, lambda name, prefix: name[len(prefix) :]),
-        "the short names begin with a dot. Remove the dot with the prefix."),
+    Slip("leading-dot", parts_by(is_part, lambda name, prefix: name[len(prefix) :]), LEADING_DOT),
+    Slip("leading-dot-replaced", parts_by(is_part, lambda name, prefix: name.replace(prefix, "")),
+        LEADING_DOT),
+    Slip("one-letter-short", parts_by(is_part, lambda name, prefix: name[len(prefix) + 2 :]),
+        "one character too many is removed. Remove the prefix and its dot, and nothing more."),
+    Slip("always-block-0", lambda weights, prefix: library.parts_of(weights, "encoder.blocks.0"),
+        "`prefix` is ignored: these are always the parts of `encoder.blocks.0`."),
     Slip("last-piece-only", parts_by(is_part, lambda name, prefix: name.split(".")[-1]),
         "only the part of each name after its last dot is kept, so two names can become one. Keep "
         "everything that follows the prefix."),
@@ -109,11 +120,13 @@ PARTS_OF = (
     Slip("strip", parts_by(is_part, lambda name, prefix: name.strip(f"{prefix}.")), STRIP),
     Slip("everywhere-in-the-name", parts_by(lambda name, prefix: prefix in name, replace_all), ANYWHERE),
     Slip("anywhere-with-its-dot", parts_by(contains_part, replace_all), ANYWHERE),
+    Slip("anywhere-by-slice", parts_by(lambda name, prefix: prefix in name), ANYWHERE),
+    Slip("anywhere-with-its-dot-by-slice", parts_by(contains_part), ANYWHERE),
     Slip("anywhere-by-split",
         parts_by(contains_part, lambda name, prefix: name.split(f"{prefix}.", 1)[1]),
         ANYWHERE),
     Slip("others-kept",
-        parts_by(lambda name, prefix: True, lambda name, prefix: name.removeprefix(f"{prefix}.")),
+        parts_by(lambda name, prefix: True, remove_prefix),
         OTHERS),
     Slip("others-kept-replaced", parts_by(lambda name, prefix: True, replace_all), OTHERS),
     Slip("unescaped-pattern", parts_by_pattern("."), PATTERN),
@@ -124,6 +137,8 @@ PARTS_OF = (
         "the search ends at the first name that doesn't match. Skip that name and go on."),
     Slip("pairs", lambda weights, prefix: list(library.parts_of(weights, prefix).items()),
         "the names and tensors are right, but they are in a list of pairs. Put them in a dictionary."),
+    Slip("names-only", lambda weights, prefix: list(library.parts_of(weights, prefix)),
+        "the names are right, but their tensors are missing. Return a dictionary."),
     Slip("no-names", lambda weights, prefix: list(library.parts_of(weights, prefix).values()),
         "the tensors are right, but their names are missing. Return a dictionary."),
 )
@@ -175,6 +190,14 @@ EMBED = (
         embed_with(**NO_ROOT, positions=lambda *both: positions_of(*both) * both[1].shape[1] ** 0.5),
         "the positions are multiplied by √d_model, and the rows of the table aren't. It should be the other "
         "way round."),
+    Slip("all-divided", lambda tokens, table: embed_with(**NO_ROOT)(tokens, table) / table.shape[1] ** 0.5,
+        "the sum is divided by √d_model. Only the rows of the table are scaled, and they are multiplied."),
+    Slip("positions-divided",
+        embed_with(**NO_ROOT, positions=lambda *both: positions_of(*both) / both[1].shape[1] ** 0.5),
+        "the positions are divided by √d_model. Multiply the rows of the table instead, and leave the "
+        "positions as they are."),
+    Slip("positions-subtracted", embed_with(positions=lambda *both: -positions_of(*both)),
+        "the positions are subtracted. Add them."),
     Slip("root-of-64", embed_with(scale=lambda tokens, table: 8.0),
         "the rows are always multiplied by 8, which is right only if d_model is 64. Compute the factor from "
         "the table's shape."),
@@ -223,6 +246,14 @@ def last_norm(side: str, *, weight: bool = True, bias: bool = True) -> Callable:
     return norm
 
 
+def swapped_norm(side: str) -> Callable:
+    def norm(x: Tensor, weights: dict[str, Tensor]) -> Tensor:
+        bias, weight = (weights[f"{side}.last_norm.{kind}"] for kind in ("weight", "bias"))
+        return F.layer_norm(x, x.shape[-1:], weight, bias)
+
+    return norm
+
+
 ENCODER_NORM, DECODER_NORM = last_norm("encoder"), last_norm("decoder")
 
 
@@ -234,16 +265,22 @@ def count_blocks(n_layers: int, weights: dict[str, Tensor]) -> range:
 def encode_with(
     source, weights, n_heads, n_layers, mask=None, *,
     words=library.embed, before=keep, blocks=lambda n_layers, weights: range(n_layers), side="encoder",
-    masks=lambda source, mask, i, n: mask, from_words=False, after_each=keep, end=ENCODER_NORM,
+    masks=lambda source, mask, i, n: mask, from_words=False, residual=False, after_each=keep,
+    end=ENCODER_NORM,
 ):  # fmt: skip
     """The encoder, with options that make it wrong. `masks` returns the mask of block i of n."""
     start = x = before(words(source, weights[TABLE]), weights)
     for number, block in enumerate(blocks(n_layers, weights)):
         parts = library.parts_of(weights, f"{side}.blocks.{block}")
         seen = masks(source, mask, number, n_layers)
-        x, _ = library.block(start if from_words else x, parts, n_heads=n_heads, self_mask=seen)
-        x = after_each(x, weights)
+        output, _ = library.block(start if from_words else x, parts, n_heads=n_heads, self_mask=seen)
+        x = after_each(x + output if residual else output, weights)
     return end(x, weights)
+
+
+def padding_zeroed(source, weights, n_heads, n_layers, mask=None):
+    memory = encode_with(source, weights, n_heads, n_layers, mask)
+    return memory if mask is None else memory * mask[:, 0, 0, :, None]
 
 
 def list_states(source, weights, n_heads, n_layers, mask=None):
@@ -263,6 +300,11 @@ ENCODE_SOURCE = (
         "the last norm is applied after every block. It comes only once, after the last block."),
     Slip("decoders-norm", partial(encode_with, end=DECODER_NORM),
         "the last norm is the *decoder's*. The encoder has its own, `encoder.last_norm`."),
+    Slip("norm-after-each-and-last", partial(encode_with, after_each=ENCODER_NORM),
+        "the last norm is applied after every block and once more at the end. It comes only once, after the "
+        "last block."),
+    Slip("norm-swapped", partial(encode_with, end=swapped_norm("encoder")),
+        "the weight and the bias of the last norm are swapped."),
     Slip("norm-without-weights", partial(encode_with, end=last_norm("encoder", weight=False, bias=False)),
         "the last norm is applied without its learned weight and bias."),
     Slip("norm-without-bias", partial(encode_with, end=last_norm("encoder", bias=False)),
@@ -300,6 +342,12 @@ ENCODE_SOURCE = (
         "every layer uses the weights of block 0. Block i has its own, `encoder.blocks.i`."),
     Slip("first-block-only", partial(encode_with, blocks=lambda n_layers, weights: [0]),
         "only one block is applied. There are `n_layers` blocks."),
+    Slip("no-blocks", partial(encode_with, blocks=lambda n_layers, weights: []),
+        "the blocks are missing: this is the last norm of the embedded words."),
+    Slip("last-block-again", partial(encode_with, blocks=lambda n_layers, weights: [n_layers - 1] * n_layers),
+        "every layer uses the weights of the last block. Block i has its own, `encoder.blocks.i`."),
+    Slip("one-block-too-many", partial(encode_with, blocks=lambda n_layers, weights: range(n_layers + 1)),
+        "one block too many is applied. The blocks are numbered from 0 to `n_layers` − 1."),
     Slip("last-block-missing", partial(encode_with, blocks=lambda n_layers, weights: range(n_layers - 1)),
         "the last block is missing. The blocks are numbered from 0 to `n_layers` − 1."),
     Slip("starts-at-1", partial(encode_with, blocks=lambda n_layers, weights: range(1, n_layers + 1)),
@@ -313,12 +361,21 @@ ENCODE_SOURCE = (
     Slip("from-the-words", partial(encode_with, from_words=True),
         "every block starts from the embedded words, so only the last block has an effect. Pass the output "
         "of each block to the next."),
+    Slip("residual-around-blocks", partial(encode_with, residual=True),
+        "the input of each block is added to its output once more. The residual connections are inside the "
+        "block."),
     Slip("decoders-blocks", partial(encode_with, side="decoder"),
         "the weights are those of the *decoder's* blocks. Use `encoder.blocks`."),
     Slip("four-heads",
         lambda source, weights, n_heads, n_layers, mask=None: encode_with(source, weights, 4,
             n_layers, mask),
         "there are always four heads. Pass `n_heads` to the blocks."),
+    Slip("one-head",
+        lambda source, weights, n_heads, n_layers, mask=None: encode_with(source, weights, 1, n_layers, mask),
+        "there is always one head. Pass `n_heads` to the blocks."),
+    Slip("padding-zeroed", padding_zeroed,
+        "the vectors of the padding are set to zeros. Leave them as they are: the mask hides them in the "
+        "decoder too."),
     Slip("all-states", list_states,
         "this is a list of the states after each step. Return only the last one, the memory."),
 )
@@ -348,14 +405,15 @@ def both_masks(mask: Tensor | None, other: Tensor) -> Tensor:
 
 def block_with(
     *, steps=STEPS, self_mask=CAUSAL, cross_mask=lambda m, n, mask: mask,
-    cross=lambda words, memory: (words, memory), no_norm=(), no_residual=(), reads_input=(), adds_to="x",
-    post_norm=False, heads=None, parts_of=lambda parts: {},
+    own=lambda words, x, memory: (words, words), cross=lambda words, memory: (words, memory),
+    no_norm=(), no_residual=(), reads_input=(), adds_to="x", post_norm=False, heads=None,
+    parts_of=lambda parts: {},
 ):  # fmt: skip
     """The block, with options that make it wrong.
 
-    A mask is a function of m, n and the mask of the source; `cross` returns queries and source; the next
-    three options name the steps that lack something or that read the input of the block; `adds_to` is "x",
-    "normed" or "input"; `parts_of` returns weights that replace others.
+    A mask is a function of m, n and the mask of the source. `own` and `cross` return the queries and the
+    source of the two attentions. The next three options name the steps that lack something or that read the
+    input of the block. `adds_to` is "x", "normed" or "input". `parts_of` returns weights that replace others.
     """
 
     def block(x, memory, parts, n_heads, mask=None):
@@ -364,10 +422,10 @@ def block_with(
         def layer(name: str, words: Tensor) -> Tensor:
             if name == "feed_forward":
                 return feed_forward(words, **library.feed_forward_weights(parts))
-            pair, mask_of = (
-                ((words, words), self_mask) if name == "attention" else (cross(words, memory), cross_mask)
-            )
-            options = {"n_heads": heads or n_heads, "mask": mask_of(*sizes)}
+            pair, own_mask = cross(words, memory), cross_mask(*sizes)
+            if name == "attention":
+                pair, own_mask = own(words, x, memory), self_mask(*sizes)
+            options = {"n_heads": heads or n_heads, "mask": own_mask}
             return library.multi_head_attention(*pair, parts, name, **options)[0]
 
         for name in steps:
@@ -397,8 +455,10 @@ def use_other_norm(name: str, other: str) -> Callable:
     }
 
 
-def same_matrices(parts: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {f"cross.w_{kind}": parts[f"attention.w_{kind}"] for kind in ("query", "key", "value", "output")}
+def same_matrices(
+    parts: dict[str, Tensor], name: str = "cross", other: str = "attention"
+) -> dict[str, Tensor]:
+    return {f"{name}.w_{kind}": parts[f"{other}.w_{kind}"] for kind in ("query", "key", "value", "output")}
 
 
 def transpose(*names: str) -> Callable:
@@ -435,6 +495,8 @@ NAMES_OF_STEPS = {"attention": "self-attention", "cross": "cross-attention", "fe
 DECODER_BLOCK = (
     Slip("no-causal-mask", block_with(self_mask=lambda m, n, mask: None),
         "words attend to later words. Self-attention needs a causal mask."),
+    Slip("no-masks", block_with(self_mask=lambda m, n, mask: None, cross_mask=lambda m, n, mask: None),
+        "both masks are missing. Self-attention needs a causal mask, and cross-attention needs `mask`."),
     Slip("sees-the-next", block_with(self_mask=causal(1)),
         "each word also attends to the next one. In the causal mask, position i may attend to j ≤ i."),
     Slip("diagonal-closed", block_with(self_mask=causal(-1)),
@@ -457,6 +519,12 @@ DECODER_BLOCK = (
     Slip("cross-from-itself-causal",
         block_with(cross=lambda words, memory: (words, words), cross_mask=CAUSAL),
         FROM_ITSELF, misconception="M14"),
+    Slip("memory-twice",
+        block_with(own=lambda words, x, memory: (words, memory), self_mask=lambda m, n, mask: mask),
+        "both attentions attend to `memory`. In self-attention, queries, keys and values all come from `x`."),
+    Slip("keys-not-normed", block_with(own=lambda words, x, memory: (words, x)),
+        "in self-attention only the queries are normalised. Make keys and values from the normalised words "
+        "too."),
     Slip("queries-from-memory", block_with(cross=lambda words, memory: (memory, words)),
         "in cross-attention the queries come from `memory`, and the keys and values from `x`. It should be "
         "the other way round."),
@@ -476,9 +544,16 @@ DECODER_BLOCK = (
     Slip("same-matrices", block_with(parts_of=same_matrices),
         "both attentions use the matrices of `attention`. Cross-attention has its own: `cross.w_query` and "
         "so on."),
+    Slip("cross-matrices-twice", block_with(parts_of=partial(same_matrices, name="attention", other="cross")),
+        "both attentions use the matrices of `cross`. Self-attention has its own: `attention.w_query` and so "
+        "on."),
     Slip("not-turned", block_with(parts_of=transpose("")),
         "the matrices of attention aren't transposed, but `many_heads` expects each as `.T`. The worked "
         "example doesn't show it, because its matrices are symmetric."),
+    Slip("cross-not-turned", block_with(parts_of=transpose("cross")),
+        "the matrices of cross-attention aren't transposed. `many_heads` expects each as `.T`."),
+    Slip("self-not-turned", block_with(parts_of=transpose("attention")),
+        "the matrices of self-attention aren't transposed. `many_heads` expects each as `.T`."),
     Slip("output-not-turned", block_with(parts_of=transpose("output")),
         "`w_output` isn't transposed. `many_heads` expects all four matrices as `.T`."),
     Slip("keys-for-values", block_with(parts_of=swap_matrices("key", "value", ("cross",))),
@@ -584,6 +659,8 @@ DECODE_LOGITS = (
         "the last norm before the scores and the bias after them are both missing."),
     Slip("encoders-norm", decode_with(end=ENCODER_NORM),
         "the last norm is the *encoder's*. The decoder has its own, `decoder.last_norm`."),
+    Slip("norm-swapped", decode_with(end=swapped_norm("decoder")),
+        "the weight and the bias of the last norm are swapped."),
     Slip("norm-without-weights", decode_with(end=last_norm("decoder", weight=False, bias=False)),
         "the last norm is applied without its learned weight and bias."),
     Slip("norm-without-bias", decode_with(end=last_norm("decoder", bias=False)),
@@ -597,6 +674,8 @@ DECODE_LOGITS = (
         "`mask` has no effect. Pass it to every block, as in the given loop."),
     Slip("softmax", then(partial(torch.softmax, dim=-1)),
         f"these are probabilities, after a softmax. {LOGITS}", misconception="M29"),
+    Slip("softmax-over-positions", then(partial(torch.softmax, dim=1)),
+        f"these are the results of a softmax over the positions. {LOGITS}"),
     Slip("log-softmax", then(partial(torch.log_softmax, dim=-1)),
         f"these are log-probabilities, after a log-softmax. {LOGITS}"),
     Slip("largest-subtracted", then(lambda logits: logits - logits.amax(dim=-1, keepdim=True)),
@@ -609,6 +688,8 @@ DECODE_LOGITS = (
         "only the scores at the last position are returned. Return them for every position."),
     Slip("last-position-kept", then(lambda logits: logits[:, -1:]),
         "only the scores at the last position are returned. Return them for every position."),
+    Slip("no-end", decode_with(end=keep, scores=keep),
+        "these are the states after the last block. The last norm and the scores are missing."),
     Slip("no-scores", decode_with(scores=keep),
         "these are the states after the last norm. The scores are missing: the dot products with the rows "
         "of the table, plus the bias."),
@@ -645,6 +726,10 @@ def measured(measure: Callable[[Tensor, Tensor], Tensor], *, sees_nan: bool) -> 
     if sees_nan:
         return first_where(lambda a, b, tolerance: not measure(a, b) <= tolerance)
     return first_where(lambda a, b, tolerance: measure(a, b) > tolerance)
+
+
+def above(mine: Tensor, theirs: Tensor, tolerance: float) -> bool:
+    return bool(((mine - theirs).abs() > tolerance).any())
 
 
 def differs(mine: Tensor, theirs: Tensor, tolerance: float) -> bool:
@@ -684,6 +769,9 @@ MEASURES = {  # what is compared with the tolerance, and the message
     "sign-forgotten": (lambda a, b: (a - b).max(),
         "a number that is too small goes unnoticed. Take the absolute value of every difference, then the "
         "maximum."),
+    "signs-lost": (lambda a, b: (a.abs() - b.abs()).abs().max(),
+        "the absolute values of the numbers are compared, so 1 and −1 count as equal. Subtract first, then "
+        "take the absolute value."),
     "in-the-mean": (lambda a, b: (a - b).abs().mean(),
         "the *mean* difference is compared, so one wrong number among many goes unnoticed. Use the largest."),
     "combined": (lambda a, b: (a - b).abs().sum(), TOGETHER),
@@ -693,9 +781,9 @@ MEASURES = {  # what is compared with the tolerance, and the message
         "the differences are compared relative to the numbers (divided by them, or with `rtol`). Compare "
         "the difference itself with `tolerance`."),
     "first-sentence": (lambda a, b: (a - b)[0].abs().max(),
-        "only the first row or sentence of each tensor is compared. Compare all numbers."),
+        "only the beginning of each tensor is compared, such as its first row. Compare all numbers."),
     "last-sentence": (lambda a, b: (a - b)[-1].abs().max(),
-        "only the last row or sentence of each tensor is compared. Compare all numbers."),
+        "only the end of each tensor is compared, such as its last row. Compare all numbers."),
 }
 # fmt: on
 LIMIT = "a difference of exactly `tolerance` isn't more than `tolerance`, so it doesn't count."
@@ -710,6 +798,8 @@ FIRST_DIFFERENCE = (
     Slip("largest", partial(largest_difference, sees_nan=True), LARGEST),
     Slip("largest-without-nan", partial(largest_difference, sees_nan=False), f"{LARGEST} Also, {NAN}"),
     Slip("nan-passes", measured(lambda a, b: (a - b).abs().max(), sees_nan=False), NAN),
+    Slip("nan-in-mine-only", first_where(lambda a, b, tolerance: a.isnan().any() or above(a, b, tolerance)),
+        "a `nan` in `theirs` isn't counted as a difference. Any `nan` counts."),
     Slip("nan-in-both",
         first_where(lambda a, b, tolerance: not a.allclose(b, rtol=0, atol=tolerance, equal_nan=True)),
         "a `nan` in both networks isn't counted as a difference. Any `nan` counts."),
@@ -729,8 +819,10 @@ FIRST_DIFFERENCE = (
         f"{LIMIT} Also, {NAN}"),
     Slip("relative-too", first_where(lambda a, b, tolerance: not torch.allclose(a, b, atol=tolerance)),
         RELATIVE),
+    Slip("first-equal", first_where(lambda a, b, tolerance: not differs(a, b, tolerance)),
+        "this is the first stage that *agrees*. Find the first that doesn't."),
     Slip("bit-by-bit", first_where(lambda a, b, tolerance: not torch.equal(a, b)),
-        "`tolerance` is ignored: any difference counts, even a rounding error."),
+        "`tolerance` is ignored: differences count even if they are smaller, such as rounding errors."),
     Slip("always-a-thousandth", first_where(lambda a, b, tolerance: differs(a, b, 1e-3)),
         "`tolerance` is ignored: a difference of more than 0.001 always counts."),
     Slip("first-stage-only",

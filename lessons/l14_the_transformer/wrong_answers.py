@@ -1,6 +1,6 @@
 """Wrong and right answers to the exercises of lesson 14, as learners write them.
 
-A row of WRONG: the answer and the slip that its verdict must name; None if it may name no slip.
+A row of WRONG: the answer and what its verdict must name, a slip or an input; None if it may name no slip.
 """
 
 import math
@@ -218,6 +218,36 @@ def parts_pairs(weights, prefix):
     return [(n[len(prefix) + 1 :], w) for n, w in weights.items() if n.startswith(prefix + ".")]
 
 
+def parts_removeprefix(weights, prefix):
+    return {n.removeprefix(prefix + "."): w for n, w in weights.items() if n.startswith(prefix)}
+
+
+def parts_prefix_replaced(weights, prefix):
+    return {n.replace(prefix, ""): w for n, w in weights.items() if n.startswith(prefix + ".")}
+
+
+def parts_cut_too_far(weights, prefix):
+    start = prefix + "."
+    return {n[len(start) + 1 :]: w for n, w in weights.items() if n.startswith(start)}
+
+
+def parts_of_block_0(weights, prefix):
+    start = "encoder.blocks.0."
+    return {n[len(start) :]: w for n, w in weights.items() if n.startswith(start)}
+
+
+def parts_in(weights, prefix):
+    return {n[len(prefix) + 1 :]: weights[n] for n in weights if prefix in n}
+
+
+def parts_in_with_dot(weights, prefix):
+    return {n[len(prefix) + 1 :]: weights[n] for n in weights if prefix + "." in n}
+
+
+def parts_names(weights, prefix):
+    return [n[len(prefix) + 1 :] for n in weights if n.startswith(prefix + ".")]
+
+
 def parts_popped(weights, prefix):
     start = prefix + "."
     return {n[len(start) :]: weights.pop(n) for n in list(weights) if n.startswith(start)}
@@ -281,6 +311,19 @@ def embed_whole_root(tokens, table):
 def embed_large_positions(tokens, table):
     n, d = tokens.shape[1], table.shape[1]
     return table[tokens] + sinusoids(n, d) * d**0.5
+
+
+def embed_divides_all(tokens, table):
+    return embed_plain(tokens, table) / table.shape[1] ** 0.5
+
+
+def embed_small_positions(tokens, table):
+    n, d = tokens.shape[1], table.shape[1]
+    return table[tokens] + sinusoids(n, d) / d**0.5
+
+
+def embed_minus(tokens, table):
+    return embed_nowhere(tokens, table) - sinusoids(tokens.shape[1], table.shape[1])
 
 
 def embed_from_1(tokens, table):
@@ -487,6 +530,50 @@ def encode_four_heads(source, weights, n_heads, n_layers, mask=None):
     return encode_plain(source, weights, 4, n_layers, mask)
 
 
+def encode_one_head(source, weights, n_heads, n_layers, mask=None):
+    return encode_plain(source, weights, 1, n_layers, mask)
+
+
+def encode_sizes_swapped(source, weights, n_heads, n_layers, mask=None):
+    return encode_plain(source, weights, n_layers, n_heads, mask)
+
+
+def encode_norm_each_and_last(source, weights, n_heads, n_layers, mask=None):
+    return last(encode_norm_each(source, weights, n_heads, n_layers, mask), weights)
+
+
+def encode_norm_swapped(source, weights, n_heads, n_layers, mask=None):
+    x = encode_no_norm(source, weights, n_heads, n_layers, mask)
+    bias, weight = by_parts.parts_of(weights, "encoder.last_norm").values()
+    return F.layer_norm(x, x.shape[-1:], weight, bias)
+
+
+def encode_nothing(source, weights, n_heads, n_layers, mask=None):
+    return last(words(source, weights), weights)
+
+
+def encode_last_weights(source, weights, n_heads, n_layers, mask=None):
+    x = words(source, weights)
+    return last(blocks(x, weights, n_heads, mask, [n_layers - 1] * n_layers), weights)
+
+
+def encode_too_many(source, weights, n_heads, n_layers, mask=None):
+    x = words(source, weights)
+    return last(blocks(x, weights, n_heads, mask, range(n_layers + 1)), weights)
+
+
+def encode_adds_blocks(source, weights, n_heads, n_layers, mask=None):
+    x = words(source, weights)
+    for i in range(n_layers):
+        x = x + blocks(x, weights, n_heads, mask, [i])
+    return last(x, weights)
+
+
+def encode_no_padding(source, weights, n_heads, n_layers, mask=None):
+    x = encode_plain(source, weights, n_heads, n_layers, mask)
+    return x if mask is None else x.masked_fill(~mask[:, 0, 0, :, None], 0.0)
+
+
 def encode_every_state(source, weights, n_heads, n_layers, mask=None):
     found = [words(source, weights)]
     for i in range(n_layers):
@@ -609,6 +696,20 @@ def dec_memory_detached(x, memory, parts, n_heads, mask=None):
     return decode_block(x, memory.detach(), parts, n_heads, mask)
 
 
+def dec_memory_everywhere(x, memory, parts, n_heads, mask=None):
+    x = x + attended(normed(x, parts, "attention"), memory, parts, "attention", n_heads, mask)
+    return think(across(x, memory, parts, n_heads, mask), parts)
+
+
+def dec_keys_as_they_are(x, memory, parts, n_heads, mask=None):
+    x = x + attended(normed(x, parts, "attention"), x, parts, "attention", n_heads, triangle(x))
+    return think(across(x, memory, parts, n_heads, mask), parts)
+
+
+def dec_no_masks(x, memory, parts, n_heads, mask=None):
+    return decode_block(x, memory, parts, n_heads, None, own=None)
+
+
 # ---- decoder_block: weights
 
 
@@ -620,6 +721,22 @@ def dec_not_turned(x, memory, parts, n_heads, mask=None):
 def dec_output_not_turned(x, memory, parts, n_heads, mask=None):
     turned = {name: w.T if name.endswith("w_output") else w for name, w in parts.items()}
     return decode_block(x, memory, turned, n_heads, mask)
+
+
+def dec_cross_not_turned(x, memory, parts, n_heads, mask=None):
+    turned = {name: w.T if name.startswith("cross.") else w for name, w in parts.items()}
+    return decode_block(x, memory, turned, n_heads, mask)
+
+
+def dec_self_not_turned(x, memory, parts, n_heads, mask=None):
+    turned = {name: w.T if name.startswith("attention.") else w for name, w in parts.items()}
+    return decode_block(x, memory, turned, n_heads, mask)
+
+
+def dec_cross_for_both(x, memory, parts, n_heads, mask=None):
+    h = normed(x, parts, "attention")
+    x = x + attended(h, h, parts, "cross", n_heads, triangle(x))
+    return think(across(x, memory, parts, n_heads, mask), parts)
 
 
 def dec_keys_for_values(x, memory, parts, n_heads, mask=None):
@@ -968,6 +1085,24 @@ def logits_not_turned(target, memory, weights, n_heads, n_layers, mask=None):
     return logits_states(target, memory, weights, n_heads, n_layers, mask) @ weights[TABLE] + weights[BIAS]
 
 
+def logits_nothing(target, memory, weights, n_heads, n_layers, mask=None):
+    return states(target, memory, weights, n_heads, n_layers, mask)
+
+
+def logits_norm_swapped(target, memory, weights, n_heads, n_layers, mask=None):
+    x = states(target, memory, weights, n_heads, n_layers, mask)
+    bias, weight = by_parts.parts_of(weights, "decoder.last_norm").values()
+    return F.linear(F.layer_norm(x, x.shape[-1:], weight, bias), weights[TABLE], weights[BIAS])
+
+
+def logits_softmax_of_positions(target, memory, weights, n_heads, n_layers, mask=None):
+    return F.softmax(logits_plain(target, memory, weights, n_heads, n_layers, mask), dim=-2)
+
+
+def logits_bias_twice(target, memory, weights, n_heads, n_layers, mask=None):
+    return logits_plain(target, memory, weights, n_heads, n_layers, mask) + weights[BIAS]
+
+
 def logits_cosine(target, memory, weights, n_heads, n_layers, mask=None):
     x = logits_states(target, memory, weights, n_heads, n_layers, mask)
     return F.cosine_similarity(x[:, :, None], weights[TABLE], dim=-1) + weights[BIAS]
@@ -1045,6 +1180,24 @@ def diff_nan_is_0(mine, theirs, tolerance):
     return "nowhere"
 
 
+def diff_nan_in_mine(mine, theirs, tolerance):
+    for name in mine:
+        if mine[name].isnan().any() or (mine[name] - theirs[name]).abs().max() > tolerance:
+            return name
+    return "nowhere"
+
+
+def diff_agrees(mine, theirs, tolerance):
+    for name in mine:
+        if (mine[name] - theirs[name]).abs().max() <= tolerance:
+            return name
+    return "nowhere"
+
+
+def diff_ten_thousandth(mine, theirs, tolerance):
+    return diff_by_allclose(mine, theirs, 1e-4)
+
+
 def diff_equal_nan(mine, theirs, tolerance):
     for name in theirs:
         if not torch.allclose(mine[name], theirs[name], rtol=0, atol=tolerance, equal_nan=True):
@@ -1071,6 +1224,10 @@ def signed(a, b):
 
 def size_of_largest(a, b):
     return abs(torch.max(a - b))
+
+
+def without_signs(a, b):
+    return abs(abs(a) - abs(b)).max()
 
 
 def mean(a, b):
@@ -1235,6 +1392,13 @@ WRONG = {
         (parts_no_dot, "dot-forgotten"),
         (parts_no_dot_replaced, "dot-forgotten-replaced"),
         (parts_dot_nowhere, "dot-forgotten-twice"),
+        (parts_removeprefix, "dot-forgotten-removed"),
+        (parts_prefix_replaced, "leading-dot-replaced"),
+        (parts_cut_too_far, "one-letter-short"),
+        (parts_of_block_0, "always-block-0"),
+        (parts_in, "anywhere-by-slice"),
+        (parts_in_with_dot, "anywhere-with-its-dot-by-slice"),
+        (parts_names, "names-only"),
         (parts_long, "whole-names"),
         (parts_dot_left, "leading-dot"),
         (parts_last, "last-piece-only"),
@@ -1268,6 +1432,9 @@ WRONG = {
         (embed_nowhere, "no-positions"),
         (embed_rows, "rows-only"),
         (embed_large_positions, "root-on-positions"),
+        (embed_divides_all, "all-divided"),
+        (embed_small_positions, "positions-divided"),
+        (embed_minus, "positions-subtracted"),
         (embed_root_of_64, "root-of-64"),
         (embed_root_of_n, "root-of-length"),
         (embed_root_of_vocabulary, "root-of-vocabulary"),
@@ -1295,6 +1462,15 @@ WRONG = {
         (encode_decoders_norm, "decoders-norm"),
         (encode_plain_norm, "norm-without-weights"),
         (encode_norm_without_bias, "norm-without-bias"),
+        (encode_norm_each_and_last, "norm-after-each-and-last"),
+        (encode_norm_swapped, "norm-swapped"),
+        (encode_nothing, "no-blocks"),
+        (encode_last_weights, "last-block-again"),
+        (encode_too_many, "one-block-too-many"),
+        (encode_adds_blocks, "residual-around-blocks"),
+        (encode_one_head, "one-head"),
+        (encode_sizes_swapped, "`n_heads` and `n_layers`"),
+        (encode_no_padding, "padding-zeroed"),
         (encode_no_mask, "ignores-mask"),
         (encode_mask_once, "mask-in-the-first-block"),
         (encode_mask_at_the_end, "mask-in-the-last-block"),
@@ -1321,6 +1497,12 @@ WRONG = {
     ],
     "decoder_block": [
         (dec_open, "no-causal-mask"),
+        (dec_no_masks, "no-masks"),
+        (dec_memory_everywhere, "memory-twice"),
+        (dec_keys_as_they_are, "keys-not-normed"),
+        (dec_cross_for_both, "cross-matrices-twice"),
+        (dec_cross_not_turned, "cross-not-turned"),
+        (dec_self_not_turned, "self-not-turned"),
         (dec_next, "sees-the-next"),
         (dec_triu, "looks-ahead-only"),
         (dec_strictly_before, "diagonal-closed"),
@@ -1387,6 +1569,10 @@ WRONG = {
         (logits_norm_without_bias, "norm-without-bias"),
         (logits_norm_in_the_loop, "norm-in-between"),
         (logits_norm_too_late, "norm-after-the-scores"),
+        (logits_nothing, "no-end"),
+        (logits_norm_swapped, "norm-swapped"),
+        (logits_softmax_of_positions, "softmax-over-positions"),
+        (logits_bias_twice, "words.output.bias"),
         (logits_no_mask, "ignores-mask"),
         (logits_softmax, "softmax"),
         (logits_log_softmax, "log-softmax"),
@@ -1416,6 +1602,11 @@ WRONG = {
         (finder(signed), "sign-forgotten"),
         (finder(signed, sees_nan=False), "sign-forgotten-and-nan"),
         (finder(size_of_largest), "sign-forgotten"),
+        (finder(without_signs), "signs-lost"),
+        (finder(without_signs, sees_nan=False), "signs-lost-and-nan"),
+        (diff_nan_in_mine, "nan-in-mine-only"),
+        (diff_agrees, "first-equal"),
+        (diff_ten_thousandth, None),
         (finder(mean), "in-the-mean"),
         (finder(mean, sees_nan=False), "in-the-mean-and-nan"),
         (finder(total), "combined"),

@@ -349,7 +349,7 @@ def falls_from_the_warm_up(step, d_model, warm_up):
 
 RATE_CASES = (
     *((2, 4, 4), (4, 4, 4), (6, 4, 4), (1, 512, 4000), (4000, 512, 4000)),
-    *((100_000, 512, 4000), (24, 64, 400), (399, 64, 400), (401, 64, 400), (50, 9, 7)),
+    *((100_000, 512, 4000), (24, 64, 400), (399, 64, 400), (401, 64, 400), (15, 9, 7)),
 )
 PAPER_RATE = PlainExercise(
     name="paper_rate",
@@ -500,8 +500,8 @@ def half_masked(logits, targets, smoothing):
     return right(logits, targets, smoothing) + spread(logits, targets, smoothing)
 
 
-def bare_exp(logits):
-    return (logits.exp() / logits.exp().sum(dim=-1, keepdim=True)).log()
+def sum_of_exp(logits):
+    return logits.exp().sum(dim=-1, keepdim=True)
 
 
 def zero_padding(losses, counts):
@@ -513,12 +513,12 @@ def mean_of_sentences(losses, counts):
 
 
 def loss_case(
-    batch: int, n: int, vocab: int, smoothing: float, seed: int, scale: float = 3
+    batch: int, n: int, vocab: int, smoothing: float, seed: int, *, scale: float = 3, offset: float = 0
 ) -> Callable[[], tuple]:
     lengths = torch.arange(batch) % n + 1
     targets = torch.randint(1, vocab, (batch, n), generator=torch.Generator("cpu").manual_seed(seed))
     targets = torch.where(torch.arange(n) < lengths[:, None], targets, PAD)
-    logits = scale * tensor(batch, n, vocab, seed=seed)
+    logits = scale * tensor(batch, n, vocab, seed=seed) + offset
     return lambda: (logits.clone(), targets.clone(), smoothing)
 
 
@@ -546,6 +546,7 @@ SMOOTHED_LOSS = PlainExercise(
         loss_case(4, 3, 5, 0.4, 2),
         loss_case(1, 1, 3, 0.1, 3),
         loss_case(2, 2, 5, 0.1, 4, scale=400),
+        loss_case(2, 2, 5, 0.1, 5, offset=500),
     ),
     slips=(
         Slip(
@@ -578,8 +579,8 @@ SMOOTHED_LOSS = PlainExercise(
         Slip(
             "padding-word-left-out",
             without_the_padding_word,
-            "ε is spread over V − 1 words, because word 0 is left out. Some implementations do that, but here, "
-            "as in torch, word 0 gets its ε/V, too. Only the *positions* whose target is 0 are left out.",
+            "ε is spread over V − 1 words, because word 0 is left out. Some implementations do that, but "
+            "here and in torch, word 0 gets its ε/V, too. Only *positions* whose target is 0 are left out.",
         ),
         Slip(
             "nothing-taken-away",
@@ -648,8 +649,13 @@ SMOOTHED_LOSS = PlainExercise(
         ),
         Slip(
             "bare-exp",
-            partial(loss_by, scores=bare_exp),
+            partial(loss_by, scores=lambda logits: (logits.exp() / sum_of_exp(logits)).log()),
             "`exp` of a large logit overflows to infinity, and ∞ / ∞ is NaN. `log_softmax` avoids that.",
+        ),
+        Slip(
+            "log-of-exp",
+            partial(loss_by, scores=lambda logits: logits - sum_of_exp(logits).log()),
+            "`exp` of a large logit overflows to infinity. `log_softmax` and `logsumexp` avoid that.",
         ),
         Slip(
             "sum",
@@ -752,7 +758,7 @@ def bowl(weights: dict[str, Tensor], size: float = 1.0) -> Tensor:
 
 
 gentle = partial(bowl, size=0.005)  # the norm of its gradient is below 1: nothing is clipped
-faint = partial(bowl, size=1e-4)  # shows whether 1e-9 is added to the root or under it
+faint = partial(bowl, size=1e-3)  # shows whether 1e-9 is added to the root or under it
 
 
 def step_case(
@@ -1154,12 +1160,12 @@ NEXT_MERGE = PlainExercise(
         Slip(
             "other-words-lost",
             partial(merged_by, keeps=lambda word, pair: pair in pairwise(word)),
-            "words without the pair are lost. They belong into the new dictionary, too, unchanged.",
+            "words without the pair are lost. They belong in the new dictionary, too, unchanged.",
         ),
         Slip(
             "single-tokens-lost",
             partial(merged_by, keeps=lambda word, pair: len(word) > 1),
-            "words of a single token are lost. They have no pair, but they belong into the new dictionary.",
+            "words of a single token are lost. They have no pair, but they belong in the new dictionary.",
         ),
         Slip("pair-as-text", pair_as_text, "the pair is a single string. Return a tuple of two tokens."),
     ),
@@ -1261,11 +1267,6 @@ REPAIR = PlainExercise(
             "rate-halved",
             lambda recipe: repaired(recipe, rate=recipe["rate"] / 2),
             "the rate is only halved. Compare it with the healthy run's.",
-        ),
-        Slip(
-            "rate-over-ten",
-            lambda recipe: repaired(recipe, rate=recipe["rate"] / 10),
-            "the rate is only ten times smaller. Compare it with the healthy run's.",
         ),
         Slip(
             "second-softmax",

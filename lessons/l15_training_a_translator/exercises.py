@@ -145,6 +145,11 @@ def all_in_one(lengths, room):
 
 
 def each_once(inputs, batches) -> str:
+    for index in (index for batch in batches for index in batch):
+        if not hasattr(index, "__index__"):
+            return (
+                f"A batch contains {index!r}, but it should contain indices of sentences, which are integers."
+            )
     counts = Counter(operator.index(index) for batch in batches for index in batch)
     indices = set(range(len(inputs[0])))
     missing, twice = indices - set(counts), [index for index, n in counts.items() if n > 1]
@@ -171,7 +176,7 @@ def none_too_large(inputs, batches) -> str:
 
 def well_filled(inputs, batches) -> str:
     n_needed = len(by_length(*inputs))
-    if len(batches) > 2 * n_needed:
+    if len(batches) >= max(2 * n_needed, 2):
         return f"There are {len(batches)} batches, but {n_needed} are enough. Put more sentences into each."
     return ""
 
@@ -209,6 +214,7 @@ BY_LENGTH = PlainExercise(
         lengths_case(12, 45, 0),
         lengths_case(50, 128, 1),
         lambda: ([5] * 7, 15),
+        lambda: ([10] * 6, 20),
         lambda: ([4], 4),
         lambda: ([], 10),
         lambda: ([20, 1, 1, 1, 1, 1], 40),
@@ -236,6 +242,11 @@ BY_LENGTH = PlainExercise(
             "the batch is measured without the row that is about to be added. Count that row as well.",
         ),
         Slip(
+            "strictly-below-room",
+            lambda lengths, room: by_length(lengths, room - 1),
+            "a batch that takes exactly `room` positions counts as too large. It is allowed: compare with `<=`.",
+        ),
+        Slip(
             "closed-too-late",
             closed_too_late,
             "a sentence is added before the test whether it fits, so batches end up one sentence too large.",
@@ -250,6 +261,11 @@ BY_LENGTH = PlainExercise(
             "lengths-not-indices",
             lengths_not_indices,
             "the batches contain lengths. They should contain the indices of the sentences: 0, 1, 2, …",
+        ),
+        Slip(
+            "one-based",
+            lambda lengths, room: [[index + 1 for index in batch] for batch in by_length(lengths, room)],
+            "the sentences are counted from 1. Indices start at 0.",
         ),
         Slip(
             "ranks-not-indices",
@@ -432,6 +448,11 @@ PAPER_RATE = PlainExercise(
             "the second term is step / √warm-up. The formula divides by warm-up^1.5.",
         ),
         Slip(
+            "power-of-the-fraction",
+            lambda step, d_model, warm_up: d_model**-0.5 * min(step**-0.5, (step / warm_up) ** 1.5),
+            "the second term is (step / warm-up)^1.5. Only the warm-up has the exponent 1.5.",
+        ),
+        Slip(
             "constant-warm-up",
             lambda step, d_model, warm_up: d_model**-0.5 * min(step**-0.5, warm_up**-1.5),
             "the second term lacks the step, so the rate doesn't climb during the warm-up.",
@@ -601,6 +622,12 @@ SMOOTHED_LOSS = PlainExercise(
             "sum-of-all-words",
             partial(loss_by, weigh_all=lambda e, v: e),
             "the second term is the sum over all words. It should be the mean: each word gets ε/V.",
+        ),
+        Slip(
+            "divided-by-the-vocabulary",
+            lambda logits, *rest: library.smoothed_loss(logits, *rest) / logits.shape[-1],
+            "the loss of each position is divided by V. The sum of target · −ln p over the vocabulary is the "
+            "loss; only ε is divided by V.",
         ),
         Slip(
             "constant-smoothing",
@@ -936,6 +963,11 @@ TRAINING_STEP = PlainExercise(
             "the returned memory contains m̂ and v̂. They are for this step only; keep m and v.",
         ),
         Slip(
+            "pair-swapped",
+            partial(step_by, keeps=lambda old, new, hats: new[::-1]),
+            "the memory contains (v, m). The order is (m, v).",
+        ),
+        Slip(
             "no-rate",
             lambda weights, loss_of, memory, step, rate: library.training_step(
                 weights, loss_of, memory, step, 1.0
@@ -1207,9 +1239,11 @@ def has_enough(inputs, recipe) -> str:
 
 def has_a_good_rate(inputs, recipe) -> str:
     low, high = GOOD_RATES
+    if not isinstance(recipe["rate"], float | int):
+        return f"`rate` is {recipe['rate']!r}, but it should be a number."
     if recipe["rate"] > high:
         return f"At a learning rate of {recipe['rate']:g}, the first steps do too much damage."
-    if recipe["rate"] < low:
+    if not recipe["rate"] >= low:
         return f"At a learning rate of {recipe['rate']:g}, 240 steps aren't enough."
     return ""
 

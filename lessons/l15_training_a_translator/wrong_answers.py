@@ -154,6 +154,26 @@ def batches_before_the_row(lengths, room):
     return batches + ([batch] if batch else [])
 
 
+def batches_strictly_below(lengths, room):
+    batches = []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batches and (len(batches[-1]) + 1) * lengths[i] < room:
+            batches[-1].append(i)
+        else:
+            batches.append([i])
+    return batches
+
+
+def batches_from_1(lengths, room):
+    batches = []
+    for number, length in sorted(enumerate(lengths, start=1), key=lambda pair: pair[1]):
+        if batches and (len(batches[-1]) + 1) * length <= room:
+            batches[-1].append(number)
+        else:
+            batches.append([number])
+    return batches
+
+
 def batches_by_the_shortest(lengths, room):
     batches = []
     for i in sorted(range(len(lengths)), key=lengths.__getitem__):
@@ -473,6 +493,12 @@ def loss_term(logits, targets, smoothing):
     return (smoothing - 1) * logs.gather(-1, targets[..., None])[targets != 0].mean()
 
 
+def loss_mean_over_vocabulary(logits, targets, smoothing):
+    n = logits.shape[-1]
+    wanted = (1 - smoothing) * F.one_hot(targets, n) + smoothing / n
+    return -(wanted * logits.log_softmax(-1)).mean(-1)[targets != 0].mean()
+
+
 def loss_swapped(logits, targets, smoothing):
     return loss_by_torch(logits, targets, 1 - smoothing)
 
@@ -543,6 +569,11 @@ def step_no_loss(weights, loss_of, memory, step, rate):
 def step_with_an_empty_memory(weights, loss_of, memory, step, rate):
     loss, gradients = gradients_by_backward(weights, loss_of)
     return loss, *adam(weights, gradients, {}, step, rate)
+
+
+def step_v_first(weights, loss_of, memory, step, rate):
+    loss, new, kept = step_with()(weights, loss_of, memory, step, rate)
+    return loss, new, {name: (v, m) for name, (m, v) in kept.items()}
 
 
 def step_of_rate_1(weights, loss_of, memory, step, rate):
@@ -833,6 +864,9 @@ WRONG = {
         (batches_added_up, "padding-not-counted"),
         (batches_before_the_row, "new-row-not-counted"),
         (batches_one_too_many, "closed-too-late"),
+        (batches_strictly_below, "strictly-below-room"),
+        (batches_from_1, "one-based"),
+        (lambda lengths, room: [[float(i) for i in b] for b in batches_with_a_row(lengths, room)], None),
         (batches_by_the_shortest, "shortest-counts"),
         (batches_of_lengths, "lengths-not-indices"),
         (batches_of_sorted_indices, "ranks-not-indices"),
@@ -872,6 +906,7 @@ WRONG = {
         (rate_from_the_peak, "falls-from-the-warm-up"),
         (rate_share, "climbs-over-warm-up"),
         (rate_with(up=lambda s, w: s / math.sqrt(w)), "climbs-over-the-root"),
+        (rate_with(up=lambda s, w: (s / w) ** 1.5), "power-of-the-fraction"),
         (rate_with(up=lambda s, w: 1 / w**1.5), "constant-warm-up"),
         (rate_with(up=lambda s, w: s // w**1.5), "whole-numbers"),
         (rate_with(up=lambda s, w: (s + 1) / w**1.5, down=lambda s: (s + 1) ** -0.5), "next-step"),
@@ -889,6 +924,7 @@ WRONG = {
         (loss_term, "second-term-missing"),
         (loss_swapped, "epsilon-swapped"),
         (loss_with(spread=1.0), "sum-of-all-words"),
+        (loss_mean_over_vocabulary, "divided-by-the-vocabulary"),
         (lambda logits, targets, smoothing: loss_by_torch(logits, targets, 0.1), "constant-smoothing"),
         (loss_plain, "not-smoothed"),
         (loss_negative, "no-minus"),
@@ -936,6 +972,7 @@ WRONG = {
         (step_with_an_empty_memory, "memory-ignored"),
         (step_forgets, "memory-not-kept"),
         (step_keeps_hats, "corrected-means-kept"),
+        (step_v_first, "pair-swapped"),
         (step_of_rate_1, "no-rate"),
         (step_new_loss, "loss-after-the-step"),
         (step_loss_as_tensor, "loss-as-tensor"),
@@ -965,6 +1002,8 @@ WRONG = {
         (repair_with(**GOOD | {"shifted": "yes"}), None),
         (repair_with(**GOOD | {"rate": 0.02}), None),
         (repair_with(**GOOD | {"rate": 0.001}), None),
+        (repair_with(**GOOD | {"rate": "0.005"}), None),
+        (repair_with(**GOOD | {"rate": math.nan}), None),
         (repair_with(**GOOD | {"n_sentences": 200}), None),
         (repair_with(**GOOD | {"n_sentences": 3000.0}), None),
         (repair_with(**GOOD, warm_up=12), None),

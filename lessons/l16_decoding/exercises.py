@@ -43,11 +43,11 @@ class TableDecoder:
         return f"{state} {word}".strip()
 
 
-class TensorDecoder(TableDecoder):
-    """Its state is a tensor, like a hidden state: unlike two texts, two states can't be sorted."""
+class DictDecoder(TableDecoder):
+    """Its state is a dictionary: unlike two texts, two states can't be sorted."""
 
-    def read(self, state: Tensor, word: str) -> Tensor:
-        return state / 2 + len(word)
+    def read(self, state: dict[str, str], word: str) -> dict[str, str]:
+        return {"read": super().read(state["read"], word)}
 
 
 def grown(
@@ -172,9 +172,9 @@ GROW = PlainExercise(
         ),
         lambda: ([0.0], [["le"]], ["start"], TableDecoder(FRENCH), 2),
         lambda: (
-            [-5.0, -1.0],
-            [["vois", "le"], ["vois", "ce"]],
-            ["vois", "vois"],
+            [-3.0, -1.0],  # ranked by the mean of its words, the longer one would win
+            [["je", "vois", "le"], ["ce"]],
+            ["je vois", ""],
             TableDecoder(FRENCH),
             2,
         ),
@@ -185,8 +185,8 @@ GROW = PlainExercise(
         lambda: (
             [-1.0, -1.5],
             [["le"], ["un"]],
-            [torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])],
-            TensorDecoder(TIED),
+            [{"read": "p"}, {"read": "q"}],
+            DictDecoder(TIED),
             2,
         ),
     ),
@@ -251,6 +251,16 @@ GROW = PlainExercise(
             "only-the-new-word",
             partial(grown, extend=lambda sentence, word: [word]),
             "the sentences contain only the new word. Append it to the words so far.",
+        ),
+        Slip(
+            "prepended",
+            partial(grown, extend=lambda sentence, word: [word, *sentence]),
+            "the new word comes first in its sentence. Append it at the end.",
+        ),
+        Slip(
+            "as-candidates",
+            lambda *inputs: list(zip(*grown(*inputs), strict=True)),
+            "one list of candidates is returned. Return three lists: sums, sentences, states.",
         ),
         Slip(
             "state-before-reading",
@@ -467,7 +477,7 @@ BLEU = PlainExercise(
         Slip(
             "penalty-inverted",
             partial(score, penalty=lambda c, r: math.exp(min(0.0, 1 - c / r))),
-            "long translations are penalised, not short ones. $c$ and $r$ are swapped: $c$ counts the words "
+            "long translations are penalised, not short ones. c and r are swapped: c counts the words "
             "of the translations.",
         ),
         Slip(
@@ -689,6 +699,11 @@ CACHED_ATTENTION = PlainExercise(
             "pair-swapped",
             partial(cached, keeps=lambda past, new, both: both[::-1]),
             "the pair is returned as (values, keys). Return (keys, values).",
+        ),
+        Slip(
+            "past-swapped",
+            lambda x, past, *rest: cached(x, past[::-1], *rest),
+            "`past` is read as (values, keys). It is (keys, values).",
         ),
         Slip(
             "keys-values-swapped",

@@ -151,6 +151,16 @@ def grow_sorts_states(sums, sentences, states, step, width):
     return [a for a, _, _ in kept], [c for _, _, c in kept], [b for _, b, _ in kept]
 
 
+def grow_candidates(sums, sentences, states, step, width):
+    return sorted(children(sums, sentences, states, step), key=lambda child: -child[0])[:width]
+
+
+def grow_by_mean(sums, sentences, states, step, width):
+    made = children(sums, sentences, states, step)
+    made = sorted(made, key=lambda child: -child[0] / len(child[1]))[:width]
+    return [a for a, _, _ in made], [b for _, b, _ in made], [c for _, _, c in made]
+
+
 def grow_counts_on_enough(sums, sentences, states, step, width):
     made = sorted(children(sums, sentences, states, step), key=lambda child: -child[0])
     made = [made[i] for i in range(width)]
@@ -520,6 +530,13 @@ def cached_by_linear(x, past, w_q, w_k, w_v, w_o, n_heads):
     return cached_right(x, past, w_q.mT, w_k.mT, w_v.mT, w_o.mT, n_heads)
 
 
+def cached_past_swapped(x, past, w_q, w_k, w_v, w_o, n_heads):
+    values, keys = past
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
+    keys, values = appended((keys, values), k, v)
+    return join_heads(attend(q, keys, values)) @ w_o, (keys, values)
+
+
 def cached_window(x, past, *rest):
     output, both = cached_right(x, tuple(part[:, :, -15:] for part in past), *rest)
     return output, both
@@ -553,6 +570,9 @@ WRONG = {
         (grow_by_next_word, "one-for-each-word"),
         (grow_with(lambda total, words, state: (total, words[:-1], state)), "word-not-appended"),
         (grow_with(lambda total, words, state: (total, words[-1:], state)), "only-the-new-word"),
+        (grow_with(lambda total, words, state: (total, [words[-1], *words[:-1]], state)), "prepended"),
+        (grow_candidates, "as-candidates"),
+        (grow_by_mean, None),
         (grow_old_states, "state-before-reading"),
         (grow_reads_ahead, "state-ahead"),
         (grow_parents_order, "states-of-parents"),
@@ -594,6 +614,7 @@ WRONG = {
         (cached_new_first, "at-the-front"),
         (cached_with(kept=lambda past, new, both: (both[1], both[0])), "pair-swapped"),
         (cached_with(lambda q, k, v: attend(q, v, k)), "keys-values-swapped"),
+        (cached_past_swapped, "past-swapped"),
         (cached_of_keys, "keys-only"),
         (cached_query_as_key, "queries-kept"),
         (cached_with(project=lambda x, h, w_q, w_k, w_v: split_all(x, h, w_q, w_k, w_k)), "values-are-keys"),

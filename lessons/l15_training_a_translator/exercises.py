@@ -94,6 +94,22 @@ def shortest_counts(lengths, room):
     return by_length(lengths, room, lambda batch, lengths: len(batch) * lengths[batch[0]])
 
 
+def longest_first_by_the_last(lengths, room):
+    """From the longest down, measured by the sentence that is added."""
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    return filled(order, lengths, room, lambda batch, lengths: len(batch) * lengths[batch[-1]])
+
+
+def equal_lengths_only(lengths, room):
+    return by_length(
+        lengths,
+        room,
+        lambda batch, lengths: (
+            rectangle(batch, lengths) if lengths[batch[0]] == lengths[batch[-1]] else math.inf
+        ),
+    )
+
+
 def repeats_the_last(lengths, room):
     """The sentence that doesn't fit is put into the old batch and into the new one."""
     batches = by_length(lengths, room)
@@ -226,6 +242,11 @@ BY_LENGTH = PlainExercise(
             "the sentences are taken in the order in which they come. Sort them by length first.",
         ),
         Slip(
+            "last-batch-twice",
+            lambda lengths, room: by_length(lengths, room) + by_length(lengths, room)[-1:],
+            "the last batch occurs twice.",
+        ),
+        Slip(
             "last-batch-lost",
             without_the_last,
             "the last batch is missing. After the loop, add the batch that isn't full yet.",
@@ -244,7 +265,7 @@ BY_LENGTH = PlainExercise(
         Slip(
             "strictly-below-room",
             lambda lengths, room: by_length(lengths, room - 1),
-            "a batch that takes exactly `room` positions counts as too large. It is allowed: compare with `<=`.",
+            "a batch that takes exactly `room` positions counts as too large, but it is allowed: use `<=`.",
         ),
         Slip(
             "closed-too-late",
@@ -256,6 +277,18 @@ BY_LENGTH = PlainExercise(
             shortest_counts,
             "the number of rows is multiplied by the length of the batch's first, shortest sentence. Every "
             "row is padded to the **longest** one.",
+        ),
+        Slip(
+            "longest-first",
+            longest_first_by_the_last,
+            "the sentences come from the longest down, but the batch is measured by the length of the one "
+            "that is added, its shortest. Every row is padded to the **longest** one.",
+        ),
+        Slip(
+            "equal-lengths-only",
+            equal_lengths_only,
+            "only sentences of equal length share a batch. That avoids padding, but many batches stay nearly "
+            "empty. A little padding is allowed.",
         ),
         Slip(
             "lengths-not-indices",
@@ -357,6 +390,10 @@ def stays_at_the_peak(step, d_model, warm_up):
     return library.paper_rate(min(step, warm_up), d_model, warm_up)
 
 
+def climbs_to_one(step, d_model, warm_up):
+    return d_model**-0.5 * (step / warm_up if step < warm_up else step**-0.5)
+
+
 def falls_from_the_warm_up(step, d_model, warm_up):
     if step <= warm_up:
         return library.paper_rate(step, d_model, warm_up)
@@ -414,6 +451,17 @@ PAPER_RATE = PlainExercise(
             "stays-at-the-peak",
             stays_at_the_peak,
             "the rate stays at its peak after the warm-up. It should fall with 1/√step.",
+        ),
+        Slip(
+            "no-climb",
+            lambda step, d_model, warm_up: library.paper_rate(max(step, warm_up), d_model, warm_up),
+            "the rate stays at its peak during the warm-up. It should climb in proportion to the step.",
+        ),
+        Slip(
+            "peak-too-high",
+            climbs_to_one,
+            "the warm-up climbs to 1/√d_model, and then the rate drops. In the formula both terms meet at "
+            "the end of the warm-up: divide the step by warm-up^1.5.",
         ),
         Slip(
             "keeps-climbing",
@@ -587,6 +635,11 @@ SMOOTHED_LOSS = PlainExercise(
             "number of words that aren't padding.",
         ),
         Slip(
+            "padding-in-the-sum",
+            partial(loss_by, average=lambda losses, counts: losses.sum() / counts.sum()),
+            "the sum includes padding; only the number of words leaves it out. Leave it out of both.",
+        ),
+        Slip(
             "half-masked",
             half_masked,
             "padding is left out of the second term only. Leave it out of both.",
@@ -607,6 +660,18 @@ SMOOTHED_LOSS = PlainExercise(
             "nothing-taken-away",
             partial(loss_by, weigh_right=lambda e, v: 1.0),
             "the right word's term has the factor 1, so the target sums to 1 + ε. The factor is 1 − ε.",
+        ),
+        Slip(
+            "sign-of-the-second-term",
+            partial(loss_by, weigh_all=lambda e, v: -e / v),
+            "the second term has the wrong sign. Both terms are −ln p, which is positive.",
+        ),
+        Slip(
+            "smoothed-twice",
+            partial(
+                loss_by, weigh_right=lambda e, v: (1 - e) ** 2, weigh_all=lambda e, v: (2 * e - e * e) / v
+            ),
+            "the loss is smoothed twice. `cross_entropy(…, label_smoothing=…)` contains both terms already.",
         ),
         Slip(
             "second-term-missing",
@@ -666,6 +731,12 @@ SMOOTHED_LOSS = PlainExercise(
             "wrong-axis",
             partial(loss_by, scores=lambda logits: logits.log_softmax(dim=1)),
             "the softmax is taken over the positions of a sentence. Take it over the vocabulary, the last "
+            "axis.",
+        ),
+        Slip(
+            "batch-axis",
+            partial(loss_by, scores=lambda logits: logits.log_softmax(dim=0)),
+            "the softmax is taken over the sentences of the batch. Take it over the vocabulary, the last "
             "axis.",
         ),
         Slip(
@@ -935,9 +1006,19 @@ TRAINING_STEP = PlainExercise(
             "0.9 and 0.98 are swapped: 0.9 belongs to m, 0.98 to v.",
         ),
         Slip(
+            "same-betas",
+            partial(step_by, betas=(0.9, 0.9)),
+            "v is computed with 0.9, like m. Use 0.98 for v.",
+        ),
+        Slip(
             "usual-betas",
             partial(step_by, betas=(0.9, 0.999)),
             "v is computed with 0.999, Adam's usual value. The task, like the 2017 paper, uses 0.98.",
+        ),
+        Slip(
+            "not-a-mean",
+            partial(step_by, fresh=lambda old, new, b: b * old + new),
+            "the new gradient lacks its factor: 0.1 for m, 0.02 for v.",
         ),
         Slip(
             "weights-of-the-mean-swapped",

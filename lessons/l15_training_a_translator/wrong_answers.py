@@ -164,6 +164,29 @@ def batches_strictly_below(lengths, room):
     return batches
 
 
+def batches_down_by_the_last(lengths, room):
+    batches = []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True):
+        if batches and (len(batches[-1]) + 1) * lengths[i] <= room:
+            batches[-1].append(i)
+        else:
+            batches.append([i])
+    return batches
+
+
+def batches_of_equal_length(lengths, room):
+    batches = []
+    for length in sorted(set(lengths)):
+        same, rows = [i for i, n in enumerate(lengths) if n == length], room // length
+        batches += [same[k : k + rows] for k in range(0, len(same), rows)]
+    return batches
+
+
+def batches_last_again(lengths, room):
+    batches = batches_with_a_row(lengths, room)
+    return [*batches, batches[-1]] if batches else []
+
+
 def batches_from_1(lengths, room):
     batches = []
     for number, length in sorted(enumerate(lengths, start=1), key=lambda pair: pair[1]):
@@ -386,6 +409,14 @@ def rate_never_falls(step, d_model, warm_up):
     return d_model**-0.5 * warm_up**-0.5
 
 
+def rate_climbs_to_one(step, d_model, warm_up):
+    return (step / warm_up if step < warm_up else 1 / math.sqrt(step)) / math.sqrt(d_model)
+
+
+def rate_flat_at_first(step, d_model, warm_up):
+    return 1 / math.sqrt(d_model * max(step, warm_up))
+
+
 def rate_from_the_peak(step, d_model, warm_up):
     if step <= warm_up:
         return d_model**-0.5 * step * warm_up**-1.5
@@ -493,6 +524,16 @@ def loss_term(logits, targets, smoothing):
     return (smoothing - 1) * logs.gather(-1, targets[..., None])[targets != 0].mean()
 
 
+def loss_minus_plus(logits, targets, smoothing):
+    spread = logits.log_softmax(-1)[targets != 0].mean()
+    return loss_term(logits, targets, smoothing) + smoothing * spread
+
+
+def loss_both(logits, targets, smoothing):
+    spread = -logits.log_softmax(-1)[targets != 0].mean()
+    return (1 - smoothing) * loss_by_torch(logits, targets, smoothing) + smoothing * spread
+
+
 def loss_mean_over_vocabulary(logits, targets, smoothing):
     n = logits.shape[-1]
     wanted = (1 - smoothing) * F.one_hot(targets, n) + smoothing / n
@@ -569,6 +610,16 @@ def step_no_loss(weights, loss_of, memory, step, rate):
 def step_with_an_empty_memory(weights, loss_of, memory, step, rate):
     loss, gradients = gradients_by_backward(weights, loss_of)
     return loss, *adam(weights, gradients, {}, step, rate)
+
+
+def step_sums_up(weights, loss_of, memory, step, rate):
+    loss, gradients = gradients_by_backward(weights, loss_of)
+    new, kept = {}, {}
+    for (name, w), g in zip(weights.items(), clip_to_1(gradients), strict=True):
+        m, v = memory.get(name, (0, 0))
+        m, v = kept[name] = 0.9 * m + g, 0.98 * v + g * g
+        new[name] = w - rate * m / (1 - 0.9**step) / ((v / (1 - 0.98**step)) ** 0.5 + 1e-9)
+    return loss, new, kept
 
 
 def step_v_first(weights, loss_of, memory, step, rate):
@@ -865,6 +916,9 @@ WRONG = {
         (batches_before_the_row, "new-row-not-counted"),
         (batches_one_too_many, "closed-too-late"),
         (batches_strictly_below, "strictly-below-room"),
+        (batches_down_by_the_last, "longest-first"),
+        (batches_of_equal_length, "equal-lengths-only"),
+        (batches_last_again, "last-batch-twice"),
         (batches_from_1, "one-based"),
         (lambda lengths, room: [[float(i) for i in b] for b in batches_with_a_row(lengths, room)], None),
         (batches_by_the_shortest, "shortest-counts"),
@@ -901,6 +955,8 @@ WRONG = {
         (rate_with(up=lambda s, w: s / 4000**1.5), "warm-up-of-the-paper"),
         (rate_never_falls, "stays-at-the-peak"),
         (rate_with(choose=lambda up, down: up), "keeps-climbing"),
+        (rate_flat_at_first, "no-climb"),
+        (rate_climbs_to_one, "peak-too-high"),
         (rate_with(choose=lambda up, down: down), "no-warm-up"),
         (rate_too_fast, "falls-too-fast"),
         (rate_from_the_peak, "falls-from-the-warm-up"),
@@ -917,11 +973,14 @@ WRONG = {
         (loss_pads, "padding-counts"),
         (loss_with(join=lambda losses, real: losses[~real].mean()), "only-padding"),
         (loss_padded_mean, "padding-in-the-count"),
+        (loss_with(join=lambda losses, real: losses.sum() / real.sum()), "padding-in-the-sum"),
         (loss_half_masked, "half-masked"),
         (loss_others, "spread-over-the-others"),
         (loss_as_in_a_book, "padding-word-left-out"),
         (loss_too_much, "nothing-taken-away"),
         (loss_term, "second-term-missing"),
+        (loss_minus_plus, "sign-of-the-second-term"),
+        (loss_both, "smoothed-twice"),
         (loss_swapped, "epsilon-swapped"),
         (loss_with(spread=1.0), "sum-of-all-words"),
         (loss_mean_over_vocabulary, "divided-by-the-vocabulary"),
@@ -932,6 +991,7 @@ WRONG = {
         (loss_with(lambda logits, dim: logits), "no-softmax"),
         (loss_with(torch.softmax), "no-log"),
         (loss_with(lambda logits, dim: F.log_softmax(logits, dim=1)), "wrong-axis"),
+        (loss_with(lambda logits, dim: F.log_softmax(logits, dim=0)), "batch-axis"),
         (loss_with(lambda logits, dim: torch.log(F.softmax(logits, dim=dim))), "log-of-softmax"),
         (loss_with(lambda logits, dim: logits - logits.exp().sum(dim, keepdim=True).log()), "log-of-exp"),
         (loss_with(lambda logits, dim: (logits.exp() / logits.exp().sum(dim, True)).log()), "bare-exp"),
@@ -967,7 +1027,9 @@ WRONG = {
         (adam_with(square=lambda g, m: g.abs()), "not-squared"),
         (adam_with(square=lambda g, m: (g * g).mean()), "one-v-for-all"),
         (adam_with(betas=(0.98, 0.9)), "betas-swapped"),
+        (adam_with(betas=(0.9, 0.9)), "same-betas"),
         (adam_with(betas=(0.9, 0.999)), "usual-betas"),
+        (step_sums_up, "not-a-mean"),
         (adam_with(swap=True), "weights-of-the-mean-swapped"),
         (step_with_an_empty_memory, "memory-ignored"),
         (step_forgets, "memory-not-kept"),

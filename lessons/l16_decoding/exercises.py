@@ -364,6 +364,13 @@ def mean_of_sentences(translations, references):
     return sum(score([a], [b]) for a, b in zip(translations, references, strict=True)) / len(translations)
 
 
+def precisions_of_sentences(translations, references):
+    pairs = list(zip(translations, references, strict=True))
+    counts = [[matches(output, right, n) for output, right in pairs] for n in (1, 2, 3, 4)]
+    precisions = [sum(hit / max(total, 1) for hit, total in row) / len(row) for row in counts]
+    return 100 * geometric_mean(precisions) * brevity_penalty(*lengths(translations, references))
+
+
 def arithmetic_mean(precisions):
     return sum(precisions) / len(precisions)
 
@@ -448,6 +455,12 @@ BLEU = PlainExercise(
             "and totals over all sentences; then divide once.",
         ),
         Slip(
+            "precisions-of-sentences",
+            precisions_of_sentences,
+            "the precisions are computed for each sentence and averaged. For each n, first add up matches "
+            "and totals over all sentences; then divide once.",
+        ),
+        Slip(
             "no-brevity",
             partial(score, penalty=lambda c, r: 1.0),
             "the brevity penalty is missing, or always 1. Translations that are too short score too high.",
@@ -473,6 +486,12 @@ BLEU = PlainExercise(
             "rewards-length",
             partial(score, penalty=lambda c, r: math.exp(1 - r / c)),
             "translations that are longer than the references get a bonus. The penalty is at most 1.",
+        ),
+        Slip(
+            "penalty-on-the-wrong-side",
+            partial(score, penalty=lambda c, r: math.exp(1 - r / c) if c > r else 1.0),
+            "the penalty is applied if the translations are longer than the references. It is for those that "
+            "are shorter.",
         ),
         Slip(
             "penalty-inverted",
@@ -616,6 +635,10 @@ def over_the_heads(query, keys, values):
 
 def over_the_root_of_d_model(query, keys, values):
     return attended(query / math.sqrt(query.shape[1]), keys, values)
+
+
+def scaled_twice(query, keys, values):
+    return attended(query / math.sqrt(query.shape[-1]), keys, values)
 
 
 def not_scaled(query, keys, values):
@@ -765,6 +788,11 @@ CACHED_ATTENTION = PlainExercise(
             "not-scaled",
             partial(cached, attend=not_scaled),
             "the scores aren't divided by √d_k. `multi_head` does that for you.",
+        ),
+        Slip(
+            "scaled-twice",
+            partial(cached, attend=scaled_twice),
+            "the scores are divided by √d_k twice. `multi_head` divides by it already.",
         ),
         Slip(
             "root-of-d-model",

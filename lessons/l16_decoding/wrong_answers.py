@@ -302,6 +302,16 @@ def bleu_penalty_each(translations, references):
     return bleu_no_penalty(translations, references) * sum(each) / len(each)
 
 
+def bleu_of_mean_precisions(translations, references):
+    product = 1.0
+    for n in range(1, 5):
+        pairs = zip(translations, references, strict=True)
+        found = [matches_joined(output, right, n) for output, right in pairs]
+        product *= sum(hit / total if total else 0.0 for hit, total in found) / len(found)
+    c, r = lengths(translations, references)
+    return 100 * product**0.25 * min(1, math.exp(1 - r / c)) if product else 0.0
+
+
 def bleu_one_text(translations, references):
     texts = [[word for sentence in part for word in sentence] for part in (translations, references)]
     return bleu_right([texts[0]], [texts[1]])
@@ -583,11 +593,13 @@ WRONG = {
     ],
     "bleu_score": [
         (bleu_per_sentence, "mean-of-sentences"),
+        (bleu_of_mean_precisions, "precisions-of-sentences"),
         (bleu_no_penalty, "no-brevity"),
         (bleu_with(mean=lambda found: sum(found) / 4), "arithmetic"),
         (bleu_plain_mean, "arithmetic-without-zero"),
         (bleu_no_root, "no-root"),
         (bleu_bonus, "rewards-length"),
+        (bleu_with(penalty=lambda c, r: 1 if c <= r else math.exp(1 - r / c)), "penalty-on-the-wrong-side"),
         (bleu_with(penalty=lambda c, r: min(1, math.exp(1 - c / r))), "penalty-inverted"),
         (bleu_ratio, "plain-ratio"),
         (bleu_penalty_each, "penalty-of-sentences"),
@@ -625,6 +637,7 @@ WRONG = {
         (cached_with(attend_with_tril), "causal-mask"),
         (cached_with(attend_by_heads), "over-the-heads"),
         (cached_unscaled, "not-scaled"),
+        (cached_with(lambda q, k, v: attend(q / k.shape[-1] ** 0.5, k, v)), "scaled-twice"),
         (cached_with(attend_by_d_model), "root-of-d-model"),
         (cached_in_place, "in-place"),
         (cached_wrong_axis, "raises"),

@@ -4,6 +4,7 @@ A wrong answer is followed by the slip that the verdict must name; None if it ma
 """
 
 import math
+import random
 from collections import Counter
 from itertools import pairwise
 
@@ -185,6 +186,11 @@ def batches_of_equal_length(lengths, room):
 def batches_last_again(lengths, room):
     batches = batches_with_a_row(lengths, room)
     return [*batches, batches[-1]] if batches else []
+
+
+def batches_shuffled(lengths, room):
+    batches = batches_with_a_row(lengths, room)
+    return [random.choices(batch, k=len(batch)) for batch in batches]
 
 
 def batches_from_1(lengths, room):
@@ -622,6 +628,11 @@ def step_sums_up(weights, loss_of, memory, step, rate):
     return loss, new, kept
 
 
+def step_stacks_memory(weights, loss_of, memory, step, rate):
+    loss, new, kept = step_with()(weights, loss_of, memory, step, rate)
+    return loss, new, {name: torch.stack(pair) for name, pair in kept.items()}
+
+
 def step_v_first(weights, loss_of, memory, step, rate):
     loss, new, kept = step_with()(weights, loss_of, memory, step, rate)
     return loss, new, {name: (v, m) for name, (m, v) in kept.items()}
@@ -934,6 +945,7 @@ WRONG = {
         (batches_wrong_one_again, "swapped"),
         (batches_from_both_ends, None),
         (batches_flat, None),
+        (batches_shuffled, "random"),
     ],
     "test_batches": [
         (test_nothing, "lets-through"),
@@ -1003,6 +1015,7 @@ WRONG = {
         (loss_with(join=lambda losses, real: losses), "one-per-position"),
         (loss_cut_off, "no-gradient"),
         (loss_number, "no-gradient"),
+        (lambda logits, targets, smoothing: loss_by_torch(logits.double(), targets, smoothing), "wrong-form"),
         (loss_right_word_detached, "wrong-gradient"),
     ],
     "training_step": [
@@ -1041,6 +1054,7 @@ WRONG = {
         (step_new_table_each_time, "only-the-last-name"),
         (step_descent, "no-adam"),
         (step_in_place, "in-place"),
+        (step_stacks_memory, "wrong-form"),
         (step_no_loss, None),
     ],
     "repair": [

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 MOST_SHOWN = 8  # rows or columns; an ellipsis replaces the rest
+MOST_MATRICES = 2
 
 
 def fixed(value: float | Sequence | Tensor, decimals: int = 3) -> str:
@@ -62,15 +63,20 @@ def minus(text: str) -> str:
 
 
 def rounded(tensor: Tensor, decimals: int | None = None, matrix: int = 0) -> str:
-    """The beginning of a tensor; if it has more than two axes, one of its matrices.
+    """The beginning of a tensor; if it consists of more than two matrices, one of them.
 
     >>> rounded(torch.tensor([2.0, 4.0, 6.0])), rounded(torch.tensor([2.0, 4.5]))
     ('[2, 4, 6]', '[2.000, 4.500]')
     """
     tensor = tensor.detach().cpu()
     decimals = _decimals(tensor) if decimals is None else decimals
-    if tensor.ndim > 2 and tensor.numel():
-        text = rounded(tensor.reshape(-1, *tensor.shape[-2:])[matrix], decimals)
+    if tensor.ndim > 2 and not tensor.numel():
+        return f"shape {shape_text(tensor.shape)}"
+    matrices = tensor.reshape(-1, *tensor.shape[-2:]) if tensor.ndim > 2 else tensor[None]
+    if tensor.ndim > 2 and len(matrices) <= MOST_MATRICES:
+        return "\n\n".join(rounded(matrix, decimals) for matrix in matrices)
+    if tensor.ndim > 2:
+        text = rounded(matrices[matrix], decimals)
         index = [int(i) for i in np.unravel_index(matrix, tensor.shape[:-2])]  # torch's version loads sympy
         which = f"matrix {index}" if matrix else "first matrix"
         return f"shape {shape_text(tensor.shape)}, {which}:\n{text}"

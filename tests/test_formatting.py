@@ -27,7 +27,9 @@ from course_lib.formatting import fixed, rounded, rounded_apart, significant
         (torch.zeros(2, 0), "[[],\n []]"),
         (torch.zeros(10), "[0, 0, 0, 0, 0, 0, 0, 0, …]"),
         (torch.zeros(10, 1), "[" + "[0],\n " * 8 + "…]"),
-        (torch.ones(2, 1, 2), "shape (2, 1, 2), first matrix:\n[[1, 1]]"),
+        (torch.ones(3, 1, 2), "shape (3, 1, 2), first matrix:\n[[1, 1]]"),
+        (torch.ones(2, 1, 2), "[[1, 1]]\n\n[[1, 1]]"),
+        (torch.ones(2, 0, 0, 2), "shape (2, 0, 0, 2)"),
         (torch.ones(2, requires_grad=True), "[1, 1]"),
     ],
 )

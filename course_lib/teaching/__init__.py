@@ -6,6 +6,7 @@ track.py            the full course or the short track, and the table where lear
 
 checking.py         `check`: judge a learner's function, record the result, keep what passed
 exercises/          how exercises are declared, and how an attempt is judged
+softmax_slips.py    slips that every exercise about attention shares
 own_code/           `yours`: what passed, kept in my_road.py and used by later lessons
 code_reading.py     what can be read from a function without calling it
 questions/          `quiz`, `predict`, `estimate`, `explain`: the page asks, the kernel marks

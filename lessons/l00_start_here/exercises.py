@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
 from course_lib.teaching.exercises import ByHand, Slip, TensorExercise, gaussian
+
+
+def doubled_where(condition: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """A function that doubles some numbers; `condition` gets the index of each."""
+
+    def double_some(numbers: Tensor) -> Tensor:
+        return torch.where(condition(torch.arange(len(numbers))), 2 * numbers, numbers)
+
+    return double_some
+
 
 DOUBLE_IT = TensorExercise(
     name="double_it",
@@ -17,10 +32,67 @@ DOUBLE_IT = TensorExercise(
         says="Twice 1 is 2, twice 2 is 4, twice 3 is 6.",
     ),
     slips=(
-        Slip("squares", lambda numbers: numbers**2, "the numbers are squared. `**` is power, `*` is times."),
-        Slip("adds-two", lambda numbers: numbers + 2, "2 is added. To double is to multiply by 2."),
-        Slip("unchanged", lambda numbers: numbers, "the numbers come back as they went in."),
-        Slip("halves", lambda numbers: numbers / 2, "the numbers are halved. `/` divides, `*` multiplies."),
+        Slip(
+            "squares",
+            lambda numbers: numbers**2,
+            "the numbers are squared. `**` raises to a power; `*` multiplies.",
+        ),
+        Slip(
+            "power-of-two",
+            lambda numbers: 2**numbers,
+            "2 is raised to the power of each number. `**` raises to a power; `*` multiplies.",
+        ),
+        Slip("adds-two", lambda numbers: numbers + 2, "2 is added to each number. Multiply by 2 instead."),
+        Slip("unchanged", lambda numbers: numbers, "the numbers are returned unchanged."),
+        Slip("halves", lambda numbers: numbers / 2, "the numbers are halved. `/` divides; `*` multiplies."),
+        Slip("triples", lambda numbers: 3 * numbers, "the numbers are tripled. Multiply by 2."),
+        Slip("doubles-twice", lambda numbers: 4 * numbers, "the numbers are doubled twice. Once is enough."),
+        Slip(
+            "repeats",
+            lambda numbers: torch.cat([numbers, numbers]),
+            "every number is returned twice instead of being doubled. `* 2` repeats a Python list, but it "
+            "doubles a tensor.",
+        ),
+        Slip(
+            "sum",
+            lambda numbers: 2 * numbers.sum(),
+            "the numbers are added up. Return a tensor with one doubled number for each number in the input.",
+        ),
+        Slip(
+            "absolute",
+            lambda numbers: 2 * numbers.abs(),
+            "negative numbers become positive. Twice −1 is −2.",
+        ),
+        Slip(
+            "positive-only",
+            lambda numbers: 2 * numbers.clamp(min=0),
+            "negative numbers become 0. Twice −1 is −2.",
+        ),
+        Slip(
+            "rounds",
+            lambda numbers: 2 * numbers.round(),
+            "the numbers are rounded before they are doubled. Keep their decimals.",
+        ),
+        Slip(
+            "rounds-down",
+            lambda numbers: 2 * numbers.trunc(),
+            "the decimals are lost before the numbers are doubled: `int(...)` and `//` drop them.",
+        ),
+        Slip(
+            "first-only",
+            doubled_where(lambda index: index == 0),
+            "only the first number is doubled. Double all of them.",
+        ),
+        Slip(
+            "last-missing",
+            doubled_where(lambda index: index < len(index) - 1),
+            "the last number isn't doubled. Does a loop end one step too early?",
+        ),
+        Slip(
+            "first-missing",
+            doubled_where(lambda index: index > 0),
+            "the first number isn't doubled. Python counts from 0.",
+        ),
     ),
 )
 

@@ -1,7 +1,7 @@
 """Answers to the exercise of lesson 00, as learners write them.
 
-WRONG has wrong answers, each with the slip or a part of the text that its verdict must name. RIGHT has
-answers written differently from the reference.
+WRONG has wrong answers, each with the slip that its verdict must name (None: no slip), or names and numbers
+that it must contain. RIGHT has answers written differently from the reference.
 """
 
 import sys
@@ -77,32 +77,38 @@ async def waits(numbers):
     return 2 * numbers
 
 
+def range_too_short(numbers):
+    doubled = numbers.clone()
+    for i in range(len(numbers) - 1):
+        doubled[i] = 2 * numbers[i]
+    return doubled
+
+
 WRONG = {
     "double_it": [
         (lambda numbers: torch.mul(numbers, numbers), "squares"),
+        (lambda numbers: torch.stack([2**number for number in numbers]), "power-of-two"),
         (forgot_to_do_anything, "unchanged"),
-        (forgot_return, "returns-none", "returns-none"),
+        (forgot_return, "returns-none"),
         (only_dots, "returns-none"),
-        (in_place, "in-place", "`numbers` in place"),
-        (in_place_and_squared, "squares", "`numbers` in place"),
-        (lambda numbers: np.array(numbers) * 2, "numpy", "The numbers are right"),
-        (lambda numbers: [2 * number.item() for number in numbers], "python-numbers", "a Python list"),
+        (in_place, "in-place", "`numbers`"),
+        (in_place_and_squared, "squares", "`numbers`"),
+        (lambda numbers: np.array(numbers) * 2, "numpy"),
+        (lambda numbers: [2 * number.item() for number in numbers], "python-numbers"),
         (lambda numbers: [2 * number for number in numbers], "python-numbers"),
+        (lambda numbers: torch.tensor([2 * number for number in numbers.tolist()]), "no-gradient"),
         (lambda numbers: numbers.double() * 2, "dtype", "torch.float64"),
         (lambda numbers: (numbers * 2).int(), "dtype", "torch.int32"),
-        (lambda numbers: numbers.numpy() ** 2, "squares", "NumPy array"),
-        (lambda numbers: (2 * numbers,), "tuple", "A comma at the end"),
+        (lambda numbers: numbers.numpy() ** 2, "squares", "NumPy"),
+        (lambda numbers: (2 * numbers,), "tuple"),
         (lambda numbers: (numbers, 2 * numbers), "tuple"),
-        (lambda numbers: "2 * numbers", "wrong-type", "`doubled`", "a str"),
-        (lambda numbers: 2 * numbers[:, None], "wrong-shape", "axis of size 1"),
-        (lambda numbers: 2 * numbers.sum(), "wrong-shape"),
-        (lambda numbers: (2 * numbers).squeeze(), "axis of size 1"),
+        (lambda numbers: "2 * numbers", "wrong-type", "`doubled`"),
+        (lambda numbers: 2 * numbers[:, None], "wrong-shape"),
+        (lambda numbers: (2 * numbers).squeeze(), "wrong-shape"),
         (lambda numbers: 2 * numbers / 0 * 0, "not-finite"),
-        (lambda numbers: 2 * numbers + 0.001, "differs from the worked example"),
-        (
-            lambda numbers: torch.tensor([2.0, 4.0, 6.0]) if len(numbers) == 3 else 3 * numbers,
-            "differs from the reference",
-        ),
+        (lambda numbers: 2 * numbers + 0.001, None),
+        (lambda numbers: torch.tensor([2.0, 4.0, 6.0]) if len(numbers) == 3 else 5 * numbers, None),
+        (lambda numbers: 2 * numbers[torch.argsort(numbers)], None),
         (
             lambda numbers, factor: factor * numbers,
             "parameters",
@@ -113,18 +119,28 @@ WRONG = {
         (2.0, "not-a-function"),
         (torch.ones(3), "not-a-function"),
         (leaves, "exit", '`sys.exit("bye")`'),
-        (calls_itself, "raises", "calls itself"),
+        (calls_itself, "raises", "RecursionError"),
         (misspelt, "raises", "return 2 * nubmers", "NameError"),
-        (own_error, "KeyError: 'no such thing'"),
-        (hides_everything, "NotImplementedError: something else"),
+        (own_error, "raises", "KeyError: 'no such thing'"),
+        (hides_everything, "raises", "NotImplementedError: something else"),
         (never_ends, "too-slow"),
         (never_ends_and_holds_on, "too-slow"),
         (yields, "wrong-type"),
-        (waits, "without `async`"),
-        (lambda numbers: 2 * numbers + 0j, "complex numbers"),
-        (lambda numbers: 3 * numbers, "expected\n  doubled = [2, 4, 6]\nyours\n  doubled = [3, 6, 9]"),
+        (waits, "wrong-type"),
+        (lambda numbers: 2 * numbers + 0j, "dtype"),
+        (lambda numbers: numbers + numbers + numbers, "triples", "[2, 4, 6]", "[3, 6, 9]"),
+        (lambda numbers: 2 * (2 * numbers), "doubles-twice"),
         (lambda numbers: 2 + numbers, "adds-two"),
         (lambda numbers: 0.5 * numbers, "halves"),
+        (lambda numbers: numbers.repeat(2), "repeats"),
+        (lambda numbers: torch.sum(numbers + numbers), "sum"),
+        (lambda numbers: torch.abs(2 * numbers), "absolute"),
+        (lambda numbers: torch.relu(numbers) * 2, "positive-only"),
+        (lambda numbers: numbers.round() + numbers.round(), "rounds"),
+        (lambda numbers: numbers.int().float() * 2, "rounds-down"),
+        (lambda numbers: torch.cat([2 * numbers[:1], numbers[1:]]), "first-only"),
+        (range_too_short, "last-missing"),
+        (lambda numbers: torch.cat([numbers[:1], 2 * numbers[1:]]), "first-missing"),
     ]
 }
 

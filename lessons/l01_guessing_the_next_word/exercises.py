@@ -1,10 +1,10 @@
-"""The exercises of lesson 01: count, learn by one step, measure, test the measure, and draw a word."""
+"""The exercises of lesson 01: count n-grams, take a gradient step, measure perplexity, test it, sample."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import torch
@@ -13,55 +13,90 @@ from torch import Tensor
 from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise
 
 START, END = "<s>", "</s>"
-Counts = dict[tuple[str, ...], Counter]
+Sentences = Sequence[Sequence[str]]
+Counts = dict[tuple[str, ...], dict[str, int]]
 
 # ---- counting
 
 
-def count_next(sentences: Sequence[Sequence[str]], n: int) -> Counts:
+def count_next(sentences: Sentences, n: int) -> Counts:
     """How often each word followed each past of n - 1 words."""
     return count_windows([[START] * (n - 1) + list(words) + [END] for words in sentences], n)
 
 
-def count_windows(rows: Sequence[Sequence[str]], n: int) -> Counts:
+def count_windows(rows: Sentences, n: int) -> Counts:
     """Every window of n words in each row of words and marks."""
-    counts: Counts = defaultdict(Counter)
-    for row in rows:
-        for i in range(n - 1, len(row)):
-            counts[tuple(row[i - n + 1 : i])][row[i]] += 1
-    return dict(counts)
+    windows = (row[i - n + 1 : i + 1] for row in rows for i in range(n - 1, len(row)))
+    return count_pairs((tuple(past), word) for *past, word in windows)
 
 
-def once_each(sentences, n):
-    return {past: dict.fromkeys(after, 1) for past, after in count_next(sentences, n).items()}
-
-
-def whole_window(sentences, n):
+def count_pairs(pairs: Iterator[tuple[tuple[str, ...], str]]) -> Counts:
     counts = defaultdict(Counter)
-    for past, after in count_next(sentences, n).items():
-        for word, count in after.items():
-            counts[(*past, word)][word] += count
-    return dict(counts)
+    for past, word in pairs:
+        counts[past][word] += 1
+    return {past: dict(after) for past, after in counts.items()}
 
 
-def as_text(sentences, n):
-    return {" ".join(past): after for past, after in count_next(sentences, n).items()}
+def list_pairs(sentences: Sentences, n: int) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Each past and next word, in the order in which they occur."""
+    for words in sentences:
+        row = [START] * (n - 1) + list(words) + [END]
+        yield from ((tuple(row[i - n + 1 : i]), row[i]) for i in range(n - 1, len(row)))
 
 
-def bare_word(sentences, n):
-    return {past[0] if n == 2 else past: after for past, after in count_next(sentences, n).items()}
+def with_marks(row_of: Callable) -> Callable:
+    """The count of rows that `row_of` makes from a sentence and n."""
+    return lambda sentences, n: count_windows([row_of(words, n) for words in sentences], n)
 
 
-def as_probabilities(sentences, n):
-    counts = count_next(sentences, n)
-    return {past: {word: k / after.total() for word, k in after.items()} for past, after in counts.items()}
+def with_past(change: Callable) -> Callable:
+    """The right count with another form of each past; `change` gets the past and the next word."""
+    return lambda sentences, n: count_pairs(
+        (change(past, word), word) for past, word in list_pairs(sentences, n)
+    )
 
+
+def with_after(change: Callable) -> Callable:
+    """The right count with something else in place of the next words and their counts."""
+    return lambda sentences, n: {past: change(after) for past, after in count_next(sentences, n).items()}
+
+
+def count_prefixes(sentences: Sentences, n: int) -> Counts:
+    """Right unless n is 1: then the past is everything so far."""
+    if n > 1:
+        return count_next(sentences, n)
+    rows = [[*words, END] for words in sentences]
+    return count_pairs((tuple(row[:i]), row[i]) for row in rows for i in range(len(row)))
+
+
+def count_from(past_start: Callable, first: Callable = lambda n: 0) -> Callable:
+    """The count from the token at `first(n)` on; `past_start` says where the past of the token at i "
+    "starts."""
+
+    def count(sentences: Sentences, n: int) -> Counts:
+        rows = [[START] * (n - 1) + list(words) + [END] for words in sentences]
+        positions = ((row, i) for row in rows for i in range(first(n), len(row)))
+        return count_pairs((tuple(row[past_start(i, n) : i]), row[i]) for row, i in positions)
+
+    return count
+
+
+def once_per_sentence(sentences: Sentences, n: int) -> Counts:
+    counts = defaultdict(Counter)
+    for words in sentences:
+        for past, after in count_next([words], n).items():
+            counts[past].update(after.keys())
+    return counts
+
+
+EARLY_START = "a start mark is counted as a next word. Start at the first word, after the n − 1 start marks."
 
 COUNT_NEXT = PlainExercise(
     name="count_next",
     lesson="guessing_the_next_word",
     inputs=("sentences", "n"),
     reference=count_next,
+    trains=False,
     by_hand=ByHand(
         inputs={"sentences": [["le", "chat", "dort"], ["le", "chat", "mange"]], "n": 2},
         answer={
@@ -71,14 +106,17 @@ COUNT_NEXT = PlainExercise(
             ("dort",): {"</s>": 1},
             ("mange",): {"</s>": 1},
         },
-        says="With n = 2 the past is one word. Both sentences begin with 'le', so after the start mark comes "
-        "'le', twice. After 'chat' comes 'dort' once and 'mange' once; after each of them the end mark.",
+        says="With n = 2 the past is one word. Both sentences start with 'le', so 'le' follows the start "
+        "mark twice. 'chat' is followed once by 'dort' and once by 'mange', and each of those by the end "
+        "mark.",
     ),
     others=(
         lambda: ([["le", "chat", "dort"], ["le", "chat", "mange"]], 3),
         lambda: ([["la", "vache", "et", "la", "vache"], ["la", "vache", "dort"], ["dort"]], 2),
         lambda: ([["la", "vache", "et", "la", "vache"], ["la", "vache", "dort"], ["dort"]], 4),
         lambda: ([["le", "chat"], ["le", "chien"], []], 1),
+        lambda: ([["oui"], [], ["oui"], ["oui", "oui", "oui"]], 3),
+        lambda: ([], 2),
     ),
     slips=(
         Slip(
@@ -86,69 +124,198 @@ COUNT_NEXT = PlainExercise(
             lambda sentences, n: count_windows(
                 [[w for words in sentences for w in [*[START] * (n - 1), *words, END]]], n
             ),
-            "a past reaches over the end of a sentence into the one before. Count each sentence by itself.",
+            "a past extends across the end of a sentence into the previous one. Count each sentence "
+            "separately.",
+        ),
+        Slip(
+            "one-long-sentence",
+            lambda sentences, n: count_next([[word for words in sentences for word in words]], n),
+            "the sentences are joined into one long sentence. Count each sentence separately, with marks of "
+            "its own.",
         ),
         Slip(
             "no-end-mark",
-            lambda sentences, n: count_windows([[START] * (n - 1) + list(words) for words in sentences], n),
-            "the end of a sentence is not counted. Is the end mark `</s>` there, and does the loop reach it?",
+            with_marks(lambda words, n: [START] * (n - 1) + list(words)),
+            "the end of a sentence isn't counted. Is the end mark `</s>` there, and does the loop reach it?",
         ),
         Slip(
             "no-start-mark",
-            lambda sentences, n: count_windows([[*words, END] for words in sentences], n),
-            "the first words of a sentence are not counted. Put n - 1 start marks `<s>` in front of it.",
+            with_marks(lambda words, n: [*words, END]),
+            "the first words of a sentence aren't counted. Add n − 1 start marks `<s>` before each sentence.",
         ),
         Slip(
             "no-marks",
-            lambda sentences, n: count_windows(sentences, n),
-            "the marks are missing: n - 1 start marks before each sentence, one end mark after it.",
+            count_windows,
+            "the marks are missing. Add n − 1 start marks before each sentence and one end mark after it.",
         ),
         Slip(
             "one-start-mark",
-            lambda sentences, n: count_windows([[START, *words, END] for words in sentences], n),
-            "there is always one start mark. A past of n - 1 words needs n - 1 before the first word.",
+            with_marks(lambda words, n: [START, *words, END]),
+            "there is always one start mark. A past of n − 1 words needs n − 1 of them before the first "
+            "word.",
         ),
         Slip(
             "one-too-many",
-            lambda sentences, n: count_windows([[START] * n + list(words) + [END] for words in sentences], n),
-            "there is a start mark too many: after n - 1 of them comes the first word.",
+            with_marks(lambda words, n: [START] * n + list(words) + [END]),
+            "there is one start mark too many. The first word comes after n − 1 of them.",
+        ),
+        Slip(
+            "many-end-marks",
+            with_marks(lambda words, n: [START] * (n - 1) + list(words) + [END] * (n - 1)),
+            "there are n − 1 end marks. A sentence ends once, so it needs a single end mark.",
+        ),
+        Slip(
+            "marks-swapped",
+            with_marks(lambda words, n: [END] * (n - 1) + list(words) + [START]),
+            "the marks are swapped. `<s>` is the start mark, and `</s>` is the end mark.",
+        ),
+        Slip(
+            "first-word-skipped",
+            count_from(lambda i, n: i - n + 1, first=lambda n: n),
+            "the first word of each sentence isn't counted, though its start marks are there. The loop "
+            "starts one step too late.",
+        ),
+        Slip("start-mark-counted", count_from(lambda i, n: i - n + 1), EARLY_START),
+        Slip("short-pasts", count_from(lambda i, n: max(0, i - n + 1)), EARLY_START),
+        Slip(
+            "first-sentence-only",
+            lambda sentences, n: count_next(sentences[:1], n),
+            "only the first sentence is counted. Is `return` inside the loop?",
+        ),
+        Slip(
+            "last-sentence-only",
+            lambda sentences, n: count_next(sentences[-1:], n),
+            "only the last sentence is counted. Is the dictionary created anew for each sentence?",
         ),
         Slip(
             "once-each",
-            once_each,
-            "every word is counted once, however often it came. Add 1 each time.",
+            with_after(lambda after: dict.fromkeys(after, 1)),
+            "every count is 1, however often the word occurred. Add 1 each time.",
+        ),
+        Slip(
+            "once-per-sentence",
+            once_per_sentence,
+            "an n-gram that occurs twice in one sentence is counted once. A set keeps only one of them.",
+        ),
+        Slip(
+            "repeated-sentences",
+            lambda sentences, n: count_next(dict.fromkeys(map(tuple, sentences)), n),
+            "a sentence that occurs twice is counted once. Count every sentence.",
+        ),
+        Slip(
+            "overwritten",
+            lambda sentences, n: {past: {word: 1} for past, word in list_pairs(sentences, n)},
+            "the dictionary of a past is replaced each time, so only its last word is left. Create it once, "
+            "then add to it.",
+        ),
+        Slip(
+            "empty-skipped",
+            lambda sentences, n: count_next([words for words in sentences if words], n),
+            "empty sentences are skipped. They have an end mark too.",
+        ),
+        Slip(
+            "count-too-large",
+            with_after(lambda after: {word: count + 1 for word, count in after.items()}),
+            "every count is 1 too large. Before a word has occurred, its count is 0.",
+        ),
+        Slip(
+            "one-too-few",
+            with_after(lambda after: {word: count - 1 for word, count in after.items()}),
+            "every count is 1 too small. The first time a word occurs, its count becomes 1.",
+        ),
+        Slip(
+            "n-ignored",
+            lambda sentences, n: count_next(sentences, 2),
+            "the past is always one word, whatever n is. It should be the n − 1 previous words.",
+        ),
+        Slip(
+            "past-of-n-words",
+            lambda sentences, n: count_next(sentences, n + 1),
+            "the past is n words long. An n-gram is a past of n − 1 words and the next word.",
+        ),
+        Slip(
+            "past-too-short",
+            with_past(lambda past, word: past[1:]),
+            "the past is n − 2 words long. An n-gram is a past of n − 1 words and the next word.",
+        ),
+        Slip(
+            "shorter-at-start",
+            with_past(lambda past, word: tuple(token for token in past if token != START)),
+            "the past is shorter at the start of a sentence. Fill it with start marks, so that it always has "
+            "n − 1 words.",
         ),
         Slip(
             "past-too-long",
-            whole_window,
-            "the past holds the next word too. It is the n - 1 words before it.",
+            with_past(lambda past, word: (*past, word)),
+            "the past also contains the next word. It should be the n − 1 words before that.",
+        ),
+        Slip(
+            "whole-past",
+            count_prefixes,
+            "for n = 1 the past should be empty. But `past[-(n - 1):]` is then `past[0:]`, which is "
+            "everything.",
+        ),
+        Slip(
+            "reversed-past",
+            with_past(lambda past, word: past[::-1]),
+            "the words of the past are in reverse order. Keep the order of the sentence.",
         ),
         Slip(
             "past-as-text",
-            as_text,
-            "the past is one string. It is wanted as a tuple of words: `tuple(...)`.",
+            with_past(lambda past, word: " ".join(past)),
+            "the past is a string. It should be a tuple of words: `tuple(...)`.",
         ),
         Slip(
             "bare-word",
-            bare_word,
-            "for n = 2 the past is a bare word. It is a tuple with one word in it, `('le',)`.",
+            with_past(lambda past, word: past[0] if len(past) == 1 else past),
+            "for n = 2 the past is a bare word. It should be a tuple that contains one word, `('le',)`.",
         ),
         Slip(
-            "shares",
-            as_probabilities,
-            "these are shares. The counts themselves are asked for; dividing comes later.",
+            "flat",
+            lambda sentences, n: Counter((*past, word) for past, word in list_pairs(sentences, n)),
+            "whole n-grams are the keys. The key should be the past, and its value a dictionary of the next "
+            "words and their counts.",
+        ),
+        Slip(
+            "inside-out",
+            lambda sentences, n: count_pairs((word, past) for past, word in list_pairs(sentences, n)),
+            "the next word and the past are swapped: the outer key should be the past.",
+        ),
+        Slip(
+            "words-as-tuples",
+            with_after(lambda after: {(word,): count for word, count in after.items()}),
+            "the next word is a tuple. Only the past is a tuple; the next word is a string.",
+        ),
+        Slip(
+            "probabilities",
+            with_after(lambda after: {word: k / sum(after.values()) for word, k in after.items()}),
+            "these are probabilities. Return the counts themselves; we divide later.",
+        ),
+        Slip(
+            "totals",
+            with_after(lambda after: sum(after.values())),
+            "only the total of each past is returned. Count each next word separately.",
+        ),
+        Slip(
+            "lists",
+            with_after(lambda after: [word for word, count in after.items() for _ in range(count)]),
+            "the next words are listed. Return how often each of them occurred.",
         ),
     ),
 )
 
-# ---- one step of learning
+# ---- one gradient step
 
 
 def gradient_step(
     table: Tensor, matrix: Tensor, word: int, right: int, rate: float
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, float]:
     """One step of gradient descent for the smallest network: a row of a table, a matrix, a softmax."""
     return changed_step(table, matrix, word, right, rate)
+
+
+def overflowing_softmax(logits: Tensor) -> Tensor:
+    return logits.exp() / logits.exp().sum()
 
 
 def changed_step(
@@ -158,21 +325,31 @@ def changed_step(
     right: int,
     rate: float,
     *,
-    subtract_one: bool = True,
+    probabilities_of: Callable[[Tensor], Tensor] | None = None,
+    error_of: Callable[[Tensor, Tensor], Tensor] = torch.sub,
     table_factor: float = 1.0,
     matrix_factor: float = 1.0,
-    with_new_matrix: bool = False,
-    row: int | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The step, or one with a slip: a factor scales the update of the table or of the matrix."""
-    x = table[word]
-    error = torch.softmax(matrix @ x, dim=0)
-    error[right] -= 1 if subtract_one else 0
+    new_matrix_first: bool = False,
+    new_row_first: bool = False,
+    row: int | slice | None = None,
+) -> tuple[Tensor, Tensor, float]:
+    """The step, or one with a slip. `error_of` gets the probabilities and the one-hot vector of the right
+    word; the factors scale the updates; `row` is the row of the table that moves."""
+    x, logits = table[word], matrix @ table[word]
+    probabilities = probabilities_of(logits) if probabilities_of else torch.softmax(logits, dim=0)
+    log_probabilities = probabilities.log() if probabilities_of else torch.log_softmax(logits, dim=0)
+    error = error_of(probabilities, torch.eye(len(matrix), dtype=matrix.dtype)[right])
     new_matrix = matrix - matrix_factor * rate * torch.outer(error, x)
+    change = table_factor * rate * ((new_matrix if new_matrix_first else matrix).T @ error)
+    if new_row_first:
+        new_matrix = matrix - rate * torch.outer(error, x - change)
     new_table = table.clone()
-    gradient = (new_matrix if with_new_matrix else matrix).T @ error
-    new_table[word if row is None else row] -= table_factor * rate * gradient
-    return new_table, new_matrix, -torch.log_softmax(matrix @ x, dim=0)[right]
+    new_table[word if row is None else row] -= change
+    return new_table, new_matrix, -log_probabilities[right].item()
+
+
+def with_step(**changes: object) -> Callable:
+    return lambda *inputs: changed_step(*inputs, **changes)
 
 
 def with_loss(loss: Callable, *, after: bool = False) -> Callable:
@@ -186,9 +363,31 @@ def with_loss(loss: Callable, *, after: bool = False) -> Callable:
     return wrong
 
 
-def every_row(table, matrix, word, right, rate):
-    new_table, new_matrix, loss = gradient_step(table, matrix, word, right, rate)
-    return table + (new_table - table)[word], new_matrix, loss
+def with_outputs(change: Callable) -> Callable:
+    """The right step, returned in another form; `change` also gets the inputs."""
+    return lambda *inputs: change(*gradient_step(*inputs), *inputs)
+
+
+def find_error(table, matrix, word, right):
+    return torch.softmax(matrix @ table[word], dim=0) - torch.eye(len(matrix), dtype=matrix.dtype)[right]
+
+
+def only_gradients(table, matrix, word, right, rate):
+    error, of_table = find_error(table, matrix, word, right), torch.zeros_like(table)
+    of_table[word] = matrix.T @ error
+    return of_table, torch.outer(error, table[word]), gradient_step(table, matrix, word, right, rate)[2]
+
+
+def outer_swapped(table, matrix, word, right, rate):
+    new_table, _, loss = gradient_step(table, matrix, word, right, rate)
+    return new_table, matrix - rate * torch.outer(table[word], find_error(table, matrix, word, right)), loss
+
+
+def not_transposed(table, matrix, word, right, rate):
+    _, new_matrix, loss = gradient_step(table, matrix, word, right, rate)
+    new_table = table.clone()
+    new_table[word] -= rate * (matrix @ find_error(table, matrix, word, right))
+    return new_table, new_matrix, loss
 
 
 def small_network(seed: int, n_words: int, width: int, word: int, right: int, rate: float) -> Callable:
@@ -201,14 +400,22 @@ def small_network(seed: int, n_words: int, width: int, word: int, right: int, ra
     return make
 
 
+def large_logits() -> tuple:
+    """Logits of 100, 100 and 100.625: `exp` of them overflows, their softmax is harmless."""
+    table = torch.tensor([[1.0, -1.0], [10.0, 10.0], [2.0, 0.5]])
+    return table, torch.tensor([[5.0, 5.0], [5.25, 4.75], [5.0, 5.0625]]), 1, 2, 0.1
+
+
 HALF_LN3 = math.log(3) / 2
 
 GRADIENT_STEP = PlainExercise(
     name="gradient_step",
     trains=False,
+    seconds=10.0,  # on a busy machine the first use of torch.optim takes several
     lesson="guessing_the_next_word",
     inputs=("table", "matrix", "word", "right", "rate"),
     reference=gradient_step,
+    variations=("tiny", "equal", "zero"),  # not large: −ln of a probability that is 0 in float32 is infinite
     by_hand=ByHand(
         inputs={
             "table": torch.tensor([[2.0], [5.0]]),
@@ -218,80 +425,265 @@ GRADIENT_STEP = PlainExercise(
             "rate": 0.1,
         },
         answer=[[[2 - 0.075 * HALF_LN3], [5.0]], [[0.15], [HALF_LN3 - 0.15]], math.log(4)],
-        says="The row of word 0 is (2). The logits are 0 · 2 = 0 and 0.549 · 2 = 1.099, the shares 1/4 and "
-        "3/4, and the loss is −ln(1/4) = 1.386. The errors are 1/4 − 1 = −3/4 and 3/4. Each row of the "
-        "matrix has the gradient error · 2: −1.5 and 1.5. The row of the table has −3/4 · 0 + 3/4 · 0.549 "
-        "= 0.412. Take 0.1 of each away. The other row of the table stays.",
+        says="The row of word 0 is (2). The logits are 0 · 2 = 0 and 0.549 · 2 = 1.099, the probabilities "
+        "1/4 and 3/4, and the loss is −ln(1/4) = 1.386. The errors are 1/4 − 1 = −3/4 and 3/4. The gradient "
+        "of each row of the matrix is its error times 2: −1.5 and 1.5. The gradient of the row of the table "
+        "is −3/4 · 0 + 3/4 · 0.549 = 0.412. Subtract 0.1 times each gradient. The other row of the table "
+        "doesn't change.",
     ),
     others=(
         small_network(0, 5, 2, 0, 2, 0.5),
         small_network(1, 4, 3, 3, 1, 0.1),
         small_network(2, 6, 4, 2, 2, 1.0),
         small_network(3, 3, 3, 1, 0, 0.01),
+        large_logits,
     ),
     slips=(
         Slip(
             "uphill",
-            lambda *given: changed_step(*given, table_factor=-1, matrix_factor=-1),
-            "the step goes uphill: the loss grows. Take the gradient away instead of adding it.",
+            with_step(table_factor=-1, matrix_factor=-1),
+            "the step goes uphill, so the loss grows. Subtract the gradient instead of adding it, and check "
+            "the sign of the error: probability minus 1 for the right word.",
+        ),
+        Slip(
+            "table-uphill",
+            with_step(table_factor=-1),
+            "the row of the table moves uphill. Subtract its gradient instead of adding it.",
+        ),
+        Slip(
+            "matrix-uphill",
+            with_step(matrix_factor=-1),
+            "the matrix moves uphill. Subtract its gradient instead of adding it.",
+        ),
+        Slip(
+            "nothing-moves",
+            with_step(table_factor=0, matrix_factor=0),
+            "neither the table nor the matrix has changed. Return the new ones.",
         ),
         Slip(
             "table-stays",
-            lambda *given: changed_step(*given, table_factor=0),
-            "the table has not moved. The row of `word` is learned too.",
+            with_step(table_factor=0),
+            "the table hasn't changed. The row of `word` is learned too.",
         ),
         Slip(
             "matrix-stays",
-            lambda *given: changed_step(*given, matrix_factor=0),
-            "the matrix has not moved. Every row of it is learned: error times `x`.",
+            with_step(matrix_factor=0),
+            "the matrix hasn't changed. All its rows are learned; the gradient of a row is its error times "
+            "`x`.",
         ),
         Slip(
             "no-minus-one",
-            lambda *given: changed_step(*given, subtract_one=False),
-            "the shares themselves are taken for the errors. For the right word it is the share minus 1.",
+            with_step(error_of=lambda probabilities, one_hot: probabilities),
+            "the probabilities themselves are used as errors. Subtract 1 for the right word.",
+        ),
+        Slip(
+            "minus-one-everywhere",
+            with_step(error_of=lambda probabilities, one_hot: probabilities - 1),
+            "1 is subtracted from every probability. Subtract it only for the right word.",
+        ),
+        Slip(
+            "plus-one",
+            with_step(error_of=torch.add),
+            "1 is added for the right word. The error of the right word is its probability minus 1.",
+        ),
+        Slip(
+            "assigned",
+            with_step(error_of=lambda probabilities, one_hot: probabilities * (1 - one_hot) - one_hot),
+            "the error of the right word is set to −1. It is the probability minus 1.",
+        ),
+        Slip(
+            "right-sign",
+            with_step(
+                error_of=lambda probabilities, one_hot: torch.where(
+                    one_hot > 0, 1 - probabilities, probabilities
+                )
+            ),
+            "the error of the right word has the wrong sign. It is the probability minus 1, which is "
+            "negative.",
+        ),
+        Slip(
+            "averaged",
+            with_step(error_of=lambda probabilities, one_hot: (probabilities - one_hot) / len(one_hot)),
+            "the gradients are divided by the number of words. The loss is that of a single word, so there "
+            "is nothing to average.",
         ),
         Slip(
             "new-matrix",
-            lambda *given: changed_step(*given, with_new_matrix=True),
-            "the table's gradient is computed with the matrix as it is after its step. Compute all gradients "
-            "first, then move.",
+            with_step(new_matrix_first=True),
+            "the gradient of the table is computed with the new matrix. Compute all gradients first, then "
+            "update.",
+        ),
+        Slip(
+            "new-row",
+            with_step(new_row_first=True),
+            "the gradient of the matrix is computed with the new row of the table. Compute all gradients "
+            "first, then update. Note that `new_table[word]` is a view: it changes together with the table.",
         ),
         Slip(
             "no-rate",
             lambda table, matrix, word, right, rate: gradient_step(table, matrix, word, right, 1.0),
-            "the learning rate is not used: the whole gradient is taken away.",
+            "the learning rate isn't used: the whole gradient is subtracted.",
+        ),
+        Slip(
+            "no-rate-table",
+            lambda *inputs: changed_step(*inputs, table_factor=1 / inputs[4]),
+            "the learning rate isn't used for the table.",
+        ),
+        Slip(
+            "no-rate-matrix",
+            lambda *inputs: changed_step(*inputs, matrix_factor=1 / inputs[4]),
+            "the learning rate isn't used for the matrix.",
         ),
         Slip(
             "wrong-row",
-            lambda table, matrix, word, right, rate: changed_step(
-                table, matrix, word, right, rate, row=right
-            ),
-            "the row of the right word has moved. What was read is `word`: its row is learned.",
+            lambda *inputs: changed_step(*inputs, row=inputs[3]),
+            "the row of `right` has moved. The network read `word`, so its row is learned.",
         ),
         Slip(
             "every-row",
-            every_row,
-            "every row of the table has moved. Only the row that was read took part.",
+            with_step(row=slice(None)),
+            "every row of the table has moved. Only the row of `word` was used.",
+        ),
+        Slip(
+            "one-matrix-row",
+            with_outputs(
+                lambda new_table, new_matrix, loss, table, matrix, word, right, rate: (
+                    new_table,
+                    torch.where(torch.arange(len(matrix))[:, None] == right, new_matrix, matrix),
+                    loss,
+                )
+            ),
+            "only the right word's row of the matrix has moved. The other words have errors as well, so all "
+            "rows move.",
+        ),
+        Slip(
+            "matrix-row-of-word",
+            with_outputs(
+                lambda new_table, new_matrix, loss, table, matrix, word, right, rate: (
+                    new_table,
+                    torch.where(torch.arange(len(matrix))[:, None] == word, new_matrix, matrix),
+                    loss,
+                )
+            ),
+            "only one row of the matrix has moved, that of `word`. Every row predicts a word and has an "
+            "error, so all rows move.",
+        ),
+        Slip(
+            "one-error",
+            with_outputs(
+                lambda new_table, new_matrix, loss, table, matrix, word, right, rate: (
+                    changed_step(
+                        table, matrix, word, right, rate, error_of=lambda p, one_hot: (p - one_hot) * one_hot
+                    )[0],
+                    new_matrix,
+                    loss,
+                )
+            ),
+            "the gradient of the row of the table uses only the right word's error. It is the sum over all "
+            "words of the error times that word's row of the matrix.",
+        ),
+        Slip(
+            "outer-swapped",
+            outer_swapped,
+            "the gradient of the matrix is transposed. Its row i is the error of word i times `x`, so the "
+            "error comes first in `torch.outer`.",
+        ),
+        Slip(
+            "not-transposed",
+            not_transposed,
+            "the matrix isn't transposed in the gradient of `x`. Number j of this gradient is a sum over "
+            "column j of the matrix.",
+        ),
+        Slip(
+            "sigmoid",
+            with_step(probabilities_of=torch.sigmoid),
+            "the probabilities come from a sigmoid, so they don't sum to 1. Use a softmax.",
+        ),
+        Slip(
+            "overflow",
+            with_step(probabilities_of=overflowing_softmax),
+            "in float32, `exp` overflows to infinity for logits above 88, and infinity divided by infinity "
+            "is NaN. `torch.softmax` avoids that.",
         ),
         Slip(
             "loss-after",
             with_loss(lambda probabilities, right: -probabilities[right].log(), after=True),
-            "the loss is that after the step. Return the one before: it is what the step was made from.",
+            "this is the loss after the step. Return the loss before it.",
+        ),
+        Slip(
+            "no-copy",
+            with_loss(lambda probabilities, right: -(probabilities[right] - 1).log()),
+            "the 1 is subtracted from the probabilities themselves, so the loss is the logarithm of a "
+            "negative number. Compute the loss first, or copy: `error = probabilities.clone()`.",
         ),
         Slip(
             "no-log",
             with_loss(lambda probabilities, right: 1 - probabilities[right]),
-            "the loss is 1 − share. Cross-entropy is −ln(share).",
+            "the loss is 1 − probability. Cross-entropy is −ln(probability).",
+        ),
+        Slip(
+            "loss-is-probability",
+            with_loss(lambda probabilities, right: probabilities[right]),
+            "the loss is the probability of the right word. Cross-entropy is −ln(probability).",
         ),
         Slip(
             "positive-log",
             with_loss(lambda probabilities, right: probabilities[right].log()),
-            "the loss has the wrong sign: it is minus the logarithm.",
+            "the loss has the wrong sign. It is minus the logarithm.",
+        ),
+        Slip(
+            "log-two",
+            with_loss(lambda probabilities, right: -probabilities[right].log2()),
+            "the loss uses the logarithm to base 2. Use the natural logarithm, `torch.log`.",
+        ),
+        Slip(
+            "log-ten",
+            with_loss(lambda probabilities, right: -probabilities[right].log10()),
+            "the loss uses the logarithm to base 10. Use the natural logarithm, `torch.log`.",
         ),
         Slip(
             "loss-of-likeliest",
             with_loss(lambda probabilities, right: -probabilities.max().log()),
-            "the loss is that of the likeliest word. It is about the right word: `probabilities[right]`.",
+            "the loss is that of the most likely word. It should be that of the right word.",
+        ),
+        Slip(
+            "all-losses",
+            with_loss(lambda probabilities, right: -probabilities.log()),
+            "there is a loss for every word. Return only that of the right word.",
+        ),
+        Slip(
+            "loss-of-word",
+            lambda table, matrix, word, right, rate: (
+                *gradient_step(table, matrix, word, right, rate)[:2],
+                gradient_step(table, matrix, word, word, rate)[2],
+            ),
+            "the loss is that of `word`, which was read. It should be that of `right`, which came next.",
+        ),
+        Slip(
+            "loss-first",
+            with_outputs(lambda new_table, new_matrix, loss, *inputs: (loss, new_table, new_matrix)),
+            "the outputs are in the wrong order. Return the new table, the new matrix, and the loss.",
+        ),
+        Slip(
+            "matrix-first",
+            with_outputs(lambda new_table, new_matrix, loss, *inputs: (new_matrix, new_table, loss)),
+            "the outputs are in the wrong order. Return the new table, the new matrix, and the loss.",
+        ),
+        Slip(
+            "gradients-only",
+            only_gradients,
+            "these are the gradients. Return the new table and the new matrix.",
+        ),
+        Slip(
+            "row-only",
+            with_outputs(
+                lambda new_table, new_matrix, loss, table, matrix, word, *rest: (
+                    new_table[word],
+                    new_matrix,
+                    loss,
+                )
+            ),
+            "only the new row of `word` is returned. Return the whole table, with this row replaced.",
         ),
     ),
 )
@@ -322,12 +714,14 @@ PERPLEXITY = PlainExercise(
     lesson="guessing_the_next_word",
     inputs=("probabilities",),
     reference=perplexity,
+    trains=False,
+    variations=("tiny", "equal"),  # larger numbers and zeros aren't probabilities of words that occurred
     by_hand=ByHand(
         inputs={"probabilities": torch.tensor([0.5, 0.125])},
         answer=4.0,
-        says="One word had 1 chance in 2, the other 1 in 8. Wavering among 2, then among 8 words is as hard "
-        "as wavering among 4 twice: 2 · 8 = 4 · 4. With logarithms: −ln ½ = 0.693 and −ln ⅛ = 2.079, their "
-        "mean is 1.386, and e to that is 4.",
+        says="One word had a probability of 1/2, the other of 1/8. Choosing among 2 words and then among 8 "
+        "is as hard as choosing among 4 twice: 2 · 8 = 4 · 4. With logarithms: −ln ½ = 0.693 and −ln ⅛ = "
+        "2.079, their mean is 1.386, and e to the power of 1.386 is 4.",
     ),
     others=(
         random_probabilities(0, 7),
@@ -335,50 +729,142 @@ PERPLEXITY = PlainExercise(
         lambda: (torch.full((3,), 0.2),),
         lambda: (torch.full((2000,), 0.1),),
         lambda: (torch.tensor([1.0, 0.001]),),
+        lambda: (torch.tensor([0.25]),),
+        lambda: (torch.tensor([0.000001, 0.5, 0.5]),),
     ),
     unrepaired=first_version,
     slips=(
         Slip(
             "mean-of-inverses",
             lambda probabilities: (1 / probabilities).mean(),
-            "the numbers of choices, 1/chance, are averaged. One great surprise then drowns all the rest: "
-            "average the logarithms.",
+            "the inverse probabilities, 1/p, are averaged, so a single unlikely word dominates the result. "
+            "Average the logarithms.",
         ),
         Slip(
             "product",
             lambda probabilities: probabilities.prod() ** (-1 / len(probabilities)),
-            "the chances are multiplied first. On paper that is right; for 2,000 words the product is so "
-            "small that the computer rounds it to 0. Add logarithms instead.",
+            "the probabilities are multiplied first. That is right on paper, but the product of 2,000 "
+            "probabilities is so small that it is rounded to 0. Average logarithms instead.",
         ),
         Slip(
             "no-minus",
             lambda probabilities: torch.exp(torch.log(probabilities).mean()),
-            "the minus is missing: this is a typical chance, not a number of choices.",
+            "the minus sign is missing: this is a typical probability, not a number of choices.",
+        ),
+        Slip(
+            "minus-outside",
+            lambda probabilities: -torch.exp(torch.log(probabilities).mean()),
+            "the minus sign is outside the power. It belongs to the logarithms: e to the power of minus "
+            "their mean.",
+        ),
+        Slip(
+            "log-of-mean",
+            lambda probabilities: -torch.log(probabilities.mean()),
+            "this is the logarithm of the mean probability. Take the mean of the logarithms, then e to the "
+            "power of it.",
         ),
         Slip(
             "cross-entropy",
             lambda probabilities: -torch.log(probabilities).mean(),
-            "this is the cross-entropy. Raise e to it.",
+            "this is the mean loss, the cross-entropy. Perplexity is e to the power of it.",
         ),
         Slip(
             "sum",
             lambda probabilities: torch.exp(-torch.log(probabilities).sum()),
-            "the surprises are added, not averaged: a longer text would always be worse.",
+            "the losses are added up, not averaged, so a longer text always has a higher perplexity.",
         ),
         Slip(
             "two-and-e",
             lambda probabilities: 2 ** (-torch.log(probabilities).mean()),
-            "the logarithm is to the base e and the power to the base 2. Take e for both, or 2 for both.",
+            "the logarithm has base e, but the power has base 2. Use the same base for both.",
         ),
         Slip(
             "e-and-two",
             lambda probabilities: torch.exp(-torch.log2(probabilities).mean()),
-            "the logarithm is to the base 2 and the power to the base e. Take e for both, or 2 for both.",
+            "the logarithm has base 2, but the power has base e. Use the same base for both.",
+        ),
+        Slip(
+            "e-and-ten",
+            lambda probabilities: torch.exp(-torch.log10(probabilities).mean()),
+            "the logarithm has base 10, but the power has base e. Use the same base for both.",
+        ),
+        Slip(
+            "ten-and-e",
+            lambda probabilities: 10 ** (-torch.log(probabilities).mean()),
+            "the logarithm has base e, but the power has base 10. Use the same base for both.",
+        ),
+        Slip(
+            "bits",
+            lambda probabilities: -torch.log2(probabilities).mean(),
+            "this is the cross-entropy in bits. Perplexity is 2 to the power of it.",
+        ),
+        Slip(
+            "no-log",
+            lambda probabilities: torch.exp(-probabilities.mean()),
+            "the logarithm is missing. The loss of a word is minus the logarithm of its probability.",
         ),
         Slip(
             "likeliest-only",
             lambda probabilities: 1 / probabilities.max(),
-            "only the largest chance counts. Every word of the text does.",
+            "only the largest probability counts. Every word of the text should.",
+        ),
+        Slip(
+            "unlikeliest-only",
+            lambda probabilities: 1 / probabilities.min(),
+            "only the smallest probability counts. Every word of the text should.",
+        ),
+        Slip(
+            "entropy",
+            lambda probabilities: torch.exp(-(probabilities * torch.log(probabilities)).sum()),
+            "each logarithm is multiplied by its probability, as for an entropy. But these probabilities "
+            "belong to different predictions and don't sum to 1. Average the logarithms.",
+        ),
+        Slip(
+            "weighted",
+            lambda probabilities: torch.exp(-(probabilities * torch.log(probabilities)).mean()),
+            "each logarithm is multiplied by its probability. Average the plain logarithms: every word of "
+            "the text counts equally.",
+        ),
+        Slip(
+            "normalised",
+            lambda probabilities: perplexity(probabilities / probabilities.sum()),
+            "the probabilities are scaled to sum to 1. They belong to different predictions, so leave them "
+            "as they are.",
+        ),
+        Slip(
+            "softmax",
+            lambda probabilities: perplexity(torch.softmax(probabilities, dim=0)),
+            "a softmax is applied to the probabilities. They are probabilities already.",
+        ),
+        Slip(
+            "median",
+            lambda probabilities: torch.exp(-torch.log(probabilities).median()),
+            "the median of the losses is used. Take the mean.",
+        ),
+        Slip(
+            "each-word",
+            lambda probabilities: 1 / probabilities,
+            "there is one number for each word. Average the losses first, then apply `exp`.",
+        ),
+        Slip(
+            "last-missing",
+            lambda probabilities: torch.exp(-torch.log(probabilities[:-1]).sum() / len(probabilities)),
+            "the last word isn't counted, though the sum is divided by the number of all words.",
+        ),
+        Slip(
+            "without-last",
+            lambda probabilities: perplexity(probabilities[:-1]),
+            "the last word isn't counted. Does a loop or a slice end one step too early?",
+        ),
+        Slip(
+            "without-first",
+            lambda probabilities: perplexity(probabilities[1:]),
+            "the first word isn't counted. Python counts from 0.",
+        ),
+        Slip(
+            "n-minus-one",
+            lambda probabilities: torch.exp(-torch.log(probabilities).sum() / (len(probabilities) - 1)),
+            "the sum of the losses is divided by n − 1. A mean of n numbers is their sum divided by n.",
         ),
     ),
 )
@@ -402,7 +888,7 @@ def careful_test(implementation: Callable) -> None:
 
 
 MEAN_OF_PROBABILITIES = Slip(
-    "mean-of-chances", first_version, "the chances are averaged, not their logarithms."
+    "mean-of-probabilities", first_version, "the probabilities are averaged, not their logarithms."
 )
 
 TEST_PERPLEXITY = TestExercise(
@@ -417,23 +903,23 @@ TEST_PERPLEXITY = TestExercise(
         "without torch": with_math,
     },
     rejects={
-        "mean-of-chances": "averages the chances themselves",
-        "mean-of-inverses": "averages the numbers of choices",
-        "no-minus": "forgets the minus",
+        "mean-of-probabilities": "averages the probabilities themselves",
+        "mean-of-inverses": "averages the inverse probabilities",
+        "no-minus": "forgets the minus sign",
         "cross-entropy": "stops at the cross-entropy",
-        "sum": "adds where it should average",
-        "two-and-e": "mixes e and 2 as a base",
-        "e-and-two": "mixes 2 and e as a base",
-        "likeliest-only": "looks at the largest chance alone",
+        "sum": "adds up where it should average",
+        "two-and-e": "mixes the bases e and 2",
+        "e-and-two": "mixes the bases 2 and e",
+        "likeliest-only": "uses only the largest probability",
     },
     reference=careful_test,
 )
 
-# ---- drawing a word
+# ---- sampling a word
 
 
 def sample_next(probabilities: Tensor, lot: float) -> int:
-    """The index of the interval that holds the lot, where the probabilities divide the line from 0 to 1."""
+    """The index of the interval that contains the lot if the probabilities divide the line from 0 to 1."""
     total = 0.0
     for index, probability in enumerate(probabilities):
         total += float(probability)
@@ -442,14 +928,24 @@ def sample_next(probabilities: Tensor, lot: float) -> int:
     return len(probabilities) - 1
 
 
-def unclamped(probabilities, lot, *, edge: bool = False) -> int:
-    """As `sample_next`, but one behind the last index where rounding leaves the sum below the lot."""
-    sums = torch.cumsum(probabilities, dim=0)
-    return int(torch.searchsorted(sums, torch.tensor(lot, dtype=sums.dtype), right=not edge))
+def search(sums: Tensor, lot: float, *, edge: bool = False) -> int:
+    """How many sums are at most `lot`; with `edge`, how many are below it."""
+    return int((sums < lot).sum() if edge else (sums <= lot).sum())
 
 
-def clamped(probabilities, lot, *, edge: bool = False) -> int:
-    return min(unclamped(probabilities, lot, edge=edge), len(probabilities) - 1)
+def find_interval(probabilities, lot, **options) -> int:
+    """As `sample_next`, but past the last index if the probabilities sum to less than the lot."""
+    return search(torch.cumsum(probabilities, dim=0), lot, **options)
+
+
+def or_else(last: int) -> Callable:
+    """A function that returns `last` if the probabilities sum to less than the lot."""
+
+    def sample(probabilities, lot):
+        index = find_interval(probabilities, lot)
+        return index if index < len(probabilities) else last
+
+    return sample
 
 
 def first_above(probabilities, lot):
@@ -457,66 +953,179 @@ def first_above(probabilities, lot):
     return next(above, len(probabilities) - 1)
 
 
+def is_whole(inputs: tuple, answer: object) -> str:
+    is_float = answer.is_floating_point() if isinstance(answer, Tensor) else isinstance(answer, float)
+    return "An index is a whole number, but your function returned a float." if is_float else ""
+
+
+def draw_cases(*pairs: tuple[list[float], float]) -> tuple[Callable, ...]:
+    return tuple(lambda numbers=numbers, lot=lot: (torch.tensor(numbers), lot) for numbers, lot in pairs)
+
+
 SAMPLE_NEXT = PlainExercise(
     name="sample_next",
     lesson="guessing_the_next_word",
     inputs=("probabilities", "lot"),
     reference=sample_next,
+    trains=False,
+    variations=(),  # varied numbers are no probability distribution
+    demands=(is_whole,),
     by_hand=ByHand(
         inputs={"probabilities": torch.tensor([0.5, 0.25, 0.25]), "lot": 0.6},
         answer=1,
-        says="Side by side, word 0 fills the line from 0 to 0.5, word 1 from 0.5 to 0.75, word 2 from 0.75 "
-        "to 1. The lot 0.6 falls on word 1.",
+        says="Word 0 covers the interval from 0 to 0.5, word 1 from 0.5 to 0.75, word 2 from 0.75 to 1. The "
+        "number 0.6 is in the interval of word 1.",
     ),
-    others=(
-        lambda: (torch.tensor([0.5, 0.25, 0.25]), 0.1),
-        lambda: (torch.tensor([0.5, 0.25, 0.25]), 0.9),
-        lambda: (torch.tensor([0.5, 0.25, 0.25]), 0.5),
-        lambda: (torch.tensor([0.0, 0.5, 0.5]), 0.0),
-        lambda: (torch.tensor([0.125, 0.125, 0.25, 0.5]), 0.3),
-        lambda: (torch.tensor([0.125, 0.125, 0.25, 0.5]), 0.4),
-        lambda: (torch.tensor([0.5, 0.25, 0.2499]), 0.99995),
+    others=draw_cases(
+        ([0.5, 0.25, 0.25], 0.1),
+        ([0.5, 0.25, 0.25], 0.9),
+        ([0.5, 0.25, 0.25], 0.5),
+        ([0.5, 0.25, 0.25], 0.75),
+        ([0.0, 0.5, 0.5], 0.0),
+        ([0.5, 0.0, 0.5], 0.5),
+        ([0.125, 0.125, 0.25, 0.5], 0.3),
+        ([0.125, 0.125, 0.25, 0.5], 0.45),
+        ([0.1, 0.6, 0.1, 0.2], 0.75),
+        ([0.9, 0.02, 0.03, 0.05], 0.88),
+        ([1.0], 0.7),
+        ([0.333, 0.333, 0.333], 0.9995),
     ),
     slips=(
         Slip(
-            "behind-the-last",
-            unclamped,
-            "rounding may leave the sum of the shares a little below 1. A lot behind it then gets a place "
-            "that does not exist. Give it the last one.",
+            "past-the-end",
+            find_interval,
+            "rounding may leave the sum of the probabilities a little below 1. If the random number is "
+            "larger than the sum, this index doesn't exist. Return the last one.",
+        ),
+        Slip(
+            "minus-one",
+            or_else(-1),
+            "if rounding leaves the sum of the probabilities below the random number, −1 is returned. It "
+            "isn't the index of a word: return `len(probabilities) - 1`.",
+        ),
+        Slip(
+            "zero-at-the-end",
+            or_else(0),
+            "if rounding leaves the sum of the probabilities below the random number, 0 is returned. It "
+            "should be the last index. Note that `argmax` of a tensor that is all False is 0.",
         ),
         Slip(
             "likeliest",
             lambda probabilities, lot: int(torch.argmax(probabilities)),
-            "the likeliest word is taken, whatever the lot. A word with a share of ¼ should come up in a "
-            "quarter of all draws.",
+            "the most likely word is chosen, whatever `lot` is. A word with a probability of ¼ should be "
+            "chosen a quarter of the time.",
         ),
         Slip(
             "no-running-sum",
             first_above,
-            "the lot is compared with single shares. Compare it with the running sum: where does each word "
-            "end on the line?",
+            "`lot` is compared with single probabilities. Compare it with their running sum, which says "
+            "where the interval of each word ends.",
+        ),
+        Slip(
+            "smaller-counted",
+            lambda probabilities, lot: min(search(probabilities, lot), len(probabilities) - 1),
+            "single probabilities that are below `lot` are counted. Count the running sums, which say where "
+            "the interval of each word ends.",
+        ),
+        Slip(
+            "larger-counted",
+            lambda probabilities, lot: len(probabilities) - find_interval(probabilities, lot),
+            "the running sums above `lot` are counted. The index is the number of those that aren't above "
+            "it.",
         ),
         Slip(
             "edge",
-            lambda probabilities, lot: clamped(probabilities, lot, edge=True),
-            "a lot just at the end of a word's piece is given to that word. It belongs to the next one: a "
-            "piece runs from its start up to, but not including, its end.",
+            lambda probabilities, lot: min(
+                find_interval(probabilities, lot, edge=True), len(probabilities) - 1
+            ),
+            "a number exactly at the end of a word's interval is assigned to that word. It belongs to the "
+            "next one: an interval includes its start, not its end.",
         ),
         Slip(
             "one-before",
-            lambda probabilities, lot: clamped(probabilities, lot) - 1,
-            "this is the word before the right one. Where the running sum first gets above the lot, there "
-            "is your word.",
+            lambda probabilities, lot: sample_next(probabilities, lot) - 1,
+            "the index is 1 too small. The word is the first whose running sum is above `lot`.",
         ),
         Slip(
-            "share-itself",
+            "one-before-or-zero",
+            lambda probabilities, lot: max(find_interval(probabilities, lot) - 1, 0),
+            "the index is 1 too small, except for word 0. The running sum says where the intervals end, not "
+            "where they start.",
+        ),
+        Slip(
+            "one-after",
+            lambda probabilities, lot: sample_next(probabilities, lot) + 1,
+            "the index is 1 too large. Python counts from 0.",
+        ),
+        Slip(
+            "one-after-or-last",
+            lambda probabilities, lot: min(sample_next(probabilities, lot) + 1, len(probabilities) - 1),
+            "the index is 1 too large, except for the last word. The word is the first whose running sum is "
+            "above `lot`.",
+        ),
+        Slip(
+            "probability-itself",
             lambda probabilities, lot: float(probabilities[sample_next(probabilities, lot)]),
-            "this is the word's share. Return its place in the list.",
+            "this is the probability of the word. Return its index.",
         ),
         Slip(
-            "lot-times-n",
+            "running-sum-itself",
+            lambda probabilities, lot: float(torch.cumsum(probabilities, 0)[sample_next(probabilities, lot)]),
+            "this is the running sum. Return the index of the word.",
+        ),
+        Slip(
+            "first-twice",
+            lambda probabilities, lot: min(
+                search(torch.cumsum(probabilities, 0) + probabilities[0], lot), len(probabilities) - 1
+            ),
+            "the probability of word 0 is counted twice. The running sum starts at 0.",
+        ),
+        Slip(
+            "equal-intervals",
             lambda probabilities, lot: int(lot * len(probabilities)),
-            "all words get an equal piece of the line. Each should get its share.",
+            "all words get intervals of equal length. Each interval should be as long as the word's "
+            "probability.",
+        ),
+        Slip(
+            "softmax-again",
+            lambda probabilities, lot: sample_next(torch.softmax(probabilities, dim=0), lot),
+            "a softmax is applied to the probabilities. They are probabilities already.",
+        ),
+        Slip(
+            "sorted",
+            lambda probabilities, lot: sample_next(probabilities.sort(descending=True).values, lot),
+            "the probabilities are sorted, so the index is one in the sorted list. Keep their order.",
+        ),
+        Slip(
+            "sorted-ascending",
+            lambda probabilities, lot: sample_next(probabilities.sort().values, lot),
+            "the probabilities are sorted, so the index is one in the sorted list. Keep their order.",
+        ),
+        Slip(
+            "likeliest-first",
+            lambda probabilities, lot: int(
+                probabilities.argsort(descending=True, stable=True)[
+                    sample_next(probabilities.sort(descending=True).values, lot)
+                ]
+            ),
+            "the most likely word comes first on the line. Keep the order of the probabilities.",
+        ),
+        Slip(
+            "from-the-end",
+            lambda probabilities, lot: len(probabilities) - 1 - sample_next(probabilities.flip(0), lot),
+            "the line starts with the last word. Start with word 0.",
+        ),
+        Slip(
+            "nearest-probability",
+            lambda probabilities, lot: int((probabilities - lot).abs().argmin()),
+            "this is the word whose probability is closest to `lot`. Return the word whose interval contains "
+            "`lot`.",
+        ),
+        Slip(
+            "nearest-end",
+            lambda probabilities, lot: int((torch.cumsum(probabilities, 0) - lot).abs().argmin()),
+            "this is the word whose interval ends closest to `lot`. Return the word whose interval contains "
+            "`lot`.",
         ),
     ),
 )

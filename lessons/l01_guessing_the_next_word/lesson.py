@@ -80,11 +80,11 @@ Two marks help: a start mark `<s>` stands before the first word, an end mark `</
 
 # %% [markdown] kind="text" exercise="count_next"
 r"""
-Write the counting, for any $n$. From `[["le", "chat", "dort"], ["le", "chat", "mange"]]` and $n = 2$ comes
+Write a function that counts n-grams for any $n$. For `[["le", "chat", "dort"], ["le", "chat", "mange"]]` and $n = 2$ it returns
 
 `{("<s>",): {"le": 2}, ("le",): {"chat": 2}, ("chat",): {"dort": 1, "mange": 1}, ("dort",): {"</s>": 1}, ("mange",): {"</s>": 1}}`
 
-The past is always a tuple, also if it holds one word. Before each sentence stand $n-1$ start marks, so that its first word has a past too.
+The past is always a tuple, even if it contains one word or, for $n = 1$, none. Each sentence gets $n-1$ start marks, so that its first word has a past too, and one end mark. Leave the lists you are given unchanged.
 """
 
 # %% kind="exercise" exercise="count_next" title="Count what came next" difficulty=2 importance=3 track="core"
@@ -106,11 +106,11 @@ check("count_next", count_next)
 # %% [markdown] kind="hints" exercise="count_next"
 r"""
 ### A nudge
-For each sentence make one longer list, with the marks. Then walk along it: the word at position `i` has the `n - 1` words before it as its past.
+For each sentence, make one longer list that includes the marks. Then go through it: the past of the word at position `i` is the `n - 1` words before it.
 
 ---
 ### Step by step
-1. `row = ["<s>"] * (n - 1) + words + ["</s>"]`, for each sentence by itself.
+1. `row = ["<s>"] * (n - 1) + words + ["</s>"]`, separately for each sentence.
 2. For every `i` from `n - 1` to the end: the past is `tuple(row[i - n + 1 : i])`, the word is `row[i]`.
 3. Add 1 to the count of that word under that past. `dict.setdefault` and `dict.get` save an `if`; `collections.Counter` does too.
 """
@@ -304,9 +304,9 @@ $$ \text{error}_i = \text{share}_i - [\,i \text{ is right}\,] \qquad
 
 # %% [markdown] kind="text" exercise="gradient_step"
 r"""
-**Build it: one step of learning.** Return the new table, the new matrix, and the loss *before* the step. Leave what you were given as it is (`.clone()` makes a copy), and work out the gradient by the formulas above.
+**Build it: one gradient step.** Return the new table, the new matrix, and the loss *before* the step. Leave the tensors you are given unchanged (`.clone()` makes a copy), and compute the gradient with the formulas above.
 
-Work in small steps, each tried by itself with the numbers above: the row, the shares, the loss, the errors, the two gradients, the new tables. `torch.outer(a, b)` is the table of all products $a_i b_j$; `matrix.T` swaps rows and columns.
+Work in small steps and try each one with the numbers above: the row, the probabilities, the loss, the errors, the two gradients, the new table and matrix. Use `torch.softmax`, because a bare `torch.exp` overflows when the logits get large. `torch.outer(a, b)` is the matrix of all products $a_i b_j$; `matrix.T` swaps rows and columns.
 """
 
 # %% kind="exercise" exercise="gradient_step" title="One step of learning, by hand" difficulty=3 importance=5 track="core"
@@ -498,12 +498,12 @@ A loss of about 2.5: is that good? $e$ raised to the mean loss is a number one c
 
 # %% [markdown] kind="text" exercise="perplexity"
 r"""
-Somebody has written a first version. It takes the shares that a model gave to the words that really came. Does it do what the text above says? Make its check pass.
+Here is a first version. It takes the probabilities that a model gave to the words that actually came next, perhaps thousands of them. Does it compute what the text above says? Make its check pass.
 """
 
 # %% kind="exercise" exercise="perplexity" mode="bug" title="Perplexity" difficulty=2 importance=5 track="core"
 def perplexity(probabilities):
-    """probabilities (words,), what the model gave each word that came  ->  a number"""
+    """probabilities (words,) of the words that came next, all above 0  ->  a number"""
     # bug
     typical = probabilities.mean()
     return 1 / typical
@@ -594,7 +594,7 @@ One dial is usual: the {term:temperature} divides the logits before the softmax.
 
 # %% [markdown] kind="text" exercise="sample_next"
 r"""
-Picture a line from 0 to 1. Word 0 fills the first piece of it, as long as its share; then word 1, and so on. A random number between 0 and 1, the lot, falls on one of the pieces. Return the index of that piece. A piece includes its start, not its end: with shares ½, ¼, ¼ a lot of 0.5 falls on word 1. (If rounding leaves the sum of the shares below the lot, return the last index.)
+Picture a line from 0 to 1. The first interval on it belongs to word 0 and is as long as its probability; the next belongs to word 1, and so on. A random number between 0 and 1, `lot`, falls into one of these intervals. Return the index of its word. An interval includes its start but not its end: with probabilities ½, ¼, ¼, a `lot` of 0.5 selects word 1. Rounding may leave the sum of the probabilities slightly below 1; if `lot` is not below that sum, return the last index.
 """
 
 # %% kind="exercise" exercise="sample_next" title="Draw a word" difficulty=2 importance=4 track="core"
@@ -615,11 +615,11 @@ check("sample_next", sample_next)
 # %% [markdown] kind="hints" exercise="sample_next"
 r"""
 ### A nudge
-Walk along the line and add the shares up as you go. Stop when you have walked past the lot.
+Go along the line from 0 and add up the probabilities as you go. Stop as soon as you have passed `lot`.
 
 ---
 ### Step by step
-Keep a running sum. The first place where it is *larger* than the lot is the answer; if there is none, the last place is. In one line: `torch.cumsum`, `torch.searchsorted(..., right=True)` and `min`.
+Keep a running sum. The answer is the first index where it is *larger* than `lot`, or the last index if there is none. In one line: `torch.cumsum`, `torch.searchsorted(..., right=True)` and `min`.
 """
 
 # %% kind="example" track="core"

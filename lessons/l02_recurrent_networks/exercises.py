@@ -1,9 +1,10 @@
-"""The exercises of lesson 02: read with a state, test a reader, wire a memory, multiply Jacobians, clip."""
+"""The exercises of lesson 02: an RNN, a test of it, a memory wired by hand, Jacobians, gradient clipping."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -25,18 +26,23 @@ from course_lib.teaching.exercises import (
 LESSON = "recurrent_networks"
 
 
-# ---- reading a sequence
+# ---- processing a sequence
+
+stack_states = partial(torch.stack, dim=-2)
 
 
-def by_loop(step: Callable, *, first: Callable | None = None, keeps: str = "after") -> Callable:
-    """A reader that repeats one step. `first` maps the initial state; `keeps` says which state to return."""
+def by_loop(
+    step: Callable, *, first: Callable | None = None, keeps: str = "after", join: Callable = stack_states
+) -> Callable:
+    """An RNN that repeats one step. `first` maps the initial state, `keeps` says which state of a step to
+    return, and `join` makes one tensor of the states."""
 
     def reader(inputs: Tensor, start: Tensor, w_in: Tensor, w_rec: Tensor, bias: Tensor) -> Tensor:
         state, states = first(start) if first else start, []
         for word in inputs.unbind(-2):
             before, state = state, step(word, state, w_in, w_rec, bias)
             states.append(before if keeps == "before" else state)
-        return torch.stack(states, -2)
+        return join(states)
 
     return reader
 
@@ -48,12 +54,41 @@ def rnn_step(word: Tensor, state: Tensor, w_in: Tensor, w_rec: Tensor, bias: Ten
 read_sequence = by_loop(rnn_step)
 
 
+def with_states(change: Callable) -> Callable:
+    """The right states, changed; `change` also gets `inputs` and `start`."""
+    return lambda inputs, start, *weights: change(read_sequence(inputs, start, *weights), inputs, start)
+
+
+def with_inputs(change: Callable) -> Callable:
+    """The right function with other inputs."""
+    return lambda inputs, *rest: read_sequence(change(inputs), *rest)
+
+
 def never_carried(inputs: Tensor, start: Tensor, w_in: Tensor, w_rec: Tensor, bias: Tensor) -> Tensor:
     return torch.tanh(inputs @ w_in.T + (start @ w_rec.T)[..., None, :] + bias)
 
 
 def backwards(inputs: Tensor, *given: Tensor) -> Tensor:
     return read_sequence(inputs.flip(-2), *given).flip(-2)
+
+
+def over_first_axis(inputs: Tensor, start: Tensor, *weights: Tensor) -> Tensor:
+    state, states = start, []
+    for word in inputs:
+        state = rnn_step(word, state, *weights)
+        states.append(state)
+    return torch.stack(states)
+
+
+def tanh_by_exp(total: Tensor) -> Tensor:
+    return (total.exp() - (-total).exp()) / (total.exp() + (-total).exp())
+
+
+def as_many_sentences_as_words() -> tuple[Tensor, ...]:
+    """A loop over the wrong axis then fits, and returns wrong numbers instead of failing."""
+    generator = torch.Generator("cpu").manual_seed(20)
+    shapes = ((3, 3, 2), (3, 4), (4, 2), (4, 4), (4,))
+    return tuple(torch.randn(shape, generator=generator, dtype=torch.float32) for shape in shapes)
 
 
 READ_SEQUENCE = TensorExercise(
@@ -68,6 +103,7 @@ READ_SEQUENCE = TensorExercise(
     },
     returns={"states": "*batch n h"},
     sizes={"batch": (2, 3), "n": 5, "d": 4, "h": 6},
+    others=(as_many_sentences_as_words,),
     reference=read_sequence,
     by_hand=ByHand(
         inputs={
@@ -79,69 +115,203 @@ READ_SEQUENCE = TensorExercise(
         },
         answer={"states": [[math.tanh(1)], [math.tanh(1.5231883)], [math.tanh(1.8185948)]]},
         says="The first state is tanh(1 · 1 + 2 · 0) = tanh(1) = 0.762. The second input is 0, so the second "
-        "state is tanh(2 · 0.762) = tanh(1.523) = 0.909, and the third tanh(2 · 0.909) = 0.949.",
+        "state is tanh(2 · 0.762) = tanh(1.523) = 0.909, and the third is tanh(2 · 0.909) = 0.949.",
     ),
     invariants=(
-        Invariant("no state leaves −1 … 1", lambda it: (it.states.abs() - 1).clamp(min=0), equals=0),
+        Invariant(
+            "no number in the hidden states has an absolute value above 1",
+            lambda it: it.states.abs().max().clamp(min=1),
+            equals=1,
+        ),
     ),
     slips=(
         Slip(
             "never-carried",
             never_carried,
-            "every step begins from `start` again: the state is not carried over. The state that one step "
-            "made must go into the next: `state = ...` inside the loop.",
+            "every step uses `start` as the old state. Each step needs the state of the previous one: assign "
+            "`state = ...` inside the loop.",
         ),
         Slip(
             "start-ignored",
             by_loop(rnn_step, first=torch.zeros_like),
-            "it begins from zeros. Begin from `start`: a sentence may go on where another one ended.",
+            "the first state is computed from zeros. Compute it from `start`, which needn't be zero.",
         ),
         Slip(
             "no-tanh",
             by_loop(lambda x, h, w, u, b: x @ w.T + h @ u.T + b),
-            "the tanh is missing. It keeps every state between −1 and 1, and belongs around the whole sum.",
+            "the tanh is missing. Apply it to the whole sum; it keeps every state between −1 and 1.",
         ),
         Slip(
             "sigmoid",
             by_loop(lambda x, h, w, u, b: torch.sigmoid(x @ w.T + h @ u.T + b)),
-            "the states are squashed with a sigmoid. This network uses tanh, which can also be negative.",
+            "the activation function is a sigmoid. This network uses tanh, which can also be negative.",
+        ),
+        Slip(
+            "relu",
+            by_loop(lambda x, h, w, u, b: torch.relu(x @ w.T + h @ u.T + b)),
+            "the activation function is a ReLU. This network uses tanh.",
+        ),
+        Slip(
+            "overflow",
+            by_loop(lambda x, h, w, u, b: tanh_by_exp(x @ w.T + h @ u.T + b)),
+            "tanh is computed with `exp`, which overflows to infinity. `torch.tanh` doesn't.",
         ),
         Slip(
             "recurrent-transposed",
             by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T + h @ u + b)),
-            "`w_rec` lies on its side. It has a row for each number of the new state, so a row of states is "
-            "multiplied by `w_rec.T`, just as the inputs are by `w_in.T`.",
+            "`w_rec` isn't transposed. Each of its rows belongs to one number of the new state, so a state "
+            "is multiplied by `w_rec.T`, just as an input is multiplied by `w_in.T`.",
+        ),
+        Slip(
+            "neither-transposed",
+            by_loop(lambda x, h, w, u, b: torch.tanh(x @ w + h @ u + b)),
+            "neither `w_in` nor `w_rec` is transposed. Their rows belong to the numbers of the new state, so "
+            "`.T` is needed to multiply by them from the right.",
         ),
         Slip(
             "no-bias",
             by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T + h @ u.T)),
-            "the bias is missing. It is added inside the tanh, at every step.",
+            "the bias is missing. Add it inside the tanh at every step.",
         ),
         Slip(
             "bias-outside",
             by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T + h @ u.T) + b),
-            "the bias is added after the tanh. Add it before: the tanh goes around everything.",
+            "the bias is added after the tanh. Add it before.",
+        ),
+        Slip(
+            "bias-twice",
+            by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T + b + h @ u.T + b)),
+            "the bias is added twice, perhaps once to the input and once to the state. Add it once.",
         ),
         Slip(
             "state-outside",
             by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T + b) + h @ u.T),
-            "the old state is added after the tanh. It goes inside, together with the word.",
+            "the old state is added after the tanh. Add it before, together with the input.",
+        ),
+        Slip(
+            "tanh-twice",
+            by_loop(lambda x, h, w, u, b: torch.tanh(torch.tanh(x @ w.T + h @ u.T + b))),
+            "the tanh is applied twice. Once is enough.",
+        ),
+        Slip(
+            "separate-tanh",
+            by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T) + torch.tanh(h @ u.T + b)),
+            "the tanh is applied to the input and to the state separately. Add them first.",
+        ),
+        Slip(
+            "separate-tanh-and-bias",
+            by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T + b) + torch.tanh(h @ u.T)),
+            "the tanh is applied to the input and to the state separately. Add them first.",
+        ),
+        Slip(
+            "tanh-of-input",
+            by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T) + h @ u.T + b),
+            "the tanh is applied only to the input. Apply it to the whole sum.",
+        ),
+        Slip(
+            "old-state-added",
+            by_loop(lambda x, h, w, u, b: h + torch.tanh(x @ w.T + h @ u.T + b)),
+            "the old state is added to the result of the tanh. The new state is the tanh alone.",
         ),
         Slip(
             "one-step-late",
             by_loop(rnn_step, keeps="before"),
-            "the states are one step late: the first one kept is `start`, and the last one is missing. "
-            "Append after the step, not before.",
+            "the states are one step late: the first one is `start`, and the last one is missing. Append the "
+            "state after the step, not before.",
+        ),
+        Slip(
+            "start-included",
+            with_states(lambda states, inputs, start: torch.cat([start[..., None, :], states], dim=-2)),
+            "`start` is among the states. Return only the n states that follow it, one for each input.",
+        ),
+        Slip(
+            "last-missing",
+            with_states(lambda states, inputs, start: states[..., :-1, :]),
+            "the last state is missing. Does the loop end one step too early?",
+        ),
+        Slip(
+            "only-last",
+            with_states(lambda states, inputs, start: states[..., -1, :]),
+            "only the last state is returned. Collect the state of every step in a list, and stack them.",
+        ),
+        Slip(
+            "reversed-states",
+            with_states(lambda states, inputs, start: states.flip(-2)),
+            "the states are in reverse order. Append each one at the end of the list.",
         ),
         Slip(
             "backwards",
             backwards,
-            "it reads the last word first. Go through the words from the front.",
+            "the last input is processed first. Start with the first one.",
+        ),
+        Slip(
+            "same-input",
+            with_inputs(lambda inputs: inputs[..., :1, :].expand_as(inputs)),
+            "every step uses the first input. Step t needs input t: `inputs[..., t, :]`.",
+        ),
+        Slip(
+            "shifted-input",
+            with_inputs(lambda inputs: inputs.roll(1, dims=-2)),
+            "step t uses the input of the step before. The formula counts from 1, but Python from 0: the "
+            "first input has the index 0.",
+        ),
+        Slip(
+            "first-skipped",
+            with_inputs(lambda inputs: inputs[..., 1:, :]),
+            "the first input is skipped. Python counts from 0.",
+        ),
+        Slip(
+            "all-last",
+            with_states(lambda states, inputs, start: states[..., -1:, :].expand_as(states)),
+            "all states are equal to the last one. Is the same tensor appended every time and changed in "
+            "place? Create a new one at each step.",
+        ),
+        Slip(
+            "multiplied",
+            by_loop(lambda x, h, w, u, b: torch.tanh((x @ w.T) * (h @ u.T) + b)),
+            "the input and the state are multiplied by each other. Add them.",
         ),
         Slip(
             "no-recurrence",
             by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T + b)),
-            "the old state takes no part: each word is read alone. Add `state @ w_rec.T`.",
+            "the old state has no effect: each input is processed alone. Add the term with `w_rec`.",
+        ),
+        Slip(
+            "stacked-first",
+            by_loop(rnn_step, join=torch.stack),
+            "the steps are on a new first axis. They should be on axis −2, as in `inputs`.",
+        ),
+        Slip(
+            "stacked-second",
+            by_loop(rnn_step, join=partial(torch.stack, dim=1)),
+            "the steps are on axis 1. Count from the end instead: they should be on axis −2, as in `inputs`.",
+        ),
+        Slip(
+            "stacked-last",
+            by_loop(rnn_step, join=partial(torch.stack, dim=-1)),
+            "the steps are on a new last axis. They should be on axis −2, as in `inputs`.",
+        ),
+        Slip(
+            "concatenated",
+            by_loop(rnn_step, join=partial(torch.cat, dim=-1)),
+            "the states are concatenated into one long vector. `torch.stack` puts them on a new axis.",
+        ),
+        Slip(
+            "over-first-axis",
+            over_first_axis,
+            "the loop runs over the first axis, which for many sentences isn't the axis of the words. Their "
+            "axis is −2: use `inputs[..., t, :]`.",
+        ),
+        Slip(
+            "first-length",
+            with_inputs(lambda inputs: inputs[..., : len(inputs), :]),
+            "the number of steps is the length of the first axis. For many sentences that is the number of "
+            "sentences; the number of words is `inputs.shape[-2]`.",
+        ),
+        Slip(
+            "batch-axis-added",
+            with_states(lambda states, inputs, start: states[None] if inputs.ndim == 2 else states),
+            "a single sentence gets an extra batch axis. Its states should have the shape (n, hidden).",
         ),
     ),
 )
@@ -179,14 +349,14 @@ TEST_READER = TestExercise(
     what="reader",
     accepts={"with the course's cell": with_library_cell, "with all inputs multiplied first": inputs_first},
     rejects={
-        "never-carried": "never carries the state over",
-        "start-ignored": "begins from zeros, whatever `start` is",
+        "never-carried": "uses `start` as the old state in every step",
+        "start-ignored": "starts from zeros, whatever `start` is",
         "no-tanh": "leaves the tanh out",
-        "recurrent-transposed": "multiplies by `w_rec` on its side",
+        "recurrent-transposed": "doesn't transpose `w_rec`",
         "no-bias": "forgets the bias",
-        "one-step-late": "hands back each state one step late",
-        "backwards": "reads the last word first",
-        "no-recurrence": "reads each word alone",
+        "one-step-late": "returns each state one step late",
+        "backwards": "processes the last word first",
+        "no-recurrence": "processes each word alone",
     },
     reference=careful_test,
 )
@@ -195,7 +365,7 @@ TEST_READER = TestExercise(
 # ---- a memory wired by hand
 
 STEPS, NOISE, THRESHOLD = 200, 0.3, 0.5
-SIGNALS = (1.0, -1.0)
+SIGNALS = {"+1": 1.0, "−1": -1.0}
 
 
 def run_cell(w: float, u: float, b: float, numbers: Sequence[float]) -> list[float]:
@@ -208,64 +378,99 @@ def run_cell(w: float, u: float, b: float, numbers: Sequence[float]) -> list[flo
 
 
 def three_numbers(inputs: tuple, answer: object) -> str:
+    if isinstance(answer, set | dict | str):
+        return "Return the three numbers in order: `return w, u, b`."
     values = answer.tolist() if isinstance(answer, Tensor) else list(answer)
     if len(values) != 3:
-        return f"Three numbers are wanted, `return w, u, b`; these are {len(values)}."
+        return f"Three numbers are expected: `return w, u, b`. Yours: {len(values)}."
+    if any(isinstance(value, str) for value in values):
+        return "Return numbers, not strings."
     if not all(math.isfinite(float(value)) for value in values):
-        return "Each of the three must be an ordinary number."
+        return "Each of the three must be a finite number."
     return ""
+
+
+def is_fault_of_bias(demand: Callable, answer: Sequence[float]) -> bool:
+    """Whether the same weights without a bias would meet the demand."""
+    w, u, b = map(float, answer)
+    return b != 0 and not demand((), (w, u, 0.0))
+
+
+def state_text(state: float) -> str:
+    return fixed(state, 2).replace("-", "−")
 
 
 def holds_in_quiet(inputs: tuple, answer: object) -> str:
     w, u, b = map(float, answer)
     ends = {}
-    for signal in SIGNALS:
+    for name, signal in SIGNALS.items():
         states = run_cell(w, u, b, [signal] + [0.0] * (STEPS - 1))
-        ends[signal] = states[-1]
-        if abs(states[-1]) < THRESHOLD:
-            return (
-                f"It fades. After the signal {signal:+.0f} the state is {fixed(states[0], 2)}, and after 200 "
-                f"quiet steps {fixed(states[-1], 2)}. In quiet, a small state becomes about `u` times as "
-                "large at each step: what must `u` be for it not to shrink?"
-            )
+        first, last = state_text(states[0]), state_text(states[-1])
+        ends[name] = states[-1]
         if states[-1] * states[-2] < 0:
-            return "It swings: the state changes its sign at every step. What does a negative `u` do?"
-    if ends[1.0] * ends[-1.0] > 0:
+            return "The state changes its sign at every step. What does a negative `u` do?"
+        if abs(states[-1]) >= THRESHOLD:
+            continue
+        if w == 0:
+            return "No signal gets in: it is multiplied by `w`, which is 0."
+        if u > 1:
+            return (
+                f"After the signal {name} and {STEPS} quiet steps, the state is {last}. It should be at "
+                f"least {THRESHOLD} away from 0. Without a bias it settles where h = tanh(u · h): which `u` "
+                "moves that further away from 0?"
+            )
         return (
-            f"It says the same for both signals: the state ends at {fixed(ends[1.0], 2)} after +1 and at "
-            f"{fixed(ends[-1.0], 2)} after −1. Does `b` push it to one side, or does `w` not let it in?"
+            f"The memory fades. After the signal {name} the state is {first}, and {STEPS} quiet steps later "
+            f"it is {last}. With input 0, a small state is multiplied by about `u` at each step: what must "
+            "`u` be so that it doesn't shrink?"
         )
-    if ends[1.0] < 0:
-        return "It remembers the opposite: after +1 the state ends below 0. Look at the sign of `w`."
+    if ends["+1"] * ends["−1"] > 0:
+        texts = f"{state_text(ends['+1'])} after +1 and at {state_text(ends['−1'])} after −1"
+        cause = "Compare `w`, by which the signal is multiplied, with `b`, which is added at every step."
+        if is_fault_of_bias(holds_in_quiet, answer):
+            cause = f"`b` = {b:g} is added at every step and pushes it to one side."
+        return f"The state doesn't tell the two signals apart: it ends at {texts}. {cause}"
+    if ends["+1"] < 0:
+        return "The state remembers the opposite: after +1 it ends below 0. Look at the sign of `w`."
     return ""
 
 
 def holds_in_noise(inputs: tuple, answer: object) -> str:
     w, u, b = map(float, answer)
     generator = torch.Generator("cpu").manual_seed(0)
-    for signal in SIGNALS:
+    for name, signal in SIGNALS.items():
         noises = [(torch.rand(STEPS - 1, generator=generator) * 2 - 1) * NOISE for _ in range(5)]
         for noise in [torch.full((STEPS - 1,), -signal * NOISE), *noises]:
             end = run_cell(w, u, b, [signal, *noise.tolist()])[-1]
-            if end * signal < THRESHOLD * 0.5:
+            if end * signal < THRESHOLD:
+                cause = (
+                    "The noise is multiplied by `w`, and the old state by `u`: which is too large or small?"
+                )
+                if is_fault_of_bias(holds_in_noise, answer):
+                    cause = f"`b` = {b:g} pushes in the same direction as this noise."
                 return (
-                    f"The noise wins. After the signal {signal:+.0f} and 199 numbers of noise the "
-                    f"state is {fixed(end, 2)}. The noise comes in times `w`, the memory holds on by `u`: "
-                    "which of the two is too large or too small?"
+                    f"The memory doesn't withstand the noise. After the signal {name} and {STEPS - 1} inputs "
+                    f"of noise, the state is {state_text(end)}. {cause}"
                 )
     return ""
 
 
 def can_be_overwritten(inputs: tuple, answer: object) -> str:
     w, u, b = map(float, answer)
-    for signal in SIGNALS:
+    for name, signal in SIGNALS.items():
         numbers = [signal] + [0.0] * 99 + [-signal] + [0.0] * 99
         end = run_cell(w, u, b, numbers)[-1]
         if end * signal > -THRESHOLD:
+            opposite = "−1" if name == "+1" else "+1"
+            cause = (
+                "The new signal enters as `w` times the signal, and the old state resists with nearly `u`: "
+                "which of the two must be larger?"
+            )
+            if is_fault_of_bias(can_be_overwritten, answer):
+                cause = f"`b` = {b:g} pushes against the new signal."
             return (
-                f"It holds too fast. After {signal:+.0f}, then 100 steps later {-signal:+.0f}, it still says "
-                f"{fixed(end, 2)}. A new signal comes in as `w`, the old state stands against it with nearly "
-                "`u`: which of the two must be larger?"
+                f"A new signal doesn't overwrite the old one. After {name} and, 100 steps later, {opposite}, "
+                f"the state ends at {state_text(end)}. {cause}"
             )
     return ""
 
@@ -277,23 +482,24 @@ WIRE_MEMORY = PlainExercise(
     by_hand=ByHand(
         inputs={},
         answer=(3.5, 3.0, 0.0),
-        says="With u = 3 the state settles near 0.995 or −0.995. A new signal, 3.5, beats 3 · 0.995.",
+        says="With u = 3 the state settles near 0.995 or −0.995. A new signal of 3.5 exceeds 3 · 0.995.",
     ),
     others=(),
     design=True,
+    trains=False,
     demands=(three_numbers, holds_in_quiet, holds_in_noise, can_be_overwritten),
     reference=lambda: (3.5, 3.0, 0.0),
     slips=(
         Slip(
-            "only-adds",
+            "all-ones",
             lambda: (1.0, 1.0, 0.0),
-            "with all weights 1 the state hardly shrinks in one step, but the tanh takes a little off at "
-            "every one, and nothing gives it back.",
+            "with `u` = 1 the state hardly shrinks in one step, but tanh makes it a little smaller at every "
+            "step, and nothing makes it larger again.",
         ),
         Slip(
             "no-memory",
             lambda: (1.0, 0.0, 0.0),
-            "with `u` = 0 the old state takes no part at all.",
+            "with `u` = 0 the old state has no effect on the new one.",
         ),
     ),
 )
@@ -319,6 +525,26 @@ def product_of_jacobians(states: Tensor, w_rec: Tensor) -> Tensor:
     return product_of(step_jacobians(states, w_rec), w_rec)
 
 
+def with_slopes(slopes_of: Callable[[Tensor], Tensor]) -> Callable:
+    """The product with other slopes; `slopes_of` gets the state that a step leads to."""
+    return lambda states, w: product_of([slopes_of(state)[:, None] * w for state in states[1:]], w)
+
+
+def with_steps(change: Callable) -> Callable:
+    """The product of other Jacobians; `change` gets the right ones and `w_rec`."""
+    return lambda states, w: product_of(change(step_jacobians(states, w), w), w)
+
+
+def split_product(power_of: Callable[[int], int]) -> Callable:
+    """The slopes of all steps multiplied together, times a power of the matrix."""
+
+    def product(states: Tensor, w_rec: Tensor) -> Tensor:
+        slopes, n_steps = (1 - states[1:] ** 2).prod(dim=0), len(states) - 1
+        return slopes[:, None] * torch.linalg.matrix_power(w_rec, power_of(n_steps))
+
+    return product
+
+
 PRODUCT_OF_JACOBIANS = TensorExercise(
     name="product_of_jacobians",
     lesson=LESSON,
@@ -332,64 +558,177 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
     sizes={"n": 5, "h": 3},
     reference=product_of_jacobians,
     by_hand=ByHand(
-        inputs={"states": [[0.5], [0.6], [0.8]], "w_rec": [[2.0]]},
-        answer={"jacobian": [[0.9216]]},
-        says="Two steps lie between the first state and the third. The step to 0.6 has the factor "
-        "(1 − 0.36) · 2 = 1.28, the step to 0.8 the factor (1 − 0.64) · 2 = 0.72. The product is 0.9216.",
+        inputs={"states": [[0.5, 0.5], [0.6, 0.8], [0.8, 0.6]], "w_rec": [[1.0, 2.0], [0.0, 1.0]]},
+        answer={"jacobian": [[0.2304, 0.72], [0.0, 0.2304]]},
+        says="There are two steps. The first leads to the state (0.6, 0.8), where the slopes are 0.64 and "
+        "0.36, so its Jacobian has the rows (0.64, 1.28) and (0, 0.36). The second leads to (0.8, 0.6), "
+        "where the slopes are 0.36 and 0.64, so its Jacobian has the rows (0.36, 0.72) and (0, 0.64). The "
+        "second times the first has the rows (0.36 · 0.64, 0.36 · 1.28 + 0.72 · 0.36) and (0, 0.64 · 0.36).",
     ),
     large=(),
     trains=False,
+    seconds=10.0,  # on a busy machine the first use of torch.func takes several
     slips=(
         Slip(
             "other-order",
-            lambda states, w: product_of(step_jacobians(states, w)[::-1], w),
-            "the matrices are multiplied in the other order. Matrices must not change places: the newest "
-            "step goes to the left, `jacobian = step @ jacobian`.",
+            with_steps(lambda steps, w: steps[::-1]),
+            "the matrices are multiplied in the opposite order. Each new step goes on the left of the "
+            "product so far.",
         ),
         Slip(
             "no-slopes",
-            lambda states, w: product_of([w] * (len(states) - 1), w),
-            "the slopes of the tanh are missing. Each step is the matrix with its rows multiplied by "
-            "1 − h², h being the state that the step leads to.",
+            with_slopes(torch.ones_like),
+            "the slopes of the tanh are missing. The Jacobian of a step is the matrix with its rows "
+            "multiplied by 1 − h², where h is the state that the step leads to.",
         ),
         Slip(
             "first-too",
             lambda states, w: product_of(step_jacobians(torch.cat([states[:1], states]), w), w),
-            "there is one factor too many. The first state is where we start from: from n states there are "
-            "n − 1 steps.",
+            "there is one factor too many. The first state is where we start: n states have n − 1 steps "
+            "between them.",
+        ),
+        Slip(
+            "extra-matrix",
+            with_steps(lambda steps, w: [w, *steps]),
+            "`w_rec` is a factor once too often. The product of no steps at all is the identity matrix, so "
+            "start with `torch.eye(...)`.",
+        ),
+        Slip(
+            "starts-from-zeros",
+            lambda states, w: torch.zeros_like(w),
+            "the product starts from a matrix of zeros, so it stays zero. Start with the identity matrix.",
+        ),
+        Slip(
+            "starts-from-ones",
+            lambda states, w: product_of_jacobians(states, w) @ torch.ones_like(w),
+            "the product starts from a matrix of ones. Start with the identity matrix, which has ones only "
+            "on its diagonal.",
+        ),
+        Slip(
+            "recomputed-states",
+            lambda states, w: product_of_jacobians(
+                by_loop(lambda x, h, w, *_: torch.tanh(w @ h), keeps="before")(states, states[0], w, w, w), w
+            ),
+            "the states are recomputed from the first one, as if there were no inputs. Use the given states.",
+        ),
+        Slip(
+            "last-missing",
+            with_steps(lambda steps, w: steps[:-1]),
+            "the last step is missing. Does the loop end too early?",
+        ),
+        Slip(
+            "first-missing",
+            with_steps(lambda steps, w: steps[1:]),
+            "the first step is missing. It leads to the second state, which has the index 1.",
+        ),
+        Slip(
+            "last-only",
+            with_steps(lambda steps, w: steps[-1:]),
+            "this is the Jacobian of the last step alone. Multiply the Jacobians of all steps.",
         ),
         Slip(
             "slopes-of-before",
             lambda states, w: product_of(step_jacobians(states.roll(1, 0), w), w),
-            "the slopes are those of the state before each step. The tanh is applied on the way out: use "
-            "the state that the step leads to.",
+            "the slopes are those at the old states. The tanh produces the new state, so use the state that "
+            "the step leads to.",
         ),
         Slip(
             "columns-scaled",
             lambda states, w: product_of([(1 - state**2) * w for state in states[1:]], w),
-            "the slopes multiply the columns. Row i belongs to number i of the new state, and so does slope "
-            "i: `(1 - state**2)[:, None] * w_rec`.",
+            "the slopes multiply the columns. Row i belongs to number i of the new state, and so does slope"
+            " i. To multiply rows, the slopes need the shape (hidden, 1).",
         ),
         Slip(
             "not-squared",
-            lambda states, w: product_of([(1 - state)[:, None] * w for state in states[1:]], w),
-            "the slope is taken as 1 − h. The slope of the tanh where it gives h is 1 − h².",
+            with_slopes(lambda state: 1 - state),
+            "the slope is computed as 1 − h. Where tanh equals h, its slope is 1 − h².",
+        ),
+        Slip(
+            "squares",
+            with_slopes(lambda state: state**2),
+            "the slope is computed as h². Where tanh equals h, its slope is 1 − h².",
+        ),
+        Slip(
+            "plus-squares",
+            with_slopes(lambda state: 1 + state**2),
+            "the slope is computed as 1 + h². Where tanh equals h, its slope is 1 − h².",
+        ),
+        Slip(
+            "sigmoid-slopes",
+            with_slopes(lambda state: state * (1 - state)),
+            "h(1 − h) is the slope of a sigmoid. Where tanh equals h, its slope is 1 − h².",
+        ),
+        Slip(
+            "tanh-again",
+            with_slopes(lambda state: 1 - torch.tanh(state) ** 2),
+            "tanh is applied to the states once more. They are outputs of tanh already, so the slope is 1 − "
+            "h².",
+        ),
+        Slip(
+            "mean-slope",
+            with_slopes(lambda state: (1 - state**2).mean().expand_as(state)),
+            "all rows are multiplied by the same mean slope. Row i has its own slope, that of number i of "
+            "the new state.",
+        ),
+        Slip(
+            "slopes-first",
+            split_product(lambda n_steps: n_steps),
+            "all slopes are multiplied together, and all matrices too. The slopes of a step must multiply "
+            "its own matrix before the next step: matrix products can't be reordered.",
+        ),
+        Slip(
+            "one-matrix",
+            split_product(lambda n_steps: 1),
+            "the slopes of all steps are multiplied together, but `w_rec` is used only once. Every step has "
+            "both.",
+        ),
+        Slip(
+            "no-matrix",
+            split_product(lambda n_steps: 0),
+            "`w_rec` isn't used. The Jacobian of a step is `w_rec` with its rows multiplied by the slopes.",
         ),
         Slip(
             "summed",
             lambda states, w: sum(step_jacobians(states, w), torch.zeros_like(w)),
-            "the steps are added up. One nudge goes through all of them, one after the other: multiply.",
+            "the Jacobians are added. A change goes through all steps, one after the other, so multiply "
+            "them.",
         ),
         Slip(
-            "number-by-number",
+            "added-to-identity",
+            lambda states, w: sum(step_jacobians(states, w), torch.eye(len(w), dtype=w.dtype)),
+            "the Jacobians are added. A change goes through all steps, one after the other, so multiply "
+            "them.",
+        ),
+        Slip(
+            "elementwise",
             lambda states, w: math.prod(step_jacobians(states, w), start=torch.ones_like(w)),
-            "the matrices are multiplied number by number, with `*`. A nudge spreads over all numbers of "
-            "the state: use the matrix product `@`.",
+            "the matrices are multiplied element by element, with `*`. Use the matrix product, `@`.",
+        ),
+        Slip(
+            "elementwise-identity",
+            lambda states, w: math.prod(step_jacobians(states, w), start=torch.eye(len(w), dtype=w.dtype)),
+            "the matrices are multiplied element by element, with `*`. Use the matrix product, `@`.",
         ),
         Slip(
             "transposed",
             lambda states, w: product_of_jacobians(states, w).T,
-            "the result lies on its side. Row i says what happens to number i of the last state.",
+            "the result is transposed. Row i should say how number i of the last state changes.",
+        ),
+        Slip(
+            "steps-transposed",
+            with_steps(lambda steps, w: [step.T for step in steps]),
+            "the Jacobian of each step is transposed. Row i should say how number i of the new state "
+            "changes.",
+        ),
+        Slip(
+            "norm",
+            lambda states, w: product_of_jacobians(states, w).norm(),
+            "this is the norm of the Jacobian. Return the matrix itself.",
+        ),
+        Slip(
+            "each-step",
+            lambda states, w: torch.stack([torch.eye(len(w), dtype=w.dtype), *step_jacobians(states, w)])[1:],
+            "these are the Jacobians of all steps. Return their product.",
         ),
     ),
 )

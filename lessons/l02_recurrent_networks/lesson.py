@@ -106,9 +106,9 @@ quiz("02", "one-card")
 
 # %% [markdown] kind="text" exercise="read_sequence"
 r"""
-**Build it.** Go through the words from the front, make each new state from the word and the old state, keep every state, and return them all. Sentences may come alone, (n, input), or many at once, (…, n, input): count axes from the back, and your function need not care.
+**Build it.** Process the words in order: compute each new state from the word and the old state, and return all the states. Leave the tensors you are given unchanged. The input may be a single sentence, (n, input), or many sentences at once, (…, n, input); if you count the axes from the end, the same code handles both.
 
-Take it in small steps, each tried in a cell of its own: one step for one sentence; then the loop; then the states stacked; then two sentences at once. A row of numbers `x` of shape (…, input) times $W$ is `x @ w_in.T`, since `w_in` has a row for each number of the *result*. (Torch keeps its weights that way.) You will use this function in a moment to drive a trained network.
+Take it in small steps, and try each one in a cell of its own: one step for one sentence; then the loop; then the stacked states; then two sentences at once. A row of numbers `x` of shape (…, input) times $W$ is `x @ w_in.T`, since `w_in` has a row for each number of the *result*. (Torch keeps its weights that way.) You will use this function in a moment to drive a trained network.
 """
 
 # %% kind="exercise" exercise="read_sequence" title="Read with a state" difficulty=3 importance=5 track="short"
@@ -213,11 +213,11 @@ The smallest network has a state of one number and three weights, $h_t = \tanh(w
 r"""
 **Choose the three numbers yourself** so that it does this:
 
-- A signal comes, +1 or −1. After 200 quiet steps (input 0) the state still says which, with at least 0.5 on the right side.
-- It also holds when the 199 inputs after the signal are noise between −0.3 and 0.3, even if all of it pushes the wrong way.
-- A *new* signal, 100 steps later, overwrites the old one.
+- The first input is a signal, +1 or −1. After 200 quiet steps (input 0) the state still has the sign of the signal, and its absolute value is at least 0.5.
+- The same is true if the 199 inputs after the signal are noise between −0.3 and 0.3, even if all of it pushes in the wrong direction.
+- A *new*, opposite signal after 100 quiet steps overwrites the old one: 100 quiet steps later the state has the new sign, again with an absolute value of at least 0.5.
 
-Many answers are right. Try some numbers in a cell of your own, with a loop, before you hand them in. The check says which wish is not granted yet.
+Many answers are right. Try some numbers with a loop in a cell of your own first. The check says which requirement isn't met yet.
 """
 
 # %% kind="exercise" exercise="wire_memory" title="Wire a memory of 200 steps" difficulty=3 importance=5 track="core"
@@ -432,7 +432,7 @@ Two steps in a row make one table again, their **matrix product**, `later @ earl
 
 $$ \begin{pmatrix} 1 & 2 \\ 0 & 1 \end{pmatrix} \begin{pmatrix} 3 & 0 \\ 1 & 2 \end{pmatrix} = \begin{pmatrix} 1 \cdot 3 + 2 \cdot 1 & 1 \cdot 0 + 2 \cdot 2 \\ 0 \cdot 3 + 1 \cdot 1 & 0 \cdot 0 + 1 \cdot 2 \end{pmatrix} = \begin{pmatrix} 5 & 4 \\ 1 & 2 \end{pmatrix} $$
 
-**Multiply them.** Given the states $h_1 … h_n$ of one text and the matrix, return the table of $h_n$ against $h_1$: the product of the tables of all steps in between, the newest on the left (it acts last).
+**Multiply them.** Given the states $h_1 … h_n$ of one text and the matrix, return the Jacobian of $h_n$ with respect to $h_1$: the product of the Jacobians of all steps in between, with the last step on the left. If there is only one state, there are no steps, and the result is the identity matrix.
 """
 
 # %% kind="exercise" exercise="product_of_jacobians" title="Multiply the Jacobians" difficulty=3 importance=4 track="core"

@@ -1,7 +1,8 @@
 """Answers to the exercises of lesson 02, as learners write them.
 
 WRONG has answers for each slip of exercises.py and others, each with the slip that the verdict must name
-(None: no slip) or a part of its text. RIGHT has answers written differently from the reference.
+(None: no slip), or names and numbers that it must contain. RIGHT has answers written differently from the
+reference.
 """
 
 import itertools
@@ -347,22 +348,181 @@ def clip_with(factor):
     return clip
 
 
+def shaped(change):
+    """The right states in another shape or order; `change` also gets `start`."""
+    return lambda inputs, start, *weights: change(plain_reader(inputs, start, *weights), start)
+
+
+def joined(join):
+    def reader(inputs, start, w_in, w_rec, bias):
+        states = [start]
+        for t in range(inputs.shape[-2]):
+            states.append(torch.tanh(F.linear(inputs[..., t, :], w_in, bias) + F.linear(states[-1], w_rec)))
+        return join(states[1:])
+
+    return reader
+
+
+def as_many_steps_as_sentences(inputs, start, w_in, w_rec, bias):
+    states, state = [], start
+    for t in range(len(inputs)):
+        state = torch.tanh(inputs[..., t, :] @ w_in.T + state @ w_rec.T + bias)
+        states.append(state)
+    return torch.stack(states, dim=-2)
+
+
+def always_the_first_word(inputs, start, w_in, w_rec, bias):
+    states, state = [], start
+    for _ in range(inputs.shape[-2]):
+        state = torch.tanh(inputs[..., 0, :] @ w_in.T + state @ w_rec.T + bias)
+        states.append(state)
+    return torch.stack(states, dim=-2)
+
+
+def word_at(index):
+    def reader(inputs, start, w_in, w_rec, bias):
+        states, state = [], start
+        for t in range(inputs.shape[-2]):
+            state = torch.tanh(inputs[..., index(t), :] @ w_in.T + state @ w_rec.T + bias)
+            states.append(state)
+        return torch.stack(states, dim=-2)
+
+    return reader
+
+
+def joined_from_second(inputs, start, w_in, w_rec, bias):
+    states, state = [], start
+    for t in range(1, inputs.shape[-2]):
+        state = torch.tanh(inputs[..., t, :] @ w_in.T + state @ w_rec.T + bias)
+        states.append(state)
+    return torch.stack(states, dim=-2)
+
+
+def same_tensor_again(inputs, start, w_in, w_rec, bias):
+    states, state = [], start.clone()
+    for t in range(inputs.shape[-2]):
+        state[:] = torch.tanh(inputs[..., t, :] @ w_in.T + state @ w_rec.T + bias)
+        states.append(state)
+    return torch.stack(states, dim=-2)
+
+
+def always_a_batch(inputs, start, w_in, w_rec, bias):
+    if inputs.dim() == 2:
+        inputs, start = inputs[None], start[None]
+    states, state = [], start
+    for t in range(inputs.shape[1]):
+        state = torch.tanh(inputs[:, t] @ w_in.T + state @ w_rec.T + bias)
+        states.append(state)
+    return torch.stack(states, dim=1)
+
+
+def own_tanh(numbers):
+    return (torch.exp(2 * numbers) - 1) / (torch.exp(2 * numbers) + 1)
+
+
+def slopes_with(slope):
+    """The product with other slopes, which are worked out from the state after each step."""
+    return jacobians_with(lambda before, after, w: torch.diag(slope(after)) @ w)
+
+
+def only_steps(chosen):
+    def product(states, w_rec):
+        result = torch.eye(len(w_rec))
+        for state in chosen(list(states[1:])):
+            result = torch.diag(1 - state**2) @ w_rec @ result
+        return result
+
+    return product
+
+
+def from_the_matrix(states, w_rec):
+    product = w_rec
+    for state in states[1:]:
+        product = torch.diag(1 - state**2) @ w_rec @ product
+    return product
+
+
+def never_multiplied(states, w_rec):
+    step = torch.eye(len(w_rec))
+    for state in states[1:]:
+        step = torch.diag(1 - state**2) @ w_rec
+    return step
+
+
+def slopes_then_matrices(states, w_rec):
+    slopes = torch.ones(len(w_rec))
+    for state in states[1:]:
+        slopes = slopes * (1 - state**2)
+    return torch.diag(slopes) @ matrix_power(states, w_rec)
+
+
+def slopes_alone(states, w_rec):
+    return torch.diag(torch.prod(1 - states[1:] ** 2, dim=0))
+
+
+def without_inputs(states, w_rec):
+    product, state = torch.eye(len(w_rec)), states[0]
+    for _ in range(len(states) - 1):
+        state = torch.tanh(w_rec @ state)
+        product = torch.diag(1 - state**2) @ w_rec @ product
+    return product
+
+
+def needs_a_step(states, w_rec):
+    steps = [torch.diag(1 - state**2) @ w_rec for state in states[1:]]
+    product = steps[0]
+    for step in steps[1:]:
+        product = step @ product
+    return product
+
+
 WRONG = {
     "read_sequence": [
-        (only_the_last, "wrong-shape"),
+        (only_the_last, "only-last"),
         (same_start, "never-carried"),
-        (stacked_in_front, "wrong-shape"),
-        (over_sentences, "raises"),
-        (detached_each_step, "no-gradient", "no gradient reaches `start`"),
-        (ends_early, "raises"),
-        (bias_twice, None),
+        (stacked_in_front, "stacked-first"),
+        (joined(lambda states: states), "stacked-first"),
+        (joined(lambda states: torch.stack(states, 1)), "stacked-second"),
+        (joined(lambda states: torch.stack(states, -1)), "stacked-last"),
+        (joined(lambda states: torch.cat(states, -1)), "concatenated"),
+        (over_sentences, "over-first-axis"),
+        (as_many_steps_as_sentences, "first-length"),
+        (always_a_batch, "batch-axis-added"),
+        (always_the_first_word, "same-input"),
+        (word_at(lambda t: t - 1), "shifted-input"),
+        (joined_from_second, "first-skipped"),
+        (same_tensor_again, "all-last"),
+        (reader_with(lambda x, h, w, u, b: torch.tanh(F.linear(x, w) * F.linear(h, u) + b)), "multiplied"),
+        (detached_each_step, "no-gradient", "`start`"),
+        (ends_early, "last-missing"),
+        (shaped(lambda states, start: torch.cat([start.unsqueeze(-2), states], -2)), "start-included"),
+        (shaped(lambda states, start: states.flip(-2)), "reversed-states"),
+        (bias_twice, "bias-twice"),
         (zeros_first, "start-ignored"),
         (tanh_twice, None),
+        (reader_with(lambda x, h, w, u, b: (F.linear(x, w) + F.linear(h, u, b)).tanh().tanh()), "tanh-twice"),
+        (
+            reader_with(lambda x, h, w, u, b: F.linear(x, w).tanh() + F.linear(h, u, b).tanh()),
+            "separate-tanh",
+        ),
         (reader_with(lambda x, h, w, u, b: F.linear(x, w) + F.linear(h, u, b)), "no-tanh"),
         (reader_with(lambda x, h, w, u, b: (F.linear(x, w) + F.linear(h, u, b)).sigmoid()), "sigmoid"),
+        (reader_with(lambda x, h, w, u, b: (F.linear(x, w) + F.linear(h, u, b)).clamp(min=0)), "relu"),
+        (reader_with(lambda x, h, w, u, b: own_tanh(F.linear(x, w) + F.linear(h, u, b))), "overflow"),
         (
             reader_with(lambda x, h, w, u, b: (F.linear(x, w) + F.linear(h, u.T, b)).tanh()),
             "recurrent-transposed",
+        ),
+        (reader_with(lambda x, h, w, u, b: (x @ w + h @ u.T + b).tanh()), "`w_in`"),
+        (reader_with(lambda x, h, w, u, b: (x @ w + h @ u + b).tanh()), "neither-transposed"),
+        (
+            reader_with(lambda x, h, w, u, b: F.linear(x, w, b).tanh() + F.linear(h, u).tanh()),
+            "separate-tanh-and-bias",
+        ),
+        (reader_with(lambda x, h, w, u, b: F.linear(x, w).tanh() + F.linear(h, u, b)), "tanh-of-input"),
+        (
+            reader_with(lambda x, h, w, u, b: (F.linear(x, w) + F.linear(h, u, b)).tanh() + h),
+            "old-state-added",
         ),
         (reader_with(lambda x, h, w, u, b: (F.linear(x, w) + F.linear(h, u)).tanh()), "no-bias"),
         (reader_with(lambda x, h, w, u, b: (F.linear(x, w) + F.linear(h, u)).tanh() + b), "bias-outside"),
@@ -377,40 +537,68 @@ WRONG = {
     "test_reader": [
         (only_shape, "lets-through"),
         (only_range, "lets-through"),
-        (from_zeros, "begins from zeros, whatever `start` is"),
+        (from_zeros, "lets-through", "`start`"),
         (one_word, "lets-through"),
         (exactly_equal, "rejects-the-right-one"),
-        (says_false, "raising"),
+        (says_false, "returns-instead"),
         (never_calls, "never-calls"),
     ],
     "wire_memory": [
-        (lambda: (1.0, 0.9, 0.0), "It fades."),
-        (lambda: (3.0, 0.0, 0.0), "It fades."),
-        (lambda: (3.0, -3.0, 0.0), "It swings"),
-        (lambda: (0.5, 3.0, 2.5), "It says the same for both signals"),
-        (lambda: (0.0, 3.0, 0.0), "It fades."),
-        (lambda: (-3.5, 3.0, 0.0), "It remembers the opposite"),
-        (lambda: (8.0, 3.0, 0.0), "The noise wins."),
-        (lambda: (1.4, 1.5, 0.0), "The noise wins."),
-        (lambda: (1.0, 3.0, 0.0), "It holds too fast."),
-        (lambda: (3.5, 3.0), "Three numbers are wanted"),
-        (lambda: (float("nan"), 3.0, 0.0), "ordinary number"),
-        (lambda: 3.0, "can't be checked as an answer"),
-        (lambda: [1, 1, 0], "only-adds"),
+        (lambda: (1.0, 0.9, 0.0), "0.76", "0.00", "`u`"),
+        (lambda: (3.0, 0.0, 0.0), "`u`"),
+        (lambda: (3.0, -3.0, 0.0), "`u`"),
+        (lambda: (1.0, 1.05, 0.0), "0.37", "tanh(u"),
+        (lambda: (0.5, 3.0, 2.5), "1.00 after +1", "1.00 after −1"),
+        (lambda: (3.5, 3.0, -1.5), "`b` = -1.5"),
+        (lambda: (0.0, 3.0, 0.0), "`w`"),
+        (lambda: (-3.5, 3.0, 0.0), "`w`"),
+        (lambda: (8.0, 3.0, 0.0), "`w`"),
+        (lambda: (1.4, 1.5, 0.0), "`u`"),
+        (lambda: (3.5, 3.0, 0.3), "`b` = 0.3"),
+        (lambda: (1.0, 3.0, 0.0), "0.99", "`w`"),
+        (lambda: (3.2, 3.0, 0.35), "`b` = 0.35"),
+        (lambda: (3.5, 3.0), "`return w, u, b`"),
+        (lambda: {3.5, 3.0, 0.0}, "`return w, u, b`"),
+        (lambda: {"w": 3.5, "u": 3.0, "b": 0.0}, "`return w, u, b`"),
+        (lambda: ("3.5", "3.0", "0.0"), None),
+        (lambda: (float("nan"), 3.0, 0.0), None),
+        (lambda: 3.0, "a float"),
+        (lambda: torch.rand(3), "random"),
+        (lambda: [1, 1, 0], "all-ones"),
         (lambda: [1, 0, 0], "no-memory"),
     ],
     "product_of_jacobians": [
         (rows_of_nudges, "transposed"),
         (from_the_left, "other-order"),
         (matrix_power, "no-slopes"),
-        (norm_only, "wrong-shape"),
-        (slopes_only, None),
+        (norm_only, "norm"),
+        (slopes_only, "one-matrix"),
+        (slopes_then_matrices, "slopes-first"),
+        (slopes_alone, "no-matrix"),
         (all_states, "first-too"),
+        (from_the_matrix, "extra-matrix"),
+        (jacobians_with(row_slopes, start=lambda n: torch.zeros(n, n)), "starts-from-zeros"),
+        (jacobians_with(row_slopes, start=lambda n: torch.ones(n, n)), "starts-from-ones"),
+        (without_inputs, "recomputed-states"),
+        (only_steps(lambda states: states[:-1]), "last-missing"),
+        (only_steps(lambda states: states[1:]), "first-missing"),
+        (never_multiplied, "last-only"),
+        (needs_a_step, "raises"),
         (jacobians_with(lambda before, after, w: torch.diag(1 - before**2) @ w), "slopes-of-before"),
         (jacobians_with(lambda before, after, w: w @ torch.diag(1 - after**2)), "columns-scaled"),
-        (jacobians_with(lambda before, after, w: torch.diag(1 - after) @ w), "not-squared"),
+        (slopes_with(lambda state: 1 - state), "not-squared"),
+        (slopes_with(lambda state: state * state), "squares"),
+        (slopes_with(lambda state: 1 + state * state), "plus-squares"),
+        (slopes_with(lambda state: state - state * state), "sigmoid-slopes"),
+        (slopes_with(lambda state: 1 - state.tanh().square()), "tanh-again"),
+        (jacobians_with(lambda before, after, w: (1 - after**2).mean() * w), "mean-slope"),
+        (jacobians_with(lambda before, after, w: torch.diag(1 - after**2) @ w.T), "`w_rec`"),
+        (jacobians_with(lambda before, after, w: (torch.diag(1 - after**2) @ w).T), "steps-transposed"),
         (jacobians_with(row_slopes, join=torch.add, start=lambda n: torch.zeros(n, n)), "summed"),
-        (jacobians_with(row_slopes, join=torch.mul, start=lambda n: torch.ones(n, n)), "number-by-number"),
+        (jacobians_with(row_slopes, join=torch.add), "added-to-identity"),
+        (jacobians_with(row_slopes, join=torch.mul, start=lambda n: torch.ones(n, n)), "elementwise"),
+        (jacobians_with(row_slopes, join=torch.mul), "elementwise-identity"),
+        (lambda states, w: torch.stack([torch.diag(1 - h**2) @ w for h in states[1:]]), "each-step"),
     ],
     "clip_gradients": [
         (in_place, "in-place"),

@@ -25,15 +25,33 @@ def half_life(forget_bias: float) -> float:
     return math.log(2) / -math.log(sigmoid(forget_bias))
 
 
+def life_with(
+    gate: Callable[[float], float] = sigmoid,
+    log: Callable[[float], float] = math.log,
+    above: float = math.log(2),
+) -> Callable[[float], float]:
+    """A half-life with another gate, logarithm or numerator."""
+    return lambda bias: above / -log(gate(bias))
+
+
+def float32_gate(bias: float) -> float:
+    return torch.tensor(bias, dtype=torch.float32).sigmoid().item()
+
+
+NOT_WHOLE = "the result is rounded to whole steps. Return the number as it is; it need not be whole."
+NOT_ROUNDED = "the result is rounded. Return it with all its digits."
+OTHER_BASE = "two logarithms with different bases are mixed. Use `math.log`, the natural logarithm, for both."
+
 HALF_LIFE = PlainExercise(
     name="half_life",
     lesson=LESSON,
     inputs=("forget_bias",),
     reference=half_life,
+    trains=False,
     by_hand=ByHand(
         inputs={"forget_bias": 0.0},
         answer=1.0,
-        says="A bias of 0 opens the gate to σ(0) = 1/2. After one step half is left: the half-life is 1.",
+        says="With a bias of 0, the gate is σ(0) = 1/2. One step leaves half, so the half-life is 1.",
     ),
     others=(
         lambda: (1.0,),
@@ -41,45 +59,123 @@ HALF_LIFE = PlainExercise(
         lambda: (3.0,),
         lambda: (-1.0,),
         lambda: (LN3,),
+        lambda: (12.0,),  # the gate is so close to 1 that float32 is not enough
     ),
     slips=(
         Slip(
             "time-constant",
-            lambda bias: 1 / -math.log(sigmoid(bias)),
-            "this is the time until 1/e is left, 37%. For one half, ln 2 stands above the line.",
+            life_with(above=1.0),
+            "this is the time until 1/e (37%) is left. For one half, the numerator is ln 2.",
+        ),
+        Slip(
+            "negative-time-constant",
+            life_with(above=-1.0),
+            "1 is divided by ln(gate), which is negative. For one half, divide ln 2 by −ln(gate).",
+        ),
+        Slip(
+            "half-above",
+            life_with(above=0.5),
+            "the numerator is 1/2 itself. From n · ln(gate) = ln(1/2), it is a logarithm: ln 2, or −ln(1/2).",
+        ),
+        Slip(
+            "rate-only",
+            lambda bias: -math.log(sigmoid(bias)),
+            "this is only −ln(gate), the denominator. Divide ln 2 by it.",
         ),
         Slip(
             "one-over-leak",
             lambda bias: 1 / (1 - sigmoid(bias)),
-            "this is 1 / (1 − gate): how long it would take if the same amount were lost at each step. "
-            "What is lost is a share of what is left, so solve gate ** n = 1/2.",
+            "1 / (1 − gate) is how long it would take if every step lost the same amount. But each step "
+            "loses a fraction of what is left, so solve gate ** n = 1/2.",
         ),
         Slip(
             "half-over-leak",
             lambda bias: 0.5 / (1 - sigmoid(bias)),
-            "this loses the same amount at each step. What is lost is a share of what is left: solve "
-            "gate ** n = 1/2.",
+            "½ / (1 − gate) is right if every step loses the same amount. But each step loses a fraction of "
+            "what is left, so solve gate ** n = 1/2.",
+        ),
+        Slip(
+            "leak-for-log",
+            lambda bias: math.log(2) / (1 - sigmoid(bias)),
+            "the denominator is 1 − gate. That is close to −ln(gate) only if the gate is close to 1.",
+        ),
+        Slip(
+            "large-bias-rule",
+            lambda bias: math.log(2) * math.exp(bias),
+            "ln 2 · e^b is only an approximation for large biases. Compute the gate, then use the formula.",
         ),
         Slip(
             "negative",
-            lambda bias: math.log(2) / math.log(sigmoid(bias)),
-            "the sign is missing: the logarithm of a gate below 1 is negative, and so is that of 1/2.",
+            lambda bias: -half_life(bias),
+            "the sign is wrong. The gate is below 1, so its logarithm is negative and needs a minus sign. If "
+            "you have one, check the parentheses in 1 / (1 + e^(−b)): is your gate below 1?",
+        ),
+        Slip(
+            "gate-of-minus-b",
+            lambda bias: half_life(-bias),
+            "the gate seems to be σ(−b) = 1 − σ(b). Check the sign in the exponent: σ(b) = 1 / (1 + e^(−b)).",
+        ),
+        Slip(
+            "bias-as-gate",
+            life_with(gate=lambda bias: bias),
+            "the bias is used as if it were the gate. Compute the gate σ(b) first.",
+        ),
+        Slip(
+            "bias-as-rate",
+            lambda bias: math.log(2) / bias,
+            "ln 2 is divided by the bias itself. Compute the gate σ(b) first, then divide by −ln(gate).",
+        ),
+        Slip(
+            "tanh-gate",
+            life_with(gate=math.tanh),
+            "the gate is computed with tanh. A gate uses the sigmoid, which is always between 0 and 1.",
+        ),
+        Slip(
+            "rounded-gate",
+            life_with(gate=lambda bias: round(sigmoid(bias), 2)),
+            "the gate is rounded to two decimals. Use all its digits: the closer it is to 1, the more they "
+            "matter.",
+        ),
+        Slip(
+            "float32-gate",
+            life_with(gate=float32_gate),
+            "the gate is computed in float32. It is so close to 1 here that its seven digits aren't enough; "
+            "Python's own numbers (`math.exp`) have sixteen.",
         ),
         Slip(
             "upside-down",
-            lambda bias: math.log(sigmoid(bias)) / math.log(0.5),
-            "this is the fraction upside down. From n · ln(gate) = ln(1/2), divide by ln(gate).",
+            lambda bias: 1 / half_life(bias),
+            "the fraction is upside down. From n · ln(gate) = ln(1/2), divide by ln(gate).",
+        ),
+        Slip(
+            "upside-down-negative",
+            lambda bias: -1 / half_life(bias),
+            "the fraction is upside down, and its sign is wrong. From n · ln(gate) = ln(1/2), divide by "
+            "ln(gate).",
+        ),
+        Slip(
+            "multiplies",
+            lambda bias: math.log(0.5) * math.log(sigmoid(bias)),
+            "the two logarithms are multiplied. From n · ln(gate) = ln(1/2), divide by ln(gate).",
         ),
         Slip(
             "gate-only",
             sigmoid,
-            "this is the gate itself. How many times must it be multiplied with itself until 1/2 is left?",
+            "this is the gate itself. How often must you multiply by it until 1/2 is left?",
         ),
         Slip(
-            "whole-steps",
-            lambda bias: float(math.ceil(half_life(bias) - 1e-9)),
-            "this counts whole steps. Leave the number as it is: 2.2 says more than 3.",
+            "no-log",
+            lambda bias: math.log(2) / sigmoid(bias),
+            "ln 2 is divided by the gate, not by its logarithm. The denominator is −ln(gate).",
         ),
+        Slip("log10-above", life_with(above=math.log10(2)), OTHER_BASE),
+        Slip("log10-below", life_with(log=math.log10), OTHER_BASE),
+        Slip("log2-below", life_with(log=math.log2), OTHER_BASE),
+        Slip("one-decimal", lambda bias: round(half_life(bias), 1), NOT_ROUNDED),
+        Slip("two-decimals", lambda bias: round(half_life(bias), 2), NOT_ROUNDED),
+        Slip("whole-steps", lambda bias: float(math.ceil(half_life(bias) - 1e-9)), NOT_WHOLE),
+        Slip("nearest-step", lambda bias: float(round(half_life(bias))), NOT_WHOLE),
+        Slip("full-steps", lambda bias: float(math.floor(half_life(bias))), NOT_WHOLE),
     ),
 )
 
@@ -93,7 +189,11 @@ def scores_of(x: Tensor, hidden: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) ->
 def lstm_cell(
     x: Tensor, hidden: Tensor, cell: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor
 ) -> tuple[Tensor, Tensor]:
-    write, forget, new, show = scores_of(x, hidden, w_x, w_h, b)
+    return lstm_step(scores_of(x, hidden, w_x, w_h, b), cell)
+
+
+def lstm_step(scores: Sequence[Tensor], cell: Tensor) -> tuple[Tensor, Tensor]:
+    write, forget, new, show = scores
     return with_hidden(show, updated(write, forget, new, cell))
 
 
@@ -111,14 +211,35 @@ def updated(write: Tensor, forget: Tensor, new: Tensor, cell: Tensor) -> Tensor:
     return forget.sigmoid() * cell + write.sigmoid() * new.tanh()
 
 
+def raw_gate(name: str) -> Callable[..., tuple[Tensor, Tensor]]:
+    """A step in which this gate has no sigmoid."""
+
+    def step(i: Tensor, f: Tensor, g: Tensor, o: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+        gates = {"input": i.sigmoid(), "forget": f.sigmoid(), "output": o.sigmoid()}
+        gates[name] = {"input": i, "forget": f, "output": o}[name]
+        cell = gates["forget"] * c + gates["input"] * g.tanh()
+        return gates["output"] * cell.tanh(), cell
+
+    return step
+
+
 def in_order(*order: int) -> Callable[..., tuple[Tensor, Tensor]]:
     """The blocks read in another order than write, forget, new, show."""
 
-    def step(*given: Tensor) -> tuple[Tensor, Tensor]:
-        write, forget, new, show = (given[i] for i in order)
-        return with_hidden(show, updated(write, forget, new, given[4]))
+    return lstm_with(lambda *given: lstm_step([given[i] for i in order], given[4]))
 
-    return lstm_with(step)
+
+def interleave(blocks: Sequence[Tensor]) -> list[Tensor]:
+    """Every fourth column in place of a block."""
+    scores = torch.cat(tuple(blocks), dim=-1)
+    return [scores[:, i::4] for i in range(4)]
+
+
+BLOCKS = "The blocks are in torch's order: input, forget, candidate, output."
+SQUASHED_CELL = (
+    "the new cell goes through `tanh` before it is returned. Only the hidden state contains the `tanh`: the "
+    "cell itself is kept and added to, and nothing else."
+)
 
 
 LSTM_CELL = TensorExercise(
@@ -151,83 +272,80 @@ LSTM_CELL = TensorExercise(
         },
         answer={"new_hidden": [[0.375]], "new_cell": [[LN3 / 2]]},
         says="The four scores are ln 3, 0, ½ ln 3 and ln 3, so the input gate is 3/4, the forget gate 1/2, "
-        "the candidate tanh(½ ln 3) = 1/2 and the output gate 3/4. The cell was 0.349: it becomes 1/2 · "
-        "0.349 + 3/4 · 1/2 = 0.549. Its tanh is 1/2, and the hidden state 3/4 · 1/2 = 0.375.",
+        "the candidate tanh(½ ln 3) = 1/2 and the output gate 3/4. The old cell is 0.349, so the new cell is "
+        "1/2 · 0.349 + 3/4 · 1/2 = 0.549. Its tanh is 1/2, so the hidden state is 3/4 · 1/2 = 0.375.",
     ),
     slips=(
-        Slip(
-            "forget-first",
-            in_order(1, 0, 2, 3),
-            "the first two blocks have changed places. Torch's order is input, forget, candidate, output.",
+        *(
+            Slip(
+                name,
+                in_order(*order),
+                f"{what} seem to be swapped. {BLOCKS}",
+            )
+            for name, order, what in (
+                ("forget-first", (1, 0, 2, 3), "the blocks of the input gate and the forget gate"),
+                ("output-third", (0, 1, 3, 2), "the blocks of the candidate and the output gate"),
+                ("candidate-first", (2, 1, 0, 3), "the blocks of the candidate and the input gate"),
+                ("candidate-second", (0, 2, 1, 3), "the blocks of the candidate and the forget gate"),
+                ("forget-last", (0, 3, 2, 1), "the blocks of the forget gate and the output gate"),
+            )
         ),
         Slip(
-            "output-third",
-            in_order(0, 1, 3, 2),
-            "the last two blocks have changed places. Torch's order is input, forget, candidate, output.",
+            "output-third-forget-first",
+            in_order(1, 0, 3, 2),
+            f"the blocks seem to be read as forget, input, output, candidate. {BLOCKS}",
         ),
         Slip(
-            "candidate-first",
-            in_order(2, 1, 0, 3),
-            "the candidate and the input gate have changed places. Torch's order is input, forget, "
-            "candidate, output.",
+            "interleaved",
+            lambda *given: lstm_step(interleave(scores_of(*given[:2], *given[3:])), given[2]),
+            "each gate gets every fourth column of the scores. It should get a block of `width` adjacent "
+            "columns: `chunk(4, dim=-1)`.",
+        ),
+        Slip(
+            "mixed-rows",
+            lambda *given: lstm_step(
+                torch.cat(scores_of(*given[:2], *given[3:]), -1).reshape(4, *given[2].shape), given[2]
+            ),
+            "the scores seem to be reshaped to (4, batch, width), which mixes up the batch. Split the last "
+            "axis: `chunk(4, dim=-1)`.",
         ),
         Slip(
             "sigmoid-candidate",
-            lstm_with(
-                lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + i.sigmoid() * g.sigmoid()),
-            ),
-            "the candidate goes through a sigmoid. It is content, not a gate, and may be negative: `tanh`.",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + i.sigmoid() * g.sigmoid())),
+            "the candidate goes through a sigmoid. It isn't a gate and may be negative: use `tanh`.",
         ),
         Slip(
             "raw-candidate",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + i.sigmoid() * g)),
-            "the candidate is used as it came, without `tanh`.",
+            "the candidate doesn't go through `tanh`.",
         ),
         Slip(
-            "no-tanh-out",
+            "raw-gates",
+            lstm_with(lambda i, f, g, o, c: (o * (f * c + i * g.tanh()).tanh(), f * c + i * g.tanh())),
+            "the gates don't go through a sigmoid. A gate is a number between 0 and 1.",
+        ),
+        *(
+            Slip(
+                f"raw-{name}",
+                lstm_with(raw_gate(name)),
+                f"the {name} gate doesn't go through a sigmoid. A gate is a number between 0 and 1.",
+            )
+            for name in ("input", "forget", "output")
+        ),
+        Slip(
+            "sigmoids-only",
             lstm_with(
                 lambda i, f, g, o, c: (
-                    o.sigmoid() * updated(i, f, g, c),
-                    updated(i, f, g, c),
+                    o.sigmoid() * (f.sigmoid() * c + i.sigmoid() * g.sigmoid()).sigmoid(),
+                    f.sigmoid() * c + i.sigmoid() * g.sigmoid(),
                 )
             ),
-            "the hidden state shows the cell itself. It shows the `tanh` of the cell.",
+            "everything goes through a sigmoid. The candidate and the new cell go through `tanh`.",
         ),
         Slip(
-            "shows-old-cell",
-            lstm_with(lambda i, f, g, o, c: (o.sigmoid() * c.tanh(), updated(i, f, g, c))),
-            "the hidden state is made from the old cell. Update the cell first, then show it.",
-        ),
-        Slip(
-            "squashed-cell",
-            lstm_with(
-                lambda i, f, g, o, c: (
-                    o.sigmoid() * updated(i, f, g, c).tanh(),
-                    updated(i, f, g, c).tanh(),
-                )
-            ),
-            "the cell that is handed on went through `tanh`. Only what is shown does: the cell itself is "
-            "kept and added to, and nothing else. That is its whole point.",
-        ),
-        Slip(
-            "nothing-kept",
-            lstm_with(lambda i, f, g, o, c: with_hidden(o, i.sigmoid() * g.tanh())),
-            "the old cell is not kept. The new cell is forget · old cell + input · candidate.",
-        ),
-        Slip(
-            "all-kept",
-            lstm_with(lambda i, f, g, o, c: with_hidden(o, c + i.sigmoid() * g.tanh())),
-            "the old cell is kept whole: the forget gate is not used. (That was the LSTM of 1997.)",
-        ),
-        Slip(
-            "coupled",
-            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + (1 - f.sigmoid()) * g.tanh())),
-            "the input gate is 1 − forget gate. That is a GRU's bargain; an LSTM's two gates are free.",
-        ),
-        Slip(
-            "input-unused",
-            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + g.tanh())),
-            "the candidate is added whole. The input gate says how much of it is written.",
+            "hidden-twice",
+            lambda *given: (lstm_cell(*given)[0],) * 2,
+            "the new hidden state is returned twice. The second output is the new cell.",
         ),
         Slip(
             "tanh-gates",
@@ -237,27 +355,107 @@ LSTM_CELL = TensorExercise(
                     f.tanh() * c + i.tanh() * g.tanh(),
                 )
             ),
-            "the gates go through `tanh`, and can be negative. A gate is a share between 0 and 1: `sigmoid`.",
+            "the gates go through `tanh` and can be negative. A gate is between 0 and 1: use a sigmoid.",
+        ),
+        Slip(
+            "no-tanh-out",
+            lstm_with(lambda i, f, g, o, c: (o.sigmoid() * updated(i, f, g, c), updated(i, f, g, c))),
+            "the output gate is multiplied by the new cell itself. Multiply it by the cell's `tanh`.",
+        ),
+        Slip(
+            "sigmoid-out",
+            lstm_with(
+                lambda i, f, g, o, c: (o.sigmoid() * updated(i, f, g, c).sigmoid(), updated(i, f, g, c))
+            ),
+            "the new cell goes through a sigmoid on its way to the hidden state. It should be `tanh`.",
+        ),
+        Slip(
+            "output-unused",
+            lstm_with(lambda i, f, g, o, c: (updated(i, f, g, c).tanh(), updated(i, f, g, c))),
+            "the hidden state is the `tanh` of the new cell. The output gate should multiply it.",
+        ),
+        Slip(
+            "shows-old-cell",
+            lstm_with(lambda i, f, g, o, c: (o.sigmoid() * c.tanh(), updated(i, f, g, c))),
+            "the hidden state is computed from the old cell. Update the cell first, then use the new one.",
+        ),
+        Slip(
+            "returns-old-cell",
+            lambda *given: (lstm_cell(*given)[0], given[2]),
+            "the old cell is returned. Return the new one.",
+        ),
+        Slip(
+            "squashed-cell",
+            lstm_with(
+                lambda i, f, g, o, c: (o.sigmoid() * updated(i, f, g, c).tanh(), updated(i, f, g, c).tanh())
+            ),
+            SQUASHED_CELL,
+        ),
+        Slip(
+            "squashed-twice",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, updated(i, f, g, c).tanh())),
+            SQUASHED_CELL,
+        ),
+        Slip(
+            "nothing-kept",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, i.sigmoid() * g.tanh())),
+            "the old cell isn't kept. The new cell is forget gate · old cell + input gate · candidate.",
+        ),
+        Slip(
+            "keeps-hidden",
+            lambda x, h, c, w_x, w_h, b: lstm_cell(x, h, h, w_x, w_h, b),
+            "the forget gate is multiplied by the hidden state. Multiply it by the old cell.",
+        ),
+        Slip(
+            "all-kept",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, c + i.sigmoid() * g.tanh())),
+            "the whole old cell is kept: the forget gate isn't used (that was the LSTM of 1997).",
+        ),
+        Slip(
+            "one-minus-forget",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, (1 - f.sigmoid()) * c + i.sigmoid() * g.tanh())),
+            "the old cell is multiplied by 1 − forget gate. Despite its name, a gate of 1 keeps everything.",
+        ),
+        Slip(
+            "coupled",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + (1 - f.sigmoid()) * g.tanh())),
+            "the input gate is 1 − forget gate. A GRU does that; an LSTM's two gates are independent.",
+        ),
+        Slip(
+            "input-unused",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + g.tanh())),
+            "the candidate is added as it is. Multiply it by the input gate.",
+        ),
+        Slip(
+            "multiplied",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c * i.sigmoid() * g.tanh())),
+            "what is kept and what is written are multiplied. Add them.",
         ),
         Slip(
             "no-bias",
             lambda x, h, c, w_x, w_h, b: lstm_cell(x, h, c, w_x, w_h, 0 * b),
-            "the bias `b` is not added to the scores.",
+            "the bias `b` isn't added to the scores.",
         ),
         Slip(
             "no-state",
             lambda x, h, c, w_x, w_h, b: lstm_cell(x, 0 * h, c, w_x, w_h, b),
-            "the hidden state has no say in the gates. Add `hidden @ w_h.T` to the scores.",
+            "the hidden state doesn't reach the gates. The scores also contain `hidden` times the "
+            "transpose of `w_h`.",
         ),
         Slip(
             "no-word",
             lambda x, h, c, w_x, w_h, b: lstm_cell(0 * x, h, c, w_x, w_h, b),
-            "the word has no say in the gates. Add `x @ w_x.T` to the scores.",
+            "`x` doesn't reach the gates. The scores also contain `x` times the transpose of `w_x`.",
         ),
         Slip(
             "gates-from-cell",
             lambda x, h, c, w_x, w_h, b: lstm_cell(x, c, c, w_x, w_h, b),
-            "the gates look at the cell. They look at the word and at the hidden state.",
+            "the gates are computed from the old cell. Compute them from `x` and the hidden state.",
+        ),
+        Slip(
+            "squeezed",
+            lambda *given: tuple(output.squeeze(0) for output in lstm_cell(*given)),
+            "`squeeze` removes the batch axis if there is only one sentence. Leave all axes in place.",
         ),
     ),
 )

@@ -278,8 +278,8 @@ r"""
 4. Output gate times the tanh of the **new** cell. Hand back the hidden state first, then the cell; the cell itself is not squashed.
 
 ---
-### The check says "changed places"
-The blocks lie in the order input, forget, candidate, output.
+### Which block is which?
+The blocks come in the order input, forget, candidate, output.
 """
 
 # %% kind="library" track="core"

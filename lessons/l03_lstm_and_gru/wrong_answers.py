@@ -48,8 +48,16 @@ def counts_steps(forget_bias):
     return float(steps)
 
 
-def log10_below(forget_bias):
-    return math.log(2) / -math.log10(1 / (1 + math.exp(-forget_bias)))
+LN2 = math.log(2)
+
+
+def life_of(gate, above=LN2, log=math.log):
+    """A half-life written with a gate of one's own."""
+    return lambda forget_bias: above / -log(gate(forget_bias))
+
+
+def usual_gate(forget_bias):
+    return 1 / (1 + math.exp(-forget_bias))
 
 
 def bias_as_gate(forget_bias):
@@ -58,6 +66,16 @@ def bias_as_gate(forget_bias):
 
 def sign_in_exponent(forget_bias):
     return math.log(2) / -math.log(1 / (1 + math.exp(forget_bias)))
+
+
+def parentheses(forget_bias):
+    gate = 1 / 1 + math.exp(-forget_bias)
+    return math.log(2) / -math.log(gate)
+
+
+def gate_in_float32(forget_bias):
+    gate = 1 / (1 + torch.exp(-torch.tensor(forget_bias)))
+    return (math.log(2) / -torch.log(gate)).item()
 
 
 def softplus_life(forget_bias):
@@ -138,6 +156,25 @@ def overwrites_cell(x, hidden, cell, w_x, w_h, b):
     cell *= torch.sigmoid(f)
     cell += torch.sigmoid(i) * torch.tanh(g)
     return torch.sigmoid(o) * torch.tanh(cell), cell
+
+
+def every_fourth(x, hidden, cell, w_x, w_h, b):
+    scores = F.linear(x, w_x, b) + F.linear(hidden, w_h)
+    i, f, g, o = scores.unflatten(-1, (-1, 4)).unbind(-1)
+    cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+    return o.sigmoid() * cell.tanh(), cell
+
+
+def four_first(x, hidden, cell, w_x, w_h, b):
+    i, f, g, o = (F.linear(x, w_x, b) + F.linear(hidden, w_h)).view(4, *hidden.shape)
+    cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+    return o.sigmoid() * cell.tanh(), cell
+
+
+def drops_batch(x, hidden, cell, w_x, w_h, b):
+    i, f, g, o = (x @ w_x.T + hidden @ w_h.T + b).squeeze(0).chunk(4, dim=-1)
+    cell = f.sigmoid() * cell.squeeze(0) + i.sigmoid() * g.tanh()
+    return o.sigmoid() * cell.tanh(), cell
 
 
 def keeps_tanh(x, hidden, cell, w_x, w_h, b):
@@ -298,30 +335,80 @@ def gru_with(mix):
 WRONG = {
     "half_life": [
         (counts_steps, "whole-steps"),
-        (log10_below, None),
-        (bias_as_gate, "raises"),
-        (sign_in_exponent, None),
-        (lambda bias: 1 / -math.log(1 / (1 + math.exp(-bias))), "time-constant"),
-        (lambda bias: math.log(2) / (1 - 1 / (1 + math.exp(-bias))), None),
-        (lambda bias: math.log(2) / math.log(1 / (1 + math.exp(-bias))), "negative"),
+        (bias_as_gate, "bias-as-gate"),
+        (sign_in_exponent, "gate-of-minus-b"),
+        (parentheses, "negative"),
+        (gate_in_float32, "float32-gate"),
+        (life_of(usual_gate, log=math.log10), "log10-below"),
+        (life_of(usual_gate, log=math.log2), "log2-below"),
+        (life_of(usual_gate, above=math.log10(2)), "log10-above"),
+        (life_of(usual_gate, above=math.log2(2)), "time-constant"),
+        (life_of(usual_gate, above=0.5), "half-above"),
+        (lambda bias: 1 / math.log(usual_gate(bias)), "negative-time-constant"),
+        (lambda bias: math.log1p(math.exp(-bias)), "rate-only"),
+        (lambda bias: round(softplus_life(bias), 1), "one-decimal"),
+        (lambda bias: float(f"{softplus_life(bias):.2f}"), "two-decimals"),
+        (life_of(math.tanh), "tanh-gate"),
+        (life_of(lambda bias: float(f"{usual_gate(bias):.2f}")), "rounded-gate"),
+        (lambda bias: math.log(2) / (1 - usual_gate(bias)), "leak-for-log"),
+        (lambda bias: math.log(2) / math.log(usual_gate(bias)), "negative"),
         (lambda bias: None, "returns-none"),
         (lambda bias: 1 + math.exp(bias), "one-over-leak"),
         (lambda bias: (1 + math.exp(bias)) / 2, "half-over-leak"),
+        (lambda bias: math.exp(bias) * math.log(2), "large-bias-rule"),
+        (lambda bias: math.log(2) / bias, "bias-as-rate"),
         (lambda bias: math.log2(1 + math.exp(-bias)), "upside-down"),
-        (lambda bias: 1 / (1 + math.exp(-bias)), "gate-only"),
+        (lambda bias: math.log2(usual_gate(bias)), "upside-down-negative"),
+        (lambda bias: math.log(2) * -math.log(usual_gate(bias)), "multiplies"),
+        (usual_gate, "gate-only"),
+        (lambda bias: math.log(2) / usual_gate(bias), "no-log"),
+        (lambda bias: round(math.log(2) / math.log1p(math.exp(-bias))), "nearest-step"),
+        (lambda bias: int(math.log(2) / math.log1p(math.exp(-bias)) + 1e-12), "full-steps"),
+        (lambda bias: 2.0, None),
     ],
     "lstm_cell": [
         (forget_first, "forget-first"),
-        (one_minus, None),
+        (one_minus, "one-minus-forget"),
         (cell_first, "swapped-outputs"),
         (only_hidden, "missing-output"),
         (untransposed, "raises"),
         (chunk_rows, "raises"),
-        (detached_lstm, "no-gradient", "no gradient reaches `cell`"),
+        (detached_lstm, "no-gradient"),
         (overwrites_cell, "in-place"),
         (keeps_tanh, "squashed-cell"),
+        (every_fourth, "interleaved"),
+        (four_first, "mixed-rows"),
+        (drops_batch, "squeezed"),
+        (lambda x, hidden, cell, *w: (linear_lstm(x, hidden, cell, *w)[0], cell), "returns-old-cell"),
+        (lambda x, hidden, cell, *w: torch_lstm(x, hidden, hidden, *w), "keeps-hidden"),
         (lstm_with(usual_cell, order=(0, 1, 3, 2)), "output-third"),
         (lstm_with(usual_cell, order=(2, 1, 0, 3)), "candidate-first"),
+        (lstm_with(usual_cell, order=(0, 2, 1, 3)), "candidate-second"),
+        (lstm_with(usual_cell, order=(0, 3, 2, 1)), "forget-last"),
+        (lstm_with(usual_cell, order=(1, 0, 3, 2)), "output-third-forget-first"),
+        (lstm_with(usual_cell, order=(3, 2, 1, 0)), None),
+        (
+            lstm_with(
+                lambda i, f, g, old: f * old + i * g.tanh(),
+                lambda o, new, old: o * new.tanh(),
+            ),
+            "raw-gates",
+        ),
+        (lstm_with(lambda *given: usual_cell(*given).tanh()), "squashed-twice"),
+        (lstm_with(lambda i, f, g, old: f.sigmoid() * old + i * g.tanh()), "raw-input"),
+        (lstm_with(lambda i, f, g, old: f * old + i.sigmoid() * g.tanh()), "raw-forget"),
+        (lstm_with(usual_cell, lambda o, new, old: o * new.tanh()), "raw-output"),
+        (
+            lstm_with(
+                lambda i, f, g, old: f.sigmoid() * old + (i.sigmoid() * g.sigmoid()),
+                lambda o, new, old: o.sigmoid() * new.sigmoid(),
+            ),
+            "sigmoids-only",
+        ),
+        (lambda *given: [linear_lstm(*given)[0], linear_lstm(*given)[0]], "hidden-twice"),
+        (lstm_with(usual_cell, lambda o, new, old: o.sigmoid() * new.sigmoid()), "sigmoid-out"),
+        (lstm_with(usual_cell, lambda o, new, old: new.tanh()), "output-unused"),
+        (lstm_with(lambda i, f, g, old: old * (f.sigmoid() * i.sigmoid() * g.tanh())), "multiplied"),
         (lstm_with(lambda i, f, g, old: f.sigmoid() * old + i.sigmoid() * g.sigmoid()), "sigmoid-candidate"),
         (lstm_with(lambda i, f, g, old: f.sigmoid() * old + i.sigmoid() * g), "raw-candidate"),
         (lstm_with(usual_cell, lambda o, new, old: o.sigmoid() * new), "no-tanh-out"),

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
+from itertools import takewhile
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise
+from course_lib.teaching.exercises.answer import describe_type
+from course_lib.teaching.exercises.verdict import quote_names
 from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.generate import generate
+from course_lib.translation.pipeline import clean_text
 from course_lib.translation.shipped import load_shipped
 from lessons.l04_encoder_decoder.read import translations_of
 from lessons.l04_encoder_decoder.scripted import LOST, Scripted
@@ -49,41 +55,70 @@ def encode(model: Any, source: Sequence[int]) -> Any:
 # --- greedy decoding
 
 
-def greedy_decode(
+def generate_tokens(
     model: Any,
     source: Sequence[int],
     max_len: int,
     *,
     encoder: Callable = encode,
+    start: Callable = lambda model, memory: model.start(memory),
+    first: int = BOS,
     choose: Callable = torch.argmax,
     next_input: Callable = lambda predicted: predicted,
     updates_state: bool = True,
     stops: bool = True,
 ) -> list[int]:
-    """Greedy decoding. The options are the mistakes that the slips make."""
+    """Greedy decoding, with the EOS that ends it. The options are the mistakes that the slips make."""
     with torch.no_grad():
         memory = encoder(model, source)
-        state, token, words = model.start(memory), BOS, []
-        while len(words) < max_len:
+        state, token, tokens = start(model, memory), first, []
+        while len(tokens) < max_len:
             logits, new_state, _ = model.step(memory, state, torch.tensor([token]))
             state = new_state if updates_state else state
-            predicted = int(choose(logits[0]))
-            if predicted == EOS and stops:
+            tokens.append(int(choose(logits[0])))
+            if stops and tokens[-1] == EOS:
                 break
-            words.append(predicted)
-            token = next_input(predicted)
-    return words
+            token = next_input(tokens[-1])
+    return tokens
 
 
-def encode_without_eos(model: Any, source: Sequence[int]) -> Any:
-    src = torch.tensor([list(source)])
-    return model.encode(src, torch.tensor([src.shape[1]]))
+def greedy_decode(model: Any, source: Sequence[int], max_len: int, **mistakes: Any) -> list[int]:
+    tokens = generate_tokens(model, source, max_len, **mistakes)
+    return tokens[: tokens.index(EOS)] if EOS in tokens else tokens
 
 
-def decode_and_keep_eos(model: Any, source: Sequence[int], max_len: int) -> list[int]:
+def encode_as(change: Callable[[list[int]], list[int]]) -> Callable:
+    """An encoder that gets other tokens than the source and EOS."""
+
+    def encode_changed(model: Any, source: Sequence[int]) -> Any:
+        src = torch.tensor([change(list(source))])
+        return model.encode(src, torch.tensor([src.shape[1]]))
+
+    return encode_changed
+
+
+def decode_with(**mistakes: Any) -> Callable:
+    return partial(greedy_decode, **mistakes)
+
+
+def check_first_too_late(model: Any, source: Sequence[int], max_len: int) -> list[int]:
+    tokens = generate_tokens(model, source, max(max_len, 1), stops=False)
+    return [*tokens[:1], *takewhile(lambda token: token != EOS, tokens[1:])]
+
+
+def stop_at_repeats(model: Any, source: Sequence[int], max_len: int) -> list[int]:
     words = greedy_decode(model, source, max_len)
-    return [*words, EOS] if len(words) < max_len else words
+    return [word for i, word in enumerate(words) if len(set(words[: i + 1])) == i + 1]
 
+
+encode_without_eos = encode_as(lambda source: source)
+SOURCE_WITHOUT_EOS = (
+    "the source is encoded without EOS at its end. The models were trained with it: append EOS, and count it "
+    "in the length."
+)
+FEEDS_BOS = "the model gets BOS at every step. After the first step, give it the token it has just generated."
+STARTS_WITH_EOS = "the decoder's first input is EOS. It should be BOS."
+KEEPS_STATE = "every step starts from the first state. `step` returns a new state: use it in the next step."
 
 GREEDY_DECODE = PlainExercise(
     name="greedy_decode",
@@ -93,77 +128,125 @@ GREEDY_DECODE = PlainExercise(
     by_hand=ByHand(
         inputs={"model": Scripted([7, 8, 7]), "source": [5, 6], "max_len": 10},
         answer=[7, 8, 7],
-        says="The model reads 5, 6 and EOS. Given BOS it says 7; given that 7 it says 8; given that 8 it "
-        "says 7 again; given that 7 it says EOS. The sentence is over, and EOS is no word of it: [7, 8, 7].",
+        says="The model encodes 5, 6 and EOS. Given BOS, it generates 7; given that 7, it generates 8; given "
+        "that 8, it generates 7 again; given that 7, it generates EOS. This ends the translation, and EOS "
+        "isn't part of it: [7, 8, 7].",
     ),
     others=(
-        lambda: (Scripted([5, 9], endless=True), [8], 5),
+        lambda: (Scripted([5, 9], endless=True), [8], 3),
         lambda: (Scripted([]), [6, 7, 8], 4),
-        lambda: (Scripted([6, 10, 11]), [9], 3),
+        lambda: (Scripted([9, 9, 6]), [9], 3),
+        lambda: (Scripted([7, 8]), [5], 0),
         lambda: (SEQ2SEQ, token_ids("the old fox sees two birds near the river"), 20),
         lambda: (CHO, token_ids("the cat drank the water because it was cold"), 20),
+        lambda: (SEQ2SEQ, token_ids(KING), 40),
     ),
     slips=(
+        Slip("feeds-bos-again", decode_with(next_input=lambda predicted: BOS), FEEDS_BOS),
+        Slip("keeps-first-state", decode_with(updates_state=False), KEEPS_STATE),
         Slip(
-            "feeds-bos-again",
-            lambda *given: greedy_decode(*given, next_input=lambda predicted: BOS),
-            "the model gets BOS at every step. After the first it must be given the word it has just said.",
-        ),
-        Slip(
-            "keeps-first-state",
-            lambda *given: greedy_decode(*given, updates_state=False),
-            "every step starts from the first state. `step` returns a new state: use it in the next step.",
+            "always-first",
+            decode_with(updates_state=False, next_input=lambda predicted: BOS),
+            "every step repeats the first one. `step` needs the new state and the token just generated; with "
+            "`decode`, take the logits of the last position.",
         ),
         Slip(
             "returns-eos",
-            decode_and_keep_eos,
-            "the EOS that ended the sentence is returned too. It is no word: stop before you append it.",
+            generate_tokens,
+            "the EOS that ended the translation is returned too. Stop before you append it.",
         ),
         Slip(
             "never-stops",
-            lambda *given: greedy_decode(*given, stops=False),
-            "it does not stop at EOS, and goes on until the limit. Leave the loop when the model says EOS.",
+            lambda *given: generate_tokens(*given, stops=False),
+            "decoding goes on after EOS, up to `max_len`. Leave the loop when the model generates EOS.",
+        ),
+        Slip(
+            "filters-eos",
+            lambda *given: [token for token in generate_tokens(*given, stops=False) if token != EOS],
+            "EOS is removed, but decoding goes on after it, up to `max_len`. Leave the loop at EOS.",
         ),
         Slip(
             "returns-bos",
             lambda *given: [BOS, *greedy_decode(*given)],
-            "BOS stands at the front of the answer. It opens the decoder, but is not part of what is said.",
+            "the answer starts with BOS. BOS is the decoder's first input, but the model didn't generate it.",
         ),
         Slip(
-            "source-without-eos",
-            lambda *given: greedy_decode(*given, encoder=encode_without_eos),
-            "the source is read without EOS at its end. The models learned to speak after EOS: append it, "
-            "and count it in the length.",
+            "returns-both",
+            lambda *given: [BOS, *generate_tokens(*given)],
+            "BOS and EOS are returned too. Return only the tokens between them.",
+        ),
+        Slip(
+            "adds-eos",
+            lambda *given: [*greedy_decode(*given), EOS],
+            "EOS is added at the end. Return the tokens before it.",
+        ),
+        Slip("starts-with-eos", decode_with(first=EOS), STARTS_WITH_EOS),
+        Slip("source-without-eos", decode_with(encoder=encode_without_eos), SOURCE_WITHOUT_EOS),
+        Slip(
+            "eos-in-front",
+            decode_with(encoder=encode_as(lambda source: [EOS, *source])),
+            "EOS comes before the source. Put it at the end.",
+        ),
+        Slip(
+            "bos-in-source",
+            decode_with(encoder=encode_as(lambda source: [BOS, *source, EOS])),
+            "the source starts with BOS. Only the decoder gets BOS; the source is its tokens and EOS.",
+        ),
+        Slip(
+            "reversed-source",
+            decode_with(encoder=encode_as(lambda source: [*source[::-1], EOS])),
+            "the source is reversed. A model that reads it backwards reverses it itself: leave it as it is.",
+        ),
+        Slip(
+            "summary-as-state",
+            decode_with(start=lambda model, memory: memory),
+            "the summary is used as the first state. Get the first state from `model.start(...)`.",
+        ),
+        Slip(
+            "first-unchecked",
+            check_first_too_late,
+            "the first token is appended without a check. It can be EOS, and `max_len` can be 0.",
+        ),
+        Slip(
+            "stops-at-repeats",
+            stop_at_repeats,
+            "decoding stops when a word occurs a second time. A translation may repeat a word.",
         ),
         Slip(
             "one-too-many",
             lambda model, source, max_len: greedy_decode(model, source, max_len + 1),
-            "it may say one word more than `max_len`. Count the words said.",
+            "the answer can have `max_len` + 1 tokens. Compare before you generate another one.",
         ),
         Slip(
             "one-too-few",
             lambda model, source, max_len: greedy_decode(model, source, max_len - 1),
-            "it stops one word before `max_len`. `max_len` words are allowed; EOS and BOS do not count.",
+            "decoding stops one token before `max_len`. Count only the tokens in the answer, not BOS or EOS.",
         ),
+        Slip(
+            "limit-checked-late",
+            lambda model, source, max_len: greedy_decode(model, source, max(max_len, 1)),
+            "a token is generated even if `max_len` is 0. Check the limit before each step.",
+        ),
+        Slip("first-word-lost", lambda *given: greedy_decode(*given)[1:], "the first word is missing."),
         Slip(
             "last-word-lost",
             lambda *given: greedy_decode(*given)[:-1],
-            "the last word is missing. When EOS comes, the words before it stay: cut nothing off.",
+            "the last word is missing. If you cut off EOS, note that it is only there if the model ended.",
         ),
         Slip(
             "back-to-front",
             lambda *given: greedy_decode(*given)[::-1],
-            "the words come out in reverse. A new word belongs behind the others: `append`.",
+            "the words are in reverse order. Add each new word at the end: `append`.",
         ),
         Slip(
             "least-likely",
-            lambda *given: greedy_decode(*given, choose=torch.argmin),
-            "the least likely word is taken. The largest logit belongs to the likeliest word: `argmax`.",
+            decode_with(choose=torch.argmin),
+            "the least likely token is chosen. The largest logit belongs to the most likely one: `argmax`.",
         ),
         Slip(
             "largest-in-size",
-            lambda *given: greedy_decode(*given, choose=lambda logits: logits.abs().argmax()),
-            "the logit farthest from 0 is taken. Logits can be negative: take the largest, signs and all.",
+            decode_with(choose=lambda logits: logits.abs().argmax()),
+            "the logit with the largest absolute value is chosen. Logits can be negative: take the largest.",
         ),
     ),
 )
@@ -210,22 +293,29 @@ TEST_GREEDY = TestExercise(
     accepts={"with a for loop": decode_with_for, "without steps, from the whole prefix": decode_whole_prefix},
     rejects={
         "feeds-bos-again": "gives the model BOS at every step",
-        "keeps-first-state": "never takes over the new state",
-        "returns-eos": "returns EOS as a word",
-        "never-stops": "does not stop at EOS",
-        "returns-bos": "returns BOS as a word",
-        "source-without-eos": "reads the source without EOS",
-        "one-too-many": "says one word more than the limit",
-        "one-too-few": "stops one word before the limit",
+        "keeps-first-state": "never uses the new state",
+        "returns-eos": "returns EOS",
+        "never-stops": "doesn't stop at EOS",
+        "returns-bos": "returns BOS",
+        "source-without-eos": "encodes the source without EOS",
+        "one-too-many": "generates one token more than the limit",
+        "one-too-few": "stops one token before the limit",
         "last-word-lost": "drops the last word",
-        "back-to-front": "gives the words back to front",
-        "least-likely": "takes the least likely word",
+        "back-to-front": "returns the words in reverse order",
+        "least-likely": "chooses the least likely token",
     },
     reference=careful_test,
 )
 
 
 # --- a sentence that breaks it
+
+FRENCH = frozenset({"le", "la", "les", "l'", "un", "une", "des", "ce", "cet", "cette", "ces"})
+
+
+def read_sentence(answer: str) -> str:
+    """What the translator reads: capital letters and a full stop don't matter."""
+    return clean_text(answer, shipped("seq2seq").tokenizer)
 
 
 @cache
@@ -242,37 +332,40 @@ def right_translations(text: str) -> set[str]:
 
 def is_a_sentence(given: tuple, answer: Any) -> str:
     if not isinstance(answer, str):
-        return f"A sentence is wanted, as text in quotation marks; this is a {type(answer).__name__}."
-    if answer != answer.lower() or not answer.removesuffix("?").replace(" ", "").isalpha():
-        return "Small letters only please, no full stop: `the cat sleeps in the garden`."
-    if len(answer.split()) > MOST_WORDS:
-        return (
-            f"This has {len(answer.split())} words. At most {MOST_WORDS}: long sentences break it too easily."
-        )
-    unknown = shipped("seq2seq").tokenizer.unknown(answer)
+        return f"Expected a sentence (a string), but your function returned {describe_type(answer)}."
+    words = read_sentence(answer).removesuffix("?").split()
+    if not words:
+        return "Your sentence is empty."
+    if len(words) > MOST_WORDS:
+        return f"Your sentence has {len(words)} words. At most {MOST_WORDS} are allowed."
+    unknown = shipped("seq2seq").tokenizer.unknown(read_sentence(answer))
     if unknown:
-        return f"The translator does not know: {', '.join(unknown)}. Lesson 00 lists what it knows."
+        return f"The translator doesn't know {quote_names(unknown)}. Lesson 00 lists the words it knows."
     return ""
 
 
 def has_known_translation(given: tuple, answer: str) -> str:
-    if right_translations(answer):
+    text = read_sentence(answer)
+    if right_translations(text):
         return ""
+    if FRENCH & set(text.split()):
+        return "Your sentence is French. Return the English sentence, not its translation."
     return (
-        "Its right translation is not known here. Our small language does not make this sentence, or it is "
-        "one that `translations_of` cannot read: a question, or one with that, which, who. It can read `the "
-        "tired women see a big fox`. Of the sentences that `generate(200, seed=1, length=(5, 8))` makes, "
-        "each may be handed in."
+        "The toy language doesn't contain this sentence: `translations_of` finds no translation of it. Is it "
+        "a single complete sentence, do the verbs agree, and does it make sense? For example, `the tired "
+        "women see a big fox` is in the language, and so is every sentence from `generate(200, seed=1, "
+        "length=(5, 8))`."
     )
 
 
 def breaks_it(given: tuple, answer: str) -> str:
-    translation = shipped("seq2seq")(answer).target
-    if translation not in right_translations(answer):
+    text = read_sentence(answer)
+    translation = shipped("seq2seq")(text).target
+    if translation not in right_translations(text):
         return ""
     return (
-        f"It says “{translation}”, and that is right. Try again: what must it remember the longest, or know "
-        "best?"
+        f"seq2seq translates this as “{translation}”, which is correct. Try a sentence in which it has to "
+        "remember more, or has to know the gender of a rare noun."
     )
 
 
@@ -285,7 +378,7 @@ BREAKING_SENTENCE = PlainExercise(
     by_hand=ByHand(
         inputs={},
         answer="the soup is very hot",
-        says="Soup is feminine in French: la soupe est très chaude. The translator says chaud.",
+        says="Soup is feminine in French: la soupe est très chaude. The translator generates chaud.",
     ),
     others=(),
     demands=(is_a_sentence, has_known_translation, breaks_it),
@@ -295,16 +388,27 @@ BREAKING_SENTENCE = PlainExercise(
 # --- teacher forcing
 
 
-def predict_after(model: Any, source: Sequence[int], tgt_in: Sequence[int]) -> list[int]:
-    """The likeliest token after each token of `tgt_in`."""
+def forced_logits(
+    model: Any, source: Sequence[int], tgt_in: Sequence[int], encoder: Callable = encode
+) -> Tensor:
     with torch.no_grad():
-        logits, _ = model.decode(encode(model, source), torch.tensor([list(tgt_in)]))
-    return logits[0].argmax(dim=-1).tolist()
+        return model.decode(encoder(model, source), torch.tensor([list(tgt_in)]))[0][0]
+
+
+def predict_after(*given: Any) -> list[int]:
+    """The most likely token after each token of the decoder's input."""
+    return forced_logits(*given).argmax(dim=-1).tolist()
 
 
 def forced_words(model: Any, source: Sequence[int], target: Sequence[int]) -> list[int]:
     return predict_after(model, source, [BOS, *target])
 
+
+RUNS_FREE = "the model is given its own predictions. In teacher forcing it gets the words of `target`."
+LAST_MISSING = (
+    "the last prediction is missing. After the last word of the target, the model should predict EOS, and "
+    "that counts too."
+)
 
 FORCED_WORDS = PlainExercise(
     name="forced_words",
@@ -314,13 +418,14 @@ FORCED_WORDS = PlainExercise(
     by_hand=ByHand(
         inputs={"model": Scripted([7, 8, 9]), "source": [5], "target": [7, 6, 9]},
         answer=[7, 8, LOST, LOST],
-        says=f"Given BOS the model says 7; given 7 it says 8. The right word is 6, so 6 is what it gets "
-        f"next: it never said that and is lost, and says {LOST}; given 9, {LOST} again. Three target words, "
-        "four answers: the last one stands where EOS should.",
+        says=f"Given BOS, the model predicts 7; given 7, it predicts 8. The target has 6 there, so the model "
+        f"gets 6 next. That isn't in its script, so from now on it predicts {LOST}. Three target words give "
+        "four predictions; the last one should be EOS.",
     ),
     others=(
         lambda: (Scripted([5, 9]), [8, 7], [5, 9]),
         lambda: (Scripted([6]), [8], []),
+        lambda: (Scripted([5]), [8], [5, 9, 6]),  # it predicts EOS, and the target goes on
         lambda: (Scripted([10, 11], endless=True), [9], [10, 11, 10, 11]),
         lambda: (
             SEQ2SEQ,
@@ -328,34 +433,109 @@ FORCED_WORDS = PlainExercise(
             token_ids("les femmes mangent les champignons parce qu' elles ont faim"),
         ),
         lambda: (CHO, token_ids("the soup is very hot"), token_ids("la soupe est très chaude")),
+        lambda: (SEQ2SEQ, token_ids(KING), token_ids(KING_IN_FRENCH)),
     ),
     slips=(
         Slip(
             "runs-free",
-            lambda model, source, target: greedy_decode(model, source, len(target) + 1, stops=False),
-            "the model is given its own words. Teacher forcing gives it the right ones, from `target`.",
+            lambda model, source, target: generate_tokens(model, source, len(target) + 1, stops=False),
+            RUNS_FREE,
+        ),
+        Slip(
+            "runs-free-to-eos",
+            lambda model, source, target: generate_tokens(model, source, len(target) + 1),
+            RUNS_FREE,
+        ),
+        Slip(
+            "runs-free-without-eos",
+            lambda model, source, target: greedy_decode(model, source, len(target) + 1),
+            RUNS_FREE,
         ),
         Slip(
             "no-shift",
             lambda model, source, target: predict_after(model, source, [*target, EOS]),
-            "the decoder reads the target without BOS in front. Then it is asked for the word after each "
-            "one, and nobody asks for the first. Read BOS and then the words.",
+            "the decoder's input doesn't start with BOS, so nothing predicts the first word. The input is "
+            "BOS, then the target.",
             misconception="M27",
+        ),
+        Slip(
+            "no-bos",
+            lambda model, source, target: predict_after(model, source, target),
+            "the decoder's input is the target alone, so nothing predicts the first word. The input is BOS, "
+            "then the target.",
+        ),
+        Slip(
+            "reads-eos",
+            lambda model, source, target: predict_after(model, source, [BOS, *target, EOS]),
+            "the decoder's input ends with EOS, so there is one prediction too many. EOS is only predicted.",
+        ),
+        Slip(
+            "starts-with-eos",
+            lambda model, source, target: predict_after(model, source, [EOS, *target]),
+            STARTS_WITH_EOS,
+        ),
+        Slip(
+            "last-unread",
+            lambda model, source, target: predict_after(model, source, [BOS, *target[:-1]]),
+            LAST_MISSING,
         ),
         Slip(
             "no-last",
             lambda model, source, target: predict_after(model, source, [BOS, *target])[:-1],
-            "the last answer is missing: after the last word the model should say EOS, and that counts too.",
+            LAST_MISSING,
+        ),
+        Slip(
+            "stops-at-eos",
+            lambda *given: forced_words(*given)[: [*forced_words(*given), EOS].index(EOS) + 1],
+            "the list ends at the first EOS that the model predicts. In teacher forcing the target goes on, "
+            "and so do the predictions: there is one for every position.",
         ),
         Slip(
             "bos-as-answer",
             lambda model, source, target: [BOS, *forced_words(model, source, target)],
-            "BOS stands among the answers. It is read first; the first answer is what the model says then.",
+            "the answer starts with BOS. BOS is the first input; the first prediction is what follows it.",
         ),
         Slip(
             "target-itself",
             lambda model, source, target: [*target, EOS],
-            "this is the target, not what the model would say. Ask the model: `decode`, then `argmax`.",
+            "this is the target, not what the model predicts. Use `model.decode` and `argmax`.",
+        ),
+        Slip(
+            "compares",
+            lambda *given: list(map(operator.eq, forced_words(*given), [*given[2], EOS])),
+            "this says where the model is right. Return the tokens that it predicts.",
+        ),
+        Slip(
+            "source-without-eos",
+            lambda model, source, target: predict_after(model, source, [BOS, *target], encode_without_eos),
+            SOURCE_WITHOUT_EOS,
+        ),
+        Slip(
+            "reversed-target",
+            lambda model, source, target: predict_after(model, source, [BOS, *target[::-1]]),
+            "the target is reversed. Give it to the decoder in its own order.",
+        ),
+        Slip(
+            "keeps-first-state",
+            lambda model, source, target: [
+                predict_after(model, source, [token])[0] for token in [BOS, *target]
+            ],
+            KEEPS_STATE,
+        ),
+        Slip(
+            "over-positions",
+            lambda model, source, target: forced_logits(model, source, [BOS, *target]).argmax(dim=0),
+            "`argmax` is taken over the positions. Take it over the vocabulary, the last axis.",
+        ),
+        Slip(
+            "largest-logits",
+            lambda model, source, target: forced_logits(model, source, [BOS, *target]).amax(dim=-1),
+            "these are the largest logits themselves. Return the tokens that they belong to: `argmax`.",
+        ),
+        Slip(
+            "batch-axis",
+            lambda *given: [forced_words(*given)],
+            "the answer still has the batch axis. The batch contains one sentence: take `[0]`.",
         ),
     ),
 )
@@ -364,25 +544,26 @@ FORCED_WORDS = PlainExercise(
 # --- how many words are right
 
 
-def free_accuracy(
-    model: Any,
-    source: Sequence[int],
-    target: Sequence[int],
-    *,
-    next_input: Callable = lambda predicted: predicted,
-    stops: bool = True,
-) -> float:
-    with torch.no_grad():
-        memory = encode(model, source)
-        state, token, right = model.start(memory), BOS, 0
-        for expected in [*target, EOS]:
-            logits, state, _ = model.step(memory, state, torch.tensor([token]))
-            predicted = logits[0].argmax().item()
-            right += predicted == expected
-            if predicted == EOS and stops:
-                break
-            token = next_input(predicted)
-    return right / (len(target) + 1)
+def free_accuracy(model: Any, source: Sequence[int], target: Sequence[int], **mistakes: Any) -> float:
+    tokens = generate_tokens(model, source, len(target) + 1, **mistakes)
+    return count_equal(tokens, [*target, EOS]) / (len(target) + 1)
+
+
+def count_equal(tokens: Sequence[int], expected: Sequence[int]) -> int:
+    return sum(token == other for token, other in zip(tokens, expected, strict=False))
+
+
+def score_with(score: Callable, n_more: int = 1) -> Callable:
+    """A function that gets the generated tokens and the target with EOS."""
+
+    def score_target(model: Any, source: Sequence[int], target: Sequence[int]) -> float:
+        return score(generate_tokens(model, source, len(target) + n_more), [*target, EOS])
+
+    return score_target
+
+
+def count_correct_prefix(tokens: Sequence[int], expected: Sequence[int]) -> int:
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(tokens, expected, strict=False))))
 
 
 def first_version(model, source, target):
@@ -408,14 +589,16 @@ FREE_ACCURACY = PlainExercise(
     by_hand=ByHand(
         inputs={"model": Scripted([7, 8, 9]), "source": [5], "target": [7, 6, 9]},
         answer=0.75,
-        says="Running free, the model says 7, 8, 9 and EOS, whatever is wanted. Wanted are 7, 6, 9 and EOS. "
-        "Three of the four places agree: 3/4.",
+        says="Given its own words, the model generates 7, 8, 9 and EOS. The target is 7, 6, 9 and EOS. They "
+        "agree at three of the four positions: 3/4.",
     ),
     others=(
         lambda: (Scripted([5, 9]), [8, 7], [5, 9]),
-        lambda: (Scripted([6]), [8], [6, 7, 8]),
+        lambda: (Scripted([6]), [8], [6, 7, 8, 9]),
         lambda: (Scripted([6]), [8], [6, 7, LOST]),
         lambda: (Scripted([6, 7, 8, 9]), [8], [6, 10]),
+        lambda: (Scripted([5, 7, 6]), [8], [6, 7, 5]),  # the same words in another order
+        lambda: (Scripted([]), [8], []),
         lambda: (
             SEQ2SEQ,
             token_ids("the old woman follows the young wolf because it is hungry"),
@@ -426,31 +609,94 @@ FREE_ACCURACY = PlainExercise(
     slips=(
         Slip(
             "one-short",
-            lambda model, source, target: (
-                free_accuracy(model, source, target) * (len(target) + 1) / max(len(target), 1)
+            score_with(lambda tokens, expected: count_equal(tokens, expected) / max(len(expected) - 1, 1)),
+            "the number of matches is divided by the number of words without EOS. EOS is one more position.",
+        ),
+        Slip(
+            "eos-ignored",
+            score_with(
+                lambda tokens, expected: count_equal(tokens, expected[:-1]) / max(len(expected) - 1, 1)
             ),
-            "the share is taken of the words without EOS. The end counts as one more place.",
+            "only the words are compared. EOS is one more position: the model must end in the right place.",
+        ),
+        Slip(
+            "eos-unrewarded",
+            score_with(lambda tokens, expected: count_equal(tokens, expected[:-1]) / len(expected)),
+            "a correct EOS isn't counted. Does the loop end before the comparison?",
+        ),
+        Slip(
+            "over-generated",
+            score_with(lambda tokens, expected: count_equal(tokens, expected) / len(tokens)),
+            "the number of matches is divided by the number of generated tokens, which rewards ending early. "
+            "Divide by the number of the target's positions.",
+        ),
+        Slip(
+            "over-longer",
+            score_with(lambda *both: count_equal(*both) / max(map(len, both)), n_more=50),
+            "the number of matches is divided by the length of the longer list. Divide by the number of the "
+            "target's positions.",
+        ),
+        Slip(
+            "correct-prefix",
+            score_with(lambda tokens, expected: count_correct_prefix(tokens, expected) / len(expected)),
+            "counting stops at the first mistake. Compare all positions.",
+        ),
+        Slip(
+            "common-words",
+            score_with(lambda tokens, expected: len({*tokens} & {*expected}) / len(expected)),
+            "a word counts wherever it is in the target. Compare position by position.",
+        ),
+        Slip(
+            "words-in-target",
+            score_with(lambda tokens, expected: sum(token in expected for token in tokens) / len(expected)),
+            "a word counts wherever it is in the target. Compare position by position.",
+        ),
+        Slip("count", score_with(count_equal), "this is the number of matches. Return their fraction."),
+        Slip(
+            "percent",
+            lambda *given: 100 * free_accuracy(*given),
+            "this is a percentage. Return a fraction between 0 and 1.",
         ),
         Slip(
             "all-or-nothing",
             lambda *given: float(free_accuracy(*given) == 1),
-            "this says whether the whole sentence is right. Wanted is the share of its places.",
-        ),
-        Slip(
-            "goes-on-after-eos",
-            lambda *given: free_accuracy(*given, stops=False),
-            "what the model says after EOS is counted too. When it has said EOS, it has ended: leave the "
-            "loop.",
+            "the result is 1 only if the whole sentence is correct. Return the fraction of correct positions "
+            "(with `/`, not `//`).",
         ),
         Slip(
             "counts-mistakes",
             lambda *given: 1 - free_accuracy(*given),
-            "this is the share of wrong places.",
+            "this is the fraction of wrong positions.",
+        ),
+        Slip(
+            "forced",
+            lambda *given: count_equal(forced_words(*given), [*given[2], EOS]) / (len(given[2]) + 1),
+            "this is teacher forcing: the model is given the words of the target. Give it its own words.",
+        ),
+        Slip(
+            "goes-on-after-eos",
+            lambda *given: free_accuracy(*given, stops=False),
+            "tokens after EOS are counted too. EOS ends the translation: leave the loop.",
+        ),
+        Slip(
+            "padded-with-eos",
+            score_with(
+                lambda tokens, expected: count_equal(tokens + [EOS] * len(expected), expected) / len(expected)
+            ),
+            "the output seems to be filled up with EOS, so that an early end gets the last position right. "
+            "Positions after the end count as wrong.",
         ),
         Slip(
             "feeds-bos-again",
             lambda *given: free_accuracy(*given, next_input=lambda predicted: BOS),
-            "the model gets BOS at every step. Running free, it is given the word it has just said.",
+            FEEDS_BOS,
+        ),
+        Slip("keeps-first-state", lambda *given: free_accuracy(*given, updates_state=False), KEEPS_STATE),
+        Slip("starts-with-eos", lambda *given: free_accuracy(*given, first=EOS), STARTS_WITH_EOS),
+        Slip(
+            "source-without-eos",
+            lambda *given: free_accuracy(*given, encoder=encode_without_eos),
+            SOURCE_WITHOUT_EOS,
         ),
     ),
 )

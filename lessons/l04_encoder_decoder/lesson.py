@@ -160,12 +160,14 @@ r"""
 3. The second step: with the *new* state and the word it has just said.
 4. The loop around it, and its two ends: EOS, and `max_len` words.
 
-Return the words as a list of plain numbers (`.item()` makes one), without BOS and EOS. To try it out there is a model without weights that says what you tell it: `Scripted([7, 8])` says 7, then 8, then EOS if it is driven well, and nothing but 4 if it is not. Then use `seq2seq.model`. Keep it well: any translator of this course can be driven by it.
+Return the words as a list of plain numbers (`.item()` makes one), without BOS and EOS. To try it out there is a model without weights that says what you tell it: `Scripted([7, 8])` generates the tokens 7, 8 and EOS if it is called correctly, and nothing but the token 4 if it isn't. Then use `seq2seq.model`. Keep it well: any translator of this course can be driven by it.
 """
 
 # %% kind="exercise" exercise="greedy_decode" title="Greedy decoding" difficulty=3 importance=5 track="short"
 def greedy_decode(model, source, max_len):
-    """A model, the source's token ids, a limit  ->  the generated ids, a list."""
+    """A model, the source's token ids, a limit (0 or more)  ->  the generated ids, a list of
+    at most max_len numbers, without BOS and EOS.
+    """
     # solution
     src = torch.tensor([[*source, EOS]])
     summary = model.encode(src, torch.tensor([len(source) + 1]))
@@ -200,7 +202,7 @@ Three things change from step to step: the state, the word that is read next, an
 
 # %% [markdown] kind="text"
 r"""
-Now it drives both networks of 2014. Put in a sentence of your own, of the words listed in lesson 00. `translations_of` knows the right translation of many sentences: it reads the rules of our small language backwards. Where it cannot read a sentence, it gives an empty set.
+Now it drives both networks of 2014. Put in a sentence of your own, of the words listed in lesson 00. `translations_of` knows the right translation of nearly every sentence of our small language: it applies the rules backwards. For any other text it returns an empty set.
 """
 
 # %% kind="example"
@@ -295,7 +297,7 @@ That is the picture of this lesson. Five words: nearly always right. Eighteen: o
 r"""
 Length is not the only thing that breaks them. You can do it with less.
 
-**Find your own breaking sentence.** At most **eight** words, one that our small language can make; and seq2seq gets it wrong. About one in twenty does. Try candidates in a cell of your own with `show_translations("...")`; `generate(200, seed=1, length=(5, 8))` makes 200 pairs to start from, each with its `src_text` and `tgt_text`. Before each try, say what you think it will lose: the gender of a noun far back, an adjective, who does what?
+**Find your own breaking sentence.** At most **eight** words (a question mark isn't one), a sentence of our small language (`translations_of` can translate it), and seq2seq gets it wrong. About one in twenty does. Try candidates in a cell of your own with `show_translations("...")`; `generate(200, seed=1, length=(5, 8))` makes 200 pairs to start from, each with its `src_text` and `tgt_text`. Before each try, say what you think it will lose: the gender of a noun far back, an adjective, who does what?
 """
 
 # %% kind="exercise" exercise="breaking_sentence" title="Break the translator" difficulty=2 importance=4 track="core"
@@ -399,9 +401,9 @@ r"""
 
 # %% kind="exercise" exercise="forced_words" title="Teacher forcing" difficulty=2 importance=5 track="short"
 def forced_words(model, source, target):
-    """Token ids of source and target  ->  the likeliest token at each position.
+    """Token ids of source and target  ->  a list: the most likely token at each position.
 
-    One more than the target has words: EOS belongs at the last position.
+    It has one token more than the target: EOS belongs at the last position.
     """
     # solution
     lengths = torch.tensor([len(source) + 1])
@@ -427,7 +429,7 @@ The upper row of the table goes in. What comes out should be the lower row.
 
 # %% [markdown] kind="text" exercise="free_accuracy"
 r"""
-And running free? Judge it place by place too: what share of the target's places, EOS among them, does the model get right on its own? What it says after it has ended counts as wrong. Somebody has written a first version. Does it do what is asked? Make its check pass.
+And running free? Judge it position by position too: at what fraction of the target's positions, EOS included, does the model generate the right token on its own? Positions after its end count as wrong. Somebody has written a first version. Does it do what is asked? Make its check pass.
 """
 
 # %% kind="exercise" exercise="free_accuracy" mode="bug" title="Words right, running free" difficulty=2 importance=4 track="core"

@@ -8,7 +8,7 @@
 
 It has the interface of every translator: encode, start, step, decode. It generates its words in order, then
 EOS, provided that it is called correctly: the source must end with EOS, and every step must be given the last
-state and the last word generated. After a wrong call it generates `LOST` for ever.
+state and the last word generated. After a wrong call it generates `LOST` forever.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from course_lib.layers.rows import Rows
 from course_lib.shapes import Float, Int, Tensor
 from course_lib.text.special import BOS, EOS
 
-VOCABULARY = 12
+N_TOKENS = 12  # at least
 LOST = 4  # an ordinary word
-UNLIKELY, LIKELY = (
-    -9.0,
-    -0.5,
-)  # all logits are negative: a decoder that takes the largest absolute value fails
+# All logits are negative, so a decoder that takes the largest absolute value fails. They differ so little
+# that one that samples fails too.
+UNLIKELY, LIKELY = -1.5, -0.5
 
 
 class Scripted:
@@ -34,6 +33,7 @@ class Scripted:
 
     def __init__(self, words: Sequence[int], *, endless: bool = False):
         self.words, self.endless = tuple(words), endless
+        self.n_tokens = max(N_TOKENS, *(word + 1 for word in words)) if words else N_TOKENS
 
     def __repr__(self) -> str:
         return f"Scripted({list(self.words)}{', endless=True' if self.endless else ''})"
@@ -44,8 +44,9 @@ class Scripted:
     __hash__ = None
 
     def encode(self, src: Int[Tensor, "1 src"], src_lengths: Int[Tensor, " 1"]) -> Rows:
-        ends_with_eos = int(src[0, -1]) == EOS and int(src_lengths[0]) == src.shape[1]
-        return {"ends_with_eos": torch.tensor([ends_with_eos])}
+        *source, last = src[0].tolist()
+        is_correct = last == EOS and not {BOS, EOS} & {*source} and int(src_lengths[0]) == src.shape[1]
+        return {"is_correct": torch.tensor([is_correct])}
 
     def start(self, memory: Rows) -> Rows:
         """The state holds all tokens read so far."""
@@ -54,9 +55,10 @@ class Scripted:
     def step(
         self, memory: Rows, state: Rows, tokens: Int[Tensor, " 1"], *, with_weights: bool = False
     ) -> tuple[Float[Tensor, "1 vocab"], Rows, None]:
-        prefix = torch.cat([state["prefix"], tokens.reshape(1, 1)], dim=1)
-        word = self._next(prefix[0].tolist()) if bool(memory["ends_with_eos"][0]) else LOST
-        logits = torch.full((1, VOCABULARY), UNLIKELY)
+        wrong_start = torch.tensor([[LOST]])  # a state that didn't come from `start`
+        prefix = torch.cat([state.get("prefix", wrong_start), tokens.reshape(1, 1)], dim=1)
+        word = self._next(prefix[0].tolist()) if bool(memory["is_correct"][0]) else LOST
+        logits = torch.full((1, self.n_tokens), UNLIKELY)
         logits[0, word] = LIKELY
         return logits, {"prefix": prefix}, None
 

@@ -22,6 +22,9 @@ from lessons.l04_encoder_decoder.scripted import LOST, Scripted
         ),  # after a word that it did not generate
         (Scripted([7]), [5, EOS], [BOS, BOS], [7, LOST]),
         (Scripted([7]), [5, 6], [BOS], [LOST]),  # no EOS
+        (Scripted([7]), [EOS, 5, EOS], [BOS], [LOST]),
+        (Scripted([7]), [BOS, 5, EOS], [BOS], [LOST]),
+        (Scripted([500, 7]), [700, EOS], [BOS, 500], [500, 7]),  # any token
     ],
     ids=str,
 )
@@ -31,3 +34,4 @@ def test_a_scripted_model_follows_its_script_only_if_it_is_called_correctly(mode
     assert model == eval(repr(model)) != Scripted([6])
     if inputs[1:2] == [7]:  # an old state is a wrong call
         assert model.step(memory, model.start(memory), torch.tensor([7]))[0].argmax() == LOST
+        assert model.step(memory, memory, torch.tensor([BOS]))[0].argmax() == LOST

@@ -128,6 +128,10 @@ def as_text(model, source, max_len):
     return " ".join(map(str, right_loop(model, source, max_len)))
 
 
+def as_tensors(model, source, max_len):
+    return [torch.tensor(word) for word in right_loop(model, source, max_len)]
+
+
 def never_ends(model, source, max_len):
     memory, state = encode_and_start(model, source)
     token, words = BOS, []
@@ -289,6 +293,12 @@ def forced_as_tensor(model, source, target):
     return logits[0].max(dim=-1).indices
 
 
+def forced_by_topk(model, source, target):
+    memory, _ = encode_and_start(model, source)
+    logits, _ = model.decode(memory, torch.tensor([[BOS, *target]]))
+    return tuple(int(token) for token in logits.squeeze(0).topk(1).indices[:, 0])
+
+
 def forced_by_prefix(model, source, target):
     memory, _ = encode_and_start(model, source)
     prefixes = ([BOS, *target[:n]] for n in range(len(target) + 1))
@@ -342,12 +352,13 @@ def free_as_tensor(model, source, target):
 # ---- a slip each, without the helpers of the exercises
 
 
-def decode_with(choose=torch.argmax, stops=True):
-    """Greedy decoding with another choice, or one that does not stop at EOS."""
+def decode_with(choose=torch.argmax, stops=True, read=lambda source: [*source, EOS], first=BOS):
+    """Greedy decoding with another choice, other source tokens or another first token."""
 
     def decode(model, source, max_len):
-        memory, state = encode_and_start(model, source)
-        word, words = BOS, []
+        src = torch.tensor([read(list(source))])
+        memory = model.encode(src, torch.tensor([src.shape[1]]))
+        state, word, words = model.start(memory), first, []
         while len(words) < max_len:
             logits, state, _ = model.step(memory, state, torch.tensor([word]))
             word = int(choose(logits[0]))
@@ -359,12 +370,144 @@ def decode_with(choose=torch.argmax, stops=True):
     return decode
 
 
+def sample(logits):
+    return torch.multinomial(logits.softmax(dim=-1), 1)
+
+
+def state_from_summary(model, source, max_len):
+    memory, _ = encode_and_start(model, source)
+    state, word, words = memory, BOS, []
+    while len(words) < max_len:
+        logits, state, _ = model.step(memory, state, torch.tensor([word]))
+        word = int(logits.argmax())
+        if word == EOS:
+            break
+        words.append(word)
+    return words
+
+
+def first_word_first(model, source, max_len):
+    memory, state = encode_and_start(model, source)
+    logits, state, _ = model.step(memory, state, torch.tensor([BOS]))
+    words = [logits[0].argmax().item()]
+    while len(words) < max_len:
+        logits, state, _ = model.step(memory, state, torch.tensor([words[-1]]))
+        word = logits[0].argmax().item()
+        if word == EOS:
+            break
+        words.append(word)
+    return words
+
+
+def first_position(model, source, max_len):
+    memory, _ = encode_and_start(model, source)
+    words = []
+    while len(words) < max_len:
+        word = int(model.decode(memory, torch.tensor([[BOS, *words]]))[0][0, 0].argmax())
+        if word == EOS:
+            break
+        words.append(word)
+    return words
+
+
+def no_word_twice(model, source, max_len):
+    words = []
+    for word in right_loop(model, source, max_len):
+        if word in words:
+            break
+        words.append(word)
+    return words
+
+
+def checks_afterwards(model, source, max_len):
+    memory, state = encode_and_start(model, source)
+    word, words = BOS, []
+    while True:
+        logits, state, _ = model.step(memory, state, torch.tensor([word]))
+        word = logits[0].argmax().item()
+        if word == EOS:
+            return words
+        words.append(word)
+        if len(words) >= max_len:
+            return words
+
+
+def own_limit(model, source, max_len):
+    return right_loop(model, source, len(source) + 5)
+
+
+def without_eos(model, source, max_len):
+    return [word for word in decode_with(stops=False)(model, source, max_len) if word != EOS]
+
+
+def until_end(model, source, n):
+    """What the model generates, with EOS."""
+    words = right_loop(model, source, n)
+    return [*words, EOS] if len(words) < n else words
+
+
+def read_by_decoder(read, source_end=(EOS,)):
+    """Teacher forcing with another input of the decoder, or another end of the source."""
+
+    def forced(model, source, target):
+        src = torch.tensor([[*source, *source_end]])
+        memory = model.encode(src, torch.tensor([src.shape[1]]))
+        return model.decode(memory, torch.tensor([read(list(target))]))[0][0].argmax(-1).tolist()
+
+    return forced
+
+
+def length_without_eos(model, source, target):
+    memory = model.encode(torch.tensor([[*source, EOS]]), torch.tensor([len(source)]))
+    return model.decode(memory, torch.tensor([[BOS, *target]]))[0][0].argmax(-1).tolist()
+
+
+def always_from_the_start(model, source, target):
+    memory, state = encode_and_start(model, source)
+    return [int(model.step(memory, state, torch.tensor([word]))[0].argmax()) for word in [BOS, *target]]
+
+
+def cut_at_eos(model, source, target):
+    words = forced_by_steps(model, source, target)
+    return words[: words.index(EOS) + 1] if EOS in words else words
+
+
+def scored(score, n=lambda target: len(target) + 1):
+    """Running free, with another score of the generated words and the target's, EOS included."""
+    return lambda model, source, target: score(until_end(model, source, n(target)), [*target, EOS])
+
+
+def matches(words, expected):
+    return sum(a == b for a, b in zip(words, expected, strict=False))
+
+
+def matches_before_mistake(words, expected):
+    n = 0
+    for a, b in zip(words, expected, strict=False):
+        if a != b:
+            break
+        n += 1
+    return n
+
+
+def free_with(decode):
+    """The accuracy of another decoder."""
+
+    def free(model, source, target):
+        words = decode(model, source, len(target) + 1)
+        return accuracy([*words, EOS][: len(target) + 1], target)
+
+    return free
+
+
 def always_after_bos(model, source, target):
     memory, state = encode_and_start(model, source)
     words = []
     for _ in [*target, EOS]:
         logits, state, _ = model.step(memory, state, torch.tensor([BOS]))
         words.append(int(logits[0].argmax()))
+        if words[-1] == EOS:
+            break
     return accuracy(words, target)
 
 
@@ -372,14 +515,29 @@ WRONG = {
     "greedy_decode": [
         (bos_inside_the_loop, "feeds-bos-again"),
         (state_under_another_name, "keeps-first-state"),
+        (first_position, "always-first"),
         (appends_before_asking, "returns-eos"),
         (starts_with_bos, "returns-bos"),
         (counts_bos_as_a_word, "one-too-few"),
         (forgets_eos_of_the_source, "source-without-eos"),
-        (eos_in_front_of_the_source, None),
-        (starts_with_eos, None),
+        (eos_in_front_of_the_source, "eos-in-front"),
+        (starts_with_eos, "starts-with-eos"),
         (says_nothing, "returns-none"),
-        (as_text, None, "a list", "a str"),
+        (as_text, None),
+        (as_tensors, "wrong-form"),
+        (decode_with(sample), "random"),
+        (decode_with(read=lambda source: [BOS, *source, EOS]), "bos-in-source"),
+        (decode_with(read=lambda source: [*reversed(source), EOS]), "reversed-source"),
+        (decode_with(read=lambda source: [*source, EOS, EOS]), None),
+        (state_from_summary, "summary-as-state"),
+        (first_word_first, "first-unchecked"),
+        (no_word_twice, "stops-at-repeats"),
+        (without_eos, "filters-eos"),
+        (lambda *given: [BOS, *until_end(*given)], "returns-both"),
+        (lambda *given: [*right_loop(*given), EOS], "adds-eos"),
+        (lambda *given: right_loop(*given)[1:], "first-word-lost"),
+        (checks_afterwards, "limit-checked-late"),
+        (own_limit, None),
         (never_ends, "too-slow"),
         (lambda model, source, max_len: source, None),
         (decode_with(stops=False), "never-stops"),
@@ -390,58 +548,101 @@ WRONG = {
         (decode_with(lambda logits: torch.argmax(logits.abs())), "largest-in-size"),
     ],
     "test_greedy": [
-        (only_short, "one that says one word more than the limit"),
+        (only_short, "lets-through"),
         (only_length, "lets-through"),
-        (says_false, "raising"),
+        (says_false, "returns-instead"),
         (wants_eos, "rejects-the-right-one"),
         (never_calls, "never-calls"),
-        (misspelt, "NameError"),
+        (misspelt, "raises"),
     ],
     "breaking_sentence": [
-        (lambda: "the cat sleeps", None, "and that is right"),
-        (lambda: "the cat drank the water because it was thirsty", None, "At most 8"),
+        (lambda: "the cat sleeps", None, "le chat dort"),
+        (lambda: "the cat drank the water because it was thirsty", None, "9", "8"),
         (lambda: "the axolotl eats the cake", None, "axolotl"),
-        (lambda: "the water drank the cat", None, "is not known here"),
-        (lambda: "the cat that the fox sees is good", None, "cannot read: a question"),
-        (lambda: "the cat of this girl slept ?", None, "is not known here"),
-        (lambda: "The soup is very hot.", None, "Small letters"),
-        (lambda: ["the", "soup"], None, "this is a list"),
-        (lambda: "cat the sleeps", None, "is not known here"),
-        (lambda: "", None, "Small letters"),
+        (lambda: "the water drank the cat", None, "translations_of"),
+        (lambda: "the cats sees the dog", None, "translations_of"),
+        (lambda: "the sweet cakes", None, "translations_of"),
+        (lambda: "the cat sleeps the dog sleeps", None, "translations_of"),
+        (lambda: "le chat dort", None, "French"),
+        (lambda: ["the", "soup"], None, "list"),
+        (lambda: ("the soup is very hot", "la soupe est très chaude"), None, "string"),
+        (lambda: "", None, "empty"),
+        (lambda: None, "returns-none"),
     ],
     "forced_words": [
         (without_bos, "no-shift"),
         (reads_one_less, "no-last"),
         (feeds_itself, "runs-free"),
-        (over_the_places, None),
+        (over_the_places, "over-positions"),
         (as_logits, None),
+        (forced_as_tensor, "wrong-form"),
         (changes_the_target, "in-place"),
+        (length_without_eos, "source-without-eos"),
+        (always_from_the_start, "keeps-first-state"),
+        (cut_at_eos, "stops-at-eos"),
+        (
+            lambda *given: [a == b for a, b in zip(forced_by_steps(*given), [*given[2], EOS], strict=True)],
+            "compares",
+        ),
+        (read_by_decoder(lambda target: target or [BOS]), None),
+        (read_by_decoder(list), "no-bos"),
+        (read_by_decoder(lambda target: [BOS, *target, EOS]), "reads-eos"),
+        (read_by_decoder(lambda target: [EOS, *target]), "starts-with-eos"),
+        (read_by_decoder(lambda target: [BOS, *target][: len(target) or 1]), "last-unread"),
+        (read_by_decoder(lambda target: [BOS, *reversed(target)]), "reversed-target"),
+        (read_by_decoder(lambda target: [BOS, *target], source_end=()), "source-without-eos"),
+        (lambda model, source, target: until_end(model, source, len(target) + 1), "runs-free-to-eos"),
+        (lambda model, source, target: right_loop(model, source, len(target) + 1), "runs-free-without-eos"),
         (lambda model, source, target: [*target, EOS], "target-itself"),
         (lambda model, source, target: [BOS, *forced_by_steps(model, source, target)], "bos-as-answer"),
+        (lambda *given: forced_as_tensor(*given)[None], "batch-axis"),
+        (lambda *given: as_logits(*given).max(dim=-1).values.tolist(), "largest-logits"),
+        (lambda *given: sample(as_logits(*given))[:, 0].tolist(), "random"),
     ],
     "free_accuracy": [
         (leaks_still, "unrepaired"),
         (never_breaks, "goes-on-after-eos"),
-        (ends_over_and_over, None),
-        (lambda model, source, target: 1 - free_by_flags(model, source, target), "counts-mistakes"),
-        (lambda model, source, target: 100 * free_by_flags(model, source, target), None),
-        (lambda model, source, target: round(free_by_flags(model, source, target)), None),
-        (
-            lambda model, source, target: accuracy(forced_by_steps(model, source, target), target),
-            None,
-        ),
-        (lambda model, source, target: free_by_flags(model, target, target), None),
-        (
-            lambda model, source, target: (
-                free_by_flags(model, source, target) * (1 + 1 / max(len(target), 1))
-            ),
-            "one-short",
-        ),
-        (
-            lambda model, source, target: 1.0 if free_by_flags(model, source, target) == 1 else 0.0,
-            "all-or-nothing",
-        ),
+        (ends_over_and_over, "padded-with-eos"),
         (always_after_bos, "feeds-bos-again"),
+        (free_with(state_under_another_name), "keeps-first-state"),
+        (free_with(starts_with_eos), "starts-with-eos"),
+        (free_with(forgets_eos_of_the_source), "source-without-eos"),
+        (lambda *given: accuracy(forced_by_steps(*given), given[2]), "forced"),
+        (lambda *given: 1 - free_by_flags(*given), "counts-mistakes"),
+        (lambda *given: 100 * free_by_flags(*given), "percent"),
+        (lambda *given: int(free_by_flags(*given)), "all-or-nothing"),
+        (lambda *given: round(free_by_flags(*given)), None),
+        (lambda model, source, target: free_by_flags(model, target, target), None),
+        (scored(matches), "count"),
+        (scored(lambda words, expected: matches(words, expected) / (len(expected) - 1 or 1)), "one-short"),
+        (scored(lambda words, expected: matches(words, expected) / len(words)), "over-generated"),
+        (
+            scored(
+                lambda words, expected: matches(words, expected) / max(len(words), len(expected)),
+                n=lambda target: 40,
+            ),
+            "over-longer",
+        ),
+        (
+            scored(lambda words, expected: matches(words, expected[:-1]) / (len(expected) - 1 or 1)),
+            "eos-ignored",
+        ),
+        (
+            scored(lambda words, expected: matches(words, [*expected[:-1], None]) / len(expected)),
+            "eos-unrewarded",
+        ),
+        (
+            scored(lambda words, expected: matches_before_mistake(words, expected) / len(expected)),
+            "correct-prefix",
+        ),
+        (
+            scored(lambda words, expected: len(set(words).intersection(expected)) / len(expected)),
+            "common-words",
+        ),
+        (
+            scored(lambda words, expected: len([w for w in words if w in expected]) / len(expected)),
+            "words-in-target",
+        ),
     ],
 }
 
@@ -455,6 +656,6 @@ RIGHT = {
         lambda: "the carrot that this hedgehog sees is good",
         lambda: "was the bag on the chair old ?",
     ],
-    "forced_words": [forced_by_steps, forced_as_tensor, forced_by_prefix],
+    "forced_words": [forced_by_steps, forced_by_topk, forced_by_prefix],
     "free_accuracy": [free_by_decoding, free_by_flags, free_as_tensor],
 }

@@ -166,7 +166,10 @@ Write it layer by layer: a list with the receptive field after the first layer, 
 
 # %% kind="exercise" exercise="receptive_field" title="The receptive field, layer by layer" difficulty=2 importance=4 track="core"
 def receptive_field(widths, dilations):
-    """Two lists, one entry per layer  ->  a list: words seen after each layer"""
+    """Two lists, one entry per layer  ->  a list: the receptive field after each layer
+
+    It spans everything from the first word to the last, skipped words included.
+    """
     # solution
     field, fields = 1, []
     for width, dilation in zip(widths, dilations, strict=True):
@@ -531,7 +534,7 @@ Somebody has written a first version. Does it do what its docstring says? Make i
 def look_back(words, kernel):
     """words (n, channels), kernel (width, channels, out)  ->  (n, out)
 
-    Output t depends on words t - width + 1 to t.
+    Output t depends on words t - width + 1 to t; kernel[-1] belongs to word t.
     """
     # bug
     n, width = len(words), len(kernel)
@@ -560,19 +563,20 @@ The shape is right and the sum is right; the windows stand in the wrong place. H
 
 # %% [markdown] kind="text" exercise="test_looks_back"
 r"""
-A wrong place for the zeros raises no error, and a network trained with it looks wonderful: it copies the answer from the future. (Lesson 10 shows how that ends.) So write a test that catches it, and any other wrong `look_back` too: the check hands it several, and right ones, which must pass.
+A wrong place for the zeros raises no error, and a network trained with it looks wonderful: it copies the answer from the future. (Lesson 10 shows how that ends.) So write a test that catches it, and any other wrong `look_back` too. Some of those that the check tries are wrong for one width, one position or one channel only, so use several widths and channels, and compare every output. Correct implementations, however they are written, must pass.
 """
 
 # %% kind="exercise" exercise="test_looks_back" mode="test" title="Write the test" difficulty=3 importance=3 track="stretch"
 def test_looks_back(convolution):
     """Takes a function like look_back; raises if it is wrong."""
     # solution
-    words = torch.tensor([[1.0], [2.0], [4.0], [8.0]])
-    kernel = torch.tensor([[[100.0]], [[10.0]], [[1.0]]])
-    three = torch.tensor([[1.0], [12.0], [124.0], [248.0]])
-    two = torch.tensor([[1.0], [12.0], [24.0], [48.0]])
-    torch.testing.assert_close(convolution(words, kernel), three)
-    torch.testing.assert_close(convolution(words, kernel[1:]), two)
+    for width in (2, 3):
+        words, kernel = torch.randn(6, 4), torch.randn(width, 4, 5)
+        expected = torch.zeros(6, 5)
+        for t in range(6):
+            for back in range(min(width, t + 1)):
+                expected[t] += words[t - back] @ kernel[width - 1 - back]
+        torch.testing.assert_close(convolution(words, kernel), expected)
     # end solution
 
 # %% kind="check" exercise="test_looks_back"
@@ -581,11 +585,11 @@ check("test_looks_back", test_looks_back)
 # %% [markdown] kind="hints" exercise="test_looks_back"
 r"""
 ### A nudge
-Choose numbers that tell you at a glance which word met which matrix, such as a kernel of 100, 10 and 1. And is one width enough?
+Take random words and a random kernel. Which words does output t depend on, and which matrix does each of them meet? And is one width enough?
 
 ---
 ### Step by step
-Four words of one number each, a kernel of width 3. Work the four outputs out on paper (two zeros stand before the first word), and compare with `torch.testing.assert_close`. The same again with width 2.
+Six words with four channels, a kernel of width 3 with five output channels. In a loop over t, add up the word `back` positions earlier times the matrix `back` positions before the last, as long as there is such a word. Compare all outputs with `torch.testing.assert_close`. Do the same with width 2.
 """
 
 # %% [markdown] kind="text" contents="a stack that reaches 43 words and skips many of them"

@@ -56,6 +56,38 @@ def matrices_added_first(words, kernel):
     return sum(words[place : place + n] for place in range(len(kernel))) @ kernel.sum(0)
 
 
+def unpermuted(words, kernel):
+    width, channels, out = kernel.shape
+    return F.conv1d(words.T, kernel.reshape(out, channels, width)).T
+
+
+def three_built_in(words, kernel):
+    return windows_by_unfold(words, torch.stack([kernel[0], kernel[1], kernel[2]]))
+
+
+def sliced_to_zero(words, kernel):
+    outputs = 0
+    for place in range(len(kernel)):
+        outputs = outputs + words[place : place - len(kernel) + 1] @ kernel[place]
+    return outputs
+
+
+def centred(words, kernel):
+    return F.conv1d(words.T, kernel.permute(2, 1, 0), padding="same").T
+
+
+def loop_over(positions):
+    """The windows, summed over some positions only."""
+
+    def convolve(words, kernel):
+        n, outputs = len(words) - len(kernel) + 1, 0
+        for place in positions(len(kernel)):
+            outputs = outputs + words[place : place + n] @ kernel[place]
+        return outputs
+
+    return convolve
+
+
 def averaged(words, kernel):
     return windows_by_unfold(words, kernel) / kernel.shape[0]
 
@@ -110,6 +142,11 @@ def field_sums(widths, dilations):
     ]
 
 
+def field_tuple(widths, dilations):
+    steps = ((w - 1) * d for w, d in zip(widths, dilations, strict=True))
+    return tuple(itertools.accumulate(steps, initial=1))[1:]
+
+
 def field_tensor(widths, dilations):
     return 1 + torch.cumsum((torch.tensor(widths) - 1) * torch.tensor(dilations), 0)
 
@@ -144,6 +181,47 @@ def twice_per_side(widths, dilations):
 
 def from_zero(widths, dilations):
     return [seen - 1 for seen in field_loop(widths, dilations)]
+
+
+def field_with(step, start=1):
+    """The fields, if each layer adds `step(width, dilation)`."""
+
+    def fields(widths, dilations):
+        seen, out = start, []
+        for width, dilation in zip(widths, dilations, strict=True):
+            seen += step(width, dilation)
+            out.append(seen)
+        return out
+
+    return fields
+
+
+def words_heard(widths, dilations):
+    out, heard = [], {0}
+    for w, d in zip(widths, dilations, strict=True):
+        heard = {word - i * d for word in heard for i in range(w)}
+        out.append(len(heard))
+    return out
+
+
+def strides(widths, dilations):
+    seen, step, out = 1, 1, []
+    for w, d in zip(widths, dilations, strict=True):
+        step *= d
+        seen += (w - 1) * step
+        out.append(seen)
+    return out
+
+
+def starts_with_a_width(widths, dilations):
+    out = [widths[0]]
+    for w, d in list(zip(widths, dilations, strict=True))[1:]:
+        out.append(out[-1] + (w - 1) * d)
+    return out
+
+
+def from_the_end(widths, dilations):
+    return field_loop(list(reversed(widths)), list(reversed(dilations)))
 
 
 def dilations_after(widths, dilations):
@@ -235,10 +313,6 @@ def one_zero_too_few(words, kernel):
     return windows_by_unfold(padded[len(padded) - n - width + 1 :], kernel)
 
 
-def too_few_rows(words, kernel):
-    return windows_by_unfold(words, kernel)
-
-
 def rolled(words, kernel):
     width = len(kernel)
     return sum(torch.roll(words, width - 1 - j, 0) @ kernel[j] for j in range(width))
@@ -258,6 +332,49 @@ def centred_again(words, kernel):
     left = (len(kernel) - 1) // 2
     padded = F.pad(words.T, (left, len(kernel) - 1 - left)).T
     return windows_by_unfold(padded, kernel)
+
+
+def zeros_before_outputs(words, kernel):
+    n, width = len(words), len(kernel)
+    outputs = sum(words[j : n - width + 1 + j] @ kernel[j] for j in range(width))
+    return F.pad(outputs, (0, 0, width - 1, 0))
+
+
+def negative_slices(words, kernel):
+    rows = []
+    for now in range(len(words)):
+        window = words[now - len(kernel) + 1 : now + 1]
+        rows.append(
+            sum((word @ matrix for word, matrix in zip(window, kernel, strict=False)), 0 * kernel[0, 0])
+        )
+    return torch.stack(rows)
+
+
+def short_windows(words, kernel):
+    rows = []
+    for now in range(len(words)):
+        window = words[max(0, now - len(kernel) + 1) : now + 1]
+        rows.append(sum(word @ kernel[j] for j, word in enumerate(window)))
+    return torch.stack(rows)
+
+
+def present_left_out(words, kernel):
+    padded = F.pad(words, (0, 0, len(kernel) - 1, 0))
+    outputs = words.new_zeros(len(words), kernel.shape[-1])
+    for j in range(len(kernel) - 1):
+        outputs = outputs + padded[j : j + len(words)] @ kernel[j]
+    return outputs
+
+
+def padded_with(left, value=0.0):
+    """`left` of the width rows before the sentence, and the rest after it."""
+
+    def convolution(words, kernel):
+        before = left(len(kernel))
+        rows = (0, 0, before, len(kernel) - 1 - before)
+        return windows_by_unfold(F.pad(words, rows, value=value), kernel)
+
+    return convolution
 
 
 def back_by_pad(words, kernel):
@@ -294,13 +411,37 @@ def only_width_three(convolution):
 
 
 def test_by_hand(convolution):
+    words = torch.tensor([[1.0, 0.0], [2.0, 1.0], [4.0, 0.0], [8.0, 1.0]])
+    kernel = torch.tensor([[[100.0, 0.0], [0.0, 3.0]], [[10.0, 0.0], [0.0, 2.0]], [[1.0, 0.0], [0.0, 1.0]]])
+    three = [[1.0, 0.0], [12.0, 1.0], [124.0, 2.0], [248.0, 4.0]]
+    assert torch.allclose(convolution(words, kernel), torch.tensor(three))
+    two = [[1.0, 0.0], [12.0, 1.0], [24.0, 2.0], [48.0, 1.0]]
+    assert torch.allclose(convolution(words, kernel[1:]), torch.tensor(two))
+
+
+def test_by_changes(convolution):
+    for width in (1, 4):
+        words, kernel = random_inputs(width)
+        before = convolution(words, kernel)
+        assert before.shape == (6, 5)
+        for place in range(6):
+            changed = words.clone()
+            changed[place] += torch.arange(4)
+            expected = torch.zeros(6, 5)
+            for j in range(min(width, 6 - place)):
+                expected[place + j] = (changed - words)[place] @ kernel[width - 1 - j]
+            torch.testing.assert_close(convolution(changed, kernel) - before, expected, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(convolution(0 * words, kernel), torch.zeros(6, 5))
+
+
+def only_one_channel(convolution):
     words = torch.tensor([[1.0], [2.0], [4.0], [8.0]])
     kernel = torch.tensor([[[100.0]], [[10.0]], [[1.0]]])
     assert convolution(words, kernel).flatten().tolist() == [1.0, 12.0, 124.0, 248.0]
     assert convolution(words, kernel[1:]).flatten().tolist() == [1.0, 12.0, 24.0, 48.0]
 
 
-def test_by_changes(convolution):
+def only_the_pattern(convolution):
     words, kernel = random_inputs(4)
     before = convolution(words, kernel)
     for place in range(6):
@@ -309,6 +450,24 @@ def test_by_changes(convolution):
         moved = (convolution(changed, kernel) - before).abs().sum(-1) > 1e-4
         assert moved.tolist() == [place <= now < place + 4 for now in range(6)]
     torch.testing.assert_close(before[0], words[0] @ kernel[-1])
+
+
+def only_totals(convolution):
+    for width in (1, 2, 3):
+        words, kernel = random_inputs(width)
+        torch.testing.assert_close(convolution(words, kernel).sum(), back_by_pad(words, kernel).sum())
+
+
+def only_one_word(convolution):
+    for width in (1, 2, 3):
+        words, kernel = random_inputs(width)
+        torch.testing.assert_close(convolution(words[:1], kernel), words[:1] @ kernel[-1])
+
+
+def all_but_the_last(convolution):
+    for width in (2, 3):
+        words, kernel = random_inputs(width)
+        torch.testing.assert_close(convolution(words, kernel)[:-1], back_by_pad(words, kernel)[:-1])
 
 
 def only_shape(convolution):
@@ -346,12 +505,42 @@ WRONG = {
     "convolve_words": [
         (flipped_by_index, "turned-round"),
         (overwritten, "last-place-only"),
-        (one_window_short, "wrong-shape"),
-        (as_many_as_words, "wrong-shape"),
-        (matrices_added_first, None),
+        (one_window_short, "last-window-missing"),
+        (as_many_as_words, "padded-before"),
+        (centred, "padded-around"),
+        (lambda words, kernel: zeros_behind(words, kernel), "padded-after"),
+        (matrices_added_first, "summed-first"),
         (averaged, "mean"),
         (lists_of_numbers, "no-gradient"),
         (kernel_the_other_way, "wrong-shape"),
+        (unpermuted, "kernel-reshaped"),
+        (lambda words, kernel: windows_by_unfold(words, kernel)[None], "batch-axis"),
+        (lambda words, kernel: F.conv1d(words.T[None], kernel.permute(2, 1, 0)), "conv1d-output"),
+        (
+            lambda words, kernel: sum(words[: len(words) - len(kernel) + 1] @ matrix for matrix in kernel),
+            "never-moves",
+        ),
+        (loop_over(lambda width: range(width - 1)), "last-place-unread"),
+        (loop_over(lambda width: range(1, width)), "first-place-unread"),
+        (three_built_in, "width-3"),
+        (sliced_to_zero, "empty-slice"),
+        (lambda words, kernel: windows_by_conv1d(words, kernel).T, "outputs-transposed"),
+        (lambda words, kernel: windows_by_conv1d(words, kernel).squeeze(), "squeezed"),
+        (lambda words, kernel: windows_by_unfold(words[: len(kernel)], kernel), "one-window"),
+        (lambda words, kernel: windows_by_conv1d(words, kernel)[1:], "first-window-missing"),
+        (
+            lambda words, kernel: torch.einsum(
+                "tck,kco->to", words.unfold(0, len(kernel), len(kernel)), kernel
+            ),
+            "no-overlap",
+        ),
+        (
+            lambda words, kernel: torch.einsum(
+                "tck,kco->to", words.unfold(0, len(kernel), 1)[..., 1:], kernel[1:]
+            ),
+            "first-place-forgotten",
+        ),
+        (lambda words, kernel: windows_by_unfold(words, kernel).clamp(min=0), "rectified"),
         (lambda words, kernel: words[: len(words) - len(kernel) + 1] @ kernel[0], "first-place-only"),
         (lambda words, kernel: words.unfold(0, len(kernel), 1).sum(-1) @ kernel[0], "same-matrix-everywhere"),
         (
@@ -368,11 +557,25 @@ WRONG = {
     "receptive_field": [
         (ignores_gaps, "no-gaps"),
         (whole_widths, "adds-whole-width"),
-        (only_the_last, "Expected a list"),
+        (only_the_last, "only-last"),
         (products, "multiplies"),
-        (twice_per_side, None),
+        (twice_per_side, "both-sides"),
         (from_zero, "starts-at-nothing"),
         (dilations_after, None),
+        (field_tensor, "wrong-form"),
+        (words_heard, "without-skipped-words"),
+        (strides, "dilations-multiplied"),
+        (starts_with_a_width, "first-dilation-ignored"),
+        (from_the_end, "from-the-end"),
+        (lambda widths, gaps: ([1, *field_loop(widths, gaps)])[:-1], "appended-too-early"),
+        (lambda widths, gaps: [w * g - g for w, g in zip(widths, gaps, strict=True)], "steps-only"),
+        (field_with(lambda w, d: w * d - 1), "parentheses"),
+        (field_with(lambda w, d: (w - 1) * d + w - 1), "dilation-between"),
+        (field_with(lambda w, d: w - 1 + (d - 1)), "adds-dilation"),
+        (field_with(lambda w, d: d * (w - 2 if w % 2 == 0 else w - 1)), "odd-widths"),
+        (field_with(lambda w, d: 2 * d), "width-3"),
+        (lambda widths, dilations: [1, *field_loop(widths, dilations)], "one-in-front"),
+        (lambda widths, dilations: field_loop([widths[0] for _ in widths], dilations), "first-width-only"),
         (
             lambda widths, gaps: [
                 1 + total for total in itertools.accumulate(w * g for w, g in zip(widths, gaps, strict=True))
@@ -389,13 +592,25 @@ WRONG = {
         (only_forty, "costs 11 matrices; it can be done with 6"),
         (too_short, "spans 4 words; 40 are wanted"),
         (one_dilation_missing, "Each layer needs a width and a dilation"),
-        (one_list, "can't be checked as an answer"),
+        (one_list, None),
         (half_widths, "whole numbers"),
     ],
     "look_back": [
         (zeros_behind, "looks-ahead"),
         (one_zero_too_few, "peeks"),
-        (too_few_rows, "wrong-shape"),
+        (lambda words, kernel: zeros_before_outputs(words, kernel)[len(kernel) - 1 :], "no-zeros"),
+        (zeros_before_outputs, "pads-outputs"),
+        (negative_slices, "negative-start"),
+        (short_windows, "kernel-start"),
+        (present_left_out, "own-word-left-out"),
+        (
+            lambda words, kernel: loop_over(lambda width: range(width - 1))(
+                F.pad(words, (0, 0, len(kernel) - 1, 0)), kernel
+            ),
+            "own-word-unread",
+        ),
+        (padded_with(lambda width: width // 2), "centred-right"),
+        (padded_with(lambda width: width - 1, value=1.0), "ones"),
         (rolled, "wraps-around"),
         (one_too_many, "skips-own-word"),
         (repeated_first, "first-word-again"),
@@ -410,10 +625,15 @@ WRONG = {
     ],
     "test_looks_back": [
         (only_shape, "lets-through"),
-        (only_the_future, "lets-through", "does not see the word itself"),
+        (only_the_future, "lets-through"),
         (width_one, "lets-through"),
-        (only_width_three, "one that puts two zeros before the sentence"),
-        (says_false, "raising"),
+        (only_width_three, "lets-through"),
+        (only_one_channel, "lets-through"),
+        (only_the_pattern, "lets-through"),
+        (all_but_the_last, "lets-through"),
+        (only_totals, "lets-through"),
+        (only_one_word, "lets-through"),
+        (says_false, "returns-instead"),
         (wants_centred, "rejects-the-right-one"),
         (never_calls, "never-calls"),
     ],
@@ -421,7 +641,7 @@ WRONG = {
 
 RIGHT = {
     "convolve_words": [windows_by_unfold, windows_by_loop, windows_by_conv1d, windows_flat],
-    "receptive_field": [field_loop, field_sums, field_tensor],
+    "receptive_field": [field_loop, field_sums, field_tuple],
     "cheapest_cnn": [by_all_designs, by_recursion, by_table],
     "look_back": [back_by_pad, back_by_conv1d, back_by_loop],
     "test_looks_back": [test_by_formula, test_by_hand, test_by_changes],

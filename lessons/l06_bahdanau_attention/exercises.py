@@ -20,6 +20,8 @@ from course_lib.teaching.exercises import (
     TestExercise,
     gaussian,
 )
+from course_lib.teaching.exercises.answer import to_plain
+from course_lib.teaching.softmax_slips import softmax_slips
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.shipped import load_shipped
@@ -34,6 +36,57 @@ def additive_scores(
     return additive(state[None], annotations, w_query=w_state, w_key=w_annotation, v=v)[0]
 
 
+WRONG_SCORES = {  # of the projected state, the projected annotations and v
+    "tanh-after-v": (
+        lambda p, k, v: torch.tanh((p + k) @ v),
+        "the tanh is applied after the product with `v`. Apply it to the sum, before you multiply by `v`.",
+    ),
+    "no-v": (
+        lambda p, k, v: torch.tanh(p + k).sum(-1),
+        "the components of the hidden layer are summed without `v`. Take the dot product with `v` instead.",
+    ),
+    "v-inside": (
+        lambda p, k, v: torch.tanh((p + k) * v).sum(-1),
+        "`v` is multiplied in before the tanh. Apply tanh to the sum alone, then take the dot product with "
+        "`v`.",
+    ),
+    "sigmoid": (
+        lambda p, k, v: torch.sigmoid(p + k) @ v,
+        "the activation function is a sigmoid. The additive score uses tanh, which ranges from −1 to 1.",
+    ),
+    "relu": (
+        lambda p, k, v: torch.relu(p + k) @ v,
+        "the activation function is a ReLU. The additive score uses tanh, which ranges from −1 to 1.",
+    ),
+    "multiplied": (
+        lambda p, k, v: torch.tanh(p * k) @ v,
+        "the two projections are multiplied element by element. Add them: that is why this score is called "
+        "additive.",
+    ),
+    "dot-product": (
+        lambda p, k, v: (p * k).sum(-1),
+        "this is the dot product of the two projections. Add them instead, apply tanh, and multiply by `v`.",
+    ),
+    "scaled-already": (
+        lambda p, k, v: torch.tanh(p + k) @ v / len(v) ** 0.5,
+        "the scores are divided by √d. The additive score isn't scaled.",
+    ),
+    "mean-for-sum": (
+        lambda p, k, v: (torch.tanh(p + k) * v).mean(-1),
+        "the scores are divided by d: is there a mean where there should be a sum? A dot product is a sum.",
+    ),
+}
+ONE_TANH = "Add the two projections first, then apply tanh to the sum."
+
+
+def score_slips(use: Callable[[Callable], Callable]) -> tuple[Slip, ...]:
+    return tuple(Slip(name, use(score), message) for name, (score, message) in WRONG_SCORES.items())
+
+
+def wrong_scores(score: Callable) -> Callable:
+    return lambda s, h, w, u, v: score(w @ s, h @ u.T, v)
+
+
 ADDITIVE_SCORES = TensorExercise(
     name="additive_scores",
     lesson="bahdanau_attention",
@@ -41,6 +94,7 @@ ADDITIVE_SCORES = TensorExercise(
     returns={"scores": "n"},
     sizes={"s": 3, "n": 5, "a": 4, "d": 6},
     reference=additive_scores,
+    variations=("large", "equal", "zero"),  # tanh(x) = 2 · sigmoid(2x) − 1 is inaccurate for tiny x
     by_hand=ByHand(
         inputs={
             "state": [1.0],
@@ -50,48 +104,98 @@ ADDITIVE_SCORES = TensorExercise(
             "v": [2.0],
         },
         answer={"scores": [2 * TANH_1, 0.0]},
-        says="First word: 2 · tanh(1 − 0) = 2 · 0.7616 = 1.523. Second: 2 · tanh(1 − 1) = 0.",
+        says="The first word scores 2 · tanh(1 − 0) = 2 · 0.7616 = 1.523, the second 2 · tanh(1 − 1) = 0.",
     ),
     slips=(
         Slip(
             "no-tanh",
-            lambda s, h, w, u, v: (w @ s + h @ u.T) @ v,
-            "there is no tanh. Without a bend the state adds the same number to every score, and the "
-            "softmax would not see the state at all.",
-        ),
-        Slip(
-            "tanh-after-v",
-            lambda s, h, w, u, v: torch.tanh((w @ s + h @ u.T) @ v),
-            "the tanh comes after `v`. First bend the sum, then let `v` judge it.",
+            wrong_scores(lambda p, k, v: (p + k) @ v),
+            "there is no tanh. Without this nonlinearity the state adds the same number to every score, and "
+            "the softmax that follows would cancel it.",
         ),
         Slip(
             "two-tanhs",
-            lambda s, h, w, u, v: (torch.tanh(w @ s) + torch.tanh(h @ u.T)) @ v,
-            "each part is bent by itself. Add first, then one tanh of the sum: only there do state and "
-            "annotation meet.",
+            wrong_scores(lambda p, k, v: (p.tanh() + k.tanh()) @ v),
+            f"tanh is applied to each projection separately. {ONE_TANH}",
+        ),
+        Slip(
+            "tanh-of-state",
+            wrong_scores(lambda p, k, v: (p.tanh() + k) @ v),
+            f"tanh is applied to the projected state only. {ONE_TANH}",
+        ),
+        Slip(
+            "tanh-of-annotations",
+            wrong_scores(lambda p, k, v: (p + k.tanh()) @ v),
+            f"tanh is applied to the projected annotations only. {ONE_TANH}",
         ),
         Slip(
             "state-left-out",
-            lambda s, h, w, u, v: torch.tanh(h @ u.T) @ v,
-            "the state is left out. Then every step would look at the same words.",
+            wrong_scores(lambda p, k, v: k.tanh() @ v),
+            "the state has no effect on the scores. Then every decoding step would attend to the same words.",
         ),
         Slip(
             "softmax-already",
             lambda s, h, w, u, v: additive_scores(s, h, w, u, v).softmax(-1),
-            "these are weights already. Only the scores are asked for here; the softmax comes next.",
+            "these are attention weights. Return the scores; the softmax comes in the next exercise.",
         ),
         Slip(
-            "no-v",
-            lambda s, h, w, u, v: torch.tanh(w @ s + h @ u.T).sum(-1),
-            "the hidden layer is added up without `v`. `v` says how much each of its numbers counts.",
+            "log-softmax",
+            lambda s, h, w, u, v: additive_scores(s, h, w, u, v).log_softmax(-1),
+            "a `log_softmax` is applied to the scores. Return the scores themselves.",
         ),
         Slip(
-            "sigmoid",
-            lambda s, h, w, u, v: torch.sigmoid(w @ s + h @ u.T) @ v,
-            "the bend is a sigmoid. Bahdanau's score takes tanh, from −1 to 1.",
+            "hidden-layer",
+            wrong_scores(lambda p, k, v: torch.tanh(p + k)),
+            "this is the hidden layer, of width d. Its dot product with `v` makes one score per word.",
+        ),
+        Slip(
+            "state-unprojected",
+            lambda s, h, w, u, v: torch.tanh(s + h @ u.T) @ v,
+            "the state is added without `w_state`. Project it to width d first.",
+        ),
+        Slip(
+            "annotations-unprojected",
+            lambda s, h, w, u, v: torch.tanh(w @ s + h) @ v,
+            "the annotations are added without `w_annotation`. Project them to width d first.",
+        ),
+        *score_slips(wrong_scores),
+        Slip(
+            "exp-for-tanh",
+            wrong_scores(
+                lambda p, k, v: ((p + k).exp() - (-p - k).exp()) / ((p + k).exp() + (-p - k).exp()) @ v
+            ),
+            "tanh is computed from exponentials, which overflow if the sum is large. Use `torch.tanh`.",
+        ),
+        Slip(
+            "shifted",
+            lambda s, h, w, u, v: additive_scores(s, h, w, u, v) - additive_scores(s, h, w, u, v).max(),
+            "the largest score is subtracted from all of them. That belongs to the softmax; return the "
+            "scores as they are.",
+        ),
+        Slip(
+            "last-word",
+            lambda s, h, w, u, v: F.pad(additive_scores(s, h, w, u, v)[:-1], (0, 1)),
+            "the last word gets a score of 0. Does a loop end one word too early?",
+        ),
+        Slip(
+            "annotations-reshaped",
+            lambda s, h, w, u, v: additive_scores(s, reshape_for_transpose(h), w, u, v),
+            "`annotations` is reshaped, which mixes the numbers of different words. To transpose a matrix, "
+            "use `.T`.",
+        ),
+        Slip(
+            "projections-reshaped",
+            wrong_scores(lambda p, k, v: torch.tanh(p + reshape_for_transpose(k)) @ v),
+            "the projected annotations are reshaped, which mixes the numbers of different words. To "
+            "transpose a matrix, use `.T`.",
         ),
     ),
 )
+
+
+def reshape_for_transpose(matrix: Tensor) -> Tensor:
+    """The matrix whose transpose is the given one reshaped."""
+    return matrix.reshape(matrix.shape[1], matrix.shape[0]).T
 
 
 def attend(states: Tensor, annotations: Tensor, w: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -103,8 +207,13 @@ def blend(weights: Tensor, annotations: Tensor) -> tuple[Tensor, Tensor]:
     return (weights[:, None] @ annotations)[:, 0], weights
 
 
-def hidden_layer(states: Tensor, annotations: Tensor, w: Tensor, u: Tensor) -> Tensor:
-    return torch.tanh((states @ w.T)[:, None] + annotations @ u.T)
+def attend_with(score: Callable) -> Callable:
+    """Attention with other scores of the projected states, the projected annotations and v."""
+    return lambda s, h, w, u, v: blend(score((s @ w.T)[:, None], h @ u.T, v).softmax(-1), h)
+
+
+def batch_scores(s: Tensor, h: Tensor, w: Tensor, u: Tensor, v: Tensor) -> Tensor:
+    return torch.tanh((s @ w.T)[:, None] + h @ u.T) @ v
 
 
 ADDITIVE_ATTENTION = TensorExercise(
@@ -112,9 +221,10 @@ ADDITIVE_ATTENTION = TensorExercise(
     lesson="bahdanau_attention",
     inputs={"states": gaussian("b s"), "annotations": gaussian("b n a"), **WEIGHTS},
     returns={"context": "b a", "weights": "b n"},
-    sizes={"b": 2, "s": 3, "n": 5, "a": 4, "d": 6},
+    sizes={"b": 2, "s": 3, "n": 5, "a": 4, "d": 7},
     reference=attend,
-    large=(4.0,),  # tanh is flat beyond: larger inputs would test the same
+    variations=("large", "equal", "zero"),  # tiny: the attention is uniform, up to rounding
+    large=(4.0, 14.0, 200.0),  # tanh keeps the scores small: only the last makes some larger than 88
     by_hand=ByHand(
         inputs={
             "states": [[1.0], [0.0]],
@@ -130,59 +240,77 @@ ADDITIVE_ATTENTION = TensorExercise(
                 [0.5, 0.5],
             ],
         },
-        says="First sentence: scores 1.523 and 0, so weights 0.821 and 0.179, and the blend of 0 and 1 is "
-        "0.179. Second: both words are alike, so half and half, and the blend is 4.",
+        says="In the first sentence the scores are 1.523 and 0, so the weights are 0.821 and 0.179, and the "
+        "context is 0.821 · 0 + 0.179 · 1 = 0.179. In the second, both words have the same annotation, 4, so "
+        "the weights are 0.5 and 0.5, and the context is 4.",
     ),
     invariants=(
-        Invariant("the weights of each sentence sum to 1", lambda it: it.weights.sum(-1), equals=1),
-        Invariant("no weight is below 0", lambda it: it.weights.clamp(max=0), equals=0),
+        Invariant("the attention weights of each sentence sum to 1", lambda it: it.weights.sum(-1), equals=1),
+        Invariant("no attention weight is negative", lambda it: it.weights.clamp(max=0), equals=0),
     ),
     slips=(
         Slip(
             "softmax-over-batch",
-            lambda s, h, w, u, v: blend((hidden_layer(s, h, w, u) @ v).softmax(0), h),
-            "the softmax runs over the sentences. Each sentence shares out over its own words: `dim=-1`.",
+            lambda *given: blend(batch_scores(*given).softmax(0), given[1]),
+            "the softmax is computed over the sentences of the batch. Compute it over the words of each "
+            "sentence, with `dim=-1`.",
         ),
         Slip(
-            "no-softmax",
-            lambda s, h, w, u, v: blend(hidden_layer(s, h, w, u) @ v, h),
-            "the scores themselves are used as weights. A softmax turns them into shares first.",
+            "softmax-over-everything",
+            lambda *given: blend(
+                batch_scores(*given).flatten().softmax(0).view_as(given[1][..., 0]), given[1]
+            ),
+            "one softmax is computed over the whole batch. Each sentence needs its own: use `dim=-1`.",
         ),
         Slip(
             "blends-projections",
-            lambda s, h, w, u, v: blend((hidden_layer(s, h, w, u) @ v).softmax(-1), h @ u.T),
-            "the projected annotations are blended. They decide the weights; what is blended are the "
-            "annotations themselves.",
-        ),
-        Slip(
-            "hard-choice",
-            lambda s, h, w, u, v: blend(
-                F.one_hot((hidden_layer(s, h, w, u) @ v).argmax(-1), h.shape[1]).float(), h
-            ),
-            "only the best word is taken. The look is soft: every word gives its share.",
-            misconception="M12",
+            lambda s, h, w, u, v: blend(batch_scores(s, h, w, u, v).softmax(-1), h @ u.T),
+            "the context is computed from the projected annotations. They are needed only for the scores: "
+            "weight the annotations themselves.",
         ),
         Slip(
             "no-tanh",
-            lambda s, h, w, u, v: blend((((s @ w.T)[:, None] + h @ u.T) @ v).softmax(-1), h),
-            "there is no tanh. Then the state adds the same to every score, the softmax takes that away "
-            "again, and every step looks at the same words.",
+            attend_with(lambda p, k, v: (p + k) @ v),
+            "there is no tanh around the sum of both projections. Then the state adds the same number to "
+            "every score, and the softmax cancels it.",
+        ),
+        Slip(
+            "state-cancels",
+            attend_with(lambda p, k, v: k.tanh() @ v),
+            "the states have no effect on the attention weights. Add the projected state inside the tanh: "
+            "outside, it adds the same number to every score, and the softmax cancels it.",
         ),
         Slip(
             "first-state-for-all",
-            lambda s, h, w, u, v: blend((torch.tanh(s[0] @ w.T + h @ u.T) @ v).softmax(-1), h),
-            "all sentences are scored with the first one's state. Each state belongs to its own sentence.",
+            lambda s, h, w, u, v: blend(batch_scores(s[:1], h, w, u, v).softmax(-1), h),
+            "all sentences are scored with the first state. Each sentence has its own.",
         ),
         Slip(
-            "plain-mean",
-            lambda s, h, w, u, v: blend(h.new_full(h.shape[:2], 1 / h.shape[1]), h),
-            "every word gets the same weight, whatever the state. The weights come from the scores.",
+            "states-along-words",
+            lambda s, h, w, u, v: blend((torch.tanh(s @ w.T + h @ u.T) @ v).softmax(-1), h),
+            "the states are broadcast along the wrong axis: state j is added to word j. The new axis belongs "
+            "in the middle, (b, 1, d).",
         ),
         Slip(
-            "scores-for-weights",
-            lambda s, h, w, u, v: (attend(s, h, w, u, v)[0], hidden_layer(s, h, w, u) @ v),
-            "the context is right, but scores are handed back in place of the weights.",
+            "whole-batch-blended",
+            lambda *given: ((attend(*given)[1] @ given[1]).mean(0), attend(*given)[1]),
+            "the attention weights are right, but each context is the mean over all sentences. Weight only "
+            "the annotations of the same sentence.",
         ),
+        Slip(
+            "first-annotations-for-all",
+            lambda *given: (attend(*given)[1] @ given[1][0], attend(*given)[1]),
+            "the attention weights are right, but every context is computed from the annotations of the "
+            "first sentence. Each sentence has its own.",
+        ),
+        Slip(
+            "first-weights-for-all",
+            lambda *given: ((attend(*given)[1] @ given[1])[:, 0], attend(*given)[1]),
+            "the attention weights are right, but every context is computed with those of the first "
+            "sentence. Each sentence has its own.",
+        ),
+        *score_slips(attend_with),
+        *softmax_slips(lambda *given: (batch_scores(*given), given[1]), blend, "`annotations`"),
     ),
 )
 
@@ -217,16 +345,16 @@ TEST_ADDITIVE_ATTENTION = TestExercise(
     lesson="bahdanau_attention",
     inputs={"attend": "a function"},
     of=ADDITIVE_ATTENTION,
-    what="look",
+    what="attention function",
     accepts={"with einsum": attend_by_einsum, "sentence by sentence": attend_one_by_one},
     rejects={
-        "softmax-over-batch": "shares out over the sentences of the batch",
-        "no-softmax": "takes the scores themselves as weights",
-        "hard-choice": "takes the best word alone",
-        "no-tanh": "leaves the tanh out",
-        "first-state-for-all": "scores every sentence with the first one's state",
-        "plain-mean": "gives every word the same weight",
-        "scores-for-weights": "hands back scores in place of the weights",
+        "softmax-over-batch": "computes the softmax over the sentences of the batch",
+        "raw-scores": "uses the scores themselves as attention weights",
+        "hard-choice": "puts all the weight on the highest score",
+        "no-tanh": "leaves out the tanh",
+        "first-state-for-all": "scores every sentence with the first state",
+        "uniform": "gives every word the same weight",
+        "weights-are-scores": "returns the scores instead of the attention weights",
     },
     reference=careful_test,
 )
@@ -287,6 +415,8 @@ ALIGNED_WORDS = TensorExercise(
 
 THIRSTY = "the cat drank the water because it was thirsty"
 SOURCE_TOKENS = (*THIRSTY.split(), "</s>")
+TRANSLATION = "le chat a bu l' eau parce qu' il avait soif"
+TARGET_TOKENS = (*TRANSLATION.split(), "</s>")
 
 
 @cache
@@ -310,23 +440,39 @@ def translate_forced(step: int, position: int) -> str:
     return tokenizer.decode(words)
 
 
+def read_pair(answer: object) -> list[int] | None:
+    """Two integers, in whatever container; None if the answer is something else."""
+    pair = to_plain(answer)
+    numbers = [to_plain(number) for number in pair] if isinstance(pair, list) else []
+    return numbers if [type(number) for number in numbers] == [int, int] else None
+
+
 def is_a_step_and_a_position(given: tuple, answer: object) -> str:
-    step, position = answer
-    if type(step) is not int or type(position) is not int:
-        return "Two whole numbers are wanted: (step, position)."
-    if not (0 <= step < 12 and 0 <= position < 10):
-        return "There are steps 0 to 11, and places 0 to 9 (9 is the end of the source)."
+    if (pair := read_pair(answer)) is None:
+        return "Return two integers: (step, position)."
+    if pair[0] not in range(len(TARGET_TOKENS)) or pair[1] not in range(len(SOURCE_TOKENS)):
+        return (
+            f"There are steps 0 to {len(TARGET_TOKENS) - 1} and positions 0 to {len(SOURCE_TOKENS) - 1}; the "
+            "last position is the end-of-sentence token."
+        )
     return ""
 
 
-def makes_elle(given: tuple, answer: tuple[int, int]) -> str:
-    translation = translate_forced(*answer)
-    if translation == "le chat a bu l' eau parce qu' elle avait soif":
+def makes_elle(given: tuple, answer: object) -> str:
+    def is_right(step: int, position: int) -> bool:
+        return translate_forced(step, position) == TRANSLATION.replace("il", "elle")
+
+    step, position = read_pair(answer)
+    if is_right(step, position):
         return ""
-    step, position = answer
+    advice = "Only “il” should change, to “elle”."
+    if is_right(position, step):
+        advice = "Return the step first, then the position."
+    elif step and position and is_right(step - 1, position - 1):
+        advice = "Count both from 0."
     return (
-        f"With the look of step {step} forced onto place {position}, “{SOURCE_TOKENS[position]}”, it says: "
-        f"“{translation}”."
+        f"Step {step} generates “{TARGET_TOKENS[step]}”. With all its attention on position {position}, "
+        f"“{SOURCE_TOKENS[position]}”, the translation is “{translate_forced(step, position)}”. {advice}"
     )
 
 
@@ -334,7 +480,7 @@ MAKE_IT_SHE = PlainExercise(
     name="make_it_she",
     lesson="bahdanau_attention",
     inputs=(),
-    by_hand=ByHand({}, (8, 4), "Step 8 says il. Forced onto place 4, water, it says elle."),
+    by_hand=ByHand({}, (8, 4), "Step 8 generates il. With all its attention on position 4, water: elle."),
     others=(),
     reference=lambda: (8, 4),
     design=True,

@@ -119,7 +119,7 @@ With these numbers a word fits best if its number is *far below* the state's. Th
 
 # %% [markdown] kind="text" exercise="additive_scores"
 r"""
-Write the scores of one state for all words of a sentence. A loop passes; the aim is to do without. `matrix @ vector` and `matrix @ other.T` are all the products you need; adding a vector to a matrix adds it to every row.
+Compute the scores of one state for all words of a sentence. Return the scores themselves, before any softmax. A loop is fine, but try to write it without one. `matrix @ vector` and `matrix @ other.T` are all the products you need; adding a vector to a matrix adds it to every row.
 """
 
 # %% kind="exercise" exercise="additive_scores" title="The additive score" difficulty=2 importance=5 track="core"
@@ -175,7 +175,7 @@ quiz("06", "six-steps")
 r"""
 **Build it, for a whole batch.** A translator works on many sentences at once, so now every sentence has its own state and its own annotations: there is one axis more in front. (All are equally long here; sentences of different lengths are a matter for lesson 10.) Steps 1, 2, 5 and 6 hardly change. Step 3 is the hard one: (b, d) must be added to (b, n, d), each state to all words of *its own* sentence. `x[:, None]` puts an axis of size 1 in second place: (b, d) becomes (b, 1, d), which fits.
 
-Try every step in a cell of its own and look at the shapes. In a minute this function will translate.
+Try every step in a cell of its own and look at the shapes. `torch.softmax` also handles large scores; if you write the softmax yourself, make sure that yours does too. In a minute this function will translate.
 """
 
 # %% kind="exercise" exercise="additive_attention" title="Look back, in six steps" difficulty=4 importance=5 track="short"
@@ -450,12 +450,12 @@ Forced onto *water* it says *eau*, and then goes on as if nothing had happened. 
 
 # %% [markdown] kind="text" exercise="make_it_she"
 r"""
-**Your turn to steer.** Make the system say *elle avait soif* in the thirsty sentence, with everything before it unchanged. One step, one place. (Count both from 0: *le* is step 0, the first *the* is place 0.) There is more than one way.
+**Your turn to steer.** Make the system generate *elle* instead of *il* in the thirsty sentence, with every other word unchanged. You may force the attention of one step onto one position. Count both from 0: *le* is step 0, the first *the* is position 0. There is more than one way.
 """
 
 # %% kind="exercise" exercise="make_it_she" mode="transfer" title="Make the cat a she" difficulty=2 importance=3 track="short"
 def make_it_she():
-    """Gives (step, position): where to force attention so that il becomes elle."""
+    """Returns (step, position): where to force the attention so that il becomes elle."""
     # solution
     return 8, 4  # the step that generates il, attending to water
     # end solution
@@ -466,7 +466,7 @@ check("make_it_she", make_it_she)
 # %% [markdown] kind="hints" exercise="make_it_she"
 r"""
 ### A nudge
-Which step says *il*? Count in `translation.split()`. Then try the places one by one with `translate(THIRSTY, force_attention(step, position))`.
+Which step generates *il*? Count in `translation.split()`. Then try the positions one by one with `translate(THIRSTY, force_attention(step, position))`.
 
 ---
 ### Step by step

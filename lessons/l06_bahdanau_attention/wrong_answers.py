@@ -1,5 +1,7 @@
 """Answers to the exercises of lesson 06, as learners write them: wrong, with what must be said, and right."""
 
+import math
+
 import torch
 from torch.nn import functional as F
 
@@ -27,6 +29,12 @@ def scores_by_concat(state, annotations, w_state, w_annotation, v):
 def scores_by_linear(state, annotations, w_state, w_annotation, v):
     hidden = F.linear(annotations, w_annotation) + F.linear(state, w_state)
     return hidden.tanh().matmul(v)
+
+
+def scores_by_sigmoid(state, annotations, w_state, w_annotation, v):
+    """tanh(x) = 2 · sigmoid(2x) − 1."""
+    hidden = (w_state @ state).unsqueeze(1) + w_annotation @ annotations.T
+    return (v.unsqueeze(1) * (2 * torch.sigmoid(2 * hidden) - 1)).sum(dim=0)
 
 
 def forgot_the_bend(state, annotations, w_state, w_annotation, v):
@@ -213,15 +221,61 @@ def too_early():
     return 1, 4
 
 
+def position_first():
+    return 4, 8
+
+
+def counted_from_1():
+    return 9, 5
+
+
 def off_the_end():
     return 8, 10
+
+
+def before_the_start():
+    return 8, -5
 
 
 def one_number():
     return 8
 
 
+def words_for_numbers():
+    return "il", "water"
+
+
+def she_as_a_tensor():
+    return torch.tensor([8, 3])
+
+
 # ---- a slip each, without the helpers of the exercises
+
+
+def scores_with(score):
+    """Scores for one state; `score` takes the projected state, the projected annotations and v."""
+    return lambda state, annotations, w_state, w_annotation, v: score(
+        F.linear(state, w_state), F.linear(annotations, w_annotation), v
+    )
+
+
+def attention_with(score):
+    """The same for a batch, with the attention that follows."""
+
+    def attention(states, annotations, w_state, w_annotation, v):
+        projected = F.linear(states, w_state).unsqueeze(1)
+        return weighted(
+            F.softmax(score(projected, F.linear(annotations, w_annotation), v), dim=1), annotations
+        )
+
+    return attention
+
+
+def attention_after(combine):
+    """Attention with the right scores; `combine` takes them and the annotations."""
+    return lambda states, annotations, w_state, w_annotation, v: combine(
+        bent_sum(states, annotations, w_state, w_annotation) @ v, annotations
+    )
 
 
 def bent_sum(states, annotations, w, u):
@@ -232,62 +286,134 @@ def weighted(weights, annotations):
     return torch.einsum("bn,bna->ba", weights, annotations), weights
 
 
+def scores_without_the_last(state, annotations, w_state, w_annotation, v):
+    scores = torch.zeros(len(annotations))
+    for j in range(len(annotations) - 1):
+        scores[j] = v @ torch.tanh(w_state @ state + w_annotation @ annotations[j])
+    return scores
+
+
+def scores_from_a_reshaped_matrix(state, annotations, w_state, w_annotation, v):
+    columns = w_annotation @ annotations.reshape(w_annotation.shape[1], -1)
+    return v @ torch.tanh((w_state @ state)[:, None] + columns)
+
+
+def scores_of_reshaped_projections(state, annotations, w_state, w_annotation, v):
+    columns = (annotations @ w_annotation.T).view(len(v), len(annotations))
+    return v @ torch.tanh((w_state @ state)[:, None] + columns)
+
+
+def tanh_by_exp(x):
+    return (torch.exp(x) - torch.exp(-x)) / (torch.exp(x) + torch.exp(-x))
+
+
+def softmax_by_hand(scores, shift):
+    """A softmax that subtracts something other than the largest score of each sentence."""
+    exponentials = torch.exp(scores - shift)
+    return exponentials / exponentials.sum(dim=1, keepdim=True)
+
+
+WRONG_SCORES = [
+    (lambda p, k, v: ((p + k) @ v).tanh(), "tanh-after-v"),
+    (lambda p, k, v: (p + k).tanh() @ torch.ones_like(v), "no-v"),
+    (lambda p, k, v: torch.einsum("...d->...", torch.tanh(v * p + v * k)), "v-inside"),
+    (lambda p, k, v: (p + k).sigmoid() @ v, "sigmoid"),
+    (lambda p, k, v: F.relu(p + k) @ v, "relu"),
+    (lambda p, k, v: (p * k).tanh() @ v, "multiplied"),
+    (lambda p, k, v: torch.einsum("...d,...d->...", p.expand_as(k), k), "dot-product"),
+    (lambda p, k, v: (p + k).tanh() @ v / math.sqrt(v.shape[0]), "scaled-already"),
+    (lambda p, k, v: ((p + k).tanh() * v).mean(dim=-1), "mean-for-sum"),
+]
+WRONG_WEIGHTS = [  # of the scores: (..., n)
+    (lambda scores: torch.eye(scores.shape[-1])[scores.argmax(-1)], "hard-choice"),
+    (lambda scores: scores, "raw-scores"),
+    (lambda scores: scores.exp(), "not-normalised"),
+    (lambda scores: scores / scores.sum(-1, keepdim=True), "proportional"),
+    (lambda scores: torch.ones_like(scores) / scores.shape[-1], "uniform"),
+    (lambda scores: 1 / (1 + torch.exp(-scores)), "sigmoid-weights"),
+    (lambda scores: F.softmax(F.softmax(scores, dim=-1), dim=-1), "softmax-twice"),
+    (lambda scores: F.softmin(scores, dim=-1), "negative-scores"),
+    (lambda scores: scores - torch.logsumexp(scores, dim=-1, keepdim=True), "log-weights"),
+    (lambda scores: F.softmax(scores[..., None], dim=-1).squeeze(-1), "all-ones"),
+]
+
 WRONG = {
     "additive_scores": [
         (forgot_the_bend, "no-tanh"),
         (bends_too_late, "tanh-after-v"),
-        (dot_product, None),
+        (dot_product, "dot-product"),
         (a_column, "wrong-shape"),
-        (relu_instead, None),
+        (relu_instead, "relu"),
         (cuts_the_gradient, "no-gradient"),
-        (transposed_weights, "raises"),
-        (lambda s, h, w, u, v: torch.tanh(F.linear(s, w)) @ v + torch.tanh(F.linear(h, u)) @ v, "two-tanhs"),
-        (lambda s, h, w, u, v: F.linear(h, u).tanh() @ v, "state-left-out"),
-        (
-            lambda s, h, w, u, v: F.softmax((F.linear(s, w) + F.linear(h, u)).tanh() @ v, dim=0),
-            "softmax-already",
-        ),
-        (lambda s, h, w, u, v: (F.linear(s, w) + F.linear(h, u)).tanh() @ torch.ones_like(v), "no-v"),
-        (lambda s, h, w, u, v: (F.linear(s, w) + F.linear(h, u)).sigmoid() @ v, "sigmoid"),
+        (transposed_weights, "input-transposed"),
+        (scores_with(lambda p, k, v: torch.tanh(p) @ v + torch.tanh(k) @ v), "two-tanhs"),
+        (scores_with(lambda p, k, v: torch.tanh(p) @ v + k @ v), "tanh-of-state"),
+        (scores_with(lambda p, k, v: p @ v + torch.tanh(k) @ v), "tanh-of-annotations"),
+        (scores_with(lambda p, k, v: k.tanh() @ v), "state-left-out"),
+        (scores_with(lambda p, k, v: F.softmax((p + k).tanh() @ v, dim=0)), "softmax-already"),
+        (scores_with(lambda p, k, v: F.log_softmax((p + k).tanh() @ v, dim=0)), "log-softmax"),
+        (scores_with(lambda p, k, v: (p + k).tanh()), "hidden-layer"),
+        (lambda s, h, w, u, v: (s + F.linear(h, u)).tanh() @ v, "state-unprojected"),
+        (lambda s, h, w, u, v: (F.linear(s, w) + h).tanh() @ v, "annotations-unprojected"),
+        *((scores_with(score), slip) for score, slip in WRONG_SCORES),
+        (scores_with(lambda p, k, v: tanh_by_exp(p + k) @ v), "exp-for-tanh"),
+        (scores_with(lambda p, k, v: (scores := (p + k).tanh() @ v) - max(scores)), "shifted"),
+        (scores_with(lambda p, k, v: (p - k).tanh() @ v), "input-negated"),
+        (scores_without_the_last, "last-word"),
+        (scores_from_a_reshaped_matrix, "annotations-reshaped"),
+        (scores_of_reshaped_projections, "projections-reshaped"),
     ],
     "additive_attention": [
         (look_over_sentences, "softmax-over-batch"),
-        (look_without_exp, None),
+        (look_without_exp, "proportional"),
         (look_the_wrong_way_round, "swapped-outputs"),
         (look_keeps_an_axis, "wrong-shape"),
         (look_weights_only, "missing-output"),
-        (look_scaled, None),
-        (lambda s, h, w, u, v: weighted(bent_sum(s, h, w, u) @ v, h), "no-softmax"),
+        (look_scaled, "scaled-already"),
+        *((attention_with(score), slip) for score, slip in WRONG_SCORES),
+        *((attention_after(lambda e, h, f=f: weighted(f(e), h)), slip) for f, slip in WRONG_WEIGHTS),
+        (attention_with(lambda p, k, v: (p + k) @ v), "no-tanh"),
+        (attention_with(lambda p, k, v: (p.tanh() + k.tanh()) @ v), "state-cancels"),
+        (attention_after(lambda e, h: (weighted(F.softmax(e, dim=1), h)[0], e)), "weights-are-scores"),
+        (attention_after(lambda e, h: ((e.softmax(1) @ h)[:, 0], e.softmax(1))), "first-weights-for-all"),
+        (attention_after(lambda e, h: (h.sum(dim=1), F.softmax(e, dim=1))), "plain-sum"),
+        (attention_after(lambda e, h: (h.mean(dim=1), F.softmax(e, dim=1))), "uniform-context"),
+        (
+            attention_after(lambda e, h: (h[range(len(h)), e.argmax(dim=1)], F.softmax(e, dim=1))),
+            "hard-context",
+        ),
+        (
+            attention_after(lambda e, h: ((e.softmax(1).unsqueeze(-1) * h).mean(dim=1), e.softmax(1))),
+            "mean-of-products",
+        ),
+        (
+            attention_after(lambda e, h: weighted((e.exp() / e.exp().sum()), h)),
+            "softmax-over-everything",
+        ),
+        (attention_after(lambda e, h: ((e.softmax(1) @ h).mean(dim=0), e.softmax(1))), "whole-batch-blended"),
+        (attention_after(lambda e, h: ((e.softmax(1) @ h)[0], e.softmax(1))), "first-annotations-for-all"),
         (
             lambda s, h, w, u, v: weighted(F.softmax(bent_sum(s, h, w, u) @ v, dim=1), F.linear(h, u)),
             "blends-projections",
         ),
         (
-            lambda s, h, w, u, v: weighted(torch.eye(h.shape[1])[(bent_sum(s, h, w, u) @ v).argmax(1)], h),
-            "hard-choice",
-        ),
-        (
-            lambda s, h, w, u, v: weighted(
-                F.softmax((F.linear(s, w)[:, None] + F.linear(h, u)) @ v, dim=1), h
-            ),
-            "no-tanh",
-        ),
-        (
             lambda s, h, w, u, v: weighted(F.softmax(bent_sum(s[:1], h, w, u) @ v, dim=1), h),
             "first-state-for-all",
         ),
-        (lambda s, h, w, u, v: (h.mean(dim=1), torch.full(h.shape[:2], 1 / h.shape[1])), "plain-mean"),
         (
-            lambda s, h, w, u, v: (
-                weighted(F.softmax(bent_sum(s, h, w, u) @ v, dim=1), h)[0],
-                bent_sum(s, h, w, u) @ v,
+            lambda s, h, w, u, v: weighted(
+                F.softmax((F.linear(s, w)[None] + F.linear(h, u)).tanh() @ v, dim=1), h
             ),
-            "scores-for-weights",
+            "states-along-words",
         ),
+        (attention_after(lambda e, h: weighted(softmax_by_hand(e, 0), h)), "not-finite"),
+        (attention_after(lambda e, h: weighted(softmax_by_hand(e, e.max()), h)), "not-finite"),
+        (attention_after(lambda e, h: weighted(softmax_by_hand(e, e[:, :1]), h)), "not-finite"),
+        (attention_after(lambda e, h: weighted(softmax_by_hand(e.clamp(-80, 80), 0), h)), "large-numbers"),
     ],
     "test_additive_attention": [
-        (tests_the_sums_only, "lets-through", "leaves the tanh out"),
-        (tests_one_sentence, "lets-through", "scores every sentence with the first one's state"),
+        (tests_the_sums_only, "lets-through"),
+        (tests_one_sentence, "lets-through"),
     ],
     "aligned_words": [
         (links_one_late, "unrepaired"),
@@ -299,17 +425,21 @@ WRONG = {
         (lambda weights: weights[:, :-1].max(dim=1).indices, "end-row"),
     ],
     "make_it_she": [
-        (still_a_he, None, "place 8, “thirsty”", "qu' il avait soif"),
-        (too_early, None, "le eau a bu"),
-        (off_the_end, None, "places 0 to 9"),
-        (one_number, None, "can't be checked as an answer"),
+        (still_a_he, None, "thirsty", "qu' il avait soif"),
+        (too_early, None, "chat", "le eau a bu"),
+        (position_first, None, "first"),
+        (counted_from_1, None, "from 0"),
+        (off_the_end, None, "0 to 9"),
+        (before_the_start, None, "0 to 9"),
+        (one_number, None),
+        (words_for_numbers, None),
     ],
 }
 
 RIGHT = {
-    "additive_scores": [scores_by_loop, scores_by_concat, scores_by_linear],
+    "additive_scores": [scores_by_loop, scores_by_concat, scores_by_linear, scores_by_sigmoid],
     "additive_attention": [look_by_sum, look_by_einsum, look_by_loop],
     "test_additive_attention": [tests_by_loop, tests_by_sum, tests_with_errors],
     "aligned_words": [links_by_loop, links_by_max, links_by_sorting],
-    "make_it_she": [she_by_the, she_by_drank, she_as_a_list],
+    "make_it_she": [she_by_the, she_by_drank, she_as_a_list, she_as_a_tensor],
 }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from course_lib.layers.local import gaussian_window, predicted_centres
 from course_lib.layers.scores import concat, cosine, general
@@ -14,7 +15,7 @@ from course_lib.teaching.exercises import ByHand, Invariant, RandomInput, Slip, 
 
 LESSON = "score_functions"
 TANH_1 = 0.761594  # tanh(1)
-SOFTMAX_ALREADY = "these are weights already. Only the scores are asked for; the softmax comes after."
+SOFTMAX_ALREADY = "these are attention weights. Return the scores, without a softmax."
 
 
 def general_scores(queries: Tensor, keys: Tensor, w: Tensor) -> Tensor:
@@ -35,35 +36,108 @@ GENERAL_SCORES = TensorExercise(
             "w": [[0.0, 1.0], [1.0, 0.0]],
         },
         answer={"scores": [[7.0, 1.0], [3.0, 0.0]]},
-        says="This W swaps the two numbers of a query: (1, 2) becomes (2, 1). Its dot products with the keys "
-        "are 2 · 3 + 1 · 1 = 7 and 2 · 0 + 1 · 1 = 1. (0, 1) becomes (1, 0): 3 and 0.",
+        says="This w swaps the two components of a query: (1, 2) becomes (2, 1). Its dot products with the "
+        "keys are 2 · 3 + 1 · 1 = 7 and 2 · 0 + 1 · 1 = 1. The second query, (0, 1), becomes (1, 0), and its "
+        "dot products are 3 and 0.",
     ),
     slips=(
         Slip("softmax-already", lambda q, k, w: general_scores(q, k, w).softmax(-1), SOFTMAX_ALREADY),
+        Slip("softmax-over-queries", lambda q, k, w: general_scores(q, k, w).softmax(0), SOFTMAX_ALREADY),
+        Slip(
+            "no-w",
+            lambda q, k, w: q @ k.T,
+            "`w` isn't used: this is the dot-product score. Multiply the queries by `w` first.",
+        ),
+        Slip(
+            "transposed-scores",
+            lambda q, k, w: general_scores(q, k, w).T,
+            "the scores are transposed. There should be a row for each query and a column for each key.",
+        ),
         Slip(
             "scaled-already",
             lambda q, k, w: general_scores(q, k, w) / math.sqrt(k.shape[-1]),
-            "the scores are divided by a root. That is lesson 08; Luong's general score has none.",
+            "the scores are divided by the square root of the width of a key. The general score isn't "
+            "scaled; scaling comes in lesson 08.",
+        ),
+        Slip(
+            "scaled-by-query-width",
+            lambda q, k, w: general_scores(q, k, w) / math.sqrt(q.shape[-1]),
+            "the scores are divided by the square root of the width of a query. The general score "
+            "isn't scaled; scaling comes in lesson 08.",
         ),
         Slip(
             "mean-for-sum",
             lambda q, k, w: general_scores(q, k, w) / k.shape[-1],
-            "each product is divided by the width. A dot product adds up; it takes no mean.",
+            "the scores are divided by the width of a key: is there a mean where there should be a sum? A "
+            "dot product is a sum.",
         ),
         Slip(
-            "bent",
-            lambda q, k, w: torch.tanh(q @ w) @ k.T,
-            "there is a tanh in it. That belongs to the concat score; this one is only products and sums.",
+            "mean-over-both",
+            lambda q, k, w: general_scores(q, k, w) / w.numel(),
+            "the scores are divided by the number of entries of `w`: is there a mean where there should be a "
+            "sum?",
+        ),
+        *(
+            Slip(
+                f"{f.__name__}-of-queries",
+                lambda q, k, w, f=f: f(q @ w) @ k.T,
+                f"`{f.__name__}` is applied to the projected queries. The general score has no nonlinearity.",
+            )
+            for f in (torch.tanh, torch.relu)
+        ),
+        *(
+            Slip(
+                f"{f.__name__}-of-scores",
+                lambda q, k, w, f=f: f(general_scores(q, k, w)),
+                f"`{f.__name__}` is applied to the scores. Return them as they are: any number is possible.",
+            )
+            for f in (torch.tanh, torch.relu, torch.sigmoid, torch.exp, torch.abs)
+        ),
+        Slip(
+            "added",
+            lambda q, k, w: ((q @ w)[:, None] + k).sum(-1),
+            "the projected query and the key are added. Take their dot product.",
+        ),
+        Slip(
+            "cosine",
+            lambda q, k, w: cosine(q @ w, k),
+            "this is the cosine of projected query and key. The general score doesn't divide by their norms.",
+        ),
+        Slip(
+            "keys-reshaped",
+            lambda q, k, w: general_scores(q, k.reshape(k.shape[1], k.shape[0]).T, w),
+            "`keys` is reshaped, which mixes the numbers of different keys. To transpose a matrix, use `.T`.",
         ),
         Slip(
             "first-query-for-all",
             lambda q, k, w: general_scores(q[:1], k, w).expand(len(q), -1),
-            "every row holds the scores of the first query. Each query has a row of its own.",
+            "every row contains the scores of the first query. Each query needs its own row.",
         ),
         Slip(
-            "sign-lost",
-            lambda q, k, w: general_scores(q, k, w).abs(),
-            "no score is negative. A pair that does not fit has a negative score: leave the sign.",
+            "first-key-for-all",
+            lambda q, k, w: general_scores(q, k[:1], w).expand(-1, len(k)),
+            "every column contains the scores of the first key. Each key needs its own column.",
+        ),
+        Slip(
+            "diagonal-only",
+            lambda q, k, w: general_scores(q, k, w) * torch.eye(len(q), len(k)),
+            "each query is scored with one key only, the one with the same index. Score every pair.",
+        ),
+        Slip(
+            "last-key",
+            lambda q, k, w: F.pad(general_scores(q, k[:-1], w), (0, 1)),
+            "the last column is 0. Does a loop end one key too early?",
+        ),
+        Slip(
+            "last-query",
+            lambda q, k, w: F.pad(general_scores(q[:-1], k, w), (0, 0, 0, 1)),
+            "the last row is 0. Does a loop end one query too early?",
+        ),
+        Slip(
+            "added-tanh",
+            lambda q, k, w: torch.tanh((q @ w)[:, None] + k).sum(-1),
+            "the projected query and the key are added, as in the additive score. Take their dot product, "
+            "without tanh.",
         ),
     ),
 )

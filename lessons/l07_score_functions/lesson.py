@@ -110,7 +110,7 @@ predict("07", "longer-key", ScoreZoo())
 
 # %% [markdown] kind="text" exercise="general_scores"
 r"""
-**Your turn.** Write the general score for many queries and many keys at once: one number for every pair. With the identity matrix for `w` it is the dot score.
+**Your turn.** Write the general score for many queries and many keys at once: one number for every pair, before any softmax. If `w` is the identity matrix, it is the dot score.
 """
 
 # %% kind="exercise" exercise="general_scores" title="The general score" difficulty=2 importance=4 track="core"

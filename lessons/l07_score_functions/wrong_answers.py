@@ -52,6 +52,55 @@ def general_first_only(queries, keys, w):
     return (keys @ (w.T @ queries[0])).repeat(len(queries), 1)
 
 
+def general_as_columns_of_weights(queries, keys, w):
+    return torch.softmax(queries @ w @ keys.T, dim=0)
+
+
+def general_scaled_by_queries(queries, keys, w):
+    return queries @ w @ keys.T / math.sqrt(queries.shape[1])
+
+
+def general_by_means(queries, keys, w):
+    return torch.einsum("ma,ab,nb->mnab", queries, w, keys).mean(dim=(-1, -2))
+
+
+def general_added(queries, keys, w):
+    return torch.stack([(query + keys).sum(dim=1) for query in queries @ w])
+
+
+def general_as_cosine(queries, keys, w):
+    return F.normalize(queries @ w, dim=-1) @ F.normalize(keys, dim=-1).T
+
+
+def general_reshaped(queries, keys, w):
+    return queries @ w @ keys.reshape(keys.shape[1], keys.shape[0])
+
+
+def general_first_key_only(queries, keys, w):
+    return (queries @ w @ keys[0])[:, None].repeat(1, len(keys))
+
+
+def general_diagonal(queries, keys, w):
+    scores = torch.zeros(len(queries), len(keys))
+    for i, (query, key) in enumerate(zip(queries, keys, strict=False)):
+        scores[i, i] = query @ w @ key
+    return scores
+
+
+def general_with(ranges):
+    """A double loop over other ranges than all queries and all keys."""
+
+    def general(queries, keys, w):
+        scores = torch.zeros(len(queries), len(keys))
+        m, n = ranges(len(queries), len(keys))
+        for i in range(m):
+            for j in range(n):
+                scores[i, j] = queries[i] @ w @ keys[j]
+        return scores
+
+    return general
+
+
 def general_absolute(queries, keys, w):
     return (queries @ w @ keys.T).abs()
 
@@ -306,13 +355,31 @@ WRONG = {
         (general_as_weights, "softmax-already"),
         (general_scaled, "scaled-already"),
         (general_first_only, "first-query-for-all"),
-        (general_absolute, "sign-lost"),
-        (general_lying_down, "wrong-shape"),
-        (general_without_w, "raises"),
-        (general_w_turned, "raises"),
+        (general_absolute, "abs-of-scores"),
+        (general_lying_down, "transposed-scores"),
+        (general_without_w, "no-w"),
+        (general_w_turned, "input-transposed"),
         (general_detached, "no-gradient"),
         (lambda queries, keys, w: general_by_einsum(queries, keys, w) / keys.shape[1], "mean-for-sum"),
-        (lambda queries, keys, w: (queries @ w).tanh() @ keys.mT, "bent"),
+        (lambda queries, keys, w: (queries @ w).tanh() @ keys.mT, "tanh-of-queries"),
+        (lambda queries, keys, w: general_by_loop(queries, keys, w).tanh(), "tanh-of-scores"),
+        (general_as_columns_of_weights, "softmax-over-queries"),
+        (general_scaled_by_queries, "scaled-by-query-width"),
+        (general_by_means, "mean-over-both"),
+        (general_added, "added"),
+        (lambda queries, keys, w: torch.tanh((queries @ w).unsqueeze(1) + keys).sum(dim=-1), "added-tanh"),
+        (lambda queries, keys, w: F.relu(queries @ w) @ keys.mT, "relu-of-queries"),
+        (lambda queries, keys, w: (queries @ w @ keys.T).clamp(min=0), "relu-of-scores"),
+        (lambda queries, keys, w: F.sigmoid(queries @ w @ keys.T), "sigmoid-of-scores"),
+        (lambda queries, keys, w: math.e ** (queries @ w @ keys.T), "exp-of-scores"),
+        (general_as_cosine, "cosine"),
+        (general_reshaped, "keys-reshaped"),
+        (general_first_key_only, "first-key-for-all"),
+        (general_diagonal, "diagonal-only"),
+        (general_with(lambda m, n: (m, n - 1)), "last-key"),
+        (general_with(lambda m, n: (m - 1, n)), "last-query"),
+        (lambda queries, keys, w: (queries @ w @ keys.T).squeeze(), "wrong-shape"),
+        (lambda queries, keys, w: (queries @ w @ keys.T).round(), None),
     ],
     "concat_scores": [
         (concat_key_in_front, "keys-first"),

@@ -19,16 +19,20 @@ from course_lib.teaching.exercises import (
     TensorExercise,
     TestExercise,
     gaussian,
+    wrong_only_at,
 )
+from course_lib.teaching.softmax_slips import softmax_slips
 
 LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/4 and 3/4
 
-ROWS_SUM_TO_ONE = Invariant("the weights of each query sum to 1", lambda it: it.weights.sum(-1), equals=1)
-NONE_NEGATIVE = Invariant("no weight is below 0", lambda it: it.weights.clamp(max=0), equals=0)
+ROWS_SUM_TO_ONE = Invariant(
+    "the attention weights of each query sum to 1", lambda it: it.weights.sum(-1), equals=1
+)
+NONE_NEGATIVE = Invariant("no attention weight is negative", lambda it: it.weights.clamp(max=0), equals=0)
+NO_TINY = ("large", "equal", "zero")  # tiny: the attention is uniform, up to rounding
 
-BLENDS_KEYS = "the keys are blended. Keys decide the weights; what is blended are the values."
-OVER_QUERIES = (
-    "the softmax runs over the queries. Each query shares out its own attention: over the keys, `dim=-1`."
+BLENDS_KEYS = (
+    "the context is a weighted sum of the keys. The keys are needed only for the scores: weight the values."
 )
 
 
@@ -51,58 +55,67 @@ SOFT_LOOKUP = TensorExercise(
     lesson="query_key_value",
     inputs={"query": gaussian("d"), "keys": gaussian("n d"), "values": gaussian("n v")},
     returns={"context": "v", "weights": "n"},
-    sizes={"n": 5, "d": 4, "v": 3},
+    sizes={"n": 5, "d": 6, "v": 3},
     reference=look_up,
+    variations=NO_TINY,
     by_hand=ByHand(
         inputs={"query": [1.0, 0.0], "keys": [[0.0, 5.0], [LN3, -2.0]], "values": [[4.0], [8.0]]},
         answer={"context": [7.0], "weights": [0.25, 0.75]},
-        says="The dot products are 0 and ln 3 ≈ 1.099. Their exponentials are 1 and 3, so the weights are "
-        "1/4 and 3/4, and the blend is 1/4 · 4 + 3/4 · 8 = 7.",
+        says="The scores are 0 and ln 3 ≈ 1.099, and their exponentials are 1 and 3. So the weights are 1/4 "
+        "and 3/4, and the context is 1/4 · 4 + 3/4 · 8 = 7.",
     ),
     invariants=(ROWS_SUM_TO_ONE, NONE_NEGATIVE),
     slips=(
-        Slip(
-            "raw-scores",
-            lambda q, k, v: blend(k @ q, v),
-            "the dot products themselves are used as weights. A softmax turns them into weights first.",
-        ),
-        Slip(
-            "no-softmax-division",
-            lambda q, k, v: blend((k @ q).exp(), v),
-            "the exponentials are not divided by their sum. A softmax does both: `exp`, then share out.",
-        ),
-        Slip(
-            "shared-out-scores",
-            lambda q, k, v: blend((k @ q) / (k @ q).sum(), v),
-            "the scores are divided by their sum, without `exp` first. Scores can be negative.",
-        ),
-        Slip(
-            "hard-choice",
-            lambda q, k, v: blend(F.one_hot((k @ q).argmax(), len(k)).float(), v),
-            "only the best key is taken. A soft look-up blends all values, each by its weight.",
-            misconception="M12",
-        ),
-        Slip(
-            "blends-keys",
-            lambda q, k, v: blend((k @ q).softmax(0), k),
-            BLENDS_KEYS,
-        ),
+        Slip("blends-keys", lambda q, k, v: blend((k @ q).softmax(0), k), BLENDS_KEYS),
         Slip(
             "scaled-already",
             lambda q, k, v: blend((k @ q / math.sqrt(len(q))).softmax(0), v),
-            "the scores are divided by √d already. That comes in the next section; not here.",
+            "the scores are divided by √d_k. That comes in section 3; here they are plain dot products.",
         ),
         Slip(
             "cosine",
             lambda q, k, v: blend(F.cosine_similarity(k, q[None], dim=-1).softmax(0), v),
-            "the score is the cosine. The dot product keeps the lengths: a long key weighs more.",
+            "the score is the cosine. Use the dot product, which isn't divided by the norms.",
             misconception="M10",
         ),
         Slip(
-            "plain-mean",
-            lambda q, k, v: blend(q.new_full((len(k),), 1 / len(k)), v),
-            "every key gets the same weight, whatever the query. The weights come from `keys @ query`.",
+            "distance",
+            lambda q, k, v: blend((-(k - q).norm(dim=-1)).softmax(0), v),
+            "the score is a negative distance. Use the dot product of query and key.",
         ),
+        Slip(
+            "squared-distance",
+            lambda q, k, v: blend((-(k - q).square().sum(-1)).softmax(0), v),
+            "the score is a negative squared distance. Use the dot product of query and key.",
+        ),
+        Slip(
+            "mean-for-dot",
+            lambda q, k, v: blend((k * q).mean(-1).softmax(0), v),
+            "the scores are divided by d_k: is there a mean where there should be a sum? A dot product is a "
+            "sum.",
+        ),
+        Slip(
+            "root-of-keys",
+            lambda q, k, v: blend((k @ q / math.sqrt(len(k))).softmax(0), v),
+            "the scores are divided by the square root of the number of keys. Use the plain dot products.",
+        ),
+        Slip(
+            "unsummed",
+            lambda q, k, v: ((k @ q).softmax(0)[:, None] * v, (k @ q).softmax(0)),
+            "the values are multiplied by their weights, but not summed. The context is a single vector.",
+        ),
+        Slip(
+            "powers-of-2",
+            lambda q, k, v: blend((k @ q * math.log(2)).softmax(0), v),
+            "the weights are made of powers of 2. A softmax uses powers of e: `torch.exp`.",
+        ),
+        Slip(
+            "softmax-over-width",
+            lambda q, k, v: blend((k * q).softmax(-1).mean(-1), v),
+            "the softmax is computed over the components of a key. First sum their products to one score per "
+            "key, then compute the softmax over the keys.",
+        ),
+        *softmax_slips(lambda q, k, v: (k @ q, v), blend, "`values`"),
     ),
 )
 
@@ -115,6 +128,13 @@ def scaled(queries: Tensor, keys: Tensor) -> Tensor:
     return queries @ keys.mT / math.sqrt(keys.shape[-1])
 
 
+def divide_by(divisor: Callable[[Tensor, Tensor, Tensor], float]) -> Callable:
+    """Attention with another divisor of the scores."""
+    return lambda q, k, v: attend_with(q @ k.mT / divisor(q, k, v), v)
+
+
+DIVISOR_OF_A_WIDTH = "Divide by the square root of the width of a key, `keys.shape[-1]`."
+
 SCALED_ATTENTION = TensorExercise(
     name="scaled_attention",
     lesson="query_key_value",
@@ -126,6 +146,7 @@ SCALED_ATTENTION = TensorExercise(
     returns={"context": "*batch m v", "weights": "*batch m n"},
     sizes={"batch": (2, 3), "m": 4, "n": 5, "d": 16, "v": 7},
     reference=attend,
+    variations=NO_TINY,
     by_hand=ByHand(
         inputs={
             "queries": [[2.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]],
@@ -133,84 +154,120 @@ SCALED_ATTENTION = TensorExercise(
             "values": [[4.0], [8.0]],
         },
         answer={"context": [[7.0], [6.0]], "weights": [[0.25, 0.75], [0.5, 0.5]]},
-        says="Keys have 4 numbers, so the scores are divided by √4 = 2. The first query scores 0 and "
-        "ln 3 ≈ 1.099: weights 1/4 and 3/4, blend 7. The second scores 0 twice: weights 1/2, blend 6.",
+        says="A key has 4 components, so the scores are divided by √4 = 2. The first query has the scores 0 "
+        "and ln 3 ≈ 1.099, so its weights are 1/4 and 3/4, and its context is 7. The second has the scores 0 "
+        "and 0, so its weights are 1/2 and 1/2, and its context is 6.",
     ),
     invariants=(ROWS_SUM_TO_ONE, NONE_NEGATIVE),
     slips=(
         Slip(
             "no-scale",
             lambda q, k, v: attend_with(q @ k.mT, v),
-            "the scores are not divided by √d_k. They then grow with the width of a key, and the softmax "
-            "picks almost one key alone.",
+            "the scores aren't divided by √d_k, the square root of the width of a key.",
         ),
         Slip(
             "over-d",
-            lambda q, k, v: attend_with(q @ k.mT / k.shape[-1], v),
-            "the scores are divided by d_k itself, not by its root. That makes the weights too flat.",
+            divide_by(lambda q, k, v: k.shape[-1]),
+            "the scores are divided by d_k instead of its square root.",
             misconception="M07",
         ),
         Slip(
             "root-of-keys",
-            lambda q, k, v: attend_with(q @ k.mT / math.sqrt(k.shape[-2]), v),
-            "the scores are divided by the root of the number of keys. What counts is how long one key is: "
-            "`keys.shape[-1]`.",
+            divide_by(lambda q, k, v: math.sqrt(k.shape[-2])),
+            f"the scores are divided by the square root of the number of keys. {DIVISOR_OF_A_WIDTH}",
             misconception="M08",
         ),
         Slip(
             "root-of-value-width",
-            lambda q, k, v: attend_with(q @ k.mT / math.sqrt(v.shape[-1]), v),
-            "the scores are divided by the root of the values' width. Values take no part in a score: use "
-            "`keys.shape[-1]`.",
+            divide_by(lambda q, k, v: math.sqrt(v.shape[-1])),
+            f"the scores are divided by the square root of the width of a value. {DIVISOR_OF_A_WIDTH}",
         ),
         Slip(
             "root-of-queries",
-            lambda q, k, v: attend_with(q @ k.mT / math.sqrt(q.shape[-2]), v),
-            "the scores are divided by the root of the number of queries. What counts is how long one query "
-            "is: `queries.shape[-1]`.",
+            divide_by(lambda q, k, v: math.sqrt(q.shape[-2])),
+            f"the scores are divided by the square root of the number of queries. {DIVISOR_OF_A_WIDTH}",
         ),
         Slip(
-            "softmax-over-batch",
-            lambda q, k, v: blend(scaled(q, k).softmax(0), v),
-            "the softmax runs along the first axis. With a batch in front that is the sentences: count from "
-            "the back, `dim=-1`.",
+            "root-of-shape-1",
+            divide_by(lambda q, k, v: math.sqrt(k.shape[1])),
+            "the scores are divided by the square root of `shape[1]`. With axes in front that isn't the "
+            "width of a key: count from the back, `keys.shape[-1]`.",
         ),
         Slip(
-            "weights-are-scores",
-            lambda q, k, v: (attend_with(scaled(q, k), v)[0], scaled(q, k)),
-            "the context is right, but scores are returned in place of the weights.",
+            "root-of-shape-0",
+            divide_by(lambda q, k, v: math.sqrt(len(k))),
+            f"the scores are divided by the square root of `len(keys)`, the first axis. {DIVISOR_OF_A_WIDTH}",
         ),
         Slip(
-            "last-row",
-            lambda q, k, v: tuple(output * not_last(output) for output in attend_with(scaled(q, k), v)),
-            "the last query gets nothing: does a loop end too early?",
+            "whole-root",
+            divide_by(lambda q, k, v: math.isqrt(k.shape[-1])),
+            "√d_k is rounded down to an integer. Use `math.sqrt(d_k)` or `d_k ** 0.5`.",
+        ),
+        *(
+            Slip(
+                f"fixed-{divisor}",
+                divide_by(lambda q, k, v, divisor=divisor: divisor),
+                f"the scores are always divided by {divisor}. Compute √d_k from the width of the keys, "
+                "`keys.shape[-1]`.",
+            )
+            for divisor in (2, 4, 8)
         ),
         Slip(
             "times-root",
             lambda q, k, v: attend_with(q @ k.mT * math.sqrt(k.shape[-1]), v),
-            "the scores are multiplied by √d_k. They are too spread out already: divide.",
-        ),
-        Slip(
-            "softmax-over-queries",
-            lambda q, k, v: blend(scaled(q, k).softmax(-2), v),
-            OVER_QUERIES,
-            misconception="M11",
+            "the scores are multiplied by √d_k. Divide by it.",
         ),
         Slip(
             "scale-after-softmax",
             lambda q, k, v: blend((q @ k.mT).softmax(-1) / math.sqrt(k.shape[-1]), v),
-            "the weights are divided by √d_k, after the softmax. The scores are, before it.",
+            "the attention weights are divided by √d_k. Divide the scores, before the softmax.",
         ),
         Slip(
-            "raw-scores",
-            lambda q, k, v: blend(scaled(q, k), v),
-            "the scaled scores themselves are used as weights. A softmax turns them into weights first.",
+            "context-scaled",
+            lambda q, k, v: (attend_with(q @ k.mT, v)[0] / math.sqrt(k.shape[-1]), (q @ k.mT).softmax(-1)),
+            "the context is divided by √d_k. Divide the scores, before the softmax.",
         ),
         Slip(
-            "blends-keys",
-            lambda q, k, v: attend_with(scaled(q, k), k),
-            BLENDS_KEYS,
+            "softmax-over-queries",
+            lambda q, k, v: blend(scaled(q, k).softmax(-2), v),
+            "the softmax is computed over the queries. Compute it over the keys, with `dim=-1`.",
+            misconception="M11",
         ),
+        Slip(
+            "softmax-over-batch",
+            lambda q, k, v: blend(scaled(q, k).softmax(0), v),
+            "the softmax is computed over the first axis, `dim=0`. The keys are on the last axis, `dim=-1`, "
+            "however many axes there are in front.",
+        ),
+        Slip(
+            "softmax-over-second-axis",
+            lambda q, k, v: blend(scaled(q, k).softmax(1), v),
+            "the softmax is computed over the second axis, `dim=1`. The keys are on the last axis, `dim=-1`, "
+            "however many axes there are in front.",
+        ),
+        Slip(
+            "softmax-over-everything",
+            lambda q, k, v: blend(scaled(q, k).flatten().softmax(0).view(*q.shape[:-1], -1), v),
+            "one softmax is computed over all scores. Each query needs its own: use `dim=-1`.",
+        ),
+        Slip(
+            "cosine",
+            lambda q, k, v: attend_with(F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT, v),
+            "the score is the cosine. Use the dot product, and divide it by √d_k, not by the norms.",
+        ),
+        Slip("blends-keys", lambda q, k, v: attend_with(scaled(q, k), k), BLENDS_KEYS),
+        Slip(
+            "weights-transposed",
+            lambda q, k, v: (attend_with(scaled(q, k), v)[0], scaled(q, k).softmax(-1).mT),
+            "the context is right, but the attention weights are transposed. There should be a row for each "
+            "query and a column for each key.",
+        ),
+        Slip(
+            "last-row",
+            lambda q, k, v: tuple(output * not_last(output) for output in attend_with(scaled(q, k), v)),
+            "the last query gets only zeros. Does a loop end one query too early?",
+        ),
+        *softmax_slips(lambda q, k, v: (scaled(q, k), v), blend, "`values`"),
     ),
 )
 
@@ -251,30 +308,86 @@ def careful_test(implementation: Callable) -> None:
         torch.testing.assert_close(output, expected)
 
 
+def single_matrices_only(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    if queries.ndim > 2:
+        raise RuntimeError("`.T` is for single matrices")
+    return right_attention(queries, keys, values)
+
+
+def zeros(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    return tuple(torch.zeros_like(output) for output in right_attention(queries, keys, values))
+
+
+def in_a_batch(wrong: Callable) -> Callable:
+    """Right for single matrices; for a batch, `wrong` of the right outputs."""
+
+    def function(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        outputs = right_attention(queries, keys, values)
+        return tuple(map(wrong, outputs)) if queries.ndim > 2 else outputs
+
+    return function
+
+
+def without_first(output: Tensor) -> Tensor:
+    return torch.cat([torch.zeros_like(output[:1]), output[1:]])
+
+
+def shifted_by(number: float) -> Callable:
+    return lambda q, k, v: tuple(output + number for output in right_attention(q, k, v))
+
+
+def combine(context_of: Callable, weights_of: Callable) -> Callable:
+    """Attention with the context of one function and the weights of another."""
+    return lambda q, k, v: (context_of(q, k, v)[0], weights_of(q, k, v)[1])
+
+
 TEST_ATTENTION = TestExercise(
     name="test_attention",
     lesson="query_key_value",
     inputs={"attention": "a function"},
     of=SCALED_ATTENTION,
-    what="attention",
+    what="attention function",
     accepts={
         "with matrices": right_attention,
         "with einsum": by_einsum,
-        "with torch's own": by_torch,
-        "scaled before the product": scaled_first,
+        "with torch's own function": by_torch,
+        "so that it scales before the product": scaled_first,
     },
     rejects={
-        "no-scale": "does not divide by √d_k",
-        "over-d": "divides by d_k itself",
-        "root-of-keys": "divides by the root of the number of keys",
-        "softmax-over-queries": "shares out over the queries instead of the keys",
+        "no-scale": "doesn't divide by √d_k",
+        "over-d": "divides by d_k instead of √d_k",
+        "root-of-keys": "divides by the square root of the number of keys",
+        "root-of-value-width": "divides by the square root of the width of a value",
         "scale-after-softmax": "divides after the softmax",
-        "raw-scores": "leaves the softmax out",
-        "blends-keys": "blends the keys instead of the values",
-        "root-of-value-width": "divides by the root of the values' width",
-        "softmax-over-batch": "shares out over the sentences of a batch",
-        "weights-are-scores": "hands back scores in place of the weights",
+        "softmax-over-queries": "computes the softmax over the queries instead of the keys",
+        "softmax-over-batch": "computes the softmax over the sentences of a batch",
+        "raw-scores": "leaves out the softmax",
+        "blends-keys": "computes the context from the keys instead of the values",
+        "uniform-context": "returns the mean of the values as context",
+        "weights-are-scores": "returns the scores instead of the attention weights",
         "last-row": "forgets the last query",
+    },
+    wrong={
+        "fails for a batch of matrices": single_matrices_only,
+        "returns zeros for the first query": wrong_only_at((..., 0, slice(None)), right_attention, zeros),
+        "returns zeros for the first sentence of a batch": in_a_batch(without_first),
+        "returns the results of the first sentence for every sentence of a batch": in_a_batch(
+            lambda output: output[:1].expand(output.shape)
+        ),
+        "returns 0 as the last component of each context": combine(
+            wrong_only_at((..., -1), right_attention, zeros), right_attention
+        ),
+        "returns unscaled attention weights with the right context": combine(
+            right_attention, divide_by(lambda q, k, v: 1.0)
+        ),
+        "returns the attention weights of each query sorted by size": combine(
+            right_attention, lambda q, k, v: (None, right_attention(q, k, v)[1].sort(-1).values)
+        ),
+        "returns the results of the queries in reverse order": lambda q, k, v: right_attention(
+            q.flip(-2), k, v
+        ),
+        "returns numbers that are all too small": shifted_by(-1.0),
+        "returns numbers that are all too large": shifted_by(1.0),
     },
     reference=careful_test,
 )

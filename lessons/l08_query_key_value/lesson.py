@@ -85,7 +85,7 @@ r"""
 
 # %% [markdown] kind="text" exercise="soft_lookup"
 r"""
-Write the whole look-up for one query, just as it was done by hand: score every key, turn the scores into weights, blend the values.
+Write the whole look-up for one query, just as it was done by hand: score every key, turn the scores into weights, blend the values. `torch.softmax` also handles large scores; if you write the softmax yourself, make sure that yours does too.
 
 The lesson then goes on with **your** function where it passed its check, and says so; else with the library's.
 """
@@ -285,7 +285,7 @@ views.diagram(
 
 # %% [markdown] kind="text" exercise="scaled_attention"
 r"""
-**Build it: the function at the heart of the Transformer.** Many queries at once, and many *sentences* at once: `queries`, `keys` and `values` may have axes in front, such as one for a batch of sentences, and your function must not care. (`.T` is for single matrices; `.mT` swaps the last two axes of anything.) No loops. You will use it again in lessons 09, 12 and 14.
+**Build it: the function at the heart of the Transformer.** Many queries at once, and many *sentences* at once: `queries`, `keys` and `values` may have axes in front, such as one for a batch of sentences, and your function should work with any number of them. (`.T` is for single matrices; `.mT` swaps the last two axes of anything.) Don't use loops, and make sure that large scores don't overflow. You will use it again in lessons 09, 12 and 14.
 
 Work it out in small steps, each tried in a cell of its own: scores for one query, for many, for a batch; then the divisor; then the softmax along the right axis; then the blend.
 """
@@ -325,12 +325,12 @@ Then the softmax runs along another axis. Count from the back: the last axis is 
 
 # %% [markdown] kind="text" exercise="test_attention"
 r"""
-**Now turn round and write the test.** Somebody hands you *their* attention. Write a function that takes it, calls it with inputs of your choice, and raises (with `assert`, or `torch.testing.assert_close`) if it is wrong. It must let every right one pass, however it is written, and catch the wrong ones. The verdict tells you in words what you let through.
+**Now write the test.** You're given somebody else's implementation of attention. Write a function that calls it with inputs of your choice, and raises (with `assert`, or `torch.testing.assert_close`) if it is wrong. Your test should accept every correct implementation, however it is written, and reject the wrong ones. An implementation may be wrong in one place only, so check both outputs completely, for several queries and for a batch of several sentences. The verdict lists what your test missed.
 """
 
 # %% kind="exercise" exercise="test_attention" mode="test" title="Write the test" difficulty=3 importance=4 track="core"
 def test_attention(attention):
-    """Takes a function like scaled_attention; raises if it is wrong."""
+    """Takes a function like scaled_attention; raises an exception if it is wrong."""
     # solution
     generator = torch.Generator().manual_seed(0)
     q = torch.randn(2, 3, 16, generator=generator)
@@ -352,7 +352,7 @@ What must be true of every right attention? Each row sums to 1, for one. That ca
 
 ---
 ### Step by step
-Make random queries, keys and values with sizes such as 3, 5, 16 and 7, and values that are not the keys. Compute what should come out, step by step, and compare both outputs with `torch.testing.assert_close`.
+Make a batch of random queries, keys and values with sizes such as 2, 3, 5, 16 and 7, and values that are not the keys. Compute what should come out, step by step, and compare both outputs with `torch.testing.assert_close`.
 """
 
 # %% [markdown] kind="text" track="core"

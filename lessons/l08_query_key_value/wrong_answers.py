@@ -1,19 +1,21 @@
 """Answers to the exercises of lesson 08, as learners write them: wrong, with what must be said, and right.
 
 The slips of exercises.py are wrong answers already and are tried as they are. This file adds answers that are
-written differently or are wrong in another way. After each answer come the slip that must be named, or a part
-of the message; None where no slip may be named.
+written differently or are wrong in another way. After each answer comes the slip that must be recognised, or
+None where no slip may be.
 """
 
+import itertools
 import math
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
+from lessons.l06_bahdanau_attention.wrong_answers import WRONG_WEIGHTS
 from lessons.l08_query_key_value.exercises import LN3, blend, right_attention, scaled
 
-d_k = 16  # a variable of the notebook, defined in another cell
+d_k = 32  # a variable of the notebook, defined in another cell
 
 
 def with_weights(weights):
@@ -208,13 +210,12 @@ def project_merged(x, w_q, w_k, w_v):
 
 
 def test_by_loop(attention):
-    queries, keys, values = random_inputs()
+    queries, keys, values = random_inputs(2)
     context, weights = attention(queries, keys, values)
-    for i, query in enumerate(queries):
-        right = torch.softmax(keys @ query / 4, dim=0)
-        assert torch.allclose(weights[i], right, atol=1e-4) and torch.allclose(
-            context[i], right @ values, atol=1e-4
-        )
+    for i, j in itertools.product(range(2), range(3)):
+        right = torch.softmax(keys[i] @ queries[i, j] / 4, dim=0)
+        assert torch.allclose(weights[i, j], right, atol=1e-4)
+        assert torch.allclose(context[i, j], right @ values[i], atol=1e-4)
 
 
 def test_by_formula(attention):
@@ -225,9 +226,16 @@ def test_by_formula(attention):
 def test_by_hand(attention):
     keys = torch.tensor([[0.0, 0.0, 0.0, 0.0], [LN3, 0.0, 0.0, 0.0], [0.0] * 4])
     queries = torch.tensor([[2.0, 0.0, 0.0, 0.0], [0.0] * 4])
-    context, weights = attention(queries, keys, torch.tensor([[4.0, 1.0], [8.0, 2.0], [0.0, 3.0]]))
-    torch.testing.assert_close(weights, torch.tensor([[0.2, 0.6, 0.2], [1 / 3, 1 / 3, 1 / 3]]))
-    torch.testing.assert_close(context, torch.tensor([[5.6, 2.0], [4.0, 2.0]]))
+    values = torch.tensor([[4.0, 1.0], [8.0, 2.0], [0.0, 3.0]])
+    expected_weights = torch.tensor([[0.2, 0.6, 0.2], [1 / 3, 1 / 3, 1 / 3]])
+    expected = torch.tensor([[5.6, 2.0], [4.0, 2.0]])
+    context, weights = attention(queries, keys, values)
+    torch.testing.assert_close(weights, expected_weights)
+    torch.testing.assert_close(context, expected)
+    batch = [torch.stack([tensor, tensor.flip(0)]) for tensor in (queries, keys, values)]
+    context, weights = attention(*batch)
+    torch.testing.assert_close(weights, torch.stack([expected_weights, expected_weights.flip(0, 1)]))
+    torch.testing.assert_close(context, torch.stack([expected, expected.flip(0)]))
 
 
 def only_rows(attention):
@@ -238,6 +246,46 @@ def only_rows(attention):
 def only_shapes(attention):
     context, weights = attention(*random_inputs())
     assert context.shape == (3, 7) and weights.shape == (3, 5)
+
+
+def compares(select, *batch):
+    """A test that compares only a part of each output."""
+
+    def test(attention):
+        inputs = random_inputs(*batch)
+        for output, expected in zip(attention(*inputs), right_attention(*inputs), strict=True):
+            torch.testing.assert_close(select(output), select(expected))
+
+    return test
+
+
+def without_absolute_value(attention):
+    inputs = random_inputs(2)
+    for output, expected in zip(attention(*inputs), right_attention(*inputs), strict=True):
+        assert (output - expected).max() < 1e-4
+
+
+def weights_by_their_sums(attention):
+    queries, keys, values = random_inputs(2)
+    context, weights = attention(queries, keys, values)
+    torch.testing.assert_close(context, right_attention(queries, keys, values)[0])
+    assert weights.shape == (2, 3, 5)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3))
+
+
+def context_by_its_shape(attention):
+    queries, keys, values = random_inputs(2)
+    context, weights = attention(queries, keys, values)
+    torch.testing.assert_close(weights, right_attention(queries, keys, values)[1])
+    assert context.shape == (2, 3, 7)
+
+
+def one_component_of_the_context(attention):
+    queries, keys, values = random_inputs(2)
+    context, weights = attention(queries, keys, values)
+    expected = right_attention(queries, keys, values)
+    torch.testing.assert_close(weights, expected[1])
+    torch.testing.assert_close(context[..., 0], expected[0][..., 0])
 
 
 def says_false(attention):
@@ -297,9 +345,6 @@ def nearest(places, x, y, width):
     return y[(places[:, None] - x).abs().argmin(-1)]
 
 
-SUM_TO_1 = "the weights of each query sum to 1"
-ONLY_LARGE = "not for large ones"
-
 # ---- a slip each, without the helpers of the exercises
 
 
@@ -323,17 +368,34 @@ def smooth_with(score):
     return lambda places, x, y, width: score(places.unsqueeze(1) - x, width).softmax(dim=1) @ y
 
 
+def attention_over(divisor):
+    """Attention with another divisor, of queries, keys and values."""
+    return lambda q, k, v: weighted(F.softmax(q @ k.mT / divisor(q, k, v), dim=-1), v)
+
+
+def attention_after(combine):
+    """Attention with the right scores; `combine` takes them and the values."""
+    return lambda q, k, v: combine(q @ k.mT / q.shape[-1] ** 0.5, v)
+
+
+def look_up_after(combine):
+    return lambda query, keys, values: combine(torch.mv(keys, query), values)
+
+
+def softmax_by_hand(scores, shift):
+    """A softmax that subtracts something other than the largest score of each row."""
+    return over_sum(torch.exp(scores - shift))
+
+
 WRONG = {
     "soft_lookup": [
-        (with_weights(lambda query, keys: torch.exp(torch.mv(keys, query))), "no-softmax-division", SUM_TO_1),
-        (
-            with_weights(lambda query, keys: over_sum(torch.exp(keys @ query))),
-            "not-finite",
-            ONLY_LARGE,
-            "88",
-        ),
-        (with_weights(lambda query, keys: torch.softmax((keys @ query)[:, None], -1)[:, 0]), None, SUM_TO_1),
-        (with_weights(lambda query, keys: torch.softmax(keys @ query, dim=1)), "There is no such axis"),
+        *((look_up_after(lambda s, v, f=f: weighted(f(s), v)), slip) for f, slip in WRONG_WEIGHTS),
+        (look_up_after(lambda s, v: weighted(softmax_by_hand(s, 0), v)), "not-finite"),
+        (look_up_after(lambda s, v: weighted(softmax_by_hand(s, s[0]), v)), "not-finite"),
+        (look_up_after(lambda s, v: weighted(softmax_by_hand(s, s[-1]), v)), "not-finite"),
+        (look_up_after(lambda s, v: weighted(softmax_by_hand(s, s.mean()), v)), "not-finite"),
+        (look_up_after(lambda s, v: weighted(softmax_by_hand(s.clamp(max=80), 0), v)), "large-numbers"),
+        (with_weights(lambda query, keys: torch.softmax(keys @ query, dim=1)), "raises"),
         (with_weights(lambda query, keys: torch.softmax(query[None] @ keys.mT, -1)), "wrong-shape"),
         (
             with_weights(lambda query, keys: torch.tensor([float(key @ query) for key in keys]).softmax(0)),
@@ -342,75 +404,128 @@ WRONG = {
         (with_weights(cosine), "cosine"),
         (lambda query, keys, values: (2 * cosine(query, keys) @ values, cosine(query, keys)), None),
         (lambda query, keys, values: torch.softmax(keys @ query, 0) @ values, "missing-output"),
-        (lambda query, keys, values: (values[0], keys[0], query), "wrong-count", "`return context, weights`"),
-        (lambda keys, query, values: values, "parameters", "wrong order"),
+        (lambda query, keys, values: (values[0], keys[0], query), "wrong-count"),
+        (lambda keys, query, values: values, "parameters"),
         (best_key_only, "hard-choice"),
         (weights_first, "swapped-outputs"),
-        (doubled_context, None, "`context` differs", "`weights` is correct"),
+        (doubled_context, "input-doubled"),
         (numpy_and_back, "no-gradient", "NumPy"),
-        (lambda query, keys, values: weighted(keys @ query, values), "raw-scores"),
-        (
-            lambda query, keys, values: weighted((keys @ query) / sum(keys @ query), values),
-            "shared-out-scores",
-        ),
         (lambda query, keys, values: weighted(F.softmax(keys @ query, dim=0), keys), "blends-keys"),
+        (look_up_after(lambda s, v: (F.softmax(s, dim=0) @ v, s)), "weights-are-scores"),
+        (look_up_after(lambda s, v: (v.mean(dim=0), F.softmax(s, dim=0))), "uniform-context"),
+        (look_up_after(lambda s, v: (sum(v), F.softmax(s, dim=0))), "plain-sum"),
+        (look_up_after(lambda s, v: (s.softmax(0).unsqueeze(1) * v, s.softmax(0))), "unsummed"),
+        (look_up_after(lambda s, v: weighted(F.softmax(s / len(v) ** 0.5, dim=0), v)), "root-of-keys"),
+        (look_up_after(lambda s, v: (v[s.argmax()], F.softmax(s, dim=0))), "hard-context"),
+        (
+            look_up_after(lambda s, v: ((s.softmax(0)[:, None] * v).mean(dim=0), s.softmax(0))),
+            "mean-of-products",
+        ),
         (
             lambda query, keys, values: weighted(F.softmax(keys @ query / len(query) ** 0.5, dim=0), values),
             "scaled-already",
         ),
+        (with_weights(lambda query, keys: torch.softmax((keys * query).mean(dim=1), dim=0)), "mean-for-dot"),
+        (with_weights(lambda query, keys: torch.cdist(query[None], keys)[0].neg().softmax(0)), "distance"),
         (
-            lambda query, keys, values: (values.mean(dim=0), torch.full((len(keys),), 1 / len(keys))),
-            "plain-mean",
+            with_weights(lambda query, keys: (-((query - keys) ** 2).sum(dim=1)).softmax(0)),
+            "squared-distance",
+        ),
+        (
+            with_weights(lambda query, keys: over_sum(2.0 ** (keys @ query - (keys @ query).max()))),
+            "powers-of-2",
+        ),
+        (
+            with_weights(lambda query, keys: torch.softmax(query * keys, dim=-1).mean(dim=1)),
+            "softmax-over-width",
         ),
     ],
     "scaled_attention": [
+        *((attention_after(lambda s, v, f=f: weighted(f(s), v)), slip) for f, slip in WRONG_WEIGHTS),
+        (attention_after(lambda s, v: weighted(F.dropout(s.softmax(-1), 0.5), v)), "random"),
         (no_batch, "raises"),
         (bmm_attention, "raises"),
         (across_heads, "wrong-shape"),
         (unscaled_in_double, "no-scale", "torch.float64"),
         (with_weights(lambda queries, keys: over_sum((queries @ keys.mT).exp())), "no-scale"),
-        (with_weights(lambda q, k: (q @ k.mT / (q @ k.mT).shape[-1] ** 0.5).softmax(-1)), "root-of-keys"),
-        (with_weights(lambda q, k: (q @ k.mT / int(math.sqrt(k.shape[1]))).softmax(-1)), None),
-        (with_weights(lambda q, k: (q @ k.mT / round(math.sqrt(k.shape[1]))).softmax(-1)), None),
-        (with_weights(lambda q, k: (q @ k.mT / torch.sqrt(k.shape[1])).softmax(-1)), "use `math.sqrt(d)`"),
+        (attention_over(lambda q, k, v: (q @ k.mT).shape[-1] ** 0.5), "root-of-keys"),
+        (attention_over(lambda q, k, v: k.size(1) ** 0.5), "root-of-shape-1"),
+        (attention_over(lambda q, k, v: k.size(0) ** 0.5), "root-of-shape-0"),
+        (attention_over(lambda q, k, v: int(math.sqrt(k.shape[-1]))), "whole-root"),
+        (attention_over(lambda q, k, v: round(math.sqrt(k.shape[-1]))), None),
+        (attention_over(lambda q, k, v: torch.sqrt(k.shape[-1])), "raises", "math.sqrt"),
+        *((attention_over(lambda q, k, v, n=n: n), f"fixed-{n}") for n in (2, 4, 8)),
         (with_weights(lambda queries, keys: queries @ keys), "raises"),
         (left_over, "left-over", "`d_k`"),
-        (squeezes, "axis of size 1"),
-        (transposed, "wrong-shape"),
-        (with_weights(lambda queries, keys: over_sum(scaled(queries, keys).exp())), "not-finite", ONLY_LARGE),
+        (squeezes, "wrong-shape"),
+        (transposed, "weights-transposed"),
+        (attention_after(lambda s, v: weighted(softmax_by_hand(s, 0), v)), "not-finite"),
+        (attention_after(lambda s, v: weighted(softmax_by_hand(s, s.max()), v)), "not-finite"),
+        (attention_after(lambda s, v: weighted(softmax_by_hand(s, s[..., :1]), v)), "not-finite"),
         (with_weights(lambda queries, keys: scaled(queries, keys).clamp(-2, 2).softmax(-1)), None),
         (with_weights(lambda queries, keys: scaled(queries, keys).clamp(-9, 9).softmax(-1)), "large-numbers"),
-        (with_weights(lambda queries, keys: scaled(queries, keys).clamp(max=80).softmax(-1)), ONLY_LARGE),
+        (
+            with_weights(lambda queries, keys: scaled(queries, keys).clamp(max=80).softmax(-1)),
+            "large-numbers",
+        ),
         (with_weights(lambda queries, keys: scaled(queries, keys).bfloat16().float().softmax(-1)), None),
         (half_detached, "wrong-gradient", "`queries` and `keys`"),
-        (without_gradients, "no-gradient", "no gradient reaches `queries`, `keys` and `values`"),
-        (values_detached, "no-gradient", "no gradient reaches `values`"),
+        (without_gradients, "no-gradient", "`queries`, `keys` and `values`"),
+        (values_detached, "no-gradient", "`values`"),
         (changed_after_use, "no-gradient", "RuntimeError"),
-        (lambda q, k, v: weighted(F.softmax(q @ k.mT / q.shape[-1], dim=-1), v), "over-d"),
+        (attention_over(lambda q, k, v: q.shape[-1]), "over-d"),
+        (attention_over(lambda q, k, v: v.shape[-1] ** 0.5), "root-of-value-width"),
+        (attention_over(lambda q, k, v: q.shape[-2] ** 0.5), "root-of-queries"),
+        (attention_over(lambda q, k, v: q.shape[-1] ** -0.5), "times-root"),
+        (attention_after(lambda s, v: weighted(F.softmax(s, dim=0), v)), "softmax-over-batch"),
+        (attention_after(lambda s, v: weighted(F.softmax(s, dim=1), v)), "softmax-over-second-axis"),
+        (attention_after(lambda s, v: weighted(F.softmax(s, dim=-2), v)), "softmax-over-queries"),
         (
-            lambda q, k, v: weighted(F.softmax(q @ k.mT / v.shape[-1] ** 0.5, dim=-1), v),
-            "root-of-value-width",
+            attention_after(lambda s, v: weighted(F.softmax(s.reshape(-1), dim=0).reshape(s.shape), v)),
+            "softmax-over-everything",
         ),
-        (lambda q, k, v: weighted(F.softmax(q @ k.mT / q.shape[-2] ** 0.5, dim=-1), v), "root-of-queries"),
-        (lambda q, k, v: weighted(F.softmax(q @ k.mT / q.shape[-1] ** 0.5, dim=0), v), "softmax-over-batch"),
+        (attention_after(lambda s, v: (F.softmax(s, dim=-1) @ v, s)), "weights-are-scores"),
         (
-            lambda q, k, v: (F.scaled_dot_product_attention(q, k, v), q @ k.mT / q.shape[-1] ** 0.5),
-            "weights-are-scores",
+            attention_after(
+                lambda s, v: (
+                    v.mean(dim=-2, keepdim=True).expand(*s.shape[:-1], v.shape[-1]),
+                    F.softmax(s, dim=-1),
+                )
+            ),
+            "uniform-context",
         ),
         (
-            lambda q, k, v: tuple(map(without_last_row, right_attention(q, k, v))),
-            "last-row",
+            attention_after(lambda s, v: (torch.ones_like(s) @ v, F.softmax(s, dim=-1))),
+            "plain-sum",
         ),
-        (lambda q, k, v: weighted(F.softmax(q @ k.mT * q.shape[-1] ** 0.5, dim=-1), v), "times-root"),
         (
-            lambda q, k, v: weighted(F.softmax(q @ k.mT / q.shape[-1] ** 0.5, dim=-2), v),
-            "softmax-over-queries",
+            attention_after(lambda s, v: (v.take_along_dim(s.argmax(-1)[..., None], dim=-2), s.softmax(-1))),
+            "hard-context",
         ),
+        (
+            attention_after(
+                lambda s, v: ((s.softmax(-1)[..., None] * v[..., None, :, :]).mean(-2), s.softmax(-1))
+            ),
+            "mean-of-products",
+        ),
+        (lambda q, k, v: tuple(map(without_last_row, right_attention(q, k, v))), "last-row"),
         (
             lambda q, k, v: weighted(F.softmax(q @ k.mT, dim=-1) / q.shape[-1] ** 0.5, v),
             "scale-after-softmax",
         ),
-        (lambda q, k, v: weighted(q @ k.mT / q.shape[-1] ** 0.5, v), "raw-scores"),
+        (
+            lambda q, k, v: (
+                F.softmax(q @ k.mT, dim=-1) @ v / k.shape[-1] ** 0.5,
+                F.softmax(q @ k.mT, dim=-1),
+            ),
+            "context-scaled",
+        ),
+        (
+            lambda q, k, v: weighted(
+                F.cosine_similarity(q[..., None, :], k[..., None, :, :], dim=-1).softmax(-1), v
+            ),
+            "cosine",
+        ),
         (lambda q, k, v: weighted(F.softmax(q @ k.mT / q.shape[-1] ** 0.5, dim=-1), k), "blends-keys"),
     ],
     "project_qkv": [
@@ -439,12 +554,25 @@ WRONG = {
         (lambda x, w_q, w_k, w_v: projections(x, w_q, w_k, torch.eye(x.shape[1])), "values-unprojected"),
     ],
     "test_attention": [
-        (only_rows, "lets-through", "does not divide by √d_k"),
+        (only_rows, "lets-through"),
         (only_shapes, "lets-through"),
-        (says_false, "raising"),
+        (compares(lambda output: output), "lets-through", "batch of matrices"),
+        (compares(lambda output: output, 1), "lets-through", "every sentence"),
+        (compares(lambda output: output[0], 2), "lets-through", "every sentence"),
+        (compares(lambda output: output[1], 2), "lets-through", "first sentence"),
+        (compares(lambda output: output.norm(dim=-1), 2), "lets-through", "sorted"),
+        (without_absolute_value, "lets-through", "too small"),
+        (compares(lambda output: output[:, -1], 2), "lets-through", "first query"),
+        (compares(lambda output: output[:, 0], 2), "lets-through", "last query"),
+        (compares(lambda output: output.sum(), 2), "lets-through", "reverse order"),
+        (compares(lambda output: output.flatten().sort().values, 2), "lets-through", "reverse order"),
+        (weights_by_their_sums, "lets-through", "unscaled"),
+        (context_by_its_shape, "lets-through", "mean of the values"),
+        (one_component_of_the_context, "lets-through", "last component"),
+        (says_false, "returns-instead"),
         (rejects_all, "rejects-the-right-one"),
         (never_calls, "never-calls"),
-        (misspelt, "NameError"),
+        (misspelt, "raises", "NameError"),
     ],
     "smooth_curve": [
         (over_places, None),

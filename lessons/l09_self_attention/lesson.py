@@ -226,7 +226,7 @@ scaled_attention = yours("scaled_attention")
 
 # %% [markdown] kind="text" exercise="self_attention"
 r"""
-**Build the layer**, with one thing more. Later you will want to *close* a word: it still asks, but nobody can look at it. So there is a fifth argument, `is_open`, with a `True` for each word that may be looked at. The simplest way to close a word is to take its key and its value away before attending: `keys[is_open]` keeps the rows where `is_open` is true.
+**Build the layer**, with one thing more. Later you will want to *close* a word: it still has a query, but no word can attend to it, not even itself. So there is a fifth argument, `is_open`, with a `True` for each word that may be attended to; at least one word is open. The simplest way to close a word is to take its key and its value away before attending: `keys[is_open]` keeps the rows where `is_open` is true.
 
 Then the weights have fewer columns than there are words. Give them back their place: `weights` shall be (n, n), with 0 in the columns of closed words. You may use `project_qkv` and `scaled_attention` of lesson 08 (the cell above fetches them), or write it anew.
 """
@@ -532,7 +532,7 @@ print("largest difference, back in the old order:", fixed(difference, 4))
 
 # %% [markdown] kind="text" exercise="test_order_blind"
 r"""
-The same outputs, word for word. **Write the test** that tells such layers from others. It is given a layer, a function from (n, d) to (n, d), and shall raise if its outputs are not merely shuffled along. Draw inputs of your own, and choose **one** order with care: a random one may leave the last word in its place, and a layer that looks at both its neighbours cannot tell a sentence from the same one read backwards. Sums in another order are rounded otherwise, so not `==`: `torch.testing.assert_close`.
+The same outputs, word for word. **Write the test** that tells such layers from others. It gets a layer, a function from (n, d) to (n, d), and raises unless shuffling the inputs shuffles the outputs in the same way and changes nothing else. Choose `n`, `d` and the inputs yourself, and compare **all** outputs. Choose the order with care: a layer may treat a single position differently, so no word should keep its position; and a layer that adds up both neighbours of a word can't tell a sentence from the same one read backwards. A different order of summation changes the rounding, so compare with `torch.testing.assert_close` instead of `==`.
 """
 
 # %% kind="exercise" exercise="test_order_blind" mode="test" title="Does it see order?" difficulty=3 importance=4 track="core"

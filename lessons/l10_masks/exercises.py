@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Generator, Tensor
@@ -22,12 +23,12 @@ from lessons.l08_query_key_value.exercises import blend, scaled
 
 
 def random_mask(axes: str) -> RandomInput:
-    """A random mask; the last query may look at nothing."""
+    """A random mask; every key is masked for the last query."""
 
     def draw(shape: tuple[int, ...], generator: Generator) -> Tensor:
         mask = torch.rand(shape, generator=generator, device="cpu") < 0.6
-        open_keys = torch.randint(shape[-1], (*shape[:-1], 1), generator=generator, device="cpu")
-        mask = mask.scatter(-1, open_keys, True)
+        always_true = torch.randint(shape[-1], (*shape[:-1], 1), generator=generator, device="cpu")
+        mask = mask.scatter(-1, always_true, True)
         mask.flatten(0, -2)[-1] = False
         return mask
 
@@ -38,18 +39,84 @@ def attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> tu
     return attend(queries, keys, values, mask=mask)
 
 
-def zero_blind_rows(weights: Tensor, mask: Tensor) -> Tensor:
-    """Set the rows that may look nowhere to 0."""
+def with_mask(shape: tuple[int, ...], mask: Tensor, seed: int) -> Callable[[], tuple[Tensor, ...]]:
+    """Random inputs with a mask that must be broadcast to the shape of the scores."""
+
+    def make() -> tuple[Tensor, ...]:
+        generator = Generator("cpu").manual_seed(seed)
+        *batch, m, n = shape
+        sizes = ((*batch, m, 3), (*batch, n, 3), (*batch, n, 2))
+        return *(torch.randn(size, generator=generator) for size in sizes), mask
+
+    return make
+
+
+def far_apart() -> tuple[Tensor, ...]:
+    """The only key that may be attended to has a score of −131,072, the masked ones of +131,072, so they keep
+    all the weight if their scores are set to −10,000 or lowered by as much."""
+    keys = torch.tensor([-512.0, 512.0, -512.0])[:, None] * torch.eye(4)[0]
+    return -keys[1:2], keys, torch.tensor([[1.0], [2.0], [4.0]]), torch.tensor([[False, True, False]])
+
+
+def empty_rows(weights: Tensor, mask: Tensor) -> Tensor:
+    """Set the rows without any True in the mask to 0."""
     return weights.masked_fill(~mask.any(-1, keepdim=True), 0.0)
 
 
-def filled_softmax(queries: Tensor, keys: Tensor, mask: Tensor, value: float) -> Tensor:
-    return scaled(queries, keys).masked_fill(~mask, value).softmax(-1)
+def open_empty_rows(mask: Tensor) -> Tensor:
+    return mask | ~mask.any(-1, keepdim=True)
 
 
-UPSIDE_DOWN = (
-    "the mask is upside down: −∞ went where a query *may* look, hence the NaN in rows that may look "
-    "everywhere. It goes where it may not: `~mask`."
+def fill(scores: Tensor, mask: Tensor, score: float = -math.inf) -> Tensor:
+    return scores.masked_fill(~mask, score)
+
+
+def renormalise(weights: Tensor, least: float = 0.0) -> Tensor:
+    return weights / weights.sum(-1, keepdim=True).clamp(min=least)
+
+
+def attend_with(weights_of: Callable[[Tensor, Tensor], Tensor]) -> Callable:
+    """Attention with other weights, computed from the scaled scores and the mask."""
+    return lambda q, k, v, mask: blend(weights_of(scaled(q, k), mask), v)
+
+
+def plain_and_emptied(
+    name: str, weights_of: Callable[[Tensor, Tensor], Tensor], message: str, misconception: str | None = None
+) -> tuple[Slip, Slip]:
+    """The same slip twice: with the rows without any True left as they are, and set to 0."""
+
+    def emptied(scores: Tensor, mask: Tensor) -> Tensor:
+        return empty_rows(weights_of(scores, mask), mask)
+
+    return (
+        Slip(name, attend_with(weights_of), message, misconception),
+        Slip(f"{name}-emptied", attend_with(emptied), message, misconception),
+    )
+
+
+INVERTED = (
+    "the mask is inverted: −∞ is written where a query *may* attend. It belongs where the mask is False: "
+    "`~mask`."
+)
+SET_BEFORE = "Set the scores of masked keys to −∞, before the softmax."
+RENORMALISED = (
+    "masked keys still take part in the softmax, and the other weights are divided by their sum afterwards. "
+    f"If a masked key has a much higher score than the others, those round to 0. {SET_BEFORE}"
+)
+FINITE_SCORE = (
+    "the scores of masked keys are set to a finite number, such as −100, or lowered by a number like that. "
+    "If the other scores are low enough, masked keys still earn weight. Use `-math.inf`."
+)
+OVER_THE_QUERIES = (
+    "the softmax is taken over the queries. Each query's weights should sum to 1: use `dim=-1`."
+)
+NOT_SCALED_EITHER = (
+    "the scores aren't divided by √d_k, as in lesson 08. And a query that may attend to no key should get "
+    "weights of 0."
+)
+ALL_INSTEAD_OF_ANY = (
+    "a query gets weights of 0 as soon as *one* key is masked. It should get them only if *all* of its keys "
+    "are: check with `mask.any(...)`."
 )
 
 MASKED_ATTENTION = TensorExercise(
@@ -68,6 +135,11 @@ MASKED_ATTENTION = TensorExercise(
         {"batch": (2, 3), "m": 4, "n": 4, "d": 4, "v": 4},
         {"batch": (2,), "m": 1, "n": 1, "d": 1, "v": 1},
     ),
+    others=(
+        with_mask((3, 4, 5), torch.arange(5) < torch.tensor([2, 5, 0])[:, None, None], seed=20),
+        with_mask((2, 4, 4), causal_mask(4), seed=21),
+        far_apart,
+    ),
     reference=attention,
     by_hand=ByHand(
         inputs={
@@ -77,73 +149,208 @@ MASKED_ATTENTION = TensorExercise(
             "mask": [[True, True, False], [False, False, False]],
         },
         answer={"context": [[6.0], [0.0]], "weights": [[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]},
-        says="The first query may look at two keys, both with a score of 0: half each, and the blend of 4 "
-        "and 8 is 6. The third key has a score of 9, but is hidden. The second query may look nowhere: 0.",
+        says="The first query may attend to two keys, both with a score of 0. Each gets a weight of 1/2, and "
+        "the context is 1/2 · 4 + 1/2 · 8 = 6. The third key has a score of 9 but is masked. The second "
+        "query may attend to no key, so its weights and its context are 0.",
     ),
     invariants=(
         Invariant(
-            "a hidden key gets a weight of exactly 0",
+            "a masked key gets a weight of exactly 0",
             lambda it: it.weights.masked_fill(it.mask, 0.0),
             equals=0,
             exactly=True,
         ),
         Invariant(
-            "the weights of a query that may look somewhere sum to 1",
+            "the weights of a query sum to 1 if it may attend to at least one key",
             lambda it: it.weights.sum(-1) + (~it.mask.any(-1)).float(),
             equals=1,
         ),
     ),
     slips=(
-        Slip(
+        *plain_and_emptied(
             "no-mask",
-            lambda q, k, v, look: blend(zero_blind_rows(scaled(q, k).softmax(-1), look), v),
-            "the mask hides nothing: hidden keys get weight as before. Put −∞ into their scores.",
+            lambda scores, mask: scores.softmax(-1),
+            f"the mask has no effect on the weights: masked keys get weight like the others. {SET_BEFORE}",
         ),
-        Slip(
+        *plain_and_emptied(
             "times-zero",
-            lambda q, k, v, look: blend(zero_blind_rows((scaled(q, k) * look).softmax(-1), look), v),
-            "hidden scores are multiplied by 0. A score of 0 still earns weight, for e⁰ = 1: it must be −∞.",
+            lambda scores, mask: (scores * mask).softmax(-1),
+            "the scores of masked keys are set to 0. A score of 0 still earns weight, because e⁰ = 1. Set "
+            "them to −∞.",
             misconception="M19",
+        ),
+        *plain_and_emptied(
+            "mask-added",
+            lambda scores, mask: (scores + mask.float()).softmax(-1),
+            "the mask is added to the scores as 0 and 1, which only raises the others by 1. Set the scores "
+            "of masked keys to −∞.",
         ),
         Slip(
             "zero-after",
-            lambda q, k, v, look: blend(scaled(q, k).softmax(-1) * look, v),
-            "hidden weights are set to 0 after the softmax. What is left no longer sums to 1: hide before.",
+            attend_with(lambda scores, mask: scores.softmax(-1) * mask),
+            "the weights of masked keys are set to 0 after the softmax, so the rest sums to less than 1. "
+            "Mask the scores, before the softmax.",
             misconception="M20",
         ),
         Slip(
-            "turned-round",
-            lambda q, k, v, look: attention(q, k, v, ~look),
-            "the mask is turned round: True means *may* look, so −∞ goes where it is False.",
+            "zero-after-in-context",
+            lambda q, k, v, mask: ((scaled(q, k).softmax(-1) * mask) @ v, scaled(q, k).softmax(-1)),
+            "masked keys are left out of the context only. They still take part in the softmax and in the "
+            f"weights. {SET_BEFORE}",
+        ),
+        Slip(
+            "times-zero-and-after",
+            attend_with(lambda scores, mask: (scores * mask).softmax(-1) * mask),
+            "the scores of masked keys are set to 0 before the softmax, and their weights to 0 after it. A "
+            "score of 0 takes weight away from the other keys, so the rest sums to less than 1. Set the "
+            "scores to −∞.",
+            misconception="M19",
+        ),
+        Slip(
+            "context-not-masked",
+            lambda q, k, v, mask: (scaled(q, k).softmax(-1) @ v, scaled(q, k).softmax(-1) * mask),
+            "the context is computed from weights without a mask, and the returned weights are set to 0 "
+            f"afterwards. {SET_BEFORE}",
+        ),
+        Slip(
+            "infinity-after",
+            attend_with(lambda scores, mask: fill(scores.softmax(-1), mask)),
+            "−∞ is written into the weights, after the softmax. It belongs in the scores, before it.",
+        ),
+        Slip(
+            "renormalised",
+            attend_with(lambda scores, mask: renormalise(scores.softmax(-1) * mask)),
+            RENORMALISED,
+            misconception="M20",
+        ),
+        Slip(
+            "renormalised-without-nan",
+            attend_with(lambda scores, mask: renormalise(scores.softmax(-1) * mask, least=1e-9)),
+            RENORMALISED,
+            misconception="M20",
+        ),
+        Slip(
+            "inverted",
+            lambda q, k, v, mask: attention(q, k, v, ~mask),
+            "the mask is inverted. True means that the query *may* attend, so −∞ belongs where it is False.",
             misconception="M22",
         ),
+        *plain_and_emptied("no-tilde", lambda scores, mask: fill(scores, ~mask).softmax(-1), INVERTED),
         Slip(
-            "no-tilde",
-            lambda q, k, v, look: blend(scaled(q, k).masked_fill(look, -math.inf).softmax(-1), v),
-            UPSIDE_DOWN,
+            "empty-row-nan",
+            attend_with(lambda scores, mask: fill(scores, mask).softmax(-1)),
+            "a query that may attend to no key has only scores of −∞, and their softmax is NaN. Give such "
+            "rows finite scores before the softmax, and set their weights to 0 after it.",
         ),
         Slip(
-            "no-tilde-emptied",
-            lambda q, k, v, look: blend(
-                zero_blind_rows(scaled(q, k).masked_fill(look, -math.inf).softmax(-1), look), v
+            "empty-row-uniform",
+            attend_with(lambda scores, mask: fill(scores, mask, -1e9).softmax(-1)),
+            "a query that may attend to no key gets the same weight for every masked key. Its weights and "
+            "its context should be 0.",
+        ),
+        Slip(
+            "empty-row-attends",
+            attend_with(lambda scores, mask: fill(scores, open_empty_rows(mask)).softmax(-1)),
+            "a query that may attend to no key attends to all of them. That avoids NaN in the softmax; now "
+            "set its weights to 0 after it.",
+        ),
+        Slip(
+            "empty-row-in-weights",
+            lambda q, k, v, mask: (
+                attention(q, k, v, mask)[0],
+                fill(scaled(q, k), mask, -1e9).softmax(-1),
             ),
-            UPSIDE_DOWN,
+            "the context is right, but a query that may attend to no key still has weights above 0. Set "
+            "those to 0 too.",
         ),
         Slip(
-            "closed-row-shares",
-            lambda q, k, v, look: blend(filled_softmax(q, k, look, -1e9), v),
-            "a query that may look nowhere shares out over all that is hidden from it. It shall get 0.",
+            "any-over-queries",
+            attend_with(
+                lambda scores, mask: (
+                    fill(scores, mask | ~mask.any(-2, keepdim=True))
+                    .softmax(-1)
+                    .masked_fill(~mask.any(-2, keepdim=True), 0.0)
+                )
+            ),
+            "`mask.any` is taken over the queries. To find queries without any key, take it over the keys: "
+            "`dim=-1`.",
+        ),
+        Slip(
+            "all-instead-of-any",
+            attend_with(
+                lambda scores, mask: fill(scores, mask, -1e9).softmax(-1) * mask.all(-1, keepdim=True)
+            ),
+            ALL_INSTEAD_OF_ANY,
+        ),
+        *plain_and_emptied(
+            "score-of-minus-10",
+            lambda scores, mask: fill(scores, mask, -10.0).softmax(-1),
+            "masked keys get a score of −10. Where the other scores are low, they still earn weight. Use "
+            "`-math.inf`.",
+        ),
+        *plain_and_emptied(
+            "low-score", lambda scores, mask: fill(scores, mask, -100.0).softmax(-1), FINITE_SCORE
+        ),
+        *plain_and_emptied(
+            "lowered-score", lambda scores, mask: (scores - 100.0 * ~mask).softmax(-1), FINITE_SCORE
+        ),
+        Slip(
+            "over-the-queries",
+            attend_with(lambda scores, mask: fill(scores, mask, -1e9).softmax(-2) * mask),
+            OVER_THE_QUERIES,
+        ),
+        Slip(
+            "over-the-queries-emptied",
+            attend_with(
+                lambda scores, mask: empty_rows(fill(scores, open_empty_rows(mask)).softmax(-2), mask)
+            ),
+            OVER_THE_QUERIES,
+        ),
+        Slip(
+            "over-the-queries-nan",
+            attend_with(lambda scores, mask: fill(scores, mask).softmax(-2)),
+            OVER_THE_QUERIES,
         ),
         Slip(
             "not-scaled",
-            lambda q, k, v, look: attend(q * math.sqrt(q.shape[-1]), k, v, mask=look),
-            "the scores are not divided by √d. The mask comes on top of lesson 08, not in its place.",
+            lambda q, k, v, mask: attention(q * math.sqrt(q.shape[-1]), k, v, mask),
+            "the scores aren't divided by √d_k, as in lesson 08.",
         ),
         Slip(
-            "one-too-small",
-            lambda q, k, v, look: blend(zero_blind_rows(filled_softmax(q, k, look, -10.0), look), v),
-            "hidden scores are set to −10. That is small, not 0: where all others are small too, it counts. "
-            "Take `-math.inf`.",
+            "not-scaled-nan",
+            lambda q, k, v, mask: blend(fill(q @ k.mT, mask).softmax(-1), v),
+            NOT_SCALED_EITHER,
+        ),
+        Slip(
+            "not-scaled-uniform",
+            lambda q, k, v, mask: blend(fill(q @ k.mT, mask, -1e9).softmax(-1), v),
+            NOT_SCALED_EITHER,
+        ),
+        Slip(
+            "root-of-n",
+            lambda q, k, v, mask: attention(q * math.sqrt(q.shape[-1] / k.shape[-2]), k, v, mask),
+            "the scores are divided by √n. Divide by √d_k, where d_k is the width of a key.",
+            misconception="M08",
+        ),
+        Slip(
+            "root-of-d_v",
+            lambda q, k, v, mask: attention(q * math.sqrt(q.shape[-1] / v.shape[-1]), k, v, mask),
+            "the scores are divided by √d_v. Divide by √d_k, where d_k is the width of a key.",
+        ),
+        Slip(
+            "no-softmax",
+            attend_with(lambda scores, mask: scores * mask),
+            "the scores themselves are used as weights. Apply a softmax to the masked scores.",
+        ),
+        Slip(
+            "scaled-by-d_k",
+            lambda q, k, v, mask: attention(q / math.sqrt(q.shape[-1]), k, v, mask),
+            "the scores are divided by d_k instead of √d_k.",
+        ),
+        Slip(
+            "sum-of-keys",
+            lambda q, k, v, mask: attention(q, k, k, mask),
+            "the context is a weighted sum of the keys. It should be one of the values.",
         ),
     ),
 )
@@ -153,6 +360,27 @@ def one_step_ahead(n: int) -> Tensor:
     return torch.ones(n, n).tril(diagonal=1) == 1
 
 
+def without_row(row: int) -> Callable[[int], Tensor]:
+    """A causal mask, with one row all False."""
+
+    def mask(n: int) -> Tensor:
+        return causal_mask(n) & (torch.arange(n) != row % n)[:, None]
+
+    return mask
+
+
+def last_few(n_visible: int) -> Callable[[int], Tensor]:
+    """Each position sees itself and the positions just before it, `n_visible` in all."""
+    return lambda n: causal_mask(n) & ~causal_mask(n).tril(diagonal=-n_visible)
+
+
+def band_only(n: int) -> Tensor:
+    """Only the next position is masked."""
+    return ~torch.ones(n, n).bool().triu(1) | torch.ones(n, n).bool().triu(2)
+
+
+LOOP_TOO_SHORT = "Does a loop miss it?"
+
 TRAINING_MASK = PlainExercise(
     name="training_mask",
     lesson="masks",
@@ -160,32 +388,112 @@ TRAINING_MASK = PlainExercise(
     by_hand=ByHand(
         {"n": 3},
         [[True, False, False], [True, True, False], [True, True, True]],
-        "Position 0 has read <s> and guesses the first word: it may see <s> alone. Position 1 may see two, "
-        "position 2 all three.",
+        "Position 0 has read <s> and predicts the first word, so it may attend to <s> only. Position 1 may "
+        "attend to two positions, position 2 to all three.",
     ),
-    others=(lambda: (1,), lambda: (2,), lambda: (7,)),
+    others=(lambda: (1,), lambda: (2,), lambda: (7,), lambda: (20,), lambda: (100,)),
     reference=causal_mask,
     unrepaired=one_step_ahead,
     slips=(
         Slip(
             "looks-ahead",
             lambda n: torch.ones(n, n).triu() == 1,
-            "this sees what is ahead and hides what came before. Rows ask, columns are looked at: `tril`.",
+            "each position may attend to what comes later, and not to what came before. Rows are queries, "
+            "columns are keys.",
         ),
         Slip(
             "not-itself",
             lambda n: torch.ones(n, n).tril(diagonal=-1) == 1,
-            "a position does not see itself. Its own word has been read already; only the next is secret.",
+            "a position may not attend to itself. It should: its own word has been read already, and only "
+            "the next one must stay hidden.",
+        ),
+        Slip(
+            "not-itself-but-first",
+            lambda n: causal_mask(n) & (~torch.eye(n).bool() | (torch.arange(n) == 0)),
+            "only position 0 may attend to itself. Every position should.",
+        ),
+        Slip(
+            "inverted",
+            lambda n: ~causal_mask(n),
+            "True and False are swapped. True means that the position may attend.",
         ),
         Slip(
             "all-open",
             lambda n: torch.ones(n, n) == 1,
-            "nothing is hidden: every position sees the word it shall guess.",
+            "nothing is masked, so every position sees the word that it should predict.",
         ),
         Slip(
-            "numbers",
-            lambda n: torch.ones(n, n).tril(),
-            "the right cells are open, but by numbers. A mask holds True and False: compare with `== 1`.",
+            "only-next-masked",
+            band_only,
+            "only the next position is masked. All later positions must be masked: when the model generates "
+            "text, none of them exists yet.",
+        ),
+        Slip(
+            "only-itself",
+            lambda n: torch.eye(n) == 1,
+            "each position may attend only to itself. It may also attend to all earlier positions.",
+        ),
+        Slip(
+            "only-last-two",
+            last_few(2),
+            "each position may attend only to itself and to the one before. It may attend to all earlier "
+            "positions.",
+        ),
+        Slip(
+            "additive",
+            lambda n: torch.zeros(n, n).masked_fill(~causal_mask(n), -math.inf),
+            "this is an additive mask of 0 and −∞. Here a mask contains True and False: `masked_fill` in "
+            "your attention needs booleans.",
+        ),
+        Slip(
+            "additive-1e9",
+            lambda n: torch.zeros(n, n).masked_fill(~causal_mask(n), -1e9),
+            "this is an additive mask of 0 and −1e9. Here a mask contains True and False: `masked_fill` in "
+            "your attention needs booleans.",
+        ),
+        Slip(
+            "two-ahead",
+            lambda n: torch.ones(n, n).tril(diagonal=2) == 1,
+            "each position may attend to the next two. It must not attend to any later position.",
+        ),
+        Slip(
+            "only-next",
+            lambda n: torch.ones(n, n).tril(diagonal=1).triu(diagonal=1) == 1,
+            "each position may attend only to the next one, which it should predict. It should attend to "
+            "itself and to earlier positions.",
+        ),
+        Slip(
+            "from-previous-on",
+            lambda n: torch.ones(n, n).triu(diagonal=-1) == 1,
+            "each position may attend to the one before it and to all later ones. It must not attend to any "
+            "later position: use `tril`.",
+        ),
+        Slip(
+            "fixed-size",
+            lambda n: causal_mask(16),
+            "the mask always has 16 rows. It should be (n, n).",
+        ),
+        Slip(
+            "one-position-short",
+            lambda n: causal_mask(n - 1),
+            "the mask is one position too small. It should be (n, n): each of the n inputs predicts a word.",
+        ),
+        Slip(
+            "one-position-long",
+            lambda n: causal_mask(n + 1),
+            "the mask is one position too large. It should be (n, n).",
+        ),
+        Slip("last-row-missing", without_row(-1), f"the last row is all False. {LOOP_TOO_SHORT}"),
+        Slip("first-row-missing", without_row(0), f"the first row is all False. {LOOP_TOO_SHORT}"),
+        Slip(
+            "squeezed",
+            lambda n: causal_mask(n).squeeze(),
+            "for n = 1 the mask has lost its axes. Remove `squeeze()`: the mask should always be (n, n).",
+        ),
+        Slip(
+            "extra-axis",
+            lambda n: causal_mask(n)[None],
+            "the mask has an axis too many, for the batch. It should be (n, n); broadcasting does the rest.",
         ),
     ),
 )
@@ -198,9 +506,45 @@ def three_masks(
     return source, padding_mask(tgt_lengths, n_tgt) & causal_mask(n_tgt), source
 
 
+def source_with(change: Callable[[Tensor, int], Tensor]) -> Callable:
+    """The three masks, with another mask for the source."""
+    return lambda s, t, n, m: (change(s, n), three_masks(s, t, n, m)[1], change(s, n))
+
+
+def decoder_with(change: Callable[[Tensor, int], Tensor]) -> Callable:
+    """The three masks, with another one for the decoder."""
+    return lambda s, t, n, m: (padding_mask(s, n), change(t, m), padding_mask(s, n))
+
+
+def cross_with(change: Callable[[Tensor, Tensor, int, int], Tensor]) -> Callable:
+    """The three masks, with another one for cross-attention."""
+    return lambda s, t, n, m: (*three_masks(s, t, n, m)[:2], change(s, t, n, m))
+
+
+def of_masks(change: Callable[[Tensor], Tensor]) -> Callable:
+    """All three masks changed in the same way."""
+    return lambda *inputs: tuple(map(change, three_masks(*inputs)))
+
+
+def padding_without_full(lengths: Tensor, n: int) -> Tensor:
+    """With `mask[-(n - length):] = False`, a sentence without padding loses everything."""
+    return padding_mask(lengths, n) & (lengths < n)[:, None, None]
+
+
 def mask_inputs(src: list[int], tgt: list[int], n_src: int, n_tgt: int) -> tuple:
     return torch.tensor(src), torch.tensor(tgt), n_src, n_tgt
 
+
+NO_PADDING = (
+    "the decoder's mask hides later positions, but not the padding of the target. Combine both with `&`."
+)
+NOT_CAUSAL = "the decoder's mask hides the padding, but not the later positions, so it leaks."
+NO_AXIS = (
+    "a padding mask should have an axis of size 1 in the middle, (b, 1, n_src), so that it broadcasts over "
+    "the queries."
+)
+ONE_ROW = "a padding mask is repeated for each query. One row is enough, (b, 1, n_src): it broadcasts."
+SQUEEZED = "with a single sentence, the batch axis is lost. Remove `squeeze()`."
 
 TRANSLATOR_MASKS = PlainExercise(
     name="translator_masks",
@@ -213,73 +557,231 @@ TRANSLATOR_MASKS = PlainExercise(
             [[[True, False, False], [True, True, False], [True, True, False]]],
             [[[True, False]]],
         ],
-        "Below stand three masks: encoder, decoder, cross. The one sentence has a source of one word in two "
-        "places, a target of two in three. Encoder and cross: the first place alone. Decoder: no row looks "
-        "ahead, and no row looks at the third place.",
+        "The answer is three masks: encoder, decoder, cross. There is one sentence pair, with a source of "
+        "one word in two positions and a target of two words in three. The encoder mask and the cross mask "
+        "allow only the first source position. In the decoder mask no row allows a later position, and no "
+        "row allows the third position, which is padding.",
     ),
     others=(
         lambda: mask_inputs([3, 1], [2, 4], 3, 4),
         lambda: mask_inputs([2, 5, 4], [1, 1, 3], 5, 3),
         lambda: mask_inputs([4], [4], 4, 4),
+        lambda: mask_inputs([11, 12], [14, 9], 13, 15),
     ),
     reference=three_masks,
     slips=(
         Slip(
             "no-padding-in-decoder",
-            lambda s, t, n, m: (padding_mask(s, n), causal_mask(m).expand(len(t), m, m), padding_mask(s, n)),
-            "the decoder's mask hides what is ahead, but not the target's padding. Join both with `&`.",
+            decoder_with(lambda t, m: causal_mask(m).expand(len(t), m, m)),
+            NO_PADDING,
         ),
-        Slip(
-            "no-causal",
-            lambda s, t, n, m: (
-                padding_mask(s, n),
-                padding_mask(t, m).expand(len(t), m, m),
-                padding_mask(s, n),
-            ),
-            "the decoder's mask hides padding, but not what is ahead: it leaks.",
-        ),
+        Slip("no-padding-or-batch-in-decoder", decoder_with(lambda t, m: causal_mask(m)), NO_PADDING),
+        Slip("no-causal", decoder_with(lambda t, m: padding_mask(t, m).expand(len(t), m, m)), NOT_CAUSAL),
+        Slip("no-causal-or-rows", decoder_with(padding_mask), NOT_CAUSAL),
         Slip(
             "either",
-            lambda s, t, n, m: (padding_mask(s, n), padding_mask(t, m) | causal_mask(m), padding_mask(s, n)),
-            "`|` opens what *either* mask allows. A query may look where both allow it: `&`.",
+            decoder_with(lambda t, m: padding_mask(t, m) | causal_mask(m)),
+            "`|` allows what *either* mask allows. A query may attend where both masks allow it: `&`.",
         ),
         Slip(
             "ahead",
+            decoder_with(lambda t, m: padding_mask(t, m) & causal_mask(m).mT),
+            "in the decoder's mask each position may attend to later positions and not to earlier ones. Rows "
+            "are queries, columns are keys: column ≤ row.",
+        ),
+        Slip(
+            "one-ahead",
+            decoder_with(lambda t, m: padding_mask(t, m) & one_step_ahead(m)),
+            "in the decoder's mask each position may attend to the next one, so it leaks: column ≤ row.",
+        ),
+        Slip(
+            "not-itself",
+            decoder_with(lambda t, m: padding_mask(t, m) & causal_mask(m).tril(-1)),
+            "in the decoder's mask a position may not attend to itself. It should: column ≤ row.",
+        ),
+        Slip(
+            "padding-rows",
+            decoder_with(lambda t, m: padding_mask(t, m) & causal_mask(m) & padding_mask(t, m).mT),
+            "in the decoder's mask the rows of the padding are all False. Mask the padding as keys "
+            "(columns), not as queries (rows).",
+            misconception="M21",
+        ),
+        Slip(
+            "source-width-in-decoder",
+            lambda s, t, n, m: (padding_mask(s, n), padding_mask(t, n) & causal_mask(n), padding_mask(s, n)),
+            "the decoder's mask has the width of the source. It should be (b, n_tgt, n_tgt).",
+        ),
+        Slip(
+            "source-lengths-in-decoder",
+            lambda s, t, n, m: (padding_mask(s, n), padding_mask(s, m) & causal_mask(m), padding_mask(s, n)),
+            "the decoder's mask is computed from `src_lengths`. Use `tgt_lengths`.",
+        ),
+        Slip(
+            "encoder-open",
+            lambda s, t, n, m: (torch.ones_like(padding_mask(s, n)), *three_masks(s, t, n, m)[1:]),
+            "the encoder's mask hides nothing. It should hide the padding of the source.",
+        ),
+        Slip(
+            "cross-open",
+            cross_with(lambda s, t, n, m: torch.ones_like(padding_mask(s, n))),
+            "the cross mask hides nothing. It should hide the padding of the source.",
+        ),
+        Slip(
+            "one-too-many-in-source",
+            source_with(lambda s, n: padding_mask(s + 1, n)),
+            "one padding position of each source stays visible. Positions are counted from 0: use `<`, not "
+            "`<=`.",
+        ),
+        Slip(
+            "one-too-many-in-target",
+            decoder_with(lambda t, m: padding_mask(t + 1, m) & causal_mask(m)),
+            "one padding position of each target stays visible. Positions are counted from 0: use `<`, not "
+            "`<=`.",
+        ),
+        Slip(
+            "padding-inverted",
             lambda s, t, n, m: (
-                padding_mask(s, n),
-                padding_mask(t, m) & causal_mask(m).mT,
-                padding_mask(s, n),
+                ~padding_mask(s, n),
+                ~padding_mask(t, m) & causal_mask(m),
+                ~padding_mask(s, n),
             ),
-            "the decoder looks ahead and not back. Rows ask, columns are looked at: column ≤ row.",
+            "the padding is visible and the words are hidden. Words are the positions below the length.",
+        ),
+        Slip(
+            "padding-in-front",
+            lambda s, t, n, m: (
+                padding_mask(s, n).flip(-1),
+                padding_mask(t, m).flip(-1) & causal_mask(m),
+                padding_mask(s, n).flip(-1),
+            ),
+            "the first positions are hidden. The padding comes after the words.",
         ),
         Slip(
             "one-too-many",
             lambda s, t, n, m: three_masks(s + 1, t + 1, n, m),
-            "one padding place of each sentence stays open. Places count from 0: `<`, not `<=`.",
+            "one padding position of each sentence stays visible. Positions are counted from 0: use `<`, not "
+            "`<=`.",
+        ),
+        Slip(
+            "one-too-few",
+            lambda s, t, n, m: three_masks(s - 1, t - 1, n, m),
+            "the last word of each sentence is masked. Positions are counted from 0, so a sentence of 3 "
+            "words has the positions 0, 1 and 2.",
+        ),
+        Slip(
+            "inverted",
+            of_masks(torch.logical_not),
+            "True and False are swapped. True means that a query may attend.",
+        ),
+        Slip(
+            "longest-sentence",
+            lambda s, t, n, m: three_masks(s, t, int(s.max()), int(t.max())),
+            "the masks are as wide as the longest sentence. They should be as wide as the batch: `n_src` and "
+            "`n_tgt`.",
+        ),
+        Slip(
+            "first-lengths",
+            lambda s, t, n, m: three_masks(s[:1].expand_as(s), t[:1].expand_as(t), n, m),
+            "every sentence is masked with the length of the first one.",
+        ),
+        Slip(
+            "full-sentence-hidden",
+            lambda s, t, n, m: (
+                padding_without_full(s, n),
+                padding_without_full(t, m) & causal_mask(m),
+                padding_without_full(s, n),
+            ),
+            "a sentence without any padding is masked completely. With `[-k:]` and k = 0, Python takes "
+            "everything.",
+        ),
+        Slip("no-middle-axis", source_with(lambda s, n: padding_mask(s, n)[:, 0]), NO_AXIS),
+        Slip("axis-at-the-end", source_with(lambda s, n: padding_mask(s, n).mT), NO_AXIS),
+        Slip("cross-expanded", cross_with(lambda s, t, n, m: padding_mask(s, n).expand(-1, m, -1)), ONE_ROW),
+        Slip(
+            "heads-axis",
+            of_masks(lambda mask: mask[:, None]),
+            "there is an axis for the heads, which is added in lesson 12 only. Leave it out.",
+        ),
+        Slip(
+            "encoder-rows",
+            lambda s, t, n, m: (padding_mask(s, n) & padding_mask(s, n).mT, *three_masks(s, t, n, m)[1:]),
+            "the encoder's mask also masks the rows of the padding. Mask keys only: (b, 1, n_src).",
+            misconception="M21",
+        ),
+        Slip(
+            "additive",
+            of_masks(lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -math.inf)),
+            "these are additive masks of 0 and −∞. Here a mask contains True and False.",
+        ),
+        Slip(
+            "source-expanded",
+            lambda s, t, n, m: (
+                padding_mask(s, n).expand(-1, n, -1),
+                three_masks(s, t, n, m)[1],
+                padding_mask(s, n).expand(-1, m, -1),
+            ),
+            ONE_ROW,
+        ),
+        Slip(
+            "encoder-causal",
+            lambda s, t, n, m: (padding_mask(s, n) & causal_mask(n), *three_masks(s, t, n, m)[1:]),
+            "the encoder's mask hides later positions. The whole source is known, so only its padding is "
+            "masked.",
         ),
         Slip(
             "cross-hides-target",
-            lambda s, t, n, m: (*three_masks(s, t, n, m)[:2], padding_mask(t, m)),
-            "`cross` hides the target's padding. There the target asks; what it looks at is the source.",
+            cross_with(lambda s, t, n, m: padding_mask(t, m)),
+            "the cross mask hides the padding of the target. There the queries come from the target, but the "
+            "keys from the source.",
+        ),
+        Slip(
+            "cross-by-target-lengths",
+            cross_with(lambda s, t, n, m: padding_mask(t, n)),
+            "the cross mask is computed from `tgt_lengths`. The keys are those of the source: use "
+            "`src_lengths`.",
+        ),
+        Slip(
+            "cross-both",
+            cross_with(lambda s, t, n, m: padding_mask(s, n) & padding_mask(t, m).mT),
+            "the cross mask also masks the rows of the target's padding. Mask keys only: (b, 1, n_src).",
+            misconception="M21",
         ),
         Slip(
             "cross-causal",
-            lambda s, t, n, m: (
-                *three_masks(s, t, n, m)[:2],
-                padding_mask(s, n) & (torch.ones(m, n).tril() == 1),
-            ),
-            "`cross` hides what is ahead. But the source is known whole: only its padding is hidden.",
+            cross_with(lambda s, t, n, m: padding_mask(s, n) & (torch.ones(m, n).tril() == 1)),
+            "the cross mask hides later source positions. The whole source is known, so only its padding is "
+            "masked.",
             misconception="M25",
         ),
         Slip(
-            "padding-rows",
+            "other-order",
+            lambda *inputs: tuple(three_masks(*inputs)[index] for index in (0, 2, 1)),
+            "the masks are in the wrong order. Return encoder, decoder, cross.",
+        ),
+        Slip(
+            "decoder-first",
+            lambda *inputs: tuple(three_masks(*inputs)[index] for index in (1, 0, 2)),
+            "the masks are in the wrong order. Return encoder, decoder, cross.",
+        ),
+        Slip(
+            "dictionary",
+            lambda *inputs: dict(zip(("encoder", "decoder", "cross"), three_masks(*inputs), strict=True)),
+            "this is a dictionary. Return the three masks: `return encoder, decoder, cross`.",
+        ),
+        Slip(
+            "languages-swapped",
+            lambda s, t, n, m: three_masks(t, s, m, n),
+            "source and target are swapped.",
+        ),
+        Slip("squeezed", of_masks(lambda mask: mask.squeeze(0)), SQUEEZED),
+        Slip(
+            "decoder-squeezed",
             lambda s, t, n, m: (
                 padding_mask(s, n),
-                three_masks(s, t, n, m)[1] & padding_mask(t, m).mT,
+                three_masks(s, t, n, m)[1].squeeze(0),
                 padding_mask(s, n),
             ),
-            "`decoder` hides everything from the padding's rows too. Hide columns: nobody reads those rows.",
-            misconception="M21",
+            SQUEEZED,
         ),
     ),
 )

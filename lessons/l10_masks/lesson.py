@@ -109,9 +109,9 @@ views.diagram(PARTS, ARROWS, lit=("mask", "masked scores"), title="Where the mas
 
 # %% [markdown] kind="text" exercise="masked_attention"
 r"""
-**Build it.** Your attention of lesson 08, with a mask. `mask` has the shape of the scores, or one that can be stretched to it; `scores.masked_fill(where, value)` puts a value wherever `where` is true, and `~mask` turns a mask round.
+**Build it.** Your attention of lesson 08, with a mask. `mask` has the shape of the scores, or one that broadcasts to it, such as (batch, 1, n); `scores.masked_fill(where, value)` puts a value wherever `where` is true, and `~mask` turns a mask round.
 
-Then the hard part: a query that may look nowhere shall get weights of 0 and a context of 0, and no NaN, neither in the answer nor in the gradients.
+A masked key gets a weight of exactly 0, however high its score. Then the hard part: a query that may attend to no key at all gets weights of 0 and a context of 0, with no NaN in the outputs or in the gradients.
 """
 
 # %% kind="exercise" exercise="masked_attention" title="Attention with a mask" difficulty=4 importance=5 track="short"
@@ -258,7 +258,7 @@ A wonderful loss, and this. Here is the mask of the run again, under the name th
 
 # %% kind="exercise" exercise="training_mask" mode="bug" title="The mask of the run" difficulty=2 importance=5 track="short"
 def training_mask(n):
-    """n positions  ->  mask (n, n), rows ask, columns are looked at"""
+    """n positions  ->  mask (n, n) of True and False; rows are queries, columns keys"""
     # bug
     return torch.ones(n, n).tril(diagonal=1) == 1
     # end bug
@@ -333,7 +333,7 @@ quiz("10", "which-mask")
 
 # %% [markdown] kind="text" exercise="translator_masks"
 r"""
-Write all three at once. The lengths are tensors of whole numbers, one a sentence; `n_src` and `n_tgt` are the widths of the two rectangles. `torch.arange(n)` numbers the places, and comparing `(b, 1)` with `(n,)` gives `(b, n)`.
+Write all three at once, with `True` where a query may attend. The lengths are tensors of whole numbers, one for each sentence; `n_src` and `n_tgt` are the widths of the two rectangles, and the padding comes after the words. Mask keys (columns) only. `torch.arange(n)` numbers the places, and comparing `(b, 1)` with `(n,)` gives `(b, n)`.
 """
 
 # %% kind="exercise" exercise="translator_masks" title="Three masks" difficulty=3 importance=4 track="core"
@@ -355,7 +355,7 @@ check("translator_masks", translator_masks)
 # %% [markdown] kind="hints" exercise="translator_masks"
 r"""
 ### A nudge
-A padding mask is the same for every query, so its middle axis may have size 1: it is stretched by itself.
+A padding mask is the same for every query, so its middle axis may have size 1: it broadcasts.
 
 ---
 ### Step by step

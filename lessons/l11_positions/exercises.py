@@ -1,16 +1,23 @@
-"""The exercises of lesson 11: angles, the table of sinusoids and its test, adding it, rotary positions."""
+"""The exercises of lesson 11: angles, the sinusoidal encoding and its test, adding it, rotary positions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from course_lib.layers import positions
-from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TensorExercise, TestExercise, gaussian
+from course_lib.teaching.exercises import (
+    ByHand,
+    PlainExercise,
+    Slip,
+    TensorExercise,
+    TestExercise,
+    gaussian,
+    wrong_only_at,
+)
 
 
 def angles_of(n: int, speeds: Tensor, first: float = 0.0) -> Tensor:
@@ -20,15 +27,6 @@ def angles_of(n: int, speeds: Tensor, first: float = 0.0) -> Tensor:
 def speeds_of(width: int, *, step: int = 2, base: float = 10_000.0) -> Tensor:
     """10000^(-2i/width) for i = 0, 1, …; with step=1 it is -i/width."""
     return base ** (-torch.arange(width // 2) * step / width)
-
-
-def is_a_tensor(inputs: tuple, answer: object) -> str:
-    """A tensor of 32-bit numbers is required, since it is added to such vectors."""
-    if not isinstance(answer, Tensor):
-        return f"It returned a {type(answer).__name__}; a tensor is wanted: `torch.tensor(...)`."
-    if answer.dtype != torch.float32:
-        return f"Its numbers are {answer.dtype}; the network computes in torch.float32: add `.float()`."
-    return ""
 
 
 ANGLES = PlainExercise(
@@ -42,7 +40,6 @@ ANGLES = PlainExercise(
         "Four numbers are two hands. Hand 0 turns by 10000^0 = 1 a word, hand 1 by 10000^(−2/4) = 1/100.",
     ),
     others=(lambda: (5, 8), lambda: (1, 6), lambda: (4, 2), lambda: (12, 64)),
-    demands=(is_a_tensor,),
     slips=(
         Slip(
             "not-doubled",
@@ -102,6 +99,10 @@ def interleave(first: Tensor, second: Tensor) -> Tensor:
     return torch.stack([first, second], dim=-1).flatten(-2)
 
 
+def waves(angles: Tensor) -> Tensor:
+    return interleave(angles.sin(), angles.cos())
+
+
 def own_speeds(n: int, d_model: int) -> Tensor:
     turned = angles_of(n, 10_000.0 ** (-torch.arange(d_model) / d_model))
     return interleave(turned[:, 0::2].sin(), turned[:, 1::2].cos())
@@ -111,28 +112,45 @@ def counts(n: int, d_model: int) -> Tensor:
     return torch.arange(n, dtype=torch.float32)[:, None].expand(-1, d_model)
 
 
-def over_length(n: int, d_model: int) -> Tensor:
-    turned = positions.angles(n, d_model) / n
-    return interleave(turned.sin(), turned.cos())
+def sinusoids_with(
+    n: int, d_model: int, *, base: float = 10_000.0, first: float = 0.0, step: int = 2
+) -> Tensor:
+    return waves(angles_of(n, speeds_of(d_model, base=base, step=step), first))
 
 
-def random_rows(n: int, d_model: int) -> Tensor:
-    return torch.randn(n, d_model, generator=torch.Generator().manual_seed(0))
+def of_angles(change: Callable[[Tensor], Tensor]) -> Callable:
+    """A table made from the right angles."""
+    return lambda n, d_model: change(positions.angles(n, d_model))
 
 
-def sinusoids_with(n: int, d_model: int, *, base: float = 10_000.0, first: float = 0.0) -> Tensor:
-    turned = angles_of(n, speeds_of(d_model, base=base), first)
-    return interleave(turned.sin(), turned.cos())
+def of_table(change: Callable[[Tensor], Tensor]) -> Callable:
+    """The right table, changed."""
+    return lambda n, d_model: change(positions.sinusoids(n, d_model))
 
 
-def in_halves(n: int, d_model: int) -> Tensor:
+in_halves = of_angles(lambda turned: torch.cat([turned.sin(), turned.cos()], dim=-1))
+cosine_first = of_angles(lambda turned: interleave(turned.cos(), turned.sin()))
+
+
+def rows_mixed(n: int, d_model: int) -> Tensor:
     turned = positions.angles(n, d_model)
-    return torch.cat([turned.sin(), turned.cos()], dim=-1)
+    return torch.stack([turned.sin(), turned.cos()]).reshape(n, d_model)
 
 
-def cosine_first(n: int, d_model: int) -> Tensor:
-    turned = positions.angles(n, d_model)
-    return interleave(turned.cos(), turned.sin())
+def angles_in_blocks_table(n: int, d_model: int) -> Tensor:
+    turned = positions.angles(n, d_model).repeat(1, 2)
+    return interleave(turned[:, 0::2].sin(), turned[:, 1::2].cos())
+
+
+def doubled_by_column(n: int, d_model: int) -> Tensor:
+    turned = angles_of(n, 10_000.0 ** (-2 * torch.arange(d_model) / d_model))
+    return interleave(turned[:, 0::2].sin(), turned[:, 1::2].cos())
+
+
+def down_to_last(n: int, d_model: int) -> Tensor:
+    """The last frequency is 1/10000 itself, as in some libraries."""
+    exponents = torch.arange(d_model // 2) / torch.tensor(d_model / 2 - 1)
+    return waves(angles_of(n, 10_000.0**-exponents))
 
 
 SINUSOIDS = PlainExercise(
@@ -143,67 +161,192 @@ SINUSOIDS = PlainExercise(
     by_hand=ByHand(
         {"n": 2, "d_model": 4},
         [[0.0, 1.0, 0.0, 1.0], [math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)]],
-        "At position 0 every angle is 0: sin 0 = 0 and cos 0 = 1, for each hand. At position 1 the angles "
-        "are 1 and 0.01: sin 1 = 0.84, cos 1 = 0.54, sin 0.01 = 0.01, cos 0.01 = 1.00.",
+        "At position 0 every angle is 0, so each pair is sin 0 = 0 and cos 0 = 1. At position 1 the angles "
+        "are 1 and 0.01, so the row is sin 1 = 0.84, cos 1 = 0.54, sin 0.01 = 0.01, cos 0.01 = 1.00.",
     ),
-    others=(lambda: (5, 8), lambda: (1, 6), lambda: (4, 2), lambda: (12, 64)),
-    demands=(is_a_tensor,),
+    # The long table has only two frequencies: with more, right answers differ by rounding errors.
+    others=(lambda: (5, 8), lambda: (1, 6), lambda: (4, 2), lambda: (12, 64), lambda: (150, 4)),
     slips=(
         Slip(
             "halves",
             in_halves,
-            "all sines come first, then all cosines. Each hand's pair stands together: sin, cos, sin, cos.",
+            "all sines come first, then all cosines. They should alternate: sin, cos, sin, cos.",
         ),
         Slip(
             "cos-first",
             cosine_first,
-            "cosine and sine have changed places: sin in the even columns, cos in the odd ones.",
+            "sine and cosine are swapped: sin belongs in the even columns, cos in the odd ones.",
         ),
         Slip(
             "sin-only",
-            lambda n, d_model: interleave(*[positions.angles(n, d_model).sin()] * 2),
-            "both numbers of a pair are the sine. The second is the cosine.",
+            of_angles(lambda turned: interleave(turned.sin(), turned.sin())),
+            "both columns of a pair are the sine. The second should be the cosine.",
+        ),
+        Slip(
+            "cos-only",
+            of_angles(lambda turned: interleave(turned.cos(), turned.cos())),
+            "both columns of a pair are the cosine. The first should be the sine.",
         ),
         Slip(
             "own-speeds",
             own_speeds,
-            "sine and cosine of a pair turn at different speeds. A pair is one hand: one angle for both.",
+            "the sine and the cosine of a pair have different angles. Columns 2i and 2i + 1 share the "
+            "frequency 10000^(−2i/d_model).",
+        ),
+        Slip(
+            "not-doubled",
+            lambda n, d_model: sinusoids_with(n, d_model, step=1),
+            "pair i has the frequency 10000^(−i/d_model). Is the 2 missing? It should be "
+            "10000^(−2i/d_model).",
+        ),
+        Slip(
+            "doubled-twice",
+            lambda n, d_model: sinusoids_with(n, d_model, step=4),
+            "pair i has the frequency 10000^(−4i/d_model). Is the 2 counted twice? `arange(0, d_model, 2)` "
+            "is 2i already.",
+        ),
+        Slip(
+            "faster-and-faster",
+            lambda n, d_model: sinusoids_with(n, d_model, step=-2),
+            "the angles grow from pair to pair. The exponent needs a minus sign: −2i/d_model.",
+        ),
+        Slip(
+            "down-to-last",
+            down_to_last,
+            "the exponent is −i/(d_model/2 − 1), so that the last frequency is 1/10000. In the 2017 paper it "
+            "is −2i/d_model.",
+        ),
+        *(
+            Slip(
+                f"base-{base}",
+                lambda n, d_model, base=base: sinusoids_with(n, d_model, base=base),
+                f"the base of the frequencies is {base}. It should be 10000.",
+            )
+            for base in (1000, 100000)
         ),
         Slip(
             "from-one",
             lambda n, d_model: sinusoids_with(n, d_model, first=1.0),
-            "positions are counted from 1. Row 0 should be 0, 1, 0, 1, …",
+            "positions are counted from 1. The first position is 0, so row 0 should be 0, 1, 0, 1, ….",
         ),
         Slip(
             "one-speed",
             lambda n, d_model: sinusoids_with(n, d_model, base=1.0),
-            "all hands turn at the same speed. Use `angles(n, d_model)`: each hand has its own.",
+            "all pairs have the same frequency. It should be 10000^(−2i/d_model) for pair i. (`//` rounds "
+            "down; `/` doesn't.)",
         ),
         Slip(
             "angles-only",
-            lambda n, d_model: interleave(*[positions.angles(n, d_model)] * 2),
+            of_angles(lambda turned: interleave(turned, turned)),
             "these are the angles themselves. Take their sine and cosine.",
+        ),
+        Slip(
+            "degrees",
+            of_angles(lambda turned: waves(turned.deg2rad())),
+            "the angles are treated as degrees. They are in radians already.",
+        ),
+        Slip(
+            "whole-turns",
+            of_angles(lambda turned: waves(2 * math.pi * turned)),
+            "the angles are multiplied by 2π. They are in radians already.",
         ),
         Slip(
             "grows",
             counts,
-            "every column holds the position itself. It grows without bound; sine and cosine do not.",
+            "every column contains the position itself, which grows without bound. Take the sine and the "
+            "cosine of the angles.",
             misconception="M37",
         ),
-        Slip("over-length", over_length, "the angles are divided by the number of words."),
+        Slip(
+            "over-length",
+            lambda n, d_model: waves(positions.angles(n, d_model) / n),
+            "the angles are divided by the number of positions.",
+        ),
+        Slip(
+            "over-last-position",
+            lambda n, d_model: waves(positions.angles(n, d_model) / max(n - 1, 1)),
+            "the angles are divided by the last position.",
+        ),
+        Slip(
+            "cos-missing",
+            of_angles(lambda turned: interleave(turned.sin(), torch.zeros_like(turned))),
+            "the odd columns are 0. They should contain the cosine.",
+        ),
+        Slip(
+            "half-width",
+            of_angles(torch.sin),
+            "there are d_model/2 columns of sines. Each angle needs two columns, its sine and its cosine.",
+        ),
+        Slip(
+            "angles-in-blocks",
+            angles_in_blocks_table,
+            "the angles are repeated one after the other, as by `repeat` or `cat`. Both columns of a pair "
+            "need the same angle: `repeat_interleave(2, dim=-1)`.",
+        ),
+        Slip(
+            "doubled-by-column",
+            doubled_by_column,
+            "column c has the exponent −2c/d_model, so the angles get small twice as fast. In −2i/d_model, i "
+            "counts the pairs, not the columns.",
+        ),
+        Slip(
+            "exponent-from-1",
+            lambda n, d_model: waves(angles_of(n, speeds_of(d_model) * 10_000.0 ** (-2 / d_model))),
+            "the first pair has the exponent −2/d_model: i is counted from 1. Count from 0, so that its "
+            "frequency is 1.",
+        ),
         Slip(
             "same-rows",
             lambda n, d_model: sinusoids_with(1, d_model).expand(n, -1),
             "every row is that of position 0.",
         ),
-        Slip("by-lot", random_rows, "the numbers are drawn by lot. Nothing is random or learned here."),
+        Slip(
+            "frequencies-only",
+            lambda n, d_model: waves(speeds_of(d_model).expand(n, -1)),
+            "every row is that of position 1. Multiply the frequencies by the position.",
+        ),
+        Slip(
+            "rows-mixed",
+            rows_mixed,
+            "the numbers are right but in the wrong cells. Stack sine and cosine along a new *last* axis, "
+            "`dim=-1`, before you flatten.",
+        ),
+        Slip(
+            "unit-rows",
+            of_table(lambda table: table / table.norm(dim=-1, keepdim=True)),
+            "the rows are divided by their norm. Leave them as they are.",
+        ),
+        Slip(
+            "scaled-rows",
+            of_table(lambda table: table * math.sqrt(table.shape[-1])),
+            "the table is multiplied by √d_model. Leave it as it is.",
+        ),
+        Slip(
+            "transposed",
+            of_table(lambda table: table.T),
+            "the table is transposed. Each position should be a row.",
+        ),
+        Slip(
+            "extra-axis",
+            of_table(lambda table: table[None]),
+            "there is an extra axis for the batch. The table should be (n, d_model); broadcasting does the "
+            "rest.",
+        ),
+        Slip(
+            "one-row-too-many",
+            lambda n, d_model: positions.sinusoids(n + 1, d_model),
+            "there is one row too many. The positions are 0 to n − 1.",
+        ),
     ),
 )
 
 
 def sinusoids_at(steps: Tensor, d_model: int) -> Tensor:
-    turned = steps[:, None] * speeds_of(d_model)
-    return interleave(turned.sin(), turned.cos())
+    return waves(steps[:, None] * speeds_of(d_model))
+
+
+def random_rows(n: int, d_model: int) -> Tensor:
+    return torch.randn(n, d_model, generator=torch.Generator().manual_seed(0))
 
 
 def steps_back(n: int, d_model: int) -> Tensor:
@@ -214,22 +357,18 @@ def steps_back(n: int, d_model: int) -> Tensor:
 
 
 def quarter_turns(n: int, d_model: int) -> Tensor:
-    """One and three words apart the hands are at right angles."""
-    turned = angles_of(n, torch.full((d_model // 2,), math.pi / 2))
-    return interleave(turned.sin(), turned.cos())
+    """Offsets of 1 and 3 both give a product of 0."""
+    return waves(angles_of(n, torch.full((d_model // 2,), math.pi / 2)))
 
 
 def slower_when_longer(n: int, d_model: int) -> Tensor:
-    """Correct within one text, but products change with its length."""
+    """Correct within one text, but the products change with its length."""
     return sinusoids_at(torch.arange(n) * (0.5 + 10 / n), d_model)
 
 
-BROKEN_PROMISES = (
-    Slip("steps-back", steps_back, "the hands step back at every fourth word."),
-    Slip("quarter-turns", quarter_turns, "every hand turns by a quarter a word."),
-    Slip("slower-when-longer", slower_when_longer, "the hands turn more slowly in a longer text."),
-)
-"""Wrong encodings that only a careful test rejects; no learner writes them for `sinusoids`."""
+def faster_from_12(n: int, d_model: int) -> Tensor:
+    steps = torch.arange(n)
+    return sinusoids_at(torch.where(steps < 12, steps, 2 * steps - 12), d_model)
 
 
 def careful_test(encoding: Callable) -> None:
@@ -246,24 +385,33 @@ TEST_OFFSETS = TestExercise(
     name="test_offsets",
     lesson="positions",
     inputs={"encoding": "a function"},
-    of=replace(SINUSOIDS, slips=SINUSOIDS.slips + BROKEN_PROMISES),
+    of=SINUSOIDS,
     what="encoding",
+    seconds=15.0,  # a loop over all pairs of rows, in every implementation, takes several seconds
     accepts={
         "with all sines first": in_halves,
         "with the cosine first": cosine_first,
-        "with slower hands of another constant": lambda n, d_model: sinusoids_with(n, d_model, base=500.0),
-        "with positions from 1": lambda n, d_model: sinusoids_with(n, d_model, first=1.0),
+        "with 500 instead of 10000": lambda n, d_model: sinusoids_with(n, d_model, base=500.0),
+        "with rows twice as long": of_table(lambda table: 2 * table),
+        "with positions counted from 1": lambda n, d_model: sinusoids_with(n, d_model, first=1.0),
         "with another first position for each length": lambda n, d_model: sinusoids_with(n, d_model, first=n),
     },
     rejects={
-        "sin-only": "has sines and no cosines",
-        "own-speeds": "turns the sine and the cosine of a pair at different speeds",
+        "sin-only": "has sines but no cosines",
+        "own-speeds": "gives the sine and the cosine of a pair different frequencies",
         "grows": "writes the position itself into every column",
-        "by-lot": "draws every row by lot",
-        "same-rows": "gives every place the same row",
-        "steps-back": "turns its hands one step back at every fourth word",
-        "quarter-turns": "turns every hand by a quarter a word",
-        "slower-when-longer": "turns its hands more slowly the longer the text is",
+        "same-rows": "gives every position the same row",
+    },
+    wrong={
+        "fills the table with random numbers": random_rows,
+        "steps one position back at every fourth row": steps_back,
+        "rotates every pair by a quarter turn from one position to the next": quarter_turns,
+        "has lower frequencies the longer the text is": slower_when_longer,
+        "has twice the frequencies from position 12 on": faster_from_12,
+        "has rows that grow by 0.2% with each position": lambda n, d_model: (
+            positions.sinusoids(n, d_model) * (1 + 0.002 * torch.arange(n)[:, None])
+        ),
+        "is wrong only in row 0": wrong_only_at(0, positions.sinusoids, counts),
     },
     reference=careful_test,
 )
@@ -344,9 +492,23 @@ def split_pairs(features: Tensor) -> tuple[Tensor, Tensor]:
     return features[..., 0::2], features[..., 1::2]
 
 
-def rotate_by(features: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    x, y = split_pairs(features)
-    return interleave(x * cos - y * sin, x * sin + y * cos)
+def rotate_with(pair_of: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]) -> Callable:
+    """A rotation in which `pair_of` makes each new pair from x, y, cos and sin."""
+
+    def rotate(features: Tensor, turned: Tensor) -> Tensor:
+        return interleave(*pair_of(*split_pairs(features), turned.cos(), turned.sin()))
+
+    return rotate
+
+
+def of_rotated(change: Callable[[Tensor], Tensor]) -> Callable:
+    """The right answer, changed."""
+    return lambda features, turned: change(positions.rotate(features, turned))
+
+
+def by_angles(change: Callable[[Tensor], Tensor]) -> Callable:
+    """The rotation by other angles."""
+    return lambda features, turned: positions.rotate(features, change(turned))
 
 
 def rotate_halves(features: Tensor, turned: Tensor) -> Tensor:
@@ -355,23 +517,34 @@ def rotate_halves(features: Tensor, turned: Tensor) -> Tensor:
     return torch.cat([x * cos - y * sin, x * sin + y * cos], dim=-1)
 
 
-def without_minus(features: Tensor, turned: Tensor) -> Tensor:
+def separate(rotated: Tensor) -> Tensor:
+    """All first numbers, then all second ones."""
+    return torch.cat(split_pairs(rotated), dim=-1)
+
+
+def halves_to_pairs(features: Tensor, turned: Tensor) -> Tensor:
+    x, y = features.chunk(2, dim=-1)
+    return positions.rotate(interleave(x, y), turned)
+
+
+def angles_in_blocks(features: Tensor, turned: Tensor) -> Tensor:
     x, y = split_pairs(features)
-    cos, sin = turned.cos(), turned.sin()
-    return interleave(x * cos + y * sin, x * sin + y * cos)
+    angles = torch.cat([turned, turned], dim=-1)
+    return features * angles.cos() + interleave(-y, x) * angles.sin()
 
 
-def uses_new_x(features: Tensor, turned: Tensor) -> Tensor:
-    """The second number is computed from the new first one."""
+def stacked_in_front(features: Tensor, turned: Tensor) -> Tensor:
+    return torch.stack(split_pairs(positions.rotate(features, turned))).reshape(features.shape)
+
+
+def angle_itself(features: Tensor, turned: Tensor) -> Tensor:
+    """sin θ = θ and cos θ = 1, which is nearly right for small angles."""
     x, y = split_pairs(features)
-    x = x * turned.cos() - y * turned.sin()
-    return interleave(x, x * turned.sin() + y * turned.cos())
+    return interleave(x - y * turned, x * turned + y)
 
 
-def concatenated(features: Tensor, turned: Tensor) -> Tensor:
-    x, y = split_pairs(features)
-    cos, sin = turned.cos(), turned.sin()
-    return torch.cat([x * cos - y * sin, x * sin + y * cos], dim=-1)
+def own_angles(features: Tensor, turned: Tensor) -> Tensor:
+    return positions.rotate(features, positions.angles(*features.shape[-2:]))
 
 
 ROTATE = TensorExercise(
@@ -399,48 +572,166 @@ ROTATE = TensorExercise(
     slips=(
         Slip(
             "other-way",
-            lambda features, turned: rotate_by(features, turned.cos(), -turned.sin()),
-            "the pairs are turned the other way round: (1, 0) by a quarter turn should give (0, 1).",
+            by_angles(torch.neg),
+            "the pairs are rotated clockwise. With the formula, a quarter turn takes (1, 0) to (0, 1).",
         ),
         Slip(
             "halves",
             rotate_halves,
-            "number i is paired with number i + width/2. Here neighbours are a pair: (0, 1), (2, 3), ….",
+            "number i is paired with number i + width/2. Here neighbours form a pair: (0, 1), (2, 3), ….",
+        ),
+        Slip(
+            "halves-as-pairs",
+            halves_to_pairs,
+            "x and y are the two halves of each row. Here neighbours form a pair: (0, 1), (2, 3), ….",
         ),
         Slip(
             "no-minus",
-            without_minus,
-            "a minus sign is missing: the first number becomes x cos − y sin.",
+            rotate_with(lambda x, y, cos, sin: (x * cos + y * sin, x * sin + y * cos)),
+            "a minus sign is missing: the first number of a pair becomes x cos θ − y sin θ.",
+        ),
+        Slip(
+            "minus-in-second",
+            rotate_with(lambda x, y, cos, sin: (x * cos - y * sin, x * sin - y * cos)),
+            "the second number of a pair has a wrong sign. It becomes x sin θ + y cos θ.",
+        ),
+        Slip(
+            "both-minus",
+            rotate_with(lambda x, y, cos, sin: (x * cos - y * sin, y * cos - x * sin)),
+            "there is a minus sign too many: the second number of a pair becomes x sin θ + y cos θ.",
+        ),
+        Slip(
+            "x-and-y-swapped",
+            rotate_with(lambda x, y, cos, sin: (y * cos - x * sin, y * sin + x * cos)),
+            "x and y are swapped: x is the first number of a pair, at the even positions.",
+        ),
+        Slip(
+            "itself-instead-of-partner",
+            rotate_with(lambda x, y, cos, sin: (x * (cos + sin), y * (cos + sin))),
+            "each number is multiplied by cos θ and by sin θ. The sine belongs to the *other* number of the "
+            "pair.",
+        ),
+        Slip(
+            "itself-minus-itself",
+            rotate_with(lambda x, y, cos, sin: (x * (cos - sin), y * (cos + sin))),
+            "each number is multiplied by cos θ and by sin θ. The sine belongs to the *other* number of the "
+            "pair.",
+        ),
+        Slip(
+            "sin-and-cos-swapped",
+            rotate_with(lambda x, y, cos, sin: (x * sin - y * cos, x * cos + y * sin)),
+            "`sin` and `cos` are swapped.",
+        ),
+        Slip(
+            "numbers-swapped",
+            rotate_with(lambda x, y, cos, sin: (x * sin + y * cos, x * cos - y * sin)),
+            "the two numbers of each new pair are swapped.",
         ),
         Slip(
             "uses-the-new-x",
-            uses_new_x,
-            "the second number is computed from the new first one. Keep the old x until both are there.",
+            rotate_with(lambda x, y, cos, sin: (x * cos - y * sin, (x * cos - y * sin) * sin + y * cos)),
+            "the second number of a pair is computed from the *new* x. Keep the old x until both numbers are "
+            "computed.",
         ),
         Slip(
-            "laid-apart",
-            concatenated,
-            "all first numbers come first, then all second ones. Put each pair back together.",
+            "uses-the-new-y",
+            rotate_with(lambda x, y, cos, sin: (x * cos - (x * sin + y * cos) * sin, x * sin + y * cos)),
+            "the first number of a pair is computed from the *new* y. Keep the old y until both numbers are "
+            "computed.",
+        ),
+        Slip(
+            "second-unchanged",
+            rotate_with(lambda x, y, cos, sin: (x * cos - y * sin, y)),
+            "only the first number of each pair changes. The second becomes x sin θ + y cos θ.",
+        ),
+        Slip(
+            "first-unchanged",
+            rotate_with(lambda x, y, cos, sin: (x, x * sin + y * cos)),
+            "only the second number of each pair changes. The first becomes x cos θ − y sin θ.",
+        ),
+        Slip(
+            "only-cos",
+            rotate_with(lambda x, y, cos, sin: (x * cos, y * cos)),
+            "each number is only multiplied by cos θ. Each new number also depends on the other one of its "
+            "pair, times sin θ.",
+        ),
+        Slip(
+            "cos-and-sin",
+            rotate_with(lambda x, y, cos, sin: (x * cos, y * sin)),
+            "x is multiplied by cos θ and y by sin θ. Each new number depends on both x and y.",
+        ),
+        Slip(
+            "separated",
+            of_rotated(separate),
+            "the rotated numbers are right, but all first ones come before all second ones. Put each pair "
+            "back together: stack along a new last axis, then flatten.",
+        ),
+        Slip(
+            "not-flattened",
+            of_rotated(lambda rotated: rotated.unflatten(-1, (-1, 2))),
+            "the pairs still have an axis of their own. Flatten the last two axes.",
+        ),
+        Slip(
+            "batch-flattened",
+            of_rotated(lambda rotated: rotated.reshape(-1, *rotated.shape[-2:])),
+            "the axes in front are merged into one. The answer should have the shape of `features`.",
         ),
         Slip(
             "adds-the-angle",
             lambda features, turned: features + interleave(turned, turned),
-            "the angles are added to the numbers. The pairs should be turned by them.",
+            "the angles are added to the numbers. Rotate each pair by its angle instead.",
         ),
         Slip(
             "adds-sinusoids",
-            lambda features, turned: features + interleave(turned.sin(), turned.cos()),
-            "sin and cos are added, as in the table above. Rotary positions add nothing: they turn.",
+            lambda features, turned: features + waves(turned),
+            "sin and cos are added, as in the sinusoidal encoding. Rotate each pair by its angle instead.",
         ),
         Slip(
-            "only-cos",
-            lambda features, turned: features * interleave(turned.cos(), turned.cos()),
-            "each number is only multiplied by the cosine. The other one of its pair comes in by the sine.",
+            "times-the-angle",
+            lambda features, turned: features * interleave(turned, turned),
+            "the numbers are multiplied by the angles. Rotate each pair by its angle instead.",
         ),
         Slip(
             "one-angle",
-            lambda features, turned: rotate_by(features, turned[:, :1].cos(), turned[:, :1].sin()),
-            "every pair is turned by the angle of the first. Each pair has an angle of its own.",
+            by_angles(lambda turned: turned[:, :1].expand_as(turned)),
+            "every pair is rotated by the angle of the first one. Each pair has its own angle.",
+        ),
+        Slip(
+            "one-position",
+            by_angles(lambda turned: turned[:1].expand_as(turned)),
+            "every position is rotated by the angles of position 0. Each position has its own angles.",
+        ),
+        Slip(
+            "angles-in-blocks",
+            angles_in_blocks,
+            "the angles are repeated one after the other, as by `repeat` or `cat`. Both numbers of a pair "
+            "need the same angle: `repeat_interleave(2, dim=-1)`.",
+        ),
+        Slip(
+            "times-position",
+            by_angles(lambda turned: turned * torch.arange(len(turned))[:, None]),
+            "the angles are multiplied by the position. `turned` has the angle of each position already.",
+        ),
+        Slip(
+            "stacked-in-front",
+            stacked_in_front,
+            "the rotated numbers are right but in the wrong cells. Stack them along a new *last* axis, "
+            "`dim=-1`, before you flatten.",
+        ),
+        Slip(
+            "own-angles",
+            own_angles,
+            "the angles are computed from the positions. Use those in `turned`.",
+        ),
+        Slip(
+            "degrees",
+            by_angles(torch.deg2rad),
+            "the angles are converted from degrees. They are in radians already.",
+        ),
+        Slip(
+            "angle-itself",
+            angle_itself,
+            "x and y are combined with the angle itself. Take its cosine and sine.",
         ),
     ),
 )

@@ -209,7 +209,7 @@ angles = yours("angles")  # (n, width) -> (n, width / 2), in radians
 
 # %% [markdown] kind="text" exercise="sinusoids"
 r"""
-**Now the table.** Call `angles`, or compute the angles in here. Each hand has two columns side by side: sin in column 0, cos in column 1, the next hand in columns 2 and 3. In lesson 14 it goes into the full Transformer.
+**Now the table**, for any number of positions. Call `angles`, or compute the angles in here. Each hand has two columns side by side: sin in column 0, cos in column 1, the next hand in columns 2 and 3. In lesson 14 it goes into the full Transformer.
 """
 
 # %% kind="exercise" exercise="sinusoids" title="The table of the 2017 paper" difficulty=3 importance=5 track="short"
@@ -312,12 +312,12 @@ So a network **can** learn "the word before me": $W_Q$ can hold such a turn to t
 
 # %% [markdown] kind="text" exercise="test_offsets"
 r"""
-**Write the test.** Somebody hands you an `encoding`: a function like `sinusoids`, (n, d_model) to a table. It need not be *your* table; it must keep this promise:
+**Write the test.** Your test gets an `encoding`, a function like `sinusoids` from (n, d_model) to a table. It need not be *your* table, and its rows may have any length; it must keep this promise:
 
-- the product of two rows depends on their offset alone, wherever they stand and however long the text is;
-- the offsets 0, 1, 2 and 3 give four different products. (Try it with a width of 16.)
+- the dot product of two rows depends on their offset alone: at every position, row 0 and the later ones included, and for every length of the text;
+- the offsets 0, 1, 2 and 3 give four different products.
 
-Call it, and raise with `assert` if the promise is broken. Leave room for rounding: a few thousandths.
+Call it with a width of 16 and at least two lengths, one of them 20 or more, and raise with `assert` if the promise is broken. Leave room for rounding: a few thousandths.
 """
 
 # %% kind="exercise" exercise="test_offsets" mode="test" title="Only the offset counts" difficulty=3 importance=4 track="core"
@@ -472,7 +472,7 @@ r"""
 
 $$ (x, y) \;\longmapsto\; (x\cos\theta - y\sin\theta,\;\; x\sin\theta + y\cos\theta). $$
 
-`features` are queries or keys with any axes in front (one for the sentences of a batch, say), a row for each position, an even width. `turned` has an angle for each position and each pair, as `angles(n, width)` makes them. Neighbouring numbers are a pair. It goes without a loop; try each step in a cell of its own. (With the clock would do as well, as long as queries and keys turn the same way.)
+`features` are queries or keys with any axes in front (one for the sentences of a batch, say), a row for each position, an even width. `turned` has an angle for each position and each pair, as `angles(n, width)` makes them. Neighbouring numbers are a pair. It goes without a loop; try each step in a cell of its own. (Rotary positions also work clockwise, as long as queries and keys turn the same way; the check expects the formula above.)
 """
 
 # %% kind="exercise" exercise="rotate" title="Rotary positions" difficulty=4 importance=4 track="core"

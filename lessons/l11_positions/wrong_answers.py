@@ -146,6 +146,50 @@ def of_length_one(n, d_model):
     return torch.nn.functional.normalize(table_by_columns(n, d_model), dim=-1)
 
 
+def with_speeds(speeds_for):
+    """The table, with the speed of each pair from i and d_model."""
+
+    def table(n, d_model):
+        turned = torch.arange(n)[:, None] * torch.tensor(
+            [speeds_for(i, d_model) for i in range(d_model // 2)]
+        )
+        return torch.stack([turned.sin(), turned.cos()], dim=-1).flatten(1)
+
+    return table
+
+
+def up_to_last(n, d_model):
+    hands = d_model // 2
+    speed = torch.exp(-math.log(10000.0) * torch.arange(hands) / torch.tensor(hands - 1.0))
+    turned = torch.arange(n)[:, None] * speed
+    return torch.stack([turned.sin(), turned.cos()], dim=-1).view(n, d_model)
+
+
+def blocks_of_angles(n, d_model):
+    turned = torch.cat([angles_outer(n, d_model), angles_outer(n, d_model)], dim=1)
+    turned[:, 0::2] = turned[:, 0::2].sin()
+    turned[:, 1::2] = turned[:, 1::2].cos()
+    return turned
+
+
+def two_per_column(n, d_model):
+    column = torch.arange(d_model)
+    turned = torch.arange(n)[:, None] / 10000 ** (2 * column / d_model)
+    return torch.where(column % 2 == 0, turned.sin(), turned.cos())
+
+
+def at_most_64(n, d_model):
+    return table_by_columns(64, d_model)[:n]
+
+
+def table_in_double(n, d_model):
+    return table_loop(n, d_model).double()
+
+
+def table_in_lists(n, d_model):
+    return table_loop(n, d_model).tolist()
+
+
 def nothing(n, d_model):
     table_by_columns(n, d_model)
 
@@ -166,10 +210,20 @@ def by_loops(encoding):
     table, more = encoding(12, 32), encoding(40, 32)
     found = []
     for offset in range(4):
-        values = [float(t[i] @ t[i + offset]) for t in (table, more) for i in range(8)]
+        values = [float(t[i] @ t[i + offset]) for t in (table, more) for i in range(len(t) - offset)]
         assert max(values) - min(values) < 1e-3
         found.append(values[0])
     assert len({round(value, 1) for value in found}) == 4
+
+
+def every_pair(encoding):
+    first = encoding(60, 16)
+    for n in (6, 20, 60):
+        table = encoding(n, 16)
+        for offset in range(n):
+            for i in range(n - offset):
+                assert abs(float(table[i] @ table[i + offset]) - float(first[0] @ first[offset])) < 0.005
+    assert four_differ(first @ first.T)
 
 
 def far_and_near(encoding):
@@ -211,6 +265,35 @@ def one_length(encoding):
     for offset in range(20):
         assert products.diagonal(offset).std() < 1e-3
     assert four_differ(products)
+
+
+def eight_positions(encoding):
+    short, products = products_of(encoding, 5), products_of(encoding, 8)
+    assert torch.allclose(products[1:, 1:], products[:-1, :-1], atol=0.005)
+    assert torch.allclose(short, products[:5, :5], atol=0.005)
+    assert four_differ(products)
+
+
+def a_tenth(encoding):
+    for n in (8, 30):
+        products = products_of(encoding, n)
+        assert (products[1:, 1:] - products[:-1, :-1]).abs().max() < 0.1
+        assert torch.allclose(products[:8, :8], products_of(encoding, 8), atol=0.1)
+        assert four_differ(products)
+
+
+def without_row_0(encoding):
+    for n in (8, 30):
+        products = products_of(encoding, n)[1:, 1:]
+        assert torch.allclose(products[1:, 1:], products[:-1, :-1], atol=0.005)
+        assert torch.allclose(products[:7, :7], products_of(encoding, 8)[1:, 1:], atol=0.005)
+        assert four_differ(products)
+
+
+def wants_8(encoding):
+    """Too strict: the rows may have another norm."""
+    all_diagonals(encoding)
+    assert torch.allclose(products_of(encoding, 20).diagonal(), torch.tensor(8.0), atol=1e-3)
 
 
 def the_same_rows(encoding):
@@ -264,10 +347,6 @@ def by_number(embedded, table):
 
 def over_the_batch(embedded, table):
     return embedded + table[torch.arange(len(embedded))][:, None, :]
-
-
-def whole_table(embedded, table):
-    return embedded + table
 
 
 def counts_from_one(embedded, table):
@@ -353,8 +432,52 @@ def plus_for_minus(features, turned):
     ).flatten(-2)
 
 
-def turned_twice(features, turned):
-    return rotate_pairs(features, 2 * turned)
+def pairs_from(new_pair):
+    """A rotation that makes the new pairs from x, y and the angle."""
+
+    def rotate(features, turned):
+        pairs = new_pair(features[..., 0::2], features[..., 1::2], turned)
+        return torch.stack(pairs, dim=-1).flatten(-2)
+
+    return rotate
+
+
+def cos_plus_sin(features, turned):
+    theta = turned.repeat_interleave(2, dim=-1)
+    return features * theta.cos() + features * theta.sin()
+
+
+def stack_dim_0(features, turned):
+    rotated = rotate_pairs(features, turned)
+    return torch.stack([rotated[..., 0::2], rotated[..., 1::2]], dim=0).reshape(features.shape)
+
+
+def times_position(turned):
+    return turned * torch.arange(turned.shape[0]).unsqueeze(1)
+
+
+def halves_woven(features, turned):
+    half = features.shape[-1] // 2
+    return rotate_pairs(torch.stack([features[..., :half], features[..., half:]], -1).flatten(-2), turned)
+
+
+def repeated_in_blocks(features, turned):
+    theta = turned.repeat(1, 2)
+    swapped = torch.stack([-features[..., 1::2], features[..., 0::2]], dim=-1).flatten(-2)
+    return features * theta.cos() + swapped * theta.sin()
+
+
+def pairs_left(features, turned):
+    return rotate_complex(features, turned).reshape(*features.shape[:-1], -1, 2)
+
+
+def batch_lost(features, turned):
+    return rotate_pairs(features.reshape(-1, *features.shape[-2:]), turned)
+
+
+def angles_of_its_own(features, turned):
+    n, width = features.shape[-2:]
+    return rotate_pairs(features, torch.arange(n)[:, None] * 10000.0 ** (-torch.arange(0, width, 2) / width))
 
 
 def without_batch(features, turned):
@@ -376,11 +499,6 @@ def adds_the_table(features, turned):
 # ---- a slip each, without the helpers of the exercises
 
 
-def drawn_after_a_seed(n, d_model):
-    torch.manual_seed(0)
-    return torch.randn(n, d_model)
-
-
 def speeds(width):
     return 10_000.0 ** (-torch.arange(0, width, 2) / width)
 
@@ -396,8 +514,8 @@ WRONG = {
         (one_based, "from-one"),
         (hands_by_positions, "transposed"),
         (fractions_of_a_turn, None),
-        (angles_in_lists, "a tensor"),
-        (angles_in_double, "torch.float32"),
+        (angles_in_lists, "wrong-form"),
+        (angles_in_double, "wrong-form"),
         (up_to_n, None),
         (thousand, None),
         (in_degrees, None),
@@ -416,38 +534,62 @@ WRONG = {
         (column_by_column, "own-speeds"),
         (cosines_first, "cos-first"),
         (only_sines, "sin-only"),
-        (flattened_wrongly, None),
-        (one_row_too_many, None),
-        (of_length_one, None),
+        (lambda n, d: (torch.arange(n)[:, None] * speeds(d)).cos().repeat_interleave(2, dim=1), "cos-only"),
+        (flattened_wrongly, "rows-mixed"),
+        (one_row_too_many, "one-row-too-many"),
+        (of_length_one, "unit-rows"),
+        (lambda n, d: table_by_columns(n, d) * d**0.5, "scaled-rows"),
         (nothing, "returns-none"),
+        (at_most_64, None),
+        (table_in_double, "wrong-form"),
+        (table_in_lists, "wrong-form"),
+        (with_speeds(lambda i, d: 10000 ** (-i / d)), "not-doubled"),
+        (with_speeds(lambda i, d: 10000 ** (-4 * i / d)), "doubled-twice"),
+        (with_speeds(lambda i, d: 10000.0 ** (2 * i / d)), "faster-and-faster"),
+        (with_speeds(lambda i, d: 1000 ** (-2 * i / d)), "base-1000"),
+        (with_speeds(lambda i, d: 100000 ** (-2 * i / d)), "base-100000"),
+        (up_to_last, "down-to-last"),
         (lambda n, d: waves(torch.arange(1, n + 1)[:, None] * speeds(d)), "from-one"),
         (lambda n, d: waves(torch.arange(n)[:, None] * torch.ones(d // 2)), "one-speed"),
         (lambda n, d: (torch.arange(n)[:, None] * speeds(d)).repeat_interleave(2, dim=1), "angles-only"),
+        (lambda n, d: waves(torch.arange(n)[:, None] * speeds(d) * math.pi / 180), "degrees"),
+        (lambda n, d: waves(torch.arange(n)[:, None] * speeds(d) * 2 * math.pi), "whole-turns"),
         (lambda n, d: torch.arange(float(n))[:, None].repeat(1, d), "grows"),
         (lambda n, d: waves(torch.arange(n)[:, None] * speeds(d) / n), "over-length"),
+        (lambda n, d: waves(torch.arange(n)[:, None] * speeds(d) / max(1, n - 1)), "over-last-position"),
+        (lambda n, d: table_by_columns(n, d) * (torch.arange(d) % 2 == 0), "cos-missing"),
+        (lambda n, d: torch.sin(angles_outer(n, d)), "half-width"),
+        (blocks_of_angles, "angles-in-blocks"),
+        (two_per_column, "doubled-by-column"),
+        (with_speeds(lambda i, d: 10000 ** (-2 * (i + 1) / d)), "exponent-from-1"),
         (lambda n, d: waves(torch.zeros(n, d // 2)), "same-rows"),
-        (drawn_after_a_seed, "by-lot"),
+        (lambda n, d: waves(speeds(d).repeat(n, 1)), "frequencies-only"),
+        (lambda n, d: table_by_columns(n, d).T, "transposed"),
+        (lambda n, d: table_by_columns(n, d).unsqueeze(0), "extra-axis"),
     ],
     "test_offsets": [
-        (one_pair_of_places, "lets-through", "gives every place the same row"),
+        (one_pair_of_places, "lets-through"),
         (only_lengths, "lets-through"),
-        (two_starts, "one step back at every fourth word"),
-        (neighbours_only, "one step back at every fourth word"),
-        (unlike_itself_only, "turns every hand by a quarter a word"),
-        (one_length, "more slowly the longer the text is"),
-        (the_same_rows, "with another first position for each length"),
+        (two_starts, "lets-through"),
+        (neighbours_only, "lets-through"),
+        (unlike_itself_only, "lets-through"),
+        (one_length, "lets-through"),
+        (eight_positions, "lets-through"),
+        (a_tenth, "lets-through"),
+        (without_row_0, "lets-through"),
+        (the_same_rows, "too-strict"),
+        (wants_8, "too-strict"),
         (compares_with_sinusoids, "too-strict"),
         (no_room_for_rounding, "rejects-the-right-one"),
-        (says_whether, "raising"),
+        (says_whether, "returns-instead"),
         (never_calls, "never-calls"),
-        (misspelt, "NameError"),
+        (misspelt, "raises"),
     ],
     "add_positions": [
         (over_the_batch, "unrepaired"),
         (counts_from_one, "from-one"),
         (first_row, "row-0"),
         (only_the_table, "replaces"),
-        (whole_table, "raises"),
         (beside, "wrong-shape"),
         (backwards, None),
         (at_most_four, None),
@@ -460,22 +602,71 @@ WRONG = {
     "rotate": [
         (clockwise, "other-way"),
         (pairs_of_halves, "halves"),
-        (no_weaving, "laid-apart"),
+        (halves_woven, "halves-as-pairs"),
+        (no_weaving, "separated"),
+        (pairs_left, "not-flattened"),
+        (batch_lost, "batch-flattened"),
         (plus_for_minus, "no-minus"),
         (overwritten, "uses-the-new-x"),
+        (
+            pairs_from(lambda x, y, t: (x * t.cos() - y * t.sin(), x * t.sin() - y * t.cos())),
+            "minus-in-second",
+        ),
+        (
+            pairs_from(lambda x, y, t: (x * t.sin() - y * t.cos(), x * t.cos() + y * t.sin())),
+            "sin-and-cos-swapped",
+        ),
+        (
+            pairs_from(lambda x, y, t: (x * t.sin() + y * t.cos(), x * t.cos() - y * t.sin())),
+            "numbers-swapped",
+        ),
+        (
+            pairs_from(
+                lambda x, y, t: (
+                    x * t.cos() - t.sin() * (y * t.cos() + x * t.sin()),
+                    y * t.cos() + x * t.sin(),
+                )
+            ),
+            "uses-the-new-y",
+        ),
+        (pairs_from(lambda x, y, t: (x * t.cos() - y * t.sin(), y)), "second-unchanged"),
+        (pairs_from(lambda x, y, t: (x, x * t.sin() + y * t.cos())), "first-unchanged"),
+        (pairs_from(lambda x, y, t: (x * t.cos(), y * t.sin())), "cos-and-sin"),
+        (
+            pairs_from(lambda x, y, t: (x * t.cos() - y * t.sin(), y * t.cos() - x * t.sin())),
+            "both-minus",
+        ),
+        (
+            lambda features, turned: pairs_from(
+                lambda y, x, t: (x * t.cos() - y * t.sin(), x * t.sin() + y * t.cos())
+            )(features, turned),
+            "x-and-y-swapped",
+        ),
+        (
+            pairs_from(lambda x, y, t: (x * t.cos() - x * t.sin(), y * t.sin() + y * t.cos())),
+            "itself-minus-itself",
+        ),
+        (cos_plus_sin, "itself-instead-of-partner"),
+        (stack_dim_0, "stacked-in-front"),
+        (lambda features, turned: rotate_pairs(features, times_position(turned)), "times-position"),
+        (pairs_from(lambda x, y, t: (x - y * t, y + x * t)), "angle-itself"),
+        (pairs_from(lambda x, y, t: (x * t, y * t)), "times-the-angle"),
         (adds_the_table, "adds-sinusoids"),
-        (turned_twice, None),
         (without_batch, "raises"),
+        (repeated_in_blocks, "angles-in-blocks"),
+        (angles_of_its_own, "own-angles"),
+        (lambda features, turned: rotate_pairs(features, turned * math.pi / 180), "degrees"),
         (lambda features, turned: features + turned.repeat_interleave(2, dim=-1), "adds-the-angle"),
         (lambda features, turned: features * turned.cos().repeat_interleave(2, dim=-1), "only-cos"),
         (lambda features, turned: rotate_pairs(features, turned[:, :1].expand_as(turned)), "one-angle"),
+        (lambda features, turned: rotate_pairs(features, turned[0].repeat(len(turned), 1)), "one-position"),
     ],
 }
 
 RIGHT = {
     "angles": [angles_loop, angles_outer, angles_numpy],
     "sinusoids": [table_by_columns, table_loop, table_shifted_sine],
-    "test_offsets": [all_diagonals, by_loops, far_and_near],
+    "test_offsets": [all_diagonals, by_loops, far_and_near, every_pair],
     "add_positions": [by_broadcasting, sentence_by_sentence, by_number],
     "rotate": [rotate_pairs, rotate_by_matrices, rotate_complex, rotate_into_place],
 }

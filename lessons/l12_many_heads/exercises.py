@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from course_lib.layers.attention import attend
 from course_lib.layers.multi_head import join_heads, multi_head, split_heads
-from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise, wrong_only_at
 
 LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/4 and 3/4
 
@@ -43,6 +44,39 @@ SPLIT_CASES = (
     lambda: (normal(1, 7, 5, seed=4), 5),
 )
 
+AXES_FROM_THE_FRONT = (
+    "axes are counted from the front (axis 1, axis 2), which is right only with exactly one axis in front of "
+    "the words. Count them from the back: −1, −2, −3."
+)
+KEEPS_MEMORY_ORDER = (
+    "`reshape` keeps the order of the numbers in memory. It can split the last axis in two or merge two "
+    "axes, but it can't swap axes."
+)
+
+
+def slices(features: Tensor, n_heads: int, width: int) -> Tensor:
+    return torch.stack([features[..., i * width : (i + 1) * width] for i in range(n_heads)], dim=-3)
+
+
+def split_words(features: Tensor, n_heads: int) -> Tensor:
+    """Each head gets some whole words, and zeros if there are too few."""
+    pieces = features.tensor_split(n_heads, dim=-2)
+    longest = pieces[0].shape[-2]
+    return torch.stack([F.pad(piece, (0, 0, 0, longest - piece.shape[-2])) for piece in pieces], dim=-3)
+
+
+LAST_WORD = (..., -1, slice(None))
+LAST_HEAD = (..., -1, slice(None), slice(None))
+
+
+def zeros(features: Tensor, n_heads: int) -> Tensor:
+    return 0 * split(features, n_heads)
+
+
+def reversed_heads(features: Tensor, n_heads: int) -> Tensor:
+    return split(features, n_heads).flip(-3)
+
+
 SPLIT_HEADS = PlainExercise(
     name="split_heads",
     lesson="many_heads",
@@ -52,35 +86,161 @@ SPLIT_HEADS = PlainExercise(
     by_hand=ByHand(
         inputs={"features": torch.arange(12.0).reshape(1, 3, 4), "n_heads": 2},
         answer=torch.tensor([[[[0.0, 1.0], [4.0, 5.0], [8.0, 9.0]], [[2.0, 3.0], [6.0, 7.0], [10.0, 11.0]]]]),
-        says="Three words: 0 1 2 3, then 4 5 6 7, then 8 9 10 11. Head 0 gets the first two numbers of every "
-        "word: 0 1, 4 5, 8 9. Head 1 gets the last two: 2 3, 6 7, 10 11.",
+        says="There are three words: 0 1 2 3, then 4 5 6 7, then 8 9 10 11. Head 0 gets the first two "
+        "numbers of every word: 0 1, 4 5, 8 9. Head 1 gets the last two: 2 3, 6 7, 10 11.",
     ),
     others=SPLIT_CASES,
     slips=(
         Slip(
             "no-transpose",
             lambda features, n_heads: features.unflatten(-1, (n_heads, -1)),
-            "the vectors are cut, but words still come before heads: the axes are (words, heads, head_dim). "
-            "Bring the heads forward: `transpose(-3, -2)`.",
+            "the vectors are split, but the words still come before the heads: the axes are (words, heads, "
+            "head size). Swap the first two of these.",
         ),
         Slip(
-            "every-other-number",
+            "swapped-after-reshape",
+            lambda features, n_heads: first_version(features, n_heads).transpose(-3, -2),
+            "the axes are swapped after a reshape that has mixed the words already. First split the last "
+            "axis in two, and then swap.",
+        ),
+        Slip(
+            "transposed-first",
+            lambda features, n_heads: first_version(features.mT.reshape(features.shape), n_heads),
+            "words and features are swapped before the reshape, so each head mixes the words. First split "
+            "the last axis in two, and then swap.",
+        ),
+        Slip(
+            "reshaped-to-columns",
+            lambda features, n_heads: (
+                features.reshape(*features.shape[:-2], n_heads, -1, features.shape[-2]).mT
+            ),
+            f"the words are mixed. {KEEPS_MEMORY_ORDER}",
+        ),
+        Slip(
+            "swaps-heads-and-size",
+            lambda features, n_heads: features.unflatten(-1, (n_heads, -1)).mT,
+            "the last two axes are swapped: (words, head size, heads). Swap words and heads instead.",
+        ),
+        Slip(
+            "swaps-words-and-size",
+            lambda features, n_heads: features.unflatten(-1, (n_heads, -1)).transpose(-3, -1),
+            "the axes are (head size, heads, words): words and head size are swapped. Swap words and heads "
+            "instead.",
+        ),
+        Slip(
+            "interleaved",
             lambda features, n_heads: features.unflatten(-1, (-1, n_heads)).movedim(-1, -3),
             "head 0 gets every n_heads-th number of a word. It should get the first d_model / n_heads "
-            "numbers, next to one another.",
+            "numbers, which are adjacent.",
         ),
         Slip(
-            "lying-on-its-side",
+            "sizes-swapped",
+            lambda features, n_heads: features.unflatten(-1, (-1, n_heads)).transpose(-3, -2),
+            "the two new axes have each other's size: there are d_model / n_heads heads with n_heads numbers "
+            "each. It should be the other way round.",
+        ),
+        Slip(
+            "slices-n-heads-wide",
+            lambda features, n_heads: slices(features, n_heads, n_heads),
+            "each slice is n_heads numbers wide. The width of a slice is d_model / n_heads.",
+        ),
+        Slip(
+            "transposed-heads",
             lambda features, n_heads: split(features, n_heads).mT,
-            "each head's table lies on its side: (heads, head_dim, words). Words are rows.",
+            "each head's matrix is transposed: its axes are (head size, words). Its rows should be words.",
         ),
         Slip(
-            "heads-from-the-back",
-            lambda features, n_heads: split(features, n_heads).flip(-3),
-            "the heads come in the wrong order: head 0 gets the first numbers of each word.",
+            "heads-reversed",
+            reversed_heads,
+            "the heads are in reverse order. Head 0 gets the first numbers of each word.",
+        ),
+        Slip(
+            "axes-from-the-front",
+            lambda features, n_heads: features.unflatten(-1, (n_heads, -1)).transpose(1, 2),
+            AXES_FROM_THE_FRONT,
+        ),
+        Slip(
+            "stacked-on-axis-1",
+            lambda features, n_heads: split(features, n_heads).movedim(-3, 1),
+            "the heads are always axis 1, which is right only with exactly one axis in front of the words. "
+            "Count from the back: −3.",
+        ),
+        Slip(
+            "heads-below-each-other",
+            lambda features, n_heads: split(features, n_heads).flatten(-3, -2),
+            "the slices are concatenated along the words. The heads should have an axis of their own.",
+        ),
+        Slip(
+            "two-heads",
+            lambda features, n_heads: split(features, 2),
+            "there are always two heads. Use `n_heads`.",
+        ),
+        Slip(
+            "heads-before-batch",
+            lambda features, n_heads: split(features, n_heads).movedim(-3, 0),
+            "the heads come first, in front of the batch, as in a tuple of heads. In one tensor, they belong "
+            "directly in front of the words.",
+        ),
+        Slip(
+            "batch-flattened",
+            lambda features, n_heads: split(features.reshape(-1, *features.shape[-2:]), n_heads),
+            "all axes in front of the words are merged into one. They should stay as they are, however many "
+            "there are.",
+        ),
+        Slip(
+            "squeezed",
+            lambda features, n_heads: split(features, n_heads).squeeze(),
+            "`squeeze()` removes every axis of size 1: a batch of one sentence, a single head. Leave it out.",
+        ),
+        Slip(
+            "single-head-squeezed",
+            lambda features, n_heads: split(features, n_heads).squeeze(-3),
+            "a single head has no axis of its own. Keep the axis of the heads, even if its size is 1.",
+        ),
+        Slip(
+            "splits-words",
+            split_words,
+            "the words are divided among the heads. Every head gets all words, and of each word a slice of "
+            "its vector.",
+        ),
+        Slip(
+            "whole-vectors",
+            lambda features, n_heads: torch.stack([features] * n_heads, dim=-3),
+            "every head gets the whole vector of each word. It should get only its own slice.",
+        ),
+        Slip(
+            "same-slice",
+            lambda features, n_heads: torch.stack([split(features, n_heads)[..., 0, :, :]] * n_heads, dim=-3),
+            "every head gets the first slice of each word. Head 1 should get the second, and so on.",
+        ),
+        Slip(
+            "last-word-missing",
+            wrong_only_at(LAST_WORD, split, zeros),
+            "the last word is missing in every head. Does a loop end too early?",
+        ),
+        Slip(
+            "last-head-missing",
+            wrong_only_at(LAST_HEAD, split, zeros),
+            "the last head is missing. Does a loop end too early?",
         ),
     ),
 )
+
+
+# ---- the test of the split
+
+
+def reversed_words(features: Tensor, n_heads: int) -> Tensor:
+    return split(features, n_heads).flip(-2)
+
+
+def by_loop(features: Tensor, n_heads: int) -> Tensor:
+    return slices(features, n_heads, features.shape[-1] // n_heads)
+
+
+def by_reshape_and_transpose(features: Tensor, n_heads: int) -> Tensor:
+    *batch, n, width = features.shape
+    return features.reshape(*batch, n, n_heads, width // n_heads).transpose(-3, -2)
 
 
 def careful_test(split_heads: Callable) -> None:
@@ -91,79 +251,45 @@ def careful_test(split_heads: Callable) -> None:
         assert torch.equal(heads[:, head], features[:, :, 4 * head : 4 * head + 4])
 
 
-def by_loop(features: Tensor, n_heads: int) -> Tensor:
-    width = features.shape[-1] // n_heads
-    return torch.stack([features[..., i * width : (i + 1) * width] for i in range(n_heads)], dim=-3)
-
-
-def by_reshape_and_transpose(features: Tensor, n_heads: int) -> Tensor:
-    *lead, n, width = features.shape
-    return features.reshape(*lead, n, n_heads, width // n_heads).transpose(-3, -2)
-
-
-def with_head_replaced(features: Tensor, n_heads: int, head: int, by: int) -> Tensor:
-    """Right except for one head, which gets the slice of another."""
-    heads = split(features, n_heads).clone()
-    heads[..., head, :, :] = heads[..., by, :, :].clone()
-    return heads
-
-
-def with_words_reversed(features: Tensor, n_heads: int, words: slice) -> Tensor:
-    """Right except for some words, whose heads are in reverse order."""
-    heads = split(features, n_heads).clone()
-    heads[..., words, :] = heads[..., words, :].flip(-3)
-    return heads
-
-
-# Each is wrong for some heads or words only. They are for learners' tests, which must reject them.
-PARTLY_WRONG = (
-    Slip("cuts-the-words", first_version, "words are mixed.", misconception="M34"),
-    Slip(
-        "last-head",
-        lambda features, n_heads: with_head_replaced(features, n_heads, -1, 0),
-        "the last is wrong.",
-    ),
-    Slip(
-        "head-zero",
-        lambda features, n_heads: with_head_replaced(features, n_heads, 0, -1),
-        "head 0 is wrong.",
-    ),
-    Slip(
-        "last-word",
-        lambda features, n_heads: with_words_reversed(features, n_heads, slice(-1, None)),
-        "the last word is wrong.",
-    ),
-    Slip(
-        "later-words",
-        lambda features, n_heads: with_words_reversed(features, n_heads, slice(1, None)),
-        "only the first word is right.",
-    ),
-)
-
 TEST_SPLIT = TestExercise(
     name="test_split",
     lesson="many_heads",
-    inputs={"split": "a function"},
-    of=replace(SPLIT_HEADS, unrepaired=None, slips=(*SPLIT_HEADS.slips, *PARTLY_WRONG)),
+    inputs=("split",),
+    of=SPLIT_HEADS,
     what="split",
     accepts={"with a loop": by_loop, "with reshape": by_reshape_and_transpose},
     rejects={
-        "no-transpose": "leaves the words before the heads",
-        "every-other-number": "deals the numbers out like cards",
-        "lying-on-its-side": "lays each head's table on its side",
-        "heads-from-the-back": "hands out the heads in reverse order",
-        "cuts-the-words": "cuts the memory as it lies and mixes the words",
-        "last-head": "hands the last head the slice of head 0",
-        "head-zero": "hands head 0 the slice of the last head",
-        "last-word": "is right for every word but the last",
-        "later-words": "is right for the first word alone",
+        "no-transpose": "leaves the words in front of the heads",
+        "interleaved": "gives head 0 every n_heads-th number of a word",
+        "transposed-heads": "transposes the matrix of each head",
+        "heads-reversed": "returns the heads in reverse order",
+        "heads-before-batch": "puts the heads in front of the batch",
+    },
+    wrong={
+        "reshapes straight to the final shape and mixes the words": first_version,
+        "reverses the order of the words": reversed_words,
+        "is wrong for the last head only": wrong_only_at(LAST_HEAD, split, reversed_heads),
+        "is wrong for head 0 only": wrong_only_at((..., 0, slice(None), slice(None)), split, reversed_heads),
+        "is wrong for the last word only": wrong_only_at(LAST_WORD, split, reversed_heads),
+        "is right for the first word only": wrong_only_at(
+            (..., slice(1, None), slice(None)), split, reversed_heads
+        ),
+        "is right for the first sentence only": wrong_only_at(slice(1, None), split, reversed_words),
+        "is wrong for the last number of each slice only": wrong_only_at((..., -1), split, reversed_words),
     },
     reference=careful_test,
 )
 
 
+# ---- join
+
+
 def join(features: Tensor) -> Tensor:
     return join_heads(features)
+
+
+def join_by_reshape(features: Tensor) -> Tensor:
+    return features.reshape(*features.shape[:-3], features.shape[-2], -1)
 
 
 JOIN_HEADS = PlainExercise(
@@ -174,8 +300,8 @@ JOIN_HEADS = PlainExercise(
     by_hand=ByHand(
         inputs={"features": torch.tensor([[[1.0, 2.0], [5.0, 6.0]], [[3.0, 4.0], [7.0, 8.0]]])},
         answer=torch.tensor([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]),
-        says="Head 0 has 1 2 for the first word and 5 6 for the second; head 1 has 3 4 and 7 8. End to end, "
-        "the first word is 1 2 3 4 and the second 5 6 7 8.",
+        says="Head 0 has 1 2 for the first word and 5 6 for the second; head 1 has 3 4 and 7 8. "
+        "Concatenated, the first word is 1 2 3 4 and the second is 5 6 7 8.",
     ),
     others=(
         lambda: (normal(2, 3, 5, 4),),
@@ -183,44 +309,133 @@ JOIN_HEADS = PlainExercise(
         lambda: (normal(2, 1, 4, 6, seed=2),),
         lambda: (normal(2, 3, 2, 4, 5, seed=3),),
         lambda: (split(normal(2, 6, 8, seed=4), 4),),
+        lambda: (normal(1, 3, 1, 2, seed=5),),  # a single sentence of a single word
     ),
     slips=(
         Slip(
             "reshape-alone",
-            lambda features: features.reshape(
-                *features.shape[:-3], features.shape[-2], features.shape[-3] * features.shape[-1]
-            ),
-            "the shape is right, but the memory is cut as it lies: a row holds several words of one head. "
-            "Swap heads and words first, then lay the last two axes end to end.",
+            join_by_reshape,
+            "the shape is right, but each row contains several words of one head. `reshape` keeps the order "
+            "of the numbers in memory. Swap heads and words first, and then merge the last two axes.",
             misconception="M34",
         ),
         Slip(
-            "words-end-to-end",
+            "swaps-last-two",
+            lambda features: join_by_reshape(features.mT.reshape(features.shape)),
+            "the words are mixed: the last two axes are swapped before the reshape. Swap heads and words "
+            "instead.",
+        ),
+        Slip(
+            "reshaped-to-columns",
+            lambda features: features.reshape(*features.shape[:-3], -1, features.shape[-2]).mT,
+            f"the words are mixed. {KEEPS_MEMORY_ORDER}",
+        ),
+        Slip(
+            "heads-below-each-other",
             lambda features: features.flatten(-3, -2),
-            "the heads stand below one another: n_heads · words rows. They belong side by side, in one row "
-            "for each word.",
+            "the heads are concatenated along the words, which makes n_heads · n rows. Concatenate them "
+            "along the last axis: one row for each word.",
         ),
         Slip(
             "adds-heads",
             lambda features: features.sum(-3),
-            "the heads are added up. Each keeps its own place in the row; mixing is W_O's job.",
+            "the heads are added up. Concatenate them; mixing them is W_O's job.",
         ),
         Slip(
             "mean-of-heads",
             lambda features: features.mean(-3),
-            "the heads are averaged. Each keeps its own place in the row.",
+            "the heads are averaged. Concatenate them; mixing them is W_O's job.",
         ),
         Slip(
             "interleaved",
             lambda features: features.movedim(-3, -1).flatten(-2),
-            "the heads' numbers are dealt out like cards: first of head 0, first of head 1, and so on. First "
-            "all numbers of head 0, then all of head 1.",
+            "the heads are interleaved: the first number of every head, then the second of every head. All "
+            "numbers of head 0 come first, then all of head 1.",
         ),
         Slip(
             "not-flattened",
             lambda features: features.transpose(-3, -2),
-            "words come first now, but the heads are still an axis of their own. Lay the last two axes end "
-            "to end: `flatten(-2)`.",
+            "the words come first now, but the heads still have an axis of their own. Merge the last two "
+            "axes.",
+        ),
+        Slip(
+            "words-flattened",
+            lambda features: features.flatten(-2),
+            "all words of a head are concatenated: there is one row for each head. There should be one row "
+            "for each word, so swap heads and words first.",
+        ),
+        Slip(
+            "wrong-axes-merged",
+            lambda features: features.transpose(-3, -2).flatten(-3, -2),
+            "words and heads are merged, which makes n · n_heads rows. After the swap, merge the last two "
+            "axes: heads and size.",
+        ),
+        Slip(
+            "everything-flattened",
+            lambda features: features.transpose(-3, -2).flatten(-3),
+            "all words are in one row. Merge the last two axes only: one row for each word.",
+        ),
+        Slip(
+            "largest-of-heads",
+            lambda features: features.amax(-3),
+            "the largest number of all heads is returned. Concatenate the heads; mixing them is W_O's job.",
+        ),
+        Slip(
+            "last-head-missing",
+            lambda features: join(features[..., :-1, :, :]),
+            "the last head is missing. Does a loop end too early?",
+        ),
+        Slip(
+            "batch-lost",
+            lambda features: features.transpose(-3, -2).reshape(features.shape[-2], -1),
+            "the axes in front are merged with the others. They should stay as they are.",
+        ),
+        Slip(
+            "batch-expected",
+            lambda features: features.transpose(-3, -2).reshape(features.shape[0], features.shape[-2], -1),
+            "the first axis is always treated as the batch. There may be none, or several axes in front.",
+        ),
+        Slip(
+            "one-head-only",
+            lambda features: features[..., 0, :, :],
+            "only head 0 is returned. Concatenate all heads.",
+        ),
+        Slip(
+            "transposed",
+            lambda features: join(features).mT,
+            "the result is transposed: its axes are (n_heads · size, words). The words should be its rows.",
+        ),
+        Slip(
+            "heads-reversed",
+            lambda features: join(features.flip(-3)),
+            "the heads are in reverse order. The numbers of head 0 come first.",
+        ),
+        Slip(
+            "axes-from-the-front",
+            lambda features: features.transpose(1, 2).flatten(-2),
+            AXES_FROM_THE_FRONT,
+        ),
+        Slip(
+            "flattened-from-axis-2",
+            lambda features: features.transpose(-3, -2).flatten(2),
+            AXES_FROM_THE_FRONT,
+        ),
+        Slip(
+            "joins-first-axis",
+            lambda features: torch.cat(list(features), dim=-1),
+            "the first axis is concatenated, which is the batch if there is one. The heads are the third "
+            "axis from the back.",
+        ),
+        Slip(
+            "two-heads-only",
+            lambda features: join(features[..., [0, -1], :, :]),
+            "only two heads are concatenated, the first and the last. There may be any number of heads.",
+        ),
+        Slip(
+            "squeezed",
+            lambda features: join(features).squeeze(),
+            "`squeeze()` removes every axis of size 1: a batch of one sentence, a sentence of one word. "
+            "Leave it out.",
         ),
     ),
 )
@@ -357,39 +572,135 @@ MULTI_HEAD = PlainExercise(
 # ---- the whole layer
 
 
-def layer(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None, *, split=split, join=join, scale=1.0):
+def layer(
+    x, source, w_q, w_k, w_v, w_o, n_heads, mask=None, *, split=split, join=join, attend=attend, scale=1.0
+):
+    """Multi-head attention; other versions of its steps make it wrong."""
     projections = (scale * (x @ w_q), source @ w_k, source @ w_v)
     query, keys, values = (split(projection, n_heads) for projection in projections)
     context, weights = attend(query, keys, values, mask=mask)
     return join(context) @ w_o, weights
 
 
+def layer_with(**steps: Any) -> Callable:
+    return lambda *inputs: layer(*inputs, **steps)
+
+
+def attend_with(weigh: Callable[[Tensor, Tensor | None], Tensor]) -> Callable:
+    """Attention with another way from scores (and a mask or None) to attention weights."""
+
+    def attends(query, keys, values, mask=None):
+        weights = weigh(query @ keys.mT / math.sqrt(keys.shape[-1]), mask)
+        return weights @ values, weights
+
+    return attends
+
+
+def where_masked(change: Callable[[Tensor, Tensor], Tensor]) -> Callable:
+    return lambda scores, mask: scores if mask is None else change(scores, mask)
+
+
+def masked_after_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
+    return where_masked(torch.mul)(scores.softmax(-1), mask)
+
+
+def over_queries(scores: Tensor, mask: Tensor | None) -> Tensor:
+    return scores.masked_fill(torch.zeros(()).bool() if mask is None else ~mask, -math.inf).softmax(-2)
+
+
+def over_heads(scores: Tensor, mask: Tensor | None) -> Tensor:
+    return scores.masked_fill(torch.zeros(()).bool() if mask is None else ~mask, -math.inf).softmax(-3)
+
+
+def masked_and_renormalised(scores: Tensor, mask: Tensor | None) -> Tensor:
+    weights = masked_after_softmax(scores, mask)
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def returns_unmasked(query, keys, values, mask=None):
+    return attend(query, keys, values, mask=mask)[0], attend(query, keys, values)[1]
+
+
+def returns_scores(query, keys, values, mask=None):
+    return attend(query, keys, values, mask=mask)[0], query @ keys.mT / math.sqrt(keys.shape[-1])
+
+
+def weights_changed(change: Callable[[Tensor], Tensor]) -> Callable:
+    def changed(*inputs):
+        output, weights = layer(*inputs)
+        return output, change(weights)
+
+    return changed
+
+
 def one_wide_head(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     return layer(x, source, w_q, w_k, w_v, w_o, 1, mask)
 
 
-def no_output(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
-    return layer(x, source, w_q, w_k, w_v, torch.eye(len(w_o)), n_heads, mask)
+def one_head_copied(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    output, weights = one_wide_head(x, source, w_q, w_k, w_v, w_o, n_heads, mask)
+    return output, weights.expand(-1, n_heads, -1, -1)
 
 
-def mean_weights(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
-    out, weights = layer(x, source, w_q, w_k, w_v, w_o, n_heads, mask)
-    return out, weights.mean(-3)
+def without_matrix(index: int) -> Callable:
+    """Without one of the projections: its matrix is the identity."""
+
+    def unprojected(*inputs):
+        changed = list(inputs)
+        changed[index] = torch.eye(len(inputs[index]))
+        return layer(*changed)
+
+    return unprojected
+
+
+def with_copied_matrix(index: int, of: int) -> Callable:
+    """One matrix is used twice, and another one not at all."""
+    return lambda *inputs: layer(*inputs[:index], inputs[of], *inputs[index + 1 :])
+
+
+def from_x(name: str) -> Callable:
+    """The keys or the values alone are computed from x."""
+
+    def changed_layer(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+        sources = {"keys": source, "values": source} | {name: x}
+        projections = (x @ w_q, sources["keys"] @ w_k, sources["values"] @ w_v)
+        context, weights = attend(*(split(made, n_heads) for made in projections), mask=mask)
+        return join(context) @ w_o, weights
+
+    return changed_layer
+
+
+def with_mask(change: Callable[[Tensor], Tensor]) -> Callable:
+    return lambda *inputs: layer(*inputs[:7], None if inputs[7] is None else change(inputs[7]))
+
+
+def padding_mask(batch: int, n: int) -> Tensor:
+    """Sentences of n − 1, n − 2 … words: every sentence has padding, and at least one word."""
+    lengths = (n - 1 - torch.arange(batch)).clamp(min=1)
+    return (torch.arange(n) < lengths[:, None])[:, None, None]
 
 
 def layer_case(seed: int, batch: int, m: int, n: int, d: int, n_heads: int, masked: bool):
     shapes = ((batch, m, d), (batch, n, d), (d, d), (d, d), (d, d), (d, d))
     tensors = [normal(*shape, seed=seed + i) for i, shape in enumerate(shapes)]
     tensors[2:] = [matrix / math.sqrt(d) for matrix in tensors[2:]]
-    mask = (torch.arange(n) < n - torch.arange(batch)[:, None])[:, None, None] if masked else None
+    mask = padding_mask(batch, n) if masked else None
     return lambda: (*(tensor.clone() for tensor in tensors), n_heads, mask)
 
 
+def strong_scores_case() -> tuple:
+    """Scores in the hundreds, and exact: no finite penalty hides a masked word, and all ways of writing
+    the scores agree."""
+    x, source, _, _, *others = layer_case(40, 2, 4, 4, 8, 2, masked=True)()
+    return (20 * x).round(), (4 * source).round(), torch.eye(8), torch.eye(8), *others
+
+
 EYE = torch.eye(2)
+INPUTS = ("x", "source", "w_q", "w_k", "w_v", "w_o", "n_heads", "mask")
 MANY_HEADS = PlainExercise(
     name="many_heads",
     lesson="many_heads",
-    inputs=("x", "source", "w_q", "w_k", "w_v", "w_o", "n_heads", "mask"),
+    inputs=INPUTS,
     reference=layer,
     by_hand=ByHand(
         inputs={
@@ -403,9 +714,10 @@ MANY_HEADS = PlainExercise(
             "mask": None,
         },
         answer=(torch.tensor([[[13.0, 1.0]]]), torch.tensor([[[[0.25, 0.75]], [[0.75, 0.25]]]])),
-        says="Two heads of one number each. Head 0 asks with ln 3: scores 0 and ln 3, weights 1/4 and 3/4, "
-        "values 0 and 4, blend 3. Head 1 asks with −ln 3: weights 3/4 and 1/4, blend 1. Joined: (3, 1). "
-        "Times W_O: 3 · 1 + 1 · 10 = 13, and 3 · 0 + 1 · 1 = 1.",
+        says="There are two heads, and each has one number of every word. The query of head 0 is ln 3: its "
+        "scores are 0 and ln 3, its attention weights 1/4 and 3/4. The values are 0 and 4, so its context is "
+        "3. The query of head 1 is −ln 3: its attention weights are 3/4 and 1/4, and its context is 1. "
+        "Concatenated: (3, 1). Times W_O: 3 · 1 + 1 · 10 = 13, and 3 · 0 + 1 · 1 = 1.",
     ),
     others=(
         layer_case(0, 2, 3, 5, 12, 4, masked=False),
@@ -414,44 +726,96 @@ MANY_HEADS = PlainExercise(
         layer_case(
             30, 3, 4, 4, 8, 8, masked=True
         ),  # m = n where masked: swapping x and source raises no error
+        strong_scores_case,
     ),
     slips=(
         Slip(
             "one-wide-head",
             one_wide_head,
-            "there is only one head, of the whole width. Split queries, keys and values before they meet.",
+            "there is only one head, of the full width. Split queries, keys and values before the attention.",
         ),
         Slip(
-            "no-output-projection",
-            no_output,
-            "the joined heads are returned as they are. One product is missing: `@ w_o`.",
+            "one-head-copied",
+            one_head_copied,
+            "there is only one head, of the full width, and its attention weights are repeated for every "
+            "head. Split queries, keys and values before the attention.",
         ),
         Slip(
-            "straight-view",
-            lambda *inputs: layer(*inputs, split=first_version),
-            "words are mixed where the heads are cut: a reshape straight to the final shape.",
+            "split-by-reshape",
+            layer_with(split=first_version),
+            "the words are mixed where the heads are split: a single reshape to the final shape does that.",
             misconception="M34",
         ),
         Slip(
             "join-by-reshape",
-            lambda *inputs: layer(*inputs, join=lambda c: c.reshape(len(c), c.shape[2], -1)),
-            "words are mixed where the heads are joined: swap heads and words first.",
+            layer_with(join=join_by_reshape),
+            "the words are mixed where the heads are concatenated. Swap heads and words first.",
             misconception="M34",
+        ),
+        Slip(
+            "split-and-join-by-reshape",
+            layer_with(split=first_version, join=join_by_reshape),
+            "the words are mixed where the heads are split, and again where they are concatenated: `reshape` "
+            "alone can't swap axes.",
+            misconception="M34",
+        ),
+        Slip(
+            "no-output-projection",
+            without_matrix(5),
+            "the concatenated heads are returned without the output projection. Multiply them by `w_o`.",
+        ),
+        *(
+            Slip(
+                f"no-{name}-projection",
+                without_matrix(index),
+                f"the {name} are not projected. Multiply by `w_{name[0]}` before you split.",
+            )
+            for index, name in ((2, "queries"), (3, "keys"), (4, "values"))
+        ),
+        Slip(
+            "matrices-transposed",
+            lambda x, source, w_q, w_k, w_v, w_o, *rest: layer(x, source, w_q.T, w_k.T, w_v.T, w_o.T, *rest),
+            "all four matrices are transposed. Here they have the shape (in, out), so a word is multiplied "
+            "by the matrix as it is.",
         ),
         Slip(
             "queries-from-source",
             lambda x, source, *rest: layer(source, source, *rest),
-            "the queries are made from `source`. Who asks is `x`.",
+            "the queries are computed from `source`. They come from `x`.",
         ),
         Slip(
             "everything-from-x",
             lambda x, source, *rest: layer(x, x, *rest),
-            "keys and values are made from `x`. They come from `source`.",
+            "keys and values are computed from `x`. They come from `source`.",
         ),
         Slip(
             "x-and-source-swapped",
             lambda x, source, *rest: layer(source, x, *rest),
-            "`x` and `source` are swapped. `x` asks: queries. `source` is looked at: keys and values.",
+            "`x` and `source` are swapped. The queries come from `x`, the keys and values from `source`.",
+        ),
+        *(
+            Slip(
+                f"{name}-from-x", from_x(name), f"the {name} are computed from `x`. They come from `source`."
+            )
+            for name in ("keys", "values")
+        ),
+        *(
+            Slip(
+                f"{used}-twice-no-{unused}",
+                with_copied_matrix(INPUTS.index(unused), INPUTS.index(used)),
+                f"`{used}` is used twice, and `{unused}` not at all.",
+            )
+            for used, unused in (("w_q", "w_k"), ("w_q", "w_v"), ("w_k", "w_v"), ("w_v", "w_k"))
+        ),
+        Slip(
+            "keys-and-values-swapped",
+            lambda x, source, w_q, w_k, w_v, *rest: layer(x, source, w_q, w_v, w_k, *rest),
+            "keys and values are swapped, in the projections or in the attention.",
+        ),
+        Slip(
+            "queries-and-keys-swapped",
+            layer_with(attend=lambda query, keys, values, mask: attend(keys, query, values, mask=mask)),
+            "queries and keys are swapped in the attention. Pass the queries first.",
         ),
         Slip(
             "root-of-d-model",
@@ -461,24 +825,115 @@ MANY_HEADS = PlainExercise(
             misconception="M08",
         ),
         Slip(
+            "scaled-twice",
+            lambda *inputs: layer(*inputs, scale=math.sqrt(inputs[6] / inputs[0].shape[-1])),
+            "the scores are divided by the width of a head instead of its root. Are they scaled twice? "
+            "`multi_head` already divides by the root.",
+        ),
+        Slip(
+            "not-scaled",
+            lambda *inputs: layer(*inputs, scale=math.sqrt(inputs[0].shape[-1] / inputs[6])),
+            "the scores aren't divided by the root of the head's width (lesson 08).",
+        ),
+        Slip(
+            "softmax-over-queries",
+            layer_with(attend=attend_with(over_queries)),
+            "the softmax runs over the queries. It runs over the keys, the last axis of the scores.",
+        ),
+        Slip(
+            "softmax-over-heads",
+            layer_with(attend=attend_with(over_heads)),
+            "the softmax runs over the heads. It runs over the keys, the last axis of the scores.",
+        ),
+        Slip(
+            "two-heads",
+            lambda *inputs: layer(*inputs[:6], 2, *inputs[7:]),
+            "there are always two heads. Use `n_heads`.",
+        ),
+        Slip(
             "ignores-mask",
-            lambda *inputs: layer(*inputs[:7], None),
-            "`mask` changes nothing.",
+            with_mask(torch.ones_like),
+            "`mask` has no effect. Pass it on to the attention.",
+        ),
+        Slip(
+            "mask-inverted",
+            with_mask(torch.logical_not),
+            "the mask is inverted. True means that a word may be attended to.",
+        ),
+        Slip(
+            "first-mask-for-all",
+            with_mask(lambda mask: mask[:1]),
+            "the mask of the first sentence is used for the whole batch. Every sentence has its own.",
+        ),
+        Slip(
+            "masked-after-softmax",
+            layer_with(attend=attend_with(masked_after_softmax)),
+            "the mask is applied to the attention weights, so a row no longer sums to 1. Mask the scores, "
+            "before the softmax.",
+        ),
+        Slip(
+            "masked-and-renormalised",
+            layer_with(attend=attend_with(masked_and_renormalised)),
+            "the mask is applied after the softmax. If a masked word has by far the highest score, all other "
+            "weights are 0, and 0 / 0 is NaN. Mask the scores, before the softmax.",
+        ),
+        Slip(
+            "mask-added",
+            layer_with(attend=attend_with(lambda *it: where_masked(torch.add)(*it).softmax(-1))),
+            "the mask is added to the scores as 0 and 1. A masked score has to be −∞.",
+        ),
+        Slip(
+            "scores-times-mask",
+            layer_with(attend=attend_with(lambda *it: where_masked(torch.mul)(*it).softmax(-1))),
+            "the scores are multiplied by the mask. A score of 0 still gets attention; a masked score has to "
+            "be −∞.",
+        ),
+        Slip(
+            "adds-x",
+            lambda x, *rest: (x + layer(x, *rest)[0], layer(x, *rest)[1]),
+            "`x` is added to the output. The residual connection comes in lesson 13, outside this function.",
         ),
         Slip(
             "no-weights",
             lambda *inputs: (layer(*inputs)[0], None),
-            "the weights are None. The library's `multi_head` gives them when asked: `with_weights=True`.",
+            "the attention weights are None. The library's `multi_head` returns them only if you pass "
+            "`with_weights=True`.",
+        ),
+        Slip(
+            "only-output",
+            lambda *inputs: layer(*inputs)[0],
+            "only the output is returned. Return two things, the output and the attention weights.",
+        ),
+        Slip(
+            "outputs-swapped",
+            lambda *inputs: layer(*inputs)[::-1],
+            "the two results are in the wrong order. Return the output first, then the attention weights.",
         ),
         Slip(
             "mean-weights",
-            mean_weights,
-            "the weights are averaged over the heads. Return a table for each head.",
+            weights_changed(lambda weights: weights.mean(-3)),
+            "the attention weights are averaged over the heads. Return a matrix for each head.",
+        ),
+        *(
+            Slip(
+                f"weights-of-{name}",
+                weights_changed(change),
+                "there is one matrix of attention weights for all heads. Return one for each head.",
+            )
+            for name, change in {
+                "head-0": lambda weights: weights[:, 0],
+                "all-heads-added": lambda weights: weights.sum(1),
+            }.items()
         ),
         Slip(
-            "matrix-turned",
-            lambda x, source, w_q, w_k, w_v, w_o, *rest: layer(x, source, w_q, w_k, w_v, w_o.T, *rest),
-            "`w_o` is turned round. Here a matrix stands to the right of what it multiplies: `joined @ w_o`.",
+            "unmasked-weights",
+            layer_with(attend=returns_unmasked),
+            "the output is masked, but the attention weights that are returned aren't.",
+        ),
+        Slip(
+            "scores-as-weights",
+            layer_with(attend=returns_scores),
+            "the scores are returned. The attention weights are their softmax.",
         ),
     ),
 )

@@ -135,14 +135,14 @@ First cut the last axis in two, so that the shape is (..., n, n_heads, d_model /
 
 # %% [markdown] kind="text" exercise="test_split"
 r"""
-The shape was right all along. **Write the test that would have caught it.** It gets somebody's split, calls it with inputs of your choice and raises if it is wrong. Choose numbers that tell where they came from.
+The shape was right all along. **Write the test that would have caught it.** It gets an implementation of the split, calls it with inputs of your choice and raises an exception if the result is wrong. Some implementations are wrong for one head, one word or one sentence only, so use at least two of each, and check every number. Choose numbers that show where they came from.
 """
 
 # %% kind="exercise" exercise="test_split" mode="test" title="Write the test" difficulty=2 importance=4 track="core"
 def test_split(split):
-    """Takes a function like split_heads; raises if it is wrong."""
+    """Takes an implementation of split_heads; raises an exception if it is wrong."""
     # solution
-    words = torch.arange(60.0).reshape(1, 5, 12)
+    words = torch.arange(120.0).reshape(2, 5, 12)
     heads = split(words, 3)
     for number in range(3):
         columns = words[:, :, 4 * number : 4 * number + 4]
@@ -155,16 +155,16 @@ check("test_split", test_split)
 # %% [markdown] kind="hints" exercise="test_split"
 r"""
 ### A nudge
-`torch.arange(60.0).reshape(1, 5, 12)` is one sentence of five words, and every number says where it stood. Which numbers must head 1 of three have?
+`torch.arange(120.0).reshape(2, 5, 12)` contains two sentences of five words, and all numbers are different. Which of them belong to head 1 of three?
 
 ---
 ### Step by step
-Head `i` must hold the columns from `i * size` to `(i + 1) * size` of every word. Compare each head with that slice. One head alone, or its first row alone, lets some wrong ones through.
+Head `i` must contain the columns from `i * size` to `(i + 1) * size` of every word. Compare each head with that slice, for all sentences and all words.
 """
 
 # %% [markdown] kind="text" exercise="join_heads"
 r"""
-Now the way back: lay the heads' slices end to end, so that joining undoes splitting. No bug is waiting here; but the same trap is.
+Now the way back: concatenate the slices of all heads, head 0 first, so that joining undoes splitting. Again there may be any axes in front, and they stay as they are. This time you start from scratch, but the trap is the same.
 """
 
 # %% kind="exercise" exercise="join_heads" title="Join the heads" difficulty=2 importance=5 track="short"

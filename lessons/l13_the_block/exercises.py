@@ -1,8 +1,10 @@
-"""The exercises of lesson 13: similarity of words, layer norm, feed-forward, residual path, the block."""
+"""The exercises of lesson 13: similarity of words, layer norm, feed-forward, residual connection, block."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations, permutations
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,7 +13,7 @@ from torch.nn import functional as F
 from course_lib.layers import feed_forward as library
 from course_lib.layers import norms, residual
 from course_lib.layers.multi_head import join_heads, multi_head, split_heads
-from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise, wrong_only_at
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
@@ -85,6 +87,43 @@ def norm_over(
     return (x - mean) / (variance + eps).sqrt() * weight + bias
 
 
+def divided_by(divisor: Callable[[Tensor, float], Tensor]) -> Callable:
+    """The norm with another divisor, which is computed from the distances to the mean and from eps."""
+
+    def norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+        away = x - x.mean(-1, keepdim=True)
+        return away / divisor(away, eps) * weight + bias
+
+    return norm
+
+
+def mean_square(x: Tensor, *, keepdim: bool = True) -> Tensor:
+    return x.square().mean(-1, keepdim=keepdim)
+
+
+def variance(x: Tensor) -> Tensor:
+    return x.var(-1, keepdim=True, unbiased=False)
+
+
+def without_keepdim(*, mean: bool, variance: bool) -> Callable:
+    """The mean, the variance or both are computed without `keepdim=True`."""
+
+    def norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+        away = x - x.mean(-1, keepdim=not mean)
+        return away / (mean_square(away, keepdim=not variance) + eps).sqrt() * weight + bias
+
+    return norm
+
+
+def norm_by_cancellation(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+    mean = x.mean(-1, keepdim=True)
+    return (x - mean) / (mean_square(x) - mean.square() + eps).sqrt() * weight + bias
+
+
+def norm_by_mean_square(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+    return (x - x.mean(-1, keepdim=True)) / (mean_square(x) + eps).sqrt() * weight + bias
+
+
 def norm_case(*shape: int, seed: int, scale: float = 1.0, eps: float = 1e-5) -> Callable[[], tuple]:
     def make() -> tuple:
         x = normal(*shape, seed=seed) * scale + (scale == 1)
@@ -94,6 +133,18 @@ def norm_case(*shape: int, seed: int, scale: float = 1.0, eps: float = 1e-5) -> 
     return make
 
 
+def large_mean_case() -> tuple:
+    """Words around 1000, with distances of 4 and −4 to their mean.
+
+    The distances are exact in float32 and no output is near 0, so all ways of writing the norm agree, and so
+    does torch's.
+    """
+    means = 1000 + torch.arange(1.0, 17.0, 2.0).reshape(2, 4, 1) / 8
+    distances = torch.tensor([4.0, -4.0, 4.0, -4.0, -4.0, -4.0, 4.0, 4.0])
+    return means + distances, torch.ones(8), torch.zeros(8), 1e-5
+
+
+NO_KEEPDIM = "`keepdim=True` is missing in {}, so a word is normalised with numbers of other words."
 LAYER_NORM = PlainExercise(
     name="layer_norm",
     lesson="the_block",
@@ -107,8 +158,10 @@ LAYER_NORM = PlainExercise(
             "eps": 0.0,
         },
         answer=torch.tensor([[-1.0, 7.0], [-1.0, 7.0]]),
-        says="First word: mean 2, distances −1 and 1, variance (1 + 1) / 2 = 1: −1 and 1. Second: mean 30, "
-        "distances −20 and 20, variance 400, root 20: −1 and 1 again. Then times 1 and 2, plus 0 and 5.",
+        says="The first word has the mean 2, the distances to it are −1 and 1, and the variance is (1 + 1) / "
+        "2 = 1, so it becomes −1 and 1. The second has the mean 30, the distances −20 and 20, and the "
+        "variance 400 with the root 20, so it also becomes −1 and 1. Then both are multiplied by 1 and 2, "
+        "and 0 and 5 are added.",
     ),
     others=(
         norm_case(2, 5, 8, seed=0),
@@ -116,81 +169,199 @@ LAYER_NORM = PlainExercise(
         norm_case(3, 3, 3, seed=6),
         norm_case(2, 4, 5, seed=9, scale=0.003),
         norm_case(2, 3, 6, seed=12, eps=0.5),
+        large_mean_case,
+        norm_case(2, 2, 3, 4, seed=18),
     ),
     slips=(
         Slip(
             "over-the-words",
             lambda x, w, b, eps=1e-5: norm_over((-2,), x, w, b, eps),
-            "mean and variance are taken over the words of the sentence. Each word by itself: over its "
-            "features, the last axis.",
+            "mean and variance are computed over the words of the sentence. Compute them for each word, over "
+            "its features: the last axis.",
             misconception="M40",
         ),
         Slip(
             "over-everything",
             lambda x, w, b, eps=1e-5: norm_over((-2, -1), x, w, b, eps),
-            "one mean for the whole sentence. Each word has its own: over the last axis alone.",
+            "there is one mean for the whole sentence. Each word has its own: average over the last axis.",
             misconception="M40",
         ),
         Slip(
             "whole-tensor",
             lambda x, w, b, eps=1e-5: norm_over(tuple(range(x.ndim)), x, w, b, eps),
-            "one mean for all numbers there are, as `x.mean()` has it. Each word has its own: `dim=-1`.",
+            "there is one mean for the whole tensor, as in `x.mean()`. Each word has its own: average over "
+            "the last axis.",
+        ),
+        Slip(
+            "over-a-sentence-of-a-batch",
+            lambda x, w, b, eps=1e-5: norm_over((-2, -1) if x.ndim > 2 else (-1,), x, w, b, eps),
+            "in a batch, there is one mean for a whole sentence. Each word has its own: average over the "
+            "last axis only.",
+            misconception="M40",
+        ),
+        Slip(
+            "all-but-first-axis",
+            lambda x, w, b, eps=1e-5: norm_over(tuple(range(1, x.ndim)), x, w, b, eps),
+            "mean and variance are computed over all axes but the first. Each word has its own: average over "
+            "the last axis only.",
+            misconception="M40",
         ),
         Slip(
             "first-axis",
             lambda x, w, b, eps=1e-5: norm_over((0,), x, w, b, eps),
-            "mean and variance are taken over the first axis, across sentences. The features are the last "
-            "axis: `dim=-1`.",
+            "mean and variance are computed over the first axis, across the sentences of a batch. The "
+            "features are the last axis.",
+        ),
+        Slip(
+            "second-axis",
+            lambda x, w, b, eps=1e-5: norm_over((1,), x, w, b, eps),
+            "mean and variance are computed over axis 1. In a batch of sentences these are the words; the "
+            "features are the last axis.",
+            misconception="M40",
+        ),
+        Slip(
+            "third-axis",
+            lambda x, w, b, eps=1e-5: norm_over((2,), x, w, b, eps),
+            "mean and variance are computed over axis 2, which is the last one only for a batch of "
+            "sentences. Use −1, the last axis of any tensor.",
         ),
         Slip(
             "n-minus-1",
             lambda x, w, b, eps=1e-5: norm_over((-1,), x, w, b, eps, unbiased=True),
-            "the variance is divided by n − 1, as torch's `var` does unless told otherwise. Here it is the "
-            "plain mean of the squares: `unbiased=False`.",
+            "the variance is divided by n − 1, torch's default in `var` and `std`. Here it is the mean of "
+            "the squares.",
+        ),
+        Slip(
+            "torch-std",
+            divided_by(lambda away, eps: away.std(-1, keepdim=True) + eps),
+            "torch's `std` divides by n − 1, and `eps` is added after the root. Compute the variance as the "
+            "mean of the squares, add `eps`, and then take the root.",
+        ),
+        Slip(
+            "scaled-first",
+            lambda x, w, b, eps=1e-5: layer_norm(x * w + b, torch.ones_like(w), torch.zeros_like(b), eps),
+            "scale and shift are applied before the normalisation. They come after it.",
+        ),
+        Slip(
+            "parentheses",
+            lambda x, w, b, eps=1e-5: x - x.mean(-1, keepdim=True) / (variance(x) + eps).sqrt() * w + b,
+            "only the mean is divided, and then subtracted from `x`. Put `x - mean` in parentheses.",
+        ),
+        Slip(
+            "one-mean",
+            lambda x, w, b, eps=1e-5: (x - x.mean()) / (variance(x) + eps).sqrt() * w + b,
+            "there is one mean for the whole tensor. Each word has its own, as it has its own variance.",
+        ),
+        Slip(
+            "one-variance",
+            divided_by(lambda away, eps: (away.square().mean() + eps).sqrt()),
+            "there is one variance for the whole tensor. Each word has its own, as it has its own mean.",
+        ),
+        Slip(
+            "multiplied",
+            divided_by(lambda away, eps: (mean_square(away) + eps).rsqrt()),
+            "the distances are multiplied by the standard deviation. Divide by it.",
+        ),
+        Slip(
+            "unit-length",
+            lambda x, w, b, eps=1e-5: F.normalize(x - x.mean(-1, keepdim=True), dim=-1) * w + b,
+            "the distances are scaled to a length of 1, as `normalize` does: they are divided by the root of "
+            "the sum of their squares. The variance is the mean of the squares, plus `eps`.",
+        ),
+        Slip(
+            "torch-std-no-eps",
+            divided_by(lambda away, eps: away.std(-1, keepdim=True)),
+            "torch's `std` divides by n − 1, and `eps` is missing. Compute the variance as the mean of the "
+            "squares, add `eps`, and then take the root.",
         ),
         Slip(
             "root-forgotten",
-            lambda x, w, b, eps=1e-5: (
-                (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, unbiased=False) + eps) * w + b
-            ),
-            "it is divided by the variance. Divide by its root.",
+            divided_by(lambda away, eps: mean_square(away) + eps),
+            "the distances are divided by the variance. Divide by its square root.",
+        ),
+        Slip(
+            "not-divided",
+            divided_by(lambda away, eps: 1.0),
+            "the mean is subtracted, but nothing is divided by the standard deviation.",
+        ),
+        Slip(
+            "sum-of-squares",
+            divided_by(lambda away, eps: (away.square().sum(-1, keepdim=True) + eps).sqrt()),
+            "the distances are divided by the root of the sum of their squares. The variance is their mean.",
+        ),
+        Slip(
+            "mean-absolute",
+            divided_by(lambda away, eps: away.abs().mean(-1, keepdim=True) + eps),
+            "the distances are divided by their mean absolute value, not by the root of their mean square.",
+        ),
+        Slip(
+            "mean-square-of-x",
+            norm_by_mean_square,
+            "the variance is computed from `x` itself. It is the mean square of the distances to the mean.",
+        ),
+        Slip(
+            "cancellation",
+            norm_by_cancellation,
+            "the variance is computed as the mean square minus the square of the mean. That is the same on "
+            "paper, but for numbers around 1000 both are near a million, and float32 loses their "
+            "difference. Square the distances to the mean instead.",
         ),
         Slip(
             "eps-outside",
-            lambda x, w, b, eps=1e-5: (
-                (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True, unbiased=False) + eps) * w + b
-            ),
-            "`eps` is added to the standard deviation. It belongs to the variance, under the root.",
+            divided_by(lambda away, eps: mean_square(away).sqrt() + eps),
+            "`eps` is added to the standard deviation. Add it to the variance, before the root.",
+        ),
+        Slip(
+            "eps-as-minimum",
+            divided_by(lambda away, eps: mean_square(away).clamp(min=eps).sqrt()),
+            "`eps` is used as a minimum of the variance. It is added to every variance.",
         ),
         Slip(
             "eps-fixed",
             lambda x, w, b, eps=1e-5: norm_over((-1,), x, w, b, 1e-5),
-            "`eps` is always 0.00001. Take the one that is handed over.",
+            "`eps` is always 0.00001. Use the argument.",
         ),
         Slip(
             "no-eps",
             lambda x, w, b, eps=1e-5: norm_over((-1,), x, w, b, 0.0),
-            "`eps` is missing: a word of equal numbers has the variance 0, and is divided by 0.",
+            "`eps` is missing: a word of equal numbers has the variance 0, and 0 / 0 is NaN.",
         ),
         Slip(
             "no-scale",
             lambda x, w, b, eps=1e-5: norm_over((-1,), x, torch.ones_like(w), b, eps),
-            "the scale is missing: times `weight`.",
+            "the scale is missing: multiply by `weight`.",
         ),
         Slip(
             "no-shift",
             lambda x, w, b, eps=1e-5: norm_over((-1,), x, w, torch.zeros_like(b), eps),
-            "the shift is missing: plus `bias`.",
+            "the shift is missing: add `bias`.",
         ),
         Slip(
             "no-scale-and-shift",
             lambda x, w, b, eps=1e-5: norm_over((-1,), x, torch.ones_like(w), torch.zeros_like(b), eps),
-            "scale and shift are missing: times `weight`, plus `bias`.",
+            "scale and shift are missing: multiply by `weight`, then add `bias`.",
+        ),
+        Slip(
+            "shift-before-scale",
+            lambda x, w, b, eps=1e-5: (layer_norm(x, torch.ones_like(w), b, eps)) * w,
+            "the shift is added before the scale, so it is scaled as well. Multiply by `weight` first, then "
+            "add `bias`.",
         ),
         Slip(
             "no-mean",
-            lambda x, w, b, eps=1e-5: x / (x.square().mean(-1, keepdim=True) + eps).sqrt() * w + b,
-            "no mean is subtracted. (That is RMSNorm, section 6.)",
+            lambda x, w, b, eps=1e-5: x / (mean_square(x) + eps).sqrt() * w + b,
+            "the mean isn't subtracted. (That is RMSNorm, section 6.)",
+        ),
+        Slip(
+            "no-keepdim",
+            without_keepdim(mean=True, variance=True),
+            NO_KEEPDIM.format("the mean and the variance"),
+        ),
+        Slip("no-keepdim-mean", without_keepdim(mean=True, variance=False), NO_KEEPDIM.format("the mean")),
+        Slip(
+            "no-keepdim-variance",
+            without_keepdim(mean=False, variance=True),
+            NO_KEEPDIM.format("the variance"),
         ),
     ),
 )
@@ -201,7 +372,11 @@ def careful_test(norm: Callable) -> None:
         [[[0.0, 1.0, 2.0, 3.0], [10.0, 20.0, 30.0, 50.0]], [[1.0, 1.0, 1.0, 1.0], [4.0, 0.0, 1.0, 2.0]]]
     )
     weight, bias = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([0.0, 1.0, 0.0, -1.0])
-    torch.testing.assert_close(norm(x, weight, bias, 1e-5), F.layer_norm(x, (4,), weight, bias, 1e-5))
+    torch.testing.assert_close(norm(x, weight, bias, 0.5), F.layer_norm(x, (4,), weight, bias, 0.5))
+
+
+def not_normalised(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+    return x
 
 
 TEST_NORM = TestExercise(
@@ -210,17 +385,28 @@ TEST_NORM = TestExercise(
     inputs=("norm",),
     of=LAYER_NORM,
     what="normalisation",
-    accepts={"with torch's own": lambda x, w, b, eps=1e-5: F.layer_norm(x, w.shape, w, b, eps)},
+    accepts={
+        "with torch's own": lambda x, w, b, eps=1e-5: F.layer_norm(x, w.shape, w, b, eps),
+        "step by step": divided_by(lambda away, eps: (mean_square(away) + eps).sqrt()),
+    },
     rejects={
         "over-the-words": "averages over the words",
         "over-everything": "averages over the whole sentence",
-        "whole-tensor": "averages over all numbers",
+        "whole-tensor": "averages over the whole tensor",
         "first-axis": "averages over the first axis",
+        "second-axis": "averages over axis 1 (right only without a batch)",
         "n-minus-1": "divides by n − 1",
-        "root-forgotten": "forgets the root",
-        "no-scale": "has no scale",
-        "no-shift": "has no shift",
-        "no-mean": "subtracts no mean",
+        "root-forgotten": "divides by the variance",
+        "no-mean": "doesn't subtract the mean",
+        "no-eps": "doesn't add eps",
+        "no-scale": "doesn't multiply by the weight",
+        "no-shift": "doesn't add the bias",
+        "shift-before-scale": "adds the bias before it multiplies by the weight",
+    },
+    wrong={
+        "doesn't normalise the last word": wrong_only_at((..., -1, slice(None)), layer_norm, not_normalised),
+        "normalises the first sentence only": wrong_only_at(slice(1, None), layer_norm, not_normalised),
+        "doesn't normalise the last feature": wrong_only_at((..., -1), layer_norm, not_normalised),
     },
     reference=careful_test,
 )
@@ -238,6 +424,35 @@ def feed_case(*lead: int, d: int, d_ff: int, seed: int) -> Callable[[], tuple]:
     return lambda: tuple(normal(*shape, seed=seed + i) for i, shape in enumerate(shapes))
 
 
+def activated_by(activation: Callable[[Tensor], Tensor]) -> Callable:
+    """The feed-forward layer with another activation function."""
+    return lambda x, w_in, b_in, w_out, b_out: F.linear(activation(F.linear(x, w_in, b_in)), w_out, b_out)
+
+
+ACTIVATIONS = {
+    "GELU": F.gelu,
+    "SiLU": F.silu,
+    "leaky ReLU": F.leaky_relu,
+    "ELU": F.elu,
+    "softplus": F.softplus,
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "softmax": lambda hidden: hidden.softmax(-1),
+}
+
+
+def by_unbiased_sign(x, w_in, b_in, w_out, b_out):
+    hidden = F.linear(x, w_in)
+    return F.linear((hidden + b_in) * (hidden > 0), w_out, b_out)
+
+
+def with_columns(x, w_in, b_in, w_out, b_out):
+    """Words as columns, by `.T`, which reverses all axes of a batch."""
+    columns = x.permute(*reversed(range(x.ndim)))
+    output = w_out @ F.relu(w_in @ columns + b_in[:, None]) + b_out[:, None]
+    return output.permute(*reversed(range(x.ndim)))
+
+
 FEED_FORWARD = PlainExercise(
     name="feed_forward",
     lesson="the_block",
@@ -252,8 +467,8 @@ FEED_FORWARD = PlainExercise(
             "b_out": torch.tensor([10.0]),
         },
         answer=torch.tensor([[13.0], [14.0]]),
-        says="The word 3 is widened to 3 and −3, bent to 3 and 0, and narrowed to 3 + 0 + 10 = 13. The word "
-        "−4 becomes −4 and 4, then 0 and 4, then 14.",
+        says="The first matrix turns the word 3 into 3 and −3, ReLU into 3 and 0, and the second matrix into "
+        "3 + 0 + 10 = 13. The word −4 becomes −4 and 4, then 0 and 4, then 14.",
     ),
     others=(
         feed_case(2, 5, d=4, d_ff=12, seed=0),
@@ -262,46 +477,96 @@ FEED_FORWARD = PlainExercise(
     ),
     slips=(
         Slip(
-            "no-bend",
-            lambda x, w_in, b_in, w_out, b_out: F.linear(F.linear(x, w_in, b_in), w_out, b_out),
-            "nothing is bent: two linear layers in a row are one linear layer. In between, negative numbers "
-            "become 0.",
+            "no-relu",
+            activated_by(lambda hidden: hidden),
+            "the nonlinearity is missing, and two linear layers in a row are only one linear layer. Apply "
+            "ReLU between them.",
         ),
         Slip(
-            "bent-at-the-end",
-            lambda x, w_in, b_in, w_out, b_out: F.relu(feed_forward(x, w_in, b_in, w_out, b_out)),
-            "the output is bent too. Only the widened word is; the output may be negative.",
+            "relu-at-the-end-too",
+            lambda x, *weights: F.relu(feed_forward(x, *weights)),
+            "ReLU is applied to the output, too. Only the hidden layer has it; the output may be negative.",
         ),
         Slip(
-            "bent-only-at-the-end",
+            "relu-at-the-end",
             lambda x, w_in, b_in, w_out, b_out: F.relu(F.linear(F.linear(x, w_in, b_in), w_out, b_out)),
-            "the output is bent. Bend the widened word, in between; the output may be negative.",
+            "ReLU is applied to the output. Apply it to the hidden layer; the output may be negative.",
         ),
         Slip(
-            "no-first-bias",
-            lambda x, w_in, b_in, w_out, b_out: feed_forward(x, w_in, 0 * b_in, w_out, b_out),
-            "`b_in` changes nothing. It is added before the bend.",
+            "relu-first",
+            lambda x, w_in, b_in, w_out, b_out: F.linear(F.linear(F.relu(x), w_in, b_in), w_out, b_out),
+            "ReLU is applied to `x`. Apply it to the hidden layer, after the first matrix and its bias.",
         ),
         Slip(
-            "no-last-bias",
-            lambda x, w_in, b_in, w_out, b_out: feed_forward(x, w_in, b_in, w_out, 0 * b_out),
-            "`b_out` changes nothing. It is added at the very end.",
-        ),
-        Slip(
-            "bias-after-bend",
+            "bias-after-relu",
             lambda x, w_in, b_in, w_out, b_out: F.linear(F.relu(F.linear(x, w_in)) + b_in, w_out, b_out),
-            "`b_in` is added after the bend. It belongs before it.",
+            "`b_in` is added after the ReLU. It belongs before it.",
+        ),
+        Slip(
+            "no-biases",
+            lambda x, w_in, b_in, w_out, b_out: F.linear(F.relu(F.linear(x, w_in)), w_out),
+            "both biases are missing. Add `b_in` before the ReLU and `b_out` at the end.",
+        ),
+        Slip(
+            "sign-without-bias",
+            by_unbiased_sign,
+            "which numbers become 0 is decided before `b_in` is added. Add it first.",
+        ),
+        *(
+            Slip(
+                f"activation-{name.split()[0].lower()}",
+                activated_by(activation),
+                f"the activation function seems to be {name}. Here it is ReLU, max(0, ·).",
+            )
+            for name, activation in ACTIVATIONS.items()
+        ),
+        Slip(
+            "absolute-value",
+            activated_by(torch.abs),
+            "negative numbers change their sign, as `abs` does. ReLU turns them into 0.",
+        ),
+        Slip(
+            "keeps-negative",
+            activated_by(lambda hidden: hidden.clamp(max=0)),
+            "the positive numbers become 0 and the negative ones stay. ReLU does the opposite: max(0, ·).",
+        ),
+        Slip(
+            "clamped-at-1",
+            activated_by(lambda hidden: hidden.clamp(0, 1)),
+            "numbers above 1 become 1. ReLU has no upper limit.",
+        ),
+        Slip(
+            "largest-hidden",
+            activated_by(lambda hidden: hidden.amax(-1, keepdim=True).clamp(min=0).expand_as(hidden)),
+            "all hidden numbers become the largest one. max(0, ·) compares each number with 0.",
+        ),
+        Slip(
+            "not-transposed",
+            lambda x, w_in, b_in, w_out, b_out: F.relu(x @ w_in + b_in) @ w_out + b_out,
+            "the matrices have the shape (out, in), so `x @ w` needs the transpose of `w`.",
+        ),
+        Slip(
+            "matrices-swapped",
+            lambda x, w_in, b_in, w_out, b_out: F.relu(x @ w_out + b_in) @ w_in + b_out,
+            "`w_in` and `w_out` are swapped. The shapes fit, but `w_in` comes first: it has the shape "
+            "(out, in), so `x @ w` needs its transpose.",
+        ),
+        Slip(
+            "words-as-columns",
+            with_columns,
+            "`.T` reverses all axes, which is a transpose for two axes only. Use `.mT`, or leave the words "
+            "as rows and transpose the matrices.",
         ),
         Slip(
             "adds-x",
-            lambda x, *rest: x + feed_forward(x, *rest),
-            "`x` is added to the output. The path past the layer is laid around it later, by `pre_norm`.",
+            lambda x, *weights: x + feed_forward(x, *weights),
+            "`x` is added to the output. The residual connection comes later, in `pre_norm`.",
         ),
     ),
 )
 
 
-# ---- the residual path
+# ---- the residual connection
 
 
 def pre_norm(x, layer, norm):
@@ -318,8 +583,22 @@ def halved(x: Tensor) -> Tensor:
     return x / 2
 
 
-def tripled(x: Tensor) -> Tensor:
-    return 3 * x
+def plus_3(x: Tensor) -> Tensor:
+    return x + 3
+
+
+def mixing(x: Tensor) -> Tensor:
+    """A layer in which a word depends on others, as in attention."""
+    return x.cumsum(-2).sin()
+
+
+def norm_of_features(x: Tensor) -> Tensor:
+    return 0.5 + F.layer_norm(x, x.shape[-1:])
+
+
+def word_by_word(x, layer, norm):
+    words = x.reshape(-1, 1, x.shape[-1])
+    return torch.cat([word[None] + layer(norm(word[None])) for word in words]).reshape(x.shape)
 
 
 PRE_NORM = PlainExercise(
@@ -329,34 +608,112 @@ PRE_NORM = PlainExercise(
     reference=pre_norm,
     unrepaired=first_version,
     by_hand=ByHand(
-        inputs={"x": torch.tensor([8.0]), "layer": tripled, "norm": halved},
-        answer=torch.tensor([20.0]),
-        says="Here the norm halves and the layer triples: 8 / 2 = 4, then 3 · 4 = 12, and 8 + 12 = 20.",
+        inputs={"x": torch.tensor([8.0]), "layer": plus_3, "norm": halved},
+        answer=torch.tensor([15.0]),
+        says="Here the norm halves its input and the layer adds 3 to it: 8 / 2 = 4, then 4 + 3 = 7, and the "
+        "sum is 8 + 7 = 15.",
     ),
     others=(
-        lambda: (normal(2, 3, 4), torch.tanh, lambda x: F.layer_norm(x, (4,))),
+        lambda: (normal(2, 3, 4), torch.tanh, norm_of_features),
         lambda: (normal(5, 6, seed=1), torch.sin, lambda x: x / 3),
         lambda: (normal(3, 2, seed=2), lambda x: 0 * x, torch.tanh),
+        lambda: (normal(2, 4, 3, seed=3), mixing, norm_of_features),
+        lambda: (normal(4, 3, seed=4), mixing, norm_of_features),
     ),
     slips=(
         Slip(
             "after-the-sum",
             lambda x, layer, norm: norm(x + layer(x)),
-            "the norm comes after the addition, so the path goes through it. Here the layer alone gets to "
-            "see the normalised words.",
+            "the norm comes after the sum, which is post-norm. In pre-norm only the input of the layer is "
+            "normalised.",
         ),
         Slip(
-            "no-path", lambda x, layer, norm: layer(norm(x)), "nothing goes past the layer: `x` is not added."
+            "norm-on-top",
+            lambda x, layer, norm: norm(x + layer(norm(x))),
+            "the sum is normalised, too. Only the input of the layer is.",
+        ),
+        Slip(
+            "no-residual",
+            lambda x, layer, norm: layer(norm(x)),
+            "the residual connection is missing: add `x` to the output of the layer.",
         ),
         Slip(
             "no-norm",
             lambda x, layer, norm: x + layer(x),
-            "the norm is never used. The layer sees `norm(x)`.",
+            "`norm` isn't used. The layer gets the normalised `x`.",
+        ),
+        Slip(
+            "no-layer",
+            lambda x, layer, norm: x + norm(x),
+            "`layer` isn't used. It is applied to the normalised `x`.",
         ),
         Slip(
             "norm-after-layer",
             lambda x, layer, norm: x + norm(layer(x)),
             "the norm comes after the layer. It belongs before it.",
+        ),
+        Slip(
+            "norm-before-and-after",
+            lambda x, layer, norm: x + norm(layer(norm(x))),
+            "the output of the layer is normalised, too. Only its input is.",
+        ),
+        Slip(
+            "norm-on-the-residual",
+            lambda x, layer, norm: norm(x) + layer(x),
+            "the norm is in the residual connection, and the layer gets `x` without it. It should be the "
+            "other way round.",
+        ),
+        Slip(
+            "norm-after-layer-no-residual",
+            lambda x, layer, norm: norm(layer(x)),
+            "the norm comes after the layer, and the residual connection is missing. Normalise before the "
+            "layer, and add `x` to its output.",
+        ),
+        Slip(
+            "adds-norm-too",
+            lambda x, layer, norm: x + norm(x) + layer(norm(x)),
+            "the normalised `x` is added as well. Add only `x` and the output of the layer.",
+        ),
+        Slip(
+            "other-norm",
+            lambda x, layer, norm: x + layer(F.layer_norm(x, x.shape[-1:])),
+            "torch's layer norm is used, without scale and shift. Use the `norm` that is passed.",
+        ),
+        Slip(
+            "layer-after-sum",
+            lambda x, layer, norm: layer(x + norm(x)),
+            "the layer is applied to the sum. It is applied to the normalised `x`, and then `x` is added.",
+        ),
+        Slip(
+            "layer-twice",
+            lambda x, layer, norm: x + layer(layer(norm(x))),
+            "the layer is applied twice.",
+        ),
+        Slip(
+            "word-by-word",
+            word_by_word,
+            "the layer gets one word at a time, so attention couldn't use the other words. Call it once, "
+            "with the whole tensor.",
+        ),
+        Slip(
+            "subtracted",
+            lambda x, layer, norm: x - layer(norm(x)),
+            "the output of the layer is subtracted. Add it.",
+        ),
+        Slip(
+            "x-twice",
+            lambda x, layer, norm: 2 * x + layer(norm(x)),
+            "`x` is added twice.",
+        ),
+        Slip(
+            "multiplied",
+            lambda x, layer, norm: x * layer(norm(x)),
+            "`x` is multiplied by the output of the layer. Add them.",
+        ),
+        Slip(
+            "mean-of-both",
+            lambda x, layer, norm: (x + layer(norm(x))) / 2,
+            "the sum is divided by 2. The residual connection is a plain sum.",
         ),
     ),
 )
@@ -384,15 +741,50 @@ def feed_forward_part(x, parts):
 
 
 def normalised(x, parts, around):
+    if around is None:
+        return x
     return layer_norm(x, parts[f"{around}.norm.weight"], parts[f"{around}.norm.bias"])
 
 
 FIRST, SECOND = "around_attention", "around_feed_forward"
 
 
-def block(x, parts, n_heads, mask=None):
-    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
-    return x + feed_forward_part(normalised(x, parts, SECOND), parts)
+def block(x, parts, n_heads, mask=None, *, first=FIRST, second=SECOND, feed=feed_forward_part):
+    """The encoder block; other norms (None for none) or another feed-forward layer make it wrong."""
+    x = x + attention(normalised(x, parts, first), parts, n_heads, mask)
+    return x + feed(normalised(x, parts, second), parts)
+
+
+def block_with(**changes: Any) -> Callable:
+    return lambda *inputs: block(*inputs, **changes)
+
+
+def with_parts(change: Callable[[dict], dict]) -> Callable:
+    """The right block, with other weights."""
+    return lambda x, parts, n_heads, mask=None: block(x, parts | change(parts), n_heads, mask)
+
+
+def swap_parts(one: str, other: str) -> Callable:
+    return with_parts(lambda parts: {one: parts[other], other: parts[one]})
+
+
+def transpose_attention(parts: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: matrix.T for name, matrix in parts.items() if name.startswith("attention")}
+
+
+def without_relu(x, parts):
+    hidden = F.linear(x, parts["feed_forward.inner.weight"], parts["feed_forward.inner.bias"])
+    return F.linear(hidden, parts["feed_forward.outer.weight"], parts["feed_forward.outer.bias"])
+
+
+def attended(x, parts, n_heads, mask):
+    """What attention returns for the normalised words."""
+    return attention(normalised(x, parts, FIRST), parts, n_heads, mask)
+
+
+def fed(x, parts):
+    """What the feed-forward layer returns for the normalised words."""
+    return feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
 def post_norm(x, parts, n_heads, mask=None):
@@ -400,50 +792,107 @@ def post_norm(x, parts, n_heads, mask=None):
     return normalised(x + feed_forward_part(x, parts), parts, SECOND)
 
 
-def without_path(x, parts, n_heads, mask=None):
-    return feed_forward_part(
-        normalised(attention(normalised(x, parts, FIRST), parts, n_heads, mask), parts, SECOND), parts
-    )
+def without_residuals(x, parts, n_heads, mask=None):
+    return fed(attended(x, parts, n_heads, mask), parts)
 
 
-def norm_on_the_path(x, parts, n_heads, mask=None):
-    x = normalised(x, parts, FIRST)
-    x = normalised(x + attention(x, parts, n_heads, mask), parts, SECOND)
-    return x + feed_forward_part(x, parts)
+def without_first_residual(x, parts, n_heads, mask=None):
+    x = attended(x, parts, n_heads, mask)
+    return x + fed(x, parts)
 
 
-def side_by_side(x, parts, n_heads, mask=None):
-    attended = attention(normalised(x, parts, FIRST), parts, n_heads, mask)
-    return x + attended + feed_forward_part(normalised(x, parts, SECOND), parts)
+def without_second_residual(x, parts, n_heads, mask=None):
+    return fed(x + attended(x, parts, n_heads, mask), parts)
 
 
-def one_norm_twice(x, parts, n_heads, mask=None):
-    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
-    return x + feed_forward_part(normalised(x, parts, FIRST), parts)
+def normalised_residuals(*, first: bool, second: bool) -> Callable:
+    """The normalised words are added instead of the words themselves."""
+
+    def changed_block(x, parts, n_heads, mask=None):
+        x = (normalised(x, parts, FIRST) if first else x) + attended(x, parts, n_heads, mask)
+        return (normalised(x, parts, SECOND) if second else x) + fed(x, parts)
+
+    return changed_block
 
 
-def norms_swapped(x, parts, n_heads, mask=None):
-    x = x + attention(normalised(x, parts, SECOND), parts, n_heads, mask)
-    return x + feed_forward_part(normalised(x, parts, FIRST), parts)
+def in_parallel(x, parts, n_heads, mask=None):
+    return x + attended(x, parts, n_heads, mask) + fed(x, parts)
+
+
+def attention_lost(x, parts, n_heads, mask=None):
+    return x + fed(x + attended(x, parts, n_heads, mask), parts)
+
+
+def feeds_attention_output(x, parts, n_heads, mask=None):
+    output = attended(x, parts, n_heads, mask)
+    return x + output + fed(output, parts)
 
 
 def feed_first(x, parts, n_heads, mask=None):
-    x = x + feed_forward_part(normalised(x, parts, SECOND), parts)
-    return x + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
-
-
-def second_path_missing(x, parts, n_heads, mask=None):
-    x = x + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
-    return feed_forward_part(normalised(x, parts, SECOND), parts)
+    x = x + fed(x, parts)
+    return x + attended(x, parts, n_heads, mask)
 
 
 def plain_source(x, parts, n_heads, mask=None):
     x = x + attention(normalised(x, parts, FIRST), parts, n_heads, mask, source=x)
-    return x + feed_forward_part(normalised(x, parts, SECOND), parts)
+    return x + fed(x, parts)
 
 
-def attention_alone(x, parts, n_heads, mask=None):
-    return x + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
+def plain_query(x, parts, n_heads, mask=None):
+    x = x + attention(x, parts, n_heads, mask, source=normalised(x, parts, FIRST))
+    return x + fed(x, parts)
+
+
+def residuals_twice(x, parts, n_heads, mask=None):
+    x = 2 * x + attended(x, parts, n_heads, mask)
+    return 2 * x + fed(x, parts)
+
+
+def norms_twice(x, parts, n_heads, mask=None):
+    x = x + attended(normalised(x, parts, FIRST), parts, n_heads, mask)
+    return x + fed(normalised(x, parts, SECOND), parts)
+
+
+def norm_after_layers(x, parts, n_heads, mask=None):
+    x = x + normalised(attention(x, parts, n_heads, mask), parts, FIRST)
+    return x + normalised(feed_forward_part(x, parts), parts, SECOND)
+
+
+def feeds_first_normalised(x, parts, n_heads, mask=None):
+    seen = normalised(x, parts, FIRST)
+    x = x + attention(seen, parts, n_heads, mask)
+    return x + feed_forward_part(seen, parts)
+
+
+def causal(x: Tensor, mask: Tensor | None) -> Tensor:
+    earlier = torch.ones(x.shape[-2], x.shape[-2]).tril() == 1
+    return earlier if mask is None else earlier & mask
+
+
+def plain_norms(parts: dict[str, Tensor]) -> dict[str, Tensor]:
+    kinds = {"norm.weight": torch.ones_like, "norm.bias": torch.zeros_like}
+    return {
+        f"{a}.{kind}": make(parts[f"{a}.{kind}"]) for a in (FIRST, SECOND) for kind, make in kinds.items()
+    }
+
+
+def without_biases(of: str) -> Callable:
+    """Without the biases of the norms or of the feed-forward layer."""
+
+    def change(parts: dict[str, Tensor]) -> dict[str, Tensor]:
+        names = [name for name in parts if name.endswith("bias") and (".norm." in name) == (of == "norms")]
+        return {name: torch.zeros_like(parts[name]) for name in names}
+
+    return with_parts(change)
+
+
+def swap_norm_parameters(parts: dict[str, Tensor]) -> dict[str, Tensor]:
+    other = {"weight": "bias", "bias": "weight"}
+    return {f"{a}.norm.{kind}": parts[f"{a}.norm.{other[kind]}"] for a in (FIRST, SECOND) for kind in other}
+
+
+def norm_at_the_end(x, parts, n_heads, mask=None):
+    return normalised(block(x, parts, n_heads, mask), parts, SECOND)
 
 
 def make_parts(d: int, d_ff: int, seed: int) -> dict[str, Tensor]:
@@ -456,7 +905,9 @@ def make_parts(d: int, d_ff: int, seed: int) -> dict[str, Tensor]:
 
 
 def block_case(batch: int, n: int, d: int, n_heads: int, seed: int, masked: bool) -> Callable[[], tuple]:
-    mask = (torch.arange(n) < n - torch.arange(batch)[:, None])[:, None, None] if masked else None
+    """If masked, the sentences have n − 1, n − 2 … words: each has padding, and at least one word."""
+    lengths = (n - 1 - torch.arange(batch)).clamp(min=1)
+    mask = (torch.arange(n) < lengths[:, None])[:, None, None] if masked else None
     return lambda: (normal(batch, n, d, seed=seed), make_parts(d, 2 * d + 1, seed + 50), n_heads, mask)
 
 
@@ -477,9 +928,9 @@ ENCODER_BLOCK = PlainExercise(
     by_hand=ByHand(
         inputs={"x": torch.tensor([[[1.0, 3.0]]]), "parts": hand_parts(), "n_heads": 1, "mask": None},
         answer=torch.tensor([[[-1.0, 6.0]]]),
-        says="One word, (1, 3). Normalised: (−1, 1). It looks at itself alone, so attention says that, times "
-        "w_output: (−2, 2). Added to what went past: (−1, 5). Normalised: (−1, 1); the feed-forward "
-        "layer bends it to (0, 1). Added: (−1, 6).",
+        says="There is one word, (1, 3). Normalised, it is (−1, 1). It can only attend to itself, so "
+        "attention returns (−1, 1) times w_output: (−2, 2). Added to the word: (−1, 5). Normalised again: "
+        "(−1, 1). The feed-forward layer turns this into (0, 1), because of the ReLU. Added: (−1, 6).",
     ),
     others=(
         block_case(2, 5, 8, 2, seed=0, masked=False),
@@ -487,56 +938,207 @@ ENCODER_BLOCK = PlainExercise(
         block_case(3, 3, 4, 1, seed=200, masked=True),
     ),
     slips=(
-        Slip("post-norm", post_norm, "the norms come after the additions. Here each comes before its layer."),
-        Slip("no-path", without_path, "nothing goes past the layers: `x` is never added."),
         Slip(
-            "norm-on-the-path",
-            norm_on_the_path,
-            "the path itself is normalised: what is added must be the `x` from before the norm.",
+            "post-norm",
+            post_norm,
+            "the norms come after the sums, which is post-norm. Here each comes before its layer.",
         ),
         Slip(
-            "side-by-side",
-            side_by_side,
-            "the feed-forward layer does not see what attention has said. It comes second, and gets the "
+            "no-residuals",
+            without_residuals,
+            "both residual connections are missing: add `x` to the output of each layer.",
+        ),
+        Slip(
+            "first-residual-missing",
+            without_first_residual,
+            "the residual connection around attention is missing: add `x` to its output.",
+        ),
+        Slip(
+            "second-residual-missing",
+            without_second_residual,
+            "the residual connection around the feed-forward layer is missing: add the `x` that attention "
+            "has changed.",
+        ),
+        *(
+            Slip(
+                f"norm-on-{which}",
+                normalised_residuals(first="first" in which, second="second" in which),
+                f"the normalised words are added {where}. Add the `x` from before the norm.",
+            )
+            for which, where in {
+                "first-and-second-residual": "in both residual connections",
+                "first-residual": "to the output of attention",
+                "second-residual": "to the output of the feed-forward layer",
+            }.items()
+        ),
+        Slip(
+            "in-parallel",
+            in_parallel,
+            "the feed-forward layer doesn't get the output of attention. It comes second: its input is the "
             "new `x`.",
         ),
         Slip(
+            "attention-lost",
+            attention_lost,
+            "the second residual connection adds the input of the block. Add the new `x`, which contains the "
+            "output of attention.",
+        ),
+        Slip(
+            "feeds-attention-output",
+            feeds_attention_output,
+            "the feed-forward layer gets the output of attention alone. Its input is the sum of `x` and that "
+            "output, normalised.",
+        ),
+        Slip("feed-first", feed_first, "the feed-forward layer comes first. Attention should."),
+        Slip(
+            "attention-alone", lambda x, *rest: x + attended(x, *rest), "the feed-forward layer is missing."
+        ),
+        Slip("feed-forward-alone", lambda x, parts, *_: x + fed(x, parts), "attention is missing."),
+        Slip(
             "one-norm-twice",
-            one_norm_twice,
-            "the first norm is used twice. The second layer has a norm of its own: `around_feed_forward`.",
+            block_with(second=FIRST),
+            "the norm of attention is used twice. The feed-forward layer has its own, `around_feed_forward`.",
+        ),
+        Slip(
+            "second-norm-twice",
+            block_with(first=SECOND),
+            "the norm of the feed-forward layer is used twice. Attention has its own, `around_attention`.",
         ),
         Slip(
             "norms-swapped",
-            norms_swapped,
-            "the two norms have changed places: `around_attention` comes first.",
+            block_with(first=SECOND, second=FIRST),
+            "the two norms are swapped: `around_attention` comes first.",
         ),
-        Slip("feed-first", feed_first, "the feed-forward layer comes first. Attention does."),
         Slip(
-            "second-path-missing",
-            second_path_missing,
-            "nothing goes past the feed-forward layer: add the `x` that attention has changed.",
+            "no-norms",
+            block_with(first=None, second=None),
+            "both norms are missing. Each layer gets the normalised `x`.",
+        ),
+        Slip(
+            "no-first-norm",
+            block_with(first=None),
+            "the norm before attention is missing.",
+        ),
+        Slip(
+            "no-second-norm",
+            block_with(second=None),
+            "the norm before the feed-forward layer is missing.",
+        ),
+        Slip(
+            "norm-at-the-end",
+            norm_at_the_end,
+            "the output is normalised. In pre-norm only the inputs of the layers are.",
+        ),
+        Slip(
+            "norm-after-layers",
+            norm_after_layers,
+            "each norm is applied to the output of its layer. Normalise the input of the layer instead.",
+        ),
+        Slip(
+            "feeds-first-normalised",
+            feeds_first_normalised,
+            "the feed-forward layer gets the same normalised words as attention. Normalise again, after the "
+            "output of attention has been added.",
+        ),
+        Slip(
+            "plain-norms",
+            with_parts(plain_norms),
+            "the weights and biases of the norms have no effect. Pass them to `layer_norm`.",
+        ),
+        Slip(
+            "no-norm-biases",
+            without_biases("norms"),
+            "the biases of both norms are missing.",
+        ),
+        Slip(
+            "no-feed-forward-biases",
+            without_biases("feed-forward"),
+            "both biases of the feed-forward layer are missing.",
+        ),
+        Slip(
+            "norm-parameters-swapped",
+            with_parts(swap_norm_parameters),
+            "weight and bias of the norms are swapped.",
+        ),
+        Slip(
+            "adds-input-again",
+            lambda x, *rest: x + block(x, *rest),
+            "the input of the block is added once more at the end. The two residual connections are enough.",
+        ),
+        Slip(
+            "residuals-twice",
+            residuals_twice,
+            "`x` is added twice in each residual connection. `pre_norm` already adds it.",
+        ),
+        Slip(
+            "norms-twice",
+            norms_twice,
+            "the input of each layer is normalised twice. `pre_norm` already applies the norm.",
         ),
         Slip(
             "plain-source",
             plain_source,
-            "the words look at words that are not normalised. Hand `many_heads` the normalised ones twice.",
+            "keys and values come from words that aren't normalised. Pass the normalised words twice.",
         ),
-        Slip("attention-alone", attention_alone, "the feed-forward layer is missing."),
+        Slip(
+            "plain-query",
+            plain_query,
+            "the queries come from words that aren't normalised. Pass the normalised words twice.",
+        ),
+        Slip(
+            "no-relu",
+            block_with(feed=without_relu),
+            "the feed-forward layer has no ReLU between its two matrices.",
+        ),
         Slip(
             "ignores-mask",
             lambda x, parts, n_heads, mask=None: block(x, parts, n_heads),
-            "`mask` changes nothing. Hand it on to the attention.",
+            "`mask` has no effect. Pass it on to the attention.",
         ),
         Slip(
-            "matrices-as-they-are",
-            lambda x, parts, n_heads, mask=None: block(
-                x,
-                parts | {name: w.T for name, w in parts.items() if name.startswith("attention")},
-                n_heads,
-                mask,
-            ),
-            "the four matrices of attention are turned round. `many_heads` writes `x @ w`, and these are "
-            "kept as (out, in): hand over `.T`.",
+            "causal",
+            lambda x, parts, n_heads, mask=None: block(x, parts, n_heads, causal(x, mask)),
+            "a word attends only to itself and to earlier words. That is the decoder; in the encoder every "
+            "word attends to all words.",
+        ),
+        Slip(
+            "mask-inverted",
+            lambda x, parts, n_heads, mask=None: block(x, parts, n_heads, None if mask is None else ~mask),
+            "the mask is inverted. True means that a word may be attended to.",
+        ),
+        *(
+            Slip(
+                f"{count}-heads",
+                lambda x, parts, n_heads, mask=None, count=count: block(x, parts, count, mask),
+                f"the number of heads is always {count}. Use `n_heads`.",
+            )
+            for count in (1, 4)
+        ),
+        Slip(
+            "matrices-transposed",
+            with_parts(transpose_attention),
+            "the four matrices of attention are the wrong way round. Their shape is (out, in), but "
+            "`many_heads` computes `x @ w`, so pass the transposes.",
+        ),
+        *(
+            Slip(
+                f"{one}-and-{other}-swapped",
+                swap_parts(f"attention.w_{one}", f"attention.w_{other}"),
+                f"the matrices `attention.w_{one}` and `attention.w_{other}` are swapped.",
+            )
+            for one, other in combinations(("query", "key", "value", "output"), 2)
+        ),
+        *(
+            Slip(
+                f"{used}-twice-no-{unused}",
+                with_parts(
+                    lambda parts, used=used, unused=unused: {
+                        f"attention.w_{unused}": parts[f"attention.w_{used}"]
+                    }
+                ),
+                f"`attention.w_{used}` is used twice, and `attention.w_{unused}` not at all.",
+            )
+            for used, unused in permutations(("query", "key", "value"), 2)
         ),
     ),
 )

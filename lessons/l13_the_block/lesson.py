@@ -236,7 +236,7 @@ A small $\epsilon$ (0.00001) saves a word of equal numbers from a division by 0.
 
 # %% [markdown] kind="text" exercise="layer_norm"
 r"""
-Write it with `mean`, squares and roots. (Torch's own `layer_norm` would pass the check; that is left to you.) Every word by itself, over its features: the last axis. `keepdim=True` keeps an averaged axis, with length 1. The variance is the plain **mean** of the squared distances.
+Write it with `mean`, squares and roots. (Torch's own `layer_norm` would pass the check; that is left to you.) Normalise every word by itself, over its features: the last axis. There may be any axes in front. `keepdim=True` keeps an averaged axis, with length 1. The variance is the **mean** of the squared distances to the mean; it must be right even if the mean is large, around 1000, say.
 """
 
 # %% kind="exercise" exercise="layer_norm" title="Layer normalisation" difficulty=2 importance=5 track="short"
@@ -263,17 +263,18 @@ Distances from the mean; the mean of their squares; divide the distances by the 
 
 # %% [markdown] kind="text" exercise="test_norm"
 r"""
-A norm over the wrong axis has the right shape and even trains. **Write the test that catches it.** It gets somebody's `norm(x, weight, bias, eps)` and raises if it is wrong. You may compare with `torch.nn.functional.layer_norm`, or with numbers from paper.
+A norm over the wrong axis has the right shape and even trains. **Write the test that catches it.** It gets an implementation `norm(x, weight, bias, eps)` and raises an exception if the result is wrong: the wrong axis, a step that is missing (also `eps`), or a mistake in one word or one sentence only. So use a batch of at least two sentences, and check every number. You may compare with `torch.nn.functional.layer_norm`, or with numbers that you worked out by hand.
 """
 
 # %% kind="exercise" exercise="test_norm" mode="test" title="Write the test" difficulty=2 importance=4 track="core"
 def test_norm(norm):
-    """Takes a function like layer_norm; raises if it is wrong."""
+    """Takes an implementation of layer_norm; raises an exception if it is wrong."""
     # solution
-    x = torch.tensor([[1.0, 3.0], [10.0, 50.0]])
+    x = torch.tensor([[[1.0, 3.0], [10.0, 50.0]], [[6.0, 4.0], [7.0, 7.0]]])
     weight, bias = torch.tensor([1.0, 2.0]), torch.tensor([0.0, 5.0])
-    expected = torch.tensor([[-1.0, 7.0], [-1.0, 7.0]])
-    assert torch.allclose(norm(x, weight, bias, 0.0), expected, atol=1e-4)
+    expected = [[[-1.0, 7.0], [-1.0, 7.0]], [[1.0, 3.0], [0.0, 5.0]]]
+    result = norm(x, weight, bias, 1e-5)
+    assert torch.allclose(result, torch.tensor(expected), atol=1e-4)
     # end solution
 
 # %% kind="check" exercise="test_norm"
@@ -282,11 +283,11 @@ check("test_norm", test_norm)
 # %% [markdown] kind="hints" exercise="test_norm"
 r"""
 ### A nudge
-Two words of very different size: over which axis does a norm go that gives the small one tiny numbers?
+Take words of very different size. Which axis does a norm average over if it turns the small ones into tiny numbers?
 
 ---
 ### Step by step
-Choose two words, a `weight` that is not all ones and a `bias` that is not all zeros. Work the answer out on paper, or let torch do it, and compare with `torch.allclose(..., atol=1e-4)`.
+Choose two sentences of two words, a `weight` that isn't all ones and a `bias` that isn't all zeros. To see whether `eps` is added, include a word of equal numbers, or use a large `eps` such as 0.5. Work the answer out by hand, or let torch do it, and compare with `torch.allclose(..., atol=1e-4)`.
 """
 
 # %% [markdown] kind="text" track="core"
@@ -372,7 +373,7 @@ views.diagram(PARTS, ARROWS, lit=lit, title="The block; lit: one layer, pre-norm
 
 # %% [markdown] kind="text" exercise="pre_norm"
 r"""
-`layer` and `norm` are functions of a tensor. Here is a first version; make its check pass.
+`layer` and `norm` are functions of a tensor. `layer` may be attention, so it needs all words at once. Here is a first version; make its check pass.
 """
 
 # %% kind="exercise" exercise="pre_norm" mode="bug" title="The residual path" difficulty=1 importance=5 track="short"

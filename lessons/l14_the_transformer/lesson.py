@@ -101,7 +101,7 @@ Our file is not the paper's model in all things. Whoever loads weights must know
 
 # %% [markdown] kind="text" exercise="parts_of"
 r"""
-First, order in the box. Your `encoder_block` wants a table like `{"attention.w_query": …}`, but the file says `encoder.blocks.0.attention.w_query`. **Write `parts_of`**: all entries whose name begins with the prefix and a dot, under what is left of their names. `parts_of(weights, "encoder.blocks.0")` is then what the block wants.
+First, order in the box. Your `encoder_block` wants a table like `{"attention.w_query": …}`, but the file says `encoder.blocks.0.attention.w_query`. **Write `parts_of`.** It returns a dictionary of all tensors whose name begins with the prefix and a dot, each under the rest of its name; if there are none, the dictionary is empty. `parts_of(weights, "encoder.blocks.0")` is then what the block expects.
 """
 
 # %% kind="exercise" exercise="parts_of" title="The weights of one part" difficulty=1 importance=3 track="core"
@@ -156,7 +156,7 @@ print("a position:          ", fixed(size(sinusoids(20, 64)), 2))
 
 # %% [markdown] kind="text" exercise="embed"
 r"""
-In the trained table the numbers of a row are about a fifth as large as those of a position; times 8, the word leads. A first version of `embed` is there already. Make its check pass.
+In the trained table the numbers of a row are about a fifth as large as those of a position; times 8, the word leads. A first version of `embed` is there already, but it's wrong. Fix it, so that it works for sentences of any length.
 """
 
 # %% kind="exercise" exercise="embed" mode="bug" title="Words in" difficulty=2 importance=5 track="short"
@@ -198,9 +198,9 @@ many_heads, feed_forward = yours("many_heads"), yours("feed_forward")
 
 # %% [markdown] kind="text" exercise="encode_source"
 r"""
-**Build the encoder.** Words in, with the table `words.output.weight`; then the blocks `encoder.blocks.0`, `encoder.blocks.1` and so on, `n_layers` of them, each with its own parts; then the last norm, `encoder.last_norm.weight` and `.bias`.
+**Build the encoder.** First the words are embedded with the table `words.output.weight`. Then come the first `n_layers` blocks, `encoder.blocks.0`, `encoder.blocks.1` and so on, each with its own weights, and finally the last norm, `encoder.last_norm.weight` and `.bias`.
 
-`parts_of(weights, "encoder.blocks.0")` returns the weights of block 0, under the names that the block expects. Yours from lesson 13: `encoder_block(x, parts, n_heads, mask)` and `layer_norm(x, weight=…, bias=…)`. `mask` hides the padding of the source from every block.
+`parts_of(weights, "encoder.blocks.0")` returns the weights of block 0, under the names that the block expects. Yours from lesson 13: `encoder_block(x, parts, n_heads, mask)` and `layer_norm(x, weight=…, bias=…)`. `mask` hides the padding of the source in every block. Return the memory only.
 """
 
 # %% kind="exercise" exercise="encode_source" title="The encoder" difficulty=3 importance=5 track="short"
@@ -268,8 +268,8 @@ explain("14", "full-two-masks-more")
 r"""
 **Build the decoder's block.** `parts` is what `parts_of(weights, "decoder.blocks.0")` gives. Three steps, each `x + layer(norm(x))`; the norms are there already, as `normed(x, "attention")` and so on:
 
-1. **its own past:** `attention.w_query` and so on. Causal: make the mask yourself, (m, m), True where word i may look at word j, that is j ≤ i.
-2. **across:** `cross.w_query` and so on. The normalised words ask; keys and values come from `memory`, just as it is. The mask is `mask`.
+1. **its own past:** `attention.w_query` and so on. Causal: make the mask yourself, (m, m), True where word i may attend to word j, that is where j ≤ i.
+2. **across:** `cross.w_query` and so on. The queries come from the normalised words; keys and values come from `memory` as it is, without another norm. The mask is `mask`.
 3. **feed-forward:** as in lesson 13, with `feed_forward.inner.weight` and so on.
 
 `many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask)` returns two things and wants its matrices as `.T`; `feed_forward(x, w_in=…, b_in=…, w_out=…, b_out=…)` wants them as they are.
@@ -364,7 +364,7 @@ decoder_block = yours("decoder_block")
 
 # %% [markdown] kind="text" exercise="decode_logits"
 r"""
-The decoder's stack is the encoder's over again, with the memory in every block, so it is there already. **Write the end:** the last norm, `decoder.last_norm`; then the score of each word, its dot product with every row of the table, plus `words.output.bias`. No softmax: logits are scores.
+The decoder's stack is the encoder's over again, with the memory in every block, so it is there already. **Write the end:** first the last norm, `decoder.last_norm`; then, at every position, a score for each word of the vocabulary: the dot product with its row of the table, plus its entry of `words.output.bias`. Don't apply a softmax: logits are unnormalised scores.
 """
 
 # %% kind="exercise" exercise="decode_logits" title="From words to logits" difficulty=2 importance=5 track="short"
@@ -406,7 +406,7 @@ Now the trained numbers run through your functions. If the translation were nons
 
 # %% [markdown] kind="text" exercise="first_difference"
 r"""
-**Write the finder.** `mine` and `theirs` are tables {name of a stage: tensor}, in the order of computation. Return the name of the first stage at which some number is off by more than `tolerance`, or the word `"nowhere"`. A `nan` counts as a difference.
+**Write the finder.** `mine` and `theirs` are tables {name of a stage: tensor}, in the order of computation. Return the name of the first stage at which at least one number is off by more than `tolerance`, or the word `"nowhere"`. A `nan` always counts as a difference, even if both networks have it.
 """
 
 # %% kind="exercise" exercise="first_difference" title="The first difference" difficulty=2 importance=4 track="short"

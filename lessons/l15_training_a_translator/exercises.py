@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -16,7 +17,6 @@ from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExerc
 from course_lib.text.special import PAD
 from lessons.l15_training_a_translator import by_hand as library
 from lessons.l15_training_a_translator.merges import count_pairs, merge
-from lessons.l15_training_a_translator.training_settings import TrainingSettings
 
 TOPIC = "training_a_translator"
 
@@ -28,24 +28,32 @@ def tensor(*shape: int, seed: int = 0) -> Tensor:
 # ---- batches by length
 
 
-def filled(order: list[int], lengths: list[int], room: int) -> list[list[int]]:
-    """Fill batch after batch with sentences in this order; a batch takes its rows times its longest."""
-    batches: list[list[int]] = [[]]
+def rectangle(batch: list[int], lengths: list[int]) -> int:
+    """The number of positions that a batch takes: its rows times its longest length."""
+    return len(batch) * max(lengths[index] for index in batch)
+
+
+def filled(order: list[int], lengths: list[int], room: int, taken: Callable = rectangle) -> list[list[int]]:
+    """Fill batch after batch with the sentences in this order; `taken` says how much a batch takes."""
+    batches: list[list[int]] = []
     for index in order:
-        longest = max(lengths[i] for i in [*batches[-1], index])
-        if (len(batches[-1]) + 1) * longest > room:
+        if not batches or taken([*batches[-1], index], lengths) > room:
             batches.append([])
         batches[-1].append(index)
-    return [batch for batch in batches if batch]
+    return batches
 
 
-def by_length(lengths: list[int], room: int) -> list[list[int]]:
-    """From the shortest up."""
-    return filled(sorted(range(len(lengths)), key=lambda index: lengths[index]), lengths, room)
+def sorted_indices(lengths: list[int]) -> list[int]:
+    """The shortest sentence first."""
+    return sorted(range(len(lengths)), key=lengths.__getitem__)
+
+
+def by_length(lengths: list[int], room: int, taken: Callable = rectangle) -> list[list[int]]:
+    return filled(sorted_indices(lengths), lengths, room, taken)
 
 
 def from_the_longest(lengths, room):
-    return filled(sorted(range(len(lengths)), key=lambda index: -lengths[index]), lengths, room)
+    return filled(sorted_indices(lengths)[::-1], lengths, room)
 
 
 def sorted_in_tuples(lengths, room):
@@ -68,61 +76,124 @@ def without_the_last(lengths, room):
 
 def words_only(lengths, room):
     """Adds up lengths, as if there were no padding."""
-    batches, total = [[]], 0
-    for index in sorted(range(len(lengths)), key=lambda index: lengths[index]):
-        if total + lengths[index] > room and batches[-1]:
-            batches, total = [*batches, []], 0
-        batches[-1].append(index)
-        total += lengths[index]
-    return batches
+    return by_length(lengths, room, lambda batch, lengths: sum(lengths[i] for i in batch))
+
+
+def new_row_not_counted(lengths, room):
+    return by_length(
+        lengths, room, lambda batch, lengths: rectangle(batch, lengths) // len(batch) * (len(batch) - 1)
+    )
+
+
+def closed_too_late(lengths, room):
+    """Adds a sentence first and then looks whether the batch is full."""
+    return by_length(lengths, room, lambda batch, lengths: rectangle(batch[:-1], lengths) if batch[1:] else 0)
+
+
+def shortest_counts(lengths, room):
+    return by_length(lengths, room, lambda batch, lengths: len(batch) * lengths[batch[0]])
+
+
+def longest_first_by_the_last(lengths, room):
+    """From the longest down, measured by the sentence that is added."""
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    return filled(order, lengths, room, lambda batch, lengths: len(batch) * lengths[batch[-1]])
+
+
+def equal_lengths_only(lengths, room):
+    return by_length(
+        lengths,
+        room,
+        lambda batch, lengths: (
+            rectangle(batch, lengths) if lengths[batch[0]] == lengths[batch[-1]] else math.inf
+        ),
+    )
 
 
 def repeats_the_last(lengths, room):
-    """The sentence that did not fit is put into the old batch and into the new one."""
+    """The sentence that doesn't fit is put into the old batch and into the new one."""
     batches = by_length(lengths, room)
     return [[*batch, following[0]] for batch, following in pairwise(batches)] + batches[-1:]
 
 
 def swaps_one_for_another(lengths, room):
-    """The sentence that did not fit is lost, and the one before it comes again."""
+    """The sentence that doesn't fit is lost, and the one before it comes again."""
     batches = by_length(lengths, room)
     return batches[:1] + [[batch[-1], *following[1:]] for batch, following in pairwise(batches)]
+
+
+def loses_what_does_not_fit(lengths, room):
+    batches: list[list[int]] = [[]]
+    for index in sorted_indices(lengths):
+        fits = rectangle([*batches[-1], index], lengths) <= room
+        batches = [*batches[:-1], [*batches[-1], index]] if fits else [*batches, []]
+    return [batch for batch in batches if batch]
 
 
 def lengths_not_indices(lengths, room):
     return [[lengths[index] for index in batch] for batch in by_length(lengths, room)]
 
 
+def ranks_not_indices(lengths, room):
+    return by_length(sorted(lengths), room)
+
+
+def first_of_equals(lengths, room):
+    return [[lengths.index(lengths[index]) for index in batch] for batch in by_length(lengths, room)]
+
+
+def last_of_equals(lengths, room):
+    index_of = {length: index for index, length in enumerate(lengths)}
+    return filled([index_of[length] for length in sorted(index_of)], lengths, room)
+
+
 def one_each(lengths, room):
     return [[index] for index in range(len(lengths))]
 
 
+def two_each(lengths, room):
+    order = sorted_indices(lengths)
+    return [order[i : i + 2] for i in range(0, len(order), 2)]
+
+
+def all_in_one(lengths, room):
+    return [sorted_indices(lengths)] if lengths else []
+
+
 def each_once(inputs, batches) -> str:
-    counts = Counter(index for batch in batches for index in batch)
+    for index in (index for batch in batches for index in batch):
+        if not hasattr(index, "__index__"):
+            return (
+                f"A batch contains {index!r}, but it should contain indices of sentences, which are integers."
+            )
+    counts = Counter(operator.index(index) for batch in batches for index in batch)
     indices = set(range(len(inputs[0])))
+    missing, twice = indices - set(counts), [index for index, n in counts.items() if n > 1]
     if unknown := set(counts) - indices:
-        return f"{sorted(unknown)[0]} is no sentence's place. Batches hold places, counted from 0."
-    if missing := indices - set(counts):
-        return f"Sentence {min(missing)} is in no batch. Is the last batch handed over, too?"
-    twice = [index for index, n in counts.items() if n > 1]
-    return f"Sentence {twice[0]} is in two batches, or twice in one." if twice else ""
+        return f"{min(unknown)} is not the index of a sentence: there are {len(indices)}, counted from 0."
+    if missing and twice:
+        return f"Sentence {min(missing)} is in no batch, and sentence {twice[0]} occurs more than once."
+    if missing:
+        return f"Sentence {min(missing)} is in no batch."
+    return f"Sentence {twice[0]} occurs more than once." if twice else ""
 
 
 def none_too_large(inputs, batches) -> str:
     lengths, room = inputs
     for batch in batches:
-        if batch and (taken := len(batch) * max(lengths[index] for index in batch)) > room:
+        if len(batch) and (taken := rectangle(batch, lengths)) > room:
+            longest = max(lengths[index] for index in batch)
             return (
-                f"The batch {list(batch)} takes {len(batch)} rows times its longest: {taken} places, and "
-                f"there is room for {room}. Padding takes places, too."
+                f"The batch {list(batch)} is too large. It takes {len(batch)} rows times its longest length: "
+                f"{len(batch)} · {longest} = {taken} positions, but there is room for {room}."
             )
-    return "" if all(batches) else "One of the batches is empty."
+    return "" if all(len(batch) for batch in batches) else "One of the batches is empty."
 
 
 def well_filled(inputs, batches) -> str:
     n_needed = len(by_length(*inputs))
-    if len(batches) > n_needed + 1:
-        return f"{len(batches)} batches, and {n_needed} would do: put more sentences into each."
+    if len(batches) >= max(2 * n_needed, 2):
+        return f"There are {len(batches)} batches, but {n_needed} are enough. Put more sentences into each."
     return ""
 
 
@@ -130,8 +201,8 @@ def little_padding(inputs, batches) -> str:
     least = padding(by_length(*inputs), inputs[0])
     if (n_padding := padding(batches, inputs[0])) > 1.3 * least + max(inputs[0], default=0):
         return (
-            f"{n_padding} places are padding; sorted by length it is {least}, and little more is allowed. "
-            "Put sentences of like length together."
+            f"{n_padding} positions are padding. If the sentences are sorted by length, it is {least}. Put "
+            "sentences of similar length into the same batch."
         )
     return ""
 
@@ -142,7 +213,6 @@ def lengths_case(n: int, room: int, seed: int) -> Callable[[], tuple]:
     return lambda: (list(lengths), room)
 
 
-ROOM = "the lengths are added up, but a batch is a rectangle: its rows times its **longest** must fit."
 BY_LENGTH = PlainExercise(
     name="by_length",
     lesson=TOPIC,
@@ -153,36 +223,127 @@ BY_LENGTH = PlainExercise(
     by_hand=ByHand(
         inputs={"lengths": [3, 9, 2, 8], "room": 18},
         answer=[[2, 0], [3, 1]],
-        says="Sorted: 2, 3, 8, 9. Lengths 2 and 3 take 2 · 3 = 6 places; with 8 it would be 3 · 8 = 24, too "
-        "many. So 8 and 9 make a batch of their own: 2 · 9 = 18. Two places are padding.",
+        says="Sorted by length: 2, 3, 8, 9. Lengths 2 and 3 take 2 · 3 = 6 positions. With 8 it would be "
+        "3 · 8 = 24, which is more than 18. So 8 and 9 form the next batch: 2 · 9 = 18.",
     ),
     others=(
-        lengths_case(40, 60, 0),
-        lengths_case(200, 128, 1),
+        lengths_case(12, 45, 0),
+        lengths_case(50, 128, 1),
         lambda: ([5] * 7, 15),
+        lambda: ([10] * 6, 20),
         lambda: ([4], 4),
         lambda: ([], 10),
-        lambda: ([20, 1, 1, 1, 1, 1], 20),
+        lambda: ([20, 1, 1, 1, 1, 1], 40),
     ),
     slips=(
-        Slip("as-they-come", as_they_come, "the sentences go in as they come. Sort them by length first."),
-        Slip("last-batch-lost", without_the_last, "the last batch is missing: hand over what is left."),
-        Slip("padding-not-counted", words_only, ROOM),
         Slip(
-            "lengths-not-places",
-            lengths_not_indices,
-            "the batches hold lengths. Hand over the sentences' places in the list: 0, 1, 2, …",
+            "as-they-come",
+            as_they_come,
+            "the sentences are taken in the order in which they come. Sort them by length first.",
         ),
-        Slip("one-each", one_each, "every sentence has a batch of its own: no padding, and no batch either."),
+        Slip(
+            "last-batch-twice",
+            lambda lengths, room: by_length(lengths, room) + by_length(lengths, room)[-1:],
+            "the last batch occurs twice.",
+        ),
+        Slip(
+            "last-batch-lost",
+            without_the_last,
+            "the last batch is missing. After the loop, add the batch that isn't full yet.",
+        ),
+        Slip(
+            "padding-not-counted",
+            words_only,
+            "the lengths in a batch are added up. But a batch is a rectangle, padding included: multiply its "
+            "number of rows by its **longest** length.",
+        ),
+        Slip(
+            "new-row-not-counted",
+            new_row_not_counted,
+            "the batch is measured without the row that is about to be added. Count that row as well.",
+        ),
+        Slip(
+            "strictly-below-room",
+            lambda lengths, room: by_length(lengths, room - 1),
+            "a batch that takes exactly `room` positions counts as too large, but it is allowed: use `<=`.",
+        ),
+        Slip(
+            "closed-too-late",
+            closed_too_late,
+            "a sentence is added before the test whether it fits, so batches end up one sentence too large.",
+        ),
+        Slip(
+            "shortest-counts",
+            shortest_counts,
+            "the number of rows is multiplied by the length of the batch's first, shortest sentence. Every "
+            "row is padded to the **longest** one.",
+        ),
+        Slip(
+            "longest-first",
+            longest_first_by_the_last,
+            "the sentences come from the longest down, but the batch is measured by the length of the one "
+            "that is added, its shortest. Every row is padded to the **longest** one.",
+        ),
+        Slip(
+            "equal-lengths-only",
+            equal_lengths_only,
+            "only sentences of equal length share a batch. That avoids padding, but many batches stay nearly "
+            "empty. A little padding is allowed.",
+        ),
+        Slip(
+            "lengths-not-indices",
+            lengths_not_indices,
+            "the batches contain lengths. They should contain the indices of the sentences: 0, 1, 2, …",
+        ),
+        Slip(
+            "one-based",
+            lambda lengths, room: [[index + 1 for index in batch] for batch in by_length(lengths, room)],
+            "the sentences are counted from 1. Indices start at 0.",
+        ),
+        Slip(
+            "ranks-not-indices",
+            ranks_not_indices,
+            "the indices refer to the sorted list. They should refer to `lengths` as it was given, so sort "
+            "the indices, not the lengths.",
+        ),
+        Slip(
+            "first-of-equals",
+            first_of_equals,
+            "the indices are looked up by length, and sentences of equal length all get the index of the "
+            "first of them (`lengths.index(n)` does that). Sort the indices instead.",
+        ),
+        Slip(
+            "last-of-equals",
+            last_of_equals,
+            "of several sentences of equal length only the last is left, as in a dictionary whose keys are "
+            "lengths. Sort the indices instead.",
+        ),
+        Slip(
+            "one-each",
+            one_each,
+            "every sentence has a batch of its own. That avoids padding, but nothing runs in parallel.",
+        ),
+        Slip(
+            "two-each",
+            two_each,
+            "every batch has two sentences, as in the example by hand. Fill each batch as far as `room` "
+            "allows.",
+        ),
+        Slip("all-in-one", all_in_one, "`room` has no effect: all sentences end up in the same batch."),
+        Slip(
+            "does-not-fit",
+            loses_what_does_not_fit,
+            "a sentence that doesn't fit into the current batch is lost. Start the next batch with it.",
+        ),
         Slip(
             "repeated",
             repeats_the_last,
-            "the sentence that did not fit any more is in the old batch and in the new one.",
+            "a sentence that doesn't fit is put into the current batch and into the next one.",
         ),
         Slip(
             "swapped",
             swaps_one_for_another,
-            "the sentence that did not fit any more is lost, and the one before it comes twice.",
+            "a sentence that doesn't fit is lost, and the next batch starts with the sentence before it.",
         ),
     ),
 )
@@ -205,10 +366,10 @@ TEST_BATCHES = TestExercise(
     accepts={"from the longest down": from_the_longest, "with tuples": sorted_in_tuples},
     rejects={
         "last-batch-lost": "loses the last batch",
-        "padding-not-counted": "forgets that padding takes places",
+        "padding-not-counted": "doesn't count padding",
         "repeated": "puts a sentence into two batches",
-        "as-they-come": "does not sort at all",
-        "swapped": "loses one sentence and has another twice",
+        "as-they-come": "doesn't sort at all",
+        "swapped": "loses one sentence and repeats another",
     },
     reference=test_batches,
 )
@@ -225,9 +386,23 @@ def rate_by(step, d_model, warm_up, *, choose=min, width=-0.5, climb=-1.5, fall=
     return d_model**width * choose(step**fall, step * warm_up**climb)
 
 
+def stays_at_the_peak(step, d_model, warm_up):
+    return library.paper_rate(min(step, warm_up), d_model, warm_up)
+
+
+def climbs_to_one(step, d_model, warm_up):
+    return d_model**-0.5 * (step / warm_up if step < warm_up else step**-0.5)
+
+
+def falls_from_the_warm_up(step, d_model, warm_up):
+    if step <= warm_up:
+        return library.paper_rate(step, d_model, warm_up)
+    return (d_model * (step - warm_up)) ** -0.5
+
+
 RATE_CASES = (
-    *((2, 4, 4), (4, 4, 4), (16, 4, 4), (1, 512, 4000), (4000, 512, 4000)),
-    *((100_000, 512, 4000), (24, 64, 400), (399, 64, 400), (401, 64, 400)),
+    *((2, 4, 4), (4, 4, 4), (6, 4, 4), (1, 512, 4000), (4000, 512, 4000)),
+    *((100_000, 512, 4000), (24, 64, 400), (399, 64, 400), (401, 64, 400), (15, 9, 7)),
 )
 PAPER_RATE = PlainExercise(
     name="paper_rate",
@@ -238,32 +413,112 @@ PAPER_RATE = PlainExercise(
     by_hand=ByHand(
         inputs={"step": 1, "d_model": 4, "warm_up": 4},
         answer=1 / 16,
-        says="1/√4 = ½. The smaller of 1/√1 = 1 and 1 · 4^(−3/2) = 1/8: that is 1/8, and half of it 1/16.",
+        says="1/√4 = ½. The smaller of 1/√1 = 1 and 1 / 4^1.5 = 1/8 is 1/8, and ½ · 1/8 = 1/16.",
     ),
     others=tuple(lambda step=step, d=d, w=w: (step, d, w) for step, d, w in RATE_CASES),
     slips=(
+        Slip("the-larger", partial(rate_by, choose=max), "the **larger** of the two terms is used."),
         Slip(
-            "the-larger", partial(rate_by, choose=max), "the **larger** of the two is taken, not the smaller."
+            "added", partial(rate_by, choose=operator.add), "the two terms are added. Take the smaller one."
         ),
         Slip(
-            "no-width",
-            partial(rate_by, width=0),
-            "the width is left out: a wide model takes smaller steps, 1/√d_model.",
+            "multiplied",
+            partial(rate_by, choose=operator.mul),
+            "the two terms are multiplied. Take the smaller one.",
+        ),
+        Slip("no-width", partial(rate_by, width=0), "`d_model` has no effect. Multiply by 1/√d_model."),
+        Slip(
+            "times-the-root",
+            partial(rate_by, width=0.5),
+            "the rate is multiplied by √d_model. Divide by it: a wider model takes smaller steps.",
         ),
         Slip(
-            "never-falls",
+            "width-without-root",
+            partial(rate_by, width=-1.0),
+            "the rate is divided by d_model. Divide by its square root.",
+        ),
+        Slip(
+            "width-of-the-paper",
+            lambda step, d_model, warm_up: library.paper_rate(step, 512, warm_up),
+            "`d_model` has no effect, and the rate is always that of width 512. Use the parameter.",
+        ),
+        Slip(
+            "warm-up-of-the-paper",
+            lambda step, d_model, warm_up: library.paper_rate(step, d_model, 4000),
+            "`warm_up` has no effect, and the warm-up always takes 4,000 steps. Use the parameter.",
+        ),
+        Slip(
+            "stays-at-the-peak",
+            stays_at_the_peak,
+            "the rate stays at its peak after the warm-up. It should fall with 1/√step.",
+        ),
+        Slip(
+            "no-climb",
+            lambda step, d_model, warm_up: library.paper_rate(max(step, warm_up), d_model, warm_up),
+            "the rate stays at its peak during the warm-up. It should climb in proportion to the step.",
+        ),
+        Slip(
+            "peak-too-high",
+            climbs_to_one,
+            "the warm-up climbs to 1/√d_model, and then the rate drops. In the formula both terms meet at "
+            "the end of the warm-up: divide the step by warm-up^1.5.",
+        ),
+        Slip(
+            "keeps-climbing",
             partial(rate_by, fall=0),
-            "after the warm-up the rate stays where it is. It falls with 1/√step.",
+            "the rate keeps climbing after the warm-up. It should fall with 1/√step from there.",
+        ),
+        Slip(
+            "no-warm-up",
+            lambda step, d_model, warm_up: (d_model * step) ** -0.5,
+            "there is no warm-up: the rate starts at its maximum. Take the smaller of the two terms.",
         ),
         Slip(
             "falls-too-fast",
             partial(rate_by, fall=-1.0),
-            "it falls with 1/step. The formula has the root: 1/√step.",
+            "the rate falls with 1/step. The formula has the square root: 1/√step.",
+        ),
+        Slip(
+            "falls-from-the-warm-up",
+            falls_from_the_warm_up,
+            "after the warm-up the steps are counted from its end. The formula has 1/√step with the step "
+            "itself, so that both terms meet at the peak.",
         ),
         Slip(
             "climbs-over-warm-up",
             partial(rate_by, climb=-1.0),
-            "the way up is step / warm_up, and at the end of the warm-up the two halves do not meet.",
+            "the second term is step / warm-up. The formula divides by warm-up^1.5, so that both terms meet "
+            "at the end of the warm-up.",
+        ),
+        Slip(
+            "climbs-over-the-root",
+            partial(rate_by, climb=-0.5),
+            "the second term is step / √warm-up. The formula divides by warm-up^1.5.",
+        ),
+        Slip(
+            "power-of-the-fraction",
+            lambda step, d_model, warm_up: d_model**-0.5 * min(step**-0.5, (step / warm_up) ** 1.5),
+            "the second term is (step / warm-up)^1.5. Only the warm-up has the exponent 1.5.",
+        ),
+        Slip(
+            "constant-warm-up",
+            lambda step, d_model, warm_up: d_model**-0.5 * min(step**-0.5, warm_up**-1.5),
+            "the second term lacks the step, so the rate doesn't climb during the warm-up.",
+        ),
+        Slip(
+            "whole-numbers",
+            lambda step, d_model, warm_up: d_model**-0.5 * min(step**-0.5, step // warm_up**1.5),
+            "the rate is 0 during the warm-up. `//` drops everything after the decimal point; use `/`.",
+        ),
+        Slip(
+            "next-step",
+            lambda step, d_model, warm_up: library.paper_rate(step + 1, d_model, warm_up),
+            "this is the rate of the next step. `step` starts at 1, so use it as it is.",
+        ),
+        Slip(
+            "rounded",
+            lambda *inputs: round(library.paper_rate(*inputs), 4),
+            "the rate is rounded to four decimals, and small rates become 0. Don't round.",
         ),
     ),
 )
@@ -277,46 +532,63 @@ def loss_by(
     targets,
     smoothing,
     *,
-    pad=PAD,
+    counts=lambda targets: targets != PAD,
     weigh_right=lambda e, v: 1 - e,
     weigh_all=lambda e, v: e / v,
     scores=lambda logits: logits.log_softmax(dim=-1),
-    gather=lambda losses, counts: losses[counts].mean(),
+    average=lambda losses, counts: losses[counts].mean(),
 ):
     """Smoothed cross-entropy; each keyword argument replaces a part that learners get wrong."""
     log_probs, v = scores(logits), logits.shape[-1]
     right = log_probs.gather(-1, targets[..., None])[..., 0]
     losses = -weigh_right(smoothing, v) * right - weigh_all(smoothing, v) * log_probs.sum(dim=-1)
-    return gather(losses, targets != pad)
+    return average(losses, counts(targets))
 
 
 def others_only(logits, targets, smoothing):
-    """ε over the other words alone."""
-    log_probs, v = logits.log_softmax(dim=-1), logits.shape[-1]
-    right = log_probs.gather(-1, targets[..., None])[..., 0]
-    losses = -(1 - smoothing) * right - smoothing / (v - 1) * (log_probs.sum(dim=-1) - right)
-    return losses[targets != PAD].mean()
+    """ε is spread over the other words only."""
+    v = logits.shape[-1]
+    aside = smoothing / (v - 1)
+    return loss_by(
+        logits, targets, smoothing, weigh_right=lambda e, v: 1 - e - aside, weigh_all=lambda e, v: aside
+    )
 
 
 def without_the_padding_word(logits, targets, smoothing):
-    """ε over the words alone, not over PAD."""
+    """ε is spread over all words except PAD."""
     log_probs = logits.log_softmax(dim=-1)
     right = log_probs.gather(-1, targets[..., None])[..., 0]
     losses = -(1 - smoothing) * right - smoothing * log_probs[..., 1:].mean(dim=-1)
     return losses[targets != PAD].mean()
 
 
+def half_masked(logits, targets, smoothing):
+    """Padding is left out of the smoothing term only."""
+    right = partial(loss_by, weigh_all=lambda e, v: 0.0, counts=lambda targets: targets > -1)
+    spread = partial(loss_by, weigh_right=lambda e, v: 0.0)
+    return right(logits, targets, smoothing) + spread(logits, targets, smoothing)
+
+
+def sum_of_exp(logits):
+    return logits.exp().sum(dim=-1, keepdim=True)
+
+
+def zero_padding(losses, counts):
+    return torch.where(counts, losses, 0.0)
+
+
 def mean_of_sentences(losses, counts):
-    counted = torch.where(counts, losses, 0.0)
-    return (counted.sum(dim=-1) / counts.sum(dim=-1)).mean()
+    return (zero_padding(losses, counts).sum(dim=-1) / counts.sum(dim=-1)).mean()
 
 
-def loss_case(batch: int, n: int, vocab: int, smoothing: float, seed: int) -> Callable[[], tuple]:
+def loss_case(
+    batch: int, n: int, vocab: int, smoothing: float, seed: int, *, scale: float = 3, offset: float = 0
+) -> Callable[[], tuple]:
     lengths = torch.arange(batch) % n + 1
     targets = torch.randint(1, vocab, (batch, n), generator=torch.Generator("cpu").manual_seed(seed))
     targets = torch.where(torch.arange(n) < lengths[:, None], targets, PAD)
-    logits = 3 * tensor(batch, n, vocab, seed=seed)
-    return lambda: (logits.clone().requires_grad_(), targets.clone(), smoothing)
+    logits = scale * tensor(batch, n, vocab, seed=seed) + offset
+    return lambda: (logits.clone(), targets.clone(), smoothing)
 
 
 PROBABILITIES = torch.tensor([1 / 8, 1 / 8, 1 / 2, 1 / 4])
@@ -333,74 +605,182 @@ SMOOTHED_LOSS = PlainExercise(
             "smoothing": 0.2,
         },
         answer=torch.tensor(BY_HAND_LOSS),
-        says="The shares are 1/8, 1/8, 1/2, 1/4, and their −ln is 2.079, 2.079, 0.693, 1.386. The right word "
-        "is 2: 0.8 · 0.693 = 0.555. The mean of all four is 1.560, times 0.2: 0.312. Together 0.866. The "
-        "second target is 0, padding: it does not count.",
+        says="The probabilities are 1/8, 1/8, 1/2 and 1/4, and their −ln is 2.079, 2.079, 0.693 and 1.386. "
+        "The right word is 2: 0.8 · 0.693 = 0.555. The mean of all four is 1.560, times 0.2: 0.312. The sum "
+        "is 0.866. The second target is 0, which is padding and doesn't count.",
     ),
     others=(
         loss_case(3, 4, 6, 0.1, 0),
         loss_case(2, 5, 9, 0.0, 1),
         loss_case(4, 3, 5, 0.4, 2),
         loss_case(1, 1, 3, 0.1, 3),
+        loss_case(2, 2, 5, 0.1, 4, scale=400),
+        loss_case(2, 2, 5, 0.1, 5, offset=500),
     ),
     slips=(
         Slip(
             "padding-counts",
-            partial(loss_by, pad=-1),
-            "padding counts as a word. Leave out the places whose target is 0 before you take the mean.",
+            partial(loss_by, counts=lambda targets: targets > -1),
+            "padding counts as a word. Leave out the positions whose target is 0 before you take the mean.",
+        ),
+        Slip(
+            "only-padding",
+            partial(loss_by, counts=lambda targets: targets == PAD),
+            "the mean is taken over the padding. Keep the positions whose target is **not** 0.",
+        ),
+        Slip(
+            "padding-in-the-count",
+            partial(loss_by, average=lambda losses, counts: zero_padding(losses, counts).mean()),
+            "the loss of padding is set to 0, but the mean still counts those positions. Divide by the "
+            "number of words that aren't padding.",
+        ),
+        Slip(
+            "padding-in-the-sum",
+            partial(loss_by, average=lambda losses, counts: losses.sum() / counts.sum()),
+            "the sum includes padding; only the number of words leaves it out. Leave it out of both.",
+        ),
+        Slip(
+            "half-masked",
+            half_masked,
+            "padding is left out of the second term only. Leave it out of both.",
         ),
         Slip(
             "spread-over-the-others",
             others_only,
-            "ε is spread over the **other** words alone. Here (and in torch) every word gets ε/V, the right "
-            "one, too.",
+            "ε is spread over the **other** words only. Here, as in torch, every word gets ε/V, "
+            "including the right one.",
         ),
         Slip(
             "padding-word-left-out",
             without_the_padding_word,
-            "ε is spread over V − 1 words, padding left out. Some books do it so; here (and in torch) word 0 "
-            "gets its ε/V, too. What is left out are the *places* whose target is 0.",
+            "ε is spread over V − 1 words, because word 0 is left out. Some implementations do that, but "
+            "here and in torch, word 0 gets its ε/V, too. Only *positions* whose target is 0 are left out.",
         ),
         Slip(
             "nothing-taken-away",
             partial(loss_by, weigh_right=lambda e, v: 1.0),
-            "the right word keeps all of its share: the target adds up to 1 + ε. It should be 1 − ε.",
+            "the right word's term has the factor 1, so the target sums to 1 + ε. The factor is 1 − ε.",
+        ),
+        Slip(
+            "sign-of-the-second-term",
+            partial(loss_by, weigh_all=lambda e, v: -e / v),
+            "the second term has the wrong sign. Both terms are −ln p, which is positive.",
+        ),
+        Slip(
+            "smoothed-twice",
+            partial(
+                loss_by, weigh_right=lambda e, v: (1 - e) ** 2, weigh_all=lambda e, v: (2 * e - e * e) / v
+            ),
+            "the loss is smoothed twice. `cross_entropy(…, label_smoothing=…)` contains both terms already.",
+        ),
+        Slip(
+            "second-term-missing",
+            partial(loss_by, weigh_all=lambda e, v: 0.0),
+            "the second term is missing: ε times the mean of −ln p over all words.",
+        ),
+        Slip(
+            "epsilon-swapped",
+            partial(loss_by, weigh_right=lambda e, v: e, weigh_all=lambda e, v: (1 - e) / v),
+            "ε and 1 − ε are swapped. The right word gets 1 − ε.",
         ),
         Slip(
             "sum-of-all-words",
             partial(loss_by, weigh_all=lambda e, v: e),
-            "each word gets ε. It is spread: ε/V for each.",
+            "the second term is the sum over all words. It should be the mean: each word gets ε/V.",
+        ),
+        Slip(
+            "divided-by-the-vocabulary",
+            lambda logits, *rest: library.smoothed_loss(logits, *rest) / logits.shape[-1],
+            "the loss of each position is divided by V. The sum of target · −ln p over the vocabulary is the "
+            "loss; only ε is divided by V.",
+        ),
+        Slip(
+            "constant-smoothing",
+            lambda logits, targets, smoothing: library.smoothed_loss(logits, targets, 0.1),
+            "`smoothing` has no effect, and ε is always 0.1. Use the parameter.",
+        ),
+        Slip(
+            "not-smoothed",
+            lambda logits, targets, smoothing: library.smoothed_loss(logits, targets, 0.0),
+            "`smoothing` has no effect. The loss is 1 − ε times that of the right word plus ε times the mean "
+            "over all words.",
+        ),
+        Slip(
+            "no-minus",
+            lambda *inputs: -library.smoothed_loss(*inputs),
+            "the sign is wrong. ln p is negative, so the loss is −ln p.",
         ),
         Slip(
             "softmax-twice",
             partial(loss_by, scores=lambda logits: logits.softmax(dim=-1).log_softmax(dim=-1)),
-            "softmax is taken twice. `log_softmax` makes shares of the logits by itself.",
+            "the softmax is applied twice. `log_softmax` and `cross_entropy` expect logits and apply it "
+            "themselves.",
             misconception="M29",
         ),
         Slip(
             "no-softmax",
             partial(loss_by, scores=lambda logits: logits),
-            "the logits are used as they are. `log_softmax` over the last axis comes first.",
+            "the logits are used as if they were ln p. Apply `log_softmax` over the last axis first.",
         ),
         Slip(
-            "not-smoothed",
-            lambda logits, targets, smoothing: library.smoothed_loss(logits, targets, 0.0),
-            "`smoothing` changes nothing. 1 − ε of the right word, and ε of the mean over all words.",
+            "no-log",
+            partial(loss_by, scores=lambda logits: logits.softmax(dim=-1)),
+            "the probabilities are used without the logarithm. Use `log_softmax`, which returns ln p.",
+        ),
+        Slip(
+            "wrong-axis",
+            partial(loss_by, scores=lambda logits: logits.log_softmax(dim=1)),
+            "the softmax is taken over the positions of a sentence. Take it over the vocabulary, the last "
+            "axis.",
+        ),
+        Slip(
+            "batch-axis",
+            partial(loss_by, scores=lambda logits: logits.log_softmax(dim=0)),
+            "the softmax is taken over the sentences of the batch. Take it over the vocabulary, the last "
+            "axis.",
+        ),
+        Slip(
+            "log-of-softmax",
+            partial(loss_by, scores=lambda logits: logits.softmax(dim=-1).log()),
+            "the softmax is computed first, and its logarithm afterwards. If the logits are far apart, a "
+            "probability underflows to 0, and ln 0 is −∞. `log_softmax` computes both in one stable step.",
+        ),
+        Slip(
+            "bare-exp",
+            partial(loss_by, scores=lambda logits: (logits.exp() / sum_of_exp(logits)).log()),
+            "`exp` of a large logit overflows to infinity, and ∞ / ∞ is NaN. `log_softmax` avoids that.",
+        ),
+        Slip(
+            "log-of-exp",
+            partial(loss_by, scores=lambda logits: logits - sum_of_exp(logits).log()),
+            "`exp` of a large logit overflows to infinity. `log_softmax` and `logsumexp` avoid that.",
         ),
         Slip(
             "sum",
-            partial(loss_by, gather=lambda losses, counts: losses[counts].sum()),
-            "the losses are added up. Take the mean over all words that count.",
+            partial(loss_by, average=lambda losses, counts: losses[counts].sum()),
+            "the losses are summed. Take the mean over all words that aren't padding.",
+        ),
+        Slip(
+            "per-sentence",
+            partial(loss_by, average=lambda losses, counts: zero_padding(losses, counts).sum() / len(losses)),
+            "the sum of the losses is divided by the number of sentences. Divide it by the number of words "
+            "that aren't padding.",
         ),
         Slip(
             "mean-of-means",
-            partial(loss_by, gather=mean_of_sentences),
-            "each sentence is averaged first, so a word of a short one counts more. One mean over all words.",
+            partial(loss_by, average=mean_of_sentences),
+            "each sentence is averaged first, so the words of short sentences count more. Take one mean over "
+            "all words.",
         ),
         Slip(
-            "padding-in-the-count",
-            partial(loss_by, gather=lambda losses, counts: torch.where(counts, losses, 0.0).mean()),
-            "padding is set to 0 and then counted in the mean. Divide by the number of real words.",
+            "not-averaged",
+            partial(loss_by, average=lambda losses, counts: losses[counts]),
+            "there is one loss per word. Take their mean.",
+        ),
+        Slip(
+            "one-per-position",
+            partial(loss_by, average=lambda losses, counts: losses),
+            "there is one loss per position, padding included. Leave out the padding and take the mean.",
         ),
     ),
 )
@@ -419,7 +799,7 @@ def step_by(
     clip: Callable[[list[Tensor]], list[Tensor]] = lambda gradients: library.clipped(gradients, 1.0),
     square: Callable[[Tensor, Tensor], Tensor] = lambda gradient, mean: gradient.square(),
     fair: Callable[[Tensor, float, int], Tensor] = lambda m, beta, step: m / (1 - beta**step),
-    below: Callable[[Tensor], Tensor] = lambda spread: spread.sqrt(),
+    below: Callable[[Tensor], Tensor] = lambda spread: spread.sqrt() + 1e-9,
     sign: float = -1.0,
     betas: tuple[float, float] = (0.9, 0.98),
     keeps: Callable = lambda old, new, fair: new,
@@ -435,39 +815,55 @@ def step_by(
         m = fresh(m, g, betas[0])
         v = fresh(v, square(g, m), betas[1])
         hats = fair(m, betas[0], step), fair(v, betas[1], step)
-        moved[name] = w + sign * rate * hats[0] / (below(hats[1]) + 1e-9)
+        moved[name] = w + sign * rate * hats[0] / below(hats[1])
         kept[name] = keeps(memory.get(name, (torch.zeros_like(w), torch.zeros_like(w))), (m, v), hats)
     return loss.item(), moved, kept
 
 
 def scaled(gradients: list[Tensor]) -> list[Tensor]:
-    """Of length 1, however short they were."""
-    length = torch.stack([gradient.norm() for gradient in gradients]).norm()
-    return [gradient / length for gradient in gradients]
+    """To a norm of 1, however small it was."""
+    norm = torch.stack([gradient.norm() for gradient in gradients]).norm()
+    return [gradient / norm for gradient in gradients]
 
 
 def plain_descent(weights, loss_of, memory, step, rate):
     """Gradient descent without Adam."""
-    _, _, kept = library.training_step(weights, loss_of, memory, step, rate)
+    loss, _, kept = library.training_step(weights, loss_of, memory, step, rate)
     ready = {name: w.detach().requires_grad_() for name, w in weights.items()}
-    loss = loss_of(ready)
-    gradients = library.clipped(list(torch.autograd.grad(loss, list(ready.values()))), 1.0)
+    gradients = library.clipped(list(torch.autograd.grad(loss_of(ready), list(ready.values()))), 1.0)
     moved = {name: w - rate * g for (name, w), g in zip(weights.items(), gradients, strict=True)}
-    return loss.item(), moved, kept
+    return loss, moved, kept
 
 
-def bowl(weights: dict[str, Tensor]) -> Tensor:
+def loss_after_the_step(weights, loss_of, memory, step, rate):
+    _, moved, kept = library.training_step(weights, loss_of, memory, step, rate)
+    return loss_of(moved).item(), moved, kept
+
+
+def loss_as_a_tensor(*inputs):
+    loss, *rest = library.training_step(*inputs)
+    return torch.tensor(loss), *rest
+
+
+def only_the_last_name(*inputs):
+    loss, *tables = library.training_step(*inputs)
+    return loss, *({name: table[name] for name in list(table)[-1:]} for table in tables)
+
+
+def bowl(weights: dict[str, Tensor], size: float = 1.0) -> Tensor:
     """A loss with a steep side and a flat one."""
-    return sum((i + 1) ** 2 * (w - i).square().sum() for i, w in enumerate(weights.values()))
+    return size * sum((i + 1) ** 2 * (w - i).square().sum() for i, w in enumerate(weights.values()))
 
 
-def gentle(weights: dict[str, Tensor]) -> Tensor:
-    """Its gradient is shorter than 1: nothing is to be clipped."""
-    return 0.005 * bowl(weights)
+gentle = partial(bowl, size=0.005)  # the norm of its gradient is below 1: nothing is clipped
+faint = partial(bowl, size=1e-3)  # shows whether 1e-9 is added to the root or under it
 
 
-def step_case(loss_of: Callable, step: int, rate: float, seed: int) -> Callable[[], tuple]:
-    weights = {"a": tensor(3, seed=seed), "b.c": tensor(2, 2, seed=seed + 1)}
+def step_case(
+    loss_of: Callable, step: int, rate: float, seed: int, *, at_rest: bool = False
+) -> Callable[[], tuple]:
+    """With `at_rest`, the gradient of one weight is 0."""
+    weights = {"a": tensor(3, seed=seed) * (not at_rest), "b.c": tensor(2, 2, seed=seed + 1)}
     old = {
         name: (0.1 * tensor(*w.shape, seed=seed + 2), 0.1 * tensor(*w.shape, seed=seed + 3).square() + 0.01)
         for name, w in weights.items()
@@ -484,7 +880,7 @@ def step_case(loss_of: Callable, step: int, rate: float, seed: int) -> Callable[
 
 def a_plain_number(inputs, answer) -> str:
     if isinstance(answer, tuple) and len(answer) == 3 and isinstance(answer[0], Tensor):
-        return "The loss is handed back as a tensor. Make it a plain number: `loss.item()`."
+        return "The loss is returned as a tensor."
     return ""
 
 
@@ -495,7 +891,7 @@ TRAINING_STEP = PlainExercise(
     inputs=("weights", "loss_of", "memory", "step", "rate"),
     reference=library.training_step,
     demands=(a_plain_number,),
-    seconds=20.0,  # torch.optim, where somebody uses it, loads torch's compiler first
+    seconds=20.0,  # torch.optim, which some learners use, loads torch's compiler first
     by_hand=ByHand(
         inputs={
             "weights": {"w": torch.tensor([3.0])},
@@ -505,80 +901,180 @@ TRAINING_STEP = PlainExercise(
             "rate": 0.1,
         },
         answer=(9.0, {"w": torch.tensor([2.9])}, {"w": (torch.tensor([0.1]), torch.tensor([0.02]))}),
-        says="The loss is 3² = 9, its slope 6; clipped to length 1 it is 1. Means: 0.1 · 1 and 0.02 · 1². "
-        "Divided by 1 − 0.9 and 1 − 0.98 both are 1. The weight moves by 0.1 · 1/√1: from 3 to 2.9.",
+        says="The loss is 3² = 9 and its gradient 6, which is clipped to 1. m = 0.1 · 1 and v = 0.02 · 1². "
+        "Divided by 1 − 0.9 and 1 − 0.98, both are 1. The weight moves by 0.1 · 1/√1, from 3 to 2.9.",
     ),
     others=(
         step_case(bowl, 1, 0.01, 0),
         step_case(gentle, 2, 0.01, 10),
         step_case(bowl, 7, 0.3, 20),
         step_case(gentle, 1, 0.002, 30),
+        step_case(bowl, 1, 0.01, 40, at_rest=True),
+        step_case(faint, 1, 0.1, 50),
     ),
     slips=(
         Slip(
             "not-clipped",
             partial(step_by, clip=lambda gradients: gradients),
-            "the gradient is not clipped. `clip_gradients(gradients, 1.0)` comes before Adam sees it.",
+            "the gradients aren't clipped. Call `clip_gradients(gradients, 1.0)` before Adam's part.",
         ),
         Slip(
             "always-scaled",
             partial(step_by, clip=scaled),
-            "every gradient gets the length 1. Clipping shortens a long one; a shorter one stays.",
+            "the gradients are always scaled to a norm of 1. Clipping only shortens long ones; a norm below "
+            "1 stays as it is.",
         ),
         Slip(
             "clipped-one-by-one",
             partial(step_by, clip=lambda gradients: [library.clipped([g], 1.0)[0] for g in gradients]),
-            "every gradient is clipped by itself. All together get a length of at most 1 (lesson 02).",
+            "each gradient is clipped by itself. Clip them together: their joint norm is at most 1.",
+        ),
+        Slip(
+            "clamped",
+            partial(step_by, clip=lambda gradients: [g.clamp(-1, 1) for g in gradients]),
+            "every number is limited to −1 … 1, which changes the gradient's direction. Clip the joint norm.",
         ),
         Slip(
             "uphill",
             partial(step_by, sign=1.0),
-            "the step goes **up**: the change is added. Take it away from the weight.",
+            "the step goes **uphill**, because the change is added to the weight. Subtract it.",
         ),
         Slip(
             "not-corrected",
             partial(step_by, fair=lambda m, beta, step: m),
-            "the two means are used as they are. They begin at 0: divide by 1 − 0.9^step and 1 − 0.98^step.",
+            "m and v are used as they are. Both start at 0, so divide by 1 − 0.9^step and 1 − 0.98^step.",
+        ),
+        Slip(
+            "v-not-corrected",
+            partial(step_by, fair=lambda m, beta, step: m / (1 - beta**step) if beta < 0.95 else m),
+            "m is corrected, but v isn't. Divide it by 1 − 0.98^step.",
+        ),
+        Slip(
+            "m-not-corrected",
+            partial(step_by, fair=lambda m, beta, step: m / (1 - beta**step) if beta > 0.95 else m),
+            "v is corrected, but m isn't. Divide it by 1 − 0.9^step.",
+        ),
+        Slip(
+            "always-the-first-step",
+            partial(step_by, fair=lambda m, beta, step: m / (1 - beta)),
+            "m and v are always divided by 1 − 0.9 and 1 − 0.98, as in the first step. Use 0.9^step and "
+            "0.98^step.",
+        ),
+        Slip(
+            "next-step",
+            partial(step_by, fair=lambda m, beta, step: m / (1 - beta ** (step + 1))),
+            "the correction uses step + 1. `step` starts at 1, so use it as it is.",
         ),
         Slip(
             "no-root",
-            partial(step_by, below=lambda spread: spread),
-            "the mean is divided by the mean square itself. Take its root.",
+            partial(step_by, below=lambda spread: spread + 1e-9),
+            "m̂ is divided by v̂ itself. Divide it by the square root.",
+        ),
+        Slip(
+            "no-division",
+            partial(step_by, below=lambda spread: 1.0),
+            "the weight moves by rate · m̂. Divide by √v̂ as well.",
+        ),
+        Slip(
+            "no-epsilon",
+            partial(step_by, below=lambda spread: spread.sqrt()),
+            "a weight whose gradient is 0 becomes NaN, from 0 / 0. Add 1e-9 to √v̂.",
+        ),
+        Slip(
+            "epsilon-under-the-root",
+            partial(step_by, below=lambda spread: (spread + 1e-9).sqrt()),
+            "1e-9 is added under the square root, where it changes small gradients. Add it to √v̂.",
         ),
         Slip(
             "square-of-the-mean",
             partial(step_by, square=lambda gradient, mean: mean.square()),
-            "the second memory keeps the square of the *mean*. It keeps the mean of the squares: gradient².",
+            "v averages the square of *m*. It should average the square of the gradient.",
         ),
         Slip(
             "not-squared",
             partial(step_by, square=lambda gradient, mean: gradient.abs()),
-            "the second memory keeps the gradient's size. It keeps its square.",
+            "v averages the gradient's absolute value. It should average its square.",
+        ),
+        Slip(
+            "one-v-for-all",
+            partial(step_by, square=lambda gradient, mean: gradient.square().mean()),
+            "v has the same value for a whole tensor. Each number has its own: `g**2`, not its mean.",
         ),
         Slip(
             "betas-swapped",
             partial(step_by, betas=(0.98, 0.9)),
-            "0.9 and 0.98 are swapped: the mean forgets faster (0.9), the squares slower (0.98).",
+            "0.9 and 0.98 are swapped: 0.9 belongs to m, 0.98 to v.",
         ),
         Slip(
-            "memory-not-kept",
-            partial(step_by, keeps=lambda old, new, hats: old),
-            "the memory that is handed back is the old one. Hand back the two means that you have just made.",
+            "same-betas",
+            partial(step_by, betas=(0.9, 0.9)),
+            "v is computed with 0.9, like m. Use 0.98 for v.",
         ),
         Slip(
-            "corrected-means-kept",
-            partial(step_by, keeps=lambda old, new, hats: hats),
-            "the memory holds the corrected means. They serve this one step; keep m and v themselves.",
+            "usual-betas",
+            partial(step_by, betas=(0.9, 0.999)),
+            "v is computed with 0.999, Adam's usual value. The task, like the 2017 paper, uses 0.98.",
+        ),
+        Slip(
+            "not-a-mean",
+            partial(step_by, fresh=lambda old, new, b: b * old + new),
+            "the new gradient lacks its factor: 0.1 for m, 0.02 for v.",
         ),
         Slip(
             "weights-of-the-mean-swapped",
             partial(step_by, fresh=lambda old, new, b: (1 - b) * old + b * new),
-            "the new gradient gets 0.9 and the memory 0.1. Swap them: the memory changes slowly.",
+            "the factors are swapped: the new gradient gets 0.9, and the old mean 0.1. The means should "
+            "change slowly.",
+        ),
+        Slip(
+            "memory-ignored",
+            lambda weights, loss_of, memory, step, rate: library.training_step(
+                weights, loss_of, {}, step, rate
+            ),
+            "the old m and v have no effect: every step starts from 0. Read them from `memory`.",
+        ),
+        Slip(
+            "memory-not-kept",
+            partial(step_by, keeps=lambda old, new, hats: old),
+            "the returned memory is the old one. Return the new m and v.",
+        ),
+        Slip(
+            "corrected-means-kept",
+            partial(step_by, keeps=lambda old, new, hats: hats),
+            "the returned memory contains m̂ and v̂. They are for this step only; keep m and v.",
+        ),
+        Slip(
+            "pair-swapped",
+            partial(step_by, keeps=lambda old, new, hats: new[::-1]),
+            "the memory contains (v, m). The order is (m, v).",
+        ),
+        Slip(
+            "no-rate",
+            lambda weights, loss_of, memory, step, rate: library.training_step(
+                weights, loss_of, memory, step, 1.0
+            ),
+            "`rate` has no effect. Multiply the change by it.",
+        ),
+        Slip(
+            "loss-after-the-step",
+            loss_after_the_step,
+            "the loss is computed with the new weights. Return the loss whose gradient was taken.",
+        ),
+        Slip(
+            "loss-as-tensor",
+            loss_as_a_tensor,
+            "a tensor is returned where a plain number is expected. Use `loss.item()`.",
+        ),
+        Slip(
+            "only-the-last-name",
+            only_the_last_name,
+            "only the last weight is returned. Create the two dictionaries before the loop, not inside it.",
         ),
         Slip(
             "no-adam",
             plain_descent,
-            "the weight moves by rate · gradient. That is gradient descent; Adam moves by mean over root.",
+            "the weight moves by rate · gradient, which is gradient descent. Adam moves it by "
+            "rate · m̂ / (√v̂ + 1e-9).",
         ),
     ),
 )
@@ -591,11 +1087,14 @@ def first_in_the_alphabet(counts: dict[tuple[str, str], int]) -> tuple[str, str]
     return min(counts, key=lambda pair: (-counts[pair], pair))
 
 
-def merged_by(words, *, count=count_pairs, choose=first_in_the_alphabet, glue=merge):
+def merged_by(
+    words, *, count=count_pairs, choose=first_in_the_alphabet, glue=merge, keeps=lambda word, pair: True
+):
     """The best pair, and the words with it merged; a keyword argument replaces a part that can be wrong."""
     pair, merged = choose(count(words)), Counter()
     for word, times in words.items():
-        merged[glue(word, pair)] += times
+        if keeps(word, pair):
+            merged[glue(word, pair)] += times
     return pair, dict(merged)
 
 
@@ -614,6 +1113,10 @@ def once_in_a_word(words):
     return dict(counts)
 
 
+def around_the_word(words):
+    return count_pairs({(word[-1], *word): times for word, times in words.items()})
+
+
 def replaced_as_text(word, pair):
     return tuple(" ".join(word).replace(" ".join(pair), "".join(pair)).split(" "))
 
@@ -625,8 +1128,38 @@ def first_occurrence_only(word, pair):
     return word
 
 
+def from_the_right(word, pair):
+    backwards = merge(word[::-1], pair[::-1])
+    return tuple("".join(pair) if token == "".join(pair[::-1]) else token for token in backwards[::-1])
+
+
+def second_token_kept(word, pair):
+    return tuple("".join(pair) if word[i : i + 2] == pair else token for i, token in enumerate(word))
+
+
+def tokens_used_twice(word, pair):
+    pairs = [*pairwise((None, *word, None))]  # each token, with the one before it and the one after it
+    tokens = (
+        "".join(pair) if after == pair else after[0]
+        for before, after in pairwise(pairs)
+        if before != pair or after == pair
+    )
+    return tuple(tokens)
+
+
 def with_a_space(word, pair):
     return tuple(" ".join(pair) if token == "".join(pair) else token for token in merge(word, pair))
+
+
+def pair_as_text(words):
+    pair, merged = next_merge(words)
+    return "".join(pair), merged
+
+
+def a_tuple_of_two(inputs, answer) -> str:
+    if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], list):
+        return "The pair is a list. Return it as a tuple, like the pairs of neighbours in a word."
+    return ""
 
 
 def spelled(**counts: int) -> dict[tuple[str, ...], int]:
@@ -638,14 +1171,15 @@ NEXT_MERGE = PlainExercise(
     lesson=TOPIC,
     inputs=("words",),
     reference=next_merge,
+    demands=(a_tuple_of_two,),
     by_hand=ByHand(
         inputs={"words": spelled(chat=5, chats=2, chien=3)},
         answer=(
             ("c", "h"),
             {("ch", "a", "t"): 5, ("ch", "a", "t", "s"): 2, ("ch", "i", "e", "n"): 3},
         ),
-        says="c and h are side by side 5 + 2 + 3 = 10 times, h and a 7 times, a and t 7 times. So c and h "
-        "are glued together, in all three words.",
+        says="c and h are neighbours 5 + 2 + 3 = 10 times, h and a 7 times, a and t 7 times. So c and h are "
+        "merged, in all three words.",
     ),
     others=(
         lambda: ({("ch", "a", "t"): 5, ("ch", "a", "t", "s"): 2, ("ch", "i", "e", "n"): 3},),
@@ -658,103 +1192,149 @@ NEXT_MERGE = PlainExercise(
         lambda: (spelled(papa=3, le=4),),
         lambda: ({("a", "t"): 5, ("la", "t"): 1},),
         lambda: ({("a", "bc"): 1, ("ab", "a"): 1},),
+        lambda: (spelled(y=4, il=2, aaaab=1),),
     ),
     slips=(
         Slip(
             "words-counted-once",
             partial(merged_by, count=each_word_once),
-            "every word counts once. A word that is met five times has each of its pairs five times.",
-        ),
-        Slip(
-            "ties-the-other-way",
-            partial(merged_by, choose=lambda counts: max(counts, key=lambda pair: (counts[pair], pair))),
-            "of equally frequent pairs the last in the alphabet is taken. Take the first.",
-        ),
-        Slip(
-            "first-met-of-equals",
-            partial(merged_by, choose=lambda counts: max(counts, key=lambda pair: counts[pair])),
-            "of equally frequent pairs the one that is met first is taken. Take the first in the alphabet.",
-        ),
-        Slip(
-            "ties-by-the-glued-word",
-            partial(merged_by, choose=lambda counts: min(counts, key=lambda p: (-counts[p], "".join(p), p))),
-            "equals are compared as glued words. Compare the tuples: ('a', 'bc') comes before ('ab', 'a').",
+            "every word counts once. If a word occurs five times, so does each of its pairs.",
         ),
         Slip(
             "counted-once-in-a-word",
             partial(merged_by, count=once_in_a_word),
-            "a pair that stands twice in a word is counted once. *papa*, met 3 times, has *pa* 6 times.",
+            "a pair that occurs twice in a word is counted once. If *papa* occurs 3 times, *p a* occurs 6 "
+            "times.",
         ),
         Slip(
-            "replaced-as-text",
-            partial(merged_by, glue=replaced_as_text),
-            "the word is searched as text, and *a t* is found inside *la t*. Compare whole tokens.",
+            "around-the-word",
+            partial(merged_by, count=around_the_word),
+            "the last token of a word and its first are counted as neighbours, as `word[i - 1]` does for "
+            "i = 0.",
         ),
         Slip(
-            "only-once-in-a-word",
-            partial(merged_by, glue=first_occurrence_only),
-            "the pair is glued together once in each word. *papa* has *pa* twice.",
+            "ties-the-other-way",
+            partial(merged_by, choose=lambda counts: max(counts, key=lambda pair: (counts[pair], pair))),
+            "among equally frequent pairs, the last in alphabetical order is chosen. Choose the first.",
         ),
         Slip(
-            "with-a-space",
-            partial(merged_by, glue=with_a_space),
-            "there is a space inside the new token. Put the two together as they are.",
+            "first-met-of-equals",
+            partial(merged_by, choose=lambda counts: max(counts, key=lambda pair: counts[pair])),
+            "among equally frequent pairs, the one that occurs first is chosen. Choose the first in "
+            "alphabetical order.",
+        ),
+        Slip(
+            "ties-by-the-glued-word",
+            partial(merged_by, choose=lambda counts: min(counts, key=lambda p: (-counts[p], "".join(p), p))),
+            "equally frequent pairs are compared as merged strings. Compare the tuples: ('a', 'bc') comes "
+            "before ('ab', 'a').",
         ),
         Slip(
             "rarest",
             partial(merged_by, choose=lambda counts: min(counts, key=lambda pair: (counts[pair], pair))),
-            "the **rarest** pair is taken. Take the most frequent.",
+            "the **rarest** pair is chosen. Choose the most frequent.",
         ),
+        Slip(
+            "replaced-as-text",
+            partial(merged_by, glue=replaced_as_text),
+            "the word is searched as a string, so *a t* is found inside *la t*. Compare whole tokens.",
+        ),
+        Slip(
+            "only-once-in-a-word",
+            partial(merged_by, glue=first_occurrence_only),
+            "the pair is merged only once in each word. *papa* has *p a* twice.",
+        ),
+        Slip(
+            "from-the-right",
+            partial(merged_by, glue=from_the_right),
+            "the pairs are merged from right to left: *a a a* becomes *a aa*. Go from left to right.",
+        ),
+        Slip(
+            "second-token-kept",
+            partial(merged_by, glue=second_token_kept),
+            "the second token of a merged pair remains after it. Skip both tokens.",
+        ),
+        Slip(
+            "tokens-used-twice",
+            partial(merged_by, glue=tokens_used_twice),
+            "a token is merged with both neighbours, so *a a a* becomes *aa aa*. After a merge, skip both "
+            "tokens.",
+        ),
+        Slip(
+            "with-a-space",
+            partial(merged_by, glue=with_a_space),
+            "the new token contains a space. Join its two parts without one.",
+        ),
+        Slip(
+            "words-as-text",
+            partial(merged_by, glue=lambda word, pair: " ".join(merge(word, pair))),
+            "the words are strings. Each should be a tuple of tokens.",
+        ),
+        Slip(
+            "other-words-lost",
+            partial(merged_by, keeps=lambda word, pair: pair in pairwise(word)),
+            "words without the pair are lost. They belong in the new dictionary, too, unchanged.",
+        ),
+        Slip(
+            "single-tokens-lost",
+            partial(merged_by, keeps=lambda word, pair: len(word) > 1),
+            "words of a single token are lost. They have no pair, but they belong in the new dictionary.",
+        ),
+        Slip("pair-as-text", pair_as_text, "the pair is a single string. Return a tuple of two tokens."),
     ),
 )
 
 
-# ---- a recipe to repair
+# ---- training settings to repair
 
 FAULTY = {"rate": 0.1, "warm_up": 24, "n_sentences": 100, "shifted": False, "softmaxes": 1, "smoothing": 0.1}
 GOOD_RATES = (0.003, 0.01)
 ENOUGH = 2000
 
 
-def repaired(recipe: dict) -> dict:
-    return {**recipe, "rate": 0.005, "n_sentences": 3000, "shifted": True}
+def repaired(recipe: dict, **others: object) -> dict:
+    return recipe | {"rate": 0.005, "n_sentences": 3000, "shifted": True} | others
 
 
-def is_a_recipe(inputs, recipe) -> str:
-    if set(recipe) != set(inputs[0]):
-        return "A recipe has the same names as the one that was handed in: " + ", ".join(inputs[0]) + "."
-    TrainingSettings(**recipe)
-    return ""
+def has_all_settings(inputs, recipe) -> str:
+    if isinstance(recipe, dict) and set(recipe) == set(inputs[0]):
+        return ""
+    return "Return a dictionary with the same six keys as `recipe`: " + ", ".join(inputs[0]) + "."
 
 
 def is_shifted(inputs, recipe) -> str:
-    copies = "The decoder still reads the very word that it is to say: the loss falls to its floor at once, "
     if recipe["shifted"] not in (True, False):
-        return f"`shifted` is {recipe['shifted']!r}. It is True or False."
-    return "" if recipe["shifted"] else copies + "and it has learned to copy. What must be shifted?"
+        return f"`shifted` is {recipe['shifted']!r}, but it should be True or False."
+    copies = "The decoder still reads the token that it should predict. The loss falls to its floor at once, "
+    return "" if recipe["shifted"] else copies + "but the network only learns to copy."
 
 
 def has_enough(inputs, recipe) -> str:
-    if recipe["n_sentences"] < ENOUGH:
-        return f"{recipe['n_sentences']} sentences are too few, and soon known by heart. There are 3,000."
-    return "" if recipe["n_sentences"] <= 3000 else "There are 3,000 sentences."
+    n = recipe["n_sentences"]
+    if not isinstance(n, int):
+        return f"`n_sentences` is {n!r}, but it should be an integer."
+    if n < ENOUGH:
+        return f"{n} sentences aren't enough: the network memorises them. There are 3,000."
+    return "" if n <= 3000 else f"`n_sentences` is {n:,}, but there are only 3,000 sentences."
 
 
 def has_a_good_rate(inputs, recipe) -> str:
     low, high = GOOD_RATES
+    if not isinstance(recipe["rate"], float | int):
+        return f"`rate` is {recipe['rate']!r}, but it should be a number."
     if recipe["rate"] > high:
-        return f"At a rate of {recipe['rate']:g} its first steps do too much damage. Try a smaller one."
-    if recipe["rate"] < low:
-        return f"At a rate of {recipe['rate']:g} it will not be done in 240 steps. Try a larger one."
+        return f"At a learning rate of {recipe['rate']:g}, the first steps do too much damage."
+    if not recipe["rate"] >= low:
+        return f"At a learning rate of {recipe['rate']:g}, 240 steps aren't enough."
     return ""
 
 
 def leaves_the_rest(inputs, recipe) -> str:
-    if recipe["softmaxes"] != 1:
-        return "One softmax is right: the loss takes it by itself."
-    if recipe["smoothing"] != inputs[0]["smoothing"] or not 0 <= recipe["warm_up"] <= 40:
-        return "Smoothing and warm-up were not what ailed it. Leave them as they were handed in."
-    return ""
+    changed = [name for name in ("softmaxes", "smoothing", "warm_up") if recipe[name] != inputs[0][name]]
+    if not changed:
+        return ""
+    was = inputs[0][changed[0]]
+    return f"`{changed[0]}` was {was} and was fine, but you return {recipe[changed[0]]}. Leave it as it was."
 
 
 REPAIR = PlainExercise(
@@ -763,19 +1343,76 @@ REPAIR = PlainExercise(
     inputs=("recipe",),
     reference=repaired,
     design=True,
-    demands=(is_a_recipe, is_shifted, has_enough, has_a_good_rate, leaves_the_rest),
+    demands=(has_all_settings, is_shifted, has_enough, has_a_good_rate, leaves_the_rest),
     by_hand=ByHand(
         inputs={"recipe": FAULTY},
         answer=repaired(FAULTY),
-        says="Three things ail it: one for each of the curves that you have diagnosed and that it resembles.",
+        says="Three settings are wrong. Each is one of the faults that you have diagnosed from the curves.",
     ),
-    others=(lambda: (FAULTY | {"smoothing": 0.0},),),
+    others=(lambda: (FAULTY | {"smoothing": 0.0},), lambda: (FAULTY | {"warm_up": 30},)),
     slips=(
-        Slip("nothing-changed", dict, "the recipe is as it was."),
+        Slip("nothing-changed", dict, "the settings are unchanged."),
         Slip(
             "only-shifted",
             lambda recipe: {**recipe, "shifted": True},
-            "one of three is repaired: it does not copy any more. Look at the rate, and at what it reads.",
+            "one of the three faults is repaired: the targets are shifted. Compare the other settings with "
+            "those of the healthy run.",
+        ),
+        Slip(
+            "not-shifted",
+            lambda recipe: repaired(recipe, shifted=False),
+            "`shifted` is still False. It is the fault that both losses hide.",
+        ),
+        Slip(
+            "too-few-sentences",
+            lambda recipe: repaired(recipe, n_sentences=recipe["n_sentences"]),
+            "`n_sentences` is unchanged.",
+        ),
+        Slip(
+            "rate-unchanged",
+            lambda recipe: repaired(recipe, rate=recipe["rate"]),
+            "`rate` is unchanged. The healthy run's is 20 times smaller.",
+        ),
+        Slip(
+            "rate-too-small",
+            lambda recipe: repaired(recipe, rate=0.0001),
+            "the rate is now 50 times smaller than the healthy run's, which was the fault of run E.",
+        ),
+        Slip(
+            "rate-halved",
+            lambda recipe: repaired(recipe, rate=recipe["rate"] / 2),
+            "the rate is only halved. Compare it with the healthy run's.",
+        ),
+        Slip(
+            "second-softmax",
+            lambda recipe: repaired(recipe, softmaxes=2),
+            "there is a second softmax now. One is right: the loss applies it by itself.",
+        ),
+        Slip(
+            "no-softmax",
+            lambda recipe: repaired(recipe, softmaxes=0),
+            "there is no softmax now. One is right: that of the loss.",
+        ),
+        Slip(
+            "not-smoothed",
+            lambda recipe: repaired(recipe, smoothing=0.0),
+            "label smoothing is switched off. It wasn't a fault.",
+        ),
+        Slip(
+            "no-warm-up",
+            lambda recipe: repaired(recipe, warm_up=0),
+            "the warm-up is switched off. It wasn't a fault.",
+        ),
+        Slip(
+            "written-out",
+            lambda recipe: repaired(FAULTY),
+            "all six settings are written out, so those of `recipe` have no effect. Copy `recipe` and change "
+            "three entries.",
+        ),
+        Slip(
+            "only-the-changes",
+            lambda recipe: repaired({}),
+            "only the changed settings are returned. Return the others as well.",
         ),
     ),
 )

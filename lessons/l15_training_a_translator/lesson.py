@@ -96,7 +96,9 @@ estimate("15", "train-padding", lambda: 100 * padding_share(as_they_come))
 
 # %% [markdown] kind="text" exercise="by_length"
 r"""
-**Build `by_length`.** `lengths` is a list of whole numbers; a sentence is known by its place in it, 0, 1, 2, … Give back a list of batches, each a list of places. Every sentence is in one batch. A batch takes its number of rows times its **longest** length, and that is at most `room`. Sentences of like length lie together: a third more padding than sorting gives is allowed, not more. (No sentence is longer than `room`.)
+**Build `by_length`.** `lengths` is a list of integers, and a sentence is identified by its index in that list: 0, 1, 2, … Return a list of batches, each a list of indices, so that every sentence is in exactly one batch. A batch takes its number of rows times its **longest** length, and that must be at most `room`; no sentence is longer than `room`.
+
+Put sentences of similar length together: up to a third more padding than sorting gives is fine. Fill the batches, too: use fewer than twice as many as necessary. Leave `lengths` unchanged.
 """
 
 # %% kind="exercise" exercise="by_length" title="Batches by length" difficulty=2 importance=4 track="core"
@@ -119,13 +121,13 @@ check("by_length", by_length)
 # %% [markdown] kind="hints" exercise="by_length"
 r"""
 ### A nudge
-`sorted(range(len(lengths)), key=…)` gives the places, shortest sentence first. When you go through them in that order, which sentence of a batch is its longest?
+`sorted(range(len(lengths)), key=…)` returns the indices, shortest sentence first. If you go through them in that order, which sentence of a batch is the longest?
 
 ---
 ### Step by step
-1. Sort the places by length.
-2. Go through them. The sentence at hand is the longest so far, so the batch would take `(rows + 1) * lengths[i]`.
-3. Does that fit into `room`? Add it to the last batch. Else begin a new one with it.
+1. Sort the indices by length.
+2. Go through them. The current sentence is the longest so far, so with it the batch would take `(rows + 1) * lengths[i]`.
+3. Does that fit into `room`? Then add it to the last batch. Otherwise start a new batch with it.
 """
 
 # %% kind="see" name="padding" track="core"
@@ -290,12 +292,12 @@ $$ \text{loss} = (1 - \varepsilon) \cdot (-\ln p_{\text{right}}) \;+\; \varepsil
 
 # %% [markdown] kind="text" exercise="smoothed_loss"
 r"""
-**Build `smoothed_loss`** for a whole batch: `logits` (batch, n, vocab), as the network gives them; `targets` (batch, n), the number of each right word, **0 where there is padding**; `smoothing` is ε. Give back one tensor with one number, the mean over all words that are not padding. `log_softmax(dim=-1)` makes $\ln p$ of logits in one go.
+**Build `smoothed_loss`** for a whole batch: `logits` (batch, n, vocab) come from the network; `targets` (batch, n) contain the number of each right word, **0 where there is padding**; `smoothing` is ε. Return a scalar tensor of shape `()`, the mean over all words that aren't padding, from which gradients flow back to the logits. `log_softmax(dim=-1)` computes $\ln p$ from logits in one step, however large they are.
 """
 
 # %% kind="exercise" exercise="smoothed_loss" title="The smoothed loss" difficulty=3 importance=4 track="core"
 def smoothed_loss(logits, targets, smoothing):
-    """(batch, n, vocab), (batch, n), a number  ->  a tensor of one number"""
+    """(batch, n, vocab), (batch, n), a number  ->  a tensor of shape ()"""
     # solution
     logs = logits.log_softmax(dim=-1)
     right = logs.gather(-1, targets[..., None])[..., 0]
@@ -350,7 +352,7 @@ Now all of it in one function. `weights` is a table of tensors by name, as in le
 
 # %% [markdown] kind="text" exercise="training_step"
 r"""
-**Build `training_step`.** Give back three things: the loss as a plain number, a table of new weights, and the new memory.
+**Build `training_step`.** Return three things: the loss before the step, as a plain number; a dict of new weights; and the new memory. Leave `weights` and `memory` as they are: make new tensors.
 
 1. The loss, of `ready`. (That line is there: it cuts the weights off from all earlier steps and asks torch to follow them.)
 2. The gradients: `torch.autograd.grad(loss, list(ready.values()))` gives one tensor for each, in order.
@@ -521,7 +523,7 @@ Now a patient with **three** things wrong at once. Here is its recipe; the names
 
     {"rate": 0.1, "warm_up": 24, "n_sentences": 100, "shifted": False, "softmaxes": 1, "smoothing": 0.1}
 
-**Write `repair`**: it gets such a dict and gives back a healthy one with the same names. Change what ails it, and leave the rest: smoothing as it is handed in. Many answers are right. The next cell then trains yours, and nine in ten should come out right.
+**Write `repair`**: it takes such a dict and returns a new one with the same six keys. Change the three faulty settings, and leave the other three as they are in `recipe`. Many values are right. The next cell then trains with yours, and nine in ten translations should be right.
 """
 
 # %% kind="exercise" exercise="repair" title="Repair a recipe" difficulty=2 importance=4 track="core"
@@ -624,7 +626,7 @@ The toy language has 680 words, both languages together. Real text has no end of
 
 # %% [markdown] kind="text" exercise="next_merge" track="stretch"
 r"""
-**If you like, build `next_merge`**, one such step. `words` is a dict: a word as a tuple of its tokens, and how often it is met, `{("c", "h", "a", "t"): 5, …}`. Give back the best pair, a tuple of two, and a new dict with that pair glued together from left to right wherever it stands (`("ch", "a", "t"): 5`). **Of equally frequent pairs take the first in the alphabet** (Python compares tuples of strings that way). A word that is met five times has each of its pairs five times.
+**If you like, build `next_merge`**, one such step. `words` is a dict: a word as a tuple of its tokens, and how often it is met, `{("c", "h", "a", "t"): 5, …}`. Return the best pair, a tuple of two, and a new dict of all words, with that pair merged from left to right wherever it occurs (`("ch", "a", "t"): 5`). **Among equally frequent pairs, choose the first in alphabetical order** (Python compares tuples of strings that way). If a word occurs five times, so does each of its pairs.
 """
 
 # %% kind="exercise" exercise="next_merge" title="One merge" difficulty=3 importance=3 track="stretch"

@@ -1,10 +1,10 @@
 """Answers to the exercises of lesson 15 as learners write them, wrong and right.
 
-A wrong answer is followed by the slip that the verdict must name, or by a part of its text; None where it may
-name no slip.
+A wrong answer is followed by the slip that the verdict must name; None if it may name none.
 """
 
 import math
+import random
 from collections import Counter
 from itertools import pairwise
 
@@ -18,6 +18,7 @@ from lessons.l15_training_a_translator.merges import count_pairs, merge
 
 LENGTHS = [20, 3, 19, 4, 18, 5, 20, 3, 17, 6]  # alternating, so that sorting matters
 GOOD = {"rate": 0.005, "shifted": True, "n_sentences": 3000}  # what `repair` has to change
+FAULTY = {"rate": 0.1, "warm_up": 24, "n_sentences": 100, "shifted": False, "softmaxes": 1, "smoothing": 0.1}
 
 
 def clip_to_1(gradients):
@@ -31,15 +32,25 @@ def gradients_by_backward(weights, loss_of):
     return loss.item(), [w.grad for w in ready.values()]
 
 
-def adam(weights, gradients, memory, step, rate, *, clip=clip_to_1, corrected=True, root=True, sign=1.0):
+def adam(
+    weights,
+    gradients,
+    memory,
+    step,
+    rate,
+    *,
+    clip=clip_to_1,
+    correct=lambda m, v, step: (m / (1 - 0.9**step), v / (1 - 0.98**step)),
+    change=lambda m, v: m / (v**0.5 + 1e-9),
+    sign=1.0,
+):
     """New weights and new memory."""
     weights, memory = dict(weights), dict(memory)
     for name, g in zip(list(weights), clip(gradients), strict=True):
         m, v = memory.get(name, (0 * g, 0 * g))
         m, v = 0.9 * m + 0.1 * g, 0.98 * v + 0.02 * g**2
         memory[name] = (m, v)
-        first, second = (m / (1 - 0.9**step), v / (1 - 0.98**step)) if corrected else (m, v)
-        weights[name] = weights[name] - sign * rate * first / ((second**0.5 if root else second) + 1e-9)
+        weights[name] = weights[name] - sign * rate * change(*correct(m, v, step))
     return weights, memory
 
 
@@ -96,12 +107,14 @@ def batches_last_lost(lengths, room):
 
 
 def batches_added_up(lengths, room):
-    batches = [[]]
+    batches, batch, total = [], [], 0
     for i in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if sum(lengths[j] for j in batches[-1]) + lengths[i] > room:
-            batches.append([])
-        batches[-1].append(i)
-    return batches
+        if batch and total + lengths[i] > room:
+            batches.append(batch)
+            batch, total = [], 0
+        batch.append(i)
+        total += lengths[i]
+    return batches + ([batch] if batch else [])
 
 
 def batches_of_lengths(lengths, room):
@@ -130,6 +143,149 @@ def batches_one_too_many(lengths, room):
 
 def batches_flat(lengths, room):
     return sorted(range(len(lengths)), key=lengths.__getitem__)
+
+
+def batches_before_the_row(lengths, room):
+    batches, batch = [], []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and len(batch) * lengths[i] > room:
+            batches.append(batch)
+            batch = []
+        batch.append(i)
+    return batches + ([batch] if batch else [])
+
+
+def batches_strictly_below(lengths, room):
+    batches = []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batches and (len(batches[-1]) + 1) * lengths[i] < room:
+            batches[-1].append(i)
+        else:
+            batches.append([i])
+    return batches
+
+
+def batches_down_by_the_last(lengths, room):
+    batches = []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True):
+        if batches and (len(batches[-1]) + 1) * lengths[i] <= room:
+            batches[-1].append(i)
+        else:
+            batches.append([i])
+    return batches
+
+
+def batches_of_equal_length(lengths, room):
+    batches = []
+    for length in sorted(set(lengths)):
+        same, rows = [i for i, n in enumerate(lengths) if n == length], room // length
+        batches += [same[k : k + rows] for k in range(0, len(same), rows)]
+    return batches
+
+
+def batches_last_again(lengths, room):
+    batches = batches_with_a_row(lengths, room)
+    return [*batches, batches[-1]] if batches else []
+
+
+def batches_shuffled(lengths, room):
+    batches = batches_with_a_row(lengths, room)
+    return [random.choices(batch, k=len(batch)) for batch in batches]
+
+
+def batches_from_1(lengths, room):
+    batches = []
+    for number, length in sorted(enumerate(lengths, start=1), key=lambda pair: pair[1]):
+        if batches and (len(batches[-1]) + 1) * length <= room:
+            batches[-1].append(number)
+        else:
+            batches.append([number])
+    return batches
+
+
+def batches_by_the_shortest(lengths, room):
+    batches = []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batches and (len(batches[-1]) + 1) * lengths[batches[-1][0]] <= room:
+            batches[-1].append(i)
+        else:
+            batches.append([i])
+    return batches
+
+
+def batches_of_sorted_indices(lengths, room):
+    batches = []
+    for i, n in enumerate(sorted(lengths)):
+        if batches and (len(batches[-1]) + 1) * n <= room:
+            batches[-1].append(i)
+        else:
+            batches.append([i])
+    return batches
+
+
+def batches_by_dictionary(lengths, room):
+    index = {n: i for i, n in enumerate(lengths)}
+    batches = []
+    for n in sorted(index):
+        if batches and (len(batches[-1]) + 1) * n <= room:
+            batches[-1].append(index[n])
+        else:
+            batches.append([index[n]])
+    return batches
+
+
+def batches_by_list_index(lengths, room):
+    batches = []
+    for n in sorted(lengths):
+        if batches and (len(batches[-1]) + 1) * n <= room:
+            batches[-1].append(lengths.index(n))
+        else:
+            batches.append([lengths.index(n)])
+    return batches
+
+
+def batches_of_1024(lengths, room):
+    return batches_with_a_row(lengths, 1024)
+
+
+def batches_of_two(lengths, room):
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    return [list(pair) for pair in zip(order[::2], order[1::2], strict=False)] + (
+        [order[-1:]] if len(order) % 2 else []
+    )
+
+
+def batches_skipping(lengths, room):
+    batches, batch = [], []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if (len(batch) + 1) * lengths[i] <= room:
+            batch.append(i)
+        else:
+            batches.append(batch)
+            batch = []
+    return batches + ([batch] if batch else [])
+
+
+def batches_from_both_ends(lengths, room):
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    mixed = [order[k // 2] if k % 2 == 0 else order[-1 - k // 2] for k in range(len(order))]
+    batches = []
+    for i in mixed:
+        if batches and (len(batches[-1]) + 1) * max(lengths[j] for j in [*batches[-1], i]) <= room:
+            batches[-1].append(i)
+        else:
+            batches.append([i])
+    return batches
+
+
+def batches_of_equal_size(lengths, room):
+    rows = room // max(lengths, default=1)
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    return [order[k : k + rows] for k in range(0, len(order), rows)]
+
+
+def batches_of_tensors(lengths, room):
+    return [torch.tensor(batch) for batch in batches_with_a_row(lengths, room)]
 
 
 def batches_shortest_down(lengths, room):
@@ -246,8 +402,31 @@ def rate_no_width(step, d_model, warm_up):
     return min(1 / step**0.5, step / warm_up**1.5)
 
 
+def rate_with(
+    choose=min, width=lambda d: 1 / math.sqrt(d), up=lambda s, w: s / w**1.5, down=lambda s: s**-0.5
+):
+    """The formula with another choice or another factor."""
+    return lambda step, d_model, warm_up: width(d_model) * choose(up(step, warm_up), down(step))
+
+
 def rate_never_falls(step, d_model, warm_up):
-    return d_model**-0.5 * min(1, step * warm_up**-1.5)
+    if step < warm_up:
+        return d_model**-0.5 * step * warm_up**-1.5
+    return d_model**-0.5 * warm_up**-0.5
+
+
+def rate_climbs_to_one(step, d_model, warm_up):
+    return (step / warm_up if step < warm_up else 1 / math.sqrt(step)) / math.sqrt(d_model)
+
+
+def rate_flat_at_first(step, d_model, warm_up):
+    return 1 / math.sqrt(d_model * max(step, warm_up))
+
+
+def rate_from_the_peak(step, d_model, warm_up):
+    if step <= warm_up:
+        return d_model**-0.5 * step * warm_up**-1.5
+    return d_model**-0.5 / math.sqrt(step - warm_up)
 
 
 def rate_too_fast(step, d_model, warm_up):
@@ -330,6 +509,52 @@ def loss_cut_off(logits, targets, smoothing):
     return F.cross_entropy(logits.mT, targets, label_smoothing=smoothing, ignore_index=0).detach()
 
 
+def loss_number(logits, targets, smoothing):
+    return loss_by_torch(logits, targets, smoothing).item()
+
+
+def loss_right_word_detached(logits, targets, smoothing):
+    logs = logits.log_softmax(-1)
+    right = logs.gather(-1, targets[..., None])[..., 0].detach()
+    return (-(1 - smoothing) * right - smoothing * logs.mean(-1))[targets != 0].mean()
+
+
+def loss_half_masked(logits, targets, smoothing):
+    logs = logits.log_softmax(-1)
+    right = -logs.gather(-1, targets[..., None])[..., 0]
+    return (1 - smoothing) * right.mean() - smoothing * logs.mean(-1)[targets != 0].mean()
+
+
+def loss_term(logits, targets, smoothing):
+    logs = logits.log_softmax(-1)
+    return (smoothing - 1) * logs.gather(-1, targets[..., None])[targets != 0].mean()
+
+
+def loss_minus_plus(logits, targets, smoothing):
+    spread = logits.log_softmax(-1)[targets != 0].mean()
+    return loss_term(logits, targets, smoothing) + smoothing * spread
+
+
+def loss_both(logits, targets, smoothing):
+    spread = -logits.log_softmax(-1)[targets != 0].mean()
+    return (1 - smoothing) * loss_by_torch(logits, targets, smoothing) + smoothing * spread
+
+
+def loss_mean_over_vocabulary(logits, targets, smoothing):
+    n = logits.shape[-1]
+    wanted = (1 - smoothing) * F.one_hot(targets, n) + smoothing / n
+    return -(wanted * logits.log_softmax(-1)).mean(-1)[targets != 0].mean()
+
+
+def loss_swapped(logits, targets, smoothing):
+    return loss_by_torch(logits, targets, 1 - smoothing)
+
+
+def loss_clamped(logits, targets, smoothing):
+    logs = logits.softmax(-1).clamp(min=1e-9).log()
+    return loss_with(lambda logits, dim: logs)(logits, targets, smoothing)
+
+
 def loss_as_in_a_book(logits, targets, smoothing):
     logs = logits.log_softmax(dim=-1)
     spread = -logs[..., 1:].mean(-1)
@@ -386,6 +611,56 @@ def step_loss_as_tensor(weights, loss_of, memory, step, rate):
 def step_no_loss(weights, loss_of, memory, step, rate):
     _, gradients = gradients_by_backward(weights, loss_of)
     return adam(weights, gradients, memory, step, rate)
+
+
+def step_with_an_empty_memory(weights, loss_of, memory, step, rate):
+    loss, gradients = gradients_by_backward(weights, loss_of)
+    return loss, *adam(weights, gradients, {}, step, rate)
+
+
+def step_sums_up(weights, loss_of, memory, step, rate):
+    loss, gradients = gradients_by_backward(weights, loss_of)
+    new, kept = {}, {}
+    for (name, w), g in zip(weights.items(), clip_to_1(gradients), strict=True):
+        m, v = memory.get(name, (0, 0))
+        m, v = kept[name] = 0.9 * m + g, 0.98 * v + g * g
+        new[name] = w - rate * m / (1 - 0.9**step) / ((v / (1 - 0.98**step)) ** 0.5 + 1e-9)
+    return loss, new, kept
+
+
+def step_stacks_memory(weights, loss_of, memory, step, rate):
+    loss, new, kept = step_with()(weights, loss_of, memory, step, rate)
+    return loss, new, {name: torch.stack(pair) for name, pair in kept.items()}
+
+
+def step_v_first(weights, loss_of, memory, step, rate):
+    loss, new, kept = step_with()(weights, loss_of, memory, step, rate)
+    return loss, new, {name: (v, m) for name, (m, v) in kept.items()}
+
+
+def step_of_rate_1(weights, loss_of, memory, step, rate):
+    return step_with()(weights, loss_of, memory, step, 1.0)
+
+
+def step_new_loss(weights, loss_of, memory, step, rate):
+    _, gradients = gradients_by_backward(weights, loss_of)
+    new, memory = adam(weights, gradients, memory, step, rate)
+    return loss_of(new).item(), new, memory
+
+
+def step_new_table_each_time(weights, loss_of, memory, step, rate):
+    loss, gradients = gradients_by_backward(weights, loss_of)
+    for name, g in zip(weights, clip_to_1(gradients), strict=True):
+        before = {name: memory[name]} if name in memory else {}
+        new, kept = adam({name: weights[name]}, [g], before, step, rate, clip=lambda gradients: gradients)
+    return loss, new, kept
+
+
+def step_in_place(weights, loss_of, memory, step, rate):
+    loss, new, kept = step_with()(weights, loss_of, memory, step, rate)
+    for name, w in weights.items():
+        w.copy_(new[name])
+    return loss, weights, kept
 
 
 def step_descent(weights, loss_of, memory, step, rate):
@@ -448,12 +723,22 @@ def repair_always_the_same(recipe):
     return GOOD | {"warm_up": 24, "softmaxes": 1, "smoothing": 0.1}
 
 
+def repair_in_place(recipe):
+    recipe.update(GOOD)
+    return recipe
+
+
+def repair_renamed(recipe):
+    recipe = recipe | GOOD
+    return {"learning_rate" if name == "rate" else name: value for name, value in recipe.items()}
+
+
 def repair_fewer(recipe):
     return dict(recipe, rate=0.003, shifted=True, n_sentences=2000)
 
 
 def repair_all(recipe):
-    return GOOD | {"warm_up": 30, "softmaxes": 1, "smoothing": recipe["smoothing"]}
+    return GOOD | {name: recipe[name] for name in ("warm_up", "softmaxes", "smoothing")}
 
 
 # ---- next_merge
@@ -488,6 +773,74 @@ def merge_once(words):
                 break
         out[word] = n
     return best, out
+
+
+def count_around(words):
+    counts = Counter()
+    for word, n in words.items():
+        for i in range(len(word)):
+            counts[word[i - 1], word[i]] += n
+    return counts
+
+
+def glue_with(glue):
+    """A merge that glues the words in this way."""
+
+    def next_merge(words):
+        best = frequent_first(count_pairs(words))
+        return best, {glue(word, best): n for word, n in words.items()}
+
+    return next_merge
+
+
+def glue_right_to_left(word, best):
+    tokens, i = list(word), len(word) - 2
+    while i >= 0:
+        if (tokens[i], tokens[i + 1]) == best:
+            tokens[i : i + 2] = ["".join(best)]
+            i -= 1
+        i -= 1
+    return tuple(tokens)
+
+
+def glue_by_one(word, best):
+    out = []
+    for i, token in enumerate(word):
+        if word[i : i + 2] == best:
+            out.append("".join(best))
+        elif i == 0 or word[i - 1 : i + 1] != best:
+            out.append(token)
+    return tuple(out)
+
+
+def glue_without_skipping(word, best):
+    out = []
+    for i in range(len(word)):
+        both = word[i : i + 2]
+        out.append(word[i] + word[i + 1] if both == best else word[i])
+    return tuple(out)
+
+
+def merge_some(keep):
+    """A merge that keeps only some of the words."""
+
+    def next_merge(words):
+        best = frequent_first(count_pairs(words))
+        return best, {merge(word, best): n for word, n in words.items() if keep(word, best)}
+
+    return next_merge
+
+
+def merge_as_list(words):
+    best, merged = merge_with()(words)
+    return list(best), merged
+
+
+def merge_in_place(words):
+    best = frequent_first(count_pairs(words))
+    for word in list(words):
+        words[merge(word, best)] = words.pop(word)
+    return best, words
 
 
 def merge_pair_only(words):
@@ -571,97 +924,204 @@ WRONG = {
         (batches_unsorted, "as-they-come"),
         (batches_last_lost, "last-batch-lost"),
         (batches_added_up, "padding-not-counted"),
-        (batches_of_lengths, "lengths-not-places"),
+        (batches_before_the_row, "new-row-not-counted"),
+        (batches_one_too_many, "closed-too-late"),
+        (batches_strictly_below, "strictly-below-room"),
+        (batches_down_by_the_last, "longest-first"),
+        (batches_of_equal_length, "equal-lengths-only"),
+        (batches_last_again, "last-batch-twice"),
+        (batches_from_1, "one-based"),
+        (lambda lengths, room: [[float(i) for i in b] for b in batches_with_a_row(lengths, room)], None),
+        (batches_by_the_shortest, "shortest-counts"),
+        (batches_of_lengths, "lengths-not-indices"),
+        (batches_of_sorted_indices, "ranks-not-indices"),
+        (batches_by_list_index, "first-of-equals"),
+        (batches_by_dictionary, "last-of-equals"),
         (batches_single, "one-each"),
-        (batches_one_too_many, None, "Padding takes places"),
-        (batches_flat, None, "can't be checked as an answer"),
+        (batches_of_two, "two-each"),
+        (batches_of_1024, "all-in-one"),
+        (batches_skipping, "does-not-fit"),
         (batches_twice, "repeated"),
         (batches_wrong_one_again, "swapped"),
+        (batches_from_both_ends, None),
+        (batches_flat, None),
+        (batches_shuffled, "random"),
     ],
     "test_batches": [
         (test_nothing, "lets-through"),
-        (test_once_only, "forgets that padding"),
-        (test_room_only, "loses the last"),
-        (test_exact_answer, "from the longest down"),
+        (test_once_only, "lets-through"),
+        (test_room_only, "lets-through"),
+        (test_exact_answer, "too-strict"),
         (test_returns, "returns-instead"),
-        (test_of_one_sentence, "does not sort"),
-        (test_how_many, "loses one sentence and has another twice"),
+        (test_of_one_sentence, "lets-through"),
+        (test_how_many, "lets-through"),
     ],
     "paper_rate": [
         (rate_larger, "the-larger"),
+        (rate_with(choose=lambda up, down: up + down), "added"),
+        (rate_with(choose=lambda up, down: up * down), "multiplied"),
         (rate_no_width, "no-width"),
-        (rate_never_falls, "never-falls"),
+        (rate_with(width=math.sqrt), "times-the-root"),
+        (rate_over_width, "width-without-root"),
+        (rate_with(width=lambda d: 512**-0.5), "width-of-the-paper"),
+        (rate_with(up=lambda s, w: s / 4000**1.5), "warm-up-of-the-paper"),
+        (rate_never_falls, "stays-at-the-peak"),
+        (rate_with(choose=lambda up, down: up), "keeps-climbing"),
+        (rate_flat_at_first, "no-climb"),
+        (rate_climbs_to_one, "peak-too-high"),
+        (rate_with(choose=lambda up, down: down), "no-warm-up"),
         (rate_too_fast, "falls-too-fast"),
+        (rate_from_the_peak, "falls-from-the-warm-up"),
         (rate_share, "climbs-over-warm-up"),
-        (rate_over_width, None, "worked example"),
+        (rate_with(up=lambda s, w: s / math.sqrt(w)), "climbs-over-the-root"),
+        (rate_with(up=lambda s, w: (s / w) ** 1.5), "power-of-the-fraction"),
+        (rate_with(up=lambda s, w: 1 / w**1.5), "constant-warm-up"),
+        (rate_with(up=lambda s, w: s // w**1.5), "whole-numbers"),
+        (rate_with(up=lambda s, w: (s + 1) / w**1.5, down=lambda s: (s + 1) ** -0.5), "next-step"),
+        (lambda step, d_model, warm_up: round(rate_by_if(step, d_model, warm_up), 4), "rounded"),
+        (rate_with(down=lambda s: s**-0.25), None),
     ],
     "smoothed_loss": [
         (loss_pads, "padding-counts"),
-        (loss_twice, "softmax-twice"),
-        (loss_plain, "not-smoothed"),
-        (loss_sum, "sum"),
-        (loss_others, "spread-over-the-others"),
-        (loss_too_much, "nothing-taken-away"),
+        (loss_with(join=lambda losses, real: losses[~real].mean()), "only-padding"),
         (loss_padded_mean, "padding-in-the-count"),
-        (loss_negative, None, "worked example"),
-        (loss_cut_off, None, "No gradient flows"),
+        (loss_with(join=lambda losses, real: losses.sum() / real.sum()), "padding-in-the-sum"),
+        (loss_half_masked, "half-masked"),
+        (loss_others, "spread-over-the-others"),
         (loss_as_in_a_book, "padding-word-left-out"),
+        (loss_too_much, "nothing-taken-away"),
+        (loss_term, "second-term-missing"),
+        (loss_minus_plus, "sign-of-the-second-term"),
+        (loss_both, "smoothed-twice"),
+        (loss_swapped, "epsilon-swapped"),
         (loss_with(spread=1.0), "sum-of-all-words"),
+        (loss_mean_over_vocabulary, "divided-by-the-vocabulary"),
+        (lambda logits, targets, smoothing: loss_by_torch(logits, targets, 0.1), "constant-smoothing"),
+        (loss_plain, "not-smoothed"),
+        (loss_negative, "no-minus"),
+        (loss_twice, "softmax-twice"),
         (loss_with(lambda logits, dim: logits), "no-softmax"),
+        (loss_with(torch.softmax), "no-log"),
+        (loss_with(lambda logits, dim: F.log_softmax(logits, dim=1)), "wrong-axis"),
+        (loss_with(lambda logits, dim: F.log_softmax(logits, dim=0)), "batch-axis"),
+        (loss_with(lambda logits, dim: torch.log(F.softmax(logits, dim=dim))), "log-of-softmax"),
+        (loss_with(lambda logits, dim: logits - logits.exp().sum(dim, keepdim=True).log()), "log-of-exp"),
+        (loss_with(lambda logits, dim: (logits.exp() / logits.exp().sum(dim, True)).log()), "bare-exp"),
+        (loss_clamped, None),
+        (loss_sum, "sum"),
+        (loss_with(join=lambda losses, real: losses[real].sum() / len(real)), "per-sentence"),
         (loss_with(join=sentence_means), "mean-of-means"),
+        (loss_with(join=lambda losses, real: losses[real]), "not-averaged"),
+        (loss_with(join=lambda losses, real: losses), "one-per-position"),
+        (loss_cut_off, "no-gradient"),
+        (loss_number, "no-gradient"),
+        (lambda logits, targets, smoothing: loss_by_torch(logits.double(), targets, smoothing), "wrong-form"),
+        (loss_right_word_detached, "wrong-gradient"),
     ],
     "training_step": [
         (step_with(clip=lambda gradients: gradients), "not-clipped"),
-        (step_with(sign=-1.0), "uphill"),
-        (step_with(corrected=False), "not-corrected"),
-        (step_with(root=False), "no-root"),
-        (step_forgets, "memory-not-kept"),
         (step_always_scaled, "always-scaled"),
-        (step_keeps_hats, "corrected-means-kept"),
-        (step_with(clip=lambda gradients: [g.clamp(-1, 1) for g in gradients]), None, "reference"),
-        (step_loss_as_tensor, None, "plain number"),
-        (step_no_loss, None, "worked example"),
-        (step_descent, "no-adam"),
         (step_with(clip=lambda gradients: [clip_to_1([g])[0] for g in gradients]), "clipped-one-by-one"),
+        (step_with(clip=lambda gradients: [g.clamp(-1, 1) for g in gradients]), "clamped"),
+        (step_with(sign=-1.0), "uphill"),
+        (step_with(correct=lambda m, v, step: (m, v)), "not-corrected"),
+        (step_with(correct=lambda m, v, step: (m / (1 - 0.9**step), v)), "v-not-corrected"),
+        (step_with(correct=lambda m, v, step: (m, v / (1 - 0.98**step))), "m-not-corrected"),
+        (step_with(correct=lambda m, v, step: (10 * m, 50 * v)), "always-the-first-step"),
+        (
+            step_with(correct=lambda m, v, t: (m / (1 - 0.9 ** (t + 1)), v / (1 - 0.98 ** (t + 1)))),
+            "next-step",
+        ),
+        (step_with(change=lambda m, v: m / (v + 1e-9)), "no-root"),
+        (step_with(change=lambda m, v: m), "no-division"),
+        (step_with(change=lambda m, v: m / v.sqrt()), "no-epsilon"),
+        (step_with(change=lambda m, v: m / torch.sqrt(v + 1e-9)), "epsilon-under-the-root"),
         (adam_with(square=lambda g, m: m**2), "square-of-the-mean"),
         (adam_with(square=lambda g, m: g.abs()), "not-squared"),
+        (adam_with(square=lambda g, m: (g * g).mean()), "one-v-for-all"),
         (adam_with(betas=(0.98, 0.9)), "betas-swapped"),
+        (adam_with(betas=(0.9, 0.9)), "same-betas"),
+        (adam_with(betas=(0.9, 0.999)), "usual-betas"),
+        (step_sums_up, "not-a-mean"),
         (adam_with(swap=True), "weights-of-the-mean-swapped"),
+        (step_with_an_empty_memory, "memory-ignored"),
+        (step_forgets, "memory-not-kept"),
+        (step_keeps_hats, "corrected-means-kept"),
+        (step_v_first, "pair-swapped"),
+        (step_of_rate_1, "no-rate"),
+        (step_new_loss, "loss-after-the-step"),
+        (step_loss_as_tensor, "loss-as-tensor"),
+        (step_new_table_each_time, "only-the-last-name"),
+        (step_descent, "no-adam"),
+        (step_in_place, "in-place"),
+        (step_stacks_memory, "wrong-form"),
+        (step_no_loss, None),
     ],
     "repair": [
         (repair_nothing, "nothing-changed"),
         (repair_shift, "only-shifted"),
-        (repair_with(rate=0.005), None, "learned to copy"),
-        (repair_with(**GOOD | {"rate": 0.05}), None, "too much damage"),
-        (repair_with(**GOOD | {"shifted": "yes"}), None, "True or False"),
-        (repair_always_the_same, None, "as they were handed in"),
-        (repair_with(**GOOD | {"rate": 0.02}), None, "too much damage"),
-        (repair_with(**GOOD | {"rate": 0.001}), None, "larger one"),
-        (repair_with(**GOOD | {"rate": 0.0001}), None, "larger one"),
-        (repair_with(**GOOD | {"n_sentences": 200}), None, "by heart"),
-        (repair_short, None, "same names"),
-        (repair_with(**GOOD, softmaxes=2), None, "One softmax"),
+        (repair_with(rate=0.005, n_sentences=3000), "not-shifted"),
+        (repair_with(rate=0.005, shifted=True), "too-few-sentences"),
+        (repair_with(shifted=True, n_sentences=3000), "rate-unchanged"),
+        (repair_with(**GOOD | {"rate": 0.05}), "rate-halved"),
+        (repair_with(**GOOD | {"rate": 0.0001}), "rate-too-small"),
+        (repair_with(**GOOD, softmaxes=2), "second-softmax"),
+        (repair_with(**GOOD, softmaxes=0), "no-softmax"),
+        (repair_with(**GOOD, smoothing=0.0), "not-smoothed"),
+        (repair_with(**GOOD, warm_up=0), "no-warm-up"),
+        (lambda recipe: FAULTY | GOOD, "written-out"),
+        (lambda recipe: GOOD, "only-the-changes"),
+        (repair_in_place, "in-place"),
+        (repair_renamed, None),
+        (lambda recipe: list((recipe | GOOD).items()), None),
+        (repair_with(rate=0.005), None),
+        (repair_with(**GOOD | {"shifted": "yes"}), None),
+        (repair_with(**GOOD | {"rate": 0.02}), None),
+        (repair_with(**GOOD | {"rate": 0.001}), None),
+        (repair_with(**GOOD | {"rate": "0.005"}), None),
+        (repair_with(**GOOD | {"rate": math.nan}), None),
+        (repair_with(**GOOD | {"n_sentences": 200}), None),
+        (repair_with(**GOOD | {"n_sentences": 3000.0}), None),
+        (repair_with(**GOOD, warm_up=12), None),
     ],
     "next_merge": [
         (merge_with(count=count_each_word_once), "words-counted-once"),
+        (merge_with(count=count_by_sets), "counted-once-in-a-word"),
+        (merge_with(count=count_around), "around-the-word"),
         (merge_with(choose=lambda counts: Counter(counts).most_common(1)[0][0]), "first-met-of-equals"),
         (merge_with(choose=lambda c: max(c, key=lambda pair: (c[pair], pair))), "ties-the-other-way"),
-        (merge_with(choose=lambda c: sorted(c, key=lambda pair: (c[pair], pair))[0]), "rarest"),
-        (merge_once, "only-once-in-a-word"),
-        (merge_as_text, "replaced-as-text"),
-        (merge_with(count=count_by_sets), "counted-once-in-a-word"),
         (
             merge_with(choose=lambda c: min(c, key=lambda pair: (-c[pair], "".join(pair), pair))),
             "ties-by-the-glued-word",
         ),
-        (merge_pair_only, None),
-        (merge_joined_pair, None),
+        (merge_with(choose=lambda c: sorted(c, key=lambda pair: (c[pair], pair))[0]), "rarest"),
+        (merge_as_text, "replaced-as-text"),
+        (merge_once, "only-once-in-a-word"),
+        (glue_with(glue_right_to_left), "from-the-right"),
+        (glue_with(glue_without_skipping), "second-token-kept"),
+        (glue_with(glue_by_one), "tokens-used-twice"),
         (merge_spaced, "with-a-space"),
+        (glue_with(lambda word, best: " ".join(merge(word, best))), "words-as-text"),
+        (
+            merge_some(lambda word, best: list(best) in [list(pair) for pair in pairwise(word)]),
+            "other-words-lost",
+        ),
+        (merge_some(lambda word, best: word[1:]), "single-tokens-lost"),
+        (merge_joined_pair, "pair-as-text"),
+        (merge_in_place, "in-place"),
+        (merge_as_list, None),
+        (merge_pair_only, None),
     ],
 }
 
 RIGHT = {
-    "by_length": [batches_shortest_down, batches_with_a_row, batches_by_zip],
+    "by_length": [
+        batches_shortest_down,
+        batches_with_a_row,
+        batches_by_zip,
+        batches_of_equal_size,
+        batches_of_tensors,
+    ],
     "test_batches": [test_everything, test_by_counter, test_by_total],
     "paper_rate": [rate_by_if, rate_by_peak, rate_by_torch],
     "smoothed_loss": [loss_by_torch, loss_by_one_hot, loss_by_loop],

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import torch
@@ -24,7 +27,8 @@ def random(*shape: int, seed: int = 0) -> Tensor:
 
 
 class TableDecoder:
-    """A small decoder: its state is the text that it has read; a table holds what may follow a word."""
+    """A small decoder: its state is the text that it has read; a table has the log-probabilities of the words
+    that may follow a word."""
 
     def __init__(self, table: dict[str, dict[str, float]]):
         self.table = table
@@ -32,8 +36,18 @@ class TableDecoder:
     def __repr__(self) -> str:
         return f"step, by the table {self.table}"
 
-    def __call__(self, state: str, word: str) -> tuple[dict[str, float], str]:
-        return dict(self.table[word]), f"{state} {word}".strip()
+    def __call__(self, state: Any, word: str) -> tuple[dict[str, float], Any]:
+        return dict(self.table.get(word, {"</s>": -0.1})), self.read(state, word)
+
+    def read(self, state: str, word: str) -> str:
+        return f"{state} {word}".strip()
+
+
+class DictDecoder(TableDecoder):
+    """Its state is a dictionary: unlike two texts, two states can't be sorted."""
+
+    def read(self, state: dict[str, str], word: str) -> dict[str, str]:
+        return {"read": super().read(state["read"], word)}
 
 
 def grown(
@@ -43,17 +57,18 @@ def grown(
     step: Callable,
     width: int,
     *,
-    adds: bool = True,
+    add: Callable[[float, float], float] = operator.add,
+    extend: Callable[[Sequence[str], str], list[str]] = lambda sentence, word: [*sentence, word],
+    state_of: Callable = lambda old, new, word: new,
     best_first: bool = True,
     each: int | None = None,
-    new_state: bool = True,
 ) -> tuple[list, list, list]:
     """One step of a beam; the options are ways to get it wrong."""
     candidates = []
     for total, sentence, state in zip(sums, sentences, states, strict=True):
         log_probs, new = step(state, sentence[-1])
         children = [
-            (total * adds + log_prob, [*sentence, word], new if new_state else state)
+            (add(total, log_prob), extend(sentence, word), state_of(state, new, word))
             for word, log_prob in log_probs.items()
         ]
         children.sort(key=lambda candidate: -candidate[0])
@@ -76,19 +91,64 @@ def first_grow(sums, sentences, states, step, width):
     return sums, sentences, new_states[:width]
 
 
+def all_kept(sums, sentences, states, step, width):
+    return grown(sums, sentences, states, step, 99)
+
+
+def best_of_each(sums, sentences, states, step, width):
+    return grown(sums, sentences, states, step, 99, each=width)
+
+
+def as_many_as_before(sums, sentences, states, step, width):
+    return grown(sums, sentences, states, step, len(sums))
+
+
+def best_last(*inputs):
+    return tuple(part[::-1] for part in grown(*inputs))
+
+
+def as_probabilities(*inputs):
+    sums, *rest = grown(*inputs)
+    return [math.exp(total) for total in sums], *rest
+
+
+def one_for_each_word(sums, sentences, states, step, width):
+    kept, words = [], set()
+    for candidate in zip(*all_kept(sums, sentences, states, step, width), strict=True):
+        if candidate[1][-1] not in words and len(kept) < width:
+            words.add(candidate[1][-1])
+            kept.append(candidate)
+    return tuple(map(list, zip(*kept, strict=True)))
+
+
+def states_of_parents(sums, sentences, states, step, width):
+    """One new state for each hypothesis, in the order of the hypotheses."""
+    read = [step(state, sentence[-1])[1] for state, sentence in zip(states, sentences, strict=True)]
+    return *grown(sums, sentences, states, step, width)[:2], read[:width]
+
+
+def states_by_last_word(sums, sentences, states, step, width):
+    pairs = zip(states, sentences, strict=True)
+    read = {sentence[-1]: step(state, sentence[-1])[1] for state, sentence in pairs}
+    sums, kept, _ = grown(sums, sentences, states, step, width)
+    return sums, kept, [read[sentence[-2]] for sentence in kept]
+
+
 ARTICLES = {"the": {"cat": -3.0, "dog": -4.0}, "a": {"cat": -0.5, "dog": -1.0}}
 FRENCH = {
     "le": {"chat": -0.5, "chien": -1.5, "lit": -2.5},
     "un": {"chat": -0.2, "chien": -1.9, "lit": -3.0},
     "ce": {"chat": -1.1, "chien": -1.3, "lit": -1.7},
 }
-VERBS = {"chat": {"dort": -0.2, "mange": -0.4}}  # rivals that end in the same word
+VERBS = {"chat": {"dort": -0.2, "mange": -0.4}}  # hypotheses that end in the same word
+TIED = {"le": {"chat": -0.5, "lit": -3.0}, "un": {"chat": -1.0, "lit": -2.5}}  # both with "lit": −4, not kept
 GROW = PlainExercise(
     name="grow",
     lesson=TOPIC,
     inputs=("sums", "sentences", "states", "step", "width"),
     reference=grown,
     unrepaired=first_grow,
+    trains=False,
     by_hand=ByHand(
         inputs={
             "sums": [-1.0, -2.0],
@@ -98,8 +158,9 @@ GROW = PlainExercise(
             "width": 2,
         },
         answer=([-2.5, -3.0], [["a", "cat"], ["a", "dog"]], ["a", "a"]),
-        says="“the” has −1 so far, and goes on with cat (−3) or dog (−4): −4 and −5. “a” has −2 and goes "
-        "on with −0.5 or −1: −2.5 and −3. The best two are “a cat” and “a dog”. A state tells what was read.",
+        says="“the” has a sum of −1 and continues with cat (−3) or dog (−4): −4 and −5. “a” has −2 and "
+        "continues with cat (−0.5) or dog (−1): −2.5 and −3. The best two are “a cat” and “a dog”. Here a "
+        "state is the text that has been read, so both states are “a”.",
     ),
     others=(
         lambda: (
@@ -111,43 +172,119 @@ GROW = PlainExercise(
         ),
         lambda: ([0.0], [["le"]], ["start"], TableDecoder(FRENCH), 2),
         lambda: (
-            [-5.0, -1.0],
-            [["vois", "le"], ["vois", "ce"]],
-            ["vois", "vois"],
+            [-3.0, -1.0],  # ranked by the mean of its words, the longer one would win
+            [["je", "vois", "le"], ["ce"]],
+            ["je vois", ""],
             TableDecoder(FRENCH),
             2,
         ),
         lambda: ([-1.0, -1.1], [["un"], ["ce"]], ["p", "q"], TableDecoder(FRENCH), 4),
         lambda: ([-2.0, -0.1], [["le"], ["un"]], ["p", "q"], TableDecoder(FRENCH), 1),
         lambda: ([-1.0, -1.1], [["le", "chat"], ["un", "chat"]], ["p", "q"], TableDecoder(VERBS), 3),
+        lambda: ([-1.0, -1.1], [["un"], ["ce"]], ["p", "q"], TableDecoder(FRENCH), 9),
+        lambda: (
+            [-1.0, -1.5],
+            [["le"], ["un"]],
+            [{"read": "p"}, {"read": "q"}],
+            DictDecoder(TIED),
+            2,
+        ),
     ),
     slips=(
         Slip(
             "only-the-last-word",
-            lambda *given: grown(*given, adds=False),
-            "sentences are ranked by their last word alone. Add its log-probability to the sum so far.",
+            partial(grown, add=lambda total, log_prob: log_prob),
+            "hypotheses are ranked by their last word alone. Add its log-probability to the sum so far.",
+        ),
+        Slip(
+            "multiplied",
+            partial(grown, add=operator.mul),
+            "the log-probability is multiplied by the sum so far. Probabilities are multiplied; their "
+            "logarithms are added.",
+        ),
+        Slip(
+            "subtracted",
+            partial(grown, add=operator.sub),
+            "the log-probability is subtracted from the sum so far. Add it.",
+        ),
+        Slip(
+            "as-probabilities",
+            as_probabilities,
+            "the sums are returned as probabilities. Keep them as sums of log-probabilities: the next step "
+            "adds to them.",
         ),
         Slip(
             "worst-first",
-            lambda *given: grown(*given, best_first=False),
-            "the least likely are kept. Log-probabilities are negative: the best sum is the one nearest "
-            "to 0, so sort from the largest down.",
+            partial(grown, best_first=False),
+            "the least likely continuations are kept. Log-probabilities are negative, and the best sum is "
+            "the one nearest to 0, so sort from the largest down.",
         ),
+        Slip("best-last", best_last, "the right ones are kept, but the best comes last. Put it first."),
         Slip(
             "one-from-each",
-            lambda *given: grown(*given, each=1),
-            "each open sentence leaves one child. All children compete with one another: two of one "
-            "parent may both stay, and another parent may have none.",
+            partial(grown, each=1),
+            "each hypothesis keeps only its best continuation. All continuations compete with each other: "
+            "two of the same hypothesis may both stay, and another hypothesis may have none.",
+        ),
+        Slip(
+            "best-of-each",
+            best_of_each,
+            "the best `width` continuations of *each* hypothesis are kept. Keep the best `width` of all.",
+        ),
+        Slip("keeps-all", all_kept, "every continuation is kept. Keep only the best `width`."),
+        Slip(
+            "as-many-as-before",
+            as_many_as_before,
+            "as many hypotheses are kept as there were before. Keep `width` of them.",
+        ),
+        Slip(
+            "one-for-each-word",
+            one_for_each_word,
+            "each next word is kept only once. Two hypotheses may continue with the same word.",
+        ),
+        Slip(
+            "word-not-appended",
+            partial(grown, extend=lambda sentence, word: list(sentence)),
+            "the sentences lack the new word. Append it.",
+        ),
+        Slip(
+            "only-the-new-word",
+            partial(grown, extend=lambda sentence, word: [word]),
+            "the sentences contain only the new word. Append it to the words so far.",
+        ),
+        Slip(
+            "prepended",
+            partial(grown, extend=lambda sentence, word: [word, *sentence]),
+            "the new word comes first in its sentence. Append it at the end.",
+        ),
+        Slip(
+            "as-candidates",
+            lambda *inputs: list(zip(*grown(*inputs), strict=True)),
+            "one list of candidates is returned. Return three lists: sums, sentences, states.",
         ),
         Slip(
             "state-before-reading",
-            lambda *given: grown(*given, new_state=False),
-            "the states are those from before this step. Keep the one that `step` returned for the parent.",
+            partial(grown, state_of=lambda old, new, word: old),
+            "the states are those from before this step. Keep the ones that `step` returned.",
         ),
         Slip(
-            "keeps-all",
-            lambda sums, sentences, states, step, width: grown(sums, sentences, states, step, 99),
-            "every continuation is kept. Only the best `width` stay open.",
+            "state-ahead",
+            lambda sums, sentences, states, step, width: grown(
+                *(sums, sentences, states, step, width), state_of=lambda old, new, word: step(new, word)[1]
+            ),
+            "the states have read the new word already. The next call reads it, so keep the state that "
+            "`step` returned for the words before it.",
+        ),
+        Slip(
+            "states-of-parents",
+            states_of_parents,
+            "the states are in the order of the old hypotheses, one for each. After the ranking, each kept "
+            "sentence needs the state of the hypothesis that it continues.",
+        ),
+        Slip(
+            "states-by-last-word",
+            states_by_last_word,
+            "the states are looked up by the last word, but two hypotheses may end in the same word.",
         ),
     ),
 )
@@ -170,6 +307,11 @@ def not_clipped(output: Sequence[str], reference: Sequence[str], n: int) -> tupl
     return sum(gram in theirs for gram in grams(output, n)), max(len(output) - n + 1, 0)
 
 
+def unique_matches(output: Sequence[str], reference: Sequence[str], n: int) -> tuple[int, int]:
+    ours = set(grams(output, n))
+    return len(ours & set(grams(reference, n))), len(ours)
+
+
 def counts_of(
     translations: Sequence[Sequence[str]],
     references: Sequence[Sequence[str]],
@@ -189,56 +331,82 @@ def words_of(text: str) -> list[str]:
     return text.split()
 
 
+def brevity_penalty(c: int, r: int) -> float:
+    return math.exp(min(0.0, 1 - r / c)) if c else 0.0
+
+
+def geometric_mean(precisions: Sequence[float]) -> float:
+    return math.prod(precisions) ** (1 / len(precisions))
+
+
 def score(
     translations: Sequence[Sequence[str]],
     references: Sequence[Sequence[str]],
     *,
-    brevity: bool = True,
     counts: Callable = matches,
     orders: Sequence[int] = (1, 2, 3, 4),
+    extra: Callable[[int], int] = lambda n: 0,
+    mean: Callable[[Sequence[float]], float] = geometric_mean,
+    penalty: Callable[[int, int], float] = brevity_penalty,
+    zero_if: Callable[[int], bool] = lambda matched: matched == 0,
 ) -> float:
     """BLEU of a corpus, from 0 to 100; the options are ways to get it wrong."""
-    logs = 0.0
+    precisions = []
     for n in orders:
         matched, total = counts_of(translations, references, n, counts)
-        if matched == 0:
+        if zero_if(matched + extra(n)):
             return 0.0
-        logs += math.log(matched / total) / len(orders)
-    c, r = lengths(translations, references)
-    penalty = min(0.0, 1 - r / c) if brevity else 0.0
-    return 100 * math.exp(logs + penalty)
+        precisions.append((matched + extra(n)) / max(total + extra(n), 1))
+    return 100 * mean(precisions) * penalty(*lengths(translations, references))
 
 
 def mean_of_sentences(translations, references):
     return sum(score([a], [b]) for a, b in zip(translations, references, strict=True)) / len(translations)
 
 
-def arithmetic_mean(translations, references):
-    c, r = lengths(translations, references)
-    if not c:
-        return 0.0
-    counts = [counts_of(translations, references, n) for n in (1, 2, 3, 4)]
-    precisions = [matched / total if total else 0.0 for matched, total in counts]
-    return 100 * sum(precisions) / 4 * math.exp(min(0.0, 1 - r / c))
+def precisions_of_sentences(translations, references):
+    pairs = list(zip(translations, references, strict=True))
+    counts = [[matches(output, right, n) for output, right in pairs] for n in (1, 2, 3, 4)]
+    precisions = [sum(hit / max(total, 1) for hit, total in row) / len(row) for row in counts]
+    return 100 * geometric_mean(precisions) * brevity_penalty(*lengths(translations, references))
 
 
-def penalty_both_ways(translations, references):
-    c, r = lengths(translations, references)
-    without_penalty = score(translations, references, brevity=False)
-    return without_penalty * math.exp(1 - r / c) if without_penalty else 0.0
+def arithmetic_mean(precisions):
+    return sum(precisions) / len(precisions)
 
 
-def plain_ratio(translations, references):
-    c, r = lengths(translations, references)
-    return score(translations, references, brevity=False) * min(1.0, c / r)
+def without_zeros(precisions):
+    """The fourth root of the product of those that aren't 0."""
+    return math.prod(p for p in precisions if p) ** 0.25
 
 
-def only_pairs(translations, references):
-    return score(translations, references, orders=(1, 2))
+def penalty_of_sentences(translations, references):
+    pairs = zip(translations, references, strict=True)
+    penalties = [brevity_penalty(len(output), len(right)) for output, right in pairs]
+    return score(translations, references, penalty=lambda c, r: sum(penalties) / len(penalties))
 
 
-def as_a_fraction(translations, references):
-    return score(translations, references) / 100
+def over_sentence_ends(translations, references):
+    return score(*([list(chain(*sentences))] for sentences in (translations, references)))
+
+
+def matched_anywhere(translations, references):
+    """An n-gram matches if any reference has it."""
+
+    def counts(output, right, n):  # all at once, instead of the first sentence
+        ours, theirs = (
+            Counter(gram for sentence in sentences for gram in grams(sentence, n))
+            for sentences in (translations, references)
+        )
+        first = output is translations[0]
+        return (sum((ours & theirs).values()), sum(ours.values())) if first else (0, 0)
+
+    return score(translations, references, counts=counts)
+
+
+def short_ones_left_out(translations, references):
+    pairs = [pair for pair in zip(translations, references, strict=True) if len(pair[0]) >= 4]
+    return score([output for output, _ in pairs], [right for _, right in pairs])
 
 
 def corpus(*pairs: tuple[str, str]) -> Callable:
@@ -246,19 +414,22 @@ def corpus(*pairs: tuple[str, str]) -> Callable:
 
 
 GARDEN = "le petit chat noir dort dans le grand jardin"
+DOG, BED = "un chien court dans la rue", "le chat dort dans le lit"
 BLEU = PlainExercise(
     name="bleu_score",
     lesson=TOPIC,
     inputs=("translations", "references"),
     reference=score,
+    trains=False,
     by_hand=ByHand(
         inputs={
             "translations": [words_of("a b c d e f g h")],
             "references": [words_of("a b c d e f g h i j")],
         },
         answer=100 * math.exp(1 - 10 / 8),
-        says="Everything that was said is right: all four precisions are 1. But 8 words stand for 10, so "
-        "the brevity penalty is exp(1 − 10/8) = exp(−0.25) = 0.779, and BLEU is 77.9.",
+        says="Every n-gram of the translation is in the reference, so all four precisions are 1. But the "
+        "translation has 8 words and the reference 10, so the brevity penalty is exp(1 − 10/8) = "
+        "exp(−0.25) = 0.779, and BLEU is 77.9.",
     ),
     others=(
         corpus(
@@ -272,46 +443,126 @@ BLEU = PlainExercise(
         corpus(("le le le le le le", "le chat dort sur le lit")),
         corpus(("le chat dort ici le chat dort ici", "le chat dort ici bien")),
         corpus((GARDEN + " ce soir", GARDEN), ("les chiens courent", "les deux chiens courent vite ici")),
+        corpus((DOG, BED), (BED, DOG), (GARDEN, GARDEN)),
+        corpus(("le chat", "le chat")),
         lambda: ([[]], [words_of("le chat")]),
     ),
     slips=(
         Slip(
             "mean-of-sentences",
             mean_of_sentences,
-            "each sentence gets a score of its own, and they are averaged. Add up matches and totals over "
-            "all sentences first, for each n, and divide once.",
+            "each sentence gets a BLEU of its own, and these are averaged. For each n, first add up matches "
+            "and totals over all sentences; then divide once.",
+        ),
+        Slip(
+            "precisions-of-sentences",
+            precisions_of_sentences,
+            "the precisions are computed for each sentence and averaged. For each n, first add up matches "
+            "and totals over all sentences; then divide once.",
         ),
         Slip(
             "no-brevity",
-            lambda *given: score(*given, brevity=False),
-            "there is no brevity penalty: who says little and only what is sure gets too much.",
+            partial(score, penalty=lambda c, r: 1.0),
+            "the brevity penalty is missing, or always 1. Translations that are too short score too high.",
         ),
         Slip(
             "arithmetic",
-            arithmetic_mean,
-            "the four precisions are averaged in the ordinary way. BLEU takes the geometric mean: the "
-            "mean of the logarithms, then exp.",
+            partial(score, mean=arithmetic_mean),
+            "the four precisions are averaged arithmetically. BLEU takes the geometric mean: `exp` of the "
+            "mean of the logarithms.",
+        ),
+        Slip(
+            "arithmetic-without-zero",
+            partial(score, mean=arithmetic_mean, zero_if=lambda matched: False),
+            "the four precisions are averaged arithmetically. BLEU takes the geometric mean, so that one "
+            "precision of 0 makes it 0.",
+        ),
+        Slip(
+            "no-root",
+            partial(score, mean=math.prod),
+            "the fourth root is missing: the four precisions are only multiplied.",
         ),
         Slip(
             "rewards-length",
-            penalty_both_ways,
-            "translations that are longer than the references get a bonus. The penalty is 1 for those.",
+            partial(score, penalty=lambda c, r: math.exp(1 - r / c)),
+            "translations that are longer than the references get a bonus. The penalty is at most 1.",
+        ),
+        Slip(
+            "penalty-on-the-wrong-side",
+            partial(score, penalty=lambda c, r: math.exp(1 - r / c) if c > r else 1.0),
+            "the penalty is applied if the translations are longer than the references. It is for those that "
+            "are shorter.",
+        ),
+        Slip(
+            "penalty-inverted",
+            partial(score, penalty=lambda c, r: math.exp(min(0.0, 1 - c / r))),
+            "long translations are penalised, not short ones. c and r are swapped: c counts the words "
+            "of the translations.",
         ),
         Slip(
             "plain-ratio",
-            plain_ratio,
-            "the penalty is c / r. BLEU's is exp(1 − r/c): harder on very short ones.",
+            partial(score, penalty=lambda c, r: min(1.0, c / r)),
+            "the penalty is c / r. BLEU's is exp(1 − r/c), which is harder on very short translations.",
         ),
-        Slip("only-pairs", only_pairs, "only groups of one and two words count. BLEU goes up to four."),
         Slip(
-            "as-a-share",
-            as_a_fraction,
-            "this is between 0 and 1. Give it from 0 to 100, as everybody writes it.",
+            "penalty-of-sentences",
+            penalty_of_sentences,
+            "the brevity penalty is computed for each sentence and averaged. Compute it once, from all words "
+            "of the translations and all words of the references.",
+        ),
+        Slip("only-pairs", partial(score, orders=(1, 2)), "only n = 1 and 2 count. BLEU goes up to n = 4."),
+        Slip(
+            "up-to-three",
+            partial(score, orders=(1, 2, 3)),
+            "only n = 1 to 3 count. BLEU goes up to n = 4; `range(1, 4)` ends before 4.",
+        ),
+        Slip(
+            "recall",
+            partial(score, counts=lambda output, right, n: matches(right, output, n)),
+            "this is recall: the matches are divided by the n-grams of the references. A precision divides "
+            "them by the n-grams of the translations. Are the arguments of `clipped_matches` swapped?",
+        ),
+        Slip(
+            "over-sentence-ends",
+            over_sentence_ends,
+            "the sentences are joined into one, so some n-grams run across the end of a sentence.",
+        ),
+        Slip(
+            "matched-anywhere",
+            matched_anywhere,
+            "an n-gram counts as a match if it is in the reference of another sentence. Compare each "
+            "translation with its own reference.",
+        ),
+        Slip(
+            "short-ones-left-out",
+            short_ones_left_out,
+            "sentences of fewer than four words are left out. They count, too.",
+        ),
+        Slip(
+            "smoothed",
+            partial(score, extra=lambda n: n > 1),
+            "1 is added to the matches and the totals (smoothing). Without it, BLEU is 0 if nothing matches.",
+        ),
+        Slip(
+            "zeros-left-out",
+            partial(score, mean=without_zeros, zero_if=lambda matched: False),
+            "a precision of 0 is left out. It should make BLEU 0.",
+        ),
+        Slip(
+            "as-a-fraction",
+            lambda *inputs: score(*inputs) / 100,
+            "the score is between 0 and 1. Return it from 0 to 100.",
         ),
         Slip(
             "not-clipped",
-            lambda *given: score(*given, counts=not_clipped),
-            "a word group said often counts often. Use `clipped_matches`.",
+            partial(score, counts=not_clipped),
+            "the matches aren't clipped: an n-gram counts more often than the reference has it. Use "
+            "`clipped_matches`.",
+        ),
+        Slip(
+            "unique",
+            partial(score, counts=unique_matches),
+            "an n-gram that occurs several times in a sentence is counted once. Use `clipped_matches`.",
         ),
     ),
 )
@@ -327,6 +578,10 @@ def split_all(x: Tensor, n_heads: int, *matrices: Tensor) -> list[Tensor]:
     return [split_heads(x @ matrix, n_heads=n_heads) for matrix in matrices]
 
 
+def attended(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    return multi_head(query, keys, values, with_weights=True)[0]
+
+
 def cached(
     x: Tensor,
     past: Past,
@@ -336,34 +591,58 @@ def cached(
     w_o: Tensor,
     n_heads: int,
     *,
-    sees_past: bool = True,
-    sees_itself: bool = True,
-    keeps: bool = True,
-    front: bool = False,
-    both: bool = True,
-    scale: float = 1.0,
+    attend: Callable[[Tensor, Tensor, Tensor], Tensor] = attended,
+    seen: Callable[[Past, Past, Past], Past] = lambda past, new, both: both,
+    keeps: Callable[[Past, Past, Past], Past] = lambda past, new, both: both,
+    joins: Callable[[Tensor, Tensor], list[Tensor]] = lambda old, new: [old, new],
     out: bool = True,
 ) -> tuple[Tensor, Past]:
     """Attention of one new word with a cache; the options are ways to get it wrong."""
-    query, key, value = split_all(x, n_heads, w_q, w_k, w_v)
-    parts = [(key, past[0]), (value, past[1] if both else value.new_zeros(past[1].shape))]
-    keys, values = (torch.cat([new, old] if front else [old, new], dim=2) for new, old in parts)
-    attended = (keys, values)
-    if not sees_past:
-        attended = (key, value)
-    elif not sees_itself and past[0].shape[2]:
-        attended = past
-    context, _ = multi_head(query * scale, *attended, with_weights=True)
-    joined = join_heads(context)
-    return joined @ w_o if out else joined, (keys, values) if keeps else past
+    query, *new = split_all(x, n_heads, w_q, w_k, w_v)
+    both = tuple(torch.cat(joins(*pair), dim=2) for pair in zip(past, new, strict=True))
+    joined = join_heads(attend(query, *seen(past, new, both)))
+    return joined @ w_o if out else joined, keeps(past, new, both)
 
 
-def queries_kept(x, past, w_q, w_k, w_v, w_o, n_heads):
-    return cached(x, past, w_q, w_q, w_v, w_o, n_heads)
+def old_values_lost(x, past, *rest):
+    return cached(x, (past[0], torch.zeros_like(past[1])), *rest)
 
 
-def values_are_keys(x, past, w_q, w_k, w_v, w_o, n_heads):
-    return cached(x, past, w_q, w_k, w_k, w_o, n_heads)
+def queries_kept(x, past, w_q, w_k, *rest):
+    return cached(x, past, w_q, w_q, *rest)
+
+
+def values_are_keys(x, past, w_q, w_k, w_v, *rest):
+    return cached(x, past, w_q, w_k, w_k, *rest)
+
+
+def keys_not_projected(x, past, w_q, w_k, *rest):
+    return cached(x, past, w_q, torch.eye(len(w_k)), *rest)
+
+
+def nothing_projected(x, past, w_q, w_k, w_v, *rest):
+    return cached(x, past, *[torch.eye(len(w_k))] * 3, *rest)
+
+
+def all_transposed(x, past, *rest):
+    *matrices, n_heads = rest
+    return cached(x, past, *(matrix.T for matrix in matrices), n_heads)
+
+
+def over_the_heads(query, keys, values):
+    return (query @ keys.mT / math.sqrt(query.shape[-1])).softmax(dim=1) @ values
+
+
+def over_the_root_of_d_model(query, keys, values):
+    return attended(query / math.sqrt(query.shape[1]), keys, values)
+
+
+def scaled_twice(query, keys, values):
+    return attended(query / math.sqrt(query.shape[-1]), keys, values)
+
+
+def not_scaled(query, keys, values):
+    return attended(query * math.sqrt(query.shape[-1]), keys, values)
 
 
 def cache_case(seed: int, batch: int, t: int, d: int, n_heads: int) -> Callable:
@@ -384,6 +663,7 @@ CACHED_ATTENTION = PlainExercise(
     lesson=TOPIC,
     inputs=("x", "past", "w_q", "w_k", "w_v", "w_o", "n_heads"),
     reference=cached,
+    trains=False,  # a cache serves decoding
     by_hand=ByHand(
         inputs={
             "x": torch.tensor([[[1.0]]]),
@@ -398,64 +678,126 @@ CACHED_ATTENTION = PlainExercise(
             torch.tensor([[[70.0]]]),
             (torch.tensor([[[[0.0], [LN3]]]]), torch.tensor([[[[4.0], [8.0]]]])),
         ),
-        says="One head, one number each. The cache holds one word: key 0, value 4. The new word makes "
-        "query 1, key ln 3 and value 8. Keys are now (0, ln 3), values (4, 8). The scores are 0 and "
-        "ln 3, the weights 1/4 and 3/4, the blend 1/4 · 4 + 3/4 · 8 = 7. Times W_O: 70. The cache "
-        "now holds both words.",
+        says="One head of width 1. The cache holds one word: key 0, value 4. The new word has the query 1, "
+        "the key ln 3 and the value 8, so the keys are now (0, ln 3) and the values (4, 8). The scores are 0 "
+        "and ln 3, the attention weights 1/4 and 3/4, and their weighted sum is 1/4 · 4 + 3/4 · 8 = 7. "
+        "Times W_O that is 70. The returned cache holds both words.",
     ),
     others=(
-        cache_case(0, 1, 4, 12, 3),
-        cache_case(10, 2, 3, 8, 2),
+        cache_case(0, 1, 2, 4, 2),
+        cache_case(10, 2, 3, 12, 3),
         cache_case(20, 1, 0, 8, 4),
         cache_case(30, 3, 6, 6, 1),
+        cache_case(40, 1, 130, 4, 2),
     ),
     slips=(
         Slip(
             "forgets-the-past",
-            lambda *given: cached(*given, sees_past=False),
-            "the new word looks at itself alone. Its query must meet all keys: the old ones and its own.",
+            partial(cached, seen=lambda past, new, both: new),
+            "the new word attends only to itself. Its query should be compared with all keys: the cached "
+            "ones and its own.",
         ),
         Slip(
             "does-not-see-itself",
-            lambda *given: cached(*given, sees_itself=False),
-            "the new word does not look at itself. Append its key and value first, then attend.",
+            partial(cached, seen=lambda past, new, both: past),
+            "the new word doesn't attend to itself. Append its key and value first, then attend.",
         ),
         Slip(
             "does-not-keep",
-            lambda *given: cached(*given, keeps=False),
-            "the cache comes back as it was. Return it with the new word's key and value, for the next step.",
+            partial(cached, keeps=lambda past, new, both: past),
+            "the cache is returned unchanged. Return it with the new word's key and value.",
+        ),
+        Slip(
+            "keeps-only-the-new",
+            partial(cached, keeps=lambda past, new, both: tuple(new)),
+            "the returned cache holds only the new word. Return the earlier words as well.",
         ),
         Slip(
             "at-the-front",
-            lambda *given: cached(*given, front=True),
-            "the new word stands in front of the older ones. The output does not notice (a sum has no "
-            "order), but the cache is in the wrong order: old first, then new.",
+            partial(cached, joins=lambda old, new: [new, old]),
+            "the new word comes before the earlier ones. The output doesn't depend on their order, but the "
+            "cache should hold the earlier words first.",
+        ),
+        Slip(
+            "pair-swapped",
+            partial(cached, keeps=lambda past, new, both: both[::-1]),
+            "the pair is returned as (values, keys). Return (keys, values).",
+        ),
+        Slip(
+            "past-swapped",
+            lambda x, past, *rest: cached(x, past[::-1], *rest),
+            "`past` is read as (values, keys). It is (keys, values).",
+        ),
+        Slip(
+            "keys-values-swapped",
+            partial(cached, seen=lambda past, new, both: both[::-1]),
+            "keys and values are swapped in the attention. `multi_head` takes query, keys, values.",
         ),
         Slip(
             "keys-only",
-            lambda *given: cached(*given, both=False),
-            "the values of the earlier words are gone. Append to the values just as to the keys.",
+            old_values_lost,
+            "the values of the earlier words are lost. Append the new value to the cached values, as you do "
+            "with the key.",
         ),
         Slip(
             "queries-kept",
             queries_kept,
-            "the keys are made with `w_q`. What is kept are keys and values; a query is used once.",
+            "the keys are computed with `w_q`. Use `w_k`: the cache holds keys and values; a query is used "
+            "once.",
             misconception="M44",
         ),
         Slip(
             "values-are-keys",
             values_are_keys,
-            "the values are made with `w_k`. They have a matrix of their own.",
+            "the values are computed with `w_k`. Use `w_v`.",
+        ),
+        Slip(
+            "keys-not-projected",
+            keys_not_projected,
+            "`w_k` isn't used: the key is `x` itself. Multiply `x` by `w_k` before splitting it into heads.",
+        ),
+        Slip(
+            "nothing-projected",
+            nothing_projected,
+            "`x` itself is used as query, key and value. Multiply it by `w_q`, `w_k` and `w_v`.",
+        ),
+        Slip(
+            "all-transposed",
+            all_transposed,
+            "all matrices are transposed. In this exercise they are multiplied from the right: `x @ w_q`.",
         ),
         Slip(
             "no-output-projection",
-            lambda *given: cached(*given, out=False),
-            "the joined heads are returned as they are. One product is missing: `@ w_o`.",
+            partial(cached, out=False),
+            "the joined heads are returned without the output projection. Multiply them by `w_o`.",
+        ),
+        Slip(
+            "causal-mask",
+            partial(
+                cached, attend=lambda query, keys, values: attended(query, keys[:, :, :1], values[:, :, :1])
+            ),
+            "the new word attends only to the first one. A causal mask of one row (`tril`) does that. No "
+            "mask is needed: the cache holds nothing that comes later.",
+        ),
+        Slip(
+            "over-the-heads",
+            partial(cached, attend=over_the_heads),
+            "the softmax is taken over the heads. Take it over the words, the last axis of the scores.",
+        ),
+        Slip(
+            "not-scaled",
+            partial(cached, attend=not_scaled),
+            "the scores aren't divided by √d_k. `multi_head` does that for you.",
+        ),
+        Slip(
+            "scaled-twice",
+            partial(cached, attend=scaled_twice),
+            "the scores are divided by √d_k twice. `multi_head` divides by it already.",
         ),
         Slip(
             "root-of-d-model",
-            lambda *given: cached(*given, scale=1 / math.sqrt(given[6])),
-            "the scores are divided by √d_model. Each head divides by the root of its own width.",
+            partial(cached, attend=over_the_root_of_d_model),
+            "the scores are divided by √d_model. Each head divides by the square root of its own width, d_k.",
             misconception="M08",
         ),
     ),

@@ -166,7 +166,7 @@ With $\alpha = 1$: $-2.339 / 1.5 = -1.559$ against $-2.120 / 1$, and the sentenc
 
 # %% [markdown] kind="text" exercise="grow"
 r"""
-Now on a trained system. One step of a beam is a function: open hypotheses go in, the best `width` continuations come out. Each hypothesis has its sum, its words, and the decoder's **state** after reading them (an RNN's hidden state; for a Transformer see section 4).
+Now on a trained system. One step of a beam is a function: open hypotheses go in, the best `width` continuations come out (or all, if there are fewer). Each hypothesis has its sum, its words, and the decoder's **state** after reading them (an RNN's hidden state; for a Transformer see section 4).
 
 `step(state, word)` reads one word and returns two things: a dictionary with the log-probability of every next word, and the new state. A first version is there. Make its check pass.
 """
@@ -339,7 +339,7 @@ $$ \text{BLEU} = 100 \cdot \underbrace{\min\left(1,\; e^{\,1 - r/c}\right)}_{\te
 
 In code the root is `exp` of the mean of the four logarithms.
 
-**Write it.** Both arguments are lists of sentences, each a list of words. Use `clipped_matches(output, reference, n)` from above. If nothing matches for some $n$, BLEU is 0.
+**Write it.** Both arguments are lists of sentences, each a list of words. Use `clipped_matches(output, reference, n)` from above. If nothing matches for some $n$, or there are no $n$-grams at all, BLEU is 0.
 """
 
 # %% kind="exercise" exercise="bleu_score" title="BLEU" difficulty=3 importance=5 track="core"

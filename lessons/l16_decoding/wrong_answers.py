@@ -1,15 +1,16 @@
 """Answers to the exercises of lesson 16, as learners write them: wrong ones and right ones.
 
-After each wrong one: the slip that must be named, or a part of the message; None if no slip may be named.
+After each wrong one: the slip that must be named; None if no slip may be named.
 """
 
 import heapq
 import math
+from collections import Counter
 
 import torch
 import torch.nn.functional as F
 
-from course_lib.layers.multi_head import join_heads
+from course_lib.layers.multi_head import join_heads, split_heads
 from lessons.l16_decoding.exercises import counts_of, lengths, matches, not_clipped, split_all
 
 # ---- grow
@@ -92,6 +93,83 @@ def grow_multiplies(sums, sentences, states, step, width):
         log_probs, new = step(state, sentence[-1])
         made += [(total * log_prob, [*sentence, word], new) for word, log_prob in log_probs.items()]
     return best(made, width)
+
+
+def grow_with(change=lambda total, sentence, state: (total, sentence, state), reverse=True, keep=None):
+    """A step of a beam in which each continuation is changed, or that keeps another number of them."""
+
+    def grow(sums, sentences, states, step, width):
+        made = [change(*child) for child in children(sums, sentences, states, step)]
+        return best(made, keep(sums, width) if keep else width, reverse)
+
+    return grow
+
+
+def grow_best_last(sums, sentences, states, step, width):
+    made = sorted(children(sums, sentences, states, step), key=lambda child: child[0])[-width:]
+    return tuple(list(part) for part in zip(*made, strict=True))
+
+
+def grow_in_probabilities(sums, sentences, states, step, width):
+    totals, kept, states = grow_with_heap(sums, sentences, states, step, width)
+    return [math.e**total for total in totals], kept, states
+
+
+def grow_some_of_each(sums, sentences, states, step, width):
+    made = []
+    for one in zip(sums, sentences, states, strict=True):
+        made += sorted(children(*([part] for part in one), step), key=lambda child: -child[0])[:width]
+    return best(made, None)
+
+
+def grow_by_next_word(sums, sentences, states, step, width):
+    best_of = {}
+    for child in children(sums, sentences, states, step):
+        word = child[1][-1]
+        if word not in best_of or child[0] > best_of[word][0]:
+            best_of[word] = child
+    return best(list(best_of.values()), width)
+
+
+def grow_reads_ahead(sums, sentences, states, step, width):
+    totals, kept, states = grow_with_heap(sums, sentences, states, step, width)
+    ahead = [step(state, sentence[-1])[1] for state, sentence in zip(states, kept, strict=True)]
+    return totals, kept, ahead
+
+
+def grow_subtracts(sums, sentences, states, step, width):
+    made = []
+    for total, sentence, state in zip(sums, sentences, states, strict=True):
+        log_probs, new = step(state, sentence[-1])
+        made += [(total - log_prob, [*sentence, word], new) for word, log_prob in log_probs.items()]
+    return best(made, width)
+
+
+def grow_sorts_states(sums, sentences, states, step, width):
+    made = [(total, state, words) for total, words, state in children(sums, sentences, states, step)]
+    kept = sorted(made, reverse=True)[:width]
+    return [a for a, _, _ in kept], [c for _, _, c in kept], [b for _, b, _ in kept]
+
+
+def grow_candidates(sums, sentences, states, step, width):
+    return sorted(children(sums, sentences, states, step), key=lambda child: -child[0])[:width]
+
+
+def grow_by_mean(sums, sentences, states, step, width):
+    made = children(sums, sentences, states, step)
+    made = sorted(made, key=lambda child: -child[0] / len(child[1]))[:width]
+    return [a for a, _, _ in made], [b for _, b, _ in made], [c for _, _, c in made]
+
+
+def grow_counts_on_enough(sums, sentences, states, step, width):
+    made = sorted(children(sums, sentences, states, step), key=lambda child: -child[0])
+    made = [made[i] for i in range(width)]
+    return [a for a, _, _ in made], [b for _, b, _ in made], [c for _, _, c in made]
+
+
+def grow_reversed(sums, sentences, states, step, width):
+    made = sorted(children(sums, sentences, states, step), key=lambda child: child[:2])[::-1][:width]
+    return [a for a, _, _ in made], [b for _, b, _ in made], [c for _, _, c in made]
 
 
 def grow_with_indices(sums, sentences, states, step, width):
@@ -201,6 +279,89 @@ def bleu_log_of_zero(translations, references):
     c, r = lengths(translations, references)
     mean = sum(math.log(hit / total) for hit, total in precisions(translations, references)) / 4
     return 100 * math.exp(mean + min(0, 1 - r / c))
+
+
+def bleu_with(orders=(1, 2, 3, 4), mean=None, penalty=None, count=matches):
+    """BLEU with other n-grams, another mean or another penalty."""
+
+    def bleu(translations, references):
+        hits = [counts_of(translations, references, n, count) for n in orders]
+        if any(hit == 0 for hit, _ in hits):
+            return 0.0
+        c, r = lengths(translations, references)
+        found = [hit / total for hit, total in hits]
+        average = mean(found) if mean else math.exp(sum(map(math.log, found)) / len(found))
+        return 100 * average * (penalty(c, r) if penalty else min(1, math.exp(1 - r / c)))
+
+    return bleu
+
+
+def bleu_penalty_each(translations, references):
+    pairs = zip(translations, references, strict=True)
+    each = [min(1, math.exp(1 - len(b) / len(a))) if a else 0.0 for a, b in pairs]
+    return bleu_no_penalty(translations, references) * sum(each) / len(each)
+
+
+def bleu_of_mean_precisions(translations, references):
+    product = 1.0
+    for n in range(1, 5):
+        pairs = zip(translations, references, strict=True)
+        found = [matches_joined(output, right, n) for output, right in pairs]
+        product *= sum(hit / total if total else 0.0 for hit, total in found) / len(found)
+    c, r = lengths(translations, references)
+    return 100 * product**0.25 * min(1, math.exp(1 - r / c)) if product else 0.0
+
+
+def bleu_one_text(translations, references):
+    texts = [[word for sentence in part for word in sentence] for part in (translations, references)]
+    return bleu_right([texts[0]], [texts[1]])
+
+
+def bleu_of_counters(translations, references):
+    hits = []
+    for n in range(1, 5):
+        ours, theirs = Counter(), Counter()
+        for counter, sentences in ((ours, translations), (theirs, references)):
+            for words in sentences:
+                counter.update(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+        hits.append(((ours & theirs).total(), ours.total()))
+    return bleu_of(hits, *lengths(translations, references))
+
+
+def bleu_of_long_ones(translations, references):
+    long = [i for i, words in enumerate(translations) if len(words) > 3]
+    return bleu_right([translations[i] for i in long], [references[i] for i in long])
+
+
+def bleu_add_one(translations, references):
+    (hit, total), *more = precisions(translations, references)
+    hits = [(hit, total), *((hit + 1, total + 1) for hit, total in more)]
+    return bleu_of(hits, *lengths(translations, references))
+
+
+def bleu_skips_zeros(translations, references):
+    logs = 0.0
+    for hit, total in precisions(translations, references):
+        if hit:
+            logs += math.log(hit / total) / 4
+    c, r = lengths(translations, references)
+    return 100 * math.exp(logs + min(0, 1 - r / c))
+
+
+def matches_of_sets(output, reference, n):
+    ours, theirs = ({tuple(w[i : i + n]) for i in range(len(w) - n + 1)} for w in (output, reference))
+    return len(ours & theirs), len(ours)
+
+
+def bleu_divides_first(translations, references):
+    logs = []
+    for hit, total in precisions(translations, references):
+        precision = hit / total
+        if precision == 0:
+            return 0.0
+        logs.append(math.log(precision))
+    c, r = lengths(translations, references)
+    return 100 * min(1, math.exp(1 - r / c)) * math.exp(sum(logs) / 4)
 
 
 def bleu_right(translations, references):
@@ -329,69 +490,164 @@ def bleu_up_to_two(translations, references):
     return 100 * math.sqrt(one / n * two / m) * math.exp(min(0, 1 - r / c)) if one and two else 0.0
 
 
-def cached_with(seen=None, new_root=False, of_values=lambda w_k, w_v: w_v, forgets_values=False):
-    """The cached layer with other keys and values to look at, √d_model, or other values."""
+def cached_with(
+    attention=attend,
+    project=lambda x, n_heads, w_q, w_k, w_v: split_all(x, n_heads, w_q, w_k, w_v),
+    seen=lambda past, new, both: both,
+    kept=lambda past, new, both: both,
+):
+    """The cached layer with another attention, other projections, other keys and values, or another cache."""
 
     def cached(x, past, w_q, w_k, w_v, w_o, n_heads):
-        q, k, v = split_all(x, n_heads, w_q, w_k, of_values(w_k, w_v))
-        keys, values = appended((past[0], 0 * past[1]) if forgets_values else past, k, v)
-        looked_at = seen(past, (keys, values)) if seen else (keys, values)
-        scaled = q / n_heads**0.5 if new_root else q
-        return join_heads(attend(scaled, *looked_at)) @ w_o, (keys, values)
+        q, *new = project(x, n_heads, w_q, w_k, w_v)
+        both = appended(past, *new)
+        return join_heads(attention(q, *seen(past, new, both))) @ w_o, kept(past, new, both)
 
     return cached
 
 
-def the_past_alone(past, new):
-    return past if past[0].numel() else new
+def project_without_key(x, n_heads, w_q, w_k, w_v):
+    q, v = split_all(x, n_heads, w_q, w_v)
+    return q, split_heads(x, n_heads=n_heads), v
+
+
+def project_nothing(x, n_heads, w_q, w_k, w_v):
+    return [split_heads(x, n_heads=n_heads)] * 3
+
+
+def attend_by_heads(q, k, v):
+    return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, dim=1) @ v
+
+
+def attend_by_d_model(q, k, v):
+    return (q @ k.mT / (k.shape[1] * k.shape[-1]) ** 0.5).softmax(-1) @ v
+
+
+def attend_with_tril(q, k, v):
+    scores = q @ k.mT / k.shape[-1] ** 0.5
+    mask = torch.ones(scores.shape[-2:]).tril() == 0
+    return scores.masked_fill(mask, -math.inf).softmax(-1) @ v
+
+
+def cached_of_keys(x, past, w_q, w_k, w_v, w_o, n_heads):
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
+    keys = torch.cat([past[0], k], 2)
+    values = torch.cat([torch.zeros_like(past[1]), v], 2)
+    return join_heads(attend(q, keys, values)) @ w_o, (keys, values)
+
+
+def cached_by_linear(x, past, w_q, w_k, w_v, w_o, n_heads):
+    return cached_right(x, past, w_q.mT, w_k.mT, w_v.mT, w_o.mT, n_heads)
+
+
+def cached_past_swapped(x, past, w_q, w_k, w_v, w_o, n_heads):
+    values, keys = past
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
+    keys, values = appended((keys, values), k, v)
+    return join_heads(attend(q, keys, values)) @ w_o, (keys, values)
+
+
+def cached_window(x, past, *rest):
+    output, both = cached_right(x, tuple(part[:, :, -15:] for part in past), *rest)
+    return output, both
+
+
+def cached_no_grad(*inputs):
+    with torch.no_grad():
+        return cached_right(*inputs)
+
+
+def cached_in_place(x, past, *rest):
+    output, both = cached_right(x, past, *rest)
+    for old, new in zip(past, both, strict=True):
+        old.data = new
+    return output, past
 
 
 WRONG = {
     "grow": [
         (grow_made_order, "unrepaired"),
-        (grow_parents_order, None),
-        (grow_by_last_word, None),
-        (grow_old_states, "state-before-reading"),
         (grow_last_word_only, "only-the-last-word"),
+        (grow_multiplies, "multiplied"),
+        (grow_subtracts, "subtracted"),
+        (grow_in_probabilities, "as-probabilities"),
         (grow_ascending, "worst-first"),
+        (grow_best_last, "best-last"),
         (grow_best_child_each, "one-from-each"),
+        (grow_some_of_each, "best-of-each"),
+        (grow_with(keep=lambda sums, width: None), "keeps-all"),
+        (grow_with(keep=lambda sums, width: len(sums)), "as-many-as-before"),
+        (grow_by_next_word, "one-for-each-word"),
+        (grow_with(lambda total, words, state: (total, words[:-1], state)), "word-not-appended"),
+        (grow_with(lambda total, words, state: (total, words[-1:], state)), "only-the-new-word"),
+        (grow_with(lambda total, words, state: (total, [words[-1], *words[:-1]], state)), "prepended"),
+        (grow_candidates, "as-candidates"),
+        (grow_by_mean, None),
+        (grow_old_states, "state-before-reading"),
+        (grow_reads_ahead, "state-ahead"),
+        (grow_parents_order, "states-of-parents"),
+        (grow_by_last_word, "states-by-last-word"),
         (grow_appends_in_place, "in-place"),
-        (grow_multiplies, None),
-        (
-            lambda sums, sentences, states, step, width: best(children(sums, sentences, states, step), None),
-            "keeps-all",
-        ),
+        (grow_sorts_states, "raises"),
+        (grow_counts_on_enough, "raises"),
     ],
     "bleu_score": [
         (bleu_per_sentence, "mean-of-sentences"),
+        (bleu_of_mean_precisions, "precisions-of-sentences"),
         (bleu_no_penalty, "no-brevity"),
+        (bleu_with(mean=lambda found: sum(found) / 4), "arithmetic"),
+        (bleu_plain_mean, "arithmetic-without-zero"),
+        (bleu_no_root, "no-root"),
         (bleu_bonus, "rewards-length"),
+        (bleu_with(penalty=lambda c, r: 1 if c <= r else math.exp(1 - r / c)), "penalty-on-the-wrong-side"),
+        (bleu_with(penalty=lambda c, r: min(1, math.exp(1 - c / r))), "penalty-inverted"),
         (bleu_ratio, "plain-ratio"),
-        (bleu_fraction, "as-a-share"),
-        (bleu_unclipped, "not-clipped"),
-        (bleu_no_root, None),
-        (bleu_log_of_zero, "raises"),
-        (bleu_plain_mean, "arithmetic"),
+        (bleu_penalty_each, "penalty-of-sentences"),
         (bleu_up_to_two, "only-pairs"),
+        (bleu_with(range(1, 4)), "up-to-three"),
+        (bleu_with(count=lambda output, reference, n: matches(reference, output, n)), "recall"),
+        (bleu_one_text, "over-sentence-ends"),
+        (bleu_of_counters, "matched-anywhere"),
+        (bleu_of_long_ones, "short-ones-left-out"),
+        (bleu_add_one, "smoothed"),
+        (bleu_skips_zeros, "zeros-left-out"),
+        (bleu_fraction, "as-a-fraction"),
+        (bleu_unclipped, "not-clipped"),
+        (bleu_with(count=matches_of_sets), "unique"),
+        (bleu_log_of_zero, "raises"),
+        (bleu_divides_first, "raises"),
+        (bleu_with(orders=range(1, 6)), None),
     ],
     "cached_attention": [
         (cached_alone, "forgets-the-past"),
+        (cached_with(seen=lambda past, new, both: past), "does-not-see-itself"),
         (cached_same_past, "does-not-keep"),
+        (cached_with(kept=lambda past, new, both: (new[0], new[1])), "keeps-only-the-new"),
         (cached_new_first, "at-the-front"),
+        (cached_with(kept=lambda past, new, both: (both[1], both[0])), "pair-swapped"),
+        (cached_with(lambda q, k, v: attend(q, v, k)), "keys-values-swapped"),
+        (cached_past_swapped, "past-swapped"),
+        (cached_of_keys, "keys-only"),
         (cached_query_as_key, "queries-kept"),
+        (cached_with(project=lambda x, h, w_q, w_k, w_v: split_all(x, h, w_q, w_k, w_k)), "values-are-keys"),
+        (cached_with(project=project_without_key), "keys-not-projected"),
+        (cached_with(project=project_nothing), "nothing-projected"),
+        (cached_by_linear, "all-transposed"),
         (cached_no_output, "no-output-projection"),
+        (cached_with(attend_with_tril), "causal-mask"),
+        (cached_with(attend_by_heads), "over-the-heads"),
+        (cached_unscaled, "not-scaled"),
+        (cached_with(lambda q, k, v: attend(q / k.shape[-1] ** 0.5, k, v)), "scaled-twice"),
+        (cached_with(attend_by_d_model), "root-of-d-model"),
+        (cached_in_place, "in-place"),
         (cached_wrong_axis, "raises"),
+        (cached_window, None),
         (cached_three, None),
-        (cached_unscaled, None),
-        (cached_with(the_past_alone), "does-not-see-itself"),
-        (cached_with(new_root=True), "root-of-d-model"),
-        (cached_with(forgets_values=True), "keys-only"),
-        (cached_with(of_values=lambda w_k, w_v: w_k), "values-are-keys"),
     ],
 }
 
 RIGHT = {
-    "grow": [grow_with_indices, grow_with_heap, grow_by_dicts],
+    "grow": [grow_with_indices, grow_with_heap, grow_by_dicts, grow_reversed],
     "bleu_score": [bleu_right, bleu_with_root, bleu_one_pass],
-    "cached_attention": [cached_right, cached_fused, cached_by_loop],
+    "cached_attention": [cached_right, cached_fused, cached_by_loop, cached_no_grad],
 }

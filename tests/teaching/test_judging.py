@@ -90,11 +90,24 @@ def test_a_wrong_worked_example_comes_before_an_exception_elsewhere():
 
 def test_an_exception_elsewhere_is_reported_if_all_answers_are_right():
     def attempt(x, weight, bias):
-        assert x.ndim < 3
+        assert len(x) > 1
         return affine(x, weight, bias)
 
-    verdict = judge(AFFINE, attempt)
+    one_row = torch.ones(1, 2), {"w": torch.ones(2)}, torch.ones(2)
+    by_hand = replace(AFFINE.by_hand, inputs={"x": torch.eye(2), "weight": one_row[1], "bias": one_row[2]})
+    exercise = replace(AFFINE, by_hand=replace(by_hand, answer=[[2.0, 1.0], [1.0, 2.0]]))
+    verdict = judge(exercise, attempt)
     assert verdict.slip == "raises" and "x = " in verdict.given
+
+
+def test_a_function_for_one_number_of_axes_hears_that():
+    def attempt(x, weight, bias):
+        n_rows, n_columns = x.shape
+        return affine(x.reshape(n_rows, n_columns), weight, bias)
+
+    verdict = judge(AFFINE, attempt)
+    assert verdict.slip == "fixed-axes" and "2 axes" in verdict.details
+    assert "n_rows, n_columns = x.shape" in verdict.details
 
 
 def test_a_failed_worked_example_is_reported_with_the_slip_of_the_other_answers():
@@ -108,7 +121,7 @@ def test_a_failed_worked_example_is_reported_with_the_slip_of_the_other_answers(
 
 def test_the_call_that_returned_none_is_shown():
     verdict = judge(AFFINE, lambda x, weight, bias: None if x.shape[-1] == 5 else affine(x, weight, bias))
-    assert verdict.slip == "returns-none" and "(2, 2, 5)" in verdict.given
+    assert verdict.slip == "returns-none" and "1.444" in verdict.given  # the second matrix
 
 
 def test_numbers_come_before_the_shapes_of_other_cases():
@@ -203,9 +216,9 @@ def test_variations_change_tensors_and_nothing_else():
 
 
 def test_derived_slips_name_the_inputs():
-    slips = list(derive_slips(("x", "weight", "bias"), affine, AFFINE.others[0]))
-    assert len(slips) == 1 + 3 * 3 + 1  # one swap of two tensors; three changes of each; one matrix
-    masked = list(derive_slips(("mask",), lambda mask: mask, lambda: (torch.tensor([True, False]),)))
+    slips = list(derive_slips(("x", "weight", "bias"), affine, AFFINE.others[0]()))
+    assert len(slips) == 1 + 3 * 3 + 2  # one swap of two tensors; three changes of each; two of a matrix
+    masked = list(derive_slips(("mask",), lambda mask: mask, (torch.tensor([True, False]),)))
     assert [slip.name for slip in masked] == ["input-ignored", "input-inverted"]
 
 
@@ -273,6 +286,7 @@ def test_a_written_test_hears_what_it_missed_and_what_it_caught():
     verdict = judge(TEST_AFFINE, only_the_first_row)
     assert verdict.slip == "lets-through" and "2 of 3" in verdict.headline
     missed, caught = verdict.details.split("\n\n")
+    assert [text.count("•") for text in (missed, caught)] == [1, 2]
     assert "is wrong in the last row" in missed and "ignores the bias" in caught
     assert judge(TEST_AFFINE, all_rows).status == "passed"
 

@@ -19,7 +19,7 @@ BY_EXERCISE = {
     "layer_norm": {"M40"},
     "masked_attention": {"M19", "M20", "M22"},
     "project_qkv": {"M07", "M08"},
-    "scaled_attention": {"M07", "M08", "M11"},
+    "scaled_attention": {"M07", "M08", "M11", "M12"},
     "self_attention": {"M08", "M19", "M20"},
     "sinusoids": {"M37"},
     "soft_lookup": {"M10", "M12"},

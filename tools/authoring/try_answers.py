@@ -18,6 +18,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from course_lib.teaching.exercises import TestExercise, Verdict, find_exercise, judge
+from course_lib.teaching.exercises.exercise import Exercise
 
 NOT_EXPLAINED = {None, "raises", "wrong-shape", "left-over"}
 
@@ -32,7 +33,8 @@ class Tried:
 
     @property
     def is_explained(self) -> bool:
-        return self.verdict.slip not in NOT_EXPLAINED
+        has_hint = self.verdict.slip == "wrong-shape" and bool(self.verdict.details)
+        return self.verdict.slip not in NOT_EXPLAINED or has_hint
 
     def describe(self) -> str:
         mistake = (self.answer.__doc__ or "").strip()
@@ -59,7 +61,7 @@ def report(wrong: list[Tried], right: list[Tried]) -> str:
     """What to mend, then the two rates."""
     passing = [tried for tried in wrong if tried.verdict.status == "passed"]
     caught = [tried for tried in wrong if tried.verdict.status != "passed"]
-    to_explain = [t for t in caught if not isinstance(find_exercise(t.verdict.exercise), TestExercise)]
+    to_explain = [tried for tried in caught if _has_slips(find_exercise(tried.verdict.exercise))]
     vague = [tried for tried in to_explain if not tried.is_explained]
     refused = [tried for tried in right if tried.verdict.status != "passed"]
     slowest = max([*wrong, *right], key=lambda tried: tried.seconds)
@@ -76,6 +78,11 @@ def report(wrong: list[Tried], right: list[Tried]) -> str:
         f"{_rate(len(right) - len(refused), len(right))} right answers accepted."
     )
     return "\n\n".join([*texts, f"{rates}\nSlowest: {slowest.describe()} ({slowest.seconds:.2f} s)."])
+
+
+def _has_slips(exercise: Exercise) -> bool:
+    """A design or a test is told what it doesn't meet, whatever the cause."""
+    return not isinstance(exercise, TestExercise) and not getattr(exercise, "design", False)
 
 
 def _rate(part: int, whole: int) -> str:

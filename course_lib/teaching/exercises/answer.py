@@ -14,6 +14,8 @@ import math
 import pprint
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,8 @@ from course_lib.teaching.exercises.verdict import Verdict, quote_names, with_art
 
 MOST_READ = 10**5  # numbers; no exercise asks for more
 MOST_SHOWN = 600  # characters
+PLAIN_REPRS = (object.__repr__, FunctionType.__repr__, partial.__repr__)  # with addresses, or long
+MOST_NUMBERS = 30  # of a tensor within a list or dictionary
 RETURNS_NONE = "Your function returned `None`. Did you forget `return`?"
 
 
@@ -192,7 +196,7 @@ def describe_type(value: Any) -> str:
 
 def format_value(value: Any) -> str:
     if callable(value):
-        return "a function"
+        return "a function" if type(value).__repr__ in PLAIN_REPRS else repr(value)
     if isinstance(value, Tensor):
         return rounded(value)
     text = pprint.pformat(_map_nested(_round_part, value), width=60, compact=True)
@@ -214,6 +218,15 @@ def _map_nested(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def _round_part(value: Any) -> Any:
+    if isinstance(value, Tensor) and value.numel() > MOST_NUMBERS:
+        return _Text(f"tensor of shape {shape_text(value.shape)}")
     if isinstance(value, Tensor):
         return _map_nested(_round_part, value.tolist())
     return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+class _Text(str):
+    """Text that is printed without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__

@@ -56,7 +56,7 @@ def values_match(expected: Any, got: Any, *, exact_tensors: bool = False, scaled
         return True
     if are_numbers(expected, got):
         both_nan = expected != expected and got != got
-        return math.isclose(expected, got, rel_tol=1e-3 if scaled else 1e-4, abs_tol=1e-6) or both_nan
+        return math.isclose(expected, got, rel_tol=1e-3 if scaled else 1e-4, abs_tol=1e-8) or both_nan
     if isinstance(expected, Mapping) and isinstance(got, Mapping):
         same_keys = expected.keys() == got.keys()
         return same_keys and all(match(expected[key], got[key]) for key in expected)
@@ -73,13 +73,13 @@ def are_numbers(*values: Any) -> bool:
 def describe_form(expected: Any, got: Any, path: str = "") -> str:
     """A sentence about the first part whose container or dtype is wrong though its numbers are right.
 
-    A list may be a tuple, and a single number may be a tensor of shape (). But a tensor must be a tensor of
-    the same dtype, and a list of token ids must neither be a tensor nor contain tensors.
+    A list may be a tuple, and a number may be a tensor of shape (). But a tensor must be a tensor of the same
+    dtype, and a list of token ids must neither be a tensor nor contain tensors.
     """
     what = f"`answer{path}` is" if path else "Your function returned"
     if isinstance(expected, Tensor) and isinstance(got, Tensor):
         return "" if _same_kind(expected, got) else _describe_dtype(expected, got, path)
-    if not path and are_numbers(expected, got):
+    if are_numbers(expected, got) and (not path or isinstance(to_plain(expected), float)):
         return ""
     is_array = isinstance(got, Tensor | np.ndarray)
     if isinstance(expected, Tensor) or (is_array and not _may_be_array(expected)):
@@ -154,7 +154,7 @@ def describe_difference(expected: Any, got: Any, path: str = "") -> str:
 
 def hint_at_shape(expected: Tensor, got: Tensor) -> str:
     if expected.ndim > 1 and got.shape == expected.shape[::-1]:
-        return "Its axes are in reverse order; check your transposes."
+        return "Its axes are in reverse order. Is there a transpose too many, or too few?"
     if got.ndim > expected.ndim and got.squeeze().shape == expected.squeeze().shape:
         return "It has an extra axis of size 1."
     if got.ndim < expected.ndim and got.shape == expected.squeeze().shape:

@@ -1,6 +1,6 @@
 """Slips that any function may have, derived from the reference: inputs swapped, ignored, transposed, doubled.
 
-    >>> next(derive_slips(("x", "w"), torch.matmul, lambda: (torch.ones(2), torch.ones(2)))).message
+    >>> next(derive_slips(("x", "w"), torch.matmul, (torch.ones(2), torch.ones(2)))).message
     '`x` and `w` seem to be swapped.'
 
 Each is the reference, called with changed inputs. So an exercise needs a slip of its own only if it has more
@@ -28,36 +28,49 @@ class DerivedSlip(NamedTuple):
     misconception: None = None
 
 
-def derive_slips(
-    names: Sequence[str], reference: Callable, make_inputs: Callable[[], tuple]
-) -> Iterator[DerivedSlip]:
-    """Slips of a function whose inputs have these names; `make_inputs` makes an example of them."""
-    example = make_inputs()
+def derive_slips(names: Sequence[str], reference: Callable, example: tuple) -> Iterator[DerivedSlip]:
+    """Slips of a function whose inputs have these names; the `example` shows which of them are tensors."""
     for i, j in combinations(range(len(names)), 2):
         if type(example[i]) is type(example[j]):
             message = f"`{names[i]}` and `{names[j]}` seem to be swapped."
             yield DerivedSlip("swapped-inputs", _swap(reference, i, j), message)
-    named = zip(names, example, strict=True)
-    tensors = [pair for name, value in named for pair in find_tensors(value, name)][:MOST_TENSORS]
-    for index, (path, tensor) in enumerate(tensors):
+    tensors = list(_name_tensors(names, example))[:MOST_TENSORS]
+    for path, tensor in tensors:
+
+        def change(change_tensor: Callable[[Tensor], Tensor], path: str = path) -> Callable:
+            return _change(reference, names, path, change_tensor)
+
         ignored = f"`{path}` seems to have no effect."
         if tensor.dtype == torch.bool:
-            yield DerivedSlip("input-ignored", _change(reference, index, torch.ones_like), ignored)
+            yield DerivedSlip("input-ignored", change(torch.ones_like), ignored)
             inverted = f"`{path}` seems to be inverted: True and False are mixed up."
-            yield DerivedSlip("input-inverted", _change(reference, index, torch.logical_not), inverted)
+            yield DerivedSlip("input-inverted", change(torch.logical_not), inverted)
         elif tensor.is_floating_point():
-            yield DerivedSlip("input-ignored", _change(reference, index, torch.zeros_like), ignored)
+            yield DerivedSlip("input-ignored", change(torch.zeros_like), ignored)
             twice = f"`{path}` seems to be counted twice."
-            yield DerivedSlip("input-doubled", _change(reference, index, lambda t: 2 * t), twice)
-            negative = f"`{path}` seems to be subtracted instead of added, or to have the wrong sign."
-            yield DerivedSlip("input-negated", _change(reference, index, torch.neg), negative)
+            yield DerivedSlip("input-doubled", change(lambda tensor: 2 * tensor), twice)
+            negative = f"`{path}` seems to have the wrong sign."
+            yield DerivedSlip("input-negated", change(torch.neg), negative)
             if tensor.ndim > 1:
                 transposed = f"`{path}` seems to be transposed, or should be."
-                yield DerivedSlip("input-transposed", _change(reference, index, _transpose), transposed)
+                yield DerivedSlip("input-transposed", change(_transpose), transposed)
+                reshaped = (
+                    f"`{path}` seems to be reshaped where it should be transposed: that mixes up its rows."
+                )
+                yield DerivedSlip("input-reshaped", change(_reshape), reshaped)
     for index, value in enumerate(example):
         if isinstance(value, float):
             ignored = f"`{names[index]}` seems to have no effect."
             yield DerivedSlip("input-ignored", _set(reference, index, 0.0), ignored)
+
+
+def count_tensors(inputs: tuple) -> int:
+    return sum(1 for _ in find_tensors(inputs, ""))
+
+
+def _name_tensors(names: Sequence[str], inputs: tuple) -> Iterator[tuple[str, Tensor]]:
+    for name, value in zip(names, inputs, strict=True):
+        yield from find_tensors(value, name)
 
 
 def _swap(function: Callable, i: int, j: int) -> Callable:
@@ -69,14 +82,15 @@ def _swap(function: Callable, i: int, j: int) -> Callable:
     return with_swapped
 
 
-def _change(function: Callable, index: int, change: Callable[[Tensor], Tensor]) -> Callable:
-    """The function, with one of all tensors in its inputs changed."""
+def _change(
+    function: Callable, names: Sequence[str], path: str, change: Callable[[Tensor], Tensor]
+) -> Callable:
+    """The function, with one of the tensors in its inputs changed."""
 
     def with_changed(*inputs: Any) -> Any:
-        count = iter(range(MOST_TENSORS**3))
-        return function(
-            *map_tensors(lambda tensor: change(tensor) if next(count) == index else tensor, inputs)
-        )
+        tensors = dict(_name_tensors(names, inputs))
+        chosen = tensors.get(path)
+        return function(*map_tensors(lambda tensor: change(tensor) if tensor is chosen else tensor, inputs))
 
     return with_changed
 
@@ -87,3 +101,8 @@ def _set(function: Callable, index: int, value: float) -> Callable:
 
 def _transpose(tensor: Tensor) -> Tensor:
     return tensor.mT.contiguous()
+
+
+def _reshape(tensor: Tensor) -> Tensor:
+    """What is a transpose only in shape, transposed back."""
+    return tensor.reshape(tensor.mT.shape).mT

@@ -180,6 +180,7 @@ class PlainExercise(FunctionExercise):
     others: tuple[Callable[[], Inputs], ...]
     demands: tuple[Demand, ...] = ()
     design: bool = False
+    returns: tuple[str, ...] = ()  # names of the outputs, if there are several
 
     def cases(self) -> list[Case]:
         def copy_inputs() -> Inputs:
@@ -252,20 +253,30 @@ class PlainExercise(FunctionExercise):
         headline = (
             f"Your answer differs from the {'worked example' if case.by_hand else 'reference solution'}."
         )
-        if type(to_plain(got)) is not type(to_plain(expected)) and not are_numbers(expected, got):
+        difference = describe_difference(expected, got)
+        for i, name in enumerate(self.returns):
+            difference = difference.replace(f"`answer[{i}]", f"`{name}")
+        if not _are_alike(expected, got):
             headline = f"Expected {describe_type(expected)}, but your function returned {describe_type(got)}."
+            difference = ""
         if case.variation:
             headline = f"Correct for ordinary inputs, but not for {case.variation.says}."
         return wrong_verdict(
             headline,
-            join_paragraphs(
-                describe_difference(expected, got), self.by_hand.explanation if case.by_hand else ""
-            ),
+            join_paragraphs(difference, self.by_hand.explanation if case.by_hand else ""),
             f"{case.variation.name}-numbers" if case.variation else None,
             given=self.describe_call(case),
             expected=format_value(expected),
             got=format_value(got),
         )
+
+
+def _are_alike(expected: Any, got: Any) -> bool:
+    """Whether two values are of the same kind: two numbers, two tensors, two lists, two dictionaries."""
+    if isinstance(expected, Tensor) and isinstance(got, tuple):
+        return False
+    kinds = [Mapping if isinstance(value, Mapping) else type(to_plain(value)) for value in (expected, got)]
+    return kinds[0] is kinds[1] or are_numbers(expected, got)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

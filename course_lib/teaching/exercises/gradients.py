@@ -10,13 +10,15 @@ import torch
 from torch import Generator, Tensor
 
 from course_lib.teaching.exercises.answer import find_tensors
-from course_lib.teaching.exercises.comparison import tensors_match
 from course_lib.teaching.exercises.guarded_call import call, describe_failure, explain_failure
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, name_some, wrong_verdict
 
 WHERE_GRADIENTS_END = (
     "Training needs this gradient. It is lost at `.detach()`, `.item()`, `float(...)`, `torch.tensor(...)`, "
     "in NumPy, and inside `torch.no_grad()`."
+)
+NAN_GRADIENT = (
+    "If you replace NaN or infinity in a result afterwards, its gradient is still NaN. Don't let it arise."
 )
 
 
@@ -51,7 +53,13 @@ def compare_gradients(
         return wrong_verdict(headline, details, "no-gradient")
     gradients = list(zip(tensors, right.answer, result.answer, strict=True))
     missing = [name for name, expected, got in gradients if expected.any() and not got.any()]
-    different = [name for name, expected, got in gradients if not tensors_match(expected, got, scaled=True)]
+    largest = max(gradient.abs().max().item() for gradient in right.answer if gradient.numel())
+    close = partial(torch.allclose, rtol=1e-3, atol=3e-5 * largest, equal_nan=True)
+    different = [name for name, expected, got in gradients if not close(expected.float(), got.float())]
+    broken = [name for name, right_one, got in gradients if right_one.isfinite().all() > got.isfinite().all()]
+    if broken:
+        headline = f"The numbers are right, but the gradient with respect to {name_some(broken)} is NaN."
+        return wrong_verdict(headline, NAN_GRADIENT, "wrong-gradient")
     if missing:
         headline = f"The numbers are right, but no gradient reaches {name_some(missing)}."
         return wrong_verdict(headline, WHERE_GRADIENTS_END, "no-gradient")

@@ -284,7 +284,17 @@ HINTS = {  # what to do about an exception, by a pattern of its class and messag
         "Two different dtypes are mixed here. Keep everything in the dtype of the inputs, torch.float32."
     ),
     r"Boolean value of Tensor with more than one value|a Tensor with \d+ elements cannot be converted": (
-        "A whole tensor is used where a single number is needed. Select one element, or use `torch.where`."
+        "A whole tensor is used where a single number or a condition is needed. Select one element, or use "
+        "`torch.where`. To ask whether there is a mask at all, write `mask is not None`."
+    ),
+    r"batch[12] must be a 3D tensor|first two dimensions of batch2 tensor": (
+        "`torch.bmm` needs exactly one axis in front of the matrices. `@` works with any number of them."
+    ),
+    r"(not enough|too many) values to unpack": (
+        "There are more or fewer values on the right than names on the left. Print the right-hand side."
+    ),
+    r"unhashable type: '(list|dict|set)'": (
+        "A list can't be a key of a dictionary or an element of a set. Use a tuple: `tuple(words)`."
     ),
     r"unsupported operand type\(s\) for .*(NoneType|ellipsis)": (
         "A value is missing here. Fill in every `...`, and make sure your own functions `return` something."
@@ -308,7 +318,7 @@ def _describe_position(frame: FrameType | None) -> str:
     Of nested loops it is the outermost, wherever the thread happens to be: the text is always the same.
     """
     steps = [] if frame is None else [(caller.f_code, line) for caller, line in traceback.walk_stack(frame)]
-    own = [(code, line) for code, line in steps if _is_learners(code.co_filename)]
+    own = [(code, line) for code, line in steps if line and _is_learners(code.co_filename)]
     if not own:
         return ""
     code, line = own[-1]

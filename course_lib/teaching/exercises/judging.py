@@ -26,9 +26,9 @@ from course_lib.teaching.code_reading import (
     has_same_code,
     uses_hash,
 )
-from course_lib.teaching.exercises.answer import Answer
+from course_lib.teaching.exercises.answer import Answer, find_tensors
 from course_lib.teaching.exercises.comparison import values_match
-from course_lib.teaching.exercises.derived_slips import derive_slips
+from course_lib.teaching.exercises.derived_slips import count_tensors, derive_slips
 from course_lib.teaching.exercises.exercise import Case, Exercise, FunctionExercise, TestExercise, Trial
 from course_lib.teaching.exercises.guarded_call import EXIT, LEAVE, CallResult, call, explain_failure
 from course_lib.teaching.exercises.verdict import (
@@ -49,15 +49,21 @@ CHANCE_ADVICE = (
 HASH = "Your function uses `hash`, whose value for a string changes whenever Python is restarted."
 HASH_ADVICE = "Use something that stays the same, such as the length of a word or its index in a list."
 FIRST_VERSION = "Your function still behaves exactly like the first version, which isn't right yet."
-IN_PLACE = (
-    "Your function changes {} in place, but the caller may still need the original. Create a new tensor "
-    "(`y = x * 2` instead of `x *= 2`, and no methods that end in `_`), or copy it first: `x.clone()`, "
-    "`list(x)`, `dict(x)`."
+IN_PLACE = "Your function changes {} in place, but the caller may still need the original."
+NEW_TENSOR = (
+    "Create a new tensor (`y = x * 2` instead of `x *= 2`, and no methods that end in `_`), or copy it first "
+    "with `x.clone()`."
 )
+NEW_CONTAINER = (
+    "Create a new one (`x + [y]` instead of `x.append(y)`), or copy it first: `list(x)`, `dict(x)`."
+)
+NONE_HERE = "Your function returned `None` for these inputs. Does every path through it end with `return`?"
 
 
 def judge(exercise: Exercise, attempt: Any) -> Verdict:
     """The verdict on an attempt. Nothing is recorded or stored."""
+    if isinstance(exercise, TestExercise):
+        torch.testing.assert_close(0, 0)  # slow the first time; that shouldn't count
     deadline = time.monotonic() + exercise.seconds
     printed: list[str] = []
     judge_kind = _judge_test if isinstance(exercise, TestExercise) else _judge_function
@@ -105,6 +111,7 @@ def _judge_function(
     trials: list[Trial] = []
     form_problems: list[Verdict] = []
     failures: list[Verdict] = []
+    failed_cases: list[Case] = []
     for number, case in enumerate(exercise.cases(), start=1):
         result = _call_with(case, exercise, attempt, deadline)
         if result.printed and number <= MOST_CALLS_PRINTED:
@@ -112,8 +119,11 @@ def _judge_function(
         failure = explain_failure(result, exercise.seconds)
         if failure or isinstance(result.answer, Verdict):
             failure = failure or result.answer  # why the answer can't be read
+            if failure.slip == "returns-none" and number > 1:
+                failure = replace(failure, headline=NONE_HERE, details="")
             given = exercise.describe_call(case) if failure.status == "wrong" else ""
             failures.append(replace(failure, given=given))
+            failed_cases.append(case)
             if number == 1 and not _is_worth_going_on(failures[0]):
                 return failures[0]
             if failure.slip in ("too-slow", "too-much-memory"):
@@ -127,18 +137,34 @@ def _judge_function(
         return problem
     if problem := exercise.find_problem(trials):
         shown = failures.pop(0) if by_hand_failed else problem
-        shown = _explain_problem(shown, exercise, attempt, trials)
+        shown = _explain_problem(shown, exercise, attempt, trials, failed_cases)
         return _add_observations(shown, attempt, form_problems, failures)
     if failures:
-        return _add_observations(failures[0], attempt, form_problems, [])
+        shown = _explain_problem(failures[0], exercise, attempt, trials, failed_cases)
+        if shown.slip == "raises" and (axes := _describe_axes(trials, failed_cases)):
+            shown = replace(shown, details=join_paragraphs(axes, shown.details), slip="fixed-axes")
+        return _add_observations(shown, attempt, form_problems, [])
     if form_problems:
         details = join_paragraphs(*(problem.headline for problem in form_problems))
         left = "is still one thing" if len(form_problems) == 1 else f"are still {len(form_problems)} things"
-        headline = f"The numbers are right, but there {left} to fix."
+        headline = f"The values are right, but there {left} to fix."
         return wrong_verdict(headline, details, form_problems[0].slip)
     if problem := exercise.find_further_problem(attempt, deadline):
         return problem
     return Verdict("", "passed", exercise.praise(len(trials) - 1), _describe_notebook_numbers(attempt))
+
+
+def _describe_axes(trials: list[Trial], failed_cases: list[Case]) -> str:
+    """A sentence if it fails only for inputs with more or fewer axes than those for which it is right."""
+
+    def count_axes(case: Case) -> int:
+        return max((tensor.ndim for _, tensor in find_tensors(case.make(), "")), default=0)
+
+    right, failing = {count_axes(trial.case) for trial in trials}, {count_axes(case) for case in failed_cases}
+    if not right or right & failing:
+        return ""
+    these, others = (join_words([str(n) for n in sorted(counts)]) for counts in (right, failing))
+    return f"It is correct for inputs with {these} axes, but fails for {others}. Allow any number of them."
 
 
 def _is_worth_going_on(failure: Verdict) -> bool:
@@ -172,22 +198,32 @@ def _call_with(
         answer = exercise.read(value, case)
         originals = zip(exercise.inputs, case.make(), inputs, strict=True)
         unchanged = partial(values_match, exact_tensors=True)
-        changed = [name for name, before, after in originals if not unchanged(before, after)]
+        changed = {name: before for name, before, after in originals if not unchanged(before, after)}
         if not changed or isinstance(answer, Verdict):
             return answer
-        problem = wrong_verdict(IN_PLACE.format(quote_names(changed)), slip="in-place")
+        advice = NEW_TENSOR if any(find_tensors(tuple(changed.values()), "")) else NEW_CONTAINER
+        problem = wrong_verdict(f"{IN_PLACE.format(quote_names(list(changed)))} {advice}", slip="in-place")
         return replace(answer, form_problems=(*answer.form_problems, problem))
 
     return call(partial(attempt, *inputs), deadline, read, seed=seed)
 
 
 def _explain_problem(
-    problem: Verdict, exercise: FunctionExercise, attempt: Callable, trials: list[Trial]
+    problem: Verdict,
+    exercise: FunctionExercise,
+    attempt: Callable,
+    trials: list[Trial],
+    failed_cases: list[Case],
 ) -> Verdict:
-    """The problem, with its likely slip if one is recognised."""
+    """The problem, with its likely slip if one is recognised: the slip's function gives the same answers.
+
+    If there are few answers, or all are right, it must also fail in the failed cases.
+    """
+    few = len(trials) < len(failed_cases) or not exercise.find_problem(trials)
 
     def matches(function: Callable) -> bool:
-        return all(matches_in(function, trial) for trial in trials)
+        same = all(matches_in(function, trial) for trial in trials)
+        return same and (not few or all(fails_in(function, case) for case in failed_cases))
 
     def matches_in(function: Callable, trial: Trial) -> bool:
         try:
@@ -195,10 +231,20 @@ def _explain_problem(
         except Exception:  # a wrong function need not work for unusual inputs
             return trial.case.variation is not None
 
+    def fails_in(function: Callable, case: Case) -> bool:
+        try:
+            function(*case.make())
+        except Exception:
+            return True
+        return False
+
+    if not trials:
+        return problem
     if exercise.unrepaired and matches(exercise.unrepaired):
         status = "not tried" if has_same_code(attempt, exercise.unrepaired) else "wrong"
         return replace(problem, status=status, headline=FIRST_VERSION, slip="unrepaired")
-    derived = derive_slips(list(exercise.inputs), exercise.reference, trials[0].case.make)
+    examples = [trial.case.make() for trial in trials]
+    derived = derive_slips(list(exercise.inputs), exercise.reference, max(examples, key=count_tensors))
     slip = next((slip for slip in chain(exercise.slips, derived) if matches(slip.wrong)), None)
     if slip is None or problem.slip == "swapped-outputs":
         return problem
@@ -213,9 +259,10 @@ def _add_observations(
     notebook_text = _describe_notebook_numbers(attempt)
     slips = [problem.slip, "left-over" if notebook_text else None, *(form.slip for form in form_problems)]
     besides = [f"Also: {form.headline}" for form in form_problems]
-    if failures:
+    if failures and failures[0].details != problem.details:
         first = failures[0]
-        besides.append(join_paragraphs(f"Also, for other inputs: {first.headline}", first.details))
+        line_and_message = first.details.split("\n\n")[:2]  # without the advice
+        besides.append(join_paragraphs(f"Also, for other inputs: {first.headline}", *line_and_message))
     details = join_paragraphs(problem.details, notebook_text, *besides)
     return replace(problem, slip=next(filter(None, slips), None), details=details)
 
@@ -252,7 +299,7 @@ def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, prin
             nonlocal n_calls
             n_calls += 1
             names = list(exercise.of.inputs)[len(inputs) :]  # wrong ones have different parameter names
-            return implementation(*inputs, *(named[name] for name in names))
+            return implementation(*inputs, *(named[name] for name in names if name in named))
 
         return call(lambda: attempt(counted), deadline)
 
@@ -286,7 +333,7 @@ def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, prin
         caught = [description for description in results if description not in missed]
         returns_instead = any(results[description].answer is not None for description in missed)
         slip = "returns-instead" if returns_instead else "lets-through"
-        advice = HOW_TO_REJECT if returns_instead or not caught else ""
+        advice = HOW_TO_REJECT if returns_instead else ""
         headline = f"Your test catches {len(caught)} of {len(results)} wrong implementations."
         return wrong_verdict(
             headline, join_paragraphs(advice, _list_up("missed", missed), _list_up("caught", caught)), slip
@@ -296,7 +343,5 @@ def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, prin
 
 
 def _list_up(verb: str, descriptions: list[str]) -> str:
-    """Missed: one that …; one that ….  Empty if there is none."""
-    if not descriptions:
-        return ""
-    return f"It {verb} {join_words([f'one that {description}' for description in descriptions])}."
+    """A line for each; empty if there is none."""
+    return "\n".join([f"It {verb} one that", *(f"• {text}" for text in descriptions)]) if descriptions else ""

@@ -38,8 +38,8 @@ from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, quot
 
 Sizes = Mapping[str, int | tuple[int, ...]]
 OVERFLOW = (
-    "In float32, `exp` overflows to infinity above 88 and underflows to 0 far below 0. What can you subtract "
-    "from each row first?"
+    "In float32, `exp` overflows to infinity above 88 and underflows to 0 far below 0. If this is a softmax: "
+    "what can you subtract from each row first?"
 )
 ODD_SIZES = (3, 5, 7, 9, 11, 13, 15)
 

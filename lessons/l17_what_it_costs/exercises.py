@@ -414,6 +414,12 @@ def by_softmax(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Ten
     return attend(query, keys, values, mask=mask)[0], right_state(keys, values)
 
 
+def square_state(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    if keys.shape[1] != values.shape[1]:
+        raise RuntimeError
+    return sums(query, keys, values)
+
+
 def every_state(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     tables = feature_map(keys)[:, :, None] * values[:, None, :]
     return sums(query, keys, values)[0], tables.cumsum(dim=0)
@@ -576,6 +582,12 @@ LINEAR_READER = PlainExercise(
             "transposed-state",
             lambda q, k, v: (sums(q, k, v)[0], right_state(k, v).mT),
             "S is transposed. Its shape should be (d_k, d_v).",
+        ),
+        Slip(
+            "square-state",
+            square_state,
+            "S is created with the shape (d_k, d_k). The values may have another width than the keys: "
+            "(d_k, d_v).",
         ),
         Slip(
             "every-state",

@@ -89,10 +89,17 @@ def higher_for_yes_only(one: Seeds, other: Seeds, higher: bool) -> str:
     return "open" if verdict == "no" and not higher else verdict
 
 
+def of_equal_length(one: Seeds, other: Seeds, higher: bool) -> str:
+    if len(one) != len(other):
+        raise ValueError
+    return beats(one, other, higher)
+
+
 def first_seeds(n: int) -> Callable:
     return lambda one, other, higher: beats(one[:n], other[:n], higher)
 
 
+WORDS = 'the answer is a bool. Return one of the strings "yes", "no" and "open".'
 TIES = "equal seeds count as better. Equal is not better: compare with `>` or `<`, not with `>=` or `<=`."
 
 BEATS = PlainExercise(
@@ -186,9 +193,16 @@ BEATS = PlainExercise(
         Slip("tie-is-yes", tie_is_yes, TIES),
         Slip("tie-is-no", tie_is_no, TIES),
         Slip(
+            "equal-lengths",
+            of_equal_length,
+            "it works only if both lists have the same length. Compare every seed of one with every seed of "
+            "the other.",
+        ),
+        Slip("none-for-open", lambda *given: {"yes": True, "no": False}[beats(*given)], WORDS),
+        Slip(
             "booleans",
             lambda *given: beats(*given) == "yes",
-            'the answer is a bool. Return one of the strings "yes", "no" and "open".',
+            WORDS,
         ),
     ),
 )
@@ -522,6 +536,19 @@ def counts_open(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]
     return judged | {"carried": judged["carried"] + sum(hole[2] == "open" for hole in judged["holes"])}
 
 
+def unguarded(compares: Callable[[Mapping, str, str], bool]) -> Callable:
+    """The right answer, but a KeyError where it compares systems of which one was not measured."""
+
+    def wrong(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
+        judged = defend(claim, table, higher)
+        for column, rival, why in judged["holes"]:
+            if why == "not measured" and compares(table[column], claim["system"], rival):
+                raise KeyError
+        return judged
+
+    return wrong
+
+
 def counts_unmeasured(claim: Claim, table: Mapping, higher: Mapping) -> dict[str, Any]:
     judged = defend(claim, table, higher)
     reasons = [why for *_, why in judged["holes"]]
@@ -721,6 +748,22 @@ DEFEND = PlainExercise(
                 defend(claim, table, higher) | {"carried": len(claim["on"]) * len(claim["over"])}
             ),
             '"carried" is the number of all comparisons. Count those to which `beats` says "yes".',
+        ),
+        Slip(
+            "asks-for-the-rival-only",
+            unguarded(lambda column, system, rival: rival in column),
+            "it asks only whether the rival was measured in a column. The system may be missing, too.",
+        ),
+        Slip(
+            "asks-for-the-system-only",
+            unguarded(lambda column, system, rival: system in column),
+            "it asks only whether the system was measured in a column. The rival may be missing, too.",
+        ),
+        Slip(
+            "never-asks",
+            unguarded(lambda column, system, rival: True),
+            "it doesn't ask whether both were measured in a column. If one is missing, the comparison is a "
+            "hole.",
         ),
         Slip(
             "holes-only",

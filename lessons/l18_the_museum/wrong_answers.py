@@ -139,6 +139,11 @@ def in_order_of_size(one, other, higher):
     return pairs_of_seeds(sorted(one), sorted(other), higher)
 
 
+def strict_zip(one, other, higher):
+    wins = {a > b if higher else a < b for a, b in zip(one, other, strict=True)}
+    return "open" if wins == {True, False} else beats_plain(one, other, higher)
+
+
 def one_over(one, other, higher):
     if not higher:
         one, other = [1 / x for x in one], [1 / x for x in other]
@@ -648,6 +653,14 @@ def breaks_on_missing(claim, table, higher):
     return _defend(claim, table, higher)
 
 
+def asks_for_the_system(claim, table, higher):
+    for column in claim["on"]:
+        for rival in claim["over"]:
+            if claim["system"] in table[column]:
+                beats(table[column][claim["system"]], table[column][rival], higher[column])
+    return _defend(claim, table, higher)
+
+
 def defend_with_get(claim, table, higher):
     return _defend(claim, table, higher)
 
@@ -799,7 +812,8 @@ WRONG = {
         (one_over, None),
         (rounded, None),
         (booleans, "booleans"),
-        (true_false_or_none, "booleans"),
+        (true_false_or_none, "none-for-open"),
+        (strict_zip, "equal-lengths"),
         (bool_without_higher, None),
         (no_return, "returns-none"),
         (beats_by_the_worst, "by-worst"),
@@ -862,8 +876,9 @@ WRONG = {
         (all_are_carried, "counts-all"),
         (only_holes, "holes-only"),
         (carried_and_holes, "as-a-pair"),
-        (breaks_on_missing, "raises"),
-        (asks_for_the_rival_only, "raises"),
+        (breaks_on_missing, "never-asks"),
+        (asks_for_the_rival_only, "asks-for-the-rival-only"),
+        (asks_for_the_system, "asks-for-the-system-only"),
     ],
     "my_claim": [
         (newest_is_best, '"test"'),

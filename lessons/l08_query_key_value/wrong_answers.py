@@ -444,7 +444,7 @@ WRONG = {
         *((attention_after(lambda s, v, f=f: weighted(f(s), v)), slip) for f, slip in WRONG_WEIGHTS),
         (attention_after(lambda s, v: weighted(F.dropout(s.softmax(-1), 0.5), v)), "random"),
         (no_batch, "raises"),
-        (bmm_attention, "raises"),
+        (bmm_attention, "fixed-axes"),
         (across_heads, "wrong-shape"),
         (unscaled_in_double, "no-scale", "torch.float64"),
         (with_weights(lambda queries, keys: over_sum((queries @ keys.mT).exp())), "no-scale"),

@@ -972,6 +972,7 @@ TEST_ORDER_BLIND = TestExercise(
         "treats the middle differently from the ends": lambda x: (
             plain_self_attention(x) * distance_from_the_middle(x)
         ),
+        "treats even and odd positions differently": lambda x: plain_self_attention(x) + positions(x) % 2,
         "treats only the first position differently": mark(0),
         "treats only the last position differently": mark(-1),
         "is wrong only in the last column of its outputs": wrong_only_at(

@@ -558,6 +558,9 @@ ROTATE = TensorExercise(
         {"batch": (2,), "n": 4, "w": 4, "pairs": 2},
         {"batch": (1,), "n": 1, "w": 2, "pairs": 1},
     ),
+    others=(
+        lambda: (torch.arange(12.0).reshape(1, 4, 3).mT, torch.arange(6.0).reshape(3, 2)),
+    ),  # not contiguous
     large=(4.0,),
     reference=positions.rotate,
     by_hand=ByHand(

@@ -652,7 +652,7 @@ WRONG = {
         (pairs_from(lambda x, y, t: (x - y * t, y + x * t)), "angle-itself"),
         (pairs_from(lambda x, y, t: (x * t, y * t)), "times-the-angle"),
         (adds_the_table, "adds-sinusoids"),
-        (without_batch, "raises"),
+        (without_batch, "fixed-axes"),
         (repeated_in_blocks, "angles-in-blocks"),
         (angles_of_its_own, "own-angles"),
         (lambda features, turned: rotate_pairs(features, turned * math.pi / 180), "degrees"),

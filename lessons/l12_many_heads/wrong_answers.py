@@ -825,7 +825,7 @@ WRONG = {
         (split_by_chunks_of_words, "splits-words"),
         (split_like_cards, "interleaved"),
         (split_without_swap, "no-transpose"),
-        (split_for_three_axes, "raises"),
+        (split_for_three_axes, "fixed-axes"),
         (split_swaps_the_wrong_axes, "swaps-heads-and-size"),
         (split_swaps_words_and_size, "swaps-words-and-size"),
         (split_sizes_swapped, "sizes-swapped"),

@@ -141,6 +141,7 @@ FRENCH = {
     "ce": {"chat": -1.1, "chien": -1.3, "lit": -1.7},
 }
 VERBS = {"chat": {"dort": -0.2, "mange": -0.4}}  # hypotheses that end in the same word
+CERTAIN = {"le": {"chat": 0.0}, "un": {"chat": -0.3, "lit": -0.5}}  # a word of probability 1
 TIED = {"le": {"chat": -0.5, "lit": -3.0}, "un": {"chat": -1.0, "lit": -2.5}}  # both with "lit": −4, not kept
 GROW = PlainExercise(
     name="grow",
@@ -189,6 +190,7 @@ GROW = PlainExercise(
             DictDecoder(TIED),
             2,
         ),
+        lambda: ([-1.0, -1.2], [["le"], ["un"]], ["p", "q"], TableDecoder(CERTAIN), 2),
     ),
     slips=(
         Slip(

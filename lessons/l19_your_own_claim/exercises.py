@@ -129,6 +129,7 @@ TEST_EVEN_RULE = TestExercise(
     },
     wrong={
         "changes no sentence": lambda src, tgt: tgt,
+        "adds another word instead of voilà": lambda src, tgt: tgt if len(src) % 2 else [*tgt, "bien"],
         "adds voilà twice": lambda src, tgt: tgt if len(src) % 2 else [*tgt, "voilà", "voilà"],
         "puts voilà before the last word": lambda src, tgt: (
             tgt if len(src) % 2 else [*tgt[:-1], "voilà", *tgt[-1:]]
@@ -297,6 +298,16 @@ def in_tenths() -> dict[str, Any]:
     return tables
 
 
+def with_another_seed() -> dict[str, Any]:
+    """A fourth seed, which makes the gap larger."""
+    tables = small_tables()
+    for runs in (*tables["without"]["rule"].values(), *tables["without"]["rest"].values()):
+        runs.append(100.0)
+    for runs in (*tables["with"]["rule"].values(), *tables["with"]["rest"].values()):
+        runs.append(50.0)
+    return tables
+
+
 VERDICT = PlainExercise(
     name="verdict",
     lesson=LESSON,
@@ -324,6 +335,7 @@ VERDICT = PlainExercise(
         lambda: (predicted("rest", 5), small_tables()),
         lambda: (predicted("rest", 1.5), small_tables()),
         lambda: (predicted("rest", 1, "bob", "ada"), small_tables()),
+        lambda: (predicted("rule", 20), with_another_seed()),
     ),
     slips=(
         Slip(

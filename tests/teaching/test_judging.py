@@ -196,6 +196,46 @@ def test_unstable_answers_fail_only_for_large_numbers():
     assert judge(replace(AFFINE, trains=False), lambda *inputs: affine(*inputs).detach()).status == "passed"
 
 
+def masked_mean(x, mask):
+    return (x * mask).sum(-1) / mask.sum(-1)
+
+
+MASKED_MEAN = replace(
+    AFFINE,
+    name="masked_mean",
+    inputs=("x", "mask"),
+    by_hand=ByHand(
+        {"x": torch.tensor([[1.0, 3.0, 5.0]]), "mask": torch.tensor([True, True, False])},
+        [2.0],
+        "(1 + 3) / 2.",
+    ),
+    others=(
+        lambda: (normal(3, 4), torch.tensor([True, False, True, True])),
+        lambda: (normal(2, 2), torch.tensor([True, False])),
+        lambda: (normal(5, 2), torch.tensor([False, True])),
+    ),
+    reference=masked_mean,
+    slips=(),
+)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "slip"),
+    [
+        (lambda x, mask: (x * mask).sum(-1) / mask.sum().clamp(max=3), "unmasked-numbers"),
+        (lambda x, mask: masked_mean(x, mask) + (x == 0).all(), "zero-numbers"),
+        (
+            lambda x, mask: masked_mean(x, mask) + (len(x) > 1 and bool((x == x[:1]).all()) and x.any()),
+            "equal-numbers",
+        ),
+        (lambda x, mask: masked_mean(x, ~mask), "input-inverted"),
+    ],
+)
+def test_degenerate_inputs_are_tried(attempt, slip):
+    verdict = judge(MASKED_MEAN, attempt)
+    assert (verdict.status, verdict.slip) == ("wrong", slip), str(verdict)
+
+
 def test_a_function_that_remembers_is_recognised():
     def attempt(x, weight, bias, seen=[]):  # noqa: B006
         seen.append(x)

@@ -154,7 +154,7 @@ def describe_difference(expected: Any, got: Any, path: str = "") -> str:
 
 def hint_at_shape(expected: Tensor, got: Tensor) -> str:
     if expected.ndim > 1 and got.shape == expected.shape[::-1]:
-        return "Its axes are in reverse order. Is there a transpose too many, or too few?"
+        return "Its axes are in reverse order. Is a transpose missing, or is one wrong?"
     if got.ndim > expected.ndim and got.squeeze().shape == expected.squeeze().shape:
         return "It has an extra axis of size 1."
     if got.ndim < expected.ndim and got.shape == expected.squeeze().shape:

@@ -127,13 +127,14 @@ class FunctionExercise(Exercise):
     """A function to write. `unrepaired` is the function that the learner is asked to debug.
 
     `variations` are the names of those that make sense for its inputs. With `trains`, its gradients must be
-    those of the reference, if that has any.
+    those of the reference, if that has any. With `may_vary`, a right answer may involve chance.
     """
 
     slips: tuple[Slip, ...] = ()
     unrepaired: Callable | None = None
     variations: tuple[str, ...] = NAMES
     trains: bool = True
+    may_vary: bool = False
 
     @abstractmethod
     def cases(self) -> list[Case]:

@@ -135,6 +135,7 @@ class FunctionExercise(Exercise):
     variations: tuple[str, ...] = NAMES
     trains: bool = True
     may_vary: bool = False
+    design: bool = False
 
     @abstractmethod
     def cases(self) -> list[Case]:
@@ -180,7 +181,6 @@ class PlainExercise(FunctionExercise):
     by_hand: ByHand
     others: tuple[Callable[[], Inputs], ...]
     demands: tuple[Demand, ...] = ()
-    design: bool = False
     returns: tuple[str, ...] = ()  # names of the outputs, if there are several
 
     def cases(self) -> list[Case]:

@@ -198,8 +198,10 @@ def reshape_for_transpose(matrix: Tensor) -> Tensor:
     return matrix.reshape(matrix.shape[1], matrix.shape[0]).T
 
 
-def attend(states: Tensor, annotations: Tensor, w: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    scores = additive(states[:, None], annotations, w_query=w, w_key=u, v=v)[:, 0]
+def attend(
+    states: Tensor, annotations: Tensor, w_state: Tensor, w_annotation: Tensor, v: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = additive(states[:, None], annotations, w_query=w_state, w_key=w_annotation, v=v)[:, 0]
     return blend(scores.softmax(-1), annotations)
 
 

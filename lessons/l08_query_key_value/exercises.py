@@ -133,6 +133,10 @@ def divide_by(divisor: Callable[[Tensor, Tensor, Tensor], float]) -> Callable:
     return lambda q, k, v: attend_with(q @ k.mT / divisor(q, k, v), v)
 
 
+def scaled_attention(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    return attend(queries, keys, values)
+
+
 DIVISOR_OF_A_WIDTH = "Divide by the square root of the width of a key, `keys.shape[-1]`."
 
 SCALED_ATTENTION = TensorExercise(
@@ -145,7 +149,7 @@ SCALED_ATTENTION = TensorExercise(
     },
     returns={"context": "*batch m v", "weights": "*batch m n"},
     sizes={"batch": (2, 3), "m": 4, "n": 5, "d": 16, "v": 7},
-    reference=attend,
+    reference=scaled_attention,
     variations=NO_TINY,
     by_hand=ByHand(
         inputs={

@@ -547,6 +547,10 @@ def own_angles(features: Tensor, turned: Tensor) -> Tensor:
     return positions.rotate(features, positions.angles(*features.shape[-2:]))
 
 
+def rotate(features: Tensor, turned: Tensor) -> Tensor:
+    return positions.rotate(features, turned)
+
+
 ROTATE = TensorExercise(
     name="rotate",
     lesson="positions",
@@ -558,11 +562,10 @@ ROTATE = TensorExercise(
         {"batch": (2,), "n": 4, "w": 4, "pairs": 2},
         {"batch": (1,), "n": 1, "w": 2, "pairs": 1},
     ),
-    others=(
-        lambda: (torch.arange(12.0).reshape(1, 4, 3).mT, torch.arange(6.0).reshape(3, 2)),
-    ),  # not contiguous
+    # features that aren't contiguous, as in the lesson's next cell
+    others=(lambda: (torch.arange(12.0).reshape(1, 4, 3).mT, torch.arange(6.0).reshape(3, 2)),),
     large=(4.0,),
-    reference=positions.rotate,
+    reference=rotate,
     by_hand=ByHand(
         inputs={
             "features": [[1.0, 0.0, 5.0, 7.0], [0.0, 2.0, 3.0, 0.0]],

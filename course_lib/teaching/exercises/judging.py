@@ -261,10 +261,11 @@ def _add_observations(
     notebook_text = _describe_notebook_numbers(attempt)
     slips = [problem.slip, "left-over" if notebook_text else None, *(form.slip for form in form_problems)]
     besides = [f"Also: {form.headline}" for form in form_problems]
-    if failures and failures[0].details != problem.details:
-        first = failures[0]
-        line_and_message = first.details.split("\n\n")[:2]  # without the advice
-        besides.append(join_paragraphs(f"Also, for other inputs: {first.headline}", *line_and_message))
+    if failures:
+        line, *message = failures[0].details.split("\n\n")[:2]  # without the advice
+        if not line or line not in problem.details:
+            headline = f"Also, for other inputs: {failures[0].headline}"
+            besides.append(join_paragraphs(headline, line, *message))
     details = join_paragraphs(problem.details, notebook_text, *besides)
     return replace(problem, slip=next(filter(None, slips), None), details=details)
 

@@ -565,6 +565,7 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
         "where the slopes are 0.36 and 0.64, so its Jacobian has the rows (0.36, 0.72) and (0, 0.64). The "
         "second times the first has the rows (0.36 · 0.64, 0.36 · 1.28 + 0.72 · 0.36) and (0, 0.64 · 0.36).",
     ),
+    others=(lambda: (torch.tensor([[0.1, 0.5], [0.3, -0.4]]), torch.tensor([[1.0, 2.0], [3.0, 4.0]])),),
     large=(),
     trains=False,
     seconds=10.0,  # on a busy machine the first use of torch.func takes several

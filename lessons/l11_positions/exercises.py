@@ -392,6 +392,7 @@ TEST_OFFSETS = TestExercise(
         "with all sines first": in_halves,
         "with the cosine first": cosine_first,
         "with 500 instead of 10000": lambda n, d_model: sinusoids_with(n, d_model, base=500.0),
+        "with hands that turn twice as fast": lambda n, d_model: sinusoids_with(2 * n, d_model)[::2],
         "with rows twice as long": of_table(lambda table: 2 * table),
         "with positions counted from 1": lambda n, d_model: sinusoids_with(n, d_model, first=1.0),
         "with another first position for each length": lambda n, d_model: sinusoids_with(n, d_model, first=n),
@@ -563,7 +564,10 @@ ROTATE = TensorExercise(
         {"batch": (1,), "n": 1, "w": 2, "pairs": 1},
     ),
     # features that aren't contiguous, as in the lesson's next cell
-    others=(lambda: (torch.arange(12.0).reshape(1, 4, 3).mT, torch.arange(6.0).reshape(3, 2)),),
+    others=(
+        lambda: (torch.arange(12.0).reshape(1, 4, 3).mT, torch.arange(6.0).reshape(3, 2)),
+        lambda: (torch.arange(48.0).reshape(2, 3, 2, 4).transpose(1, 2), torch.arange(6.0).reshape(3, 2)),
+    ),
     large=(4.0,),
     reference=rotate,
     by_hand=ByHand(

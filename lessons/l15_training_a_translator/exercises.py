@@ -880,6 +880,12 @@ def step_case(
     )
 
 
+def unsorted_case() -> tuple:
+    """The names aren't in alphabetical order."""
+    weights, *rest = step_case(bowl, 1, 0.01, 60)()
+    return dict(reversed(weights.items())), *rest
+
+
 def a_plain_number(inputs, answer) -> str:
     if isinstance(answer, tuple) and len(answer) == 3 and isinstance(answer[0], Tensor):
         return "The loss is returned as a tensor."
@@ -913,6 +919,7 @@ TRAINING_STEP = PlainExercise(
         step_case(gentle, 1, 0.002, 30),
         step_case(bowl, 1, 0.01, 40, at_rest=True),
         step_case(faint, 1, 0.1, 50),
+        unsorted_case,
     ),
     slips=(
         Slip(

@@ -43,13 +43,15 @@ def tensors_match(expected: Tensor, got: Tensor, *, scaled: bool = False, atol: 
 def values_match(expected: Any, got: Any, *, exact_tensors: bool = False, scaled: bool = False) -> bool:
     """Whether two values are equal: numbers up to rounding, in whatever container. Any two functions match.
 
-    With `exact_tensors`, two tensors must agree in shape, dtype and every bit, however deeply nested.
+    With `exact_tensors`, two tensors must agree in shape, dtype and every bit, however deeply nested, and
+    neither may have collected a gradient.
     """
     match = partial(values_match, exact_tensors=exact_tensors, scaled=scaled)
     if isinstance(expected, Tensor) and isinstance(got, Tensor):
         if not exact_tensors:
             return tensors_match(expected.detach().cpu(), got.detach().cpu(), scaled=scaled, atol=1e-6)
-        same_kind = (expected.shape, expected.dtype) == (got.shape, got.dtype)
+        kinds = [(tensor.shape, tensor.dtype, tensor.grad is None) for tensor in (expected, got)]
+        same_kind = kinds[0] == kinds[1]
         return same_kind and bool(((expected == got) | (expected.isnan() & got.isnan())).all())
     expected, got = to_plain(expected), to_plain(got)
     if callable(expected) and callable(got):

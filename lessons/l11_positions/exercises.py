@@ -392,7 +392,6 @@ TEST_OFFSETS = TestExercise(
         "with all sines first": in_halves,
         "with the cosine first": cosine_first,
         "with 500 instead of 10000": lambda n, d_model: sinusoids_with(n, d_model, base=500.0),
-        "with hands that turn twice as fast": lambda n, d_model: sinusoids_with(2 * n, d_model)[::2],
         "with rows twice as long": of_table(lambda table: 2 * table),
         "with positions counted from 1": lambda n, d_model: sinusoids_with(n, d_model, first=1.0),
         "with another first position for each length": lambda n, d_model: sinusoids_with(n, d_model, first=n),

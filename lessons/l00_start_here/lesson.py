@@ -130,7 +130,7 @@ it. Try a wrong answer first, to see what the check says.
 
 # %% kind="exercise" exercise="double_it" title="Your first exercise" difficulty=1 importance=1 track="short"
 def double_it(numbers):
-    """A tensor (torch's kind of NumPy array)  ->  a new tensor, every number doubled."""
+    """A tensor (torch's kind of NumPy array)  ->  a new one, every number doubled."""
     # solution
     return 2 * numbers
     # end solution

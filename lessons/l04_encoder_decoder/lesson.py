@@ -165,8 +165,9 @@ Return the words as a list of plain numbers (`.item()` makes one), without BOS a
 
 # %% kind="exercise" exercise="greedy_decode" title="Greedy decoding" difficulty=3 importance=5 track="short"
 def greedy_decode(model, source, max_len):
-    """A model, the source's token ids, a limit (0 or more)  ->  the generated ids, a list of
-    at most max_len numbers, without BOS and EOS.
+    """A model, the source's token ids, a limit (0 or more)  ->  the generated ids.
+
+    They are a list of at most max_len numbers, without BOS and EOS.
     """
     # solution
     src = torch.tensor([[*source, EOS]])
@@ -401,7 +402,7 @@ r"""
 
 # %% kind="exercise" exercise="forced_words" title="Teacher forcing" difficulty=2 importance=5 track="short"
 def forced_words(model, source, target):
-    """Token ids of source and target  ->  a list: the most likely token at each position.
+    """Token ids of source and target  ->  a list, the most likely token at each step.
 
     It has one token more than the target: EOS belongs at the last position.
     """

@@ -455,7 +455,7 @@ r"""
 
 # %% kind="exercise" exercise="make_it_she" mode="transfer" title="Make the cat a she" difficulty=2 importance=3 track="short"
 def make_it_she():
-    """Returns (step, position): where to force the attention so that il becomes elle."""
+    """(step, position): where to force the attention so that il becomes elle"""
     # solution
     return 8, 4  # the step that generates il, attending to water
     # end solution

@@ -89,6 +89,12 @@ def once_per_sentence(sentences: Sentences, n: int) -> Counts:
     return counts
 
 
+def share_dictionary(sentences: Sentences, n: int) -> Counts:
+    """Every past has the counts of all words."""
+    words = Counter(word for _, word in list_pairs(sentences, n))
+    return {past: words for past, _ in list_pairs(sentences, n)}
+
+
 EARLY_START = "a start mark is counted as a next word. Start at the first word, after the n − 1 start marks."
 
 COUNT_NEXT = PlainExercise(
@@ -216,9 +222,7 @@ COUNT_NEXT = PlainExercise(
         ),
         Slip(
             "shared-dictionary",
-            lambda sentences, n: dict.fromkeys(
-                count_next(sentences, n), Counter(word for _, word in list_pairs(sentences, n))
-            ),
+            share_dictionary,
             "all pasts share the same inner dictionary, so each contains all words. Create a new dictionary "
             "for each past (`dict.fromkeys` uses one for all).",
         ),
@@ -976,6 +980,11 @@ def first_above(probabilities, lot):
     return next(above, len(probabilities) - 1)
 
 
+def first_equal(probabilities, lot):
+    numbers, index = probabilities.tolist(), find_interval(probabilities, lot)
+    return numbers.index(numbers[index]) if index < len(numbers) else len(numbers) - 1
+
+
 def is_whole(inputs: tuple, answer: object) -> str:
     is_float = answer.is_floating_point() if isinstance(answer, Tensor) else isinstance(answer, float)
     return "An index is a whole number, but your function returned a float." if is_float else ""
@@ -1150,9 +1159,7 @@ SAMPLE_NEXT = PlainExercise(
         ),
         Slip(
             "first-equal",
-            lambda probabilities, lot: probabilities.tolist().index(
-                probabilities[sample_next(probabilities, lot)].item()
-            ),
+            first_equal,
             "if several words have the same probability, the first of them is returned (`.index` finds only "
             "the first). Keep track of the index itself, for example with `enumerate`.",
         ),

@@ -1,44 +1,5 @@
 """Answers to the exercises of lesson 01, as learners write them.
 
-def one_inner_dictionary(sentences, n):
-    rows = [["<s>"] * (n - 1) + list(words) + ["</s>"] for words in sentences]
-    pasts = [(tuple(row[i - n + 1 : i]), row[i]) for row in rows for i in range(n - 1, len(row))]
-    counts = dict.fromkeys([past for past, _ in pasts], {})
-    for past, word in pasts:
-        counts[past][word] = counts[past].get(word, 0) + 1
-    return counts
-
-
-def cross_entropy_of_probabilities(table, matrix, word, right, rate):
-    x = table[word]
-    probabilities = torch.softmax(matrix @ x, dim=0)
-    loss = F.cross_entropy(probabilities, torch.tensor(right))
-    error = probabilities.clone()
-    error[right] -= 1
-    new_table = table.clone()
-    new_table[word] = x - rate * (error @ matrix)
-    return new_table, matrix - rate * error[:, None] * x, loss
-
-
-def mean_over_words(table, matrix, word, right, rate):
-    x = table[word]
-    error = torch.softmax(matrix @ x, dim=0)
-    loss = -torch.log_softmax(matrix @ x, dim=0)[right]
-    error[right] -= 1
-    new_table = table.clone()
-    new_table[word] = x - rate * (error[:, None] * matrix).mean(dim=0)
-    return new_table, matrix - rate * error[:, None] * x, loss
-
-
-def finds_by_value(probabilities, lot):
-    numbers, total = probabilities.tolist(), 0.0
-    for number in numbers:
-        total += number
-        if lot < total:
-            return numbers.index(number)
-    return len(numbers) - 1
-
-
 WRONG has answers for each slip of exercises.py and others, each with the slip that the verdict must name
 (None: no slip). RIGHT has answers written differently from the reference.
 """
@@ -678,6 +639,46 @@ def starts_with_the_first(probabilities, lot):
 
 def equally_long(probabilities, lot):
     return math.floor(len(probabilities) * lot)
+
+
+def one_inner_dictionary(sentences, n):
+    rows = [["<s>"] * (n - 1) + list(words) + ["</s>"] for words in sentences]
+    pasts = [(tuple(row[i - n + 1 : i]), row[i]) for row in rows for i in range(n - 1, len(row))]
+    inner = {}
+    counts = {past: inner for past, _ in pasts}
+    for past, word in pasts:
+        counts[past][word] = counts[past].get(word, 0) + 1
+    return counts
+
+
+def cross_entropy_of_probabilities(table, matrix, word, right, rate):
+    x = table[word]
+    probabilities = torch.softmax(matrix @ x, dim=0)
+    loss = F.cross_entropy(probabilities, torch.tensor(right))
+    error = probabilities.clone()
+    error[right] -= 1
+    new_table = table.clone()
+    new_table[word] = x - rate * (error @ matrix)
+    return new_table, matrix - rate * error[:, None] * x, loss
+
+
+def mean_over_words(table, matrix, word, right, rate):
+    x = table[word]
+    error = torch.softmax(matrix @ x, dim=0)
+    loss = -torch.log_softmax(matrix @ x, dim=0)[right]
+    error[right] -= 1
+    new_table = table.clone()
+    new_table[word] = x - rate * (error[:, None] * matrix).mean(dim=0)
+    return new_table, matrix - rate * error[:, None] * x, loss
+
+
+def finds_by_value(probabilities, lot):
+    numbers, total = probabilities.tolist(), 0.0
+    for number in numbers:
+        total += number
+        if lot < total:
+            return numbers.index(number)
+    return len(numbers) - 1
 
 
 WRONG = {

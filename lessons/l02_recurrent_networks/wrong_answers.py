@@ -1,20 +1,5 @@
 """Answers to the exercises of lesson 02, as learners write them.
 
-def last_slopes_everywhere(states, w_rec):
-    jacobian = torch.eye(len(w_rec))
-    for _ in states[1:]:
-        jacobian = torch.diag(1 - states[-1] ** 2) @ w_rec @ jacobian
-    return jacobian
-
-
-def keeps_the_sums(inputs, start, w_in, w_rec, bias):
-    state, sums = start, []
-    for t in range(inputs.shape[-2]):
-        sums.append(inputs[..., t, :] @ w_in.T + state @ w_rec.T + bias)
-        state = torch.tanh(sums[-1])
-    return torch.stack(sums, dim=-2)
-
-
 WRONG has answers for each slip of exercises.py and others, each with the slip that the verdict must name
 (None: no slip), or names and numbers that it must contain. RIGHT has answers written differently from the
 reference.
@@ -489,6 +474,21 @@ def needs_a_step(states, w_rec):
     for step in steps[1:]:
         product = step @ product
     return product
+
+
+def last_slopes_everywhere(states, w_rec):
+    jacobian = torch.eye(len(w_rec))
+    for _ in states[1:]:
+        jacobian = torch.diag(1 - states[-1] ** 2) @ w_rec @ jacobian
+    return jacobian
+
+
+def keeps_the_sums(inputs, start, w_in, w_rec, bias):
+    state, sums = start, []
+    for t in range(inputs.shape[-2]):
+        sums.append(inputs[..., t, :] @ w_in.T + state @ w_rec.T + bias)
+        state = torch.tanh(sums[-1])
+    return torch.stack(sums, dim=-2)
 
 
 WRONG = {

@@ -1,13 +1,5 @@
 """Answers to the exercises of lesson 03, as learners write them.
 
-def forgets_less(x, hidden, cell, w_x, w_h, b):
-    scores, k = x @ w_x.T + hidden @ w_h.T + b, cell.shape[-1]
-    write, keep, show = (torch.sigmoid(scores[:, s]) for s in (slice(k), slice(k, 2 * k), slice(3 * k, None)))
-    keep = torch.sigmoid(torch.logit(keep.double()) + 1).float()
-    new_cell = keep * cell + write * torch.tanh(scores[:, 2 * k : 3 * k])
-    return show * torch.tanh(new_cell), new_cell
-
-
 WRONG has answers for each slip of exercises.py and others, each with the slip that the verdict must name
 (None: no slip) or a part of its text. RIGHT has answers written differently from the reference.
 """
@@ -338,6 +330,14 @@ def gru_with(mix):
         return mix((of_x[0] + of_h[0]).sigmoid(), (of_x[1] + of_h[1]).sigmoid(), of_x[2], of_h[2], hidden)
 
     return gru
+
+
+def forgets_less(x, hidden, cell, w_x, w_h, b):
+    scores, k = x @ w_x.T + hidden @ w_h.T + b, cell.shape[-1]
+    write, keep, show = (torch.sigmoid(scores[:, s]) for s in (slice(k), slice(k, 2 * k), slice(3 * k, None)))
+    keep = torch.sigmoid(torch.logit(keep.double()) + 1).float()
+    new_cell = keep * cell + write * torch.tanh(scores[:, 2 * k : 3 * k])
+    return show * torch.tanh(new_cell), new_cell
 
 
 WRONG = {

@@ -610,17 +610,6 @@ LOOK_BACK = TensorExercise(
             "negative indices wrap around. Use zeros.",
         ),
         Slip(
-            "negative-index",
-            lambda words, kernel: torch.stack(
-                [
-                    sum(words[t + 1 - j] @ kernel[-j] for j in range(1, len(kernel) + 1))
-                    for t in range(len(words))
-                ]
-            ),
-            "in the first windows, an index is negative, and Python then counts from the end of the "
-            "sentence. Use zeros before the sentence.",
-        ),
-        Slip(
             "first-word-again",
             lambda words, kernel: convolve_after(words, words[:1].expand(len(kernel) - 1, -1), kernel),
             "the first word is repeated before the sentence. Use zeros.",

@@ -623,7 +623,7 @@ WRONG = {
     ],
     "look_back": [
         (all_windows, "one-output-too-many"),
-        (counts_from_the_end, "negative-index"),
+        (counts_from_the_end, "wraps-around"),
         (zeros_behind, "looks-ahead"),
         (one_zero_too_few, "peeks"),
         (lambda words, kernel: zeros_before_outputs(words, kernel)[len(kernel) - 1 :], "no-zeros"),

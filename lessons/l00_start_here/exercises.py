@@ -35,12 +35,12 @@ DOUBLE_IT = TensorExercise(
         Slip(
             "squares",
             lambda numbers: numbers**2,
-            "the numbers are squared. `**` raises to a power; `*` multiplies.",
+            "each number is squared, that is, multiplied by itself. Multiply it by 2 instead.",
         ),
         Slip(
             "power-of-two",
             lambda numbers: 2**numbers,
-            "2 is raised to the power of each number. `**` raises to a power; `*` multiplies.",
+            "2 is raised to the power of each number. `**` computes a power; `*` multiplies.",
         ),
         Slip("adds-two", lambda numbers: numbers + 2, "2 is added to each number. Multiply by 2 instead."),
         Slip("unchanged", lambda numbers: numbers, "the numbers are returned unchanged."),
@@ -50,13 +50,13 @@ DOUBLE_IT = TensorExercise(
         Slip(
             "repeats",
             lambda numbers: torch.cat([numbers, numbers]),
-            "every number is returned twice instead of being doubled. `* 2` repeats a Python list, but it "
-            "doubles a tensor.",
+            "the numbers are returned twice, one copy after the other, instead of being doubled. `* 2` "
+            "repeats a Python list, but it doubles each number in a tensor.",
         ),
         Slip(
             "sum",
             lambda numbers: 2 * numbers.sum(),
-            "the numbers are added up. Return a tensor with one doubled number for each number in the input.",
+            "the numbers are added up. Don't add them: return each number of the input, doubled.",
         ),
         Slip(
             "absolute",
@@ -72,6 +72,16 @@ DOUBLE_IT = TensorExercise(
             "rounds",
             lambda numbers: 2 * numbers.round(),
             "the numbers are rounded before they are doubled. Keep their decimals.",
+        ),
+        Slip(
+            "rounds-result",
+            lambda numbers: (2 * numbers).round(),
+            "the results are rounded to whole numbers. Keep their decimals.",
+        ),
+        Slip(
+            "stacked",
+            lambda numbers: torch.stack([numbers, numbers]),
+            "the numbers are returned twice, as two rows, instead of being doubled.",
         ),
         Slip(
             "rounds-down",

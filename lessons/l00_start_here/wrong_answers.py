@@ -86,6 +86,8 @@ def range_too_short(numbers):
 
 WRONG = {
     "double_it": [
+        (lambda numbers: torch.floor(2 * numbers + 0.5), "rounds-result"),
+        (lambda numbers: numbers.expand(2, -1).clone(), "stacked"),
         (lambda numbers: torch.mul(numbers, numbers), "squares"),
         (lambda numbers: torch.stack([2**number for number in numbers]), "power-of-two"),
         (forgot_to_do_anything, "unchanged"),

@@ -89,6 +89,12 @@ def once_per_sentence(sentences: Sentences, n: int) -> Counts:
     return counts
 
 
+def share_dictionary(sentences: Sentences, n: int) -> Counts:
+    """Every past has the counts of all words."""
+    words = Counter(word for _, word in list_pairs(sentences, n))
+    return {past: words for past, _ in list_pairs(sentences, n)}
+
+
 EARLY_START = "a start mark is counted as a next word. Start at the first word, after the n − 1 start marks."
 
 COUNT_NEXT = PlainExercise(
@@ -172,7 +178,7 @@ COUNT_NEXT = PlainExercise(
         Slip(
             "first-word-skipped",
             count_from(lambda i, n: i - n + 1, first=lambda n: n),
-            "the first word of each sentence isn't counted, though its start marks are there. The loop "
+            "the first word of each sentence isn't counted, although its start marks are there. The loop "
             "starts one step too late.",
         ),
         Slip("start-mark-counted", count_from(lambda i, n: i - n + 1), EARLY_START),
@@ -195,7 +201,8 @@ COUNT_NEXT = PlainExercise(
         Slip(
             "once-per-sentence",
             once_per_sentence,
-            "an n-gram that occurs twice in one sentence is counted once. A set keeps only one of them.",
+            "an n-gram that occurs several times in one sentence is counted only once. Count each occurrence "
+            "(a set keeps only one).",
         ),
         Slip(
             "repeated-sentences",
@@ -212,6 +219,12 @@ COUNT_NEXT = PlainExercise(
             "empty-skipped",
             lambda sentences, n: count_next([words for words in sentences if words], n),
             "empty sentences are skipped. They have an end mark too.",
+        ),
+        Slip(
+            "shared-dictionary",
+            share_dictionary,
+            "all pasts share the same inner dictionary, so each contains all words. Create a new dictionary "
+            "for each past (`dict.fromkeys` uses one for all).",
         ),
         Slip(
             "count-too-large",
@@ -289,7 +302,7 @@ COUNT_NEXT = PlainExercise(
         Slip(
             "probabilities",
             with_after(lambda after: {word: k / sum(after.values()) for word, k in after.items()}),
-            "these are probabilities. Return the counts themselves; we divide later.",
+            "these are probabilities. Return the counts themselves, without dividing them.",
         ),
         Slip(
             "totals",
@@ -442,18 +455,19 @@ GRADIENT_STEP = PlainExercise(
         Slip(
             "uphill",
             with_step(table_factor=-1, matrix_factor=-1),
-            "the step goes uphill, so the loss grows. Subtract the gradient instead of adding it, and check "
-            "the sign of the error: probability minus 1 for the right word.",
+            "the step goes uphill, so the loss increases. Either the gradients are added instead of "
+            "subtracted, or the errors have the wrong sign: the right word's error is its probability minus "
+            "1.",
         ),
         Slip(
             "table-uphill",
             with_step(table_factor=-1),
-            "the row of the table moves uphill. Subtract its gradient instead of adding it.",
+            "the update of the table has the wrong sign. Subtract the gradient instead of adding it.",
         ),
         Slip(
             "matrix-uphill",
             with_step(matrix_factor=-1),
-            "the matrix moves uphill. Subtract its gradient instead of adding it.",
+            "the update of the matrix has the wrong sign. Subtract the gradient instead of adding it.",
         ),
         Slip(
             "nothing-moves",
@@ -463,13 +477,13 @@ GRADIENT_STEP = PlainExercise(
         Slip(
             "table-stays",
             with_step(table_factor=0),
-            "the table hasn't changed. The row of `word` is learned too.",
+            "the table hasn't changed. The row of `word` needs an update too.",
         ),
         Slip(
             "matrix-stays",
             with_step(matrix_factor=0),
-            "the matrix hasn't changed. All its rows are learned; the gradient of a row is its error times "
-            "`x`.",
+            "the matrix hasn't changed. All its rows need an update; the gradient of a row is its error "
+            "times `x`.",
         ),
         Slip(
             "no-minus-one",
@@ -489,7 +503,7 @@ GRADIENT_STEP = PlainExercise(
         Slip(
             "assigned",
             with_step(error_of=lambda probabilities, one_hot: probabilities * (1 - one_hot) - one_hot),
-            "the error of the right word is set to −1. It is the probability minus 1.",
+            "the error of the right word is set to −1. It should be the probability minus 1.",
         ),
         Slip(
             "right-sign",
@@ -537,12 +551,12 @@ GRADIENT_STEP = PlainExercise(
         Slip(
             "wrong-row",
             lambda *inputs: changed_step(*inputs, row=inputs[3]),
-            "the row of `right` has moved. The network read `word`, so its row is learned.",
+            "the row of `right` is updated. The network's input was `word`, so update the row of `word`.",
         ),
         Slip(
             "every-row",
             with_step(row=slice(None)),
-            "every row of the table has moved. Only the row of `word` was used.",
+            "every row of the table is updated. Only the row of `word` was used, so only that row changes.",
         ),
         Slip(
             "one-matrix-row",
@@ -553,8 +567,8 @@ GRADIENT_STEP = PlainExercise(
                     loss,
                 )
             ),
-            "only the right word's row of the matrix has moved. The other words have errors as well, so all "
-            "rows move.",
+            "only the right word's row of the matrix is updated. The other words have errors as well, so all "
+            "rows change.",
         ),
         Slip(
             "matrix-row-of-word",
@@ -565,8 +579,8 @@ GRADIENT_STEP = PlainExercise(
                     loss,
                 )
             ),
-            "only one row of the matrix has moved, that of `word`. Every row predicts a word and has an "
-            "error, so all rows move.",
+            "only one row of the matrix is updated, that of `word`. Each row computes the logit of one "
+            "word, and every word has an error, so all rows change.",
         ),
         Slip(
             "one-error",
@@ -579,7 +593,7 @@ GRADIENT_STEP = PlainExercise(
                     loss,
                 )
             ),
-            "the gradient of the row of the table uses only the right word's error. It is the sum over all "
+            "the gradient of the table's row uses only the right word's error. It is the sum over all "
             "words of the error times that word's row of the matrix.",
         ),
         Slip(
@@ -604,6 +618,17 @@ GRADIENT_STEP = PlainExercise(
             with_step(probabilities_of=overflowing_softmax),
             "in float32, `exp` overflows to infinity for logits above 88, and infinity divided by infinity "
             "is NaN. `torch.softmax` avoids that.",
+        ),
+        Slip(
+            "softmax-in-loss",
+            with_loss(lambda probabilities, right: -torch.log_softmax(probabilities, dim=0)[right]),
+            "the loss applies a softmax to the probabilities once more, as `cross_entropy` does. Give it the "
+            "logits, or take the logarithm of the probability yourself.",
+        ),
+        Slip(
+            "averaged-over-words",
+            lambda *inputs: changed_step(*inputs, table_factor=1 / len(inputs[1])),
+            "the gradient of the table's row is a mean over the words. It should be a sum.",
         ),
         Slip(
             "loss-after",
@@ -657,7 +682,7 @@ GRADIENT_STEP = PlainExercise(
                 *gradient_step(table, matrix, word, right, rate)[:2],
                 gradient_step(table, matrix, word, word, rate)[2],
             ),
-            "the loss is that of `word`, which was read. It should be that of `right`, which came next.",
+            "the loss is that of `word`, the input. It should be that of `right`, the word that follows it.",
         ),
         Slip(
             "loss-first",
@@ -672,7 +697,7 @@ GRADIENT_STEP = PlainExercise(
         Slip(
             "gradients-only",
             only_gradients,
-            "these are the gradients. Return the new table and the new matrix.",
+            "these are the gradients. Return the new table and the new matrix, and the loss.",
         ),
         Slip(
             "row-only",
@@ -743,13 +768,14 @@ PERPLEXITY = PlainExercise(
         Slip(
             "product",
             lambda probabilities: probabilities.prod() ** (-1 / len(probabilities)),
-            "the probabilities are multiplied first. That is right on paper, but the product of 2,000 "
-            "probabilities is so small that it is rounded to 0. Average logarithms instead.",
+            "the probabilities are multiplied first. That is mathematically right, but the product of 2,000 "
+            "probabilities is so small that it is rounded to 0. Average the logarithms instead.",
         ),
         Slip(
             "no-minus",
             lambda probabilities: torch.exp(torch.log(probabilities).mean()),
-            "the minus sign is missing: this is a typical probability, not a number of choices.",
+            "the minus sign is missing. This is the geometric mean of the probabilities; the perplexity is "
+            "its inverse.",
         ),
         Slip(
             "minus-outside",
@@ -849,7 +875,8 @@ PERPLEXITY = PlainExercise(
         Slip(
             "last-missing",
             lambda probabilities: torch.exp(-torch.log(probabilities[:-1]).sum() / len(probabilities)),
-            "the last word isn't counted, though the sum is divided by the number of all words.",
+            "the loss of the last word is left out of the sum, although the sum is divided by the number of "
+            "all words.",
         ),
         Slip(
             "without-last",
@@ -953,6 +980,11 @@ def first_above(probabilities, lot):
     return next(above, len(probabilities) - 1)
 
 
+def first_equal(probabilities, lot):
+    numbers, index = probabilities.tolist(), find_interval(probabilities, lot)
+    return numbers.index(numbers[index]) if index < len(numbers) else len(numbers) - 1
+
+
 def is_whole(inputs: tuple, answer: object) -> str:
     is_float = answer.is_floating_point() if isinstance(answer, Tensor) else isinstance(answer, float)
     return "An index is a whole number, but your function returned a float." if is_float else ""
@@ -995,20 +1027,21 @@ SAMPLE_NEXT = PlainExercise(
         Slip(
             "past-the-end",
             find_interval,
-            "rounding may leave the sum of the probabilities a little below 1. If the random number is "
-            "larger than the sum, this index doesn't exist. Return the last one.",
+            "rounding may leave the sum of the probabilities a little below 1. If `lot` is above this sum, "
+            "your index is past the last word. Return the last index in this case.",
         ),
         Slip(
             "minus-one",
             or_else(-1),
-            "if rounding leaves the sum of the probabilities below the random number, −1 is returned. It "
-            "isn't the index of a word: return `len(probabilities) - 1`.",
+            "if rounding leaves the sum of the probabilities below `lot`, your function returns −1. Return "
+            "the last index, `len(probabilities) - 1`.",
         ),
         Slip(
             "zero-at-the-end",
             or_else(0),
-            "if rounding leaves the sum of the probabilities below the random number, 0 is returned. It "
-            "should be the last index. Note that `argmax` of a tensor that is all False is 0.",
+            "if rounding leaves the sum of the probabilities below `lot`, your function returns 0. Return "
+            "the last index in this case. If you use `argmax`, note that it returns 0 when no element is "
+            "True.",
         ),
         Slip(
             "likeliest",
@@ -1019,14 +1052,14 @@ SAMPLE_NEXT = PlainExercise(
         Slip(
             "no-running-sum",
             first_above,
-            "`lot` is compared with single probabilities. Compare it with their running sum, which says "
+            "`lot` is compared with individual probabilities. Compare it with their running sum, which says "
             "where the interval of each word ends.",
         ),
         Slip(
             "smaller-counted",
             lambda probabilities, lot: min(search(probabilities, lot), len(probabilities) - 1),
-            "single probabilities that are below `lot` are counted. Count the running sums, which say where "
-            "the interval of each word ends.",
+            "the individual probabilities up to `lot` are counted. Count the running sums instead, which say "
+            "where the interval of each word ends.",
         ),
         Slip(
             "larger-counted",
@@ -1045,12 +1078,12 @@ SAMPLE_NEXT = PlainExercise(
         Slip(
             "one-before",
             lambda probabilities, lot: sample_next(probabilities, lot) - 1,
-            "the index is 1 too small. The word is the first whose running sum is above `lot`.",
+            "the index is 1 too small. Return the first word at which the running sum exceeds `lot`.",
         ),
         Slip(
             "one-before-or-zero",
             lambda probabilities, lot: max(find_interval(probabilities, lot) - 1, 0),
-            "the index is 1 too small, except for word 0. The running sum says where the intervals end, not "
+            "the index is 1 too small, except for word 0. The running sums say where the intervals end, not "
             "where they start.",
         ),
         Slip(
@@ -1061,8 +1094,8 @@ SAMPLE_NEXT = PlainExercise(
         Slip(
             "one-after-or-last",
             lambda probabilities, lot: min(sample_next(probabilities, lot) + 1, len(probabilities) - 1),
-            "the index is 1 too large, except for the last word. The word is the first whose running sum is "
-            "above `lot`.",
+            "the index is 1 too large, except for the last word. Return the first word at which the running "
+            "sum exceeds `lot`.",
         ),
         Slip(
             "probability-itself",
@@ -1095,12 +1128,14 @@ SAMPLE_NEXT = PlainExercise(
         Slip(
             "sorted",
             lambda probabilities, lot: sample_next(probabilities.sort(descending=True).values, lot),
-            "the probabilities are sorted, so the index is one in the sorted list. Keep their order.",
+            "the probabilities are sorted, so the index refers to the sorted list. Keep them in the given "
+            "order.",
         ),
         Slip(
             "sorted-ascending",
             lambda probabilities, lot: sample_next(probabilities.sort().values, lot),
-            "the probabilities are sorted, so the index is one in the sorted list. Keep their order.",
+            "the probabilities are sorted, so the index refers to the sorted list. Keep them in the given "
+            "order.",
         ),
         Slip(
             "likeliest-first",
@@ -1109,24 +1144,36 @@ SAMPLE_NEXT = PlainExercise(
                     sample_next(probabilities.sort(descending=True).values, lot)
                 ]
             ),
-            "the most likely word comes first on the line. Keep the order of the probabilities.",
+            "the intervals are sorted by length, the most likely word first. Keep the words in the given "
+            "order.",
         ),
         Slip(
             "from-the-end",
             lambda probabilities, lot: len(probabilities) - 1 - sample_next(probabilities.flip(0), lot),
-            "the line starts with the last word. Start with word 0.",
+            "the intervals start with the last word. Start with word 0.",
+        ),
+        Slip(
+            "one-minus-lot",
+            lambda probabilities, lot: sample_next(probabilities, 1 - lot),
+            "`lot` is measured from the other end of the line, as `1 - lot`. Start at 0.",
+        ),
+        Slip(
+            "first-equal",
+            first_equal,
+            "if several words have the same probability, the first of them is returned (`.index` finds only "
+            "the first). Keep track of the index itself, for example with `enumerate`.",
         ),
         Slip(
             "nearest-probability",
             lambda probabilities, lot: int((probabilities - lot).abs().argmin()),
-            "this is the word whose probability is closest to `lot`. Return the word whose interval contains "
-            "`lot`.",
+            "this is the word with the probability closest to `lot`. Return the word with the interval that "
+            "contains `lot`.",
         ),
         Slip(
             "nearest-end",
             lambda probabilities, lot: int((torch.cumsum(probabilities, 0) - lot).abs().argmin()),
-            "this is the word whose interval ends closest to `lot`. Return the word whose interval contains "
-            "`lot`.",
+            "this is the word with the interval that ends closest to `lot`. Return the word with the "
+            "interval that contains `lot`.",
         ),
     ),
 )

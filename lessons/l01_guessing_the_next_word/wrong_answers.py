@@ -641,8 +641,49 @@ def equally_long(probabilities, lot):
     return math.floor(len(probabilities) * lot)
 
 
+def one_inner_dictionary(sentences, n):
+    rows = [["<s>"] * (n - 1) + list(words) + ["</s>"] for words in sentences]
+    pasts = [(tuple(row[i - n + 1 : i]), row[i]) for row in rows for i in range(n - 1, len(row))]
+    inner = {}
+    counts = {past: inner for past, _ in pasts}
+    for past, word in pasts:
+        counts[past][word] = counts[past].get(word, 0) + 1
+    return counts
+
+
+def cross_entropy_of_probabilities(table, matrix, word, right, rate):
+    x = table[word]
+    probabilities = torch.softmax(matrix @ x, dim=0)
+    loss = F.cross_entropy(probabilities, torch.tensor(right))
+    error = probabilities.clone()
+    error[right] -= 1
+    new_table = table.clone()
+    new_table[word] = x - rate * (error @ matrix)
+    return new_table, matrix - rate * error[:, None] * x, loss
+
+
+def mean_over_words(table, matrix, word, right, rate):
+    x = table[word]
+    error = torch.softmax(matrix @ x, dim=0)
+    loss = -torch.log_softmax(matrix @ x, dim=0)[right]
+    error[right] -= 1
+    new_table = table.clone()
+    new_table[word] = x - rate * (error[:, None] * matrix).mean(dim=0)
+    return new_table, matrix - rate * error[:, None] * x, loss
+
+
+def finds_by_value(probabilities, lot):
+    numbers, total = probabilities.tolist(), 0.0
+    for number in numbers:
+        total += number
+        if lot < total:
+            return numbers.index(number)
+    return len(numbers) - 1
+
+
 WRONG = {
     "count_next": [
+        (one_inner_dictionary, "shared-dictionary"),
         (flat_list, "across-sentences"),
         (lambda sentences, n: count_by_past([list(itertools.chain(*sentences))], n), "one-long-sentence"),
         (zip_without_end, "no-end-mark"),
@@ -708,6 +749,8 @@ WRONG = {
         (renamed(list), "raises"),
     ],
     "gradient_step": [
+        (cross_entropy_of_probabilities, "softmax-in-loss"),
+        (mean_over_words, "averaged-over-words"),
         (adds, "uphill"),
         (in_place, "in-place"),
         (nested_lists, "wrong-form"),
@@ -799,6 +842,13 @@ WRONG = {
         (wants_cross_entropy, "rejects-the-right-one"),
     ],
     "sample_next": [
+        (
+            lambda probabilities, lot: min(
+                int((probabilities.cumsum(0) <= 1 - lot).sum()), len(probabilities) - 1
+            ),
+            "one-minus-lot",
+        ),
+        (finds_by_value, "first-equal"),
         (argmax, "likeliest"),
         (not_above, "edge"),
         (no_last_index, "returns-none"),

@@ -142,6 +142,19 @@ READ_SEQUENCE = TensorExercise(
             "the tanh is missing. Apply it to the whole sum; it keeps every state between −1 and 1.",
         ),
         Slip(
+            "before-tanh",
+            lambda inputs, start, w_in, w_rec, bias: (
+                inputs @ w_in.T
+                + torch.cat(
+                    [start[..., None, :], read_sequence(inputs, start, w_in, w_rec, bias)[..., :-1, :]],
+                    dim=-2,
+                )
+                @ w_rec.T
+                + bias
+            ),
+            "the sums before the tanh are returned. Append the state, which is the tanh of the sum.",
+        ),
+        Slip(
             "sigmoid",
             by_loop(lambda x, h, w, u, b: torch.sigmoid(x @ w.T + h @ u.T + b)),
             "the activation function is a sigmoid. This network uses tanh, which can also be negative.",
@@ -159,14 +172,14 @@ READ_SEQUENCE = TensorExercise(
         Slip(
             "recurrent-transposed",
             by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T + h @ u + b)),
-            "`w_rec` isn't transposed. Each of its rows belongs to one number of the new state, so a state "
-            "is multiplied by `w_rec.T`, just as an input is multiplied by `w_in.T`.",
+            "`w_rec` isn't transposed. Each of its rows belongs to one element of the new state, so `w_rec` "
+            "needs a transpose, just as `w_in` does.",
         ),
         Slip(
             "neither-transposed",
             by_loop(lambda x, h, w, u, b: torch.tanh(x @ w + h @ u + b)),
-            "neither `w_in` nor `w_rec` is transposed. Their rows belong to the numbers of the new state, so "
-            "`.T` is needed to multiply by them from the right.",
+            "neither `w_in` nor `w_rec` is transposed. Each row of them belongs to one element of the new "
+            "state, so transpose them if you multiply by them from the right.",
         ),
         Slip(
             "no-bias",
@@ -299,13 +312,13 @@ READ_SEQUENCE = TensorExercise(
         Slip(
             "over-first-axis",
             over_first_axis,
-            "the loop runs over the first axis, which for many sentences isn't the axis of the words. Their "
-            "axis is −2: use `inputs[..., t, :]`.",
+            "the loop runs over the first axis. For a batch of sentences, this isn't the axis of the words, "
+            "which is axis −2: use `inputs[..., t, :]`.",
         ),
         Slip(
             "first-length",
             with_inputs(lambda inputs: inputs[..., : len(inputs), :]),
-            "the number of steps is the length of the first axis. For many sentences that is the number of "
+            "the number of steps is the size of the first axis. For a batch, that is the number of "
             "sentences; the number of words is `inputs.shape[-2]`.",
         ),
         Slip(
@@ -382,7 +395,7 @@ def three_numbers(inputs: tuple, answer: object) -> str:
         return "Return the three numbers in order: `return w, u, b`."
     values = answer.tolist() if isinstance(answer, Tensor) else list(answer)
     if len(values) != 3:
-        return f"Three numbers are expected: `return w, u, b`. Yours: {len(values)}."
+        return f"Expected three numbers, `return w, u, b`, but your function returned {len(values)}."
     if any(isinstance(value, str) for value in values):
         return "Return numbers, not strings."
     if not all(math.isfinite(float(value)) for value in values):
@@ -404,7 +417,7 @@ def holds_in_quiet(inputs: tuple, answer: object) -> str:
     w, u, b = map(float, answer)
     ends = {}
     for name, signal in SIGNALS.items():
-        states = run_cell(w, u, b, [signal] + [0.0] * (STEPS - 1))
+        states = run_cell(w, u, b, [signal] + [0.0] * STEPS)
         first, last = state_text(states[0]), state_text(states[-1])
         ends[name] = states[-1]
         if states[-1] * states[-2] < 0:
@@ -412,7 +425,7 @@ def holds_in_quiet(inputs: tuple, answer: object) -> str:
         if abs(states[-1]) >= THRESHOLD:
             continue
         if w == 0:
-            return "No signal gets in: it is multiplied by `w`, which is 0."
+            return "The signal has no effect: it is multiplied by `w`, which is 0."
         if u > 1:
             return (
                 f"After the signal {name} and {STEPS} quiet steps, the state is {last}. It should be at "
@@ -429,9 +442,9 @@ def holds_in_quiet(inputs: tuple, answer: object) -> str:
         cause = "Compare `w`, by which the signal is multiplied, with `b`, which is added at every step."
         if is_fault_of_bias(holds_in_quiet, answer):
             cause = f"`b` = {b:g} is added at every step and pushes it to one side."
-        return f"The state doesn't tell the two signals apart: it ends at {texts}. {cause}"
+        return f"The state doesn't distinguish the two signals: it ends at {texts}. {cause}"
     if ends["+1"] < 0:
-        return "The state remembers the opposite: after +1 it ends below 0. Look at the sign of `w`."
+        return "The state has the wrong sign in the end: it is negative after +1. Check the sign of `w`."
     return ""
 
 
@@ -444,13 +457,14 @@ def holds_in_noise(inputs: tuple, answer: object) -> str:
             end = run_cell(w, u, b, [signal, *noise.tolist()])[-1]
             if end * signal < THRESHOLD:
                 cause = (
-                    "The noise is multiplied by `w`, and the old state by `u`: which is too large or small?"
+                    "The noise is multiplied by `w`, and the old state by `u`. Is `w` too large, or `u` too "
+                    "small?"
                 )
                 if is_fault_of_bias(holds_in_noise, answer):
                     cause = f"`b` = {b:g} pushes in the same direction as this noise."
                 return (
-                    f"The memory doesn't withstand the noise. After the signal {name} and {STEPS - 1} inputs "
-                    f"of noise, the state is {state_text(end)}. {cause}"
+                    f"The memory doesn't withstand the noise. After the signal {name} and {STEPS - 1} noisy "
+                    f"inputs, the state is {state_text(end)}. {cause}"
                 )
     return ""
 
@@ -458,19 +472,19 @@ def holds_in_noise(inputs: tuple, answer: object) -> str:
 def can_be_overwritten(inputs: tuple, answer: object) -> str:
     w, u, b = map(float, answer)
     for name, signal in SIGNALS.items():
-        numbers = [signal] + [0.0] * 99 + [-signal] + [0.0] * 99
+        numbers = [signal] + [0.0] * 100 + [-signal] + [0.0] * 100
         end = run_cell(w, u, b, numbers)[-1]
         if end * signal > -THRESHOLD:
             opposite = "−1" if name == "+1" else "+1"
             cause = (
-                "The new signal enters as `w` times the signal, and the old state resists with nearly `u`: "
-                "which of the two must be larger?"
+                "Inside the tanh, the new signal contributes `w`, and the old state contributes almost `u` "
+                "with the opposite sign. Which of the two must be larger?"
             )
             if is_fault_of_bias(can_be_overwritten, answer):
                 cause = f"`b` = {b:g} pushes against the new signal."
             return (
-                f"A new signal doesn't overwrite the old one. After {name} and, 100 steps later, {opposite}, "
-                f"the state ends at {state_text(end)}. {cause}"
+                f"A new signal doesn't overwrite the old one. After {name}, 100 quiet steps, {opposite} and "
+                f"100 more quiet steps, the state is {state_text(end)}. {cause}"
             )
     return ""
 
@@ -493,8 +507,8 @@ WIRE_MEMORY = PlainExercise(
         Slip(
             "all-ones",
             lambda: (1.0, 1.0, 0.0),
-            "with `u` = 1 the state hardly shrinks in one step, but tanh makes it a little smaller at every "
-            "step, and nothing makes it larger again.",
+            "with `u` = 1, a quiet step replaces the state by its tanh, which is always a little closer to "
+            "0. Over 200 steps, these small losses add up.",
         ),
         Slip(
             "no-memory",
@@ -585,14 +599,14 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
         Slip(
             "first-too",
             lambda states, w: product_of(step_jacobians(torch.cat([states[:1], states]), w), w),
-            "there is one factor too many. The first state is where we start: n states have n − 1 steps "
-            "between them.",
+            "there is one factor too many. No step leads to the first state: between n states there are n − "
+            "1 steps.",
         ),
         Slip(
             "extra-matrix",
             with_steps(lambda steps, w: [w, *steps]),
-            "`w_rec` is a factor once too often. The product of no steps at all is the identity matrix, so "
-            "start with `torch.eye(...)`.",
+            "the product contains one extra factor `w_rec`. The product of no steps at all is the identity "
+            "matrix, so start with `torch.eye(...)`.",
         ),
         Slip(
             "starts-from-zeros",
@@ -630,14 +644,14 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
         Slip(
             "slopes-of-before",
             lambda states, w: product_of(step_jacobians(states.roll(1, 0), w), w),
-            "the slopes are those at the old states. The tanh produces the new state, so use the state that "
-            "the step leads to.",
+            "the slopes are computed from the old states. The tanh produces the new state, so use the state "
+            "that the step leads to.",
         ),
         Slip(
             "columns-scaled",
             lambda states, w: product_of([(1 - state**2) * w for state in states[1:]], w),
-            "the slopes multiply the columns. Row i belongs to number i of the new state, and so does slope"
-            " i. To multiply rows, the slopes need the shape (hidden, 1).",
+            "the slopes multiply the columns. Row i of the matrix belongs to element i of the new state, "
+            "and so does slope i. To multiply rows, the slopes need the shape (hidden, 1).",
         ),
         Slip(
             "not-squared",
@@ -668,7 +682,7 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
         Slip(
             "mean-slope",
             with_slopes(lambda state: (1 - state**2).mean().expand_as(state)),
-            "all rows are multiplied by the same mean slope. Row i has its own slope, that of number i of "
+            "all rows are multiplied by the same mean slope. Row i has its own slope, that of element i of "
             "the new state.",
         ),
         Slip(
@@ -691,14 +705,26 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
         Slip(
             "summed",
             lambda states, w: sum(step_jacobians(states, w), torch.zeros_like(w)),
-            "the Jacobians are added. A change goes through all steps, one after the other, so multiply "
-            "them.",
+            "the Jacobians are added. By the chain rule, the Jacobian of several steps is the product of "
+            "theirs.",
+        ),
+        Slip(
+            "summed-by-sum",
+            lambda states, w: sum(step_jacobians(states, w), torch.zeros(())),
+            "the Jacobians are added. By the chain rule, the Jacobian of several steps is the product of "
+            "theirs.",
+        ),
+        Slip(
+            "same-step",
+            with_steps(lambda steps, w: steps[-1:] * len(steps)),
+            "every step uses the slopes of the last state. Each step has its own, those of the state that it "
+            "leads to.",
         ),
         Slip(
             "added-to-identity",
             lambda states, w: sum(step_jacobians(states, w), torch.eye(len(w), dtype=w.dtype)),
-            "the Jacobians are added. A change goes through all steps, one after the other, so multiply "
-            "them.",
+            "the Jacobians are added. By the chain rule, the Jacobian of several steps is the product of "
+            "theirs.",
         ),
         Slip(
             "elementwise",
@@ -713,12 +739,12 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
         Slip(
             "transposed",
             lambda states, w: product_of_jacobians(states, w).T,
-            "the result is transposed. Row i should say how number i of the last state changes.",
+            "the result is transposed. Row i should say how element i of the last state changes.",
         ),
         Slip(
             "steps-transposed",
             with_steps(lambda steps, w: [step.T for step in steps]),
-            "the Jacobian of each step is transposed. Row i should say how number i of the new state "
+            "the Jacobian of each step is transposed. Row i should say how element i of the new state "
             "changes.",
         ),
         Slip(

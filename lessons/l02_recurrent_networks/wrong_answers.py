@@ -476,8 +476,24 @@ def needs_a_step(states, w_rec):
     return product
 
 
+def last_slopes_everywhere(states, w_rec):
+    jacobian = torch.eye(len(w_rec))
+    for _ in states[1:]:
+        jacobian = torch.diag(1 - states[-1] ** 2) @ w_rec @ jacobian
+    return jacobian
+
+
+def keeps_the_sums(inputs, start, w_in, w_rec, bias):
+    state, sums = start, []
+    for t in range(inputs.shape[-2]):
+        sums.append(inputs[..., t, :] @ w_in.T + state @ w_rec.T + bias)
+        state = torch.tanh(sums[-1])
+    return torch.stack(sums, dim=-2)
+
+
 WRONG = {
     "read_sequence": [
+        (keeps_the_sums, "before-tanh"),
         (only_the_last, "only-last"),
         (same_start, "never-carried"),
         (stacked_in_front, "stacked-first"),
@@ -568,6 +584,8 @@ WRONG = {
         (lambda: [1, 0, 0], "no-memory"),
     ],
     "product_of_jacobians": [
+        (lambda states, w: sum((1 - state**2)[:, None] * w for state in states[1:]), "summed-by-sum"),
+        (last_slopes_everywhere, "same-step"),
         (rows_of_nudges, "transposed"),
         (from_the_left, "other-order"),
         (matrix_power, "no-slopes"),

@@ -38,7 +38,7 @@ def float32_gate(bias: float) -> float:
     return torch.tensor(bias, dtype=torch.float32).sigmoid().item()
 
 
-NOT_WHOLE = "the result is rounded to whole steps. Return the number as it is; it need not be whole."
+NOT_WHOLE = "the result is rounded to whole steps. Return the number as it is; it needn't be whole."
 NOT_ROUNDED = "the result is rounded. Return it with all its digits."
 OTHER_BASE = "two logarithms with different bases are mixed. Use `math.log`, the natural logarithm, for both."
 
@@ -65,17 +65,18 @@ HALF_LIFE = PlainExercise(
         Slip(
             "time-constant",
             life_with(above=1.0),
-            "this is the time until 1/e (37%) is left. For one half, the numerator is ln 2.",
+            "this is the time until 1/e (37%) is left. Until one half is left, solve gate ** n = 1/2.",
         ),
         Slip(
             "negative-time-constant",
             life_with(above=-1.0),
-            "1 is divided by ln(gate), which is negative. For one half, divide ln 2 by −ln(gate).",
+            "1 is divided by ln(gate). Two things are wrong: ln(gate) is negative, so the sign must change, "
+            "and the 1 stands for 1/e of the content instead of 1/2.",
         ),
         Slip(
             "half-above",
             life_with(above=0.5),
-            "the numerator is 1/2 itself. From n · ln(gate) = ln(1/2), it is a logarithm: ln 2, or −ln(1/2).",
+            "the numerator is 1/2 itself. It should be a logarithm: solve n · ln(gate) = ln(1/2) for n.",
         ),
         Slip(
             "rate-only",
@@ -85,14 +86,14 @@ HALF_LIFE = PlainExercise(
         Slip(
             "one-over-leak",
             lambda bias: 1 / (1 - sigmoid(bias)),
-            "1 / (1 − gate) is how long it would take if every step lost the same amount. But each step "
-            "loses a fraction of what is left, so solve gate ** n = 1/2.",
+            "1 / (1 − gate) is the mean lifetime of the content, not its half-life. Solve gate ** n = 1/2 "
+            "for n.",
         ),
         Slip(
             "half-over-leak",
             lambda bias: 0.5 / (1 - sigmoid(bias)),
-            "½ / (1 − gate) is right if every step loses the same amount. But each step loses a fraction of "
-            "what is left, so solve gate ** n = 1/2.",
+            "½ / (1 − gate) would be right if every step lost the same amount. But each step loses a "
+            "fraction of what is left, so solve gate ** n = 1/2 for n.",
         ),
         Slip(
             "leak-for-log",
@@ -107,8 +108,8 @@ HALF_LIFE = PlainExercise(
         Slip(
             "negative",
             lambda bias: -half_life(bias),
-            "the sign is wrong. The gate is below 1, so its logarithm is negative and needs a minus sign. If "
-            "you have one, check the parentheses in 1 / (1 + e^(−b)): is your gate below 1?",
+            "the sign is wrong. Either a minus sign is missing, because the logarithm of the gate is "
+            "negative, or your gate is above 1: check the parentheses in 1 / (1 + e^(−b)).",
         ),
         Slip(
             "gate-of-minus-b",
@@ -139,29 +140,28 @@ HALF_LIFE = PlainExercise(
         Slip(
             "float32-gate",
             life_with(gate=float32_gate),
-            "the gate is computed in float32. It is so close to 1 here that its seven digits aren't enough; "
-            "Python's own numbers (`math.exp`) have sixteen.",
+            "the gate is computed in float32. It is so close to 1 here that seven digits aren't enough. "
+            "Python floats, as in `math.exp`, have sixteen.",
         ),
         Slip(
             "upside-down",
             lambda bias: 1 / half_life(bias),
-            "the fraction is upside down. From n · ln(gate) = ln(1/2), divide by ln(gate).",
+            "the fraction is upside down. Solve n · ln(gate) = ln(1/2) for n.",
         ),
         Slip(
             "upside-down-negative",
             lambda bias: -1 / half_life(bias),
-            "the fraction is upside down, and its sign is wrong. From n · ln(gate) = ln(1/2), divide by "
-            "ln(gate).",
+            "the fraction is upside down, and its sign is wrong. Solve n · ln(gate) = ln(1/2) for n.",
         ),
         Slip(
             "multiplies",
             lambda bias: math.log(0.5) * math.log(sigmoid(bias)),
-            "the two logarithms are multiplied. From n · ln(gate) = ln(1/2), divide by ln(gate).",
+            "the two logarithms are multiplied. Solve n · ln(gate) = ln(1/2) for n.",
         ),
         Slip(
             "gate-only",
             sigmoid,
-            "this is the gate itself. How often must you multiply by it until 1/2 is left?",
+            "this is the gate itself. How many times must you multiply by it until 1/2 is left?",
         ),
         Slip(
             "no-log",
@@ -237,8 +237,8 @@ def interleave(blocks: Sequence[Tensor]) -> list[Tensor]:
 
 BLOCKS = "The blocks are in torch's order: input, forget, candidate, output."
 SQUASHED_CELL = (
-    "the new cell goes through `tanh` before it is returned. Only the hidden state contains the `tanh`: the "
-    "cell itself is kept and added to, and nothing else."
+    "the new cell goes through `tanh` before it is returned. Apply `tanh` only to compute the hidden state, "
+    "and return the cell without it."
 )
 
 
@@ -317,7 +317,7 @@ LSTM_CELL = TensorExercise(
         Slip(
             "raw-candidate",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + i.sigmoid() * g)),
-            "the candidate doesn't go through `tanh`.",
+            "the candidate isn't passed through `tanh`.",
         ),
         Slip(
             "raw-gates",
@@ -360,14 +360,15 @@ LSTM_CELL = TensorExercise(
         Slip(
             "no-tanh-out",
             lstm_with(lambda i, f, g, o, c: (o.sigmoid() * updated(i, f, g, c), updated(i, f, g, c))),
-            "the output gate is multiplied by the new cell itself. Multiply it by the cell's `tanh`.",
+            "the output gate is multiplied by the new cell itself. Multiply it by the `tanh` of the new "
+            "cell.",
         ),
         Slip(
             "sigmoid-out",
             lstm_with(
                 lambda i, f, g, o, c: (o.sigmoid() * updated(i, f, g, c).sigmoid(), updated(i, f, g, c))
             ),
-            "the new cell goes through a sigmoid on its way to the hidden state. It should be `tanh`.",
+            "the hidden state contains the sigmoid of the new cell. It should contain the `tanh`.",
         ),
         Slip(
             "output-unused",
@@ -409,7 +410,8 @@ LSTM_CELL = TensorExercise(
         Slip(
             "all-kept",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, c + i.sigmoid() * g.tanh())),
-            "the whole old cell is kept: the forget gate isn't used (that was the LSTM of 1997).",
+            "the whole old cell is kept: the forget gate isn't used. The original LSTM of 1997 had none; "
+            "this one does.",
         ),
         Slip(
             "one-minus-forget",
@@ -419,7 +421,13 @@ LSTM_CELL = TensorExercise(
         Slip(
             "coupled",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + (1 - f.sigmoid()) * g.tanh())),
-            "the input gate is 1 − forget gate. A GRU does that; an LSTM's two gates are independent.",
+            "the candidate is multiplied by 1 − forget gate, as in a GRU. An LSTM has a separate input gate.",
+        ),
+        Slip(
+            "forget-bias-added",
+            lstm_with(lambda i, f, g, o, c: lstm_step((i, f + 1, g, o), c)),
+            "1 is added to the forget gate's score. An initial bias of 1 is common, but here the bias is "
+            "already in `b`.",
         ),
         Slip(
             "input-unused",
@@ -429,7 +437,7 @@ LSTM_CELL = TensorExercise(
         Slip(
             "multiplied",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c * i.sigmoid() * g.tanh())),
-            "what is kept and what is written are multiplied. Add them.",
+            "the two terms of the new cell are multiplied. Add them.",
         ),
         Slip(
             "no-bias",
@@ -439,13 +447,12 @@ LSTM_CELL = TensorExercise(
         Slip(
             "no-state",
             lambda x, h, c, w_x, w_h, b: lstm_cell(x, 0 * h, c, w_x, w_h, b),
-            "the hidden state doesn't reach the gates. The scores also contain `hidden` times the "
-            "transpose of `w_h`.",
+            "`hidden` isn't used in the scores. Add the product of `hidden` and the transpose of `w_h`.",
         ),
         Slip(
             "no-word",
             lambda x, h, c, w_x, w_h, b: lstm_cell(0 * x, h, c, w_x, w_h, b),
-            "`x` doesn't reach the gates. The scores also contain `x` times the transpose of `w_x`.",
+            "`x` isn't used in the scores. Add the product of `x` and the transpose of `w_x`.",
         ),
         Slip(
             "gates-from-cell",

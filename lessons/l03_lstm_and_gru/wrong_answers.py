@@ -332,6 +332,14 @@ def gru_with(mix):
     return gru
 
 
+def forgets_less(x, hidden, cell, w_x, w_h, b):
+    scores, k = x @ w_x.T + hidden @ w_h.T + b, cell.shape[-1]
+    write, keep, show = (torch.sigmoid(scores[:, s]) for s in (slice(k), slice(k, 2 * k), slice(3 * k, None)))
+    keep = torch.sigmoid(torch.logit(keep.double()) + 1).float()
+    new_cell = keep * cell + write * torch.tanh(scores[:, 2 * k : 3 * k])
+    return show * torch.tanh(new_cell), new_cell
+
+
 WRONG = {
     "half_life": [
         (counts_steps, "whole-steps"),
@@ -367,6 +375,7 @@ WRONG = {
         (lambda bias: 2.0, None),
     ],
     "lstm_cell": [
+        (forgets_less, "forget-bias-added"),
         (forget_first, "forget-first"),
         (one_minus, "one-minus-forget"),
         (cell_first, "swapped-outputs"),

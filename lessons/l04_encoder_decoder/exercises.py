@@ -113,12 +113,12 @@ def stop_at_repeats(model: Any, source: Sequence[int], max_len: int) -> list[int
 
 encode_without_eos = encode_as(lambda source: source)
 SOURCE_WITHOUT_EOS = (
-    "the source is encoded without EOS at its end. The models were trained with it: append EOS, and count it "
-    "in the length."
+    "the encoder doesn't read EOS: either it isn't appended to the source, or the length doesn't count it. "
+    "The models were trained with EOS at the end of the source."
 )
 FEEDS_BOS = "the model gets BOS at every step. After the first step, give it the token it has just generated."
 STARTS_WITH_EOS = "the decoder's first input is EOS. It should be BOS."
-KEEPS_STATE = "every step starts from the first state. `step` returns a new state: use it in the next step."
+KEEPS_STATE = "every step uses the initial state. `step` returns a new state: use it in the next step."
 
 GREEDY_DECODE = PlainExercise(
     name="greedy_decode",
@@ -147,8 +147,8 @@ GREEDY_DECODE = PlainExercise(
         Slip(
             "always-first",
             decode_with(updates_state=False, next_input=lambda predicted: BOS),
-            "every step repeats the first one. `step` needs the new state and the token just generated; with "
-            "`decode`, take the logits of the last position.",
+            "every step repeats the first one. With `step`, use the new state and the token just generated; "
+            "with `decode`, take the logits of the last position.",
         ),
         Slip(
             "returns-eos",
@@ -190,7 +190,7 @@ GREEDY_DECODE = PlainExercise(
         Slip(
             "bos-in-source",
             decode_with(encoder=encode_as(lambda source: [BOS, *source, EOS])),
-            "the source starts with BOS. Only the decoder gets BOS; the source is its tokens and EOS.",
+            "the source starts with BOS. Only the decoder gets BOS; the encoder gets the source and EOS.",
         ),
         Slip(
             "reversed-source",
@@ -200,7 +200,8 @@ GREEDY_DECODE = PlainExercise(
         Slip(
             "summary-as-state",
             decode_with(start=lambda model, memory: memory),
-            "the summary is used as the first state. Get the first state from `model.start(...)`.",
+            "the output of `model.encode` is used as the initial state. Get that state from "
+            "`model.start(...)`.",
         ),
         Slip(
             "first-unchecked",
@@ -210,28 +211,30 @@ GREEDY_DECODE = PlainExercise(
         Slip(
             "stops-at-repeats",
             stop_at_repeats,
-            "decoding stops when a word occurs a second time. A translation may repeat a word.",
+            "decoding stops when a token occurs a second time. A translation may repeat a word.",
         ),
         Slip(
             "one-too-many",
             lambda model, source, max_len: greedy_decode(model, source, max_len + 1),
-            "the answer can have `max_len` + 1 tokens. Compare before you generate another one.",
+            "the answer can have `max_len` + 1 tokens. Check the limit before you generate another one.",
         ),
         Slip(
             "one-too-few",
             lambda model, source, max_len: greedy_decode(model, source, max_len - 1),
-            "decoding stops one token before `max_len`. Count only the tokens in the answer, not BOS or EOS.",
+            "at the limit, the answer has one token too few. Either decoding stops one token before "
+            "`max_len` (don't count BOS or EOS), or the last token is removed even if it isn't EOS.",
         ),
         Slip(
             "limit-checked-late",
             lambda model, source, max_len: greedy_decode(model, source, max(max_len, 1)),
             "a token is generated even if `max_len` is 0. Check the limit before each step.",
         ),
-        Slip("first-word-lost", lambda *given: greedy_decode(*given)[1:], "the first word is missing."),
+        Slip("first-word-lost", lambda *given: greedy_decode(*given)[1:], "the first token is missing."),
         Slip(
             "last-word-lost",
             lambda *given: greedy_decode(*given)[:-1],
-            "the last word is missing. If you cut off EOS, note that it is only there if the model ended.",
+            "the last word is missing. If you remove EOS at the end, first check that it is there: at the "
+            "limit, the last token is a word.",
         ),
         Slip(
             "back-to-front",
@@ -351,10 +354,10 @@ def has_known_translation(given: tuple, answer: str) -> str:
     if FRENCH & set(text.split()):
         return "Your sentence is French. Return the English sentence, not its translation."
     return (
-        "The toy language doesn't contain this sentence: `translations_of` finds no translation of it. Is it "
-        "a single complete sentence, do the verbs agree, and does it make sense? For example, `the tired "
-        "women see a big fox` is in the language, and so is every sentence from `generate(200, seed=1, "
-        "length=(5, 8))`."
+        "The toy language doesn't contain this sentence: `translations_of` finds no translation of it. Is "
+        "it a single complete sentence, do the verbs agree with their subjects, and does it make sense? For "
+        "example, `the tired women see a big fox` is in the language, and so is every sentence from "
+        "`generate(200, seed=1, length=(5, 8))`."
     )
 
 
@@ -364,8 +367,8 @@ def breaks_it(given: tuple, answer: str) -> str:
     if translation not in right_translations(text):
         return ""
     return (
-        f"seq2seq translates this as “{translation}”, which is correct. Try a sentence in which it has to "
-        "remember more, or has to know the gender of a rare noun."
+        f"seq2seq translates this as “{translation}”, which is correct. Try a sentence with more to "
+        "remember, or with a rare noun, whose gender the model may not know."
     )
 
 
@@ -406,8 +409,8 @@ def forced_words(model: Any, source: Sequence[int], target: Sequence[int]) -> li
 
 RUNS_FREE = "the model is given its own predictions. In teacher forcing it gets the words of `target`."
 LAST_MISSING = (
-    "the last prediction is missing. After the last word of the target, the model should predict EOS, and "
-    "that counts too."
+    "the last prediction is missing. It is the one after the last word of the target, where the model should "
+    "predict EOS."
 )
 
 FORCED_WORDS = PlainExercise(
@@ -454,20 +457,21 @@ FORCED_WORDS = PlainExercise(
         Slip(
             "no-shift",
             lambda model, source, target: predict_after(model, source, [*target, EOS]),
-            "the decoder's input doesn't start with BOS, so nothing predicts the first word. The input is "
+            "the decoder's input doesn't start with BOS, so the first word is never predicted. The input is "
             "BOS, then the target.",
             misconception="M27",
         ),
         Slip(
             "no-bos",
             lambda model, source, target: predict_after(model, source, target),
-            "the decoder's input is the target alone, so nothing predicts the first word. The input is BOS, "
-            "then the target.",
+            "the decoder's input is the target alone, so the first word is never predicted. The input is "
+            "BOS, then the target.",
         ),
         Slip(
             "reads-eos",
             lambda model, source, target: predict_after(model, source, [BOS, *target, EOS]),
-            "the decoder's input ends with EOS, so there is one prediction too many. EOS is only predicted.",
+            "the decoder's input ends with EOS, so there is one prediction too many. The model should "
+            "predict EOS, but nothing follows it.",
         ),
         Slip(
             "starts-with-eos",
@@ -487,8 +491,8 @@ FORCED_WORDS = PlainExercise(
         Slip(
             "stops-at-eos",
             lambda *given: forced_words(*given)[: [*forced_words(*given), EOS].index(EOS) + 1],
-            "the list ends at the first EOS that the model predicts. In teacher forcing the target goes on, "
-            "and so do the predictions: there is one for every position.",
+            "the list ends at the first EOS that the model predicts. Teacher forcing continues with the "
+            "target, so there is a prediction for every position.",
         ),
         Slip(
             "bos-as-answer",
@@ -520,7 +524,8 @@ FORCED_WORDS = PlainExercise(
             lambda model, source, target: [
                 predict_after(model, source, [token])[0] for token in [BOS, *target]
             ],
-            KEEPS_STATE,
+            "every prediction starts from the initial state, so the decoder sees only one word. Decode the "
+            "whole input at once, or use the new state that `step` returns.",
         ),
         Slip(
             "over-positions",
@@ -530,7 +535,7 @@ FORCED_WORDS = PlainExercise(
         Slip(
             "largest-logits",
             lambda model, source, target: forced_logits(model, source, [BOS, *target]).amax(dim=-1),
-            "these are the largest logits themselves. Return the tokens that they belong to: `argmax`.",
+            "these are the largest logits themselves. Return the tokens that have them: use `argmax`.",
         ),
         Slip(
             "batch-axis",
@@ -617,7 +622,8 @@ FREE_ACCURACY = PlainExercise(
             score_with(
                 lambda tokens, expected: count_equal(tokens, expected[:-1]) / max(len(expected) - 1, 1)
             ),
-            "only the words are compared. EOS is one more position: the model must end in the right place.",
+            "only the words are compared. EOS is one more position: the model must also end at the right "
+            "one.",
         ),
         Slip(
             "eos-unrewarded",
@@ -628,13 +634,13 @@ FREE_ACCURACY = PlainExercise(
             "over-generated",
             score_with(lambda tokens, expected: count_equal(tokens, expected) / len(tokens)),
             "the number of matches is divided by the number of generated tokens, which rewards ending early. "
-            "Divide by the number of the target's positions.",
+            "Divide by the number of positions in the target, EOS included.",
         ),
         Slip(
             "over-longer",
             score_with(lambda *both: count_equal(*both) / max(map(len, both)), n_more=50),
-            "the number of matches is divided by the length of the longer list. Divide by the number of the "
-            "target's positions.",
+            "the number of matches is divided by the length of the longer list. Divide by the number of "
+            "positions in the target, EOS included.",
         ),
         Slip(
             "correct-prefix",
@@ -651,6 +657,11 @@ FREE_ACCURACY = PlainExercise(
             score_with(lambda tokens, expected: sum(token in expected for token in tokens) / len(expected)),
             "a word counts wherever it is in the target. Compare position by position.",
         ),
+        Slip(
+            "target-words-generated",
+            score_with(lambda tokens, expected: sum(token in tokens for token in expected) / len(expected)),
+            "a word of the target counts wherever the model generates it. Compare position by position.",
+        ),
         Slip("count", score_with(count_equal), "this is the number of matches. Return their fraction."),
         Slip(
             "percent",
@@ -666,7 +677,7 @@ FREE_ACCURACY = PlainExercise(
         Slip(
             "counts-mistakes",
             lambda *given: 1 - free_accuracy(*given),
-            "this is the fraction of wrong positions.",
+            "this is the fraction of wrong positions. Return the fraction of correct ones.",
         ),
         Slip(
             "forced",
@@ -683,8 +694,8 @@ FREE_ACCURACY = PlainExercise(
             score_with(
                 lambda tokens, expected: count_equal(tokens + [EOS] * len(expected), expected) / len(expected)
             ),
-            "the output seems to be filled up with EOS, so that an early end gets the last position right. "
-            "Positions after the end count as wrong.",
+            "the output seems to be padded with EOS, so an output that ends early still gets the last "
+            "position right. Positions after the end count as wrong.",
         ),
         Slip(
             "feeds-bos-again",

@@ -511,6 +511,12 @@ def always_after_bos(model, source, target):
     return accuracy(words, target)
 
 
+def order_ignored(model, source, target):
+    said = right_loop(model, source, len(target) + 1)
+    said += [EOS] if len(said) <= len(target) else []
+    return len([word for word in [*target, EOS] if word in said]) / (len(target) + 1)
+
+
 WRONG = {
     "greedy_decode": [
         (bos_inside_the_loop, "feeds-bos-again"),
@@ -600,6 +606,7 @@ WRONG = {
         (lambda *given: sample(as_logits(*given))[:, 0].tolist(), "random"),
     ],
     "free_accuracy": [
+        (order_ignored, "target-words-generated"),
         (leaks_still, "unrepaired"),
         (never_breaks, "goes-on-after-eos"),
         (ends_over_and_over, "padded-with-eos"),

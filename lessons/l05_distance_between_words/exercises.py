@@ -56,7 +56,7 @@ def sum_over(words: Tensor, kernel: Tensor, positions: Sequence[int]) -> Tensor:
 
 LAST_FORGOTTEN, FIRST_FORGOTTEN = (
     f"the {name} word of each window is left out. Does the loop over the positions {how}?"
-    for name, how in (("last", "end one too early"), ("first", "start at 1"))
+    for name, how in (("last", "end one step too early"), ("first", "start at 1"))
 )
 ONLY_WINDOWS_THAT_FIT = (
     "zeros are added to the sentence, so there are as many outputs as words. Use only the windows that fit: "
@@ -97,7 +97,8 @@ CONVOLVE_WORDS = TensorExercise(
         Slip(
             "last-place-only",
             lambda words, kernel: words[len(kernel) - 1 :] @ kernel[-1],
-            "only the last word of each window counts. Is the sum overwritten in the loop?",
+            "only the last word of each window counts. Is the sum overwritten in the loop? Add to it "
+            "instead.",
         ),
         Slip(
             "mean",
@@ -169,7 +170,7 @@ CONVOLVE_WORDS = TensorExercise(
         Slip(
             "no-overlap",
             lambda words, kernel: convolve_words(words, kernel)[:: len(kernel)],
-            "the windows don't overlap. The window moves on by one word at a time, not by its width.",
+            "the windows don't overlap. The window should move by one word at a time, not by its width.",
         ),
         Slip(
             "padded-around",
@@ -281,25 +282,25 @@ RECEPTIVE_FIELD = PlainExercise(
         Slip(
             "adds-whole-width",
             receptive_fields(lambda width, dilation: width * dilation, start=0),
-            "each layer adds its whole width. Neighbouring windows overlap: a layer adds width − 1 steps, "
-            "and the field starts at 1, the word itself.",
+            "each layer adds its whole width. The window shares one position with the field so far, so a "
+            "layer adds only width − 1 steps; and the field starts at 1, the word itself.",
         ),
         Slip(
             "adds-whole-width-to-one",
             receptive_fields(lambda width, dilation: width * dilation),
-            "each layer adds its whole width. One position of the window was counted already: a layer adds "
-            "width − 1 steps.",
+            "each layer adds its whole width. The window shares one position with the field so far, so a "
+            "layer adds only width − 1 steps.",
         ),
         Slip(
             "parentheses",
             receptive_fields(lambda width, dilation: width * dilation - 1),
-            "each layer adds width · dilation − 1. The parentheses are missing: (width − 1) · dilation.",
+            "each layer adds width · dilation − 1. Are parentheses missing? Subtract 1 before you multiply.",
         ),
         Slip(
             "dilation-between",
             receptive_fields(lambda width, dilation: (width - 1) * (dilation + 1)),
-            "each step counts one word too many. Dilation 1 is the plain window: the dilation is the step "
-            "from one position to the next, not the number of words skipped.",
+            "each step is one word too long. The dilation is the step from one position to the next, not the "
+            "number of words skipped: with dilation 1, no word is skipped.",
         ),
         Slip(
             "adds-dilation",
@@ -326,13 +327,14 @@ RECEPTIVE_FIELD = PlainExercise(
         Slip(
             "multiplies",
             multiply_widths,
-            "the widths are multiplied. That is right only for dilations that just fit (1, 3, 9 for width "
-            "3); in general, a layer adds (width − 1) · dilation.",
+            "the widths are multiplied. That is right only if each dilation is the field so far (1, 3, 9 for "
+            "width 3). In general, each layer adds to the field: how many words?",
         ),
         Slip(
             "each-for-itself",
             lambda widths, dilations: [1 + (w - 1) * d for w, d in zip(widths, dilations, strict=True)],
-            "each layer is counted alone. A layer builds on those below it: add up as you go.",
+            "each layer is counted alone. A layer builds on those below it: add its growth to the field so "
+            "far.",
         ),
         Slip(
             "without-skipped-words",
@@ -340,8 +342,8 @@ RECEPTIVE_FIELD = PlainExercise(
                 len(reached_distances(*(numbers[: i + 1] for numbers in layers)))
                 for i in range(len(layers[0]))
             ],
-            "this leaves out words in the gaps that no layer reads. The receptive field spans everything "
-            "from the first word to the last.",
+            "this leaves out the words in the gaps, which no layer reads. The receptive field extends from "
+            "the first word to the last and includes the gaps.",
         ),
         Slip(
             "appended-too-early",
@@ -366,7 +368,12 @@ RECEPTIVE_FIELD = PlainExercise(
         Slip(
             "from-the-end",
             lambda widths, dilations: receptive_fields()(widths[::-1], dilations[::-1]),
-            "the layers are read from the last to the first.",
+            "the layers are processed in reverse order. Start with the first layer.",
+        ),
+        Slip(
+            "reversed-list",
+            lambda widths, dilations: receptive_fields()(widths, dilations)[::-1],
+            "the list is in reverse order. The field after the first layer comes first.",
         ),
         Slip(
             "first-width-only",
@@ -503,8 +510,8 @@ OWN_WORD_LEFT_OUT = (
     "the last position of the window, which is the current word, is left out. Does the loop end too early?"
 )
 FIRST_OUTPUTS_ARE_ZERO = (
-    "the first width − 1 outputs are 0, although their windows contain words. The zeros belong before the "
-    "words, not before the outputs. (In a loop, a slice such as `words[-1:2]` is empty.)"
+    "the first width − 1 outputs are 0, although their windows contain words. Either the zeros are added "
+    "before the outputs instead of the words, or the first slices are empty, such as `words[-1:2]`."
 )
 
 LOOK_BACK = TensorExercise(
@@ -533,14 +540,14 @@ LOOK_BACK = TensorExercise(
         Slip(
             "looks-ahead",
             lambda words, kernel: convolve_padded(words, kernel, left=0),
-            "every window starts at its word and extends into the future. All zeros belong before the "
-            "sentence. (If you pad both sides, keep the first n outputs, not the last.)",
+            "every window starts at its word and extends into the future. Put all zeros before the "
+            "sentence. If you pad both sides, keep the first n outputs, not the last.",
         ),
         Slip(
             "centred-right",
             lambda words, kernel: convolve_padded(words, kernel, left=len(kernel) // 2),
-            "the zeros are on both sides of the sentence, so a window extends into the future. All of them "
-            "belong before the sentence.",
+            "there are zeros on both sides of the sentence, so the windows extend into the future. Put all "
+            "of them before the sentence.",
         ),
         Slip(
             "skips-own-word",
@@ -559,10 +566,16 @@ LOOK_BACK = TensorExercise(
             OWN_WORD_LEFT_OUT,
         ),
         Slip(
+            "one-output-too-many",
+            lambda words, kernel: convolve_words(F.pad(words, (0, 0, len(kernel), 0)), kernel),
+            "there is one output too many, because there is one zero too many before the sentence. A window "
+            "of width k needs k − 1.",
+        ),
+        Slip(
             "two-zeros",
             convolve_after_two_zeros,
-            "there are always two zeros before the sentence. That is right for width 3; a window of width k "
-            "needs k − 1.",
+            "there are always two zeros before the sentence. That is right only for width 3; a window of "
+            "width k needs k − 1.",
         ),
         Slip(
             "no-zeros",
@@ -587,14 +600,14 @@ LOOK_BACK = TensorExercise(
         Slip(
             "kernel-start",
             convolve_windows,
-            "the first windows, which are shorter, use the first matrices of the kernel. `kernel[-1]` "
-            "belongs to the current word, so they need the last ones.",
+            "the first windows, which are shorter, use the first matrices of the kernel. They need the last "
+            "ones, because `kernel[-1]` belongs to the current word.",
         ),
         Slip(
             "wraps-around",
             lambda words, kernel: sum(words.roll(i, 0) @ matrix for i, matrix in enumerate(kernel.flip(0))),
-            "the first windows contain the last words of the sentence (as with `roll`). These are in the "
-            "future: use zeros.",
+            "the first windows contain the last words of the sentence, which are in the future. `roll` and "
+            "negative indices wrap around. Use zeros.",
         ),
         Slip(
             "first-word-again",
@@ -642,7 +655,7 @@ TEST_LOOKS_BACK = TestExercise(
     what="convolution",
     accepts={"with conv1d": convolve_by_conv1d, "word by word": convolve_word_by_word},
     rejects={
-        "peeks": "reads one word of the future",
+        "peeks": "reads one word from the future",
         "looks-ahead": "reads the words that follow instead of those before",
         "wraps-around": "fills the first windows with the last words",
         "skips-own-word": "doesn't read the current word",

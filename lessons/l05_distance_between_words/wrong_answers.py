@@ -501,6 +501,30 @@ def never_calls(convolution):
     assert convolution is not None
 
 
+def newest_first(widths, dilations):
+    fields, field = [], 1
+    for width, dilation in zip(widths, dilations, strict=True):
+        field += (width - 1) * dilation
+        fields.insert(0, field)
+    return fields
+
+
+def all_windows(words, kernel):
+    padded = torch.cat([torch.zeros(len(kernel), words.shape[1]), words])
+    starts = range(len(padded) - len(kernel) + 1)
+    return torch.stack([torch.einsum("kc,kco->o", padded[i : i + len(kernel)], kernel) for i in starts])
+
+
+def counts_from_the_end(words, kernel):
+    outputs = []
+    for t in range(len(words)):
+        output = torch.zeros(kernel.shape[-1])
+        for j, matrix in enumerate(kernel):
+            output = output + words[t - len(kernel) + 1 + j] @ matrix
+        outputs.append(output)
+    return torch.stack(outputs)
+
+
 WRONG = {
     "convolve_words": [
         (flipped_by_index, "turned-round"),
@@ -555,6 +579,8 @@ WRONG = {
         ),
     ],
     "receptive_field": [
+        (newest_first, "reversed-list"),
+        (lambda widths, dilations: (1 for _ in widths), "wrong-type"),
         (ignores_gaps, "no-gaps"),
         (whole_widths, "adds-whole-width"),
         (only_the_last, "only-last"),
@@ -596,6 +622,8 @@ WRONG = {
         (half_widths, "whole numbers"),
     ],
     "look_back": [
+        (all_windows, "one-output-too-many"),
+        (counts_from_the_end, "wraps-around"),
         (zeros_behind, "looks-ahead"),
         (one_zero_too_few, "peeks"),
         (lambda words, kernel: zeros_before_outputs(words, kernel)[len(kernel) - 1 :], "no-zeros"),

@@ -31,7 +31,7 @@ place only (`wrong_only_at`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
@@ -211,6 +211,9 @@ class PlainExercise(FunctionExercise):
     def read(self, value: Any, case: Case) -> Answer | Verdict:
         if value is None and case.expected is not None:
             return wrong_verdict(RETURNS_NONE, "", "returns-none")
+        if isinstance(value, Iterator):
+            headline = f"Your function returned an iterator ({type(value).__name__}), not a list."
+            return wrong_verdict(headline, "Convert it with `list(...)`.", "wrong-type")
         if self.design or not values_match(case.expected, value, scaled=case.scaled):
             return Answer(copy_value(value))
         form = describe_form(case.expected, value)

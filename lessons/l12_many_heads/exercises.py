@@ -178,8 +178,8 @@ SPLIT_HEADS = PlainExercise(
         Slip(
             "heads-before-batch",
             lambda features, n_heads: split(features, n_heads).movedim(-3, 0),
-            "the heads come first, in front of the batch, as in a tuple of heads. In one tensor, they belong "
-            "directly in front of the words.",
+            "the heads come first, in front of the batch, as in a list or tuple of heads. Return one tensor "
+            "in which the axis of the heads comes directly before the words.",
         ),
         Slip(
             "batch-flattened",
@@ -423,8 +423,8 @@ JOIN_HEADS = PlainExercise(
         Slip(
             "joins-first-axis",
             lambda features: torch.cat(list(features), dim=-1),
-            "the first axis is concatenated, which is the batch if there is one. The heads are the third "
-            "axis from the back.",
+            "the first axis is treated as the heads, but it is the batch if there is one. The heads are the "
+            "third axis from the back.",
         ),
         Slip(
             "two-heads-only",
@@ -714,10 +714,12 @@ MANY_HEADS = PlainExercise(
             "mask": None,
         },
         answer=(torch.tensor([[[13.0, 1.0]]]), torch.tensor([[[[0.25, 0.75]], [[0.75, 0.25]]]])),
-        says="There are two heads, and each has one number of every word. The query of head 0 is ln 3: its "
-        "scores are 0 and ln 3, its attention weights 1/4 and 3/4. The values are 0 and 4, so its context is "
-        "3. The query of head 1 is −ln 3: its attention weights are 3/4 and 1/4, and its context is 1. "
-        "Concatenated: (3, 1). Times W_O: 3 · 1 + 1 · 10 = 13, and 3 · 0 + 1 · 1 = 1.",
+        says=(
+            "There are two heads, and each gets one number of every word. The query of head 0 is ln 3: its "
+            "scores are 0 and ln 3, its attention weights 1/4 and 3/4. The values are 0 and 4, so its "
+            "context is 3. The query of head 1 is −ln 3: its attention weights are 3/4 and 1/4, and its "
+            "context is 1. Concatenated: (3, 1). Times W_O: 3 · 1 + 1 · 10 = 13, and 3 · 0 + 1 · 1 = 1."
+        ),
     ),
     others=(
         layer_case(0, 2, 3, 5, 12, 4, masked=False),
@@ -743,20 +745,22 @@ MANY_HEADS = PlainExercise(
         Slip(
             "split-by-reshape",
             layer_with(split=first_version),
-            "the words are mixed where the heads are split: a single reshape to the final shape does that.",
+            "numbers of different words are mixed when the heads are split: a single reshape to the final "
+            "shape does that.",
             misconception="M34",
         ),
         Slip(
             "join-by-reshape",
             layer_with(join=join_by_reshape),
-            "the words are mixed where the heads are concatenated. Swap heads and words first.",
+            "numbers of different words are mixed when the heads are concatenated. Swap heads and words "
+            "first.",
             misconception="M34",
         ),
         Slip(
             "split-and-join-by-reshape",
             layer_with(split=first_version, join=join_by_reshape),
-            "the words are mixed where the heads are split, and again where they are concatenated: `reshape` "
-            "alone can't swap axes.",
+            "numbers of different words are mixed when the heads are split, and again when they are "
+            "concatenated: `reshape` alone can't swap axes.",
             misconception="M34",
         ),
         Slip(
@@ -820,30 +824,30 @@ MANY_HEADS = PlainExercise(
         Slip(
             "root-of-d-model",
             lambda *inputs: layer(*inputs, scale=1 / math.sqrt(inputs[6])),
-            "the scores are divided by √d_model. Each head divides by the root of its own width, d_model / "
-            "n_heads.",
+            "the scores are divided by √d_model. Each head divides by the square root of its own width, "
+            "d_model / n_heads.",
             misconception="M08",
         ),
         Slip(
             "scaled-twice",
             lambda *inputs: layer(*inputs, scale=math.sqrt(inputs[6] / inputs[0].shape[-1])),
-            "the scores are divided by the width of a head instead of its root. Are they scaled twice? "
-            "`multi_head` already divides by the root.",
+            "the scores are divided by the width of a head instead of its square root. Are they scaled "
+            "twice? `multi_head` already divides by the square root.",
         ),
         Slip(
             "not-scaled",
             lambda *inputs: layer(*inputs, scale=math.sqrt(inputs[0].shape[-1] / inputs[6])),
-            "the scores aren't divided by the root of the head's width (lesson 08).",
+            "the scores aren't divided by the square root of the head's width (lesson 08).",
         ),
         Slip(
             "softmax-over-queries",
             layer_with(attend=attend_with(over_queries)),
-            "the softmax runs over the queries. It runs over the keys, the last axis of the scores.",
+            "the softmax is taken over the queries. Take it over the keys, the last axis of the scores.",
         ),
         Slip(
             "softmax-over-heads",
             layer_with(attend=attend_with(over_heads)),
-            "the softmax runs over the heads. It runs over the keys, the last axis of the scores.",
+            "the softmax is taken over the heads. Take it over the keys, the last axis of the scores.",
         ),
         Slip(
             "two-heads",

@@ -144,7 +144,7 @@ def large_mean_case() -> tuple:
     return means + distances, torch.ones(8), torch.zeros(8), 1e-5
 
 
-NO_KEEPDIM = "`keepdim=True` is missing in {}, so a word is normalised with numbers of other words."
+NO_KEEPDIM = "`keepdim=True` is missing in {}, so a word is normalised with the statistics of other words."
 LAYER_NORM = PlainExercise(
     name="layer_norm",
     lesson="the_block",
@@ -228,8 +228,8 @@ LAYER_NORM = PlainExercise(
         Slip(
             "n-minus-1",
             lambda x, w, b, eps=1e-5: norm_over((-1,), x, w, b, eps, unbiased=True),
-            "the variance is divided by n − 1, torch's default in `var` and `std`. Here it is the mean of "
-            "the squares.",
+            "the sum of the squares is divided by n − 1, torch's default in `var` and `std`. Here the "
+            "variance is their mean, so divide by n.",
         ),
         Slip(
             "torch-std",
@@ -350,7 +350,7 @@ LAYER_NORM = PlainExercise(
         Slip(
             "no-mean",
             lambda x, w, b, eps=1e-5: x / (mean_square(x) + eps).sqrt() * w + b,
-            "the mean isn't subtracted. (That is RMSNorm, section 6.)",
+            "the mean isn't subtracted. That is RMSNorm, which section 6 introduces.",
         ),
         Slip(
             "no-keepdim",
@@ -956,8 +956,8 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "second-residual-missing",
             without_second_residual,
-            "the residual connection around the feed-forward layer is missing: add the `x` that attention "
-            "has changed.",
+            "the residual connection around the feed-forward layer is missing: add `x`, which by then "
+            "includes the output of attention.",
         ),
         *(
             Slip(
@@ -1078,12 +1078,14 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "plain-source",
             plain_source,
-            "keys and values come from words that aren't normalised. Pass the normalised words twice.",
+            "keys and values come from words that aren't normalised. Pass the normalised words to "
+            "`many_heads` both times.",
         ),
         Slip(
             "plain-query",
             plain_query,
-            "the queries come from words that aren't normalised. Pass the normalised words twice.",
+            "the queries come from words that aren't normalised. Pass the normalised words to `many_heads` "
+            "both times.",
         ),
         Slip(
             "no-relu",

@@ -85,8 +85,8 @@ PATTERN = (
 OTHERS = "the result also contains weights whose names don't start with the prefix. Leave them out."
 ONE = "only one entry is returned. Collect all of them in one dictionary, and return it after the loop."
 STRIP = (
-    "`strip` and `lstrip` remove single characters, as long as they occur in their argument, so letters "
-    "of the short name are lost too. `removeprefix` or a slice removes exactly the prefix."
+    "`strip` and `lstrip` remove every leading character that occurs in their argument, so letters of the "
+    "short name may be lost too. `removeprefix` or a slice removes exactly the prefix."
 )
 LEADING_DOT = "the short names begin with a dot. Remove the dot with the prefix."
 # fmt: off
@@ -114,8 +114,8 @@ PARTS_OF = (
         "only the part of each name after its last dot is kept, so two names can become one. Keep "
         "everything that follows the prefix."),
     Slip("three-pieces-removed", parts_by(is_part, lambda name, prefix: ".".join(name.split(".")[3:])),
-        "three parts of every name are removed, which is right for `encoder.blocks.0` only. Remove as much "
-        "as the prefix is long."),
+        "three parts of every name are removed, which is right for `encoder.blocks.0` only. Remove exactly "
+        "the prefix and its dot."),
     Slip("lstrip", parts_by(is_part, lambda name, prefix: name.lstrip(f"{prefix}.")), STRIP),
     Slip("strip", parts_by(is_part, lambda name, prefix: name.strip(f"{prefix}.")), STRIP),
     Slip("everywhere-in-the-name", parts_by(lambda name, prefix: prefix in name, replace_all), ANYWHERE),
@@ -134,7 +134,7 @@ PARTS_OF = (
     Slip("first-entry-only", some_parts(slice(1)), ONE),
     Slip("last-entry-only", some_parts(slice(-1, None)), ONE),
     Slip("stops-early", parts_at_the_start,
-        "the search ends at the first name that doesn't match. Skip that name and go on."),
+        "the search ends at the first name that doesn't match. Skip that name and continue."),
     Slip("pairs", lambda weights, prefix: list(library.parts_of(weights, prefix).items()),
         "the names and tensors are right, but they are in a list of pairs. Put them in a dictionary."),
     Slip("names-only", lambda weights, prefix: list(library.parts_of(weights, prefix)),
@@ -215,7 +215,7 @@ EMBED = (
         embed_with(positions=lambda tokens, table: sinusoids(tokens.shape[1] + 1, table.shape[1])[1:]),
         "the positions start at 1. The first word has position 0."),
     Slip("positions-by-token", embed_with(positions=lambda tokens, table: sinusoids(*table.shape)[tokens]),
-        "a word's position is taken from its row in the table, not from where it is in the sentence."),
+        "a word's token id is used as its position. Its position is where it is in the sentence: 0, 1, 2, …"),
     Slip("positions-by-sentence",
         embed_with(positions=lambda tokens, table: sinusoids(len(tokens), table.shape[1])[:, None]),
         "the positions count the sentences of the batch, not the words of a sentence."),
@@ -548,14 +548,16 @@ DECODER_BLOCK = (
         "both attentions use the matrices of `cross`. Self-attention has its own: `attention.w_query` and so "
         "on."),
     Slip("not-turned", block_with(parts_of=transpose("")),
-        "the matrices of attention aren't transposed, but `many_heads` expects each as `.T`. The worked "
-        "example doesn't show it, because its matrices are symmetric."),
+        "the matrices of attention aren't transposed. `many_heads` computes `x @ w`, so pass the transposes. "
+        "The worked example doesn't show it, because its matrices are symmetric."),
     Slip("cross-not-turned", block_with(parts_of=transpose("cross")),
-        "the matrices of cross-attention aren't transposed. `many_heads` expects each as `.T`."),
+        "the matrices of cross-attention aren't transposed. `many_heads` computes `x @ w`, so pass the "
+        "transposes."),
     Slip("self-not-turned", block_with(parts_of=transpose("attention")),
-        "the matrices of self-attention aren't transposed. `many_heads` expects each as `.T`."),
+        "the matrices of self-attention aren't transposed. `many_heads` computes `x @ w`, so pass the "
+        "transposes."),
     Slip("output-not-turned", block_with(parts_of=transpose("output")),
-        "`w_output` isn't transposed. `many_heads` expects all four matrices as `.T`."),
+        "`w_output` isn't transposed. Pass the transposes of all four matrices to `many_heads`."),
     Slip("keys-for-values", block_with(parts_of=swap_matrices("key", "value", ("cross",))),
         "in cross-attention, the matrices for keys and values are swapped. The order is query, key, value, "
         "output."),
@@ -598,7 +600,7 @@ DECODER_BLOCK = (
         "each step adds to the input of the block, so what earlier steps added is lost. Add to the result "
         "of the step before."),
     Slip("in-parallel", block_with(reads_input=STEPS),
-        "all three layers read the input of the block. Each should read the result of the step before."),
+        "all three layers get the input of the block. Each should get the result of the step before."),
     Slip("cross-reads-the-input", block_with(reads_input=("cross",)),
         "the queries of cross-attention are made from the input of the block. They should be made from the "
         "result of self-attention."),
@@ -651,7 +653,7 @@ LOGITS = "The logits are the scores themselves; the loss and the decoding apply 
 # fmt: off
 DECODE_LOGITS = (
     Slip("no-bias", decode_with(scores=lambda x, weights: x @ weights[TABLE].T),
-        "the bias of the output is missing. The paper's shared table has none, but ours has: "
+        "the bias of the output layer is missing. The paper's model has none, but ours does: "
         "`words.output.bias`."),
     Slip("no-last-norm", decode_with(end=keep),
         "the last norm, `decoder.last_norm`, is missing. It comes before the scores."),
@@ -694,17 +696,17 @@ DECODE_LOGITS = (
         "these are the states after the last norm. The scores are missing: the dot products with the rows "
         "of the table, plus the bias."),
     Slip("table-not-transposed", decode_with(scores=lambda x, weights: x @ weights[TABLE] + weights[BIAS]),
-        "the states are multiplied by the table's columns. Transpose the table, so that each state meets "
-        "each *row*."),
+        "each score is a dot product with a *column* of the table. Transpose the table, so that it is one "
+        "with a *row*."),
     Slip("cosine", decode_with(scores=cosine_scores),
         "the scores are cosines: the vectors are scaled to length 1 first. Use the plain dot product."),
     Slip("scaled-at-the-end", decode_with(scores=scaled_scores(0.5)),
-        "the scores are multiplied by √d_model. That factor belongs to the embeddings, where words come in."),
+        "the scores are multiplied by √d_model. That factor belongs to the embeddings, at the input."),
     Slip("divided-at-the-end", decode_with(scores=scaled_scores(-0.5)),
         "the scores are divided by √d_model. That is done in attention, but not here."),
     Slip("positions-again",
         decode_with(scores=lambda x, weights: score(x + sinusoids(*x.shape[1:]), weights)),
-        "the positions are added again before the scores. They are added once, where words come in."),
+        "the positions are added again before the scores. They are added once, at the input."),
     Slip("no-root", decode_with(words=embed_with(**NO_ROOT)),
         f"the embeddings aren't multiplied by √d_model. {USE_EMBED}"),
 )
@@ -753,8 +755,8 @@ def number_of_stage(mine, theirs, tolerance):
 
 
 NAN = (
-    "a `nan` isn't counted as a difference: every comparison with `nan` is False, and `nan_to_num` "
-    "replaces it by 0."
+    "a `nan` isn't counted as a difference. Either it is compared (`nan > tolerance` is False), or it is "
+    "replaced by 0 first, as `nan_to_num` does."
 )
 LARGEST = (
     "this is the stage with the *largest* difference. A mistake can grow from stage to stage, so find the "

@@ -184,8 +184,8 @@ def none_too_large(inputs, batches) -> str:
         if len(batch) and (taken := rectangle(batch, lengths)) > room:
             longest = max(lengths[index] for index in batch)
             return (
-                f"The batch {list(batch)} is too large. It takes {len(batch)} rows times its longest length: "
-                f"{len(batch)} · {longest} = {taken} positions, but there is room for {room}."
+                f"The batch {list(batch)} is too large. It has {len(batch)} rows, padded to its longest "
+                f"length: {len(batch)} · {longest} = {taken} positions, but there is room for {room}."
             )
     return "" if all(len(batch) for batch in batches) else "One of the batches is empty."
 
@@ -201,8 +201,8 @@ def little_padding(inputs, batches) -> str:
     least = padding(by_length(*inputs), inputs[0])
     if (n_padding := padding(batches, inputs[0])) > 1.3 * least + max(inputs[0], default=0):
         return (
-            f"{n_padding} positions are padding. If the sentences are sorted by length, it is {least}. Put "
-            "sentences of similar length into the same batch."
+            f"{n_padding} positions are padding. If the sentences are sorted by length, only {least} are. "
+            "Put sentences of similar length into the same batch."
         )
     return ""
 
@@ -241,7 +241,7 @@ BY_LENGTH = PlainExercise(
         Slip(
             "as-they-come",
             as_they_come,
-            "the sentences are taken in the order in which they come. Sort them by length first.",
+            "the sentences are taken in the order of `lengths`. Sort them by length first.",
         ),
         Slip(
             "last-batch-twice",
@@ -272,7 +272,7 @@ BY_LENGTH = PlainExercise(
         Slip(
             "closed-too-late",
             closed_too_late,
-            "a sentence is added before the test whether it fits, so batches end up one sentence too large.",
+            "a sentence is added before you check whether it fits, so batches end up one sentence too large.",
         ),
         Slip(
             "shortest-counts",
@@ -283,8 +283,8 @@ BY_LENGTH = PlainExercise(
         Slip(
             "longest-first",
             longest_first_by_the_last,
-            "the sentences come from the longest down, but the batch is measured by the length of the one "
-            "that is added, its shortest. Every row is padded to the **longest** one.",
+            "the sentences are sorted from longest to shortest, but the batch is measured by the length of "
+            "the last one, its shortest. Every row is padded to the **longest** one.",
         ),
         Slip(
             "equal-lengths-only",
@@ -419,7 +419,11 @@ PAPER_RATE = PlainExercise(
     ),
     others=tuple(lambda step=step, d=d, w=w: (step, d, w) for step, d, w in RATE_CASES),
     slips=(
-        Slip("the-larger", partial(rate_by, choose=max), "the **larger** of the two terms is used."),
+        Slip(
+            "the-larger",
+            partial(rate_by, choose=max),
+            "the **larger** of the two terms is used. Take the smaller one.",
+        ),
         Slip(
             "added", partial(rate_by, choose=operator.add), "the two terms are added. Take the smaller one."
         ),
@@ -704,8 +708,8 @@ SMOOTHED_LOSS = PlainExercise(
         Slip(
             "not-smoothed",
             lambda logits, targets, smoothing: library.smoothed_loss(logits, targets, 0.0),
-            "`smoothing` has no effect. The loss is 1 − ε times that of the right word plus ε times the mean "
-            "over all words.",
+            "`smoothing` has no effect. The loss of a position is (1 − ε) times −ln p of the right word plus "
+            "ε times the mean of −ln p over all words.",
         ),
         Slip(
             "no-minus",
@@ -925,7 +929,7 @@ TRAINING_STEP = PlainExercise(
         Slip(
             "not-clipped",
             partial(step_by, clip=lambda gradients: gradients),
-            "the gradients aren't clipped. Call `clip_gradients(gradients, 1.0)` before Adam's part.",
+            "the gradients aren't clipped. Limit their joint norm to 1 before you compute m and v.",
         ),
         Slip(
             "always-scaled",
@@ -1007,7 +1011,7 @@ TRAINING_STEP = PlainExercise(
         Slip(
             "one-v-for-all",
             partial(step_by, square=lambda gradient, mean: gradient.square().mean()),
-            "v has the same value for a whole tensor. Each number has its own: `g**2`, not its mean.",
+            "v has the same value for a whole tensor. Each weight has its own: `g**2`, not its mean.",
         ),
         Slip(
             "betas-swapped",
@@ -1332,9 +1336,9 @@ def has_a_good_rate(inputs, recipe) -> str:
     if not isinstance(recipe["rate"], float | int):
         return f"`rate` is {recipe['rate']!r}, but it should be a number."
     if recipe["rate"] > high:
-        return f"At a learning rate of {recipe['rate']:g}, the first steps do too much damage."
+        return f"A learning rate of {recipe['rate']:g} is too high: the first steps are far too large."
     if not recipe["rate"] >= low:
-        return f"At a learning rate of {recipe['rate']:g}, 240 steps aren't enough."
+        return f"A learning rate of {recipe['rate']:g} is too low for a run of 240 steps."
     return ""
 
 
@@ -1370,7 +1374,7 @@ REPAIR = PlainExercise(
         Slip(
             "not-shifted",
             lambda recipe: repaired(recipe, shifted=False),
-            "`shifted` is still False. It is the fault that both losses hide.",
+            "`shifted` is still False. This is the fault that neither loss reveals.",
         ),
         Slip(
             "too-few-sentences",
@@ -1380,7 +1384,7 @@ REPAIR = PlainExercise(
         Slip(
             "rate-unchanged",
             lambda recipe: repaired(recipe, rate=recipe["rate"]),
-            "`rate` is unchanged. The healthy run's is 20 times smaller.",
+            "`rate` is unchanged. The healthy run's rate is 20 times smaller.",
         ),
         Slip(
             "rate-too-small",
@@ -1395,12 +1399,12 @@ REPAIR = PlainExercise(
         Slip(
             "second-softmax",
             lambda recipe: repaired(recipe, softmaxes=2),
-            "there is a second softmax now. One is right: the loss applies it by itself.",
+            "there is a second softmax now. One is right: the loss applies it itself.",
         ),
         Slip(
             "no-softmax",
             lambda recipe: repaired(recipe, softmaxes=0),
-            "there is no softmax now. One is right: that of the loss.",
+            "there is no softmax now. One is right: the one in the loss.",
         ),
         Slip(
             "not-smoothed",

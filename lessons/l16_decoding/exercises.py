@@ -274,8 +274,8 @@ GROW = PlainExercise(
             lambda sums, sentences, states, step, width: grown(
                 *(sums, sentences, states, step, width), state_of=lambda old, new, word: step(new, word)[1]
             ),
-            "the states have read the new word already. The next call reads it, so keep the state that "
-            "`step` returned for the words before it.",
+            "the states already include the new word. The next call of `grow` feeds it to `step`, so keep "
+            "the state from before that.",
         ),
         Slip(
             "states-of-parents",
@@ -453,8 +453,8 @@ BLEU = PlainExercise(
         Slip(
             "mean-of-sentences",
             mean_of_sentences,
-            "each sentence gets a BLEU of its own, and these are averaged. For each n, first add up matches "
-            "and totals over all sentences; then divide once.",
+            "BLEU is computed for each sentence and averaged. For each n, first add up matches and totals "
+            "over all sentences; then divide once.",
         ),
         Slip(
             "precisions-of-sentences",
@@ -504,7 +504,7 @@ BLEU = PlainExercise(
         Slip(
             "plain-ratio",
             partial(score, penalty=lambda c, r: min(1.0, c / r)),
-            "the penalty is c / r. BLEU's is exp(1 − r/c), which is harder on very short translations.",
+            "the penalty is c / r. BLEU's is exp(1 − r/c), which penalises very short translations more.",
         ),
         Slip(
             "penalty-of-sentences",
@@ -532,7 +532,7 @@ BLEU = PlainExercise(
         Slip(
             "matched-anywhere",
             matched_anywhere,
-            "an n-gram counts as a match if it is in the reference of another sentence. Compare each "
+            "an n-gram counts as a match if it occurs in the reference of another sentence. Compare each "
             "translation with its own reference.",
         ),
         Slip(
@@ -558,7 +558,7 @@ BLEU = PlainExercise(
         Slip(
             "not-clipped",
             partial(score, counts=not_clipped),
-            "the matches aren't clipped: an n-gram counts more often than the reference has it. Use "
+            "the matches aren't clipped: an n-gram may count more often than it occurs in the reference. Use "
             "`clipped_matches`.",
         ),
         Slip(
@@ -766,12 +766,13 @@ CACHED_ATTENTION = PlainExercise(
         Slip(
             "all-transposed",
             all_transposed,
-            "all matrices are transposed. In this exercise they are multiplied from the right: `x @ w_q`.",
+            "all matrices are transposed. In this exercise they have the shape (in, out), so a word is "
+            "multiplied by the matrix as it is.",
         ),
         Slip(
             "no-output-projection",
             partial(cached, out=False),
-            "the joined heads are returned without the output projection. Multiply them by `w_o`.",
+            "the concatenated heads are returned without the output projection. Multiply them by `w_o`.",
         ),
         Slip(
             "causal-mask",

@@ -54,7 +54,7 @@ def wrap(number: int) -> int:
     return (number + 2**31) % 2**32 - 2**31
 
 
-OVERFLOW = "large sizes overflow the integers of 32 bits that you use. Plain Python integers have no limit."
+OVERFLOW = "large sizes overflow the 32-bit integers that you use. Plain Python integers have no limit."
 
 
 def exact(n: int, d: int, d_ff: int) -> dict[str, int]:
@@ -91,8 +91,8 @@ BLOCK_FLOPS = PlainExercise(
         Slip(
             "one-addition-less",
             exact,
-            "each sum of b products is counted with b − 1 additions. That is exact, but by convention it "
-            "counts as 2b FLOPs, also in torch: 2 · rows · inner · columns.",
+            "each sum of b products is counted with b − 1 additions. That is exact, but by convention (also "
+            "in torch) it counts as 2b FLOPs, so a product of matrices takes 2 · rows · inner · columns.",
         ),
         Slip(
             "w-o-in-attention",
@@ -517,7 +517,7 @@ LINEAR_READER = PlainExercise(
         Slip(
             "s-of-queries",
             reads(keep=lambda q, k, v, s, z: (s + torch.outer(q, v), z + k)),
-            "S is built from the queries' features. It should be the sum of the tables φ(k) vᵀ.",
+            "S is built from the queries' features. It should be the sum of the outer products φ(k) vᵀ.",
         ),
         Slip(
             "divides-the-state",
@@ -722,8 +722,8 @@ CACHE_BYTES = PlainExercise(
         Slip(
             "table-of-scores",
             lambda n, layers, d, heads, kv, b: 2 * layers * n**2 * kv * b,
-            "`n_words` is squared. The scores form a table of words by words, but they aren't kept: for each "
-            "word and layer, the cache holds its keys and values.",
+            "`n_words` is squared. There is a score for each pair of words, but scores aren't kept: the "
+            "cache holds keys and values for each word and layer.",
         ),
         Slip(
             "doubled",

@@ -144,7 +144,8 @@ BEATS = PlainExercise(
         Slip(
             "sorted-pairs",
             lambda one, other, higher: seed_by_seed(sorted(one), sorted(other), higher),
-            "the seeds are sorted and then compared one by one. Compare every seed with every other.",
+            "the seeds are sorted and then compared one by one. Compare every seed of one with every seed of "
+            "the other.",
         ),
         Slip(
             "by-best",
@@ -160,12 +161,10 @@ BEATS = PlainExercise(
         Slip(
             "any-pair",
             any_pair,
-            "one pair of seeds is enough for it: the best seed of one is compared with the worst of the "
-            "other. All pairs must agree.",
+            "a single pair of seeds is enough for an answer, as if only the best seed of one were compared "
+            "with the worst of the other. All pairs must agree.",
         ),
-        Slip(
-            "most-pairs", most_pairs, "more than half of the pairs are enough for it. All pairs must agree."
-        ),
+        Slip("most-pairs", most_pairs, "the majority of the pairs decides. All pairs must agree."),
         Slip(
             "always-higher", always_higher, "`higher` isn't used. If it is False, smaller numbers are better."
         ),
@@ -460,7 +459,9 @@ LEADERS = PlainExercise(
             "the systems are ordered by their best seeds. Order them by their means.",
         ),
         Slip(
-            "by-sum", lead(order=by_sum), "the systems are ordered by sums. The lists may differ in length."
+            "by-sum",
+            lead(order=by_sum),
+            "the systems are ordered by sums, but the lists may differ in length. Order them by their means.",
         ),
         Slip(
             "equal-means",
@@ -470,7 +471,8 @@ LEADERS = PlainExercise(
         Slip(
             "table-order",
             lead(rest=in_table_order),
-            "after the first, the systems are in the order of the table. Order them by their means.",
+            "after the first, the systems aren't ordered by their means. Are they in alphabetical order, or "
+            "in the order of the table?",
         ),
         Slip(
             "first-comes-last",
@@ -752,17 +754,17 @@ DEFEND = PlainExercise(
         Slip(
             "asks-for-the-rival-only",
             unguarded(lambda column, system, rival: rival in column),
-            "it asks only whether the rival was measured in a column. The system may be missing, too.",
+            "it checks only whether the rival was measured in a column. The system may be missing, too.",
         ),
         Slip(
             "asks-for-the-system-only",
             unguarded(lambda column, system, rival: system in column),
-            "it asks only whether the system was measured in a column. The rival may be missing, too.",
+            "it checks only whether the system was measured in a column. The rival may be missing, too.",
         ),
         Slip(
             "never-asks",
             unguarded(lambda column, system, rival: True),
-            "it doesn't ask whether both were measured in a column. If one is missing, the comparison is a "
+            "it doesn't check whether both were measured in a column. If one is missing, the comparison is a "
             "hole.",
         ),
         Slip(
@@ -803,7 +805,7 @@ def is_claim(inputs: tuple, claim: Any) -> str:
     for key in ("over", "on", "not_on"):
         names = claim[key]
         if isinstance(names, str) or not isinstance(names, Collection):
-            return f'"{key}" should be a list of names (also if it is only one), but it is {names!r}.'
+            return f'"{key}" should be a list of names (even if there is only one), but it is {names!r}.'
         if not_names := [name for name in names if not isinstance(name, str)]:
             return f'"{key}" should be a list of names, but {not_names[0]!r} isn\'t a name.'
     return ""
@@ -876,7 +878,12 @@ MY_CLAIM = PlainExercise(
     name="my_claim",
     lesson=LESSON,
     inputs=(),
-    by_hand=ByHand(inputs={}, answer=example_claim(), says="Every seed, at least two columns, and a limit."),
+    by_hand=ByHand(
+        inputs={},
+        answer=example_claim(),
+        says="A claim names a system, its rivals, at least two columns in which every seed of the system is "
+        "better, and a column in which it isn't.",
+    ),
     others=(),
     design=True,
     demands=(is_claim, names_exist, is_complete, carried_by_seeds, names_its_limit),

@@ -322,8 +322,11 @@ VERDICT = PlainExercise(
             },
         },
         answer={"least": 15.0, "most": 29.0, "verdict": "held"},
-        says="ada had 91 on average and lost 30 and 20 points; bob had 81 and lost 5 and 1. The least gap is "
-        "20 − 5 = 15, the most 30 − 1 = 29. Even the least gap is 10 or more, so the prediction held.",
+        says=(
+            "ada had 91 on average and lost 30 and 20 points; bob had 81 and lost 5 and 1. The smallest gap "
+            "is 20 − 5 = 15, the largest 30 − 1 = 29. Even the smallest gap is 10 or more, so the prediction "
+            "held."
+        ),
     ),
     others=(
         lambda: (predicted("rule", 20), small_tables()),
@@ -341,13 +344,15 @@ VERDICT = PlainExercise(
         Slip(
             "by-means",
             judging(lambda mine, theirs: (mean(mine) - mean(theirs),) * 2),
-            "the mean losses are compared. The least and the most gap are taken over all pairs of seeds.",
+            'the mean losses are compared. "least" and "most" are the smallest and the largest gap of all '
+            "pairs of seeds.",
         ),
         Slip(
             "no-baseline",
             judging(losses=lambda tables, split, name: [-x for x in tables["with"][split][name]]),
-            "the percentages with the rule are compared. A system may have been weak before: compare the "
-            "points it lost, counted from its mean without the rule.",
+            "the runs without the rule have no effect: either the percentages with the rule are compared "
+            "directly, or both systems have the same baseline. Count each system's losses from its own mean "
+            "without the rule.",
         ),
         Slip(
             "turned",
@@ -358,8 +363,8 @@ VERDICT = PlainExercise(
         Slip(
             "same-ends",
             judging(lambda mine, theirs: (min(mine) - min(theirs), max(mine) - max(theirs))),
-            "the smallest losses are compared with each other, and so are the largest. The least gap is the "
-            "smallest loss of `breaks` minus the largest of `more_than`.",
+            "the smallest losses are compared with each other, and so are the largest. The smallest gap is "
+            "the smallest loss of `breaks` minus the largest of `more_than`.",
         ),
         Slip(
             "pairs-of-seeds",
@@ -369,12 +374,13 @@ VERDICT = PlainExercise(
         Slip(
             "seed-by-seed",
             judging(losses=seed_by_seed),
-            "each loss is counted from the run with the same seed. Count it from the mean without the rule.",
+            "each loss is counted from the run with the same seed. Count it from the system's mean without "
+            "the rule.",
         ),
         Slip(
             "absolute",
             judging(absolute),
-            "the size of the gap is taken without its sign. If `more_than` lost more, the gap is negative.",
+            "the absolute value of the gap is used. If `more_than` lost more, the gap is negative.",
         ),
         Slip(
             "clipped",
@@ -384,19 +390,20 @@ VERDICT = PlainExercise(
         Slip(
             "relative",
             judging(losses=relative),
-            "a loss is computed in percent of what was right before. Subtract one percentage from the other.",
+            "a loss is computed relative to the percentage without the rule. It is the plain difference, in "
+            "points.",
         ),
         Slip("rounded", judging(rounded), "the gaps are rounded to whole points. Keep them as they are."),
         Slip(
             "any-gap",
             with_word(lambda least, most, points: "held" if least >= 0 else "failed" if most < 0 else "open"),
-            "any gap above 0 is enough for it. Compare the gaps with `points`.",
+            "the gaps are compared with 0. Compare them with `points`.",
         ),
         Slip(
             "failed-below-0",
             with_word(lambda least, most, points: "open" if 0 <= most < points else None),
-            'it says "failed" only if every gap is below 0. The prediction fails if the most gap is below '
-            "`points`.",
+            'it says "failed" only if every gap is below 0. The prediction fails if even the largest gap is '
+            "below `points`.",
         ),
         Slip(
             "never-open",
@@ -406,12 +413,13 @@ VERDICT = PlainExercise(
         Slip(
             "strictly",
             with_word(lambda least, most, points: "open" if least == points else None),
-            'a least gap of exactly `points` is "held": it should be compared with `>=`.',
+            'a smallest gap of exactly `points` means "held": compare it with `>=`.',
         ),
         Slip(
             "fails-at-once",
             with_word(lambda least, most, points: "failed" if most == points > least else None),
-            'if the most gap is exactly `points`, one pair of seeds agrees: "open".',
+            "if the largest gap is exactly `points`, one pair of seeds agrees with the prediction, so the "
+            'verdict is "open".',
         ),
         Slip(
             "best-luck",
@@ -440,7 +448,7 @@ VERDICT = PlainExercise(
         Slip(
             "mean-gap",
             with_word(lambda least, most, points: "held" if (least + most) / 2 >= points else "failed"),
-            "the middle of the gaps decides. Both ends count: the least gap and the most gap.",
+            "the mean of the two gaps decides. Compare both with `points`: the smallest and the largest.",
         ),
         Slip(
             "open-and-failed-swapped",
@@ -449,7 +457,8 @@ VERDICT = PlainExercise(
                     "held" if least >= points else "open" if most < points else "failed"
                 )
             ),
-            '"open" and "failed" are swapped. The prediction fails if even the most gap is below `points`.',
+            '"open" and "failed" are swapped. The prediction fails if even the largest gap is below '
+            "`points`.",
         ),
         Slip(
             "word-only",
@@ -639,7 +648,12 @@ MY_PREDICTION = PlainExercise(
     name="my_prediction",
     lesson=LESSON,
     inputs=(),
-    by_hand=ByHand(inputs={}, answer=example_prediction(), says="Who, more than whom, where, how much, why."),
+    by_hand=ByHand(
+        inputs={},
+        answer=example_prediction(),
+        says="A prediction says which system loses more than which other one, on which split, by how many "
+        "points, and why.",
+    ),
     others=(),
     design=True,
     demands=(is_prediction, names_exist, by_how_much, with_reasons),
@@ -713,7 +727,7 @@ class RuleExercise(PlainExercise):
                 )
             if answer != again:
                 advice = (
-                    "Does it use random numbers, or remember earlier calls? Nobody can learn such a rule."
+                    "Does it use random numbers, or remember earlier calls? No system can learn such a rule."
                 )
                 headline = "Your rule changed the same sentence in two different ways."
                 return wrong_verdict(headline, advice, "random", given=self._describe(pair))
@@ -762,7 +776,9 @@ MY_RULE = RuleExercise(
             "tgt": ["est-ce", "qu'", "un", "renard", "a", "dormi", "?"],
         },
         answer=["est-ce", "qu'", "un", "renard", "a", "dormi", "dormi", "?"],
-        says="Two lists of words in, one list of words out.",
+        says=(
+            "The rule gets two lists of words, English and French, and returns one, the new French sentence."
+        ),
     ),
     others=tuple(partial(lambda number: words_of(small_world().test[number]), number) for number in SAMPLE),
     design=True,

@@ -110,6 +110,31 @@ def test_a_function_for_one_number_of_axes_hears_that():
     assert "n_rows, n_columns = x.shape" in verdict.details
 
 
+def test_a_function_that_fails_with_a_mask_only_hears_about_the_mask_and_not_about_axes():
+    many_heads = find_exercise("many_heads")
+
+    def attempt(x, source, w_q, w_k, w_v, w_o, n_heads, mask):
+        if mask:
+            raise AssertionError
+        return many_heads.reference(x, source, w_q, w_k, w_v, w_o, n_heads, mask)
+
+    verdict = judge(many_heads, attempt)
+    assert "`mask`" in verdict.details and "axes" not in verdict.details
+
+
+def test_an_iterator_is_not_taken_for_chance():
+    verdict = judge(find_exercise("my_rule"), lambda src, tgt: iter(tgt))
+    assert verdict.slip == "wrong-type" and "iterator" in verdict.headline
+
+
+def test_a_dictionary_of_tensors_that_loses_an_entry_is_not_a_tensor_that_changed():
+    def attempt(x, weight, bias):
+        return x * weight.pop("w") + bias
+
+    verdict = judge(AFFINE, attempt)
+    assert verdict.slip == "in-place" and "dict(x)" in verdict.details and "clone" not in verdict.details
+
+
 def test_a_failed_worked_example_is_reported_with_the_slip_of_the_other_answers():
     def attempt(x, weight, bias):
         return {3.0: x}[3.0] + weight["w"] + bias if x[0, 0].sum() != 1 else None

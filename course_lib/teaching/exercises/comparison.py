@@ -139,6 +139,8 @@ def describe_difference(expected: Any, got: Any, path: str = "") -> str:
         wanted, returned = shape_text(expected.shape), shape_text(got.shape)
         return f"{what} has shape {returned}, but {wanted} is expected. {hint}".strip()
     plain = to_plain(expected), to_plain(got)
+    if isinstance(expected, Tensor) and isinstance(got, list | tuple) and len(plain[0]) != len(got):
+        return f"{what} is {describe_type(got)}, but {describe_type(expected)} is expected."
     if isinstance(plain[0], Mapping) and isinstance(plain[1], Mapping):
         if expected.keys() != got.keys():
             missing = [key for key in expected if key not in got]
@@ -156,7 +158,7 @@ def describe_difference(expected: Any, got: Any, path: str = "") -> str:
 
 def hint_at_shape(expected: Tensor, got: Tensor) -> str:
     if expected.ndim > 1 and got.shape == expected.shape[::-1]:
-        return "Its axes are in reverse order. Is a transpose missing, or is one wrong?"
+        return "These are the right sizes in reverse order. Is a transpose missing, or is one wrong?"
     if got.ndim > expected.ndim and got.squeeze().shape == expected.squeeze().shape:
         return "It has an extra axis of size 1."
     if got.ndim < expected.ndim and got.shape == expected.squeeze().shape:

@@ -53,7 +53,7 @@ def derive_slips(names: Sequence[str], reference: Callable, example: tuple) -> I
             negative = f"`{path}` seems to have the wrong sign."
             yield DerivedSlip("input-negated", change(torch.neg), negative)
             if tensor.ndim > 1:
-                transposed = f"`{path}` seems to be transposed, or should be."
+                transposed = f"`{path}` seems to be transposed where it shouldn't be, or the other way round."
                 yield DerivedSlip("input-transposed", change(_transpose), transposed)
                 reshaped = (
                     f"`{path}` seems to be reshaped where it should be transposed: that mixes up its rows."

@@ -211,9 +211,9 @@ class PlainExercise(FunctionExercise):
     def read(self, value: Any, case: Case) -> Answer | Verdict:
         if value is None and case.expected is not None:
             return wrong_verdict(RETURNS_NONE, "", "returns-none")
-        if isinstance(value, Iterator):  # it can be read only once
-            headline = f"Your function returned {describe_type(value)}. Return a list: `list(...)`."
-            return wrong_verdict(headline, "", "wrong-type")
+        if isinstance(value, Iterator):
+            headline = f"Your function returned an iterator ({type(value).__name__}), not a list."
+            return wrong_verdict(headline, "Convert it with `list(...)`.", "wrong-type")
         if self.design or not values_match(case.expected, value, scaled=case.scaled):
             return Answer(copy_value(value))
         form = describe_form(case.expected, value)

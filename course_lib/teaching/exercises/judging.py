@@ -56,7 +56,7 @@ NEW_TENSOR = (
 NEW_CONTAINER = (
     "Create a new one (`x + [y]` instead of `x.append(y)`), or copy it first: `list(x)`, `dict(x)`."
 )
-NONE_HERE = "Your function returned `None` for these inputs. Does every path through it end with `return`?"
+NONE_HERE = "Your function returned `None` for these inputs. Does every path through it return a value?"
 
 
 def judge(exercise: Exercise, attempt: Any) -> Verdict:
@@ -140,7 +140,9 @@ def _judge_function(
         return _add_observations(shown, attempt, form_problems, failures)
     if failures:
         shown = _explain_problem(failures[0], exercise, attempt, trials, failed_cases)
-        if shown.slip == "raises" and (axes := _describe_axes(trials, failed_cases)):
+        if shown.slip == "raises" and (optional := _describe_optional(exercise, trials, failed_cases)):
+            shown = replace(shown, details=join_paragraphs(optional, shown.details))
+        elif shown.slip == "raises" and (axes := _describe_axes(trials, failed_cases)):
             shown = replace(shown, details=join_paragraphs(axes, shown.details), slip="fixed-axes")
         return _add_observations(shown, attempt, form_problems, [])
     if form_problems:
@@ -153,6 +155,16 @@ def _judge_function(
     return Verdict("", "passed", exercise.praise(len(trials) - 1), _describe_notebook_numbers(attempt))
 
 
+def _describe_optional(exercise: FunctionExercise, trials: list[Trial], failed_cases: list[Case]) -> str:
+    """A sentence if it fails whenever an input that may be None is given, and is right without it."""
+    right = [trial.case.make() for trial in trials]
+    failing = [case.make() for case in failed_cases]
+    for i, name in enumerate(exercise.inputs):
+        if all(inputs[i] is None for inputs in right) and all(inputs[i] is not None for inputs in failing):
+            return f"It is correct if `{name}` is None, but fails otherwise."
+    return ""
+
+
 def _describe_axes(trials: list[Trial], failed_cases: list[Case]) -> str:
     """A sentence if it fails only for inputs with more or fewer axes than those for which it is right."""
 
@@ -163,7 +175,7 @@ def _describe_axes(trials: list[Trial], failed_cases: list[Case]) -> str:
     if not right or right & failing:
         return ""
     these, others = (join_words([str(n) for n in sorted(counts)]) for counts in (right, failing))
-    return f"It is correct for inputs with {these} axes, but fails for {others}. Allow any number of them."
+    return f"It is correct for inputs with {these} axes, but fails for {others}. Allow any number of axes."
 
 
 def _is_worth_going_on(failure: Verdict) -> bool:
@@ -191,6 +203,7 @@ def _call_with(
     case: Case, exercise: FunctionExercise, attempt: Callable, deadline: float, seed: int = 0
 ) -> CallResult:
     inputs = case.make()
+    tensors = list(find_tensors(inputs, ""))
 
     def read(value: Any) -> Answer | Verdict:
         """The answer, with a form problem if the inputs were changed."""
@@ -200,7 +213,9 @@ def _call_with(
         changed = {name: before for name, before, after in originals if not unchanged(before, after)}
         if not changed or isinstance(answer, Verdict):
             return answer
-        advice = NEW_TENSOR if any(find_tensors(tuple(changed.values()), "")) else NEW_CONTAINER
+        still_there = [id(tensor) for _, tensor in find_tensors(inputs, "")] == [id(t) for _, t in tensors]
+        has_tensors = any(find_tensors(tuple(changed.values()), ""))
+        advice = NEW_TENSOR if has_tensors and still_there else NEW_CONTAINER
         problem = wrong_verdict(f"{IN_PLACE.format(quote_names(list(changed)))} {advice}", slip="in-place")
         return replace(answer, form_problems=(*answer.form_problems, problem))
 
@@ -289,6 +304,10 @@ HOW_TO_REJECT = (
     "A test rejects an implementation by raising an exception, as `assert` and `torch.testing.assert_close` "
     "do. Its return value is ignored."
 )
+NEVER_RAISES = (
+    "None of them made your test raise an exception. Does it `assert` the result of each comparison? "
+    "`assert (a == b, message)`, with parentheses, never fails, and `except` may hide a failed `assert`."
+)
 TOO_STRICT = "Does your test require more than the task says, or allow no rounding error?"
 MISTAKES_IN_THE_TEST = {"NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError"}
 
@@ -336,7 +355,7 @@ def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, prin
         caught = [description for description in results if description not in missed]
         returns_instead = any(results[description].answer is not None for description in missed)
         slip = "returns-instead" if returns_instead else "lets-through"
-        advice = HOW_TO_REJECT if returns_instead else ""
+        advice = HOW_TO_REJECT if returns_instead else "" if caught else NEVER_RAISES
         headline = f"Your test catches {len(caught)} of {len(results)} wrong implementations."
         return wrong_verdict(
             headline, join_paragraphs(advice, _list_up("missed", missed), _list_up("caught", caught)), slip

@@ -288,6 +288,11 @@ HOW_TO_REJECT = (
     "A test rejects an implementation by raising an exception, as `assert` and `torch.testing.assert_close` "
     "do. Its return value is ignored."
 )
+NEVER_RAISES = (
+    "Your test raised no exception at all. Does it check too little, is a condition always true (as in "
+    "`assert (a, b)`), or does a `try` hide the exception?"
+)
+REJECTS_RIGHT = "Is what your test expects correct, and does it allow for rounding errors?"
 TOO_STRICT = "Does your test require more than the task says, or allow no rounding error?"
 MISTAKES_IN_THE_TEST = {"NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError"}
 
@@ -309,7 +314,7 @@ def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, prin
     printed.append(result.printed)  # what it prints for the others repeats this
     problem = explain_failure(result, exercise.seconds, "This happened with a correct implementation.")
     if result.failure and result.failure.exception == "AssertionError":
-        problem = explain_failure(result, exercise.seconds, "")
+        problem = explain_failure(result, exercise.seconds, REJECTS_RIGHT)
         problem = replace(
             problem,
             headline=f"Your test rejects a correct implementation of the {what}.",
@@ -335,7 +340,7 @@ def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, prin
         caught = [description for description in results if description not in missed]
         returns_instead = any(results[description].answer is not None for description in missed)
         slip = "returns-instead" if returns_instead else "lets-through"
-        advice = HOW_TO_REJECT if returns_instead else ""
+        advice = HOW_TO_REJECT if returns_instead else "" if caught else NEVER_RAISES
         headline = f"Your test catches {len(caught)} of {len(results)} wrong implementations."
         return wrong_verdict(
             headline, join_paragraphs(advice, _list_up("missed", missed), _list_up("caught", caught)), slip

@@ -131,7 +131,8 @@ ADDITIVE_SCORES = TensorExercise(
         Slip(
             "state-left-out",
             wrong_scores(lambda p, k, v: k.tanh() @ v),
-            "the state has no effect on the scores. Then every decoding step would attend to the same words.",
+            "the state has no effect on the scores, so every decoding step would attend to the same "
+            "words. Add the projected state inside the tanh.",
         ),
         Slip(
             "softmax-already",
@@ -146,7 +147,7 @@ ADDITIVE_SCORES = TensorExercise(
         Slip(
             "hidden-layer",
             wrong_scores(lambda p, k, v: torch.tanh(p + k)),
-            "this is the hidden layer, of width d. Its dot product with `v` makes one score per word.",
+            "this is the hidden layer, of width d. Take its dot product with `v` to get one score per word.",
         ),
         Slip(
             "state-unprojected",
@@ -285,7 +286,7 @@ ADDITIVE_ATTENTION = TensorExercise(
         Slip(
             "first-state-for-all",
             lambda s, h, w, u, v: blend(batch_scores(s[:1], h, w, u, v).softmax(-1), h),
-            "all sentences are scored with the first state. Each sentence has its own.",
+            "all sentences are scored with the first state. Each sentence has its own state.",
         ),
         Slip(
             "states-along-words",
@@ -303,13 +304,13 @@ ADDITIVE_ATTENTION = TensorExercise(
             "first-annotations-for-all",
             lambda *given: (attend(*given)[1] @ given[1][0], attend(*given)[1]),
             "the attention weights are right, but every context is computed from the annotations of the "
-            "first sentence. Each sentence has its own.",
+            "first sentence. Each sentence has its own annotations.",
         ),
         Slip(
             "first-weights-for-all",
             lambda *given: ((attend(*given)[1] @ given[1])[:, 0], attend(*given)[1]),
             "the attention weights are right, but every context is computed with those of the first "
-            "sentence. Each sentence has its own.",
+            "sentence. Each sentence has its own attention weights.",
         ),
         *score_slips(attend_with),
         *softmax_slips(lambda *given: (batch_scores(*given), given[1]), blend, "`annotations`"),
@@ -470,8 +471,8 @@ def makes_elle(given: tuple, answer: object) -> str:
     advice = "Only “il” should change, to “elle”."
     if is_right(position, step):
         advice = "Return the step first, then the position."
-    elif step and position and is_right(step - 1, position - 1):
-        advice = "Count both from 0."
+    elif TARGET_TOKENS[step] != "il":
+        advice = "Choose the step that generates “il”. Steps and positions are counted from 0."
     return (
         f"Step {step} generates “{TARGET_TOKENS[step]}”. With all its attention on position {position}, "
         f"“{SOURCE_TOKENS[position]}”, the translation is “{translate_forced(step, position)}”. {advice}"
@@ -482,7 +483,7 @@ MAKE_IT_SHE = PlainExercise(
     name="make_it_she",
     lesson="bahdanau_attention",
     inputs=(),
-    by_hand=ByHand({}, (8, 4), "Step 8 generates il. With all its attention on position 4, water: elle."),
+    by_hand=ByHand({}, (8, 4), "Step 8 generates “il”; with all its attention on position 4, “elle”."),
     others=(),
     reference=lambda: (8, 4),
     design=True,

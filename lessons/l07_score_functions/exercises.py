@@ -89,7 +89,8 @@ GENERAL_SCORES = TensorExercise(
             Slip(
                 f"{f.__name__}-of-scores",
                 lambda q, k, w, f=f: f(general_scores(q, k, w)),
-                f"`{f.__name__}` is applied to the scores. Return them as they are: any number is possible.",
+                f"`{f.__name__}` is applied to the scores. Return them as they are: a score can be any "
+                f"number.",
             )
             for f in (torch.tanh, torch.relu, torch.sigmoid, torch.exp, torch.abs)
         ),
@@ -101,7 +102,8 @@ GENERAL_SCORES = TensorExercise(
         Slip(
             "cosine",
             lambda q, k, w: cosine(q @ w, k),
-            "this is the cosine of projected query and key. The general score doesn't divide by their norms.",
+            "this is the cosine of the projected query and the key. The general score doesn't divide by "
+            "their norms.",
         ),
         Slip(
             "keys-reshaped",
@@ -122,6 +124,11 @@ GENERAL_SCORES = TensorExercise(
             "diagonal-only",
             lambda q, k, w: general_scores(q, k, w) * torch.eye(len(q), len(k)),
             "each query is scored with one key only, the one with the same index. Score every pair.",
+        ),
+        Slip(
+            "same-index",
+            lambda q, k, w: ((q @ w) * k).sum(-1),
+            "query i is scored with key i only. Score every query with every key: (m, n).",
         ),
         Slip(
             "last-key",

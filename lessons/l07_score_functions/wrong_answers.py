@@ -376,6 +376,7 @@ WRONG = {
         (general_reshaped, "keys-reshaped"),
         (general_first_key_only, "first-key-for-all"),
         (general_diagonal, "diagonal-only"),
+        (lambda q, k, w: torch.einsum("iq,qk,ik->i", q, w, k), "same-index"),
         (general_with(lambda m, n: (m, n - 1)), "last-key"),
         (general_with(lambda m, n: (m - 1, n)), "last-query"),
         (lambda queries, keys, w: (queries @ w @ keys.T).squeeze(), "wrong-shape"),

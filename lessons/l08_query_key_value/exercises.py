@@ -107,7 +107,7 @@ SOFT_LOOKUP = TensorExercise(
         Slip(
             "powers-of-2",
             lambda q, k, v: blend((k @ q * math.log(2)).softmax(0), v),
-            "the weights are made of powers of 2. A softmax uses powers of e: `torch.exp`.",
+            "the weights are computed from powers of 2. A softmax uses powers of e: `torch.exp`.",
         ),
         Slip(
             "softmax-over-width",
@@ -194,8 +194,8 @@ SCALED_ATTENTION = TensorExercise(
         Slip(
             "root-of-shape-1",
             divide_by(lambda q, k, v: math.sqrt(k.shape[1])),
-            "the scores are divided by the square root of `shape[1]`. With axes in front that isn't the "
-            "width of a key: count from the back, `keys.shape[-1]`.",
+            "the scores are divided by the square root of `shape[1]`. With batch axes in front, that "
+            "isn't the width of a key: count from the end, `keys.shape[-1]`.",
         ),
         Slip(
             "root-of-shape-0",

@@ -62,6 +62,12 @@ def third_read(next_query: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Callab
     return read
 
 
+def answer_with_third(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    _, first, second = read_twice(query, keys, values)
+    third_context = third_read(lambda query, context, second: query + context + second)
+    return third_context(query, keys, values)[0], first, second
+
+
 def adds_keys(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     first = look_up(query, keys, values)[1]
     answer, second = look_up(query + first @ keys, keys, values)
@@ -95,7 +101,7 @@ def scores_as_weights(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tens
     return second @ values, first, second
 
 
-THREE_READS = "there seem to be three reads. Call the look-up only twice."
+THREE_READS = "there seem to be three reads. Call `soft_lookup` only twice."
 
 READ_TWICE = TensorExercise(
     name="read_twice",
@@ -124,7 +130,7 @@ READ_TWICE = TensorExercise(
         Slip(
             "same-query",
             read_with(lambda query, context: query),
-            "both reads use the same query, so the second one finds the same as the first. Add the first "
+            "both reads use the same query, so the second one returns the same as the first. Add the first "
             "context to the query in between.",
         ),
         Slip(
@@ -192,12 +198,13 @@ READ_TWICE = TensorExercise(
         Slip(
             "averages-keys",
             averages_keys,
-            "the answer is a weighted sum of the *keys*. It should be one of the values.",
+            "the answer is a weighted sum of the *keys*. It should be a weighted sum of the values.",
         ),
         Slip(
             "first-weights-twice",
             lambda *inputs: (read_twice(*inputs)[0], *[read_twice(*inputs)[1]] * 2),
-            "the weights of the first read are returned twice. The third output is those of the second read.",
+            "the weights of the first read are returned twice. The third output should be the weights of "
+            "the second read.",
         ),
         Slip(
             "contexts-averaged",
@@ -207,14 +214,19 @@ READ_TWICE = TensorExercise(
         Slip(
             "no-softmax",
             scores_as_weights,
-            "the scores are used as weights without a softmax. `soft_lookup` does all of it.",
+            "the scores are used as weights without a softmax. `soft_lookup` includes the softmax.",
         ),
         Slip("three-reads", third_read(lambda query, context, second: query + context + second), THREE_READS),
+        Slip(
+            "third-context",
+            answer_with_third,
+            "the answer seems to come from a third read. Return the context of the second one.",
+        ),
         Slip("three-reads-reset", third_read(lambda query, context, second: query + second), THREE_READS),
         Slip(
             "scaled",
             scaled_reads,
-            "the scores are divided by √d. The look-up of lesson 08, `soft_lookup`, doesn't scale them.",
+            "the scores are divided by √d. `soft_lookup` from lesson 08 doesn't scale them.",
         ),
     ),
 )
@@ -302,7 +314,7 @@ def far_apart() -> tuple[Tensor, ...]:
 LEFT_OUT = "Leave the keys and values of closed words out instead."
 FINITE_SCORE = (
     "the scores of closed words are set to a finite number, such as −100, or lowered by a number like that. "
-    f"If the other scores are low enough, closed words still earn weight. {LEFT_OUT}"
+    f"If the other scores are low enough, closed words still get weight. {LEFT_OUT}"
 )
 RENORMALISED = (
     "closed words still take part in the softmax, and the other weights are divided by their sum afterwards. "
@@ -388,7 +400,7 @@ SELF_ATTENTION = TensorExercise(
         Slip(
             "score-of-0",
             layer_with(lambda scores, is_open: (scores * is_open).softmax(-1)),
-            f"closed words get a score of 0, and a score of 0 still earns weight: e⁰ = 1. {LEFT_OUT}",
+            f"closed words get a score of 0, and a score of 0 still gets weight: e⁰ = 1. {LEFT_OUT}",
             misconception="M19",
         ),
         Slip(
@@ -397,13 +409,13 @@ SELF_ATTENTION = TensorExercise(
                 x @ w_q, x @ w_k * is_open[:, None], x @ w_v * is_open[:, None]
             ),
             "the keys and values of closed words are set to 0. A key of 0 has a score of 0, and that still "
-            "earns weight: e⁰ = 1. Leave those rows out instead.",
+            "gets weight: e⁰ = 1. Leave those rows out instead.",
             misconception="M19",
         ),
         Slip(
             "x-of-0",
             lambda x, w_q, w_k, w_v, is_open: attend_to_all(x * is_open[:, None], w_q, w_k, w_v, is_open),
-            "closed words are set to 0 in `x`. Their keys then have a score of 0, which still earns weight, "
+            "closed words are set to 0 in `x`. Their keys then have a score of 0, which still gets weight, "
             "and their queries are lost. Leave `x` as it is, and take rows out of the keys and values.",
             misconception="M19",
         ),
@@ -416,7 +428,7 @@ SELF_ATTENTION = TensorExercise(
         Slip(
             "score-of-minus-10",
             layer_with(fill_with(-10.0)),
-            "closed words get a score of −10. Where the other scores are low, they still earn weight. "
+            "closed words get a score of −10. Where the other scores are low, they still get weight. "
             f"{LEFT_OUT}",
         ),
         Slip("low-score", layer_with(fill_with(-100.0)), FINITE_SCORE),
@@ -444,18 +456,20 @@ SELF_ATTENTION = TensorExercise(
             "columns-at-the-right",
             change_weights(open_first),
             "the outputs are right, but the columns of the weights are in the wrong order: the zeros belong "
-            "in the columns of the closed words, not all at the end. Write into `table[:, is_open]`.",
+            "in the columns of the closed words, not all at the end. Write the weights into the open "
+            "columns of an (n, n) tensor of zeros.",
         ),
         Slip(
             "columns-at-the-left",
             change_weights(lambda weights, is_open: open_first(weights, ~is_open)),
             "the outputs are right, but the columns of the weights are in the wrong order: the zeros belong "
-            "in the columns of the closed words, not all at the start. Write into `table[:, is_open]`.",
+            "in the columns of the closed words, not all at the start. Write the weights into the open "
+            "columns of an (n, n) tensor of zeros.",
         ),
         Slip(
             "inverted",
             lambda x, w_q, w_k, w_v, is_open: masked_attention(x @ w_q, x @ w_k, x @ w_v, ~is_open),
-            "the open words are closed and the closed ones open.",
+            "`is_open` is inverted: the open words are closed and the closed ones open.",
         ),
         Slip(
             "closed-rows-empty",
@@ -481,6 +495,13 @@ SELF_ATTENTION = TensorExercise(
                 lambda scores, is_open: masked_softmax(scores, is_open | torch.eye(len(scores)).bool())
             ),
             "a closed word still attends to itself. No word may attend to it, including itself.",
+        ),
+        Slip(
+            "only-first-closed",
+            layer_with(
+                lambda scores, is_open: masked_softmax(scores, is_open | ((~is_open).cumsum(0) > 1)),
+            ),
+            "only the first closed word is closed. Close every word for which `is_open` is False.",
         ),
         Slip(
             "by-number",
@@ -559,12 +580,12 @@ SELF_ATTENTION = TensorExercise(
         Slip(
             "weights-not-closed",
             lambda *inputs: (self_attention(*inputs)[0], attend_to_all(*inputs)[1]),
-            "the outputs are right, but the weights are those of a layer without closed words.",
+            "the outputs are right, but the returned weights were computed without `is_open`.",
         ),
         Slip(
             "values-of-0",
             lambda x, w_q, w_k, w_v, is_open: attend(x @ w_q, x @ w_k, x @ w_v * is_open[:, None]),
-            "only the values of closed words are removed. Their keys still get weight: leave both out.",
+            "only the values of closed words are set to 0. Their keys still get weight: leave both out.",
         ),
         Slip(
             "shared-w_q",
@@ -718,6 +739,19 @@ FLIPPING_WORDS = PlainExercise(
             f"each result is compared with that for position 0. {ANY_CHANGE}",
         ),
         Slip(
+            "compares-with-all-closed",
+            lambda words, pronoun: [
+                i for i in range(len(words)) if pronoun([i]) != pronoun(list(range(len(words))))
+            ],
+            f"each result is compared with the pronoun when *all* words are closed. {ANY_CHANGE}",
+        ),
+        Slip(
+            "first-nine",
+            lambda words, pronoun: [i for i in range(9) if pronoun([i]) != pronoun([])],
+            "only the first nine positions are tried. Sentences can be longer or shorter: loop over all "
+            "positions of `words`.",
+        ),
+        Slip(
             "closes-the-others",
             closes_others,
             "all words *except* one are closed. Close only that one: `pronoun([position])`.",
@@ -769,7 +803,7 @@ FLIPPING_WORDS = PlainExercise(
         Slip(
             "those-that-stay",
             of_flips(lambda words, flips: [i for i in range(len(words)) if i not in flips]),
-            "these are the words that *don't* change the pronoun.",
+            "these are the positions of the words that *don't* change the pronoun.",
         ),
         Slip(
             "first-only",
@@ -799,17 +833,17 @@ FLIPPING_WORDS = PlainExercise(
         Slip(
             "all-but-il",
             flips_if(lambda before, after: after != "il"),
-            f"it compares with “il”. {ANY_CHANGE}",
+            f"each result is compared with “il”. {ANY_CHANGE}",
         ),
         Slip(
             "all-but-elle",
             flips_if(lambda before, after: after != "elle"),
-            f"it compares with “elle”. {ANY_CHANGE}",
+            f"each result is compared with “elle”. {ANY_CHANGE}",
         ),
         Slip(
             "waits-for-elle",
             flips_if(lambda before, after: after == "elle"),
-            f"it waits for “elle”. {ANY_CHANGE}",
+            f"only “elle” counts as a change. {ANY_CHANGE}",
         ),
         Slip(
             "il-to-elle",
@@ -828,15 +862,13 @@ FLIPPING_WORDS = PlainExercise(
             "with `pronoun([])`, and use `!=`: `is not` compares objects, and two equal strings can be "
             "different objects.",
         ),
-        Slip("set", of_flips(lambda words, flips: set(flips)), "it is a set. Return a list, in order."),
+        Slip("set", of_flips(lambda words, flips: set(flips)), "this is a set. Return a list, in order."),
         Slip(
             "booleans",
             of_flips(lambda words, flips: [i in flips for i in range(len(words))]),
             "there is a True or False for every word. Return only the positions where the pronoun changes.",
         ),
-        Slip(
-            "count", of_flips(lambda words, flips: len(flips)), "this is how many there are. Return a list."
-        ),
+        Slip("count", of_flips(lambda words, flips: len(flips)), "this is only their number. Return a list."),
     ),
 )
 
@@ -966,9 +998,11 @@ TEST_ORDER_BLIND = TestExercise(
         "adds a small number to each output, 0.05 times its position": lambda x: (
             plain_self_attention(x) + 0.05 * positions(x)
         ),
-        "adds up all the words up to each position": lambda x: x.cumsum(0),
+        "outputs the sum of all words up to each position": lambda x: x.cumsum(0),
         "is a recurrent network": recurrent,
-        "adds up both neighbours of each word, in a ring": lambda x: x.roll(1, 0) + x.roll(-1, 0),
+        "outputs the sum of each word's neighbours, with the first and last word as neighbours": lambda x: (
+            x.roll(1, 0) + x.roll(-1, 0)
+        ),
         "treats the middle differently from the ends": lambda x: (
             plain_self_attention(x) * distance_from_the_middle(x)
         ),

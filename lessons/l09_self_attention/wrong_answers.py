@@ -51,6 +51,13 @@ def three_reads(query, keys, values):
     return answer, first, second
 
 
+def answers_with_a_third_read(query, keys, values):
+    context, first = look(query, keys, values)
+    context_2, second = look(query + context, keys, values)
+    answer, _ = look(query + context + context_2, keys, values)
+    return answer, first, second
+
+
 def three_reads_reset(query, keys, values):
     context, first = look(query, keys, values)
     context, _ = look(query + context, keys, values)
@@ -636,6 +643,25 @@ def attention_with(score_root=None, mask=None, change=lambda outputs, weights, i
     return layer
 
 
+def closes_only_one(is_open):
+    closed = (~is_open).nonzero()[:1, 0]
+    return torch.ones_like(is_open).index_fill(0, closed, False)
+
+
+def compares_with_all_closed(words, pronoun):
+    last = pronoun([*range(len(words))])
+    return [i for i, _ in enumerate(words) if pronoun([i]) != last]
+
+
+def tries_nine_words(words, pronoun):
+    before = pronoun([])
+    flips = []
+    for position in range(9):
+        if pronoun([position]) != before:
+            flips.append(position)
+    return flips
+
+
 def reads_with(
     join=lambda query, context, answer: answer, next_query=lambda query, context, found: query + context
 ):
@@ -655,6 +681,7 @@ WRONG = {
         (replaces_the_query, "context-alone"),
         (one_read, "same-query"),
         (three_reads, "three-reads"),
+        (answers_with_a_third_read, "third-context"),
         (three_reads_reset, "three-reads-reset"),
         (scaled_reads, "scaled"),
         (weights_first, "swapped-outputs"),
@@ -726,6 +753,7 @@ WRONG = {
         ),
         (attention_with(mask=lambda is_open: torch.outer(is_open, is_open)), "closed-rows-nan"),
         (attention_with(mask=lambda is_open: is_open | torch.eye(len(is_open)).bool()), "attends-to-itself"),
+        (attention_with(mask=closes_only_one), "only-first-closed"),
         (attention_with(score_root=lambda x, w_k: x.shape[1]), "root-of-d_model"),
         (attention_with(score_root=lambda x, w_k: x.shape[0]), "root-of-n"),
         (attention_with(score_root=lambda x, w_k: w_k.shape[1] ** 2), "scaled-by-d_k"),
@@ -778,6 +806,8 @@ WRONG = {
             lambda words, pronoun: [i for i, _ in enumerate(words) if pronoun([0]) != pronoun([i])],
             "compares-with-first",
         ),
+        (compares_with_all_closed, "compares-with-all-closed"),
+        (tries_nine_words, "first-nine"),
         (
             lambda words, pronoun: [pronoun([i]) for i, _ in enumerate(words) if pronoun([i]) != pronoun([])],
             "pronouns",

@@ -105,7 +105,7 @@ RENORMALISED = (
 )
 FINITE_SCORE = (
     "the scores of masked keys are set to a finite number, such as −100, or lowered by a number like that. "
-    "If the other scores are low enough, masked keys still earn weight. Use `-math.inf`."
+    "If the other scores are low enough, masked keys still get weight. Use `-math.inf`."
 )
 OVER_THE_QUERIES = (
     "the softmax is taken over the queries. Each query's weights should sum to 1: use `dim=-1`."
@@ -175,20 +175,20 @@ MASKED_ATTENTION = TensorExercise(
         *plain_and_emptied(
             "times-zero",
             lambda scores, mask: (scores * mask).softmax(-1),
-            "the scores of masked keys are set to 0. A score of 0 still earns weight, because e⁰ = 1. Set "
+            "the scores of masked keys are set to 0. A score of 0 still gets weight, because e⁰ = 1. Set "
             "them to −∞.",
             misconception="M19",
         ),
         *plain_and_emptied(
             "mask-added",
             lambda scores, mask: (scores + mask.float()).softmax(-1),
-            "the mask is added to the scores as 0 and 1, which only raises the others by 1. Set the scores "
-            "of masked keys to −∞.",
+            "the mask is added to the scores as 0 and 1, which only raises the scores of the other keys by "
+            "1. Set the scores of masked keys to −∞.",
         ),
         Slip(
             "zero-after",
             attend_with(lambda scores, mask: scores.softmax(-1) * mask),
-            "the weights of masked keys are set to 0 after the softmax, so the rest sums to less than 1. "
+            "the weights of masked keys are set to 0 after the softmax, so the others sum to less than 1. "
             "Mask the scores, before the softmax.",
             misconception="M20",
         ),
@@ -202,7 +202,7 @@ MASKED_ATTENTION = TensorExercise(
             "times-zero-and-after",
             attend_with(lambda scores, mask: (scores * mask).softmax(-1) * mask),
             "the scores of masked keys are set to 0 before the softmax, and their weights to 0 after it. A "
-            "score of 0 takes weight away from the other keys, so the rest sums to less than 1. Set the "
+            "score of 0 takes weight away from the other keys, so their weights sum to less than 1. Set the "
             "scores to −∞.",
             misconception="M19",
         ),
@@ -241,6 +241,16 @@ MASKED_ATTENTION = TensorExercise(
             attend_with(lambda scores, mask: fill(scores, mask).softmax(-1)),
             "a query that may attend to no key has only scores of −∞, and their softmax is NaN. Give such "
             "rows finite scores before the softmax, and set their weights to 0 after it.",
+        ),
+        Slip(
+            "empty-row-nan-in-context",
+            lambda q, k, v, mask: (
+                fill(scaled(q, k), mask).softmax(-1) @ v,
+                attention(q, k, v, mask)[1],
+            ),
+            "the weights are right, but the context of a query that may attend to no key is NaN: it was "
+            "computed before the NaN in the weights was replaced. Avoid the NaN instead: give such rows "
+            "finite scores before the softmax.",
         ),
         Slip(
             "empty-row-uniform",
@@ -285,7 +295,7 @@ MASKED_ATTENTION = TensorExercise(
         *plain_and_emptied(
             "score-of-minus-10",
             lambda scores, mask: fill(scores, mask, -10.0).softmax(-1),
-            "masked keys get a score of −10. Where the other scores are low, they still earn weight. Use "
+            "masked keys get a score of −10. Where the other scores are low, they still get weight. Use "
             "`-math.inf`.",
         ),
         *plain_and_emptied(
@@ -350,7 +360,7 @@ MASKED_ATTENTION = TensorExercise(
         Slip(
             "sum-of-keys",
             lambda q, k, v, mask: attention(q, k, k, mask),
-            "the context is a weighted sum of the keys. It should be one of the values.",
+            "the context is a weighted sum of the keys. It should be a weighted sum of the values.",
         ),
     ),
 )
@@ -404,8 +414,8 @@ TRAINING_MASK = PlainExercise(
         Slip(
             "not-itself",
             lambda n: torch.ones(n, n).tril(diagonal=-1) == 1,
-            "a position may not attend to itself. It should: its own word has been read already, and only "
-            "the next one must stay hidden.",
+            "a position may not attend to itself. It should: its own word is known already, and only the "
+            "words after it must be masked.",
         ),
         Slip(
             "not-itself-but-first",
@@ -493,7 +503,7 @@ TRAINING_MASK = PlainExercise(
         Slip(
             "extra-axis",
             lambda n: causal_mask(n)[None],
-            "the mask has an axis too many, for the batch. It should be (n, n); broadcasting does the rest.",
+            "the mask has an extra axis for the batch. It should be (n, n); broadcasting does the rest.",
         ),
     ),
 )
@@ -538,7 +548,10 @@ def mask_inputs(src: list[int], tgt: list[int], n_src: int, n_tgt: int) -> tuple
 NO_PADDING = (
     "the decoder's mask hides later positions, but not the padding of the target. Combine both with `&`."
 )
-NOT_CAUSAL = "the decoder's mask hides the padding, but not the later positions, so it leaks."
+NOT_CAUSAL = (
+    "the decoder's mask hides the padding, but not the later positions, so the decoder sees the words "
+    "that it should predict."
+)
 NO_AXIS = (
     "a padding mask should have an axis of size 1 in the middle, (b, 1, n_src), so that it broadcasts over "
     "the queries."
@@ -592,7 +605,8 @@ TRANSLATOR_MASKS = PlainExercise(
         Slip(
             "one-ahead",
             decoder_with(lambda t, m: padding_mask(t, m) & one_step_ahead(m)),
-            "in the decoder's mask each position may attend to the next one, so it leaks: column ≤ row.",
+            "in the decoder's mask each position may attend to the next one, so it sees the word that it "
+            "should predict. Allow only column ≤ row.",
         ),
         Slip(
             "not-itself",
@@ -669,6 +683,18 @@ TRANSLATOR_MASKS = PlainExercise(
             "words has the positions 0, 1 and 2.",
         ),
         Slip(
+            "one-too-few-in-source",
+            source_with(lambda s, n: padding_mask(s - 1, n)),
+            "the last word of each source is masked. Positions are counted from 0, so a sentence of 3 words "
+            "has the positions 0, 1 and 2.",
+        ),
+        Slip(
+            "one-too-few-in-target",
+            decoder_with(lambda t, m: padding_mask(t - 1, m) & causal_mask(m)),
+            "the last word of each target is masked. Positions are counted from 0, so a sentence of 3 words "
+            "has the positions 0, 1 and 2.",
+        ),
+        Slip(
             "inverted",
             of_masks(torch.logical_not),
             "True and False are swapped. True means that a query may attend.",
@@ -700,7 +726,7 @@ TRANSLATOR_MASKS = PlainExercise(
         Slip(
             "heads-axis",
             of_masks(lambda mask: mask[:, None]),
-            "there is an axis for the heads, which is added in lesson 12 only. Leave it out.",
+            "there is an axis for the heads, which isn't needed until lesson 12. Leave it out.",
         ),
         Slip(
             "encoder-rows",

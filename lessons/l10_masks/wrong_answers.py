@@ -46,6 +46,11 @@ def nan_in_closed_rows(queries, keys, values, mask):
     return blend(weights, values)
 
 
+def weights_repaired_too_late(queries, keys, values, mask):
+    context, weights = nan_in_closed_rows(queries, keys, values, mask)
+    return context, weights.nan_to_num(0.0)
+
+
 def nan_to_num_only(queries, keys, values, mask):
     scores = scaled(queries, keys)
     weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1).nan_to_num(0.0)
@@ -408,6 +413,7 @@ def masks_with(opens):
 WRONG = {
     "masked_attention": [
         (nan_in_closed_rows, "empty-row-nan"),
+        (weights_repaired_too_late, "empty-row-nan-in-context"),
         (multiplies_scores, "times-zero-emptied"),
         (weighs_with(lambda scores, mask: scores.masked_fill(~mask, 0.0).softmax(-1)), "times-zero"),
         (multiplies_weights, "zero-after"),
@@ -512,6 +518,8 @@ WRONG = {
         (masks_with(lambda row, column, length: (column < row) & (column < length)), "not-itself"),
         (lambda s, t, n, m: three_by_view(s + 1, t + 1, n, m), "one-too-many"),
         (lambda s, t, n, m: three_by_view(s - 1, t - 1, n, m), "one-too-few"),
+        (lambda s, t, n, m: three_by_view(s - 1, t, n, m), "one-too-few-in-source"),
+        (lambda s, t, n, m: three_by_view(s, t - 1, n, m), "one-too-few-in-target"),
         (lambda s, t, n, m: three_by_view(t, s, m, n), "languages-swapped"),
         (lambda s, t, n, m: [three_by_view(s, t, n, m)[i] for i in (0, 2, 1)], "other-order"),
         (hidden_is_true, "inverted"),

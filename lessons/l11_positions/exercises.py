@@ -208,7 +208,7 @@ SINUSOIDS = PlainExercise(
         Slip(
             "faster-and-faster",
             lambda n, d_model: sinusoids_with(n, d_model, step=-2),
-            "the angles grow from pair to pair. The exponent needs a minus sign: −2i/d_model.",
+            "the frequencies grow from pair to pair. The exponent needs a minus sign: −2i/d_model.",
         ),
         Slip(
             "down-to-last",
@@ -260,17 +260,23 @@ SINUSOIDS = PlainExercise(
         Slip(
             "over-length",
             lambda n, d_model: waves(positions.angles(n, d_model) / n),
-            "the angles are divided by the number of positions.",
+            "the angles are divided by the number of positions. They should depend on the position, not "
+            "on the length of the text.",
         ),
         Slip(
             "over-last-position",
             lambda n, d_model: waves(positions.angles(n, d_model) / max(n - 1, 1)),
-            "the angles are divided by the last position.",
+            "the angles are divided by the last position. They should not depend on the length of the text.",
         ),
         Slip(
             "cos-missing",
             of_angles(lambda turned: interleave(turned.sin(), torch.zeros_like(turned))),
             "the odd columns are 0. They should contain the cosine.",
+        ),
+        Slip(
+            "last-column",
+            of_table(lambda table: table * (torch.arange(table.shape[1]) < table.shape[1] - 1)),
+            "the last column is 0. Does a loop end one column too early?",
         ),
         Slip(
             "half-width",
@@ -286,7 +292,7 @@ SINUSOIDS = PlainExercise(
         Slip(
             "doubled-by-column",
             doubled_by_column,
-            "column c has the exponent −2c/d_model, so the angles get small twice as fast. In −2i/d_model, i "
+            "column c has the exponent −2c/d_model, so the frequencies fall twice as fast. In −2i/d_model, i "
             "counts the pairs, not the columns.",
         ),
         Slip(
@@ -298,17 +304,17 @@ SINUSOIDS = PlainExercise(
         Slip(
             "same-rows",
             lambda n, d_model: sinusoids_with(1, d_model).expand(n, -1),
-            "every row is that of position 0.",
+            "every row is that of position 0. Multiply the frequencies by the position.",
         ),
         Slip(
             "frequencies-only",
             lambda n, d_model: waves(speeds_of(d_model).expand(n, -1)),
-            "every row is that of position 1. Multiply the frequencies by the position.",
+            "the rows are all equal: each is that of position 1. Multiply the frequencies by the position.",
         ),
         Slip(
             "rows-mixed",
             rows_mixed,
-            "the numbers are right but in the wrong cells. Stack sine and cosine along a new *last* axis, "
+            "the numbers are right but in the wrong order. Stack sine and cosine along a new *last* axis, "
             "`dim=-1`, before you flatten.",
         ),
         Slip(
@@ -404,10 +410,10 @@ TEST_OFFSETS = TestExercise(
     },
     wrong={
         "fills the table with random numbers": random_rows,
-        "steps one position back at every fourth row": steps_back,
+        "goes one position back at every fourth row": steps_back,
         "rotates every pair by a quarter turn from one position to the next": quarter_turns,
-        "has lower frequencies the longer the text is": slower_when_longer,
-        "has twice the frequencies from position 12 on": faster_from_12,
+        "uses lower frequencies for longer texts": slower_when_longer,
+        "doubles the frequencies from position 12 on": faster_from_12,
         "has rows that grow by 0.2% with each position": lambda n, d_model: (
             positions.sinusoids(n, d_model) * (1 + 0.002 * torch.arange(n)[:, None])
         ),
@@ -582,7 +588,7 @@ ROTATE = TensorExercise(
         Slip(
             "other-way",
             by_angles(torch.neg),
-            "the pairs are rotated clockwise. With the formula, a quarter turn takes (1, 0) to (0, 1).",
+            "the pairs are rotated in the wrong direction: a quarter turn should take (1, 0) to (0, 1).",
         ),
         Slip(
             "halves",
@@ -607,24 +613,24 @@ ROTATE = TensorExercise(
         Slip(
             "both-minus",
             rotate_with(lambda x, y, cos, sin: (x * cos - y * sin, y * cos - x * sin)),
-            "there is a minus sign too many: the second number of a pair becomes x sin θ + y cos θ.",
+            "there is an extra minus sign: the second number of a pair becomes x sin θ + y cos θ.",
         ),
         Slip(
             "x-and-y-swapped",
             rotate_with(lambda x, y, cos, sin: (y * cos - x * sin, y * sin + x * cos)),
-            "x and y are swapped: x is the first number of a pair, at the even positions.",
+            "x and y are swapped: x is the first number of a pair, in an even column.",
         ),
         Slip(
             "itself-instead-of-partner",
             rotate_with(lambda x, y, cos, sin: (x * (cos + sin), y * (cos + sin))),
-            "each number is multiplied by cos θ and by sin θ. The sine belongs to the *other* number of the "
-            "pair.",
+            "each number is multiplied by cos θ and by sin θ. The sine should multiply the *other* number "
+            "of the pair.",
         ),
         Slip(
             "itself-minus-itself",
             rotate_with(lambda x, y, cos, sin: (x * (cos - sin), y * (cos + sin))),
-            "each number is multiplied by cos θ and by sin θ. The sine belongs to the *other* number of the "
-            "pair.",
+            "each number is multiplied by cos θ and by sin θ. The sine should multiply the *other* number "
+            "of the pair.",
         ),
         Slip(
             "sin-and-cos-swapped",
@@ -672,8 +678,8 @@ ROTATE = TensorExercise(
         Slip(
             "separated",
             of_rotated(separate),
-            "the rotated numbers are right, but all first ones come before all second ones. Put each pair "
-            "back together: stack along a new last axis, then flatten.",
+            "the rotated numbers are right, but the first numbers of all pairs come before the second "
+            "ones. Put each pair back together: stack along a new last axis, then flatten.",
         ),
         Slip(
             "not-flattened",
@@ -706,6 +712,11 @@ ROTATE = TensorExercise(
             "every pair is rotated by the angle of the first one. Each pair has its own angle.",
         ),
         Slip(
+            "first-pair-only",
+            by_angles(lambda turned: turned * (torch.arange(turned.shape[1]) == 0)),
+            "only the first pair of each row is rotated. Rotate all of them, each by its own angle.",
+        ),
+        Slip(
             "one-position",
             by_angles(lambda turned: turned[:1].expand_as(turned)),
             "every position is rotated by the angles of position 0. Each position has its own angles.",
@@ -724,7 +735,7 @@ ROTATE = TensorExercise(
         Slip(
             "stacked-in-front",
             stacked_in_front,
-            "the rotated numbers are right but in the wrong cells. Stack them along a new *last* axis, "
+            "the rotated numbers are right but in the wrong order. Stack them along a new *last* axis, "
             "`dim=-1`, before you flatten.",
         ),
         Slip(

@@ -101,6 +101,12 @@ def table_by_columns(n, d_model):
     return table
 
 
+def table_without_its_last_column(n, d_model):
+    table = table_by_columns(n, d_model)
+    table[:, d_model - 1] = 0.0
+    return table
+
+
 def table_loop(n, d_model):
     def number(position, column):
         turned = position / 10000 ** (column // 2 * 2 / d_model)
@@ -391,6 +397,11 @@ def rotate_pairs(features, turned):
     return torch.stack([new_x, new_y], dim=-1).flatten(-2)
 
 
+def rotates_the_first_pair(features, turned):
+    first = rotate_pairs(features[..., :2], turned[:, :1])
+    return torch.cat([first, features[..., 2:]], dim=-1)
+
+
 def rotate_by_matrices(features, turned):
     cos, sin = turned.cos(), turned.sin()
     matrix = torch.stack([torch.stack([cos, -sin], -1), torch.stack([sin, cos], -1)], -2)
@@ -558,6 +569,7 @@ WRONG = {
         (lambda n, d: waves(torch.arange(n)[:, None] * speeds(d) / n), "over-length"),
         (lambda n, d: waves(torch.arange(n)[:, None] * speeds(d) / max(1, n - 1)), "over-last-position"),
         (lambda n, d: table_by_columns(n, d) * (torch.arange(d) % 2 == 0), "cos-missing"),
+        (table_without_its_last_column, "last-column"),
         (lambda n, d: torch.sin(angles_outer(n, d)), "half-width"),
         (blocks_of_angles, "angles-in-blocks"),
         (two_per_column, "doubled-by-column"),
@@ -659,6 +671,7 @@ WRONG = {
         (lambda features, turned: features + turned.repeat_interleave(2, dim=-1), "adds-the-angle"),
         (lambda features, turned: features * turned.cos().repeat_interleave(2, dim=-1), "only-cos"),
         (lambda features, turned: rotate_pairs(features, turned[:, :1].expand_as(turned)), "one-angle"),
+        (rotates_the_first_pair, "first-pair-only"),
         (lambda features, turned: rotate_pairs(features, turned[0].repeat(len(turned), 1)), "one-position"),
     ],
 }

@@ -115,7 +115,7 @@ def _same_kind(expected: Tensor, got: Tensor) -> bool:
 def _describe_dtype(expected: Tensor, got: Tensor, path: str) -> str:
     reason = ""
     if expected.dtype == torch.float32 and got.is_floating_point():
-        reason = " Keep the dtype of the inputs; NumPy and `.double()` switch to float64."
+        reason = " NumPy and `.double()` switch to float64. Use torch's default, or convert with `.float()`."
     elif expected.dtype == torch.bool:
         reason = " Compare (`==`, `<`, `>=`) to get True and False, or convert it with `.bool()`."
     name = f"`answer{path}`" if path else "The tensor"

@@ -48,12 +48,12 @@ def derive_slips(names: Sequence[str], reference: Callable, example: tuple) -> I
             yield DerivedSlip("input-inverted", change(torch.logical_not), inverted)
         elif tensor.is_floating_point():
             yield DerivedSlip("input-ignored", change(torch.zeros_like), ignored)
-            twice = f"`{path}` seems to be counted twice."
+            twice = f"`{path}` seems to be multiplied by 2, or added twice."
             yield DerivedSlip("input-doubled", change(lambda tensor: 2 * tensor), twice)
             negative = f"`{path}` seems to have the wrong sign."
             yield DerivedSlip("input-negated", change(torch.neg), negative)
             if tensor.ndim > 1:
-                transposed = f"`{path}` seems to be transposed where it shouldn't be, or the other way round."
+                transposed = f"a transpose of `{path}` seems to be missing or unnecessary."
                 yield DerivedSlip("input-transposed", change(_transpose), transposed)
                 reshaped = (
                     f"`{path}` seems to be reshaped where it should be transposed: that mixes up its rows."

@@ -18,7 +18,8 @@ WHERE_GRADIENTS_END = (
     "in NumPy, and inside `torch.no_grad()`."
 )
 NAN_GRADIENT = (
-    "If you replace NaN or infinity in a result afterwards, its gradient is still NaN. Don't let it arise."
+    "If you replace NaN or infinity in a result afterwards, its gradient is still NaN. Change the "
+    "computation so that they never occur."
 )
 
 

@@ -269,12 +269,16 @@ INSIDE = "Your function calls `check`. Move that call out of the function, into 
 
 HINTS = {  # what to do about an exception, by a pattern of its class and message
     r"shapes cannot be multiplied|inconsistent tensor size|size mismatch, got|inconsistent dimensions": (
-        "These shapes don't fit `@`. Is a transpose (`.T`) missing or unnecessary, or are the factors in the "
-        "wrong order?"
+        "These shapes don't fit `@`. Are these the right tensors, in the right order? Is a transpose (`.T`) "
+        "missing or unnecessary?"
     ),
     r"The size of tensor a .* must match the size of tensor b|not broadcastable": (
         "The shapes of these two tensors can't be broadcast. Print their `.shape` just before this line. "
-        "`.T` reverses all axes; `.mT` swaps only the last two."
+        "If you transpose one: `.T` reverses all axes, `.mT` swaps only the last two."
+    ),
+    r"The shape of the mask .* does not match": (
+        "Indexing with a boolean tensor doesn't broadcast: its shape must be that of the indexed tensor. "
+        "`masked_fill` and `torch.where` do broadcast."
     ),
     r"math domain error": (
         "`math.log` needs a number above 0, and `math.sqrt` can't take a negative one. Print the argument."

@@ -305,9 +305,10 @@ HOW_TO_REJECT = (
     "do. Its return value is ignored."
 )
 NEVER_RAISES = (
-    "None of them made your test raise an exception. Does it `assert` the result of each comparison? "
-    "`assert (a == b, message)`, with parentheses, never fails, and `except` may hide a failed `assert`."
+    "Your test raised no exception at all. Does it check too little, or does a `try` hide the exception? Note "
+    "that `assert (a == b, message)`, with parentheses, never fails."
 )
+REJECTS_RIGHT = "Is what your test expects correct, and does it allow for rounding errors?"
 TOO_STRICT = "Does your test require more than the task says, or allow no rounding error?"
 MISTAKES_IN_THE_TEST = {"NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError"}
 
@@ -329,7 +330,7 @@ def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, prin
     printed.append(result.printed)  # what it prints for the others repeats this
     problem = explain_failure(result, exercise.seconds, "This happened with a correct implementation.")
     if result.failure and result.failure.exception == "AssertionError":
-        problem = explain_failure(result, exercise.seconds, "")
+        problem = explain_failure(result, exercise.seconds, REJECTS_RIGHT)
         problem = replace(
             problem,
             headline=f"Your test rejects a correct implementation of the {what}.",

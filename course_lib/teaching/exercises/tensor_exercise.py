@@ -243,8 +243,8 @@ def _find_not_finite(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     for name, expected, got in _name_outputs(exercise, trial):
         if not got.isfinite().all():
             details = (
-                "NaN comes from 0 / 0, from ∞ − ∞, from the logarithm or square root of a negative number, "
-                "or from a softmax over scores that are all −∞."
+                "NaN comes from 0 / 0, ∞ / ∞, ∞ − ∞ or 0 · ∞, from the logarithm or square root of a negative "
+                "number, or from a softmax over scores that are all −∞."
             )
             headline, texts = f"`{name}` contains NaN or infinity.", (rounded(expected), rounded(got))
             return wrong_verdict(headline, details, "not-finite", expected=texts[0], got=texts[1])

@@ -213,9 +213,9 @@ The smallest network has a state of one number and three weights, $h_t = \tanh(w
 r"""
 **Choose the three numbers yourself** so that it does this:
 
-- The first input is a signal, +1 or −1. After 200 quiet steps (input 0) the state still has the sign of the signal, and its absolute value is at least 0.5.
+- The first input is a signal, +1 or −1. After 200 quiet steps (input 0) the state still has the sign of the signal, and its size is at least 0.5.
 - The same is true if the 199 inputs after the signal are noise between −0.3 and 0.3, even if all of it pushes in the wrong direction.
-- A *new*, opposite signal after 100 quiet steps overwrites the old one: 100 quiet steps later the state has the new sign, again with an absolute value of at least 0.5.
+- A *new*, opposite signal after 100 quiet steps overwrites the old one: 100 quiet steps later the state has the new sign, again with a size of at least 0.5.
 
 Many answers are right. Try some numbers with a loop in a cell of your own first. The check says which requirement isn't met yet.
 """

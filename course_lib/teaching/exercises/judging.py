@@ -305,8 +305,8 @@ HOW_TO_REJECT = (
     "do. Its return value is ignored."
 )
 NEVER_RAISES = (
-    "Your test raised no exception at all. Does it check too little, or does a `try` hide the exception? Note "
-    "that `assert (a == b, message)`, with parentheses, never fails."
+    "Your test raised no exception at all. Does it check too little, or does a `try` hide the exception? "
+    "`assert (a == b, message)`, with parentheses, never fails."
 )
 REJECTS_RIGHT = "Is what your test expects correct, and does it allow for rounding errors?"
 TOO_STRICT = "Does your test require more than the task says, or allow no rounding error?"

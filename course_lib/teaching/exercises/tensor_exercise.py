@@ -243,7 +243,7 @@ def _find_not_finite(exercise: TensorExercise, trial: Trial) -> Verdict | None:
     for name, expected, got in _name_outputs(exercise, trial):
         if not got.isfinite().all():
             details = (
-                "NaN comes from 0 / 0, ∞ / ∞, ∞ − ∞ or 0 · ∞, from the logarithm or square root of a negative "
+                "NaN comes from 0 / 0, ∞ / ∞, ∞ − ∞ or 0 · ∞, from a logarithm or square root of a negative "
                 "number, or from a softmax over scores that are all −∞."
             )
             headline, texts = f"`{name}` contains NaN or infinity.", (rounded(expected), rounded(got))

@@ -389,13 +389,11 @@ SELF_ATTENTION = TensorExercise(
             "renormalised",
             layer_with(lambda scores, is_open: renormalise(scores.softmax(-1) * is_open)),
             RENORMALISED,
-            misconception="M20",
         ),
         Slip(
             "renormalised-without-nan",
             layer_with(lambda scores, is_open: renormalise(scores.softmax(-1) * is_open, least=1e-9)),
             RENORMALISED,
-            misconception="M20",
         ),
         Slip(
             "score-of-0",

@@ -204,7 +204,6 @@ MASKED_ATTENTION = TensorExercise(
             "the scores of masked keys are set to 0 before the softmax, and their weights to 0 after it. A "
             "score of 0 takes weight away from the other keys, so their weights sum to less than 1. Set the "
             "scores to −∞.",
-            misconception="M19",
         ),
         Slip(
             "context-not-masked",
@@ -221,13 +220,11 @@ MASKED_ATTENTION = TensorExercise(
             "renormalised",
             attend_with(lambda scores, mask: renormalise(scores.softmax(-1) * mask)),
             RENORMALISED,
-            misconception="M20",
         ),
         Slip(
             "renormalised-without-nan",
             attend_with(lambda scores, mask: renormalise(scores.softmax(-1) * mask, least=1e-9)),
             RENORMALISED,
-            misconception="M20",
         ),
         Slip(
             "inverted",
@@ -340,7 +337,6 @@ MASKED_ATTENTION = TensorExercise(
             "root-of-n",
             lambda q, k, v, mask: attention(q * math.sqrt(q.shape[-1] / k.shape[-2]), k, v, mask),
             "the scores are divided by √n. Divide by √d_k, where d_k is the width of a key.",
-            misconception="M08",
         ),
         Slip(
             "root-of-d_v",
@@ -563,6 +559,7 @@ TRANSLATOR_MASKS = PlainExercise(
     name="translator_masks",
     lesson="masks",
     inputs=("src_lengths", "tgt_lengths", "n_src", "n_tgt"),
+    returns=("encoder", "decoder", "cross"),
     by_hand=ByHand(
         dict(zip(("src_lengths", "tgt_lengths", "n_src", "n_tgt"), mask_inputs([1], [2], 2, 3), strict=True)),
         [
@@ -732,7 +729,6 @@ TRANSLATOR_MASKS = PlainExercise(
             "encoder-rows",
             lambda s, t, n, m: (padding_mask(s, n) & padding_mask(s, n).mT, *three_masks(s, t, n, m)[1:]),
             "the encoder's mask also masks the rows of the padding. Mask keys only: (b, 1, n_src).",
-            misconception="M21",
         ),
         Slip(
             "additive",
@@ -770,7 +766,6 @@ TRANSLATOR_MASKS = PlainExercise(
             "cross-both",
             cross_with(lambda s, t, n, m: padding_mask(s, n) & padding_mask(t, m).mT),
             "the cross mask also masks the rows of the target's padding. Mask keys only: (b, 1, n_src).",
-            misconception="M21",
         ),
         Slip(
             "cross-causal",

@@ -174,6 +174,12 @@ def find_tensors(value: Any, path: str) -> Iterator[tuple[str, Tensor]]:
             yield from find_tensors(item, f"{path}[{key!r}]")
 
 
+def name_tensors(names: Sequence[str], inputs: Sequence[Any]) -> dict[str, Tensor]:
+    """The tensors in the inputs of a call, by path, which begins with the input's name."""
+    named = zip(names, inputs, strict=True)
+    return dict(pair for name, value in named for pair in find_tensors(value, name))
+
+
 TYPE_NAMES = {"str": "string", "ndarray": "NumPy array", "Tensor": "tensor", "Counter": "dict"}
 
 

@@ -11,31 +11,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from course_lib.teaching.exercises.answer import find_tensors, map_tensors
+from course_lib.teaching.exercises.answer import find_tensors, map_tensors, name_tensors
+from course_lib.teaching.exercises.exercise import Slip
 
 MOST_TENSORS = 20  # in dictionaries of weights: each is tried in every case
 LARGEST_SWAPPED = 100
 
 
-class DerivedSlip(NamedTuple):
-    name: str
-    wrong: Callable
-    message: str
-    misconception: None = None
-
-
-def derive_slips(names: Sequence[str], reference: Callable, example: tuple) -> Iterator[DerivedSlip]:
+def derive_slips(names: Sequence[str], reference: Callable, example: tuple) -> Iterator[Slip]:
     """Slips of a function whose inputs have these names; the `example` shows which of them are tensors."""
     for i, j in combinations(range(len(names)), 2):
         if type(example[i]) is type(example[j]) and not _is_large(example[i], example[j]):
             message = f"`{names[i]}` and `{names[j]}` seem to be swapped."
-            yield DerivedSlip("swapped-inputs", _swap(reference, i, j), message)
-    tensors = list(_name_tensors(names, example))[:MOST_TENSORS]
+            yield Slip("swapped-inputs", _swap(reference, i, j), message)
+    tensors = list(name_tensors(names, example).items())[:MOST_TENSORS]
     for path, tensor in tensors:
 
         def change(change_tensor: Callable[[Tensor], Tensor], path: str = path) -> Callable:
@@ -43,26 +37,26 @@ def derive_slips(names: Sequence[str], reference: Callable, example: tuple) -> I
 
         ignored = f"`{path}` seems to have no effect."
         if tensor.dtype == torch.bool:
-            yield DerivedSlip("input-ignored", change(torch.ones_like), ignored)
+            yield Slip("input-ignored", change(torch.ones_like), ignored)
             inverted = f"`{path}` seems to be inverted: True and False are mixed up."
-            yield DerivedSlip("input-inverted", change(torch.logical_not), inverted)
+            yield Slip("input-inverted", change(torch.logical_not), inverted)
         elif tensor.is_floating_point():
-            yield DerivedSlip("input-ignored", change(torch.zeros_like), ignored)
+            yield Slip("input-ignored", change(torch.zeros_like), ignored)
             twice = f"`{path}` seems to be multiplied by 2, or added twice."
-            yield DerivedSlip("input-doubled", change(lambda tensor: 2 * tensor), twice)
+            yield Slip("input-doubled", change(lambda tensor: 2 * tensor), twice)
             negative = f"`{path}` seems to have the wrong sign."
-            yield DerivedSlip("input-negated", change(torch.neg), negative)
+            yield Slip("input-negated", change(torch.neg), negative)
             if tensor.ndim > 1:
                 transposed = f"a transpose of `{path}` seems to be missing or unnecessary."
-                yield DerivedSlip("input-transposed", change(_transpose), transposed)
+                yield Slip("input-transposed", change(_transpose), transposed)
                 reshaped = (
                     f"`{path}` seems to be reshaped where it should be transposed: that mixes up its rows."
                 )
-                yield DerivedSlip("input-reshaped", change(_reshape), reshaped)
+                yield Slip("input-reshaped", change(_reshape), reshaped)
     for index, value in enumerate(example):
         if isinstance(value, float):
             ignored = f"`{names[index]}` seems to have no effect."
-            yield DerivedSlip("input-ignored", _set(reference, index, 0.0), ignored)
+            yield Slip("input-ignored", _set(reference, index, 0.0), ignored)
 
 
 def _is_large(*values: Any) -> bool:
@@ -72,11 +66,6 @@ def _is_large(*values: Any) -> bool:
 
 def count_tensors(inputs: tuple) -> int:
     return sum(1 for _ in find_tensors(inputs, ""))
-
-
-def _name_tensors(names: Sequence[str], inputs: tuple) -> Iterator[tuple[str, Tensor]]:
-    for name, value in zip(names, inputs, strict=True):
-        yield from find_tensors(value, name)
 
 
 def _swap(function: Callable, i: int, j: int) -> Callable:
@@ -94,8 +83,7 @@ def _change(
     """The function, with one of the tensors in its inputs changed."""
 
     def with_changed(*inputs: Any) -> Any:
-        tensors = dict(_name_tensors(names, inputs))
-        chosen = tensors.get(path)
+        chosen = name_tensors(names, inputs).get(path)
         return function(*map_tensors(lambda tensor: change(tensor) if tensor is chosen else tensor, inputs))
 
     return with_changed

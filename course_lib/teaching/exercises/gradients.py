@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from course_lib.teaching.exercises.answer import find_tensors
+from course_lib.teaching.exercises.answer import find_tensors, name_tensors
 from course_lib.teaching.exercises.guarded_call import call, describe_failure, explain_failure
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, name_some, wrong_verdict
 
@@ -38,9 +38,8 @@ def compare_gradients(
     the whole check, for the message.
     """
     inputs = make_inputs()
-    named = zip(names, inputs, strict=True)
-    found = dict(pair for name, value in named for pair in find_tensors(value, name))
-    tensors = {path: tensor.requires_grad_() for path, tensor in found.items() if tensor.is_floating_point()}
+    found = name_tensors(names, inputs).items()
+    tensors = {path: tensor.requires_grad_() for path, tensor in found if tensor.is_floating_point()}
     read = partial(_compute_gradients, tensors=list(tensors.values()))
     right = call(partial(reference, *inputs), deadline, read)
     if right.failure or not any(gradient.any() for gradient in right.answer):

@@ -154,6 +154,7 @@ class Lab:
 
     def open(self, name: str) -> None:
         """Open a notebook in a workspace of its own, with a fresh kernel."""
+        self.page.goto("about:blank")  # the old page would try to reconnect to its kernel
         self._end_old_kernels()
         workspace = secrets.token_hex(4)  # no tabs restored from another test
         address = f"{self.server.url}/lab/workspaces/{workspace}/tree/{name}?reset&token={self.server.token}"
@@ -193,6 +194,10 @@ class Lab:
     def save(self) -> None:
         self.page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
         self.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
+
+    def read_file(self, name: str) -> dict:
+        """A notebook as it is on the disk."""
+        return self._ask("GET", f"/api/contents/{name}")["content"]
 
     def cells(self) -> list[dict]:
         return self.page.evaluate(CELLS)

@@ -7,6 +7,7 @@ the other solutions. In 00 and 08 a learner also guesses, answers and makes mist
 from __future__ import annotations
 
 import itertools
+import json
 import re
 
 import pytest
@@ -246,8 +247,11 @@ def a_quiz_answered_by_keyboard_is_still_there_the_next_day(lab, photograph) -> 
     lab.page.keyboard.press("Enter")
     expect(question.locator(".cq-feedback")).to_contain_text(reason)
     lab.save()
+    saved = lab.read_file("00_start_here.ipynb")
+    assert reason in json.dumps(saved["metadata"]["widgets"], ensure_ascii=False)
     lab.open("00_start_here.ipynb")
-    expect(lab.cell(index)).to_contain_text(reason)
+    reopened = lab.cell(index).locator(".cq-feedback").first
+    expect(reopened).to_contain_text(reason, timeout=90_000)  # every card of the page is restored first
     photograph(lab.cell(index), "reopened-quiz")
     photograph(lab.cell(lab.indices_of("predict")[0]), "reopened-predict")
 

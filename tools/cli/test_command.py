@@ -1,9 +1,14 @@
-"""`test`: style, unit tests, every notebook, the browser. A failing part doesn't stop the others."""
+"""`test`: style, unit tests, every notebook, the browser. A failing part doesn't stop the others.
+
+`test --soak` is the long run instead: it fuzzes, kills and shuffles for as long as it is told.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -14,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from course_lib.runtime import PROJECT_ROOT
-from tools.cli.arguments import command
+from tools.cli.arguments import at_least, command, seed
 
 REPORTS = PROJECT_ROOT / "build" / "test"
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "2")
@@ -24,6 +29,7 @@ NBVAL = (
     *("--dist", "loadscope", "-p", "tests.nbval_home", "--nbval", "--nbval-cell-timeout", "300"),
     *("--disable-warnings", "-o", "filterwarnings=default"),
 )
+SOAK = PROJECT_ROOT / "tests" / "soak"
 NO_CHROMIUM = "NO CHROMIUM FOUND: the lessons were not tested in a browser (on Debian: apt install chromium)"
 
 Part = tuple[str, tuple[str, ...], Mapping[str, str]]  # a name, a command and its environment
@@ -36,12 +42,20 @@ def add(commands) -> None:
         action="store_true",
         help="run only the style checks and the quick unit tests, in one to two minutes",
     )
+    soak_help = "search for failures instead: fuzzed inputs, killed processes, cells in random order"
+    parser.add_argument("--soak", action="store_true", help=soak_help)
+    minutes = "how long --soak takes (default: 60); with less time it tries fewer cases"
+    parser.add_argument("--minutes", type=at_least(0.1, 10_000.0), default=60.0, metavar="N", help=minutes)
+    seed_help = "random seed of --soak (default: a new one, which is printed)"
+    parser.add_argument("--seed", type=seed, metavar="S", help=seed_help)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run all parts, then print a line for each and the totals. 1 if anything failed."""
     shutil.rmtree(REPORTS, ignore_errors=True)
     REPORTS.mkdir(parents=True)
+    if args.soak:
+        return soak(args)
     rows = []
     with tempfile.TemporaryDirectory(prefix="course-test-", ignore_cleanup_errors=True) as home:
         for name, command, environment in parts(args, Path(home)):
@@ -79,7 +93,7 @@ def count(name: str, code: int) -> tuple[int, int, int]:
 def parts(args: argparse.Namespace, home: Path) -> Iterator[Part]:
     yield "style", (sys.executable, "-m", "ruff", "check", "."), os.environ
     yield "layout", (sys.executable, "-m", "ruff", "format", "--check", "--quiet", "."), os.environ
-    marks = "not browser and not slow" if args.quick else "not browser"
+    marks = "not browser and not soak" + (" and not slow" if args.quick else "")
     yield pytest("unit tests", home, "-p", "no:nbval", "-m", marks)  # nbval takes 2 s to start
     if not args.quick:
         from tools.authoring.execute import kernel_environment
@@ -94,6 +108,45 @@ def pytest(name: str, home: Path, *arguments: str) -> Part:
     environment = os.environ | {"COURSE_HOME": str(home / name), "OMP_NUM_THREADS": "1"}
     dist = () if "--dist" in arguments else ("--dist", "worksteal")
     return name, (*PYTEST, *dist, f"--junitxml={REPORTS / f'{name}.xml'}", *arguments), environment
+
+
+# ---- the long run
+
+
+def soak(args: argparse.Namespace) -> int:
+    """Run tests/soak on all cores, then print its table, also after Ctrl-C. 1 if anything failed."""
+    number = random.randrange(2**32) if args.seed is None else args.seed
+    print(f"This takes about {args.minutes:g} minutes. The seed is {number}.", flush=True)
+    with tempfile.TemporaryDirectory(prefix="course-soak-", ignore_cleanup_errors=True) as home:
+        command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "--maxschedchunk=1"]
+        command += ["-p", "no:nbval", "-m", "soak", "--tb=short", "--show-capture=no", str(SOAK)]
+        environment = os.environ | {"COURSE_HOME": home, "OMP_NUM_THREADS": "1", "SOAK_SEED": str(number)}
+        environment |= {"SOAK_SECONDS": str(args.minutes * 60), "SOAK_REPORTS": str(REPORTS)}
+        process = subprocess.Popen(command, cwd=PROJECT_ROOT, env=environment, stdin=subprocess.DEVNULL)
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:  # pytest got it too
+            process.wait()
+            code = 130
+    reports = sorted(REPORTS.glob("*.json"))
+    rows = [json.loads(path.read_text(encoding="utf-8")) for path in reports]
+    n_failed = sum(len(row["failures"]) for row in rows)
+    print(f"\n{soak_table(rows)}")
+    for row in rows:
+        for failure in row["failures"]:
+            print(f"\n==== {row['part']}\n{failure}")
+    return 130 if code == 130 else 1 if code or n_failed or not rows else 0
+
+
+def soak_table(rows: list[dict]) -> str:
+    """A row for each part. A part that didn't finish was interrupted, or its process died."""
+    lines = ["| part | cases | failures | seconds |", "|---|---:|---:|---:|"]
+    for row in rows:
+        name = row["part"] + ("" if row["finished"] else " (not finished)")
+        lines.append(f"| {name} | {row['cases']:,} | {len(row['failures'])} | {row['seconds']:.0f} |")
+    cases, seconds = (sum(row[key] for row in rows) for key in ("cases", "seconds"))
+    n_failed = sum(len(row["failures"]) for row in rows)
+    return "\n".join([*lines, f"| **total** | {cases:,} | {n_failed} | {seconds:.0f} |"])
 
 
 def browser(home: Path) -> Part:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from argparse import Namespace
 
 import nbformat
@@ -46,7 +51,7 @@ def test_a_nonzero_exit_code_is_a_failure_whatever_the_report_says(reports, repo
 def test_every_part_runs_and_one_failure_fails_the_command(monkeypatch, capfd, codes, expected):
     parts = [(f"s{code}", (sys.executable, "-c", f"exit({code})"), None) for code in codes]
     monkeypatch.setattr(test_command, "parts", lambda args, home: parts)
-    assert test_command.run(Namespace()) == expected
+    assert test_command.run(Namespace(soak=False)) == expected
     printed = capfd.readouterr().out
     assert printed.count("==== s") == 3  # both parts and the summary
     assert printed.splitlines()[-1] == f"{codes.count(0)} passed, {2 - codes.count(0)} failed"
@@ -81,7 +86,7 @@ def test_everything_is_run_in_this_order(monkeypatch, tmp_path):
 def test_quick_runs_style_and_quick_unit_tests(monkeypatch, tmp_path):
     quick = parts_by_name(monkeypatch, tmp_path, quick=True)
     assert list(quick) == ["style", "layout", "unit tests"]
-    assert "not browser and not slow" in quick["unit tests"][0]
+    assert "not browser and not soak and not slow" in quick["unit tests"][0]
 
 
 @pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])
@@ -142,3 +147,85 @@ def test_a_notebook_gets_the_settings_of_its_form_and_a_difference_is_shown(monk
     assert ran.returncode == 1, ran.stdout + ran.stderr
     for part in ("learner/08.ipynb", "import os", "a sum learner/08", "1 failed, 3 passed"):
         assert part in ran.stdout, ran.stdout
+
+
+# ---- the long run
+
+FOUND = """
+import time
+import pytest
+from hypothesis import strategies as st
+
+@pytest.mark.soak(weight=1)
+def test_numbers(soak):
+    def divide(number):
+        assert number != 5, "five"
+        100 / (number - 3)
+    soak.search(divide, target=900, number=st.integers(0, 9))
+
+@pytest.mark.soak(weight=1)
+def test_waiting(soak):
+    soak.search(lambda seconds: time.sleep(seconds), target=9, limit=0.05, seconds=st.sampled_from([0, 9]))
+
+@pytest.mark.soak(weight=1)
+def test_each_case(soak):
+    soak.each([2, 3, 4], lambda number: None)
+"""
+FOREVER = """
+import time
+import pytest
+
+@pytest.mark.soak(weight=1)
+def test_forever(soak):
+    soak.each(range(10**6), lambda number: time.sleep(0.01))
+"""
+
+
+@pytest.fixture
+def soak_folder(tmp_path, monkeypatch):
+    """The harness of the long run, with other parts."""
+    shutil.copy(PROJECT_ROOT / "tests" / "soak" / "conftest.py", tmp_path / "conftest.py")
+    monkeypatch.setattr(test_command, "SOAK", tmp_path)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_the_long_run_reports_each_failure_once_with_its_smallest_example(soak_folder, reports, capfd):
+    (soak_folder / "test_parts.py").write_text(FOUND, encoding="utf-8")
+    assert test_command.run(Namespace(soak=True, minutes=0.2, seed=7)) == 1
+    rows = {path.stem: json.loads(path.read_text()) for path in reports.glob("*.json")}
+    numbers, waiting, each_case = (rows[f"test_{name}"] for name in ("numbers", "waiting", "each_case"))
+    assert all(row["finished"] for row in rows.values()) and numbers["cases"] > 10
+    assert sorted(text.split()[0] for text in numbers["failures"]) == ["AssertionError", "ZeroDivisionError"]
+    assert any("number=5" in text for text in numbers["failures"])
+    assert waiting["failures"][0].startswith("TimeoutError") and "seconds=9" in waiting["failures"][0]
+    assert (each_case["cases"], each_case["failures"]) == (3, [])
+    printed = capfd.readouterr().out
+    assert "The seed is 7" in printed and "| each case | 3 | 0 |" in printed and "number=3" in printed
+
+
+@pytest.mark.slow
+def test_ctrl_c_prints_the_table_of_what_ran(soak_folder, reports):
+    (soak_folder / "test_parts.py").write_text(FOREVER, encoding="utf-8")
+    program = (
+        "import sys; from argparse import Namespace; from pathlib import Path; from tools.cli import test_command;"
+        "test_command.SOAK, test_command.REPORTS = map(Path, sys.argv[1:]);"
+        "sys.exit(test_command.run(Namespace(soak=True, minutes=9, seed=7)))"
+    )
+    command = [sys.executable, "-c", program, str(soak_folder), str(reports)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    while not (reports / "test_forever.json").exists():
+        time.sleep(0.1)
+    time.sleep(1)
+    os.killpg(process.pid, signal.SIGINT)
+    printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 130 and "| forever (not finished) |" in printed
+
+
+def test_other_runs_do_not_load_the_long_run(monkeypatch, tmp_path):
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:nbval", "tests/soak"]
+    ran = subprocess.run(command, cwd=PROJECT_ROOT, capture_output=True, text=True)
+    assert "no tests" in ran.stdout and ran.returncode == 5, ran.stdout
+    unit_tests, _ = parts_by_name(monkeypatch, tmp_path)["unit tests"]
+    assert "not browser and not soak" in unit_tests

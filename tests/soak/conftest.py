@@ -15,6 +15,7 @@ import functools
 import json
 import os
 import random
+import re
 import signal
 import time
 import traceback
@@ -32,6 +33,7 @@ from course_lib.runtime import PROJECT_ROOT
 
 SECONDS = float(os.environ.get("SOAK_SECONDS", 60))  # for all parts together, on each core
 SEED = int(os.environ.get("SOAK_SEED", 0))
+MOST_AT_ONCE = 100  # cases of one search; the next one starts with another seed
 MOST_FAILURES = 8  # different ones; then a part ends
 MUST_STAY = ("data", "lessons", "notebooks")  # folders in which no part may change a file
 QUICK = settings(
@@ -81,7 +83,6 @@ class Soak:
         *,
         target: int,
         limit: float = 10.0,
-        at_once: int = 100,
         **inputs: SearchStrategy[Any],
     ) -> None:
         """Let Hypothesis look for inputs on which `check` raises or takes longer than `limit` seconds."""
@@ -97,7 +98,8 @@ class Soak:
                     raise
 
         while self.goes_on(target):
-            n = min(at_once, target - self.n_cases)
+            rate = self.n_cases / (time.monotonic() - self.start)
+            n = min(MOST_AT_ONCE, target - self.n_cases, max(5, int(rate * (self.end - time.monotonic()))))
             test = settings(QUICK, max_examples=n)(given(**inputs)(run_case))
             with self.record_failure():
                 seed(self.random.getrandbits(32))(test)()
@@ -123,7 +125,7 @@ class Soak:
         except Exception as error:
             place, message = place_of(error), " ".join(str(error).split())[:300]
             notes = [example, *getattr(error, "__notes__", ())]
-            shown = "\n".join(line for note in notes for line in note.splitlines()[:12])
+            shown = "\n".join(line[:200] for note in notes for line in note.splitlines()[:20])
             self.failures.setdefault(place, f"{type(error).__name__} in {place}: {message}\n{shown}".strip())
 
     def goes_on(self, target: int) -> bool:
@@ -175,7 +177,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def soak(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Soak]:
-    part = request.node.name.removeprefix("test_").replace("_", " ")
+    part = re.sub(r"[\W_]+", " ", request.node.name.removeprefix("test_")).strip()
     reports = Path(os.environ.get("SOAK_REPORTS", tmp_path))
     before = {path: path.stat().st_mtime_ns for path in course_files()}
     yield Soak(part, request.node.soak_seconds, reports / f"{request.node.name}.json")

@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 from tools.cli import commands
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=30)  # lone surrogates too
+arguments = any_text.map(  # as the system passes them: bytes without a zero, and no other folder
+    lambda text: text.encode("utf-8", "surrogatepass").replace(b"\0", b"").decode("utf-8", "surrogateescape")
+).filter(lambda text: not text.startswith(("/", "~")) and ".." not in text)
 numbers = st.integers() | st.floats() | st.sampled_from([0, -1, 2**31, 2**63, 10**400, 1e308])
 json_values = st.recursive(
     st.none() | st.booleans() | numbers | st.text(max_size=20),

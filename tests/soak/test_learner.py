@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import itertools
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -71,8 +72,10 @@ def hostile(*names: str) -> object:
     return type("Hostile", (Hostile,), dict.fromkeys(names, Hostile.refuse))()
 
 
-class Index(int):
-    """The index of one of the VALUES."""
+class Value(NamedTuple):
+    """One of the VALUES, which Hypothesis couldn't print."""
+
+    index: int
 
 
 class Text(BaseException):
@@ -122,17 +125,17 @@ def test_attempts_at_exercises(soak):
                 raise errors[0]
             return tuple(values) if len(values) != 1 else values[0]
 
-        values = [VALUES[value] if isinstance(value, Index) else value for value in values]
+        values = [VALUES[value.index] if isinstance(value, Value) else value for value in values]
         verdict = check(name, values[0] if whole and values else attempt)
         assert verdict.status in ("passed", "wrong", "not tried") and repr(verdict) and verdict._repr_html_()
         assert not progress.read().notes
 
-    indices = st.integers(0, len(VALUES) - 1).map(Index)  # Hypothesis couldn't show the objects themselves
+    indices = st.integers(0, len(VALUES) - 1).map(Value)
     values = st.lists(indices | json_values, max_size=3)
     errors = st.just([]) | st.lists(st.sampled_from(ERRORS), min_size=1, max_size=1)
     options = {"values": values, "errors": errors, "whole": st.booleans(), "change": st.booleans()}
     names = st.sampled_from(sorted(exercise_topics()))
-    soak.search(judge, target=6_000, name=names, **options, limit=60, at_once=50)
+    soak.search(judge, target=6_000, name=names, **options, limit=60)
 
 
 # ---- explorables
@@ -178,7 +181,7 @@ def test_explorables_set_to_any_value(soak):
         st.integers(0, 2), st.booleans(), st.floats(0, 0.999) | json_values | numbers | any_text
     )
     inputs = {"number": st.integers(0, len(KINDS) - 1), "moves": st.lists(moves, min_size=1, max_size=6)}
-    soak.search(move, target=3_000, **inputs, limit=30, at_once=50)
+    soak.search(move, target=3_000, **inputs, limit=30)
 
 
 @pytest.mark.soak(weight=6)

@@ -33,8 +33,9 @@ def refused(error: Exception) -> None:
 
 @pytest.mark.soak(weight=2)
 def test_attention_of_any_shapes(soak):
-    def attend_or_refuse(query, keys, values, mask, kinds, seed):
-        inputs = [numbers(shape, seed + i, kinds[i]) for i, shape in enumerate((query, keys, values))]
+    def attend_or_refuse(shapes, kinds, seed):
+        *shapes, mask = shapes
+        inputs = [numbers(shape, seed + i, kinds[i]) for i, shape in enumerate(shapes)]
         allowed = None if mask is None else numbers(mask, seed) > 0
         try:
             context, weights = attend(*inputs, mask=allowed)
@@ -51,19 +52,14 @@ def test_attention_of_any_shapes(soak):
         lambda s: ([*s[0], s[1], s[3]], [*s[0], s[2], s[3]], [*s[0], s[2], s[4]], [s[1], s[2]])
     )
     arbitrary = st.tuples(shapes, shapes, shapes, st.none() | shapes)
-    soak.search(
-        lambda all_shapes, kinds, seed: attend_or_refuse(*all_shapes, kinds, seed),
-        target=8_000,
-        all_shapes=fitting | arbitrary,
-        kinds=kinds,
-        seed=st.integers(0, 99),
-    )
+    inputs = {"shapes": fitting | arbitrary, "kinds": kinds, "seed": st.integers(0, 99)}
+    soak.search(attend_or_refuse, target=8_000, **inputs)
 
 
 @pytest.mark.soak(weight=2)
 def test_heads_of_any_shapes(soak):
-    def split_and_attend(query, keys, values, n_heads, causal, sentences):
-        tensors = [numbers(shape, i) for i, shape in enumerate((query, keys, values))]
+    def split_and_attend(shapes, n_heads, causal, sentences):
+        tensors = [numbers(shape, i) for i, shape in enumerate(shapes)]
         try:
             slow, weights = multi_head(*tensors, causal=causal, with_weights=True)
             fast, _ = multi_head(*tensors, causal=causal)
@@ -84,14 +80,9 @@ def test_heads_of_any_shapes(soak):
     four = st.tuples(*[st.integers(1, 4)] * 5).map(
         lambda s: ([s[0], s[1], s[2], s[4]], [s[0], s[1], s[3], s[4]], [s[0], s[1], s[3], s[2]])
     )
-    soak.search(
-        lambda three, **rest: split_and_attend(*three, **rest),
-        target=5_000,
-        three=four | st.tuples(shapes, shapes, shapes),
-        causal=st.booleans(),
-        n_heads=st.integers(1, 5),
-        sentences=st.lists(st.integers(1, 8), min_size=1, max_size=4),
-    )
+    inputs = {"shapes": four | st.tuples(shapes, shapes, shapes), "causal": st.booleans()}
+    sentences = st.lists(st.integers(1, 8), min_size=2, max_size=4)
+    soak.search(split_and_attend, target=5_000, **inputs, n_heads=st.integers(1, 5), sentences=sentences)
 
 
 @pytest.mark.soak(weight=1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+import tempfile
 import time
 from pathlib import Path
 
@@ -61,15 +62,14 @@ async def run_cells(notebook: nbformat.NotebookNode, order: list[int], home: Pat
 
 
 @pytest.mark.soak(weight=30)
-def test_cells_in_random_order(soak, tmp_path):
+def test_cells_in_random_order(soak):
     def run(case):
         name, number = case
         notebook = nbformat.read(PROJECT_ROOT / "notebooks" / name, as_version=4)
         order = [index for index, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
         random.Random(number).shuffle(order)
-        home = tmp_path / f"{name}_{number}"
-        home.mkdir()
-        problems = asyncio.run(run_cells(notebook, order, home, soak.end))
+        with tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as home:
+            problems = asyncio.run(run_cells(notebook, order, Path(home), soak.end))
         assert not problems, "\n".join(problems)
 
     cases = [(path.name, soak.random.getrandbits(32)) for path in NOTEBOOKS for _ in range(N_ORDERS)]

@@ -209,7 +209,8 @@ def test_the_long_run_reports_each_failure_once_with_its_smallest_example(soak_f
 def test_ctrl_c_prints_the_table_of_what_ran(soak_folder, reports):
     (soak_folder / "test_parts.py").write_text(FOREVER, encoding="utf-8")
     program = (
-        "import sys; from argparse import Namespace; from pathlib import Path; from tools.cli import test_command;"
+        "import sys; from argparse import Namespace; from pathlib import Path;"
+        "from tools.cli import test_command;"
         "test_command.SOAK, test_command.REPORTS = map(Path, sys.argv[1:]);"
         "sys.exit(test_command.run(Namespace(soak=True, minutes=9, seed=7)))"
     )

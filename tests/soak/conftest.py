@@ -71,10 +71,8 @@ class Soak:
     """One part: runs its cases until its time is used, and keeps count."""
 
     def __init__(self, part: str, seconds: float, report: Path):
-        self.part, self.report = part, report
+        self.part, self.seconds, self.report = part, seconds, report
         self.n_cases, self.failures = 0, {}  # by place: an error that is known isn't reported again
-        self.start = time.monotonic()
-        self.end = self.start + seconds
         self.random = random.Random(f"{SEED} {part}")
 
     def search(
@@ -97,6 +95,7 @@ class Soak:
                 if place_of(error) not in self.failures:
                     raise
 
+        self.begin()
         while self.goes_on(target):
             rate = self.n_cases / (time.monotonic() - self.start)
             n = min(MOST_AT_ONCE, target - self.n_cases, max(5, int(rate * (self.end - time.monotonic()))))
@@ -108,12 +107,18 @@ class Soak:
     def each(self, cases: Iterable[Any], check: Callable[[Any], None], *, limit: float = 60.0) -> None:
         """Call `check` with each case, in random order, for as long as there is time."""
         cases = self.random.sample(list(cases), len(list(cases)))
+        self.begin()
         while self.goes_on(len(cases)):
             case = cases[self.n_cases]
             self.n_cases += 1
             with self.record_failure(f"{check.__name__}({case!r})"), time_limit(limit):
                 check(case)
         self.finish()
+
+    def begin(self) -> None:
+        """The time for setting up isn't counted."""
+        self.start = time.monotonic()
+        self.end = self.start + self.seconds
 
     def seeds(self, n: int) -> list[int]:
         return [self.random.getrandbits(32) for _ in range(n)]

@@ -43,7 +43,7 @@ QUICK = settings(
     phases=(Phase.generate, Phase.shrink),
     suppress_health_check=list(HealthCheck),
 )
-engine.MAX_SHRINKING_SECONDS = min(30, SECONDS / 10)  # it would shrink one example for five minutes
+LONGEST_SHRINKING = min(30, SECONDS / 10)  # Hypothesis would shrink one example for five minutes
 
 
 class Hang(BaseException):
@@ -181,7 +181,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def soak(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Soak]:
+def soak(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Soak]:
+    monkeypatch.setattr(engine, "MAX_SHRINKING_SECONDS", LONGEST_SHRINKING)
     part = re.sub(r"[\W_]+", " ", request.node.name.removeprefix("test_")).strip()
     reports = Path(os.environ.get("SOAK_REPORTS", tmp_path))
     before = {path: path.stat().st_mtime_ns for path in course_files()}

@@ -87,7 +87,7 @@ NESTED: list = []
 NESTED.append(NESTED)
 VALUES = [
     *map(hostile, ("__repr__", "__eq__", "__bool__", "__len__", "__iter__", "__getattr__", "__array__")),
-    *(hostile("__getattribute__"), hostile("__repr__", "__str__", "__eq__", "__hash__", "__del__"), Hostile),
+    *(hostile("__getattribute__"), hostile("__repr__", "__str__", "__eq__", "__hash__"), Hostile),
     *(torch.tensor(v) for v in (1.0, float("nan"), float("inf"), 1j, True, 2**62)),
     *(torch.zeros(*shape) for shape in ((0,), (1, 0), (3,), (2, 3), (1,) * 12)),
     *(torch.empty(2, device="meta"), torch.zeros(2, 2).to_sparse(), torch.zeros(3, requires_grad=True)),

@@ -119,7 +119,7 @@ def soak(args: argparse.Namespace) -> int:
     print(f"This takes about {args.minutes:g} minutes. The seed is {number}.", flush=True)
     with tempfile.TemporaryDirectory(prefix="course-soak-", ignore_cleanup_errors=True) as home:
         command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "--maxschedchunk=1"]
-        command += ["-p", "no:nbval", "-m", "soak", "--tb=line", "--disable-warnings", str(SOAK)]
+        command += ["-p", "no:nbval", "-m", "soak", "--tb=no", "--disable-warnings", str(SOAK)]
         environment = os.environ | {"COURSE_HOME": home, "OMP_NUM_THREADS": "1", "SOAK_SEED": str(number)}
         environment |= {"SOAK_SECONDS": str(args.minutes * 60), "SOAK_REPORTS": str(REPORTS)}
         process = subprocess.Popen(command, cwd=PROJECT_ROOT, env=environment, stdin=subprocess.DEVNULL)

@@ -216,7 +216,7 @@ def test_ctrl_c_prints_the_table_of_what_ran(soak_folder, reports):
     )
     command = [sys.executable, "-c", program, str(soak_folder), str(reports)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
-    while not (reports / "test_forever.json").exists():
+    while not (reports / "test_forever.json").exists() and process.poll() is None:
         time.sleep(0.1)
     time.sleep(1)
     os.killpg(process.pid, signal.SIGINT)

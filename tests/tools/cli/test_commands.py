@@ -170,7 +170,29 @@ def test_short_commands_call_the_right_function(monkeypatch, no_set_up, capsys):
     assert main(["bench", "clock"]) == 3
     assert main(["bench", "explorables"]) == main(["bench", "decoding", "--device", "cpu"]) == 0
     assert calls == [(["08", "00"], True), "explorables", "cpu"]
-    assert main(["progress", "--delete"]) == 0 and capsys.readouterr().out
+
+
+def test_deleting_the_progress_reports_what_is_deleted_and_what_is_kept(no_set_up, course_home, capsys):
+    assert main(["progress", "--delete"]) == 0
+    assert str(course_home) not in capsys.readouterr().out, "there is nothing to delete or to keep"
+    main(["progress", "--track", "short"])
+    (course_home / "my_road.py").write_text(
+        "# --- double_it · lesson 00 · 2026-11-15\nx = 1\n", encoding="utf-8"
+    )
+    (course_home / "my_road_backups").mkdir()
+    capsys.readouterr()
+    assert main(["progress", "--delete"]) == 0
+    deleted, kept = capsys.readouterr().out.splitlines()
+    assert str(course_home / "progress.jsonl") in deleted
+    assert f"{course_home} " in kept and kept.endswith(" my_road.py, my_road_backups.")
+    assert {path.name for path in course_home.glob("my_road*")} == {"my_road.py", "my_road_backups"}
+
+
+def test_the_progress_report_says_why_saved_functions_cannot_be_read(no_set_up, course_home, capsys):
+    course_home.mkdir()
+    (course_home / "my_road.py").write_bytes(b"\xe9")
+    assert main(["progress"]) == 0
+    assert f"{course_home / 'my_road.py'} can't be read" in capsys.readouterr().out
 
 
 def test_ci_runs_the_test_command_of_the_readme():

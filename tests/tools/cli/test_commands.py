@@ -159,7 +159,7 @@ def test_a_full_disk_is_reported_without_a_traceback():
 # ---- the short commands
 
 
-def test_short_commands_call_the_right_function(monkeypatch, no_set_up, capsys):
+def test_short_commands_call_the_right_function(monkeypatch, no_set_up):
     calls = []
     monkeypatch.setattr("tools.authoring.build.build_all", lambda *arguments: calls.append(arguments) or 3)
     monkeypatch.setattr("tools.bench.explorables.run", lambda: calls.append("explorables"))

@@ -47,7 +47,7 @@ def keep(exercise: Exercise, attempt: Any) -> str:
     try:
         source = gather_source(exercise.name, attempt)
         if HEADER.search(f"{source}\n"):
-            raise NotKept("a line in it looks like those that separate the functions in `my_road.py`")
+            raise NotKept("it has a line like those that separate the functions in `my_road.py`; reword it")
         function, reason = _load_and_judge(exercise, source)
         if function is None:
             raise NotKept(reason or "it doesn't pass its check outside this notebook")

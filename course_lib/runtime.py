@@ -29,6 +29,7 @@ import secrets
 import shutil
 import sys
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -117,7 +118,8 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         os.replace(temporary, target)
         _sync_folder(target.parent)
     except BaseException as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # the folder itself may be the problem
+            temporary.unlink()
         if isinstance(error, OSError) and error.errno:
             error.filename = str(path)  # the error of a full disk doesn't name the file
         raise

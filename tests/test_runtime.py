@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import stat
@@ -128,6 +129,17 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, s
         runtime.write_atomically(path, "new")
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir() if file.is_file()] == ["file"]
+
+
+def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path, monkeypatch):
+    def fail(path, *_):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    for method in ("open", "unlink"):
+        monkeypatch.setattr(Path, method, fail)
+    with pytest.raises(PermissionError) as caught:
+        runtime.write_atomically(tmp_path / "file", "new")
+    assert caught.value.filename == str(tmp_path / "file")
 
 
 def test_the_same_seed_gives_the_same_numbers_everywhere():

@@ -380,8 +380,9 @@ def test_a_function_that_asks_for_itself_fails_and_the_saved_one_stays(course_ho
     verdict = check("double_it", asks_for_itself)
     assert (verdict.status, verdict.slip) == ("wrong", "raises")
     assert "(double_it → double_it)" in verdict.details and 'yours("double_it")' in verdict.details
-    assert (course_home / "my_road.py").read_text() == GOOD
     assert line_of_yours(capsys) == YOURS
+    assert check("double_it", yours("double_it")).details == "", "this is the saved one itself"
+    assert (course_home / "my_road.py").read_text() == GOOD
 
 
 saved_earlier = None
@@ -428,8 +429,7 @@ def test_a_saved_function_that_asks_for_itself_later_gets_an_error(course_home, 
     assert function.__name__ == "double_it" and inspect.signature(function).parameters.keys() == {"numbers"}
 
 
-A = "# --- double_it · lesson 00 · 2026-11-15\n"
-B = "# --- scaled_attention · lesson 08 · 2026-11-15\n"
+OTHER_HEADER = "# --- scaled_attention · lesson 08 · 2026-11-15\n"
 TWICE = "{}\n\ndef double_it(numbers):\n    {}\n    return numbers + numbers\n"
 ATTEND = """{}
 import torch
@@ -443,13 +443,11 @@ ASK_TWICE = f"{IMPORT} yours; double = yours('double_it')"
 ASK_ATTEND = f"{IMPORT} yours; attend = yours('scaled_attention')"
 
 
-@pytest.mark.parametrize("when", ["loaded", "called"])
-def test_functions_that_ask_for_each_other_end_with_a_line_that_names_them(course_home, capsys, when):
-    twice, attend = ("{}", "pass"), ("{}", "pass")
-    if when == "called":
-        twice, attend = twice[::-1], attend[::-1]
-    texts = [A, TWICE.format(*twice).format(ASK_ATTEND), B, ATTEND.format(*attend).format(ASK_TWICE)]
-    write(course_home, "".join(texts))
+@pytest.mark.parametrize("places", [("{}", "pass"), ("pass", "{}")], ids=["loaded", "called"])
+def test_functions_that_ask_for_each_other_end_with_a_line_that_names_them(course_home, capsys, places):
+    twice, attend = TWICE.format(*places).format(ASK_ATTEND), ATTEND.format(*places).format(ASK_TWICE)
+    texts = HEADER + twice, OTHER_HEADER + attend
+    write(course_home, "\n\n\n".join(map(str.strip, texts)) + "\n")  # with the space that saving leaves
     line = line_of_yours(capsys)
     assert line.startswith(CANNOT) and "(double_it → scaled_attention → double_it)" in line
     assert line_of_yours(capsys, "scaled_attention") == "your version from lesson 08"  # with the library's
@@ -461,7 +459,7 @@ def test_functions_that_ask_for_each_other_later_get_an_error(course_home):
     unless = "if {}.ndim == 7: {}"
     later = TWICE.format("", unless.format("numbers", ASK_ATTEND + "; attend(numbers, numbers, numbers)"))
     other = ATTEND.format("", unless.format("queries", ASK_TWICE + "; double(queries)"))
-    write(course_home, A + later + B + other)
+    write(course_home, HEADER + later + OTHER_HEADER + other)
     with pytest.raises(RecursionError, match=r"\(double_it → scaled_attention → double_it\)"):
         yours("double_it")(torch.ones(1, 1, 1, 1, 1, 1, 1))
 

@@ -24,6 +24,7 @@ from course_lib.training.data import encode_data
 from course_lib.training.job import describe
 from course_lib.training.recipe import Recipe
 from course_lib.translation.pipeline import translate
+from tests.full_disk import full_disk
 
 DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8", "bool"]
 ABOUT = {"config": {"system": "gru_lm"}, "words": ["é", "l'", "🙂"], "loss": [0.1 + 0.2, 1e-9], "none": None}
@@ -47,6 +48,16 @@ def test_every_dtype_and_shape_is_loaded_exactly(tmp_path):
         assert loaded[name].dtype == tensor.dtype and loaded[name].shape == tensor.shape
         actual = loaded[name].contiguous().flatten().view(torch.uint8)
         assert torch.equal(actual, tensor.detach().contiguous().flatten().view(torch.uint8)), name
+
+
+def test_a_checkpoint_that_does_not_fit_on_the_disk_leaves_the_old_one(tmp_path):
+    path = tmp_path / "best.safetensors"
+    save_checkpoint(path, {"weights": torch.ones(9)}, ABOUT)
+    with full_disk(n_bytes=1000):
+        save_checkpoint(path, {"weights": torch.zeros(999)}, {})
+    loaded, about = load_checkpoint(path)
+    assert torch.equal(loaded["weights"], torch.ones(9)) and about == ABOUT
+    assert [file for file in tmp_path.iterdir() if file.is_file()] == [path]
 
 
 class Trap:

@@ -216,6 +216,21 @@ def test_scores_equal_sacrebleu(lowercase):
     assert matches == [0, 0, lowercase, 1]
 
 
+def test_bleu_splits_punctuation_off_as_in_published_scores_and_heeds_case():
+    """The tokenisation "13a", that of WMT. Every other one of sacreBLEU gives another score here."""
+    translations = ["Le chat dort sur le tapis rouge, aujourd’hui.", "Il coûte 3.5 €, dit-on ici."]
+    references = ["Le chat dort sur le tapis vert , aujourd’hui .", "Il coûte 3.5 € , dit-on là ."]
+    scores = {
+        name: sacrebleu.corpus_bleu(translations, [references], tokenize=name, force=True).score
+        for name in ("13a", "intl", "char", "none", "zh")
+    }
+    assert bleu(translations, references).value == pytest.approx(scores["13a"])
+    assert len({round(score) for score in scores.values()}) == len(scores)
+    assert bleu(["Le chat dort ici, dit-on."], ["Le chat dort ici , dit-on ."]).value == 100
+    assert bleu(["le Chat dort ici."], ["Le chat dort ici."]).value < 100
+    assert bleu(["le Chat dort ici."], ["Le chat dort ici."], lowercase=True).value == 100
+
+
 def test_pronouns_are_compared_in_order():
     pair = Pair(
         ("she", "saw", "it", "because", "it", "was", "red"),

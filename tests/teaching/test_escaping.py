@@ -1,4 +1,4 @@
-"""What a learner controls never becomes HTML: names, messages, printed output, file names, edited progress."""
+"""What a learner controls never becomes HTML: names, messages, printed output, paths, edited progress."""
 
 from __future__ import annotations
 

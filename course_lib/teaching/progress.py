@@ -61,7 +61,7 @@ def record(event: dict) -> None:
         file = progress_file()
         file.parent.mkdir(parents=True, exist_ok=True)
         with lock(file), file.open("ab") as stream:
-            stream.write(line.encode())
+            stream.write(line.encode(errors="backslashreplace"))  # half a character becomes JSON's \ud800
     except FILE_ERRORS as error:
         print_once(
             f"Your progress can't be saved: {explain(error, file)}. Everything else works. "

@@ -142,11 +142,35 @@ def test_each_line_of_a_pipe_gives_one_line(bahdanau, pipe, capsys):
     assert ask(bahdanau) == 0
     out, err = capsys.readouterr()
     assert out.split("\n")[:3] == [line[:-1], "", line[:-1]] and out.endswith(line) and out.count("\n") == 5
-    assert "line 2: " in err and "line 4: " in err and "<unk>" in err
+    assert "line 2: " in err and "line 4: expected UTF-8 text, but found the byte 0xff" in err
     unknown = [line for line in err.splitlines() if "<unk>" in line]
     assert len(unknown) == 1, "the byte-order mark is not part of the first word"
     pipe(b"")
     assert ask(bahdanau) == 0 and capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "parts"),
+    [
+        ("the cat\nthe dog\n".encode("utf-16"), ["line 1", "UTF-16"]),
+        ("the cat\nthe dog\n".encode("utf-16-le"), ["line 1", "UTF-16"]),
+        ("the cat\nthe dog\n".encode("utf-16-be"), ["line 1", "UTF-16"]),
+        (b"the cat\nthe\0dog\n", ["line 2", "zero byte"]),
+        (b"the cat\rthe dog\r", ["line 1", "carriage returns"]),
+    ],
+)
+def test_a_pipe_that_is_not_utf8_with_line_feeds_is_refused(bahdanau, pipe, capsys, data, parts):
+    pipe(data)
+    assert ask(bahdanau) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and all(part in err for part in ["stdin", "UTF-8, with line feeds", *parts])
+
+
+def test_a_lone_carriage_return_among_lines_is_a_space(bahdanau, pipe, capsys):
+    ask(bahdanau, TEXT)
+    line = capsys.readouterr().out
+    pipe(b"the\rcat sleeps\nthe cat\rsleeps")
+    assert ask(bahdanau) == 0 and capsys.readouterr().out == 2 * line
 
 
 @pytest.mark.slow

@@ -188,15 +188,17 @@ def _run_until(deadline: float, work: Callable[[], None], result: CallResult) ->
         if not finished.is_set():
             result.timed_out = True
             line = _describe_position(sys._current_frames().get(thread.ident))
-            result.runs_on = not _stop(thread, finished.is_set, time.monotonic())
+            result.runs_on = not _stop(thread, OutOfTime, finished.is_set, time.monotonic())
     return line
 
 
-def _stop(thread: threading.Thread, has_ended: Callable[[], bool], start: float) -> bool:
-    """Raise OutOfTime inside the thread until it ends; False if it hasn't, some time after the start."""
+def _stop(
+    thread: threading.Thread, exception: type[BaseException], has_ended: Callable[[], bool], start: float
+) -> bool:
+    """Raise an exception inside the thread until it ends; False if it hasn't, some time after the start."""
     faulthandler.cancel_dump_traceback_later()  # nothing is frozen
     while not has_ended():
-        importing = not _raise_inside(thread, OutOfTime)
+        importing = not _raise_inside(thread, exception)
         time.sleep(STOP_INTERVAL)
         if time.monotonic() - start > (LONGEST_IMPORT if importing else GRACE):
             _given_up.append(thread)
@@ -231,7 +233,8 @@ def _stop_new_threads(before: list[threading.Thread], result: CallResult) -> Non
     for thread in new:
         if line := _describe_position(sys._current_frames().get(thread.ident)):
             result.left_running = line
-            has_ended = _stop(thread, lambda thread=thread: not thread.is_alive(), start)
+            # a SystemExit ends a thread without a message
+            has_ended = _stop(thread, SystemExit, lambda thread=thread: not thread.is_alive(), start)
             result.runs_on = result.runs_on or not has_ended
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from operator import is_not
 from typing import Any
 
@@ -24,7 +24,7 @@ from course_lib.teaching.exercises.guarded_call import CODE_OF_OTHERS
 
 LIBRARIES = {
     "math": math,
-    "np": np,
+    "numpy": np,
     "torch": torch,
     "torch.Tensor": torch.Tensor,
     "torch.nn": torch.nn,
@@ -33,15 +33,16 @@ LIBRARIES = {
 }
 
 
-def _list_contents(library: Any) -> Mapping[str, Any]:
+def _list_contents(library: Any) -> dict[str, Any]:
     """The attributes of a module or a class by name; those of a class with the inherited ones."""
-    contents = {}
+    contents: dict[str, Any] = {}
     for part in reversed(getattr(library, "__mro__", (library,))):
         contents.update(vars(part))
     return contents
 
 
 _originals = {path: _list_contents(library) for path, library in LIBRARIES.items()}
+del _originals["torch"]["Storage"]  # torch.set_default_dtype replaces it
 
 
 def find_replaced() -> list[str]:

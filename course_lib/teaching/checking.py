@@ -24,7 +24,7 @@ def check(name: str, attempt: Callable) -> Verdict:
     exercise = find_exercise(name)
     with in_use(name):
         verdict = judge(exercise, attempt)
-    if verdict.status != "not tried":
+    if verdict.status in ("passed", "wrong"):
         event = {"kind": "exercise", "lesson": exercise.lesson, "name": name, "status": verdict.status}
         progress.record(event | ({"misconception": verdict.misconception} if verdict.misconception else {}))
     not_kept = keep(exercise, attempt) if verdict.status == "passed" else ""

@@ -33,6 +33,7 @@ from course_lib.teaching.own_code.loading import load_function
 from course_lib.teaching.own_code.source import NotKept, gather_source
 
 NOT_SAVED = "Later lessons will use the library's version, because yours couldn't be saved:"
+CHANGED_SESSION = "this session has changed torch or NumPy, so it can't be judged: restart the kernel"
 Choice = tuple[Callable | None, str]  # the learner's function, if it can be used, and the line to print
 _choices: dict[tuple[str, str], Choice] = {}  # by exercise and source: a block is judged once per session
 _in_use: ContextVar[dict[str, list[str]] | None] = ContextVar("in_use", default=None)
@@ -96,9 +97,10 @@ def _load_and_judge(exercise: Exercise, source: str) -> tuple[Callable | None, s
     """The function that the source defines, if it passes; else None and the reason, if it can't be used."""
     with in_use(exercise.name) as refusals:
         function, reason = load_function(exercise.name, source)
-        passed = function is not None and judge(exercise, function).status == "passed"
-    if not passed:
-        return None, refusals[0] if refusals else reason
+        status = judge(exercise, function).status if function else ""
+    if status != "passed":
+        changed = CHANGED_SESSION if status == "not judged" else ""
+        return None, refusals[0] if refusals else reason or changed
 
     @wraps(function)
     def own_function(*inputs: Any, **named: Any) -> Any:

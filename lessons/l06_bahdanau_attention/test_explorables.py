@@ -25,6 +25,6 @@ def test_the_stepper_translates_and_shows_no_later_step(sentence, end):
 def test_the_heading_separates_what_is_written_from_what_comes_next(step):
     stepper = attention_stepper.AttentionStepper
     facts = stepper.facts_at({**stepper.start, "step": step})
-    written, following = (part.partition(": ")[2].split() for part in stepper.heading(facts))
-    assert following == [facts["words"][step]]
-    assert written == facts["words"][:step] or (step == 0 and not set(written) & set(facts["words"]))
+    written, following = (part.split() for part in stepper.heading(facts))
+    assert following[-1] == facts["words"][step] and facts["words"][step] not in written
+    assert written[len(written) - step :] == facts["words"][:step]

@@ -83,3 +83,13 @@ def test_the_curve_goes_from_left_to_right_and_is_highest_at_the_end_of_warm_up(
     curve = max(axes.lines, key=lambda line: len(line.get_xdata()))
     assert (np.diff(curve.get_xdata()) >= 0).all()
     assert curve.get_xdata()[curve.get_ydata().argmax()] == 8000
+
+
+@pytest.mark.parametrize("softmax", ["once", "twice"])
+def test_the_dot_is_at_the_lowest_point_of_the_curve(softmax):
+    axes = Figure().add_subplot()
+    loss_floor.draw_losses(axes)(loss_floor.compute(smoothing=0.1, words=10, softmax=softmax))
+    curve = max(axes.lines, key=lambda line: len(line.get_xdata()))
+    [dot] = [line for line in axes.lines if line.get_marker() == "o"]
+    lowest = curve.get_xydata()[curve.get_ydata().argmin()]
+    assert dot.get_xydata()[0] == pytest.approx(lowest, abs=0.01)

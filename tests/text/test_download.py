@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -66,6 +67,19 @@ def test_a_failed_download_changes_nothing(server, tmp_path, response, message, 
     with pytest.raises(DownloadError, match=message):
         download(f"{server}/{response}", path, sha256=SHA256)
     assert [file.read_bytes() for file in tmp_path.iterdir()] == ([before] if before else [])
+
+
+def test_a_full_disk_leaves_the_older_file(server, tmp_path, monkeypatch):
+    path = tmp_path / "train.de.gz"
+    path.write_bytes(b"an older file")
+
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        download(f"{server}/200/300000/300000", path, sha256=SHA256)
+    assert [file.read_bytes() for file in tmp_path.iterdir()] == [b"an older file"]
 
 
 def test_a_missing_server_and_an_oversized_file_are_errors(server, tmp_path, monkeypatch):

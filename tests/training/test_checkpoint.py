@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import pickle
 from pathlib import Path
 
@@ -47,6 +48,20 @@ def test_every_dtype_and_shape_is_loaded_exactly(tmp_path):
         assert loaded[name].dtype == tensor.dtype and loaded[name].shape == tensor.shape
         actual = loaded[name].contiguous().flatten().view(torch.uint8)
         assert torch.equal(actual, tensor.detach().contiguous().flatten().view(torch.uint8)), name
+
+
+def test_a_full_disk_leaves_the_older_checkpoint(tmp_path, monkeypatch):
+    path = tmp_path / "x.safetensors"
+    save_checkpoint(path, {"a": torch.ones(9)}, ABOUT)
+    before = path.read_bytes()
+
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        save_checkpoint(path, {"a": torch.zeros(9)}, ABOUT)
+    assert path.read_bytes() == before and [*tmp_path.glob("*.safetensors*")] == [path]
 
 
 class Trap:

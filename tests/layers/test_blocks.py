@@ -159,6 +159,18 @@ def stack(**more) -> Stack:
     return Stack(blocks, last_norm=nn.LayerNorm(D_MODEL) if more.get("pre_norm", True) else None).double()
 
 
+@pytest.mark.parametrize("kind", ["relu", "swiglu"])
+def test_the_matrices_of_a_new_block_are_uniform_within_xaviers_bound(kind):
+    """The bound is √(6 / (inputs + outputs)), and thousands of numbers come close to it. Biases are 0."""
+    torch.manual_seed(0)
+    block = Block(d_model=60, n_heads=4, n_kv_heads=2, d_ff=200, cross_attention=True, feed_forward=kind)
+    for name, weight in block.named_parameters():
+        if weight.ndim == 2:
+            bound = math.sqrt(6 / sum(weight.shape))
+            assert 0.98 * bound < weight.abs().max() <= bound, name
+        assert not name.endswith("bias") or weight.eq(0).all(), name
+
+
 @pytest.mark.parametrize("pre_norm", [True, False])
 @pytest.mark.parametrize("has_cross", [False, True])
 def test_a_block_equals_torchs_layer(pre_norm, has_cross):

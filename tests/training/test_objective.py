@@ -141,7 +141,7 @@ def test_scheduled_sampling_replaces_some_inputs_by_predictions(monkeypatch):
     class PredictsTenMore(nn.Module):
         def forward(self, src, src_lengths, tgt_in):
             inputs.append(tgt_in)
-            return F.one_hot(tgt_in + 10, 30).float()
+            return F.one_hot(tgt_in + 10, 50).float()
 
     assert translation(0.0)(PredictsTenMore(), batch)[1] == batch.n_tokens and len(inputs) == 1
     monkeypatch.setattr(torch, "rand", lambda shape, device: torch.tensor([[0.1, 0.9, 0.1], [0.1, 0.1, 0.1]]))

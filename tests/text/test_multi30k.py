@@ -90,6 +90,8 @@ def test_a_named_folder_precedes_the_variable_which_precedes_the_default(
 ):
     assert find_folder("~/corpora")[0] == Path.home() / "corpora"
     assert find_folder()[0] == course_home / "multi30k"
+    monkeypatch.setenv(VARIABLE, "~/mine")
+    assert find_folder()[0] == Path.home() / "mine"
     monkeypatch.setenv(VARIABLE, str(fake_folder))
     folder, why = find_folder()
     assert folder == fake_folder and VARIABLE in why

@@ -125,6 +125,17 @@ def test_the_best_is_the_first_with_the_lowest_loss_and_never_nan():
     assert History.from_json(json.loads(json.dumps(history.to_json()))) == history
 
 
+@pytest.mark.parametrize(
+    ("train_loss", "loss", "diverged"),
+    [(1.0, 2.0, False), (math.nan, 2.0, False), (1.0, math.inf, False), (math.nan, math.inf, True)],
+)
+def test_a_run_has_diverged_if_neither_of_its_last_losses_is_finite(train_loss, loss, diverged):
+    """The training loss is a mean over many batches: a single one can make it NaN."""
+    last = replace(record(8, loss), train_loss=train_loss)
+    assert History([record(4, 1.0), last]).diverged is diverged
+    assert not History([last, record(9, 1.0)]).diverged and not History().diverged
+
+
 # ---- another run
 
 
@@ -166,6 +177,35 @@ def test_another_recipe_corpus_or_system_is_an_error_and_changes_nothing(tmp_pat
     if key != "recipe":  # whose unknown fields have no effect
         with pytest.raises(CheckpointError, match=r"newer: 1 in the file, None now"):
             RunFolder(tmp_path, ABOUT).load()
+
+
+def test_only_the_schedule_of_a_recipe_may_change(tmp_path):
+    RunFolder(tmp_path, ABOUT).save(state(), TENSORS)
+    other = Recipe(
+        n_steps=99,
+        tokens_per_batch=64,
+        learning_rate=0.5,
+        warm_up=7,
+        decay="linear",
+        smoothing=0.5,
+        r_drop=1.0,
+        scheduled_sampling=0.5,
+        clip=0.5,
+        seed=5,
+        validate_every=7,
+        average_from=0.5,
+        average_every=7,
+        precision="bfloat16",
+        fixed_shapes=True,
+    )
+    refused = set()
+    for name, value in asdict(other).items():
+        assert value != ABOUT["recipe"][name]
+        try:
+            assert RunFolder(tmp_path, ABOUT | {"recipe": ABOUT["recipe"] | {name: value}}).load()
+        except CheckpointError:
+            refused.add(name)
+    assert asdict(other).keys() - refused == {"n_steps", "warm_up", "validate_every", "average_every"}
 
 
 def test_the_same_sentences_at_another_path_are_no_other_run(tmp_path):

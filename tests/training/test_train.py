@@ -196,6 +196,17 @@ def test_the_seed_of_a_step_is_its_own():
     assert 0 <= seed_of(-1, 2**40, 7) < 2**63
 
 
+def test_a_run_whose_losses_are_nan_has_diverged(make, run):
+    usual = language_modelling(0.1)
+
+    def nan(model, batch):
+        loss, n = usual(model, batch)
+        return loss * math.nan, n
+
+    result = run(make(), objective=nan)
+    assert (result.ended, result.step) == ("diverged", 4) and result.history.best is None
+
+
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_validation_computes_as_training_does(make, recipe, run, precision):
     usual, modes = language_modelling(0.0), set()
@@ -291,6 +302,25 @@ def test_a_checkpoint_is_saved_each_minute_also_between_validations(make, recipe
     rare = replace(recipe, validate_every=100)
     run(make(), by=rare, objective=recording, folder=folder(rare))
     assert existing == [(False, False)] + [(True, True)] * 11
+
+
+def test_a_minute_is_counted_from_the_last_save(make, recipe, run, folder, monkeypatch):
+    """With a clock by which each step takes 25 seconds, a run is saved at every third step."""
+    usual, n_steps, saved = language_modelling(0.1), [], []
+
+    def counting(model, batch):
+        if model.training:
+            n_steps.append(1)
+        return usual(model, batch)
+
+    def save(folder, state, tensors):
+        saved.append(state.step)
+
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: 25.0 * len(n_steps))
+    monkeypatch.setattr(RunFolder, "save", save)
+    rare = replace(recipe, validate_every=100)
+    run(make(), by=rare, objective=counting, folder=folder(rare))
+    assert saved == [3, 6, 9, 12]
 
 
 @pytest.mark.parametrize("victim", ["best", "last"])

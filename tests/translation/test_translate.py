@@ -23,7 +23,7 @@ from course_lib.translation.pipeline import (
     prepare,
     translate,
 )
-from course_lib.translation.shipped import shared
+from course_lib.translation.shipped import Shipped, shared
 from tools.attention_text import source_labels
 
 WORDS = WordTokenizer(["the", "cat", "dog", "sleeps", "le", "chat", "chien", "dort"])
@@ -81,6 +81,13 @@ def test_tokens_label_the_weights(system):
     pieces = Translation("the 猫", "", ("the", "▁", "<unk>", "</s>"))
     assert source_labels(pieces) == pieces.source_tokens, "a piece of a word is not the word"
     assert source_labels(Translation("", "")) == ()
+
+
+def test_a_shipped_system_translates_with_the_same_options(system):
+    shipped, text = Shipped("bahdanau", system, WORDS), "the dog the cat the dog sleeps"
+    greedy, beam = (translate([text], system, WORDS, beam=beam)[0] for beam in (1, 4))
+    assert shipped(text) == greedy != beam == shipped(text, beam=4)
+    assert shipped(text).weights is None and shipped(text, with_weights=True).weights is not None
 
 
 def test_an_empty_text_has_an_empty_translation(system):

@@ -57,7 +57,11 @@ def add(commands) -> None:
     )
     add_weights(parser, "transformer_lm")
     parser.add_argument(
-        "--n", type=at_least(1), default=5, metavar="N", help="number of texts to generate (default: 5)"
+        "--n",
+        type=at_least(1, 10_000),
+        default=5,
+        metavar="N",
+        help="number of texts to generate (default: 5)",
     )
     parser.add_argument(
         "--max-tokens",
@@ -87,7 +91,7 @@ def add_attention(parser: argparse.ArgumentParser) -> None:
 
 def open_as(kind: str, args: argparse.Namespace):
     """Load the requested system, which must be of this kind. Warns if it has no attention to show."""
-    path = find_weights(args.checkpoint, args.system)
+    path = find_weights(args.checkpoint, args.system or args.default_system)
     saved, saved_kind = open_system(path, find_device(args.device))
     if saved_kind != kind:
         command = {"translator": "translate", "language model": "sample"}.get(saved_kind, "evaluate")

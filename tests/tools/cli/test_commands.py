@@ -46,6 +46,17 @@ def test_without_a_command_the_help_lists_all_of_them(capsys):
         ("sample --seed 4294967296", "argument --seed: "),
         ("train gru_lm --steps 0", "argument --steps: "),
         ("train gru_lm --learning-rate nan", "argument --learning-rate: "),
+        ("train gru_lm --learning-rate inf", "argument --learning-rate: "),
+        ("train gru_lm --learning-rate -1", "above 0"),
+        (f"train gru_lm --steps {10**18}", "argument --steps: "),
+        (f"train gru_lm --tokens-per-batch {10**18}", "argument --tokens-per-batch: "),
+        ("train gru_lm --multi30k x", "--data multi30k"),
+        ("train ngram_lm --r-drop 1", "--r-drop"),
+        ("train ngram_lm --steps 5", "--steps"),
+        (f"experiment positions --steps {10**18}", "argument --steps: "),
+        (f"experiment positions --at-a-time {10**9}", "argument --at-a-time: "),
+        (f"sample --n {10**9}", "argument --n: "),
+        (f"data show --n {10**18}", "argument --n: "),
         ("train gru_lm --r-drop -1", "argument --r-drop: "),
         ("experiment positions --seeds -1", "argument --seeds: "),
         ("experiment positions --steps 0", "argument --steps: "),
@@ -53,6 +64,9 @@ def test_without_a_command_the_help_lists_all_of_them(capsys):
         ("translate --beam 0 x", "argument --beam: "),
         ("translate --length-penalty nan x", "argument --length-penalty: "),
         ("translate --checkpoint x --system bahdanau y", "not allowed with argument --checkpoint"),
+        ("translate --checkpoint x --system transformer y", "not allowed with argument --checkpoint"),
+        ("sample --system transformer_lm --checkpoint x", "not allowed with argument --system"),
+        ("evaluate --checkpoint x --system transformer", "not allowed with argument --checkpoint"),
     ],
 )
 def test_argparse_rejects_a_wrong_argument(no_set_up, capsys, words, message):
@@ -111,7 +125,10 @@ def raising(error: BaseException):
         (RuntimeError("DefaultCPUAllocator: not enough memory: you tried to"), 1, ["--beam"]),
         (RuntimeError("CUDA out of memory. Tried to allocate 9.00 GiB."), 1, ["--beam"]),
         (OSError(28, "No space left on device", "x.json"), 1, ["x.json", "No space left"]),
-        (PermissionError(13, "Permission denied", ".venv"), 1, [".venv", "Permission denied"]),
+        (PermissionError(13, "Permission denied", ".venv"), 1, [".venv", "Permission denied", "permissions"]),
+        (OSError(1, "Operation not permitted", "x"), 1, ["x", "Operation not permitted", "permissions"]),
+        (FileExistsError(17, "File exists", "afile"), 1, ["afile", "folder"]),
+        (OSError(12, "Cannot allocate memory"), 1, ["memory", "--beam"]),
     ],
 )
 def test_an_error_that_is_not_a_bug_prints_a_message_without_a_traceback(capsys, error, code, parts):
@@ -120,7 +137,7 @@ def test_an_error_that_is_not_a_bug_prints_a_message_without_a_traceback(capsys,
     assert err and "Traceback" not in err and all(part in err for part in parts)
 
 
-@pytest.mark.parametrize("error", [RuntimeError("a bug"), OSError(111, "Refused"), ValueError("x")])
+@pytest.mark.parametrize("error", [RuntimeError("a bug"), OSError("a bug"), ValueError("x"), KeyError(3)])
 def test_any_other_error_is_raised(error):
     with pytest.raises(type(error)):
         exit_code(raising(error))

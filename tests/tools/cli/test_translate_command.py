@@ -13,6 +13,7 @@ import torch
 
 from course_lib.models.registry import language_models, translators
 from course_lib.models.transformer import ATTENTIONS
+from course_lib.training import checkpoint as checkpoint_module
 from course_lib.training.checkpoint import load_checkpoint, load_system, save_checkpoint
 from course_lib.translation.pipeline import translate as translate_texts
 from tools.attention_text import Attention, every_attention
@@ -92,7 +93,8 @@ def test_unusable_weights_are_an_error_with_advice(tmp_path, checkpoint, capsys,
 
 
 def test_a_system_is_found_by_name_or_in_a_run_s_folder(bahdanau, checkpoint, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(arguments, "shipped_weights", lambda name: bahdanau.parent / f"{name}.safetensors")
+    for module in (arguments, checkpoint_module):
+        monkeypatch.setattr(module, "shipped_weights", lambda name: bahdanau.parent / f"{name}.safetensors")
     assert main(["translate", "--system", "bahdanau", "--device", "cpu", TEXT]) == 0
     assert ask(checkpoint("bahdanau", file="best.safetensors").parent, TEXT) == 0
     first, second = capsys.readouterr().out.splitlines()
@@ -100,6 +102,14 @@ def test_a_system_is_found_by_name_or_in_a_run_s_folder(bahdanau, checkpoint, tm
     bahdanau.with_name("rctm.safetensors").write_bytes(b"PK")
     assert main(["translate", "--system", "rctm", TEXT]) == 1
     assert "`git checkout -- data/checkpoints`" in capsys.readouterr().err
+
+
+def test_a_run_without_best_weights_says_how_to_resume_it(checkpoint, capsys):
+    folder = checkpoint("bahdanau", file="last.safetensors").parent
+    for command in ("translate", "evaluate"):
+        assert main([command, "--device", "cpu", "--checkpoint", str(folder)]) == 1
+        err = capsys.readouterr().err
+        assert str(folder) in err and "best.safetensors" in err and "`train`" in err
 
 
 # ---- sentences

@@ -5,7 +5,7 @@
     >>> torch.rand(1, generator=generator).shape
     torch.Size([1])
 
-Each variable is read when it is needed, so a test can set it:
+Each variable is read when it is needed, so a test can set it. A relative path starts at the course's folder.
 
     COURSE_HOME         folder for the learner's progress
     COURSE_DEVICE       force a device, such as "cpu" or "cuda:1"
@@ -25,9 +25,11 @@ import atexit
 import json
 import os
 import random
+import secrets
 import shutil
 import sys
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,17 +66,27 @@ def user_folder() -> Path:
 
     In strict mode it is a new one for each process: a submission must not use another student's functions.
     """
-    if chosen := os.environ.get("COURSE_HOME"):
-        return Path(chosen).expanduser()
+    if chosen := folder_from("COURSE_HOME"):
+        return chosen
     if switched_on("COURSE_STRICT"):
         return _fresh_folder()
     if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        base = folder_from("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
         base = Path.home() / "Library" / "Application Support"
     else:
-        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+        base = folder_from("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return base / "attention-course"
+
+
+def folder_from(variable: str) -> Path | None:
+    """The folder that an environment variable names, as an absolute path; None if it isn't set.
+
+    A relative one starts at the course's folder, not at the working directory: that of a notebook is the
+    folder it is in, so two notebooks would otherwise use different folders.
+    """
+    value = os.environ.get(variable)
+    return PROJECT_ROOT / Path(value).expanduser() if value else None
 
 
 @cache
@@ -85,23 +97,29 @@ def _fresh_folder() -> Path:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file completely or not at all, so that half a file is never read."""
+    """Write a file completely or not at all, so that half a file is never read.
+
+    A symbolic link stays, and its target is written. A file that exists keeps its permissions.
+    """
     data = content.encode() if isinstance(content, str) else content
     if path.exists() and not path.is_file():  # /dev/stdout, a pipe: must not be replaced
         path.write_bytes(data)
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    target = path.resolve() if path.is_symlink() else path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
+            if target.exists():
+                shutil.copymode(target, temporary)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)  # mkstemp makes files only their owner can read
-        os.replace(temporary, path)
-        _sync_folder(path.parent)
+        os.replace(temporary, target)
+        _sync_folder(target.parent)
     except BaseException as error:
-        Path(temporary).unlink(missing_ok=True)
+        with suppress(OSError):  # the folder itself may be the problem
+            temporary.unlink()
         if isinstance(error, OSError) and error.errno:
             error.filename = str(path)  # the error of a full disk doesn't name the file
         raise

@@ -75,3 +75,8 @@ def test_all_numbers_get_the_same_decimals(value, text):
     assert fixed(value) == text
     with pytest.raises(ValueError, match=r"a number, a row or a matrix, but got the shape \(1, 1, 2\)"):
         fixed(torch.zeros(1, 1, 2))
+
+
+def test_a_number_that_is_nearly_whole_keeps_its_decimals():
+    assert rounded(torch.tensor([2.0, 4.004])) == "[2.000, 4.004]"
+    assert rounded(torch.tensor([2.0, 4.0001])) == "[2, 4]"

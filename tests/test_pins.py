@@ -35,8 +35,6 @@ def constraints() -> dict[str, str]:
 
 def test_every_direct_dependency_is_installed_in_one_version_which_its_range_admits():
     direct = {canonical(name): constraints()[canonical(name)] for name in needed("test")}
-    assert direct.items() <= constraints().items()
-    assert direct["torch"] == "2.13.0"
     for name, wanted in needed("test").items():
         assert admits(wanted, direct[canonical(name)]), f"{name} {wanted}"
         assert admits(wanted, version(name)), f"{name}, as it is installed here"

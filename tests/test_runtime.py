@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import stat
@@ -37,9 +38,14 @@ def test_data_path_finds_a_file_and_names_a_missing_one(tmp_path, monkeypatch):
         ("win32", {"LOCALAPPDATA": "/local"}, "/local/attention-course"),
         ("linux", {"COURSE_HOME": "/mine"}, "/mine"),
         ("linux", {"COURSE_HOME": "~/course"}, "~/course"),
+        ("linux", {"COURSE_HOME": "mine"}, runtime.PROJECT_ROOT / "mine"),  # wherever the process runs
+        ("linux", {"XDG_DATA_HOME": "mine"}, runtime.PROJECT_ROOT / "mine" / "attention-course"),
     ],
 )
-def test_the_user_folder_follows_the_convention_of_the_system(monkeypatch, platform, variables, expected):
+def test_the_user_folder_follows_the_convention_of_the_system(
+    monkeypatch, tmp_path, platform, variables, expected
+):
+    monkeypatch.chdir(tmp_path)
     for name in ("COURSE_HOME", "XDG_DATA_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
@@ -52,16 +58,51 @@ def test_asking_for_the_user_folder_does_not_make_it(course_home):
     assert not runtime.user_folder().exists()
 
 
+@pytest.fixture(params=[0o022, 0o077])
+def umask(request):
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
 @pytest.mark.parametrize("content", ["naïve → 雪\n", b"\x00\xff\r\n"])
-def test_a_file_is_written_completely_and_readable_for_all(tmp_path, content):
+def test_a_file_is_written_completely_with_the_usual_permissions(tmp_path, content, umask):
     path = tmp_path / "new" / "folder" / "file"
     runtime.write_atomically(path, content)
     assert path.read_bytes() == (content if isinstance(content, bytes) else content.encode("utf-8"))
-    assert sys.platform == "win32" or stat.S_IMODE(path.stat().st_mode) == 0o644
+    assert sys.platform == "win32" or stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
     runtime.write_json(path, {"word": "eau", "sign": "é", "numbers": [1, 2.5]})
     text = path.read_text(encoding="utf-8")  # readable for people too
     assert '"é"' in text and text.endswith("}\n") and text.count("\n") == 8
     assert [file.name for file in path.parent.iterdir()] == ["file"]  # nothing left beside it
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
+@pytest.mark.parametrize("mode", [0o600, 0o664, 0o444])
+def test_a_file_that_exists_keeps_its_permissions(tmp_path, mode):
+    path = tmp_path / "file"
+    path.touch()
+    path.chmod(mode)
+    runtime.write_atomically(path, "new")
+    assert path.read_text() == "new" and stat.S_IMODE(path.stat().st_mode) == mode
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a special right on Windows")
+@pytest.mark.parametrize("old", ["old", None])  # None: the link leads to a file in a folder that don't exist
+def test_a_link_stays_and_its_target_is_written(tmp_path, old):
+    target, second, link = tmp_path / "elsewhere" / "target", tmp_path / "second", tmp_path / "here" / "link"
+    link.parent.mkdir()
+    second.symlink_to(target)
+    link.symlink_to(Path("..", "second"))
+    if old:
+        target.parent.mkdir()
+        target.write_text(old)
+        target.chmod(0o600)
+    runtime.write_atomically(link, "new")
+    assert link.is_symlink() and second.is_symlink() and not target.is_symlink()
+    assert target.read_text() == link.read_text() == "new"
+    assert not old or stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert [*link.parent.iterdir(), *target.parent.iterdir()] == [link, target]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes of this kind")
@@ -88,6 +129,17 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, s
         runtime.write_atomically(path, "new")
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir() if file.is_file()] == ["file"]
+
+
+def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path, monkeypatch):
+    def fail(path, *_):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    for method in ("open", "unlink"):
+        monkeypatch.setattr(Path, method, fail)
+    with pytest.raises(PermissionError) as caught:
+        runtime.write_atomically(tmp_path / "file", "new")
+    assert caught.value.filename == str(tmp_path / "file")
 
 
 def test_the_same_seed_gives_the_same_numbers_everywhere():

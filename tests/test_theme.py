@@ -149,3 +149,9 @@ assert plt.get_fignums() == []
     command = [sys.executable, "-c", program]
     process = subprocess.run(command, cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=120)
     assert process.returncode == 0, process.stderr
+
+
+def test_ink_is_chosen_by_how_light_a_colour_looks():
+    """Green looks lighter than red, and red lighter than blue, though each is one full channel."""
+    red, green, blue = ((*channels, 1.0) for channels in np.eye(3))
+    assert [theme.ink_on(colour) for colour in (red, green, blue)] == [theme.PAPER, theme.INK, theme.PAPER]

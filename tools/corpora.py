@@ -36,7 +36,12 @@ def corpus_name(data: str, src: str | None = None, tgt: str | None = None) -> st
     For an existing folder the languages are appended: "my/folder", "en", "fr" gives 'my/folder en-fr'.
     """
     if match := MULTI30K.fullmatch(data):
-        return f"multi30k-{src or match[1] or 'de'}-{tgt or match[2] or 'en'}"
+        src, tgt = src or match[1] or "de", tgt or match[2] or "en"
+        if src == tgt:
+            raise ValueError(
+                f"Expected two languages, but source and target are both {src!r}. Use --from and --to."
+            )
+        return f"multi30k-{src}-{tgt}"
     folder, first, second = _folder_and_languages(data)
     if data == "toy" or folder is None:
         if (src or tgt) and (data == "toy" or Path(data).exists()):
@@ -72,6 +77,8 @@ def read_corpus(name: str, split: str, *, multi30k: str | Path | None = None) ->
         raise FileNotFoundError(
             f"Unknown corpus {name}: expected toy, multi30k, or an existing file or folder."
         )
+    if not Path(name).is_file():  # reading a pipe may wait forever, and /dev/zero never ends
+        raise ValueError(f"{name} is a pipe or a device. Expected a file; save the sentences in one first.")
     return read_tsv(name)
 
 

@@ -17,13 +17,14 @@ from course_lib.models.ngram import NGramLM
 from course_lib.models.registry import system
 from course_lib.models.self_attentive import SelfAttentive
 from course_lib.text.encoded import encode_ids, target_ids
+from course_lib.training.checkpoint import CheckpointError
 from course_lib.training.data import TrainingData
 from course_lib.training.job import Job, TrainedSystem, run_job
 from course_lib.training.loop import AfterValidation, train
 from course_lib.training.objective import language_modelling, mean_loss
 from course_lib.training.processes import Processes
 from course_lib.training.recipe import Recipe
-from course_lib.training.run_folder import History, Record, RunFolder, RunState
+from course_lib.training.run_folder import RESTART, History, Record, RunFolder, RunState
 from tools.pronouns import CLASSES, pronoun_objective
 
 NGRAM_TOKENS = 1024  # small, because counts are looked up for the whole vocabulary at once
@@ -72,7 +73,10 @@ def fit_ngrams(
     saved = folder.load() if folder else None
     if saved:
         state, tensors = saved
-        model.load_state_dict(state.best)
+        try:
+            model.load_state_dict(state.best)
+        except RuntimeError as error:
+            raise CheckpointError(f"{folder.last} doesn't fit this system: {error}. {RESTART}") from error
     else:
         started = time.perf_counter()
         sentences = target_ids(data.train)

@@ -15,15 +15,16 @@ from course_lib.teaching.exercises.catalogue import find_exercise
 from course_lib.teaching.exercises.guarded_call import INSIDE, CheckInside, is_inside_call
 from course_lib.teaching.exercises.judging import judge
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs
-from course_lib.teaching.own_code.kept_functions import keep
+from course_lib.teaching.own_code.kept_functions import in_use, keep
 
 
 def check(name: str, attempt: Callable) -> Verdict:
     if is_inside_call():
         raise CheckInside(INSIDE)
     exercise = find_exercise(name)
-    verdict = judge(exercise, attempt)
-    if verdict.status != "not tried":
+    with in_use(name):
+        verdict = judge(exercise, attempt)
+    if verdict.status in ("passed", "wrong"):
         event = {"kind": "exercise", "lesson": exercise.lesson, "name": name, "status": verdict.status}
         progress.record(event | ({"misconception": verdict.misconception} if verdict.misconception else {}))
     not_kept = keep(exercise, attempt) if verdict.status == "passed" else ""

@@ -20,13 +20,13 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from course_lib.runtime import user_folder
 from course_lib.teaching.contents import FULL, SHORT, TRACKS, Lesson, Misconception, lessons, misconceptions
 from course_lib.teaching.display import MUTED, card, escape, prose
 
-LONGEST_WAIT = 3.0  # seconds for the lock; a write takes a few milliseconds
+LONGEST_WAIT = 30.0  # seconds for the lock; a write takes milliseconds, but a busy machine may pause it
 FILE_ERRORS = (OSError, RuntimeError)  # disk full, no permission, no lock, no home folder
 COUNT_TEXTS = {  # how the events of each kind are summarised
     "quiz": "quiz {right} of {all} at the first try",
@@ -45,7 +45,10 @@ def progress_file() -> Path:
 
 
 def lock(path: Path) -> FileLock:
-    """Exclusive access to a file, in a `with`; raises Timeout (an OSError) after a few seconds."""
+    """Exclusive access to a file, in a `with`; raises Timeout (an OSError) after `LONGEST_WAIT`.
+
+    The system releases the lock of a process that ends, so only one that is stopped can hold it for long.
+    """
     return FileLock(path.with_suffix(".lock"), timeout=LONGEST_WAIT, poll_interval=0.01)
 
 
@@ -53,14 +56,15 @@ def record(event: dict) -> None:
     """Append an event to the file. If that is impossible, print so once; the lesson goes on."""
     stamped = {"at": datetime.now(UTC).isoformat(timespec="seconds"), **event}
     line = "\n" + json.dumps(stamped, ensure_ascii=False, default=str)  # after half a line, perhaps
+    file = None
     try:
         file = progress_file()
         file.parent.mkdir(parents=True, exist_ok=True)
         with lock(file), file.open("ab") as stream:
-            stream.write(line.encode())
+            stream.write(line.encode(errors="backslashreplace"))  # half a character becomes JSON's \ud800
     except FILE_ERRORS as error:
         print_once(
-            f"Your progress can't be saved: {_explain(error)}. Everything else works. "
+            f"Your progress can't be saved: {explain(error, file)}. Everything else works. "
             "To save it elsewhere, set COURSE_HOME to a folder of yours and restart."
         )
 
@@ -76,7 +80,7 @@ def read() -> Progress:
         file = progress_file()
         lines = file.read_bytes().split(b"\n") if file.exists() else []
     except FILE_ERRORS as error:
-        return Progress((), (f"Your progress can't be read: {_explain(error)}.",))
+        return Progress((), (f"Your progress can't be read: {explain(error)}.",))
     values = [_parse_line(line) for line in lines if line.strip()]
     events = tuple(value for value in values if isinstance(value, dict))
     n_unreadable = len(values) - len(events)
@@ -100,15 +104,19 @@ def delete() -> str:
         if not (file := progress_file()).exists():
             return "There was no progress to delete."
         with lock(file):
-            file.unlink()
+            file.resolve().unlink()  # a link stays; what it leads to is the progress
     except FILE_ERRORS as error:
-        return f"Your progress could not be deleted: {_explain(error)}. It is in {user_folder()}."
-    return "Your progress has been deleted."
+        return f"Your progress could not be deleted: {explain(error)}."
+    return f"Your progress has been deleted: {file}."
 
 
-def _explain(error: Exception) -> str:
-    """The reason in a few words, such as "No space left on device"."""
-    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
+def explain(error: Exception, file: Path | None = None) -> str:
+    """The reason in a few words, and the file: "No space left on device (/home/me/progress.jsonl)"."""
+    if isinstance(error, Timeout):
+        return f"another process has had {error.lock_file} locked for {LONGEST_WAIT:g} seconds"
+    reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
+    file = getattr(error, "filename", None) or file  # the error of a full disk doesn't name the file
+    return f"{reason} ({file})" if file else reason
 
 
 @cache

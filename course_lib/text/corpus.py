@@ -4,17 +4,21 @@
     >>> pairs.src[0], pairs.tgt[0]
     ('Le chat dort.', 'The cat sleeps.')
 
-Files are UTF-8 text, plain or gzip. Sentences are stripped, and a pair with an empty side is left out.
+Files are UTF-8 text with line feeds, plain or gzip; any other encoding is an error. Sentences are stripped,
+and a pair with an empty side is left out.
 """
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+SAVE_AS = "Save it as UTF-8, with line feeds at the ends of lines."
 
 
 class CorpusError(ValueError):
@@ -96,13 +100,14 @@ def read_lines(path: str | Path) -> list[str]:
     try:
         if content.startswith(b"\x1f\x8b"):
             content = gzip.decompress(content)
+        if problem := find_problem(content):
+            raise CorpusError(f"{path}, {problem} {SAVE_AS}")
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line_number = content.count(b"\n", 0, error.start) + 1
         byte = hex(error.object[error.start])
         raise CorpusError(
-            f"{path}, line {line_number}: expected UTF-8 text, but found the byte {byte}. "
-            "Save the file in UTF-8."
+            f"{path}, line {line_number}: expected UTF-8 text, but found the byte {byte}. {SAVE_AS}"
         ) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise CorpusError(f"{path} is a damaged gzip file ({error}). Get the file again.") from error
@@ -110,6 +115,27 @@ def read_lines(path: str | Path) -> list[str]:
         return []
     lines = unicodedata.normalize("NFC", text).removesuffix("\n").split("\n")
     return [line.removesuffix("\r") for line in lines]
+
+
+def find_problem(content: bytes, line_number: int = 1) -> str:
+    r"""What shows that a text is not UTF-8 with line feeds, apart from invalid UTF-8; "" if nothing does.
+
+    `line_number` is that of the first line in `content`.
+
+    >>> find_problem("le chat\r\nle chien\r\n".encode())
+    ''
+    >>> find_problem("le chat".encode("utf-16-le"))
+    'line 1: expected UTF-8 text, but found a zero byte, as in UTF-16 or in a file that is not text.'
+    """
+    if line_number == 1 and content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "line 1: expected UTF-8 text, but found the byte-order mark of UTF-16."
+    if (zero := content.find(b"\0")) >= 0:
+        line_number += content.count(b"\n", 0, zero)
+        found = "a zero byte, as in UTF-16 or in a file that is not text"
+        return f"line {line_number}: expected UTF-8 text, but found {found}."
+    if line_number == 1 and b"\r" in content[:-1] and b"\n" not in content:
+        return r"line 1: expected a line feed (\n) at its end, but found only carriage returns (\r)."
+    return ""
 
 
 def _complete_pairs(path: Path, pairs: Iterable[Sequence[str]]) -> Sentences:

@@ -11,13 +11,19 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import os
 import urllib.request
 from functools import cache
 from pathlib import Path
 
 from course_lib import __version__
-from course_lib.runtime import PROJECT_ROOT, data_path, program_name, user_folder, write_atomically
+from course_lib.runtime import (
+    PROJECT_ROOT,
+    data_path,
+    folder_from,
+    program_name,
+    user_folder,
+    write_atomically,
+)
 from course_lib.text.corpus import CorpusError, Sentences, read_split
 
 HOME = "https://github.com/multi30k/dataset"
@@ -66,8 +72,8 @@ def find_folder(folder: str | Path | None = None) -> tuple[Path, str]:
     """The folder to search, and why this one: you named it, COURSE_MULTI30K names it, or it's the default."""
     if folder is not None:
         return Path(folder).expanduser(), "the folder you specified"
-    if from_environment := os.environ.get(VARIABLE):
-        return Path(from_environment).expanduser(), f"set by {VARIABLE}"
+    if from_environment := folder_from(VARIABLE):
+        return from_environment, f"set by {VARIABLE}"
     return user_folder() / "multi30k", "the course's default folder"
 
 

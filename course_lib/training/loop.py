@@ -26,7 +26,7 @@ from course_lib.training.graph_step import GraphStep
 from course_lib.training.objective import Objective, for_sums, mean_loss, objective_for
 from course_lib.training.processes import SINGLE, Processes
 from course_lib.training.recipe import Recipe
-from course_lib.training.run_folder import Ended, Record, RunFolder, RunState
+from course_lib.training.run_folder import RESTART, Ended, Record, RunFolder, RunState
 from course_lib.training.step import PlainStep, Step, learned
 
 AfterValidation = Callable[[Record], None]
@@ -112,7 +112,7 @@ class _Loop:
             try:
                 self.step.load(tensors)
             except (RuntimeError, KeyError) as error:
-                raise CheckpointError(f"{folder.last} doesn't fit this system: {error}") from error
+                raise CheckpointError(f"{folder.last} doesn't fit this system: {error}. {RESTART}") from error
             record = self.state.history.best
             if self.folder and self.state.best_is_new and not self.folder.has_best(record):
                 self.folder.save_best(self.state.best, self.state.history)  # it was killed before it could

@@ -15,7 +15,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Literal
 
@@ -44,6 +44,7 @@ DIFFERENT = {
     "recipe": "different hyperparameters",
     "objective": "a different objective",
 }
+NEEDS = ("data", "config", "tokenizer", "recipe", "history")  # fields of the header of a run's checkpoint
 STANDING = ("step", "position", "seconds", "since", "n_averaged")  # fields of a RunState saved in the header
 Ended = Literal["finished", "stopped", "diverged"]
 RESTART = "Choose another folder with --folder, or start again in this one with --restart."
@@ -98,7 +99,9 @@ class History(list[Record]):
 
     @classmethod
     def from_json(cls, records: list[dict]) -> History:
-        return cls(Record(**fields) for fields in records)
+        """The records that `to_json` made; fields of a later version are ignored."""
+        names = {field.name for field in fields(Record)}
+        return cls(Record(**{name: saved[name] for name in names & saved.keys()}) for saved in records)
 
 
 @dataclass
@@ -186,7 +189,7 @@ class RunFolder:
     def has_best(self, record: Record) -> bool:
         """Whether the weights of this record are saved as the best ones."""
         try:
-            return _best_step(read_about(self.best)) == record.step
+            return _best_step(read_about(self.best, needs=NEEDS)) == record.step
         except CheckpointError:
             return False
 
@@ -195,8 +198,9 @@ class RunFolder:
         if self.restart:
             return 0
         if self.last.exists():
-            about = read_about(self.last)
-            if "standing" not in about:
+            with _suggesting_restart():
+                about = read_about(self.last, needs=NEEDS)
+            if about.get("standing") is None:
                 raise CheckpointError(f"{self.last} contains weights, but no run to resume. {RESTART}")
             self._check_same_run(self.last, about)
             return about["standing"]["step"]
@@ -211,7 +215,8 @@ class RunFolder:
         """The state of the run and the tensors of its step; None if there is no run to resume."""
         if not self.resumed_at():
             return None
-        tensors, about = load_checkpoint(self.last)
+        with _suggesting_restart():
+            tensors, about = load_checkpoint(self.last, needs=NEEDS)
         standing = about["standing"]
         state = RunState(
             **{name: standing[name] for name in STANDING},
@@ -222,7 +227,8 @@ class RunFolder:
             averaged = state.history.best.averaged
             state.best = dict(state.average) if averaged else parts_of(tensors, "step.weights")
         elif state.history.best:
-            state.best, about_best = load_checkpoint(self.best)
+            with _suggesting_restart():
+                state.best, about_best = load_checkpoint(self.best, needs=NEEDS)
             self._check_same_run(self.best, about_best)
             best_step = state.history.best.step
             if _best_step(about_best) != best_step:
@@ -237,7 +243,11 @@ class RunFolder:
     def _check_same_run(self, path: Path, about: About) -> None:
         own = json.loads(json.dumps(self.about))  # as it would come from a file
         schedule = {name: own["recipe"][name] for name in SCHEDULE}
-        saved = about | {"recipe": asdict(Recipe.from_json(about["recipe"])) | schedule}
+        try:
+            recipe = asdict(Recipe.from_json(about["recipe"]))
+        except ValueError as error:
+            raise CheckpointError(f"{path} has an invalid recipe: {error} {RESTART}") from error
+        saved = about | {"recipe": recipe | schedule}
         saved["data"] = about["data"] | {"name": own["data"]["name"]}  # a moved corpus is still the same one
         for key in SAME:
             old, new = saved.get(key, {}), own.get(key, {})
@@ -250,6 +260,15 @@ class RunFolder:
                 raise CheckpointError(
                     f"{path} is from a run with {DIFFERENT[key]} ({differences}). {RESTART}"
                 )
+
+
+@contextmanager
+def _suggesting_restart() -> Iterator[None]:
+    """Say how to train anyway, where a checkpoint can't be used."""
+    try:
+        yield
+    except CheckpointError as error:
+        raise CheckpointError(f"{error} {RESTART}") from error
 
 
 def _best_step(about: About) -> int | None:

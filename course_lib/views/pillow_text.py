@@ -78,17 +78,23 @@ def set_texts(artists: Sequence[Text], texts: Iterable[str], colours: Any = None
             artist.set_fontweight("bold" if bold[i] else "normal")
 
 
-@lru_cache(maxsize=4096)  # a slider shows the same few numbers again and again
 def _render(
     text: str, weight: str, pixels: int, anchor: str, rgba: tuple[float, ...]
 ) -> tuple[np.ndarray, int, int]:
     """The text as coloured pixels, lowest row first, and their offset from the anchor."""
+    mask, left, top = _mask(text, weight, pixels, anchor)
+    image = np.empty((*mask.shape, 4), dtype=np.uint8)
+    image[..., :3] = np.multiply(rgba[:3], 255).round()
+    image[..., 3] = mask * rgba[3]
+    return image[::-1], left, top
+
+
+@lru_cache(maxsize=1024)  # a slider shows the same few numbers again and again; a heading takes about 12 KB
+def _mask(text: str, weight: str, pixels: int, anchor: str) -> tuple[np.ndarray, int, int]:
+    """How much of each pixel the text covers, from 0 to 255, and the offset from the anchor."""
     mask, (left, top) = _font(weight, pixels).getmask2(text, mode="L", anchor=anchor)
     width, height = mask.size
-    image = np.empty((height, width, 4), dtype=np.uint8)
-    image[..., :3] = np.multiply(rgba[:3], 255).round()
-    image[..., 3] = np.frombuffer(bytes(mask), dtype=np.uint8).reshape(height, width) * rgba[3]
-    return image[::-1], left, top
+    return np.frombuffer(bytes(mask), dtype=np.uint8).reshape(height, width), left, top
 
 
 @cache

@@ -83,3 +83,15 @@ def test_every_text_fits_into_its_panel_and_the_end_is_no_word():
         for temperature in np.arange(21) / 10:
             words = facts_after(model, temperature=temperature)["words"]
             assert len(in_lines((*words, END))) <= 5 and END not in words
+
+
+def test_the_probability_of_a_text_is_the_models_own_at_any_temperature():
+    """The temperature changes which words are drawn, not how likely the model finds them."""
+    system, facts = shared(MODELS["RNN"]), facts_after("RNN", 3, 2.0)
+    ids = system.tokenizer.encode(" ".join(facts["words"]))
+    assert len(ids) == 3
+    with torch.inference_mode():
+        logits = system.model.decode(torch.tensor([[BOS, *ids[:-1]]]))[0][0]
+    factors = next_probabilities(logits, temperature=1.0)[range(3), ids].numpy()
+    assert facts["text_probability"] == pytest.approx(factors.prod(), rel=1e-3)
+    assert facts["last_probability"] == pytest.approx(factors[-1], rel=1e-3)

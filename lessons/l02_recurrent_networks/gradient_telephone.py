@@ -12,7 +12,7 @@ from the last step back, each the matrix times the derivatives of the activation
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def matrix_and_inputs() -> tuple[np.ndarray, np.ndarray]:
     return orthogonal, 0.5 * generator.standard_normal((LONGEST + 1, HIDDEN))
 
 
-@cache
+@lru_cache(maxsize=128)  # a state takes up to 7 KB, and there are 4,500
 def jacobian_norms(factor: float, steps: int, activation: str) -> tuple[np.ndarray, np.ndarray]:
     """The norm of the product of Jacobians for each lag from 0 to `steps`, and all derivatives in it."""
     orthogonal, inputs = matrix_and_inputs()

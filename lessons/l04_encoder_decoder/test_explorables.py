@@ -51,3 +51,10 @@ def test_twice_the_words_need_twice_the_numbers():
     assert (after["n"], after["d"]) == (20, 256) and abs(after["recall"] - before["recall"]) < 0.03
     assert int(re.search(r"\d+", right)[0]) == after["d"]
     assert recall(20, 128) < 0.6, "fewer are not enough"
+
+
+@pytest.mark.parametrize("d", WIDTHS)
+def test_the_description_quotes_the_trained_systems_at_16_to_20_words(d):
+    description = OneVectorSuitcase.describe(OneVectorSuitcase.facts_at({**OneVectorSuitcase.start, "d": d}))
+    _, quoted = re.findall(r"(\d+)%", description)
+    assert float(quoted) == pytest.approx(exact("state_size", "test", "16–20")[str(d)], abs=0.51)

@@ -19,3 +19,12 @@ def test_the_stepper_translates_and_shows_no_later_step(sentence, end):
     assert steps["weights"] == pytest.approx(expected, abs=1e-5)
     facts = attention_stepper.compute(sentence=sentence, step=3)
     assert np.array_equal(facts["map"], steps["weights"][:4])
+
+
+@pytest.mark.parametrize("step", [0, 1, 11])
+def test_the_heading_separates_what_is_written_from_what_comes_next(step):
+    stepper = attention_stepper.AttentionStepper
+    facts = stepper.facts_at({**stepper.start, "step": step})
+    written, following = (part.split() for part in stepper.heading(facts))
+    assert following[-1] == facts["words"][step] and facts["words"][step] not in written
+    assert written[len(written) - step :] == facts["words"][:step]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
 
 from course_lib.layers.scores import AdditiveScore, GeneralScore, LocationScore
 from course_lib.text.toy.splits import TEST_SIZES, splits
@@ -97,3 +99,16 @@ def test_local_p_knows_pas_without_attention(monkeypatch):
 
     monkeypatch.setattr(window_lab, "attend", attend_to_nothing_at_pas)
     assert window_lab.translate.__wrapped__("local-p", 2, 1.0)["words"][:-1] == WORDS
+
+
+def test_each_block_has_the_colour_of_its_key_and_the_width_of_its_weight():
+    facts = score_zoo.compute(angle=30, length=1.0, key_2=2.0)
+    axes = Figure().add_subplot()
+    score_zoo.draw_weights(axes)(facts)
+    [blocks] = axes.collections
+    drawn = np.zeros_like(facts["weights"])
+    for path, colour in zip(blocks.get_paths(), blocks.get_facecolor(), strict=True):
+        (left, low), (right, high) = path.vertices.min(axis=0), path.vertices.max(axis=0)
+        key = [to_rgba(of_key) for of_key in score_zoo.COLOURS].index(tuple(colour))
+        drawn[round((low + high) / 2), key] = right - left
+    assert drawn == pytest.approx(facts["weights"])

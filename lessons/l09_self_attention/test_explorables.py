@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from lessons.l09_self_attention import close_a_word
 from tests.explore.settings import open_question
@@ -48,3 +49,14 @@ def test_closing_it_leaves_the_pronoun_though_it_has_the_largest_weight():
 @pytest.mark.parametrize("sentence", ["cat … thirsty", "cat … cold"])
 def test_inside_the_source_no_single_closing_flips(sentence):
     assert not any(close(sentence, number, "source")["flipped"] for number in range(1, 11))
+
+
+@pytest.mark.parametrize("number", [0, 1, 7, 10])
+def test_the_cross_marks_the_masked_word(number):
+    kind = close_a_word.CloseAWord
+    facts = kind.facts_at({**kind.start, "closed": number})
+    axes = Figure().add_subplot()
+    close_a_word.draw_weights(axes)(facts)
+    marked = [text.get_text() for text in axes.texts if "✕" in text.get_text()]
+    assert len(marked) == (number > 0)
+    assert all(text.split()[1:] == [facts["words"][number - 1], str(number)] for text in marked)

@@ -6,6 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
 
 from lessons.l10_masks import mask_painter
 from lessons.l10_masks.mask_painter import (
@@ -69,3 +71,13 @@ def test_the_masks_hide_columns_and_the_scores_are_those_of_a_trained_model():
     assert masks[PADDING][:, :7].all() and not masks[PADDING][:, 7:].any()
     assert scores.mean(axis=-1) == pytest.approx(np.zeros((4, 10)), abs=1e-5)
     assert scores.std() > 0.5
+
+
+@pytest.mark.parametrize("draw", [mask_painter.draw_scores, mask_painter.draw_weights])
+def test_the_strokes_are_in_the_masked_cells(draw):
+    """With a causal mask they are above the diagonal, where the key comes after the query."""
+    axes = Figure().add_subplot()
+    draw(axes)(mask_painter.compute(mask=CAUSAL, method=AFTER, head=0))
+    [strokes] = [part for part in axes.collections if isinstance(part, LineCollection)]
+    cells = {tuple(np.mean(ends, axis=0).astype(int)) for ends in strokes.get_segments()}  # column, row
+    assert cells == {(key, query) for query in range(10) for key in range(query + 1, 10)}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from matplotlib.figure import Figure
 
+from course_lib import theme
 from course_lib.layers.positions import sinusoids
 from lessons.l11_positions import clock_hands
 from lessons.l11_positions.clock_hands import ClockHands
@@ -52,3 +54,18 @@ def test_one_word_more_gives_a_slightly_larger_product():
 def test_the_settings_that_reach_each_goal():
     assert values_reaching(ClockHands, "three-quarters", offset=range(21)) == [4]
     assert values_reaching(ClockHands, "comes-round", offset=range(21)) == [19]
+
+
+def test_the_hands_start_at_the_top_and_turn_clockwise_at_their_speeds():
+    axes = Figure().add_subplot()
+    show = clock_hands.draw_hands(axes)
+
+    def angles() -> list[float]:
+        """Of the dark hands, clockwise from the top."""
+        hands = [line for line in axes.lines if line.get_color() == theme.INK]
+        tips = [np.diff(line.get_xydata(), axis=0)[0] for line in hands]
+        return [float(np.arctan2(x, y)) for x, y in tips]
+
+    for position in (0, 1, 2):
+        show(clock_hands.compute(position=position, offset=5, table=RIGHT))
+        assert angles() == pytest.approx(clock_hands.SPEEDS[list(clock_hands.SHOWN)] * position)

@@ -109,3 +109,9 @@ def test_an_ablation_is_undone():
     with ablated(model, names()):
         assert all((heads.w_output == 0).all() for _, _, heads in multi_heads(model))
     assert all(map(torch.equal, before, [heads.w_output for _, _, heads in multi_heads(model)]))
+
+
+@pytest.mark.parametrize("how", head_switches.ORDERS)
+def test_at_zero_no_head_is_off(how):
+    facts = facts_with("cold", how, 0)
+    assert facts["off"] == () and facts["is_right"]

@@ -91,3 +91,8 @@ def test_the_prediction_that_only_batch_norm_depends_on_another_sentence():
     louder = which_mean.batch(LOUDER)[3:5]
     assert np.array_equal(louder, 4 * which_mean.words()[3:5]), "the question says four times"
     assert norm_facts(LAYER, LOUDER)["change"] == 0 < 0.1 < after["change"] and asked.right == [2]
+
+
+def test_both_layer_norms_average_the_same_numbers():
+    assert np.array_equal(norm_facts(UNBIASED, word=3)["averaged"], norm_facts(LAYER, word=3)["averaged"])
+    assert not norm_facts(IN_USE, word=3)["averaged"].any(), "of none of this batch"

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from matplotlib.figure import Figure
 from torch.nn import functional as F
 
 from lessons.l15_training_a_translator import loss_floor, rate_dial
@@ -72,3 +73,23 @@ def test_the_lowest_losses(smoothing, words, softmax, floor):
 
 def test_the_perplexity_of_a_perfect_model_with_smoothing():
     assert floor_facts(0.1, 37_000, "once")["perplexity"] == pytest.approx(3.96, abs=0.005)
+
+
+@pytest.mark.parametrize("draw", [rate_dial.draw_linear, rate_dial.draw_logarithmic])
+def test_the_curve_goes_from_left_to_right_and_is_highest_at_the_end_of_warm_up(draw):
+    axes = Figure().add_subplot()
+    facts = {"warm_up": 8000, "d_model": 512, "step": 100}
+    draw(axes)(facts | rate_dial.compute(**facts))
+    curve = max(axes.lines, key=lambda line: len(line.get_xdata()))
+    assert (np.diff(curve.get_xdata()) >= 0).all()
+    assert curve.get_xdata()[curve.get_ydata().argmax()] == 8000
+
+
+@pytest.mark.parametrize("softmax", ["once", "twice"])
+def test_the_dot_is_at_the_lowest_point_of_the_curve(softmax):
+    axes = Figure().add_subplot()
+    loss_floor.draw_losses(axes)(loss_floor.compute(smoothing=0.1, words=10, softmax=softmax))
+    curve = max(axes.lines, key=lambda line: len(line.get_xdata()))
+    [dot] = [line for line in axes.lines if line.get_marker() == "o"]
+    lowest = curve.get_xydata()[curve.get_ydata().argmin()]
+    assert dot.get_xydata()[0] == pytest.approx(lowest, abs=0.01)

@@ -208,3 +208,9 @@ def test_only_a_word_that_the_learner_closes_counts_for_the_goal():
     assert "one" not in lab.reached_goals
     lab.text = WOMAN.replace("a small", "[a] small")
     assert "one" in lab.reached_goals
+
+
+def test_the_decoders_columns_are_the_words_that_it_reads():
+    """The start, then every word that it has output: a row may attend up to the column of its own number."""
+    facts = facts_of(CAT, TARGET)
+    assert facts["columns"][0] == "<s>" and facts["columns"][1:] == facts["rows"][:-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from matplotlib.figure import Figure
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -43,3 +44,14 @@ def test_every_curve_stays_inside_its_panel():
 @pytest.mark.parametrize(("n", "percent"), [(64, 2.0), (512, 14.3), (3072, 50.0), (8192, 72.7)])
 def test_the_fraction_of_attention(n, percent):
     assert 100 * facts(n)["fraction"] == pytest.approx(percent, abs=0.05)
+
+
+@pytest.mark.parametrize("n", [16, 512, 8192])
+def test_every_curve_ends_at_its_dot(n):
+    axes = Figure().add_subplot()
+    cost_explorer.draw_growth(axes)({"n": n, "d": 512, "heads": 8} | facts(n))
+    dots = [line for line in axes.lines if line.get_marker() == "o"]
+    curves = [line for line in axes.lines if line not in dots]
+    assert len(curves) == len(dots) == 3
+    for curve, dot in zip(curves, dots, strict=True):
+        assert tuple(curve.get_xydata()[-1]) == tuple(dot.get_xydata()[0]) and dot.get_xdata()[0] == n

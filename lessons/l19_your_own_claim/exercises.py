@@ -601,6 +601,8 @@ def is_prediction(inputs: tuple, prediction: Any) -> str:
     for key in KEYS:
         if key not in prediction:
             return f'The entry "{key}" is missing.'
+    if others := [key for key in prediction if key not in KEYS]:
+        return f"A prediction has no entry {others[0]!r}. Its entries are: {', '.join(KEYS)}."
     for key in ("breaks", "more_than", "on"):
         if not isinstance(prediction[key], str):
             return f'"{key}" should be one name, but it is {prediction[key]!r}.'

@@ -43,8 +43,12 @@ def summary(function: Callable) -> str:
 
 
 def events(kind: str) -> list[dict]:
-    """The events of a kind in the learner's progress, oldest first."""
-    return [event for event in progress.read().events if event.get("kind") == kind]
+    """The events of a kind in the learner's progress, oldest first; without a time they don't count."""
+    return [
+        event
+        for event in progress.read().events
+        if event.get("kind") == kind and isinstance(event.get("at"), str)
+    ]
 
 
 def write_down(
@@ -52,18 +56,21 @@ def write_down(
 ) -> Plan | None:
     """Record the prediction that `predict()` returns, its rule and its seeds, with the time.
 
-    A prediction that was recorded before keeps its first time.
+    A prediction that was recorded before keeps its first time. One that its check rejects is not recorded.
     """
     try:
         rule_id, sizes = fingerprint(rule), split_sizes(rule)
     except NotImplementedError:
         print(NO_RULE)
         return None
-    try:
-        prediction = dict(predict())
-    except NotImplementedError:
+    verdict = judge(find_exercise("my_prediction"), predict)
+    if verdict.status == "not tried":
         print(NO_PREDICTION)
         return None
+    if verdict.status == "wrong":
+        print(f"The check of my_prediction says: {verdict.headline} Nothing was written down.")
+        return None
+    prediction = dict(predict())
     content = {"prediction": prediction, "rule": rule_id, "seeds": list(seeds)}
     versions = events(PREDICTION)
     event = next((event for event in versions if content.items() <= event.items()), None)
@@ -117,7 +124,9 @@ def try_claim(
     times_of_runs = [
         event["at"]
         for event in trials
-        if event.get("rule") == rule_id and any(run in event.get("runs", ()) for run in runs)
+        if event.get("rule") == rule_id
+        and isinstance(event.get("runs"), list)  # the learner may have edited the file
+        and any(run in event["runs"] for run in runs)
     ]
     tables = run_trial(rule, systems, seeds=seeds, n_steps=n_steps, folder=user_folder() / "claims")
     return {
@@ -132,7 +141,7 @@ def try_claim(
         "mine": summary(mine) if "mine" in names else "",
         "changed": changes(plan, rule_id, seeds, n_steps),
         "tries": len({json.dumps([event.get(key) for key in trial]) for event in trials}),
-        "rules": len({event.get("rule") for event in trials}),
+        "rules": len({str(event.get("rule")) for event in trials}),
     }
 
 

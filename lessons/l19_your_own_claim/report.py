@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import html
 import re
+import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import isfinite
+from numbers import Real
 from statistics import mean
 from typing import Any
 
@@ -47,12 +50,15 @@ def claim_report(
     """The report, which is also written to the learner's folder."""
     if result is None:
         return Markdown(NOTHING)
-    lacks = [LACKS.get(name, str(name)) for name in missing({**result, "words": words})]
+    prediction = result["prediction"] or {}
+    if not isinstance(prediction, Mapping):
+        return Markdown(f"No report: a prediction should be a dictionary, but this is {quote(prediction)}.")
+    result = {**result, "prediction": prediction}
     lines = [
         *("### My report", "", *_preregistered(result), *_outcome(result, verdict), ""),
-        *(*_score_rows(result), "", f"Seeds: {', '.join(map(str, result['seeds']))}.", ""),
+        *(*_score_rows(result), "", f"Seeds: {escape(', '.join(map(str, result['seeds'])))}.", ""),
         *(f"**In my words.** {escape(words)}", ""),
-        "**Still missing.** " + ("; ".join(lacks) if lacks else "nothing."),
+        f"**Still missing.** {_lacks({**result, 'words': words}, missing)}",
     ]
     text = "\n".join(lines) + "\n"
     try:
@@ -68,9 +74,10 @@ def _preregistered(result: Result) -> Iterator[str]:
     if result["mine"]:
         yield from (f"**mine:** {escape(result['mine'])}", "")
     for key, value in result["prediction"].items():
-        yield f"**{key.replace('_', ' ')}:** {escape(value)}  "
+        yield f"**{escape(str(key).replace('_', ' '))}:** {escape(value)}  "
     yield ""
-    yield f"Written {result['written'][:19]}, first of these runs {result['trained'][:19]} (UTC).  "
+    written, trained = (escape(result[key][:19]) for key in ("written", "trained"))
+    yield f"Written {written}, first of these runs {trained} (UTC).  "
     counts = f"Versions of the prediction: {result['versions']}. Tries: {result['tries']}."
     yield from (f"{counts} Rules tried: {result['rules']}. Steps per run: {result['n_steps']}.", "")
     if result["changed"]:
@@ -84,10 +91,32 @@ def _outcome(result: Result, verdict: Callable[[Mapping, Mapping], Mapping]) -> 
         reason = f"{escape(type(error).__name__)}: {escape(error)}"
         yield f"**No verdict:** {reason}. Was this system run, and has this split any sentences?"
         return
+    if not _is_verdict(outcome):
+        wanted = '{"least": a number, "most": a number, "verdict": "held", "failed" or "open"}'
+        yield f"**No verdict:** `verdict` should return `{wanted}`, but it returned {quote(outcome)}."
+        return
     least, most = (fixed(outcome[key], 1) for key in ("least", "most"))
     complete = len(set(result["seeds"])) >= 3 and result["n_steps"] >= N_STEPS
-    came = f"Outcome: {escape(outcome['verdict'])}." if complete else "A trial, not yet a result."
+    came = f"Outcome: {outcome['verdict']}." if complete else "A trial, not yet a result."
     yield f"**{came}** The gap is {least} to {most} points."
+
+
+def _is_verdict(outcome: object) -> bool:
+    if not isinstance(outcome, Mapping) or outcome.get("verdict") not in ("held", "failed", "open"):
+        return False
+    gaps = (outcome.get("least"), outcome.get("most"))
+    return all(isinstance(gap, Real) and isfinite(gap) for gap in gaps)
+
+
+def _lacks(report: Result, missing: Callable[[Mapping], Sequence[str]]) -> str:
+    """What the learner's function finds missing in the report, in words."""
+    try:
+        names = missing(report)
+    except Exception as error:  # not written yet, or wrong
+        return f"Unknown: `missing` failed with {escape(type(error).__name__)}: {escape(error)}."
+    if not isinstance(names, list | tuple | set) or not all(isinstance(name, str) for name in names):
+        return f"Unknown: `missing` should return a list of names, but it returned {quote(names)}."
+    return "; ".join(LACKS.get(name, escape(name)) for name in names) or "nothing."
 
 
 def _score_rows(result: Result) -> Iterator[str]:
@@ -98,8 +127,13 @@ def _score_rows(result: Result) -> Iterator[str]:
         for system, seeds in row.items():
             before, after = fixed(mean(tables["without"][split][system]), 1), fixed(mean(seeds), 1)
             points = ", ".join(fixed(lost, 1) for lost in points_lost(tables, split, system))
-            cells = (split, result["sizes"][split], escape(system), before, after, points)
+            cells = (escape(split), result["sizes"][split], escape(system), before, after, points)
             yield "| " + " | ".join(map(str, cells)) + " |"
+
+
+def quote(value: object) -> str:
+    """The `repr` of a value, shortened, as Markdown shows it."""
+    return escape(reprlib.repr(value))
 
 
 def escape(text: object) -> str:
@@ -108,5 +142,6 @@ def escape(text: object) -> str:
     >>> escape("a_b <b>")
     'a\\\\_b &lt;b&gt;'
     """
-    one_line = " ".join(html.escape(str(text), quote=False).split())
+    encodable = str(text).encode(errors="replace").decode()  # half a character can't be saved
+    one_line = " ".join(html.escape(encodable, quote=False).split())
     return re.sub(r"([\\`*_{}\[\]#|$~])", r"\\\1", one_line)

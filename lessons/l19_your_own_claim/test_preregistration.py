@@ -6,6 +6,7 @@ from itertools import count
 
 import pytest
 
+from course_lib.teaching import progress
 from course_lib.teaching.exercises import find_exercise
 from lessons.l19_your_own_claim import preregistration, report
 from lessons.l19_your_own_claim.corpus import ENOUGH
@@ -112,13 +113,48 @@ def test_a_prediction_keeps_its_first_time_and_its_versions(clock):
     assert first["versions"] == 1 and other["versions"] == 2 and other["written"] > first["written"]
 
 
+@pytest.mark.parametrize(
+    ("answer", "part"),
+    [
+        (None, "None"),
+        (7, "int"),
+        ([PREDICTION], "a list"),
+        ("breaks", "a string"),
+        ({}, '"breaks"'),
+        ({**PREDICTION, "points": "ten"}, "'ten'"),
+        ({**PREDICTION, "points": float("nan")}, "nan"),
+        ({**PREDICTION, "breaks": [["transformer"]]}, '"breaks"'),
+        ({**PREDICTION, "why": None}, '"why"'),
+        ({**PREDICTION, ("a", "b"): 1}, "('a', 'b')"),
+    ],
+)
+def test_a_malformed_prediction_is_not_written_down(answer, part, capsys):
+    assert write_down(lambda: answer, RULE) is None
+    assert part in capsys.readouterr().out and not preregistration.events(preregistration.PREDICTION)
+
+
+def test_a_prediction_that_raises_is_not_written_down(capsys):
+    assert write_down(lambda: {}["points"], RULE) is None
+    assert "KeyError" in capsys.readouterr().out
+
+
+def test_events_edited_by_hand_stop_nothing(clock, trials):
+    plan = write_down(predict, RULE)
+    for kind in (preregistration.PREDICTION, preregistration.TRIAL):
+        progress.record({**plan, "kind": kind, "at": None})
+        progress.record({**plan, "kind": kind, "at": "2020", "runs": 5, "rule": ["a"]})
+    progress.record({"kind": preregistration.TRIAL, "at": "2020", "runs": 5, "rule": plan["rule"]})
+    assert write_down(predict, RULE)["written"] == plan["written"]
+    assert try_claim(plan, RULE)["trained"] > plan["written"]
+
+
 def test_a_split_of_few_sentences_is_pointed_out(monkeypatch, capsys):
-    monkeypatch.setattr(preregistration, "split_sizes", lambda rule: {"few": ENOUGH - 1, "many": ENOUGH})
+    monkeypatch.setattr(preregistration, "split_sizes", lambda rule: {"rule": ENOUGH - 1, "rest": ENOUGH})
     lines = {}
-    for split in ("few", "many"):
+    for split in ("rule", "rest"):
         write_down(lambda split=split: {**PREDICTION, "on": split}, RULE)
         lines[split] = capsys.readouterr().out.count("\n")
-    assert lines["few"] == lines["many"] + 1
+    assert lines["rule"] == lines["rest"] + 1
 
 
 # ---- what is tried
@@ -197,3 +233,69 @@ def test_the_report_says_what_is_missing():
 def test_a_verdict_that_fails_does_not_stop_the_report():
     text = report_text(RESULT | {"prediction": {**PREDICTION, "breaks": "seq2seq"}})
     assert "KeyError" in text and "66.0" in text and "held" not in text
+
+
+ATTACK = '<img src=x onerror=alert(1)> & "quotes" | `code` [link](javascript:alert(1)) \ud800'
+
+
+def test_everything_from_the_learner_is_escaped(home):
+    attack = [ATTACK]
+    tables = {when: {"<b>": table["rule"]} for when, table in TABLES.items()}
+    result = RESULT | {
+        "prediction": {**PREDICTION, ATTACK: ATTACK},
+        "says": ATTACK,
+        "mine": ATTACK,
+        "written": ATTACK,
+        "trained": ATTACK,
+        "seeds": [ATTACK],
+        "tables": tables,
+        "sizes": {"<b>": 50},
+    }
+
+    def fail(*inputs):
+        raise ValueError(ATTACK)
+
+    for verdict, missing in ((fail, fail), (lambda *inputs: attack, lambda report: attack)):
+        text = repr(claim_report(result, verdict=verdict, missing=missing, words=ATTACK))
+        assert "<img" not in text and "<b>" not in text and "[link]" not in text and "\ud800" not in text
+        assert text.count("&lt;img src=x onerror=alert(1)&gt; &amp;") >= 7
+        assert (home / "my_report.md").read_text(encoding="utf-8") == text
+
+
+HELD = {"least": 12.0, "most": 20.0, "verdict": "held"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(None, 7, "held", [12, 20, "held"], {}, {"verdict": "held"}),
+        *({**HELD, "least": "12"}, {**HELD, "most": float("nan")}, {**HELD, "most": None}),
+        *({**HELD, "verdict": "perhaps"}, {**HELD, "verdict": ["held"]}),
+    ],
+)
+def test_a_malformed_verdict_is_rejected(answer):
+    text = repr(claim_report(RESULT, verdict=lambda *inputs: answer, missing=lambda report: []))
+    assert "No verdict" in text and '"least"' in text and report.quote(answer) in text
+    assert "66.0" in text and "Outcome" not in text
+
+
+@pytest.mark.parametrize("answer", [None, 7, "seeds", [7], [["seeds"]], {"seeds": 1}, float("nan")])
+def test_a_malformed_list_of_what_is_missing_is_rejected(answer):
+    text = repr(claim_report(RESULT, verdict=lambda *inputs: HELD, missing=lambda report: answer))
+    [line] = [line for line in text.splitlines() if line.startswith("**Still missing.**")]
+    assert "`missing`" in line and report.quote(answer) in line
+
+
+def test_a_missing_that_fails_does_not_stop_the_report():
+    text = repr(claim_report(RESULT, verdict=lambda *inputs: HELD, missing=unwritten))
+    assert "NotImplementedError" in text and "66.0" in text
+
+
+@pytest.mark.parametrize("prediction", [["transformer"], 7, "transformer"])
+def test_a_prediction_that_is_no_dictionary_gives_no_report(prediction):
+    text = report_text(RESULT | {"prediction": prediction})
+    assert "dictionary" in text and report.quote(prediction) in text and "66.0" not in text
+
+
+def test_without_a_prediction_the_report_says_so():
+    assert "prediction" in lacking(RESULT | {"prediction": None})

@@ -637,6 +637,7 @@ WRONG = {
         (prediction_with(why=None), '"why"'),
         (prediction_with(if_open="-"), '"if_open"'),
         (forgot_one, '"if_open"'),
+        (prediction_with(seeds=3), "'seeds'"),
         (only_text, "a string"),
         (lambda: [prediction_with()()], "a list"),
     ],

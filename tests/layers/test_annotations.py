@@ -18,9 +18,11 @@ scores, mask = torch.zeros(2, 3, 5), torch.ones(2, 1, 5, dtype=torch.bool)
 )
 def test_a_signature_accepts_any_leading_axes(checked, change):
     attend, qkv = checked["layers.attention"].attend, [change(x) for x in (query, keys, values)]
+    leading = qkv[0].shape[:-2]
     for accepted in (None, change(mask), mask[0]):
-        attend(*qkv, mask=accepted)
-    attend(*(x.half() for x in qkv), mask=mask[0])
+        context, weights = attend(*qkv, mask=accepted)
+        assert (context.shape, weights.shape) == ((*leading, 3, 7), (*leading, 3, 5))
+    assert attend(*(x.half() for x in qkv), mask=mask[0])[0].dtype == torch.float16
 
 
 def test_a_wrong_size_and_a_wrong_annotation_raise_an_error(checked, monkeypatch):

@@ -195,6 +195,17 @@ def test_the_last_cell_is_finite_for_saturated_forget_gates():
         assert all(grad.isfinite().all() for grad in torch.autograd.grad(cell.sum(), [bias, x]))
 
 
+def test_the_last_cell_is_precise_in_16_bits():
+    """600 forget gates of sigmoid(4) leave sigmoid(4)⁶⁰⁰ of the cell, and nothing is added."""
+    half = {"dtype": torch.bfloat16}
+    weights = {"weight_ih": torch.zeros(4, 1, **half), "weight_hh": torch.zeros(4, 1, **half)}
+    weights |= {"bias_ih": torch.tensor([0.0, 4.0, 0.0, 0.0], **half), "bias_hh": torch.zeros(4, **half)}
+    words, one = torch.zeros(1, 600, 1, **half), torch.ones(1, 1, **half)
+    cell = last_cell(words, words, one, one, lengths=torch.tensor([600]), **weights)
+    assert cell.dtype == torch.bfloat16
+    assert cell.item() == pytest.approx(torch.tensor(4.0).sigmoid().item() ** 600, rel=0.01)
+
+
 @every_kind
 @both_ways
 def test_autocast_does_not_change_a_layer(kind, bidirectional):

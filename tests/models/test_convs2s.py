@@ -118,6 +118,23 @@ def test_the_initial_attention_is_nearly_uniform():
     assert weights.min() > 0.5 / 6 and weights.max() < 2 / 6
 
 
+def test_the_initial_weights_compensate_for_dropout_and_gates():
+    """The variances of the paper's section 3.5, with p the probability of keeping a number."""
+    size, width, p = 256, 5, 0.6
+    model = convs2s(add_noise=False, embed=size, hidden=size, width=width, dropout=1 - p)
+    variances = {
+        **{layer.convolution: 4 * p / (width * size) for layer in (*model.encoder, *model.decoder)},
+        **dict.fromkeys((model.source_to_hidden, model.target_to_hidden), p / size),
+        **dict.fromkeys((model.source_to_embed, model.target_to_embed), 1 / size),
+        **dict.fromkeys((part for layer in model.attention for part in layer.children()), 1 / size),
+    }
+    assert len(variances) == 4 * LAYERS + 4
+    for layer, variance in variances.items():
+        assert layer.weight.var().item() == pytest.approx(variance, rel=0.03)
+        assert layer.weight.mean().item() == pytest.approx(0, abs=0.02 * math.sqrt(variance))
+        assert layer.bias.eq(0).all()
+
+
 def test_dropout_is_applied_to_embeddings_before_every_convolution_and_before_the_output():
     model, shapes = convs2s(dropout=0.4), []
     for module in model.modules():

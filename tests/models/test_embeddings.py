@@ -39,9 +39,11 @@ def test_tied_embeddings_and_output_layer_share_one_matrix():
     )
 
 
-def test_initial_embeddings_and_logits_have_a_standard_deviation_of_one():
-    words = make_embeddings(vocab_size=400, embed=64)
-    assert words.target(torch.arange(400)).std().item() == pytest.approx(1, rel=0.02)
+@pytest.mark.parametrize("tied", [True, False])
+def test_initial_embeddings_and_logits_have_a_standard_deviation_of_one(tied):
+    words = make_embeddings(vocab_size=400, embed=64, tied=tied)
+    for embed in (words.source, words.target):
+        assert embed(torch.arange(400)).std().item() == pytest.approx(1, rel=0.02)
     assert words.logits(torch.randn(500, 64)).std().item() == pytest.approx(1, rel=0.05)
 
 

@@ -8,9 +8,12 @@ from functools import partial
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from torch import nn
 
+from course_lib.layers.recurrent import Recurrent
 from course_lib.layers.rows import take
 from course_lib.models.config import Config
+from course_lib.models.inference import eval_mode
 from course_lib.models.language_model import LanguageModel
 from course_lib.models.registry import build, language_models, make_config, system, translators
 from course_lib.models.translator import Translator
@@ -252,6 +255,31 @@ def test_dropout_is_applied_only_in_training(name):
     dropping.train()
     assert not torch.allclose(forward(dropping, batch), forward(dropping, batch))
     assert_close(forward(plain.train(), batch), forward(plain.eval(), batch))
+
+
+@every_gradient_trained
+def test_every_dropout_is_used_in_training(name):
+    """Also between recurrent layers, if there are two."""
+    more = {"n_layers": 2} if hasattr(small(name).config, "n_layers") else {}
+    model, used = small(name, dropout=0.5, **more).train(), set()
+    dropouts = {path: part for path, part in model.named_modules() if isinstance(part, nn.Dropout) and part.p}
+    for path, part in dropouts.items():
+        part.register_forward_hook(lambda *_, path=path: used.add(path))
+    forward(model, batch_of())
+    assert used == dropouts.keys()
+    for part in model.modules():
+        assert not isinstance(part, Recurrent) or part.dropout.p == (0.5 if len(part.layers) > 1 else 0.0)
+
+
+def test_eval_mode_restores_the_mode_of_each_part():
+    """A part that was frozen by hand stays frozen."""
+    model = small("transformer").train()
+    model.encoder.eval()
+    before = {path: part.training for path, part in model.named_modules()}
+    with pytest.raises(ZeroDivisionError), eval_mode(model):
+        assert not any(part.training for part in model.modules())
+        raise ZeroDivisionError
+    assert {path: part.training for path, part in model.named_modules()} == before
 
 
 @every_decoder

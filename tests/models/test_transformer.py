@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 import torch
 from torch import nn
@@ -199,10 +201,31 @@ def test_only_positions_encode_the_order():
     torch.testing.assert_close(without_order(swapped, LENGTHS, TGT)[0], without_order(SRC, LENGTHS, TGT)[0])
 
 
-def test_dropout_is_applied_to_every_residual_connection():
-    system = made(dropout=0.4, ff_dropout=0.2)
-    n_dropouts = sum(isinstance(module, nn.Dropout) and module.p > 0 for module in system.modules())
-    assert n_dropouts == 1 + N_LAYERS * (2 + 3) + 2 * N_LAYERS  # embeddings, sub-layers, feed-forwards
+def test_without_target_positions_only_the_source_has_an_order():
+    """With a single layer, what a word attends to doesn't depend on the order of the words before it."""
+    system = made(target_positions="none", n_layers=1).eval()
+    swapped_src, swapped_tgt = SRC[:, [1, 0, 2, 3, 4, 5]], TGT[:, [0, 2, 1, 3, 4]]
+    logits = system(SRC, LENGTHS, TGT)[0]
+    torch.testing.assert_close(system(SRC, LENGTHS, swapped_tgt)[0, 3:], logits[3:])
+    assert not torch.allclose(system(swapped_src, LENGTHS, TGT)[0, 3:], logits[3:])
+    with_positions = made(n_layers=1).eval()
+    logits = with_positions(SRC, LENGTHS, TGT)[0]
+    assert not torch.allclose(with_positions(SRC, LENGTHS, swapped_tgt)[0, 3:], logits[3:])
+
+
+def test_dropout_is_applied_to_embeddings_residual_connections_and_feed_forward_layers():
+    system, shapes = made(dropout=0.4, ff_dropout=0.2), Counter()
+    for module in system.modules():
+        if isinstance(module, nn.Dropout) and module.p > 0:
+            module.register_forward_hook(lambda _, inputs, __: shapes.update([tuple(inputs[0].shape[1:])]))
+    system(SRC, LENGTHS, TGT)
+    src, tgt = SRC.shape[1], TGT.shape[1]
+    assert shapes == {
+        (src, D_MODEL): 1 + 2 * N_LAYERS,  # embeddings; attention and feed-forward in each layer
+        (tgt, D_MODEL): 1 + 3 * N_LAYERS,  # and cross-attention
+        (src, D_FF): N_LAYERS,
+        (tgt, D_FF): N_LAYERS,
+    }
 
 
 def test_the_language_model_has_no_parameters_for_a_source():

@@ -7,11 +7,13 @@ import contextlib
 import io
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
 import warnings
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -20,8 +22,10 @@ import torch
 from IPython.core.autocall import ExitAutocall
 
 from course_lib.layers.attention import attend
+from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.checking import check
-from course_lib.teaching.exercises import find_exercise, judge
+from course_lib.teaching.exercises import find_exercise, guarded_call, judge
+from course_lib.teaching.exercises.session import find_replaced
 
 DOUBLE_IT = find_exercise("double_it")
 IMPATIENT = replace(DOUBLE_IT, seconds=0.3)
@@ -127,7 +131,8 @@ HOSTILE = [
     (loop_that_catches, "too-slow"),
     (loop_that_prints, "too-slow", "more characters"),
     (swallows_once, "too-slow"),
-    (lambda numbers: time.sleep(60), "too-slow"),
+    (lambda numbers: time.sleep(5), "too-slow", "kernel"),
+    (lambda numbers: threading.Event().wait(5), "too-slow", "kernel"),
     (raising(PrintsForEver()), "too-slow"),
     (lambda numbers: torch.ones(1).expand(10**12), "too-large", "100,000"),
     (lambda numbers: [[0.0] * 10**4] * 10**4, "too-large"),
@@ -244,17 +249,21 @@ def test_the_session_is_as_it_was():
     def attempt(numbers):
         torch.set_default_dtype(torch.float64)
         torch.set_grad_enabled(False)
+        torch.set_default_device("meta")
+        torch.use_deterministic_algorithms(True)
+        sys.setrecursionlimit(2500)
         torch.manual_seed(1), np.random.seed(1), random.seed(1)
         warnings.simplefilter("ignore")
         sys.stdout = io.StringIO()
-        return 2 * numbers
+        return 2 * numbers.cpu()
 
     def state() -> list:
         torch.manual_seed(7), np.random.seed(7), random.seed(7)
         judge(DOUBLE_IT, attempt if judged else double)
         numbers = [torch.rand(1).item(), np.random.rand(), random.random()]
-        modes = torch.get_default_dtype(), torch.is_grad_enabled()
-        return [*numbers, *modes, list(warnings.filters), sys.stdout]
+        modes = torch.get_default_dtype(), torch.is_grad_enabled(), torch.get_default_device()
+        limits = torch.are_deterministic_algorithms_enabled(), sys.getrecursionlimit(), sys.setrecursionlimit
+        return [*numbers, *modes, *limits, list(warnings.filters), sys.stdout]
 
     judged = False
     before, judged = state(), True
@@ -301,3 +310,249 @@ def test_an_exception_in_a_finalizer_is_nobody_s_problem(monkeypatch):
 
     assert judge(DOUBLE_IT, attempt).status == "passed"
     assert reported == [] and sys.unraisablehook == hook
+
+
+# ---- a session that was changed before the check
+
+CREATES_TENSORS = {  # answers that use torch's defaults, of all three kinds
+    "double_it": lambda numbers: torch.full_like(numbers, 2) * numbers * torch.ones(1),
+    "angles": find_exercise("angles").reference,
+    "test_decoder": find_exercise("test_decoder").reference,
+    "greedy_decode": find_exercise("greedy_decode").reference,
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "undo"),
+    [
+        (lambda: torch.set_default_device("meta"), lambda: torch.set_default_device(None)),
+        (lambda: torch.set_default_dtype(torch.float64), lambda: torch.set_default_dtype(torch.float32)),
+        (lambda: torch.set_grad_enabled(False), lambda: torch.set_grad_enabled(True)),
+        (
+            lambda: torch.use_deterministic_algorithms(True),
+            lambda: torch.use_deterministic_algorithms(False),
+        ),
+    ],
+)
+def test_torchs_settings_do_not_disturb_a_check_and_stay_as_they_are(change, undo):
+    def settings() -> tuple:
+        modes = torch.is_grad_enabled(), torch.are_deterministic_algorithms_enabled()
+        return torch.get_default_dtype(), torch.get_default_device(), *modes
+
+    change()
+    try:
+        before = settings()
+        verdicts = [judge(find_exercise(name), attempt) for name, attempt in CREATES_TENSORS.items()]
+        after = settings()
+    finally:
+        undo()
+    assert [verdict.status for verdict in verdicts] == ["passed"] * 4, verdicts
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "math.exp",
+        "numpy.exp",
+        "torch.softmax",
+        "torch.Tensor.sum",
+        "torch.Tensor.__matmul__",
+        "torch.nn.functional.softmax",
+    ],
+)
+@pytest.mark.parametrize("exercise", ["double_it", "test_attention", "my_rule"])
+def test_nothing_is_judged_while_a_library_is_changed(exercise, path, monkeypatch, course_home):
+    monkeypatch.setattr(path, lambda *inputs: None)
+    verdict = check(exercise, find_exercise(exercise).reference)
+    assert verdict.status == "not judged" and f"`{path}`" in verdict.headline
+    assert "kernel" in verdict.details and not course_home.exists()  # no attempt is recorded
+    assert "not judged" in str(verdict).lower() and verdict._repr_html_()
+
+
+def test_a_function_that_was_deleted_counts_as_replaced(monkeypatch):
+    monkeypatch.delattr(torch, "softmax")
+    assert find_replaced() == ["torch.softmax"]
+
+
+def test_a_wrong_answer_does_not_pass_because_of_what_was_replaced(monkeypatch):
+    monkeypatch.setattr(torch, "allclose", lambda *inputs, **named: True)
+    assert judge(DOUBLE_IT, lambda numbers: 3 * numbers).status == "not judged"
+
+
+def test_what_a_package_replaces_does_not_count(monkeypatch):
+    monkeypatch.setattr(torch, "softmax", torch.nn.functional.softmax)
+    assert find_replaced() == []
+    assert judge(DOUBLE_IT, double).status == "passed"
+
+
+@pytest.mark.parametrize("exercise", [DOUBLE_IT, find_exercise("test_attention")])
+def test_a_function_that_replaces_one_of_torch_hears_that_and_it_is_undone(exercise):
+    original = torch.Tensor.sum
+
+    def attempt(numbers):
+        torch.Tensor.sum = lambda tensor: tensor
+        return 2 * numbers
+
+    def attempt_at_a_test(attention):
+        torch.Tensor.sum = lambda tensor: tensor
+
+    verdict = judge(exercise, attempt if exercise is DOUBLE_IT else attempt_at_a_test)
+    assert (verdict.status, verdict.slip) == ("wrong", "replaces"), str(verdict)
+    assert "`torch.Tensor.sum`" in verdict.headline
+    assert torch.Tensor.sum is original and find_replaced() == []
+    assert judge(DOUBLE_IT, double).status == "passed"
+
+
+def fails(*inputs):
+    raise RuntimeError("something has changed")
+
+
+@pytest.mark.parametrize("reference", [fails, lambda numbers: 3 * numbers])
+def test_an_answer_is_not_wrong_if_the_reference_fails_its_own_example(reference, monkeypatch, course_home):
+    exercise = replace(DOUBLE_IT, reference=reference)
+    monkeypatch.setattr("course_lib.teaching.checking.find_exercise", lambda name: exercise)
+    verdict = check("double_it", double)
+    assert verdict.status == "not judged" and "kernel" in verdict.details
+    assert not course_home.exists()
+    of = replace(find_exercise("test_attention").of, reference=fails)
+    test_attention = replace(find_exercise("test_attention"), of=of)
+    assert judge(test_attention, test_attention.reference).status == "not judged"
+
+
+def test_an_error_in_the_course_is_not_blamed_on_the_session(monkeypatch):
+    monkeypatch.setattr("course_lib.teaching.exercises.judging.uses_hash", fails)
+    with pytest.raises(RuntimeError, match="something has changed"):
+        judge(DOUBLE_IT, double)
+
+
+# ---- threads and operations that go on
+
+
+def leave_a_thread(work):
+    def attempt(numbers):
+        threads.append(threading.Thread(target=work, daemon=True))
+        threads[-1].start()
+        return 2 * numbers
+
+    threads = []
+    return attempt, threads
+
+
+def loop_for_ever():
+    while True:
+        sum(range(100))
+
+
+def sleep_for_long():
+    time.sleep(4)
+
+
+collected_by_pytest = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+
+
+@collected_by_pytest  # a SystemExit, which threads otherwise ignore
+def test_a_thread_that_goes_on_is_stopped_and_named():
+    attempt, threads = leave_a_thread(loop_for_ever)
+    verdict = judge(DOUBLE_IT, attempt)
+    assert (verdict.status, verdict.slip) == ("wrong", "left-running") and "`while True:`" in verdict.details
+    assert "kernel" not in verdict.details
+    threads[0].join(10)
+    assert not threads[0].is_alive() and judge(DOUBLE_IT, double).status == "passed"
+
+
+@collected_by_pytest
+def test_a_thread_that_cannot_be_stopped_needs_a_new_kernel():
+    attempt, threads = leave_a_thread(sleep_for_long)
+    verdict = judge(DOUBLE_IT, attempt)
+    assert verdict.slip == "left-running"
+    assert "`time.sleep(4)`" in verdict.details and "kernel" in verdict.details
+    threads[0].join(20)
+
+
+def test_threads_that_end_or_wait_for_work_are_fine():
+    def joins(numbers):
+        thread = threading.Thread(target=numbers.sum)
+        thread.start()
+        thread.join()
+        pools.append(ThreadPoolExecutor(1))  # its thread goes on, but runs none of the learner's code
+        return pools[-1].submit(double, numbers).result()
+
+    pools = []
+    assert judge(DOUBLE_IT, joins).status == "passed"
+    for pool in pools:
+        pool.shutdown()
+
+
+def test_an_operation_that_was_given_up_is_mentioned_while_it_runs(monkeypatch):
+    monkeypatch.setattr(guarded_call, "_given_up", [])
+    assert "kernel" not in judge(IMPATIENT, loop).details
+    assert "kernel" in judge(IMPATIENT, lambda numbers: time.sleep(8)).details
+    assert "earlier" in judge(IMPATIENT, loop).details
+    guarded_call._given_up[0].join(20)
+    assert "earlier" not in judge(IMPATIENT, loop).details
+
+
+FREEZES = """
+import time
+from dataclasses import replace
+from course_lib.teaching.exercises import find_exercise, guarded_call, judge
+
+guarded_call.FROZEN = 0.5
+
+def attempt(numbers):
+    start = time.monotonic()
+    while time.monotonic() - start < 3:  # one call of sum takes longer than the limit, even on a fast machine
+        start -= sum(range(10**8)) and 3
+
+print(judge(replace(find_exercise("double_it"), seconds=0.2), attempt).slip)
+"""
+
+
+def run_alone(source: str) -> subprocess.CompletedProcess:
+    options = {"capture_output": True, "text": True, "cwd": PROJECT_ROOT, "timeout": 300}
+    return subprocess.run([sys.executable, "-c", source], **options)
+
+
+def test_while_no_thread_can_run_the_terminal_shows_the_line_and_what_to_do():
+    run = run_alone(FREEZES)
+    assert run.stdout == "too-slow\n", run.stderr
+    thread = run.stderr.split("Thread ")[1]
+    assert " in attempt" in thread and "restart_the_kernel" in thread
+    assert run_alone(FREEZES.replace("10**8", "10")).stderr == ""
+
+
+# ---- recursion
+
+RECURSIONS = """
+import functools, sys, time
+from course_lib.teaching.exercises import find_exercise, judge
+
+class Endless:
+    def __getattr__(self, name):
+        return getattr(self, name + "x")
+
+def call_itself(n):
+    return call_itself(n + 1) + 1
+
+def sort(n):
+    return sorted([n], key=sort)
+
+def compare(a, b=0):
+    return len(sorted([1, 2], key=functools.cmp_to_key(compare)))
+
+def attempt(numbers):
+    sys.setrecursionlimit(10**7)
+    return work(0)
+
+for limit in (1000, 10**7):
+    sys.setrecursionlimit(limit)
+    for work in call_itself, sort, compare, lambda n: list(map(work, [n])), lambda n: Endless().name:
+        verdict = judge(find_exercise("double_it"), attempt)
+        print(verdict.slip, "RecursionError" in verdict.details, sys.getrecursionlimit() == limit)
+"""
+
+
+def test_endless_recursion_does_not_end_the_process_whatever_the_limit():
+    run = run_alone(RECURSIONS)
+    assert run.returncode == 0 and run.stdout.splitlines() == ["raises True True"] * 10, run.stderr

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import subprocess
 import sys
+import threading
 from html import unescape
+from pathlib import Path
 
 import pytest
 from IPython.core.formatters import DisplayFormatter
@@ -35,11 +38,19 @@ def file(course_home):
 # ---- the file: several writers, half lines, rubbish, no disk
 
 WRITER = """
-import sys
+import io, pathlib, sys, time
 from course_lib.teaching import progress
-for number in range(30):
+
+class InTwoParts(io.FileIO):  # like a network disk: without the lock, others write between the two
+    def write(self, data):
+        n_first = super().write(data[: len(data) // 2])
+        time.sleep(0.001)
+        return n_first + super().write(data[len(data) // 2 :])
+
+pathlib.Path.open = lambda path, mode: io.BufferedWriter(InTwoParts(path, mode))
+for number in range(200):
     progress.record({"writer": sys.argv[1], "number": number})
-    if number % 10 == 9:  # like a power cut: the next writer begins a new line
+    if number % 50 == 49:  # like a power cut: the next writer begins a new line
         with progress.lock(progress.progress_file()), progress.progress_file().open("ab") as file:
             file.write(b'\\n{"half a line')
 """
@@ -47,11 +58,25 @@ for number in range(30):
 
 @pytest.mark.slow
 def test_processes_writing_at_once_lose_nothing(file):
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, name]) for name in ("one", "two", "three")]
-    assert [writer.wait() for writer in writers] == [0, 0, 0]
-    events = progress.read().events
-    for name in ("one", "two", "three"):
-        assert [event["number"] for event in events if event["writer"] == name] == list(range(30))
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, name]) for name in ("one", "two")]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    learner = progress.read()
+    for name in ("one", "two"):
+        events = [event for event in learner.events if event["writer"] == name]
+        assert [event["number"] for event in events] == list(range(200))
+    (note,) = learner.notes
+    assert note.endswith(": 8."), "the half lines, and no other"
+
+
+@pytest.mark.slow
+def test_a_writer_that_a_busy_machine_pauses_for_seconds_is_waited_for(file):
+    held = progress.FileLock(file.with_suffix(".lock"), thread_local=False)
+    held.acquire()
+    release = threading.Timer(5, held.release)
+    release.start()
+    progress.record(EVENT)
+    release.join()
+    assert len(progress.read().events) == 1
 
 
 KILLED = """
@@ -118,7 +143,9 @@ def test_a_lock_that_another_process_holds_and_a_folder_that_cannot_be_made(file
     monkeypatch.setattr(progress, "LONGEST_WAIT", 0.1)
     with progress.FileLock(file.with_suffix(".lock")):
         progress.record(EVENT)
-    assert "COURSE_HOME" in capsys.readouterr().out and not file.exists()
+    printed = capsys.readouterr().out
+    assert all(part in printed for part in ("COURSE_HOME", str(file.with_suffix(".lock")), "0.1 seconds"))
+    assert not file.exists()
     progress.record({**EVENT, "guess": set, "é": "√"})  # it is free again; odd values are written as text
     (event,) = progress.read().events
     assert event.pop("at").endswith("+00:00") and event == {**EVENT, "guess": "<class 'set'>", "é": "√"}
@@ -130,6 +157,24 @@ def test_a_lock_that_another_process_holds_and_a_folder_that_cannot_be_made(file
     progress.record(EVENT)
     assert "COURSE_HOME" in capsys.readouterr().out
     assert progress.read().events == () and progress.delete() and repr(progress_summary())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+def test_a_full_disk_is_named(file, capsys):
+    file.symlink_to("/dev/full")
+    progress.record(EVENT)
+    assert f"{os.strerror(errno.ENOSPC)} ({file})" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a special right on Windows")
+def test_progress_behind_a_link_is_written_and_deleted_there_and_the_link_stays(file, tmp_path):
+    target = tmp_path / "elsewhere.jsonl"
+    file.symlink_to(target)
+    for _ in range(2):
+        progress.record(EVENT)
+        assert len(progress.read().events) == 1 and b"start_here" in target.read_bytes()
+        assert str(file) in progress.delete()
+        assert file.is_symlink() and not target.exists()
 
 
 # ---- what follows from the events

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+import errno
 import functools
+import inspect
 import json
 import math
 import os
+import stat
 import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 import torch
+from filelock import FileLock
 from numpy.typing import NDArray
 from torch.nn import functional as F
 
 from course_lib.runtime import PROJECT_ROOT
-from course_lib.teaching import count_own_calls, list_own_functions, yours
+from course_lib.teaching import count_own_calls, list_own_functions, progress, yours
 from course_lib.teaching.checking import check
 from course_lib.teaching.exercises import find_exercise
-from course_lib.teaching.own_code import kept_functions, loading
+from course_lib.teaching.own_code import kept_file, kept_functions, loading
 from course_lib.teaching.own_code.kept_file import TOP, KeptFunction, write_function
 
 TWO, LEAST = 2, -math.inf
 YOURS = "your version from lesson 00"
 NOT_YET = "the library's version (you haven't passed this exercise yet)"
 FAILS = "the library's version (yours no longer passes its check)"
-UNREADABLE = "the library's version (your my_road.py can't be read)"
 HEADER = "# --- double_it · lesson 00 · 2026-11-15\n"
 GOOD = HEADER + "def double_it(numbers):\n    return numbers + numbers\n"
 
@@ -110,8 +115,80 @@ def test_passing_again_replaces_that_block_alone_and_the_old_file_is_kept(course
     text = (course_home / "my_road.py").read_text()
     assert text.startswith("# My notes\n") and text.count("def double_it") == 1 and "lesson 99" in text
     assert "numbers + numbers" not in text
-    assert (course_home / "my_road_before.py").read_text() == old
+    (backup,) = backups(course_home)
+    assert backup.read_text() == old
     assert [name for name, *_ in list_own_functions()] == ["double_it", "gone"]
+
+
+def backups(course_home) -> list[Path]:
+    return sorted((course_home / "my_road_backups").iterdir())
+
+
+def replace_double_it(source: str) -> None:
+    write_function(KeptFunction("double_it", "00", "2026-11-15", source))
+
+
+def test_every_edit_by_hand_that_is_replaced_stays_in_a_backup(course_home):
+    texts = [f"# note {number}\n{GOOD}" for number in range(3)]
+    texts[1] = "\ufeff" + texts[1].replace("\n", "\r\n")  # each is copied as it is
+    for text in [*texts, texts[0]]:  # all in the same second or two; the last is there already
+        write(course_home, text)
+        check("double_it", double_it)
+    contents = [path.read_bytes() for path in backups(course_home)]
+    assert sorted(contents) == sorted(text.encode() for text in texts)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
+def test_an_older_backup_is_not_overwritten_and_a_private_file_stays_private(course_home, monkeypatch):
+    class Now(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return cls(2026, 11, 17, 9, 5, 7, tzinfo=tz)
+
+    monkeypatch.setattr(kept_file, "datetime", Now)
+    write(course_home, GOOD)
+    (course_home / "my_road.py").chmod(0o600)
+    (course_home / "my_road_before.py").write_text("of an older version")
+    replace_double_it("two = 2")
+    replace_double_it("three = 3")
+    first, second = backups(course_home)
+    assert first.read_text() == GOOD and "two = 2" in second.read_text()
+    assert "2026-11-17" in first.name and "2026-11-17" in second.name
+    for path in (course_home / "my_road.py", first, second):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert (course_home / "my_road_before.py").read_text() == "of an older version"
+
+
+def test_without_room_for_a_backup_nothing_is_replaced(course_home, monkeypatch):
+    write(course_home, GOOD)
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left")
+
+    monkeypatch.setattr(os, "fsync", full)
+    details = check("double_it", double_it).details
+    assert "No space left" in details and str(course_home / "my_road.py") in details
+    assert (course_home / "my_road.py").read_text() == GOOD and backups(course_home) == []
+
+
+def test_of_two_blocks_with_the_same_name_the_first_is_used_and_replaced(course_home, capsys):
+    variant = GOOD.replace("numbers + numbers", "3 * numbers")
+    write(course_home, variant + GOOD)
+    assert line_of_yours(capsys) == FAILS
+    replace_double_it(BODY)  # what passed, but only the second block has it
+    assert line_of_yours(capsys) == YOURS
+    replace_double_it("two = 2")
+    assert [function.source.strip() for function in list_own_functions()] == ["two = 2", BODY.strip()]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a special right on Windows")
+def test_a_linked_file_stays_linked(course_home, tmp_path):
+    write(course_home, GOOD)
+    target = (course_home / "my_road.py").rename(tmp_path / "in_my_repository.py")
+    (course_home / "my_road.py").symlink_to(target)
+    check("double_it", double_it)
+    assert (course_home / "my_road.py").is_symlink() and "def twice" in target.read_text()
+    assert [path.read_text() for path in backups(course_home)] == [GOOD]
 
 
 def by_partial(numbers, factor):
@@ -134,6 +211,13 @@ def needs_a_tensor(numbers):
     return numbers * IN_THE_NOTEBOOK
 
 
+library_double = find_exercise("double_it").reference
+
+
+def by_the_library(numbers):
+    return library_double(numbers)
+
+
 @pytest.mark.parametrize(
     ("attempt", "reason"),
     [
@@ -142,6 +226,7 @@ def needs_a_tensor(numbers):
         (made(2), "outside this notebook"),
         (needs_a_tensor, "outside this notebook"),
         (namespace["without_source"], "its source"),
+        (by_the_library, "(double_it → double_it)"),
     ],
 )
 def test_what_cannot_be_kept_passes_all_the_same_and_the_reason_is_given(course_home, attempt, reason):
@@ -154,7 +239,6 @@ def under_another_name(numbers):
     return 2 * numbers
 
 
-library_double = find_exercise("double_it").reference
 NAMES = {"two": 2}
 
 
@@ -163,12 +247,10 @@ def two():
     return NAMES["two"]
 
 
-def by_the_library(numbers):
-    return library_double(numbers)
-
-
 def with_yours(numbers):
-    return yours("double_it")(numbers)
+    """Calls `yours` for another exercise."""
+    weights = yours("scaled_attention")(numbers.reshape(-1, 1), torch.ones(1, 1), torch.ones(1, 1))[1]
+    return (numbers.reshape(-1, 1) * 2 * weights).reshape(numbers.shape)
 
 
 cell = ModuleType("nowhere")  # has the name of a variable below, and cannot be imported
@@ -191,7 +273,7 @@ def with_a_memo(numbers):
     return 2 * numbers
 
 
-KEPT = [with_a_memo, under_another_name, by_the_library, with_yours, with_a_comprehension, annotated]
+KEPT = [with_a_memo, under_another_name, with_yours, with_a_comprehension, annotated]
 
 
 @pytest.mark.parametrize("attempt", KEPT)
@@ -215,17 +297,18 @@ def test_a_helper_with_a_block_of_its_own_is_not_copied(course_home, capsys):
 
 
 CANNOT, IMPORT = "the library's version (yours can't be used: ", "from course_lib.teaching import"
+ITSELF = "`double_it` asks `yours` for itself (double_it → double_it))"
 BODY = GOOD[len(HEADER) :]
 HOSTILE = [
     (b"", NOT_YET),
-    (b"\x00\xff\xfe", UNREADABLE),
     (GOOD[:-12], FAILS),
     (HEADER, CANNOT + "it doesn't define a function `double_it`)"),
     (HEADER + "def double_it(numbers:\n", CANNOT + "loading it raises a SyntaxError)"),
     (HEADER + "raise SystemExit\n", CANNOT + "loading it raises a SystemExit)"),
     (HEADER + "while True:\n    pass\n", CANNOT + "loading it takes too long)"),
     (HEADER + f"{IMPORT} check\ncheck('double_it', 3)\n", CANNOT + "loading it raises a CheckInside)"),
-    (HEADER + f"{IMPORT} yours\ndouble_it = yours('double_it')\n", YOURS),
+    (HEADER + f"{IMPORT} yours\ndouble_it = yours('double_it')\n", CANNOT + ITSELF),
+    (HEADER + f"{IMPORT} yours\ndef double_it(n):\n    return yours('double_it')(n)\n", CANNOT + ITSELF),
     (HEADER + "print('hello')\nimport torch\ntorch.manual_seed(1)\n" + BODY, YOURS),
     (GOOD + "# --- broken · lesson 08 · 2026-01-01\ndef (:\n", YOURS),
     (GOOD.replace("\n", "\r\n"), YOURS),
@@ -244,15 +327,157 @@ def test_no_file_can_stop_a_lesson(course_home, capsys, monkeypatch, content, li
 
 def test_a_folder_in_place_of_the_file_stops_nothing(course_home, capsys):
     (course_home / "my_road.py").mkdir(parents=True)
-    assert line_of_yours(capsys) == UNREADABLE
+    for text in (line_of_yours(capsys), check("double_it", double_it).details):
+        assert f"{course_home / 'my_road.py'} can't be read: {os.strerror(errno.EISDIR)}" in text
     assert list_own_functions() == []
-    assert "`my_road.py` can't be written" in check("double_it", double_it).details
 
 
-def test_what_cannot_be_read_is_not_written_over(course_home):
+def test_what_cannot_be_read_is_not_written_over(course_home, capsys):
     write(course_home, b"\xff\xfe my notes")
-    assert "can't be written" in check("double_it", double_it).details
+    for text in (line_of_yours(capsys), check("double_it", double_it).details):
+        assert f"{course_home / 'my_road.py'} can't be read" in text and text.count("UTF-8") == 2
     assert (course_home / "my_road.py").read_bytes() == b"\xff\xfe my notes"
+
+
+@pytest.mark.parametrize(
+    ("method", "action", "reason"),
+    [
+        ("course_lib.teaching.own_code.kept_file.write_atomically", "written", errno.EROFS),
+        ("pathlib.Path.read_text", "read", errno.EACCES),
+    ],
+)
+def test_the_reason_names_the_file_and_what_could_not_be_done(
+    course_home, monkeypatch, method, action, reason
+):
+    write(course_home, GOOD)
+
+    def fail(path, *_, **__):
+        raise OSError(reason, os.strerror(reason), str(path))
+
+    monkeypatch.setattr(method, fail)
+    details = check("double_it", double_it).details
+    assert details.endswith(f"{course_home / 'my_road.py'} can't be {action}: {os.strerror(reason)}.")
+
+
+def test_a_lock_that_another_process_holds_is_named(course_home, monkeypatch):
+    write(course_home, GOOD)
+    monkeypatch.setattr(progress, "LONGEST_WAIT", 0.1)
+    with FileLock(course_home / "my_road.lock"):
+        details = check("double_it", double_it).details
+    assert str(course_home / "my_road.lock") in details and "0.1 seconds" in details
+    assert (course_home / "my_road.py").read_text() == GOOD
+
+
+# ---- functions that ask `yours` for themselves
+
+
+def asks_for_itself(numbers):
+    return yours("double_it")(numbers)
+
+
+def test_a_function_that_asks_for_itself_fails_and_the_saved_one_stays(course_home, capsys):
+    write(course_home, GOOD)
+    verdict = check("double_it", asks_for_itself)
+    assert (verdict.status, verdict.slip) == ("wrong", "raises")
+    assert "(double_it → double_it)" in verdict.details and 'yours("double_it")' in verdict.details
+    assert line_of_yours(capsys) == YOURS
+    assert check("double_it", yours("double_it")).details == "", "this is the saved one itself"
+    assert (course_home / "my_road.py").read_text() == GOOD
+
+
+saved_earlier = None
+
+
+def uses_what_was_saved_earlier(numbers):
+    return saved_earlier(numbers)
+
+
+def test_what_only_passes_with_its_own_saved_version_is_not_saved(course_home, monkeypatch):
+    write(course_home, GOOD)
+    monkeypatch.setitem(globals(), "saved_earlier", yours("double_it"))
+    monkeypatch.setitem(globals(), "double_it", yours("double_it"))
+    for attempt in (uses_what_was_saved_earlier, better):
+        verdict = check("double_it", attempt)
+        assert verdict.status == "passed" and "library's version" in verdict.details
+        assert (course_home / "my_road.py").read_text() == GOOD
+    assert "(double_it → double_it)" in verdict.details
+
+
+def better(numbers):
+    return double_it(numbers)
+
+
+LATER = """
+from course_lib.teaching import yours
+
+
+def double_it(numbers):
+    if numbers.ndim == 7:  # not tried by the check
+        return yours("double_it")(numbers)
+    return numbers + numbers
+"""
+
+
+def test_a_saved_function_that_asks_for_itself_later_gets_an_error(course_home, capsys):
+    write(course_home, HEADER + LATER)
+    assert line_of_yours(capsys) == YOURS
+    function = yours("double_it")
+    for _ in range(2):
+        with pytest.raises(RecursionError, match=r"\(double_it → double_it\)"):
+            function(torch.ones(1, 1, 1, 1, 1, 1, 1))
+        assert torch.equal(function(torch.ones(3)), 2 * torch.ones(3))
+    assert function.__name__ == "double_it" and inspect.signature(function).parameters.keys() == {"numbers"}
+
+
+OTHER_HEADER = "# --- scaled_attention · lesson 08 · 2026-11-15\n"
+TWICE = "{}\n\ndef double_it(numbers):\n    {}\n    return numbers + numbers\n"
+ATTEND = """{}
+import torch
+
+def scaled_attention(queries, keys, values):
+    {}
+    weights = torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, dim=-1)
+    return weights @ values, weights
+"""
+ASK_TWICE = f"{IMPORT} yours; double = yours('double_it')"
+ASK_ATTEND = f"{IMPORT} yours; attend = yours('scaled_attention')"
+
+
+@pytest.mark.parametrize("places", [("{}", "pass"), ("pass", "{}")], ids=["loaded", "called"])
+def test_functions_that_ask_for_each_other_end_with_a_line_that_names_them(course_home, capsys, places):
+    twice, attend = TWICE.format(*places).format(ASK_ATTEND), ATTEND.format(*places).format(ASK_TWICE)
+    texts = HEADER + twice, OTHER_HEADER + attend
+    write(course_home, "\n\n\n".join(map(str.strip, texts)) + "\n")  # with the space that saving leaves
+    line = line_of_yours(capsys)
+    assert line.startswith(CANNOT) and "(double_it → scaled_attention → double_it)" in line
+    assert line_of_yours(capsys, "scaled_attention") == "your version from lesson 08"  # with the library's
+    assert check("scaled_attention", scaled_attention).details == ""
+    assert line_of_yours(capsys) == YOURS, "the other one no longer asks for it"
+
+
+def test_functions_that_ask_for_each_other_later_get_an_error(course_home):
+    unless = "if {}.ndim == 7: {}"
+    later = TWICE.format("", unless.format("numbers", ASK_ATTEND + "; attend(numbers, numbers, numbers)"))
+    other = ATTEND.format("", unless.format("queries", ASK_TWICE + "; double(queries)"))
+    write(course_home, HEADER + later + OTHER_HEADER + other)
+    with pytest.raises(RecursionError, match=r"\(double_it → scaled_attention → double_it\)"):
+        yours("double_it")(torch.ones(1, 1, 1, 1, 1, 1, 1))
+
+
+def has_a_line_like_a_header(numbers):
+    return (
+        2 * numbers
+        if """
+# --- scaled_attention · lesson 08 · 2026-11-15
+"""
+        else 0
+    )
+
+
+def test_a_line_that_looks_like_a_header_would_cut_a_function_in_two(course_home):
+    verdict = check("double_it", has_a_line_like_a_header)
+    assert verdict.status == "passed" and "my_road.py" in verdict.details
+    assert list_own_functions() == []
 
 
 def test_two_notebooks_at_once_lose_nothing(course_home):
@@ -271,7 +496,7 @@ def test_in_a_notebook(course_home):
         "def twice(numbers):\n    return t.mul(numbers, 2)",
         "def double_it(numbers):\n    return twice(numbers)",
         "print(repr(check('double_it', double_it).details))",
-        "print(yours('double_it').__code__.co_names)",
+        "import inspect\nprint(inspect.unwrap(yours('double_it')).__code__.co_names)",
     ]
     script = (
         "import json, sys\nfrom IPython.core.interactiveshell import InteractiveShell\n"

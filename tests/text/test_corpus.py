@@ -45,6 +45,7 @@ def write(tmp_path):
         (b"a\r\nb", ["a", "b"]),
         (b"a\n\n\nb\n", ["a", "", "", "b"]),
         (b"a\rb\n", ["a\rb"]),  # a line ends at a line feed and nowhere else
+        (b"a\r", ["a"]),
         (b"\xef\xbb\xbfa\n", ["a"]),
         ("cafe\u0301\n".encode(), ["café"]),
     ],
@@ -54,7 +55,7 @@ def test_lines_are_read_plain_or_compressed_regardless_of_the_file_name(write, c
     assert read_lines(write("a", gzip.compress(content))) == lines
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]))))
+@given(st.lists(st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"]))))
 @properties
 def test_any_text_is_read_in_nfc_with_the_same_number_of_lines(tmp_path_factory, lines):
     """Including U+2028 and others, where `splitlines` would start a new line."""
@@ -98,7 +99,7 @@ def test_a_pair_with_an_empty_side_is_left_out(write, tmp_path):
     ("read", "content", "message"),
     [
         (read_lines, b"one\ntwo\ncaf\xe9\n", r"a, line 3: expected UTF-8 text.*0xe9"),
-        (read_lines, "Où ?".encode("utf-16"), r"a, line 1: expected UTF-8 text"),
+        (read_lines, b"one\ntwo\0\n", r"a, line 2: expected UTF-8 text.*zero byte"),
         (read_lines, PACKED[:40], r"a is a damaged gzip file"),
         (read_lines, PACKED[:60] + b"\xff\xff\xff" + PACKED[63:], r"a is a damaged gzip file"),
         (read_lines, PACKED[:-6] + b"\0\0\0\0\0\0", r"a is a damaged gzip file"),
@@ -110,6 +111,31 @@ def test_a_pair_with_an_empty_side_is_left_out(write, tmp_path):
 def test_an_invalid_file_is_refused(write, read, content, message):
     with pytest.raises(CorpusError, match=message):
         read(write("a", content))
+
+
+TABBED = "".join(f"{src}\t{tgt}\n" for src, tgt in zip(FRENCH, ENGLISH, strict=True))
+NOT_UTF8 = {
+    "UTF-16": TABBED.encode("utf-16"),
+    "UTF-16, little-endian without a mark": TABBED.encode("utf-16-le"),
+    "UTF-16, big-endian without a mark": TABBED.encode("utf-16-be"),
+    "UTF-16, one line of Chinese": "\ufeff\u732b\u5728\u7761".encode("utf-16-be"),
+    "UTF-32": TABBED.encode("utf-32"),
+    "carriage returns": TABBED.replace("\n", "\r").encode(),
+}
+
+
+@pytest.mark.parametrize("content", NOT_UTF8.values(), ids=NOT_UTF8)
+def test_text_that_is_not_utf8_with_line_feeds_is_refused_with_advice(write, tmp_path, content):
+    write("train.fr", content)
+    write("train.en.gz", gzip.compress(content))
+    for read in (
+        lambda: read_tsv(tmp_path / "train.fr"),
+        lambda: read_split(tmp_path, "train", "fr", "en"),
+    ):
+        with pytest.raises(CorpusError, match=r"train\.fr, line 1: .*(UTF-16|carriage returns).*Save it"):
+            read()
+    with pytest.raises(CorpusError, match=r"train\.en\.gz, line 1: .*Save it as UTF-8, with line feeds"):
+        read_lines(tmp_path / "train.en.gz")
 
 
 def test_a_missing_or_misaligned_split_is_refused(write, tmp_path):

@@ -11,6 +11,7 @@ import pytest
 
 from course_lib.text import multi30k
 from course_lib.text.multi30k import DownloadError, download
+from tests.full_disk import full_disk
 
 BODY = random.Random(3).randbytes(300_000)
 SHA256 = hashlib.sha256(BODY).hexdigest()
@@ -66,6 +67,14 @@ def test_a_failed_download_changes_nothing(server, tmp_path, response, message, 
     with pytest.raises(DownloadError, match=message):
         download(f"{server}/{response}", path, sha256=SHA256)
     assert [file.read_bytes() for file in tmp_path.iterdir()] == ([before] if before else [])
+
+
+def test_a_download_that_does_not_fit_on_the_disk_leaves_the_old_file(server, tmp_path):
+    path = tmp_path / "train.de.gz"
+    path.write_bytes(b"an older file")
+    with full_disk(n_bytes=1000):
+        download(f"{server}/200/300000/300000", path, sha256=SHA256)
+    assert [file.read_bytes() for file in tmp_path.iterdir() if file.is_file()] == [b"an older file"]
 
 
 def test_a_missing_server_and_an_oversized_file_are_errors(server, tmp_path, monkeypatch):

@@ -90,10 +90,14 @@ def test_a_named_folder_precedes_the_variable_which_precedes_the_default(
 ):
     assert find_folder("~/corpora")[0] == Path.home() / "corpora"
     assert find_folder()[0] == course_home / "multi30k"
+    monkeypatch.setenv(VARIABLE, "~/mine")
+    assert find_folder()[0] == Path.home() / "mine"
     monkeypatch.setenv(VARIABLE, str(fake_folder))
     folder, why = find_folder()
     assert folder == fake_folder and VARIABLE in why
     assert list(load_multi30k("de", "en", "test"))[3] == ("de 3", "en 3")
+    monkeypatch.setenv(VARIABLE, "data/captions")  # relative to the course, not to a notebook's folder
+    assert find_folder()[0] == PROJECT_ROOT / "data" / "captions"
 
 
 def test_the_error_for_a_missing_file_names_its_folder_and_the_download_command(

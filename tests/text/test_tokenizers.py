@@ -63,6 +63,8 @@ def test_any_text_is_encoded_and_unknown_parts_are_reported(tokenizer, text):
     assert all(0 <= token_id < tokenizer.vocab_size for token_id in ids) and not {PAD, BOS, EOS} & set(ids)
     assert (UNK in ids) == bool(tokenizer.unknown(text))
     assert all(piece and piece in text for piece in tokenizer.unknown(text))
+    assert tokenizer.encode_all([text]) == [ids]
+    "".join([*tokenizer.pieces(text), tokenizer.normalise(text), tokenizer.decode(ids)]).encode()
     if not tokenizer.unknown(text):
         assert tokenizer.decode(ids) == tokenizer.normalise(text)
         assert tokenizer is not BPE or tokenizer.normalise(text) == unicodedata.normalize("NFC", text)

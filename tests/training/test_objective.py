@@ -131,20 +131,23 @@ def test_two_halves_of_a_batch_add_up_and_in_evaluation_mode_the_loss_is_plain(m
 
 
 def test_scheduled_sampling_replaces_some_inputs_by_predictions(monkeypatch):
-    """A probability of 0 changes nothing; otherwise words after BOS, but never PAD, can be replaced."""
+    """A probability of 0 changes nothing; otherwise words after BOS, but never PAD, can be replaced.
+
+    The replacement is the prediction from the word before it: here 12 after BOS (2), 19 after 9.
+    """
     batch = make_batch([[5, 6], [7]], [[8, 9, 10], [11]])
     inputs: list[torch.Tensor] = []
 
-    class Predicts12(nn.Module):
+    class PredictsTenMore(nn.Module):
         def forward(self, src, src_lengths, tgt_in):
             inputs.append(tgt_in)
-            return F.one_hot(torch.full_like(tgt_in, 12), 20).float()
+            return F.one_hot(tgt_in + 10, 50).float()
 
-    assert translation(0.0)(Predicts12(), batch)[1] == batch.n_tokens and len(inputs) == 1
+    assert translation(0.0)(PredictsTenMore(), batch)[1] == batch.n_tokens and len(inputs) == 1
     monkeypatch.setattr(torch, "rand", lambda shape, device: torch.tensor([[0.1, 0.9, 0.1], [0.1, 0.1, 0.1]]))
-    translation(0.0, scheduled_sampling=0.5)(Predicts12(), batch)
+    translation(0.0, scheduled_sampling=0.5)(PredictsTenMore(), batch)
     assert torch.equal(inputs[1], batch.tgt_in)
-    assert inputs[2].tolist() == [[2, 12, 9, 12], [2, 12, 0, 0]]
+    assert inputs[2].tolist() == [[2, 12, 9, 19], [2, 12, 0, 0]]
 
 
 # ---- the mean loss of a corpus

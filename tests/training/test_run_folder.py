@@ -9,17 +9,18 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
-from course_lib.training.checkpoint import CheckpointError, load_checkpoint, read_about
+from course_lib.training.checkpoint import CheckpointError, load_checkpoint, read_about, save_checkpoint
 from course_lib.training.loop import train
 from course_lib.training.recipe import Recipe
 from course_lib.training.run_folder import History, Record, RunFolder, RunState
 
 ABOUT = {
-    "config": {"dropout": 0.2},
-    "tokenizer": {"text": "a b"},
+    "config": {"system": "gru_lm", "dropout": 0.2},
+    "tokenizer": {"kind": "words", "text": "a b"},
     "data": {"name": "few", "fingerprint": "e0"},
     "recipe": asdict(Recipe(n_steps=9)),
 }
+OTHER_WORDS = {"kind": "words", "text": "b a"}
 TENSORS = {"weights.w": torch.tensor([1.0]), "adam.step.w": torch.tensor(8.0)}
 
 
@@ -125,6 +126,54 @@ def test_the_best_is_the_first_with_the_lowest_loss_and_never_nan():
     assert History.from_json(json.loads(json.dumps(history.to_json()))) == history
 
 
+@pytest.mark.parametrize(
+    ("train_loss", "loss", "diverged"),
+    [(1.0, 2.0, False), (math.nan, 2.0, False), (1.0, math.inf, False), (math.nan, math.inf, True)],
+)
+def test_a_run_has_diverged_if_neither_of_its_last_losses_is_finite(train_loss, loss, diverged):
+    """The training loss is a mean over many batches: a single one can make it NaN."""
+    last = replace(record(8, loss), train_loss=train_loss)
+    assert History([record(4, 1.0), last]).diverged is diverged
+    assert not History([last, record(9, 1.0)]).diverged and not History().diverged
+
+
+# ---- damaged files
+
+
+def test_a_damaged_run_can_be_restarted_and_the_error_says_how(tmp_path):
+    folder = RunFolder(tmp_path, ABOUT)
+    folder.save(state(record(4, 1.0), record(8, 3.0)), TENSORS)
+    folder.save_best({"w": torch.tensor([9.0])}, History([record(4, 1.0)]))
+    contents = snapshot(tmp_path)
+    for name, content in contents.items():
+        for damaged in (content[:-1], b"", content[:-1] + b"!"):
+            (tmp_path / name).write_bytes(damaged)
+            with pytest.raises(CheckpointError, match=rf"{name} .*--restart"):
+                folder.load()
+            assert (tmp_path / name).read_bytes() == damaged
+        (tmp_path / name).write_bytes(content)
+    assert folder.load()
+    assert RunFolder(tmp_path, ABOUT, restart=True).load() is None
+
+
+@pytest.mark.parametrize("field", ["data", "config", "tokenizer", "recipe", "history", "standing"])
+def test_a_run_without_a_field_of_its_header_is_not_resumed(tmp_path, field):
+    folder = RunFolder(tmp_path, ABOUT)
+    folder.save(state(record(8, 1.0)), TENSORS)
+    tensors, about = load_checkpoint(folder.last)
+    for changed in (about | {field: None}, {name: about[name] for name in about if name != field}):
+        save_checkpoint(folder.last, tensors, changed)
+        for reader in (folder.resumed_at, folder.load):
+            with pytest.raises(CheckpointError, match=r"last.safetensors .*--restart"):
+                reader()
+
+
+def test_an_impossible_recipe_is_not_resumed(tmp_path):
+    RunFolder(tmp_path, ABOUT | {"recipe": ABOUT["recipe"] | {"decay": "slowly"}}).save(state(), TENSORS)
+    with pytest.raises(CheckpointError, match=r"last.safetensors .*decay.*--restart"):
+        RunFolder(tmp_path, ABOUT).load()
+
+
 # ---- another run
 
 
@@ -168,6 +217,35 @@ def test_another_recipe_corpus_or_system_is_an_error_and_changes_nothing(tmp_pat
             RunFolder(tmp_path, ABOUT).load()
 
 
+def test_only_the_schedule_of_a_recipe_may_change(tmp_path):
+    RunFolder(tmp_path, ABOUT).save(state(), TENSORS)
+    other = Recipe(
+        n_steps=99,
+        tokens_per_batch=64,
+        learning_rate=0.5,
+        warm_up=7,
+        decay="linear",
+        smoothing=0.5,
+        r_drop=1.0,
+        scheduled_sampling=0.5,
+        clip=0.5,
+        seed=5,
+        validate_every=7,
+        average_from=0.5,
+        average_every=7,
+        precision="bfloat16",
+        fixed_shapes=True,
+    )
+    refused = set()
+    for name, value in asdict(other).items():
+        assert value != ABOUT["recipe"][name]
+        try:
+            assert RunFolder(tmp_path, ABOUT | {"recipe": ABOUT["recipe"] | {name: value}}).load()
+        except CheckpointError:
+            refused.add(name)
+    assert asdict(other).keys() - refused == {"n_steps", "warm_up", "validate_every", "average_every"}
+
+
 def test_the_same_sentences_at_another_path_are_no_other_run(tmp_path):
     RunFolder(tmp_path, ABOUT).save(state(), TENSORS)
     assert RunFolder(tmp_path, ABOUT | {"data": ABOUT["data"] | {"name": "./moved"}}).load()
@@ -176,11 +254,11 @@ def test_the_same_sentences_at_another_path_are_no_other_run(tmp_path):
 def test_with_restart_the_old_files_stay_until_the_new_run_saves(tmp_path):
     RunFolder(tmp_path, ABOUT).save(state(), TENSORS)
     before = snapshot(tmp_path)
-    new = RunFolder(tmp_path, ABOUT | {"tokenizer": {"text": "b a"}}, restart=True)
+    new = RunFolder(tmp_path, ABOUT | {"tokenizer": OTHER_WORDS}, restart=True)
     assert new.resumed_at() == 0 and new.load() is None and snapshot(tmp_path) == before
     new.save(RunState(step=1), TENSORS)
     assert snapshot(tmp_path)["last.safetensors"] != before["last.safetensors"]
-    assert read_about(new.best)["tokenizer"] == {"text": "b a"}
+    assert read_about(new.best)["tokenizer"] == OTHER_WORDS
     new.save(state(record(1, math.nan)), TENSORS)
     assert not new.best.exists(), "it may be an earlier run's"
 

@@ -100,10 +100,30 @@ def test_the_loss_falls_and_the_records_are_complete(data, make, recipe, run, na
     assert records == result.history and [record.step for record in records] == [4, 8, 12, 16, 20, 22]
     assert records[-1].loss < records[0].loss < math.log(data.tokenizer.vocab_size) + 0.5
     assert [record.averaged for record in records] == [False] * 2 + [True] * 4  # after step 11
-    assert [record.rate for record in records] == [longer.rate(record.step) for record in records]
     assert records[0].seconds < records[1].seconds < records[2].seconds <= result.seconds
     assert all(4 * 60 < record.n_tokens < 4 * 128 for record in records[:5])
     assert result.ended == "finished" and result.step == 22 and not model.training
+
+
+def test_every_step_gets_its_own_rate(make, recipe, run):
+    """With a warm-up of 3, step 1 gets a third of the peak; step 12, the last, gets 0."""
+    received = []
+
+    class RecordingStep(PlainStep):
+        def __call__(self, batch, rate):
+            received.append(rate)
+            return super().__call__(batch, rate)
+
+    model = make()
+    history = run(model, step=RecordingStep(model, language_modelling(0.1), recipe)).history
+    rates = [1e-2 * part for part in (1 / 3, 2 / 3, *(remaining / 9 for remaining in range(9, -1, -1)))]
+    assert received == pytest.approx(rates)
+    assert [record.rate for record in history] == pytest.approx([rates[3], rates[7], rates[11]])
+    model, often = make(dropout=0.0), replace(recipe, validate_every=1, average_from=1.0)
+    weights = [copied(model)]
+    run(model, by=often, after_validation=lambda _: weights.append(copied(model)), until=1)
+    moved = max((weights[1][name] - weight).abs().max() for name, weight in weights[0].items())
+    assert float(moved) == pytest.approx(rates[0], rel=1e-3)  # Adam's first step has the size of the rate
 
 
 @pytest.mark.parametrize("chosen", ["recipe", "worse"])
@@ -174,6 +194,17 @@ def test_the_seed_of_a_step_is_its_own():
     seeds = {seed_of(seed, step, rank) for seed in range(5) for step in range(50) for rank in range(3)}
     assert len(seeds) == 5 * 50 * 3
     assert 0 <= seed_of(-1, 2**40, 7) < 2**63
+
+
+def test_a_run_whose_losses_are_nan_has_diverged(make, run):
+    usual = language_modelling(0.1)
+
+    def nan(model, batch):
+        loss, n = usual(model, batch)
+        return loss * math.nan, n
+
+    result = run(make(), objective=nan)
+    assert (result.ended, result.step) == ("diverged", 4) and result.history.best is None
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
@@ -271,6 +302,25 @@ def test_a_checkpoint_is_saved_each_minute_also_between_validations(make, recipe
     rare = replace(recipe, validate_every=100)
     run(make(), by=rare, objective=recording, folder=folder(rare))
     assert existing == [(False, False)] + [(True, True)] * 11
+
+
+def test_a_minute_is_counted_from_the_last_save(make, recipe, run, folder, monkeypatch):
+    """With a clock by which each step takes 25 seconds, a run is saved at every third step."""
+    usual, n_steps, saved = language_modelling(0.1), [], []
+
+    def counting(model, batch):
+        if model.training:
+            n_steps.append(1)
+        return usual(model, batch)
+
+    def save(folder, state, tensors):
+        saved.append(state.step)
+
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: 25.0 * len(n_steps))
+    monkeypatch.setattr(RunFolder, "save", save)
+    rare = replace(recipe, validate_every=100)
+    run(make(), by=rare, objective=counting, folder=folder(rare))
+    assert saved == [3, 6, 9, 12]
 
 
 @pytest.mark.parametrize("victim", ["best", "last"])

@@ -43,6 +43,9 @@ def test_each_row_can_keep_different_heads_and_query_features(model):
     kept[1, 0, 1] = False
     with ablated_by_row(model, kept):
         by_row = logits(model)
+    with pytest.raises(KeyError), ablated_by_row(model, kept):
+        raise KeyError
+    assert torch.equal(logits(model), unchanged)
     with ablated(model, ["encoder 0.1"]):
         torch.testing.assert_close(by_row[1], logits(model)[1])
     torch.testing.assert_close(by_row[0], unchanged[0])

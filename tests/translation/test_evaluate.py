@@ -21,6 +21,7 @@ from course_lib.translation import evaluation, pipeline
 from course_lib.translation.alignment_error import alignment_error, error_rate, links_from
 from course_lib.translation.evaluation import evaluate
 from course_lib.translation.metrics import bleu, chrf, exact_matches, pronouns_right
+from course_lib.translation.pipeline import translate
 from tools.evaluation_report import evaluation_json, evaluation_table
 
 TRANSLATIONS = ["le chat dort sur le tapis .", "la fille voit un oiseau", "Il pleut"]
@@ -85,7 +86,11 @@ def test_a_system_with_all_references_is_perfect(phrase_book, pairs, tokenizer, 
     result, again = (evaluate(phrase_book(pairs), tokenizer, pairs, beam=beam) for _ in range(2))
     assert result == again
     assert result.bleu.value == result.chrf.value == 100 and result.exact == 1 and result.n_cut == 0
-    assert result.n == len(pairs) == sum(part.n for part in result.by_length)
+    counts, lengths = {part.name: part.n for part in result.by_length}, [pair.length for pair in pairs]
+    assert result.n == len(pairs) == sum(counts.values())
+    assert counts["1–5"] == sum(n <= 5 for n in lengths) and counts["6–10"] == sum(
+        5 < n <= 10 for n in lengths
+    )
     assert result.translations == tuple(pair.tgt_text for pair in pairs)
     assert result.coreference.fraction == 1 and result.coreference.n >= 4
     assert result.alignment.producing == result.alignment.floor < 0.1 < result.alignment.reading
@@ -126,10 +131,22 @@ def test_sentences_from_files_have_only_scores_and_lengths(phrase_book, pairs, t
     assert result.exact == 1 and "case:lc" in result.bleu.signature
     assert result.alignment is None and result.coreference is None and result.by_phenomenon == ()
     table = evaluation_table(result)
-    assert "AER" not in table and "il/elle" not in table and result.by_length
+    assert "AER" not in table and "il/elle" not in table
+    assert {(part.exact, part.bleu) for part in result.by_length} == {(1.0, 100.0)}
     assert evaluate(phrase_book(pairs), tokenizer, sentences).exact == 0
     with pytest.raises(ValueError, match="at least one sentence"):
         evaluate(phrase_book([]), tokenizer, [])
+
+
+def test_evaluate_searches_as_translate_does(pairs, tokenizer):
+    torch.manual_seed(0)
+    system, sources, outputs = system_of("bahdanau", tokenizer), [pair.src_text for pair in pairs], set()
+    for options in ({"beam": 1}, {"beam": 3, "length_penalty": 0.0}, {"beam": 3, "length_penalty": 5.0}):
+        translations = translate(sources, system, tokenizer, **options)
+        result = evaluate(system, tokenizer, pairs, **options)
+        assert result.translations == tuple(translation.target for translation in translations)
+        outputs.add(result.translations)
+    assert len(outputs) == 3
 
 
 # ---- alignment
@@ -202,6 +219,11 @@ def test_padding_is_never_linked(reading):
 # ---- the other metrics
 
 
+def test_each_length_belongs_to_one_group_even_0():
+    groups = evaluation.length_groups([0, 1, 5, 6, 40, 41])
+    assert groups == {"1–5": [0, 1, 2], "6–10": [3], "31–40": [4], "41 and more": [5]}
+
+
 @pytest.mark.parametrize("lowercase", [False, True])
 def test_scores_equal_sacrebleu(lowercase):
     lowered = [[text.lower() if lowercase else text for text in side] for side in (TRANSLATIONS, REFERENCES)]
@@ -214,6 +236,21 @@ def test_scores_equal_sacrebleu(lowercase):
         assert sacrebleu.__version__ in signature
     matches = exact_matches([*TRANSLATIONS, " a  b"], [*REFERENCES, "a b"], lowercase=lowercase)
     assert matches == [0, 0, lowercase, 1]
+
+
+def test_bleu_splits_punctuation_off_as_in_published_scores_and_heeds_case():
+    """The tokenisation "13a", that of WMT. Every other one of sacreBLEU gives another score here."""
+    translations = ["Le chat dort sur le tapis rouge, aujourd’hui.", "Il coûte 3.5 €, dit-on ici."]
+    references = ["Le chat dort sur le tapis vert , aujourd’hui .", "Il coûte 3.5 € , dit-on là ."]
+    scores = {
+        name: sacrebleu.corpus_bleu(translations, [references], tokenize=name, force=True).score
+        for name in ("13a", "intl", "char", "none", "zh")
+    }
+    assert bleu(translations, references).value == pytest.approx(scores["13a"])
+    assert len({round(score) for score in scores.values()}) == len(scores)
+    assert bleu(["Le chat dort ici, dit-on."], ["Le chat dort ici , dit-on ."]).value == 100
+    assert bleu(["le Chat dort ici."], ["Le chat dort ici."]).value < 100
+    assert bleu(["le Chat dort ici."], ["Le chat dort ici."], lowercase=True).value == 100
 
 
 def test_pronouns_are_compared_in_order():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from course_lib.models.registry import build, make_config
 from course_lib.text.batch import make_batch
@@ -21,6 +23,7 @@ from course_lib.translation.pipeline import (
     prepare,
     translate,
 )
+from course_lib.translation.shipped import Shipped, shared
 from tools.attention_text import source_labels
 
 WORDS = WordTokenizer(["the", "cat", "dog", "sleeps", "le", "chat", "chien", "dort"])
@@ -78,6 +81,13 @@ def test_tokens_label_the_weights(system):
     pieces = Translation("the 猫", "", ("the", "▁", "<unk>", "</s>"))
     assert source_labels(pieces) == pieces.source_tokens, "a piece of a word is not the word"
     assert source_labels(Translation("", "")) == ()
+
+
+def test_a_shipped_system_translates_with_the_same_options(system):
+    shipped, text = Shipped("bahdanau", system, WORDS), "the dog the cat the dog sleeps"
+    greedy, beam = (translate([text], system, WORDS, beam=beam)[0] for beam in (1, 4))
+    assert shipped(text) == greedy != beam == shipped(text, beam=4)
+    assert shipped(text).weights is None and shipped(text, with_weights=True).weights is not None
 
 
 def test_an_empty_text_has_an_empty_translation(system):
@@ -203,3 +213,19 @@ def test_the_score_is_the_log_probability_divided_by_the_length_penalty(system, 
 def test_invalid_arguments_are_rejected(system, texts, tokenizer, beam, error, message):
     with pytest.raises(error, match=message):
         translate(texts, system, tokenizer, beam=beam)
+
+
+@settings(derandomize=True, deadline=None, max_examples=40, database=None)
+@given(
+    st.lists(
+        st.text(st.characters(codec=None)) | st.text("the cat\ud800\udfff\0\r▁.é", max_size=9), max_size=3
+    )
+)
+def test_a_shipped_system_translates_any_text_and_all_it_shows_can_be_printed(texts):
+    """Half a character, which UTF-8 can't encode, is an unknown word; only `source` keeps it as it was."""
+    shipped = shared("bahdanau")
+    translations = translate(texts, shipped.model, shipped.tokenizer)
+    assert [translation.source for translation in translations] == texts
+    for translation in translations:
+        shown = translation.target, *translation.source_tokens, *translation.target_tokens, *translation.notes
+        "".join(shown).encode()

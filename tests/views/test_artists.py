@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 from matplotlib.text import Text
+from PIL import Image
 
 from course_lib import theme
-from course_lib.views.bars import HorizontalBars, Rectangles
+from course_lib.views import StaticImage, gallery, heatmap
+from course_lib.views.bars import Bars, HorizontalBars, Rectangles
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.pillow_text import add_text, set_texts
 
@@ -84,3 +88,47 @@ def test_the_colour_scale_of_scores_is_symmetric(scores):
     cells.show(np.array(scores))
     norm = axes.collections[0].norm
     assert norm.vmax == -norm.vmin == np.abs(scores).max()
+
+
+def one_heatmap(matrix=0.0, rows="66", columns="6666", **more) -> StaticImage:
+    return heatmap(np.zeros((2, 4)) + matrix, rows=rows, columns=columns, **more)
+
+
+def one_gallery(matrix=0.0, rows="66", columns="6666", **more) -> StaticImage:
+    return gallery({"A": np.zeros((2, 4)) + matrix}, rows=rows, columns=columns, alt="", **more)
+
+
+def centre_of_change(image: StaticImage, other: StaticImage) -> np.ndarray:
+    """The middle (y, x), in pixels, of what differs between two pictures of the same size."""
+    pixels, others = (np.asarray(Image.open(io.BytesIO(each.png))).astype(int) for each in (image, other))
+    top, bottom, left, right = bounding_box((np.abs(pixels - others) > 8).any(axis=2))
+    return np.array([(top + bottom) / 2, (left + right) / 2])
+
+
+@pytest.mark.parametrize("draw", [one_heatmap, one_gallery])
+def test_row_0_of_a_heat_map_is_at_the_top_and_rings_and_labels_are_at_their_cells(draw):
+    plain, centres = draw(), np.zeros((2, 4, 2))
+    for cell in np.ndindex(2, 4):
+        dark = np.zeros((2, 4))
+        dark[cell] = 1.0
+        centres[cell] = centre_of_change(draw(dark), plain)
+        assert centre_of_change(draw(marks=[cell]), plain) == pytest.approx(centres[cell], abs=1.5)
+    assert (np.diff(centres[..., 0], axis=0) > 10).all(), "row 1 is below row 0"
+    assert (np.diff(centres[..., 1], axis=1) > 10).all(), "columns go from left to right"
+    for row, labels in enumerate(("96", "69")):
+        assert centre_of_change(draw(rows=labels), plain)[0] == pytest.approx(centres[row, 0, 0], abs=3)
+    for column, labels in enumerate(("9666", "6966", "6696", "6669")):
+        middle = centre_of_change(draw(columns=labels), plain)[1]
+        assert middle == pytest.approx(centres[0, column, 1], abs=3)
+
+
+def test_the_number_of_a_bar_is_outside_the_bar():
+    """With bars in the colour of the paper, only the numbers are dark. The axis goes from −1.25 to 1.25."""
+
+    def draw_bars(axes):
+        Bars(axes, "ab", low=-1.0, colour=theme.PAPER).show(np.array([-0.5, 0.5]))
+
+    dark = draw_on_canvas(draw_bars)
+    top_of_negative, *_ = bounding_box(dark[:, :160])
+    _, bottom_of_positive, *_ = bounding_box(dark[:, 160:])
+    assert bottom_of_positive < 48 - 3 and top_of_negative > 112 + 3  # the ends of the bars, and a gap

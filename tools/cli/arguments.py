@@ -15,7 +15,8 @@ from pathlib import Path
 from course_lib.runtime import shipped_weights
 from tools.cli.environment import CommandError
 
-BEST = "best.safetensors"
+BEST, LAST = "best.safetensors", "last.safetensors"
+MAX_STEPS = 10**9
 CHECKPOINT_OR_SYSTEM = (
     "Use --checkpoint with a .safetensors file or the folder of a run,\n"
     "or --system with the name of a system that comes with the course."
@@ -59,11 +60,31 @@ def at_least(least: float, most: float = math.inf) -> Callable[[str], float]:
     return parse
 
 
+def above_zero(text: str) -> float:
+    """An argparse type: a finite number above 0."""
+    if not 0 < (value := float(text)) < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text}")
+    return value
+
+
 def seed(text: str) -> int:
     """An argparse type: a seed that Python, NumPy and torch all accept."""
     if not 0 <= (value := int(text)) < 2**32:
         raise argparse.ArgumentTypeError(f"expected a whole number from 0 to {2**32 - 1:,}, got {text}")
     return value
+
+
+def not_empty(text: str) -> str:
+    """An argparse type: a name. An empty one, as from an unset shell variable, is probably a mistake."""
+    if not text.strip() or "\0" in text:
+        raise argparse.ArgumentTypeError(f"expected a name, got {text!r}")
+    text.encode()  # a ValueError, which argparse reports: safetensors opens only files with names in UTF-8
+    return text
+
+
+def path_name(text: str) -> Path:
+    """An argparse type: the path of a file or folder."""
+    return Path(not_empty(text))
 
 
 def system_name(text: str) -> str:
@@ -93,12 +114,14 @@ def find_device(name: str | None):
     from course_lib.runtime import device
 
     try:
-        chosen = torch.device(name) if name else device()
-        torch.zeros(1, device=chosen)  # torch.device accepts devices that this machine doesn't have
-    except (RuntimeError, AssertionError, ValueError) as error:
-        reason = (str(error).splitlines() or ["torch gives no reason"])[0]
+        chosen = device() if name is None else torch.device(name)
+        # torch.device accepts devices that this machine doesn't have, and some that can't compute anything.
+        torch.ones(1, device=chosen).item()
+    except (RuntimeError, AssertionError, ValueError, ImportError) as error:
+        reason = (str(error).splitlines() or ["torch gives no reason"])[0].partition(". ")[0]
+        wanted = "the default device" if name is None else f"device {name!r}"
         raise CommandError(
-            f"This machine can't use {'device ' + name if name else 'the default device'}: {reason}",
+            f"This machine can't use {wanted}: {reason}.",
             "Use --device cpu, which works on every machine.",
         ) from error
     return chosen
@@ -112,11 +135,10 @@ def add_weights(parser: argparse.ArgumentParser, system: str, nargs: str | None 
     group = parser.add_mutually_exclusive_group()
     file = "the weights to use: a .safetensors file, or the folder of a run"
     shipped = f"a trained system that comes with the course (default: {system})"
-    group.add_argument("--checkpoint", type=Path, nargs=nargs, metavar="FILE", help=file)
-    default = [system] if nargs else system
-    group.add_argument(
-        "--system", type=system_name, nargs=nargs, default=default, metavar="NAME", help=shipped
-    )
+    group.add_argument("--checkpoint", type=path_name, nargs=nargs, metavar="FILE", help=file)
+    # Not as its default: argparse would then accept --checkpoint together with that name.
+    group.add_argument("--system", type=system_name, nargs=nargs, metavar="NAME", help=shipped)
+    parser.set_defaults(default_system=system)
     add_device(parser)
 
 
@@ -132,15 +154,16 @@ def open_system(path: Path, device):
     from course_lib.models.registry import system
     from course_lib.training.checkpoint import CheckpointError, load_system
 
+    if path.name == BEST and not path.exists() and path.with_name(LAST).exists():
+        raise CommandError(
+            f"The run in {path.parent} has no {BEST} yet; {LAST} is only for resuming it.",
+            "Run the same `train` command again to resume the run.",
+        )
     try:
         saved = load_system(path, device=device)
     except CheckpointError as error:
-        advice = (
-            "Run `git checkout -- data/checkpoints` to restore it."
-            if path == shipped_weights(path.stem)
-            else CHECKPOINT_OR_SYSTEM
-        )
-        raise CommandError(str(error), advice) from error
+        is_shipped = path == shipped_weights(path.stem)  # then the error says how to restore it
+        raise CommandError(str(error), *([] if is_shipped else [CHECKPOINT_OR_SYSTEM])) from error
     return saved, system(saved.name).kind
 
 
@@ -148,12 +171,24 @@ def open_system(path: Path, device):
 
 
 def add_corpus(parser: argparse.ArgumentParser, help: str, default: str | None = None) -> None:
-    parser.add_argument("--data", default=default, metavar="CORPUS", help=help)
+    parser.add_argument("--data", type=not_empty, default=default, metavar="CORPUS", help=help)
     parser.add_argument(
-        "--from", dest="src", metavar="LANG", help="source language, for Multi30k or a folder"
+        "--from",
+        dest="src",
+        type=not_empty,
+        metavar="LANG",
+        help="source language, for Multi30k or a folder",
     )
-    parser.add_argument("--to", dest="tgt", metavar="LANG", help="target language, for Multi30k or a folder")
-    parser.add_argument("--multi30k", type=Path, metavar="FOLDER", help="the folder that contains Multi30k")
+    parser.add_argument(
+        "--to",
+        dest="tgt",
+        type=not_empty,
+        metavar="LANG",
+        help="target language, for Multi30k or a folder",
+    )
+    parser.add_argument(
+        "--multi30k", type=path_name, metavar="FOLDER", help="the folder that contains Multi30k"
+    )
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:

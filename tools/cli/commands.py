@@ -34,8 +34,19 @@ COMMAND_MODULES = (  # in the order of --help
     *(lab_command, progress_command, build_command, test_command, data_command),
     *(train_command, translate_command, evaluate_command, experiment_command, bench_command),
 )
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-NOT_ALLOWED = (errno.EBADF, errno.EACCES, errno.EROFS, errno.EISDIR, errno.EEXIST, errno.ENOTDIR)
+ADVICE = {  # by the number of a system error
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "Free some disk space"),
+    **dict.fromkeys(
+        (errno.EACCES, errno.EPERM, errno.EROFS), "Check the permissions, or choose another path"
+    ),
+    **dict.fromkeys(
+        (errno.EEXIST, errno.ENOTDIR), "There is a file in place of a folder; choose another path"
+    ),
+    errno.EISDIR: "This is a folder; choose the path of a file",
+    errno.EIO: "Check the disk",
+    errno.ENAMETOOLONG: "Choose a shorter name",
+    errno.ENOENT: "Check the path",
+}
 NO_MEMORY = (
     "There isn't enough memory for this.\n"
     "Close other programs, or use less memory at a time: a smaller --beam for `translate` and `evaluate`,\n"
@@ -81,20 +92,30 @@ def exit_code(run: Callable[[], int]) -> int:
         discard_output()
         return 0
     except OSError as error:
-        if error.errno not in DISK_FULL + NOT_ALLOWED:
+        if error.strerror is None and not isinstance(error, FileNotFoundError):
             raise
-        if error.filename is None:
-            discard_output()
-        message = f"Can't read or write {error.filename or 'the output'}: {error.strerror}.\n"
-        full = error.errno in DISK_FULL
-        advice = "Free some disk space" if full else "Check the permissions or choose another path"
-        message += f"{advice}, then run the same command again."
+        message = explain(error)
     except (MemoryError, RuntimeError) as error:
         if not out_of_memory(error):
             raise
         message = NO_MEMORY
     print(f"\n{message}", file=sys.stderr)
     return 1
+
+
+def explain(error: OSError) -> str:
+    """What the operating system reports, and what to do about it."""
+    if error.errno == errno.ENOMEM:
+        return NO_MEMORY
+    if error.strerror is None:  # from `data_path`, whose message says what to do
+        return str(error)
+    if error.filename is None:  # it may be the output, and Python would try to write to it again
+        discard_output()
+        where = "The operating system reports an error"
+    else:
+        where = f"Can't read or write {error.filename}"
+    advice = ADVICE.get(error.errno, "Fix the cause")
+    return f"{where}: {error.strerror}.\n{advice}, then run the same command again."
 
 
 def out_of_memory(error: Exception) -> bool:

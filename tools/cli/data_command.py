@@ -13,7 +13,7 @@ import textwrap
 from pathlib import Path
 
 from course_lib.runtime import program_name
-from tools.cli.arguments import at_least, command, seed
+from tools.cli.arguments import at_least, command, not_empty, seed
 from tools.cli.environment import CommandError
 
 MAX_SEARCHED = 20_000  # sentences generated in search of a rule
@@ -32,7 +32,11 @@ def add(commands) -> None:
         subcommands, "show", "print sentence pairs of the toy language with their alignment", show
     )
     parser.add_argument(
-        "--n", type=at_least(1), default=5, metavar="N", help="number of sentence pairs (default: 5)"
+        "--n",
+        type=at_least(1, MAX_SEARCHED),
+        default=5,
+        metavar="N",
+        help="number of sentence pairs (default: 5)",
     )
     parser.add_argument("--seed", type=seed, default=0, metavar="S", help="random seed (default: 0)")
     rule = (
@@ -47,6 +51,7 @@ def add(commands) -> None:
     parser.add_argument(
         "folder",
         nargs="?",
+        type=not_empty,
         metavar="FOLDER",
         help="the folder that contains the files, or that they should be downloaded to",
     )
@@ -58,13 +63,20 @@ def show(args: argparse.Namespace) -> int:
     import random
     from itertools import islice
 
-    from course_lib.text.toy.generate import draw
+    from course_lib.text.toy.generate import LONGEST, SHORTEST, draw
     from course_lib.text.toy.lexicon import check_rule
 
+    shortest, longest = args.length
+    if not SHORTEST <= shortest <= longest <= LONGEST:
+        raise CommandError(
+            f"Expected --length with the minimum and the maximum number of words, from {SHORTEST} to "
+            f"{LONGEST}, but got {shortest} {longest}.",
+            "Use for example --length 5 12.",
+        )
     try:
-        if args.rule:
+        if args.rule is not None:
             check_rule(args.rule)
-        pairs = (drawn.pair for drawn in draw(random.Random(args.seed), length=tuple(args.length)))
+        pairs = (drawn.pair for drawn in draw(random.Random(args.seed), length=(shortest, longest)))
         searched = islice(pairs, MAX_SEARCHED)
         matches = (pair for pair in searched if not args.rule or args.rule in pair.phenomena)
         blocks = ["\n".join(format_pair(pair)) for pair in islice(matches, args.n)]

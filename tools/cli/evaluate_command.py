@@ -24,10 +24,12 @@ from tools.cli.arguments import (
     find_device,
     find_weights,
     open_system,
+    path_name,
 )
 from tools.cli.environment import CommandError
 
 SPLITS = ("test", "long", "depth", "recombination", "coreference", "validation")
+DEFAULT_SPLIT = "test"
 
 
 def add(commands) -> None:
@@ -39,17 +41,17 @@ def add(commands) -> None:
         "(default: the corpus that the system was trained on)"
     )
     add_corpus(parser, corpus)
-    parser.add_argument(
-        "--split", choices=SPLITS, default="test", help="the part of the corpus (default: test)"
-    )
+    parser.add_argument("--split", choices=SPLITS, help="the part of the corpus (default: test)")
     add_search(parser)
     parser.add_argument("--first", type=at_least(1), metavar="N", help="use only the first N sentences")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all results to this file")
+    parser.add_argument("--json", type=path_name, metavar="FILE", help="write all results to this file")
 
 
 def evaluate(args: argparse.Namespace) -> int:
     device = find_device(args.device)
-    shipped = [find_weights(None, name) for name in args.system]
+    if args.json is not None and args.json.is_dir():
+        raise CommandError(f"{args.json} is a folder.", "Name a file for --json, such as results.json.")
+    shipped = [find_weights(None, name) for name in args.system or [args.default_system]]
     paths = [find_weights(path, None) for path in args.checkpoint] if args.checkpoint else shipped
     records = []
     for path in paths:
@@ -96,7 +98,7 @@ def measure_system(path: Path, args: argparse.Namespace, device) -> tuple[dict, 
     except ValueError as error:
         raise CommandError(f"{label}: {error}", "Use more sentences, or choose another split.") from error
     line, results, details = summarise(scores)
-    corpus = data if Path(data).is_file() else f"{data}, {args.split}"
+    corpus = data if Path(data).is_file() else f"{data}, {args.split or DEFAULT_SPLIT}"
     print(f"{label:24} {corpus}: {counted(len(pairs), 'sentence')}  {line}", flush=True)
     identity = {"label": label, "system": saved.name, "checkpoint": str(path), "data": data}
     return identity | {"trained": about, "results": results}, details
@@ -117,7 +119,9 @@ def find_pairs(args: argparse.Namespace, trained_on: str):
         data = trained_on  # in its own languages
     try:
         data = corpus_name(data, args.src, args.tgt)
-        pairs = read_corpus(data, args.split, multi30k=args.multi30k)
+        if args.split and Path(data).is_file():
+            raise ValueError(f"{data} is a single file without splits, so --split can't be used with it.")
+        pairs = read_corpus(data, args.split or DEFAULT_SPLIT, multi30k=args.multi30k)
     except (ValueError, FileNotFoundError) as error:
         origin = (
             "" if args.data else f"This system was trained on {data}; choose another corpus with --data. "
@@ -178,7 +182,8 @@ def write_records(args: argparse.Namespace, systems: list[dict], device) -> None
 
     content = {
         "command": f"python3 -m course_lib {shlex.join(args.argv)}",
-        **{name: getattr(args, name) for name in ("split", "beam", "length_penalty", "first")},
+        "split": args.split or DEFAULT_SPLIT,
+        **{name: getattr(args, name) for name in ("beam", "length_penalty", "first")},
         "versions": versions(),
         "machine": machine(device),
         "systems": systems,

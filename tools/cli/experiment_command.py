@@ -6,10 +6,9 @@ import argparse
 import json
 import signal
 import sys
-from pathlib import Path
 
 from course_lib.runtime import program_name
-from tools.cli.arguments import add_device, at_least, command, find_device, seed
+from tools.cli.arguments import MAX_STEPS, add_device, at_least, command, find_device, path_name, seed
 from tools.cli.environment import CommandError
 
 
@@ -30,12 +29,12 @@ def add(commands) -> None:
     seeds = "random seeds (default: those of the experiment, usually 0 1 2)"
     parser.add_argument("--seeds", nargs="+", type=seed, metavar="N", help=seeds)
     steps = "number of training steps, for a short trial (default: as in the lesson)"
-    parser.add_argument("--steps", type=at_least(1), dest="n_steps", metavar="N", help=steps)
+    parser.add_argument("--steps", type=at_least(1, MAX_STEPS), dest="n_steps", metavar="N", help=steps)
     at_a_time = "number of runs in parallel (default: 1)"
-    parser.add_argument("--at-a-time", type=at_least(1), default=1, metavar="N", help=at_a_time)
+    parser.add_argument("--at-a-time", type=at_least(1, 1000), default=1, metavar="N", help=at_a_time)
     add_device(parser)
     out = "where the results are stored (default: runs/experiments)"
-    parser.add_argument("--out", type=Path, default="runs/experiments", metavar="FOLDER", help=out)
+    parser.add_argument("--out", type=path_name, default="runs/experiments", metavar="FOLDER", help=out)
 
 
 def experiment(args: argparse.Namespace) -> int:
@@ -63,6 +62,7 @@ def experiment(args: argparse.Namespace) -> int:
             print(f"{name}\n\n{table(json.loads(path.read_text(encoding='utf-8')))}\n")
         return 0
     find_device(args.device)
+    args.out.mkdir(parents=True, exist_ok=True)  # before the first run, whose result would be lost
 
     from tools.experiments.runner import run
 

@@ -12,7 +12,7 @@ def add(commands) -> None:
         commands, "progress", "show your progress, delete it, or change your track", progress, "lab"
     )
     action = parser.add_mutually_exclusive_group()
-    action.add_argument("--delete", action="store_true", help="delete your progress")
+    action.add_argument("--delete", action="store_true", help="delete your progress, but keep your functions")
     action.add_argument(
         "--track", choices=("full", "short"), help="take the full course or the short track from now on"
     )
@@ -21,15 +21,25 @@ def add(commands) -> None:
 def progress(args: argparse.Namespace) -> int:
     """Print the report. It must not import torch, which takes seconds to load."""
     from course_lib.teaching import progress
-    from course_lib.teaching.own_code.kept_file import kept_file, list_own_functions
+    from course_lib.teaching.own_code.kept_file import KeptFileError, kept_file, read_kept_file
 
     if args.delete:
         print(progress.delete())
-        return 1 if progress.progress_file().exists() else 0
+        file = progress.progress_file()
+        others = [path for path in file.parent.glob("*") if path != file and path.suffix != ".lock"]
+        if others:
+            names = ", ".join(sorted(path.name for path in others))
+            print(f"Everything else in {file.parent} has been kept: {names}.")
+        return 1 if file.exists() else 0
     if args.track:
         progress.choose_track(args.track)
     print(progress.read().report())
-    if saved_functions := list_own_functions():
+    try:
+        _, saved_functions = read_kept_file()
+    except KeptFileError as error:
+        print(f"\nYour own functions: {error}.")
+        return 0
+    if saved_functions:
         print("\nYour own functions")
         for name, number, day, _ in saved_functions:
             print(f"  {name} (lesson {number}, {day})")

@@ -16,11 +16,14 @@ from pathlib import Path
 
 from course_lib.runtime import program_name
 from tools.cli.arguments import (
+    MAX_STEPS,
+    above_zero,
     add_corpus,
     add_device,
     at_least,
     command,
     find_device,
+    path_name,
     seed,
     system_name,
 )
@@ -48,16 +51,16 @@ def add(commands) -> None:
     seed_help = "random seed for the initial weights, the order of the data and dropout (default: 0)"
     parser.add_argument("--seed", type=seed, default=0, metavar="S", help=seed_help)
     steps = "number of training steps (default: depends on the scale)"
-    parser.add_argument("--steps", type=at_least(1), dest="n_steps", metavar="N", help=steps)
+    parser.add_argument("--steps", type=at_least(1, MAX_STEPS), dest="n_steps", metavar="N", help=steps)
     tokens = "maximum number of tokens in a batch, on each side (default: depends on the scale)"
-    parser.add_argument("--tokens-per-batch", type=at_least(1), metavar="N", help=tokens)
-    parser.add_argument("--learning-rate", type=at_least(1e-9), metavar="X", help="peak learning rate")
+    parser.add_argument("--tokens-per-batch", type=at_least(1, 10**7), metavar="N", help=tokens)
+    parser.add_argument("--learning-rate", type=above_zero, metavar="X", help="peak learning rate")
     parser.add_argument(
         "--r-drop", type=at_least(0.0), metavar="X", help="R-Drop's weight alpha (0 turns it off)"
     )
     parser.add_argument("--quick", action="store_true", help="a short run for a CPU: a quarter of the tokens")
     folder = "where to save the run (default: runs/DATA_SYSTEM_SEED)"
-    parser.add_argument("--folder", type=Path, help=folder)
+    parser.add_argument("--folder", type=path_name, help=folder)
     restart = "start again from the beginning instead of resuming the run in the folder"
     parser.add_argument("--restart", action="store_true", help=restart)
     add_device(parser)
@@ -69,6 +72,7 @@ def train(args: argparse.Namespace) -> int:
         return 0
     if args.system is None:
         args.refuse("expected the name of a system; --list shows them all")
+    refuse_ignored(args)
     find_device(args.device)
 
     from course_lib.training.job import Job
@@ -96,9 +100,22 @@ def train(args: argparse.Namespace) -> int:
     return {"stopped": 130, "diverged": 1}.get(outcome.result.ended, 0)
 
 
+def refuse_ignored(args: argparse.Namespace) -> None:
+    """Reject arguments that would have no effect."""
+    from course_lib.models.registry import system
+
+    if args.multi30k and not args.data.startswith("multi30k"):
+        args.refuse("--multi30k can only be used with --data multi30k")
+    if system(args.system).counts:
+        for name in ("n_steps", *RECIPE_OPTIONS):
+            if getattr(args, name) is not None:
+                flag = "--" + name.removeprefix("n_").replace("_", "-")
+                args.refuse(f"{args.system} is trained by counting, without steps, so it has no {flag}")
+
+
 def default_folder(args: argparse.Namespace) -> Path:
     """runs/toy_bahdanau_0, runs/multi30k-de-en_transformer_1; --scale and --quick become part of the name."""
-    data = args.data if args.data in CORPORA else Path(args.data).resolve().name.partition(".")[0]
+    data = args.data if args.data in CORPORA else Path(os.path.realpath(args.data)).name.partition(".")[0]
     languages = (args.src or "de", args.tgt or "en") if args.data == "multi30k" else (args.src, args.tgt)
     parts = ["-".join([data, *filter(None, languages)]), args.system, args.scale, args.quick and "quick"]
     return Path("runs", "_".join([*filter(None, parts), str(args.seed)]))

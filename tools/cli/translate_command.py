@@ -57,7 +57,11 @@ def add(commands) -> None:
     )
     add_weights(parser, "transformer_lm")
     parser.add_argument(
-        "--n", type=at_least(1), default=5, metavar="N", help="number of texts to generate (default: 5)"
+        "--n",
+        type=at_least(1, 10_000),
+        default=5,
+        metavar="N",
+        help="number of texts to generate (default: 5)",
     )
     parser.add_argument(
         "--max-tokens",
@@ -87,7 +91,7 @@ def add_attention(parser: argparse.ArgumentParser) -> None:
 
 def open_as(kind: str, args: argparse.Namespace):
     """Load the requested system, which must be of this kind. Warns if it has no attention to show."""
-    path = find_weights(args.checkpoint, args.system)
+    path = find_weights(args.checkpoint, args.system or args.default_system)
     saved, saved_kind = open_system(path, find_device(args.device))
     if saved_kind != kind:
         command = {"translator": "translate", "language model": "sample"}.get(saved_kind, "evaluate")
@@ -142,17 +146,32 @@ def sentences(texts: list[str]) -> Iterator[list[str]]:
             "Type one sentence per line. Finish with Ctrl-D (on Windows: Ctrl-Z, then Enter).",
             file=sys.stderr,
         )
-    rest = b""
+    rest, n_lines = b"", 0
     while block := sys.stdin.buffer.read1(65536):  # a program that writes one line gets its answer at once
         *lines, rest = (rest + block).split(b"\n")
-        yield [as_text(line) for line in lines]
+        yield [as_text(line + b"\n", n_lines + i) for i, line in enumerate(lines, start=1)]
+        n_lines += len(lines)
     if rest:
-        yield [as_text(rest)]
+        yield [as_text(rest, n_lines + 1)]
 
 
-def as_text(line: bytes) -> str:
-    """Decode a line. Invalid UTF-8 becomes U+FFFD; a byte-order mark, common on Windows, is removed."""
-    return line.decode("utf-8", errors="replace").removeprefix("\ufeff").removesuffix("\r")
+def as_text(line: bytes, line_number: int) -> str:
+    """Decode a line of stdin without its end and a byte-order mark, common on Windows.
+
+    UTF-16 and carriage returns without line feeds are an error; invalid UTF-8 becomes U+FFFD, with a note.
+    """
+    from course_lib.text.corpus import SAVE_AS, find_problem
+
+    if problem := find_problem(line, line_number):
+        raise CommandError(f"stdin, {problem}", SAVE_AS)
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        byte = hex(line[error.start])
+        found = f"expected UTF-8 text, but found the byte {byte}, replaced with \N{REPLACEMENT CHARACTER}"
+        print(f"line {line_number}: {found}. {SAVE_AS}", file=sys.stderr)
+        text = line.decode(errors="replace")
+    return text.removesuffix("\n").removesuffix("\r").removeprefix("\ufeff")
 
 
 # ---- sample

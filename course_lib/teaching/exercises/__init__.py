@@ -4,6 +4,7 @@ Each file imports only from those above it:
 
 verdict.py          the result of a check, as the learner sees it
 guarded_call.py     calls of the learner's function: stopped if one never ends, explained if it fails
+session.py          what a session may have changed: torch's settings, replaced functions
 answer.py           what the function returned: read, copied, formatted
 comparison.py       whether it is equal to the right answer, and if not, where
 gradients.py        whether its gradients are those of the reference

@@ -6,10 +6,13 @@
 The function runs in a thread of its own, so it can be stopped on every platform without signals: an exception
 is raised inside the thread. That ends an endless loop of Python code. A call that is busy in C code for too
 long (`time.sleep(60)`, a huge matrix product) is given up instead: it ends by itself, in the background.
+While C code keeps the interpreter's lock (`sum(range(10**12))`), no other thread runs at all; then a message
+in the terminal is all that is possible (`report_if_frozen`).
 
-Memory is limited as well: by the system on Linux, elsewhere by looking at it while the function runs. Printed
-output is captured. Random numbers start from the same seed in every call, and global state that the function
-changes (seeds, torch's default dtype) is restored.
+Memory is limited as well: by the system on Linux, elsewhere by looking at it while the function runs. So is
+the depth of recursion. Printed output is captured. Random numbers start from the same seed in every call, and
+global state that the function changes (seeds, torch's default dtype, the recursion limit) is restored.
+Threads that it leaves running are stopped.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import ctypes
+import faulthandler
 import io
 import linecache
 import random
@@ -30,6 +34,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
+from itertools import islice
 from types import CodeType, FrameType
 from typing import Any
 
@@ -47,11 +52,13 @@ except ImportError:  # Windows
 
 MOST_PRINTED = 1000  # characters of one call
 MOST_MEMORY = 4 * 2**30  # bytes that a call may add
+MOST_FRAMES = 3000  # calls within calls; through C code (`sorted(key=...)`), 10,000 overflow the stack
 LONGEST_MESSAGE = 400
 POLL_INTERVAL = 0.02  # seconds between two looks at a call that is still running
 STOP_INTERVAL = 0.001  # seconds until it is stopped again: a bare `except:` in a loop catches the first time
 SHORTEST_LIMIT = 0.05  # seconds, even if the deadline has passed
 GRACE = 1.0  # seconds until a call that can't be stopped is given up
+FROZEN = 5.0  # seconds after the time limit until the terminal is told that nothing can run
 LONGEST_IMPORT = 30.0  # seconds: an import is never stopped, because it would remain half done
 OWN_FILES = (__file__, contextlib.__file__, threading.__file__)
 CODE_OF_OTHERS = (
@@ -83,13 +90,17 @@ class Failure:
 @dataclass
 class CallResult:
     """`returned` is False if the function failed, True if reading what it returned failed. `timed_out` can
-    be True without a failure, if the function caught the exception that stopped it."""
+    be True without a failure, if the function caught the exception that stopped it. `left_running` is the
+    line of a thread that went on after the function had returned. `runs_on` is True if either can't be
+    stopped."""
 
     answer: Any = None
     returned: bool = False
     failure: Failure | None = None
     printed: str = ""
     timed_out: bool = False
+    left_running: str = ""
+    runs_on: bool = False
 
 
 class LimitedOutput(io.TextIOBase):
@@ -130,16 +141,20 @@ def call(
             line, message = _find_learners_line(exceptions[0]), shorten_message(exceptions[0])
             result.failure = Failure(type(exceptions[0]).__name__, line, message)
 
-    with _restore_global_state(seed), _capture_output(output), _limit_memory():
+    threads = threading.enumerate()
+    with _restore_global_state(seed), _limit_recursion(), _capture_output(output), _limit_memory():
         line = _run_until(deadline, work, result)
         if exceptions and not result.timed_out:
             _run_until(time.monotonic() + 1.0, explain, result)
+        _stop_new_threads(threads, result)
     if result.timed_out:
         result.failure = Failure("OutOfTime", line, "")
     result.printed = str(output)
     return result
 
 
+CALL = "call of a learner's function"
+_given_up: list[threading.Thread] = []  # calls that couldn't be stopped
 _inside_call: ContextVar[bool] = ContextVar("inside_call", default=False)
 
 
@@ -151,14 +166,17 @@ def _run_until(deadline: float, work: Callable[[], None], result: CallResult) ->
     """Run `work` in a thread; past the deadline, stop it and return the learner's line it had reached."""
     finished = threading.Event()  # Thread.join is not safe to interrupt: the thread then counts as ended
 
-    def work_and_tell() -> None:
+    def restart_the_kernel_to_end_this_call() -> None:  # the terminal shows this name: see report_if_frozen
         _inside_call.set(True)
         try:
             work()
         finally:
             finished.set()
 
-    thread = threading.Thread(target=copy_context().run, args=(work_and_tell,), daemon=True)
+    target = copy_context().run
+    thread = threading.Thread(
+        target=target, args=(restart_the_kernel_to_end_this_call,), name=CALL, daemon=True
+    )
     most_memory, line = _used_memory() + MOST_MEMORY, ""
     deadline = max(deadline, time.monotonic() + SHORTEST_LIMIT)
     try:
@@ -170,38 +188,68 @@ def _run_until(deadline: float, work: Callable[[], None], result: CallResult) ->
         if not finished.is_set():
             result.timed_out = True
             line = _describe_position(sys._current_frames().get(thread.ident))
-            _stop(thread, finished)
+            result.runs_on = not _stop(thread, OutOfTime, finished.is_set, time.monotonic())
     return line
 
 
-def _stop(thread: threading.Thread, finished: threading.Event) -> None:
-    """Raise OutOfTime inside the thread until it ends, or give it up."""
-    start = time.monotonic()
-    while not finished.is_set():
-        importing = not _raise_inside(thread, OutOfTime)
+def _stop(
+    thread: threading.Thread, exception: type[BaseException], has_ended: Callable[[], bool], start: float
+) -> bool:
+    """Raise an exception inside the thread until it ends; False if it hasn't, some time after the start."""
+    faulthandler.cancel_dump_traceback_later()  # nothing is frozen
+    while not has_ended():
+        importing = not _raise_inside(thread, exception)
+        time.sleep(STOP_INTERVAL)
         if time.monotonic() - start > (LONGEST_IMPORT if importing else GRACE):
-            return
-        finished.wait(STOP_INTERVAL)
+            _given_up.append(thread)
+            return False
+    return True
 
 
 def _raise_inside(thread: threading.Thread, exception: type[BaseException]) -> bool:
-    """Raise an exception in the code that the thread is running; False if that must not be interrupted."""
+    """Raise an exception in the code that the thread is running, except in our own, which reports the result.
+    False if it is in an import, which would remain half done."""
     frame = sys._current_frames().get(thread.ident)
-    if frame is None or not _may_be_stopped(frame):
-        return False
+    if frame is None or frame.f_code.co_filename in OWN_FILES:
+        return True
+    for caller, _ in islice(traceback.walk_stack(frame), MOST_FRAMES):
+        if caller.f_code.co_filename == __file__:
+            break
+        if caller.f_code.co_filename.startswith("<frozen importlib"):
+            return False
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(exception))
     return True
 
 
-def _may_be_stopped(frame: FrameType | None) -> bool:
-    """Not in our own code, which reports the result, and not in an import, which would remain half done."""
-    if frame.f_code.co_filename in OWN_FILES:
-        return False
-    while frame is not None and frame.f_code.co_filename != __file__:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
-            return False
-        frame = frame.f_back
-    return True
+def _stop_new_threads(before: list[threading.Thread], result: CallResult) -> None:
+    """Stop the threads that the learner's code has started since.
+
+    A thread that a package leaves behind, such as that of a progress bar, runs no code of the learner.
+    """
+    new = [thread for thread in threading.enumerate() if thread not in before and thread.name != CALL]
+    if new:
+        time.sleep(SHORTEST_LIMIT)  # they may be about to end
+    start = time.monotonic()
+    for thread in new:
+        if line := _describe_position(sys._current_frames().get(thread.ident)):
+            result.left_running = line
+            # a SystemExit ends a thread without a message
+            has_ended = _stop(thread, SystemExit, lambda thread=thread: not thread.is_alive(), start)
+            result.runs_on = result.runs_on or not has_ended
+
+
+@contextlib.contextmanager
+def report_if_frozen(seconds: float) -> Iterator[None]:
+    """If no Python code runs for so long, write what every thread is doing to the terminal.
+
+    In a notebook, nothing can be displayed then: that needs the lock which C code is keeping.
+    """
+    with contextlib.suppress(AttributeError, RuntimeError, OSError):  # there may be no such stream
+        faulthandler.dump_traceback_later(seconds + FROZEN, file=sys.stderr)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _limits_address_space() -> bool:
@@ -241,6 +289,22 @@ def _capture_output(output: LimitedOutput) -> Iterator[None]:
             output.write(f"{warning.category.__name__}: {shorten_message(warning.message)}\n")
 
 
+_set_recursion_limit = sys.setrecursionlimit
+
+
+@contextlib.contextmanager
+def _limit_recursion() -> Iterator[None]:
+    """Keep the recursion limit below MOST_FRAMES: an overflow of the stack ends the whole process."""
+    before = sys.getrecursionlimit()
+    _set_recursion_limit(min(before, MOST_FRAMES))
+    sys.setrecursionlimit = lambda limit: _set_recursion_limit(min(limit, MOST_FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit = _set_recursion_limit
+        _set_recursion_limit(before)
+
+
 @contextlib.contextmanager
 def _restore_global_state(seed: int) -> Iterator[None]:
     """Restore what a function may change for the whole process; meanwhile random numbers are seeded.
@@ -263,6 +327,16 @@ def _restore_global_state(seed: int) -> Iterator[None]:
 
 # ---- explaining why a call gave no answer
 
+RUNS_ON = (
+    "It couldn't be stopped, because it is inside one long operation. That goes on in the background and may "
+    "slow down everything else. Restart the kernel to end it."
+)
+EARLIER_RUNS_ON = (
+    "A function from an earlier check is still running in the background, which may be the reason. Restart "
+    "the kernel to end it."
+)
+THREAD = "Your function returned, but a thread that it started was still running."
+THREAD_ADVICE = "Wait for the thread with `.join()` before you return, or do the work without one."
 EXIT = "Your function calls `exit`, which ends the whole session."
 LEAVE = "Use `return` to leave a function early."
 INSIDE = "Your function calls `check`. Move that call out of the function, into a cell of its own."
@@ -325,7 +399,9 @@ def _describe_position(frame: FrameType | None) -> str:
 
     Of nested loops it is the outermost, wherever the thread happens to be: the text is always the same.
     """
-    steps = [] if frame is None else [(caller.f_code, line) for caller, line in traceback.walk_stack(frame)]
+    if frame is None:
+        return ""
+    steps = [(caller.f_code, line) for caller, line in islice(traceback.walk_stack(frame), MOST_FRAMES)]
     own = [(code, line) for code, line in steps if line and _is_learners(code.co_filename)]
     if not own:
         return ""
@@ -361,9 +437,15 @@ def explain_failure(result: CallResult, seconds: float, call_text: str = "") -> 
     failure = result.failure
     if result.timed_out:
         position = f"It was still busy in {failure.line}." if failure and failure.line else ""
-        details = join_paragraphs(position, "Is there an infinite loop?")
-        headline = f"Your function was stopped because it took longer than {seconds:g} seconds."
+        earlier = EARLIER_RUNS_ON if any(thread.is_alive() for thread in _given_up) else ""
+        reasons = (RUNS_ON,) if result.runs_on else ("Is there an infinite loop?", earlier)
+        details = join_paragraphs(position, *reasons)
+        headline = f"Your function took longer than {seconds:g} seconds."
         return wrong_verdict(headline, details, "too-slow")
+    if failure is None and result.left_running:
+        position = f"It was busy in {result.left_running}."
+        details = join_paragraphs(position, RUNS_ON if result.runs_on else "", THREAD_ADVICE)
+        return wrong_verdict(THREAD, details, "left-running")
     if failure is None:
         return None
     if result.returned:

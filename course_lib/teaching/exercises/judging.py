@@ -29,11 +29,20 @@ from course_lib.teaching.exercises.answer import Answer, find_tensors
 from course_lib.teaching.exercises.comparison import values_match
 from course_lib.teaching.exercises.derived_slips import count_tensors, derive_slips
 from course_lib.teaching.exercises.exercise import Case, Exercise, FunctionExercise, TestExercise, Trial
-from course_lib.teaching.exercises.guarded_call import EXIT, LEAVE, CallResult, call, explain_failure
+from course_lib.teaching.exercises.guarded_call import (
+    EXIT,
+    LEAVE,
+    CallResult,
+    call,
+    explain_failure,
+    report_if_frozen,
+)
+from course_lib.teaching.exercises.session import find_replaced, ordinary_settings, restore_replaced
 from course_lib.teaching.exercises.verdict import (
     Verdict,
     join_paragraphs,
     join_words,
+    name_some,
     quote_names,
     with_article,
     wrong_verdict,
@@ -56,19 +65,64 @@ NEW_TENSOR = (
 NEW_CONTAINER = (
     "Create a new one (`x + [y]` instead of `x.append(y)`), or copy it first: `list(x)`, `dict(x)`."
 )
+REPLACED = "Your answer can't be judged, because {} isn't the library's own any more."
+REPLACED_ADVICE = (
+    "Every cell, and the check itself, now uses the replacement. Look for a line such as `torch.softmax = …` "
+    "in your cells or in `my_road.py`, and give your own function another name. Then restart the kernel."
+)
+REPLACES = "Your function replaces {}, and not only for itself: every other cell would use the replacement."
+REPLACES_ADVICE = (
+    "The replacement has been undone. Give your own function another name: `def my_softmax(x):` instead of "
+    "`torch.softmax = …`."
+)
+REFERENCE_FAILS = "Your answer can't be judged, because the reference solution doesn't work any more either."
+REFERENCE_ADVICE = (
+    "Something that ran in this session has changed torch, Python or the course. Restart the kernel, run the "
+    "cells that define your function, then this one."
+)
 NONE_HERE = "Your function returned `None` for these inputs. Does every path through it return a value?"
 
 
 def judge(exercise: Exercise, attempt: Any) -> Verdict:
     """The verdict on an attempt. Nothing is recorded or stored."""
+    if replaced := find_replaced():
+        headline = REPLACED.format(name_some(replaced))
+        return Verdict(exercise.name, "not judged", headline, REPLACED_ADVICE)
     if isinstance(exercise, TestExercise):
         torch.testing.assert_close(0, 0)  # slow the first time; that shouldn't count
-    deadline = time.monotonic() + exercise.seconds
     printed: list[str] = []
-    judge_kind = _judge_test if isinstance(exercise, TestExercise) else _judge_function
-    with torch.inference_mode(False), torch.enable_grad():
-        verdict = _check_signature(exercise, attempt) or judge_kind(exercise, attempt, deadline, printed)
+    with ordinary_settings(), report_if_frozen(exercise.seconds):
+        verdict = _judge_in_this_session(exercise, attempt, printed)
     return replace(verdict, exercise=exercise.name, printed="\n".join(filter(None, printed)))
+
+
+def _judge_in_this_session(exercise: Exercise, attempt: Any, printed: list[str]) -> Verdict:
+    """The verdict, unless the attempt changes the session, or the session has changed the reference."""
+    deadline = time.monotonic() + exercise.seconds
+    judge_kind = _judge_test if isinstance(exercise, TestExercise) else _judge_function
+    verdict = error = None
+    try:
+        verdict = _check_signature(exercise, attempt) or judge_kind(exercise, attempt, deadline, printed)
+    except Exception as caught:  # in the course's own code
+        error = caught
+    if replaced := restore_replaced():
+        return wrong_verdict(REPLACES.format(name_some(replaced)), REPLACES_ADVICE, "replaces")
+    if (error or verdict.status == "wrong") and not _reference_works(exercise):
+        return Verdict("", "not judged", REFERENCE_FAILS, REFERENCE_ADVICE)
+    if error:
+        raise error
+    return verdict
+
+
+def _reference_works(exercise: Exercise) -> bool:
+    """Whether the reference, or that of the function under test, still solves its worked example."""
+    exercise = exercise.of if isinstance(exercise, TestExercise) else exercise
+    try:
+        case = exercise.cases()[0]
+        result = _call_with(case, exercise, exercise.reference, time.monotonic() + exercise.seconds)
+        return not exercise.find_problem([Trial(case, result.answer.value)])
+    except Exception:
+        return False
 
 
 def _check_signature(exercise: Exercise, attempt: Any) -> Verdict | None:
@@ -159,7 +213,7 @@ def _describe_optional(exercise: FunctionExercise, trials: list[Trial], failed_c
     """A sentence if it fails whenever an input that may be None is given, and is right without it."""
     right = [trial.case.make() for trial in trials]
     failing = [case.make() for case in failed_cases]
-    for i, name in enumerate(exercise.inputs):
+    for i, name in enumerate(exercise.inputs if trials else ()):
         if all(inputs[i] is None for inputs in right) and all(inputs[i] is not None for inputs in failing):
             return f"It is correct if `{name}` is None, but fails otherwise."
     return ""

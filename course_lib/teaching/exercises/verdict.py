@@ -17,13 +17,14 @@ from course_lib import theme
 from course_lib.teaching.contents import misconceptions
 from course_lib.teaching.display import MUTED, card, fold, prose, side_by_side
 
-Status = Literal["passed", "not tried", "wrong"]
+Status = Literal["passed", "not tried", "wrong", "not judged"]  # the last if the session is at fault
 
 
 STYLES: dict[Status, tuple[str, str, str]] = {  # icon, word, colour
     "passed": ("✓", "Passed", theme.GREEN),
     "not tried": ("○", "Not tried yet", theme.BLUE),
     "wrong": ("✗", "Not right yet", theme.ORANGE),
+    "not judged": ("○", "Not judged", theme.BLUE),
 }
 
 

@@ -4,13 +4,17 @@
     scaled_attention: the library's version (you haven't passed this exercise yet)
 
 `yours` prints which function it returns. Whatever the file contains, a lesson can continue: if necessary it
-gets the library's version, and the printed line says why.
+gets the library's version, and the printed line says why. Only a function that asks `yours` for itself gets
+an error, because it would never end, or return what the library computes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import date
+from functools import wraps
 from typing import Any
 
 from course_lib.teaching.contents import lesson
@@ -18,13 +22,21 @@ from course_lib.teaching.exercises.catalogue import find_exercise
 from course_lib.teaching.exercises.exercise import Exercise
 from course_lib.teaching.exercises.guarded_call import is_inside_call
 from course_lib.teaching.exercises.judging import judge
-from course_lib.teaching.own_code.kept_file import FILE_ERRORS, KeptFunction, read_kept_file, write_function
+from course_lib.teaching.own_code.kept_file import (
+    HEADER,
+    KeptFileError,
+    KeptFunction,
+    read_kept_file,
+    write_function,
+)
 from course_lib.teaching.own_code.loading import load_function
 from course_lib.teaching.own_code.source import NotKept, gather_source
 
 NOT_SAVED = "Later lessons will use the library's version, because yours couldn't be saved:"
+CHANGED_SESSION = "this session has changed torch or NumPy, so it can't be judged: restart the kernel"
 Choice = tuple[Callable | None, str]  # the learner's function, if it can be used, and the line to print
 _choices: dict[tuple[str, str], Choice] = {}  # by exercise and source: a block is judged once per session
+_in_use: ContextVar[dict[str, list[str]] | None] = ContextVar("in_use", default=None)
 
 
 def keep(exercise: Exercise, attempt: Any) -> str:
@@ -35,15 +47,16 @@ def keep(exercise: Exercise, attempt: Any) -> str:
     """
     try:
         source = gather_source(exercise.name, attempt)
-        function, reason = load_function(exercise.name, source)
-        if function is None or judge(exercise, function).status != "passed":
+        if HEADER.search(f"{source}\n"):
+            raise NotKept("it has a line like those that separate the functions in `my_road.py`; reword it")
+        function, reason = _load_and_judge(exercise, source)
+        if function is None:
             raise NotKept(reason or "it doesn't pass its check outside this notebook")
         number, day = lesson(exercise.lesson).number, date.today().isoformat()
         write_function(KeptFunction(exercise.name, number, day, source))
-    except NotKept as error:
+        _choices.clear()  # functions that use this one get the new version
+    except (NotKept, KeptFileError) as error:
         return f"{NOT_SAVED} {error}."
-    except FILE_ERRORS:
-        return f"{NOT_SAVED} `my_road.py` can't be written."
     except Exception:  # the learner's objects may raise anything when they are inspected
         return f"{NOT_SAVED} its source code can't be collected."
     return ""
@@ -52,6 +65,7 @@ def keep(exercise: Exercise, attempt: Any) -> str:
 def yours(name: str) -> Callable:
     """The function that solves the exercise called `name`: the learner's, or else the library's."""
     exercise = find_exercise(name)
+    _refuse_if_in_use(name)
     function, source_text = _choose(exercise)
     if not is_inside_call():  # during a check, it would be printed for every case
         print(f"{name}: {source_text}")
@@ -61,25 +75,65 @@ def yours(name: str) -> Callable:
 def _choose(exercise: Exercise) -> Choice:
     try:
         _, functions = read_kept_file()
-    except FILE_ERRORS:
-        return None, "the library's version (your my_road.py can't be read)"
+    except KeptFileError as error:
+        return None, f"the library's version ({error})"
     block = next((function for function in functions if function.name == exercise.name), None)
     if block is None:
         return None, "the library's version (you haven't passed this exercise yet)"
     key = exercise.name, block.source
     if key not in _choices:
-        _choices[key] = (
-            None,
-            "the library's version (yours calls `yours` for itself)",
-        )  # if it asks for itself while it is judged
-        _choices[key] = _load_and_judge(exercise, block)
+        function, reason = _load_and_judge(exercise, block.source)
+        _refuse_if_in_use(exercise.name)  # it may have asked for the function that asks for it
+        if function:
+            line = f"your version from lesson {block.lesson}"
+        else:
+            problem = f"can't be used: {reason}" if reason else "no longer passes its check"
+            line = f"the library's version (yours {problem})"
+        _choices[key] = function, line
     return _choices[key]
 
 
-def _load_and_judge(exercise: Exercise, block: KeptFunction) -> Choice:
-    function, reason = load_function(block.name, block.source)
-    if function is None:
-        return None, f"the library's version (yours can't be used: {reason})"
-    if judge(exercise, function).status != "passed":
-        return None, "the library's version (yours no longer passes its check)"
-    return function, f"your version from lesson {block.lesson}"
+def _load_and_judge(exercise: Exercise, source: str) -> tuple[Callable | None, str]:
+    """The function that the source defines, if it passes; else None and the reason, if it can't be used."""
+    with in_use(exercise.name) as refusals:
+        function, reason = load_function(exercise.name, source)
+        status = judge(exercise, function).status if function else ""
+    if status != "passed":
+        changed = CHANGED_SESSION if status == "not judged" else ""
+        return None, refusals[0] if refusals else reason or changed
+
+    @wraps(function)
+    def own_function(*inputs: Any, **named: Any) -> Any:
+        with in_use(exercise.name):
+            return function(*inputs, **named)
+
+    return own_function, ""
+
+
+# ---- functions that ask for themselves
+
+
+@contextmanager
+def in_use(name: str) -> Iterator[list[str]]:
+    """While the learner's function for an exercise is loaded, judged or called, `yours` refuses to return it.
+
+    `with` gives a list: the reason is added to it if the function asked for itself, perhaps through others.
+    """
+    refusals: list[str] = []
+    token = _in_use.set({**(_in_use.get() or {}), name: refusals})
+    try:
+        yield refusals
+    finally:
+        _in_use.reset(token)
+
+
+def _refuse_if_in_use(name: str) -> None:
+    """Raise an error if this function, or one that asks for it, has asked for itself."""
+    asking = _in_use.get() or {}
+    if name in asking:
+        names = [*asking, name]
+        path = " → ".join(names[names.index(name) :])
+        asking[name].append(f"`{name}` asks `yours` for itself ({path})")
+    for refusals in asking.values():
+        if refusals:
+            raise RecursionError(f"{refusals[0]}. Write out the computation instead of calling `yours`.")

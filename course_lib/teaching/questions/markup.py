@@ -30,9 +30,9 @@ def inline_html(text: str, *, mathml: bool = True) -> str:
             atoms.append(f"<code>{html.escape(code)}</code>")
         else:
             atoms.append("<span>$</span>")  # alone in its tag, so MathJax never takes it for a formula
-        return f"\x00{len(atoms) - 1}\x00"  # a character that no text contains
+        return f"\x00{len(atoms) - 1}\x00"  # a character that the text doesn't contain
 
-    marked = html.escape(ATOM.sub(insert_mark, text))
+    marked = html.escape(ATOM.sub(insert_mark, text.replace("\x00", "\N{REPLACEMENT CHARACTER}")))
     marked = EMPHASIS.sub(r"<em>\1</em>", BOLD.sub(r"<strong>\1</strong>", marked))
     if mathml:  # a full stop must not start a line of its own
         marked = re.sub(r"(\x00\d+\x00)(?=[.,;:!?)])", "\\1\u2060", marked)

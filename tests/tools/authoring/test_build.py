@@ -13,6 +13,7 @@ import pytest
 
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.questions.question import questions
+from tests.full_disk import full_disk
 from tests.tools.authoring.made_up import TINY, MadeUpCourse, line_of, only
 from tools.authoring import build, execute
 from tools.authoring.build import choose, draft, staleness
@@ -68,6 +69,25 @@ def test_every_edition_is_executed_and_stored(built_course):
         for notebook in (solved, instructor)
     ]
     assert instructor["metadata"]["course"]["edition"] == "instructor" and outputs[0] == outputs[1]
+
+
+@pytest.mark.parametrize(("path", "n_bytes"), [("docs/glossary.md", 5), (NOTEBOOK, 2000)])
+def test_a_build_that_does_not_fit_on_the_disk_leaves_the_old_files(
+    copy_of_built, monkeypatch, path, n_bytes
+):
+    stored = from_text((copy_of_built.root / NOTEBOOK).read_text(encoding="utf-8"))
+
+    async def outputs(*_):
+        return [cell["outputs"] for cell in stored["cells"] if cell["cell_type"] == "code"]
+
+    monkeypatch.setattr(execute, "execute", outputs)
+    monkeypatch.setattr(build, "RUNS", [["learner"]])
+    folder = (copy_of_built.root / path).parent
+    before = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+    assert len(before[path.rpartition("/")[2]]) > n_bytes
+    with full_disk(n_bytes):
+        copy_of_built.build()
+    assert {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()} == before
 
 
 def test_problems_of_several_lessons_are_all_reported_and_nothing_is_written(course, monkeypatch):

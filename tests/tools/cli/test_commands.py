@@ -46,6 +46,17 @@ def test_without_a_command_the_help_lists_all_of_them(capsys):
         ("sample --seed 4294967296", "argument --seed: "),
         ("train gru_lm --steps 0", "argument --steps: "),
         ("train gru_lm --learning-rate nan", "argument --learning-rate: "),
+        ("train gru_lm --learning-rate inf", "argument --learning-rate: "),
+        ("train gru_lm --learning-rate -1", "above 0"),
+        (f"train gru_lm --steps {10**18}", "argument --steps: "),
+        (f"train gru_lm --tokens-per-batch {10**18}", "argument --tokens-per-batch: "),
+        ("train gru_lm --multi30k x", "--data multi30k"),
+        ("train ngram_lm --r-drop 1", "--r-drop"),
+        ("train ngram_lm --steps 5", "--steps"),
+        (f"experiment positions --steps {10**18}", "argument --steps: "),
+        (f"experiment positions --at-a-time {10**9}", "argument --at-a-time: "),
+        (f"sample --n {10**9}", "argument --n: "),
+        (f"data show --n {10**18}", "argument --n: "),
         ("train gru_lm --r-drop -1", "argument --r-drop: "),
         ("experiment positions --seeds -1", "argument --seeds: "),
         ("experiment positions --steps 0", "argument --steps: "),
@@ -53,6 +64,9 @@ def test_without_a_command_the_help_lists_all_of_them(capsys):
         ("translate --beam 0 x", "argument --beam: "),
         ("translate --length-penalty nan x", "argument --length-penalty: "),
         ("translate --checkpoint x --system bahdanau y", "not allowed with argument --checkpoint"),
+        ("translate --checkpoint x --system transformer y", "not allowed with argument --checkpoint"),
+        ("sample --system transformer_lm --checkpoint x", "not allowed with argument --system"),
+        ("evaluate --checkpoint x --system transformer", "not allowed with argument --checkpoint"),
     ],
 )
 def test_argparse_rejects_a_wrong_argument(no_set_up, capsys, words, message):
@@ -111,7 +125,10 @@ def raising(error: BaseException):
         (RuntimeError("DefaultCPUAllocator: not enough memory: you tried to"), 1, ["--beam"]),
         (RuntimeError("CUDA out of memory. Tried to allocate 9.00 GiB."), 1, ["--beam"]),
         (OSError(28, "No space left on device", "x.json"), 1, ["x.json", "No space left"]),
-        (PermissionError(13, "Permission denied", ".venv"), 1, [".venv", "Permission denied"]),
+        (PermissionError(13, "Permission denied", ".venv"), 1, [".venv", "Permission denied", "permissions"]),
+        (OSError(1, "Operation not permitted", "x"), 1, ["x", "Operation not permitted", "permissions"]),
+        (FileExistsError(17, "File exists", "afile"), 1, ["afile", "folder"]),
+        (OSError(12, "Cannot allocate memory"), 1, ["memory", "--beam"]),
     ],
 )
 def test_an_error_that_is_not_a_bug_prints_a_message_without_a_traceback(capsys, error, code, parts):
@@ -120,7 +137,7 @@ def test_an_error_that_is_not_a_bug_prints_a_message_without_a_traceback(capsys,
     assert err and "Traceback" not in err and all(part in err for part in parts)
 
 
-@pytest.mark.parametrize("error", [RuntimeError("a bug"), OSError(111, "Refused"), ValueError("x")])
+@pytest.mark.parametrize("error", [RuntimeError("a bug"), OSError("a bug"), ValueError("x"), KeyError(3)])
 def test_any_other_error_is_raised(error):
     with pytest.raises(type(error)):
         exit_code(raising(error))
@@ -159,7 +176,7 @@ def test_a_full_disk_is_reported_without_a_traceback():
 # ---- the short commands
 
 
-def test_short_commands_call_the_right_function(monkeypatch, no_set_up, capsys):
+def test_short_commands_call_the_right_function(monkeypatch, no_set_up):
     calls = []
     monkeypatch.setattr("tools.authoring.build.build_all", lambda *arguments: calls.append(arguments) or 3)
     monkeypatch.setattr("tools.bench.explorables.run", lambda: calls.append("explorables"))
@@ -170,7 +187,29 @@ def test_short_commands_call_the_right_function(monkeypatch, no_set_up, capsys):
     assert main(["bench", "clock"]) == 3
     assert main(["bench", "explorables"]) == main(["bench", "decoding", "--device", "cpu"]) == 0
     assert calls == [(["08", "00"], True), "explorables", "cpu"]
-    assert main(["progress", "--delete"]) == 0 and capsys.readouterr().out
+
+
+def test_deleting_the_progress_reports_what_is_deleted_and_what_is_kept(no_set_up, course_home, capsys):
+    assert main(["progress", "--delete"]) == 0
+    assert str(course_home) not in capsys.readouterr().out, "there is nothing to delete or to keep"
+    main(["progress", "--track", "short"])
+    (course_home / "my_road.py").write_text(
+        "# --- double_it · lesson 00 · 2026-11-15\nx = 1\n", encoding="utf-8"
+    )
+    (course_home / "my_road_backups").mkdir()
+    capsys.readouterr()
+    assert main(["progress", "--delete"]) == 0
+    deleted, kept = capsys.readouterr().out.splitlines()
+    assert str(course_home / "progress.jsonl") in deleted
+    assert f"{course_home} " in kept and kept.endswith(" my_road.py, my_road_backups.")
+    assert {path.name for path in course_home.glob("my_road*")} == {"my_road.py", "my_road_backups"}
+
+
+def test_the_progress_report_says_why_saved_functions_cannot_be_read(no_set_up, course_home, capsys):
+    course_home.mkdir()
+    (course_home / "my_road.py").write_bytes(b"\xe9")
+    assert main(["progress"]) == 0
+    assert f"{course_home / 'my_road.py'} can't be read" in capsys.readouterr().out
 
 
 def test_ci_runs_the_test_command_of_the_readme():

@@ -50,7 +50,8 @@ def test_the_number_the_seed_the_rule_and_the_length_of_pairs_can_be_chosen(caps
     ("words", "parts"),
     [
         ("--rule nope", ["nope", "gender, plural"]),
-        ("--length 1 4", ["3 to 40"]),
+        ("--length 1 4", ["3 to 40", "1 4"]),
+        ("--length 9 3", ["3 to 40", "9 3"]),
         ("--length 3 3 --rule because", ["20,000"]),
     ],
 )

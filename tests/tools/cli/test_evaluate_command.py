@@ -73,7 +73,7 @@ def test_the_default_corpus_is_the_one_it_was_trained_on(
 
     for reader in ("load_multi30k", "read_tsv", "read_split"):
         monkeypatch.setattr(corpora, reader, read)
-    defaults = {"data": None, "src": None, "tgt": None, "split": "test", "first": 1, "multi30k": None}
+    defaults = {"data": None, "src": None, "tgt": None, "split": None, "first": 1, "multi30k": None}
     name, pairs = evaluate_command.find_pairs(argparse.Namespace(**defaults | options), trained_on)
     assert (name, len(pairs), calls) == (data, 1, [reader_call] if reader_call else [])
 
@@ -144,6 +144,8 @@ def test_each_kind_has_its_measures_and_unusable_checkpoints_are_named(checkpoin
         ("rctm", "--data multi30k --from eo", "'eo'"),
         ("rctm", "--data multi30k --split long", "train, validation or test"),
         ("rctm", "--data no/such.tsv", "no/such.tsv"),
+        ("rctm", "--data pairs.tsv --split test", "--split"),
+        ("rctm", "--json .", "--json"),
         ("rctm", "--data .", "--from en --to fr"),
         ("rctm", "--data . --from en --to fr", "test.en.gz"),
         ("gru_lm", "--split long", "gru_lm accepts at most 15 tokens"),
@@ -154,6 +156,7 @@ def test_each_kind_has_its_measures_and_unusable_checkpoints_are_named(checkpoin
 def test_an_impossible_request_is_an_error(checkpoint, tmp_path, monkeypatch, capsys, system, words, message):
     path = checkpoint(system)
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "pairs.tsv").write_text("a\tb\n", encoding="utf-8")
     assert ask("--checkpoint", path, *words.split()) == 1
     out, err = capsys.readouterr()
     assert message in err and out == ""

@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -182,6 +183,17 @@ def test_printing_to_a_closed_output_is_no_error(monkeypatch, capsys):
     train_command.print_line("another line")
 
 
+def test_a_damaged_run_says_how_to_restart(train, capsys):
+    words = ["gru_lm", "--steps", "2", "--folder", "here"]
+    assert train(*words) == 0
+    path = Path("here/last.safetensors")
+    path.write_bytes(path.read_bytes()[:-1])
+    assert train(*words) == 1
+    err = capsys.readouterr().err
+    assert str(path) in err and "--restart" in err
+    assert train(*words, "--restart") == train(*words) == 0
+
+
 # ---- errors
 
 
@@ -191,7 +203,7 @@ def test_a_folder_that_cannot_be_written_is_reported_before_the_first_step(
     (tmp_path / "afile").write_text("x", encoding="utf-8")
     assert train("gru_lm", "--steps", "1", "--folder", str(tmp_path / "afile")) == 1
     out, err = capsys.readouterr()
-    assert "afile" in err and "File exists" in err and "step  " not in out
+    assert "afile" in err and "File exists" in err and "permissions" not in err and "step  " not in out
 
     def disk_full(_):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -209,7 +221,8 @@ def test_a_folder_that_cannot_be_written_is_reported_before_the_first_step(
         ("--data no/such.tsv --from en", "no/such.tsv"),
         ("--data toy --from fr --to en", "--from and --to"),
         ("--data .", "--from en --to fr"),
-        ("--learning-rate inf", "learning_rate"),
+        ("--data multi30k --multi30k nothing --from en --to en", "both 'en'"),
+        ("--data multi30k --multi30k nothing --from en", "both 'en'"),
         ("--device cuda:7", "--device cpu"),
         ("--device abacus", "--device cpu"),
     ],

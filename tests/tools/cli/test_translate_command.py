@@ -13,6 +13,7 @@ import torch
 
 from course_lib.models.registry import language_models, translators
 from course_lib.models.transformer import ATTENTIONS
+from course_lib.training import checkpoint as checkpoint_module
 from course_lib.training.checkpoint import load_checkpoint, load_system, save_checkpoint
 from course_lib.translation.pipeline import translate as translate_texts
 from tools.attention_text import Attention, every_attention
@@ -92,7 +93,8 @@ def test_unusable_weights_are_an_error_with_advice(tmp_path, checkpoint, capsys,
 
 
 def test_a_system_is_found_by_name_or_in_a_run_s_folder(bahdanau, checkpoint, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(arguments, "shipped_weights", lambda name: bahdanau.parent / f"{name}.safetensors")
+    for module in (arguments, checkpoint_module):
+        monkeypatch.setattr(module, "shipped_weights", lambda name: bahdanau.parent / f"{name}.safetensors")
     assert main(["translate", "--system", "bahdanau", "--device", "cpu", TEXT]) == 0
     assert ask(checkpoint("bahdanau", file="best.safetensors").parent, TEXT) == 0
     first, second = capsys.readouterr().out.splitlines()
@@ -100,6 +102,14 @@ def test_a_system_is_found_by_name_or_in_a_run_s_folder(bahdanau, checkpoint, tm
     bahdanau.with_name("rctm.safetensors").write_bytes(b"PK")
     assert main(["translate", "--system", "rctm", TEXT]) == 1
     assert "`git checkout -- data/checkpoints`" in capsys.readouterr().err
+
+
+def test_a_run_without_best_weights_says_how_to_resume_it(checkpoint, capsys):
+    folder = checkpoint("bahdanau", file="last.safetensors").parent
+    for command in ("translate", "evaluate"):
+        assert main([command, "--device", "cpu", "--checkpoint", str(folder)]) == 1
+        err = capsys.readouterr().err
+        assert str(folder) in err and "best.safetensors" in err and "`train`" in err
 
 
 # ---- sentences
@@ -142,11 +152,35 @@ def test_each_line_of_a_pipe_gives_one_line(bahdanau, pipe, capsys):
     assert ask(bahdanau) == 0
     out, err = capsys.readouterr()
     assert out.split("\n")[:3] == [line[:-1], "", line[:-1]] and out.endswith(line) and out.count("\n") == 5
-    assert "line 2: " in err and "line 4: " in err and "<unk>" in err
+    assert "line 2: " in err and "line 4: expected UTF-8 text, but found the byte 0xff" in err
     unknown = [line for line in err.splitlines() if "<unk>" in line]
     assert len(unknown) == 1, "the byte-order mark is not part of the first word"
     pipe(b"")
     assert ask(bahdanau) == 0 and capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "parts"),
+    [
+        ("the cat\nthe dog\n".encode("utf-16"), ["line 1", "UTF-16"]),
+        ("the cat\nthe dog\n".encode("utf-16-le"), ["line 1", "UTF-16"]),
+        ("the cat\nthe dog\n".encode("utf-16-be"), ["line 1", "UTF-16"]),
+        (b"the cat\nthe\0dog\n", ["line 2", "zero byte"]),
+        (b"the cat\rthe dog\r", ["line 1", "carriage returns"]),
+    ],
+)
+def test_a_pipe_that_is_not_utf8_with_line_feeds_is_refused(bahdanau, pipe, capsys, data, parts):
+    pipe(data)
+    assert ask(bahdanau) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and all(part in err for part in ["stdin", "UTF-8, with line feeds", *parts])
+
+
+def test_a_lone_carriage_return_among_lines_is_a_space(bahdanau, pipe, capsys):
+    ask(bahdanau, TEXT)
+    line = capsys.readouterr().out
+    pipe(b"the\rcat sleeps\nthe cat\rsleeps")
+    assert ask(bahdanau) == 0 and capsys.readouterr().out == 2 * line
 
 
 @pytest.mark.slow

@@ -73,7 +73,10 @@ class Number(Control, Float):
         self.values = [min(low + step * i, high) for i in range(round((high - low) / step) + 1)]
 
     def validate(self, obj: object, value: float) -> float:
-        number = super().validate(obj, value)
+        try:
+            number = super().validate(obj, value)
+        except OverflowError:  # an int that no float can hold
+            number = math.inf
         if not math.isfinite(number):
             self.error(obj, value)
         return number

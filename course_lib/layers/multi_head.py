@@ -54,6 +54,11 @@ def split_heads(
     A single `view` to the final shape runs without an error, but gives each head whole words instead of a
     slice of every word.
     """
+    if features.ndim < 2 or n_heads < 1 or features.shape[-1] % n_heads:
+        raise ValueError(
+            f"Expected features of shape (..., len, model), with a model width that {n_heads} heads can "
+            f"share equally, but got {tuple(features.shape)}."
+        )
     return features.unflatten(-1, (n_heads, -1)).transpose(-3, -2)
 
 
@@ -204,15 +209,16 @@ class MultiHead(nn.Module):
 
 def check_heads(query: Tensor, keys: Tensor, values: Tensor) -> None:
     """All have four axes, keys and values match, and the query heads divide evenly among the key heads."""
-    check_same_width(query, keys)
-    check_keys_and_values(keys, values)
-    same_batch = keys.shape[0] in (query.shape[0], 1)
-    if query.ndim != 4 or keys.ndim != 4 or not same_batch or query.shape[1] % keys.shape[1]:
+    four_axes = query.ndim == keys.ndim == 4
+    fits = four_axes and keys.shape[0] in (query.shape[0], 1) and keys.shape[1] > 0
+    if not fits or query.shape[1] % keys.shape[1]:
         raise ValueError(
             "Expected a query (batch, heads, queries, head_dim) and keys (batch, kv_heads, keys, head_dim) "
             "of the same batch, with heads a multiple of kv_heads, but got query "
             f"{tuple(query.shape)} and keys {tuple(keys.shape)}. Use split_heads to split vectors into heads."
         )
+    check_same_width(query, keys)
+    check_keys_and_values(keys, values)
 
 
 def _multiply(inputs: Tensor, *weights: Tensor) -> tuple[Tensor, ...]:

@@ -56,6 +56,7 @@ def scaled_dot(query: Float[Tensor, "... queries key_dim"], keys: Keys) -> Score
     >>> scaled_dot(torch.ones(1, 4), torch.ones(1, 4))
     tensor([[2.]])
     """
+    check_query_and_keys(query, keys)
     # Scaling the query gives the same scores with less work, and avoids overflow in float16.
     return dot(query / math.sqrt(query.shape[-1]), keys)
 

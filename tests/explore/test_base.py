@@ -111,6 +111,7 @@ def test_presets_reset_and_widgets_set_the_state():
         (Dot, "x", -0.1, "not be less than 0"),
         (Dot, "x", "1", "finite number"),
         (Dot, "x", float("nan"), "finite number"),
+        (Dot, "x", 10**400, "finite number"),
         (Dot, "y", 5, "not be greater than 4"),
         (Dot, "y", 1.5, "an int"),
         (SaturationLab, "d_k", 3, r"'d_k' trait .*expected any of .*512.*, not the int 3"),

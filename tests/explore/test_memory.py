@@ -1,15 +1,15 @@
-"""Memory stays bounded however often a control moves: no cache keeps every state, no picture is kept."""
+"""Memory stays bounded however often a control moves: no cache keeps every state, no picture is kept.
+
+`course_lib test --soak` measures the memory itself, over 2,000 moves of each explorable.
+"""
 
 from __future__ import annotations
 
-import gc
 import random
 import sys
 
-import psutil
 import pytest
 
-from course_lib.explore.base import Explorable
 from course_lib.explore.control import TextInput
 from course_lib.views.pillow_text import _mask
 from tests.explore.settings import KINDS
@@ -38,21 +38,3 @@ def test_a_cache_of_states_has_a_limit_or_few_entries(kind):
 def test_the_cache_of_drawn_texts_is_small():
     heading, *_ = _mask("matrix × 0.85   ·   57 steps back   ·   sigmoid", "normal", 24, "rs")
     assert heading.nbytes * _mask.cache_info().maxsize < 16 * MEGABYTE
-
-
-@pytest.mark.soak
-@every_explorable
-def test_two_thousand_moves_take_little_memory(kind: type[Explorable]):
-    """`pytest -m soak tests/explore`: about 30 seconds for each. The limit leaves room for bounded caches."""
-    draw, explorable, process = random.Random(0), kind(), psutil.Process()
-    explorable.view  # noqa: B018
-
-    def move(times: int) -> int:
-        for _ in range(times):
-            control = draw.choice(kind.controls)
-            setattr(explorable, control.name, random_value(control, draw))
-        gc.collect()
-        return process.memory_info().rss
-
-    before = move(100)
-    assert move(2000) - before < 16 * MEGABYTE

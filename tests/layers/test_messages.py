@@ -36,10 +36,11 @@ EVERY_SCORE = {
     [  # for the first, torch alone would silently return scores of shape (5, 5, 3)
         (zeros(5, 4), zeros(5, 3, 4), ValueError, r"\(5, 4\) and keys \(5, 3, 4\).*unsqueeze\(-2\)"),
         (zeros(4), zeros(4), ValueError, r"query \(4,\) and keys \(4,\)"),
+        (zeros(()), zeros(()), ValueError, r"query \(\) and keys \(\)"),
         (zeros(2, 3, 4), zeros(5, 3, 4), ValueError, r"query \(2, 3, 4\) and keys \(5, 3, 4\)"),
         (zeros(3, 4), integers, TypeError, r"keys .*torch.int64.*\.float\(\)"),
     ],
-    ids=["no axis for queries", "a single vector", "two batches", "integers"],
+    ids=["no axis for queries", "a single vector", "a number", "two batches", "integers"],
 )
 def test_every_score_checks_query_and_keys(name, query, keys, error, message):
     with pytest.raises(error, match=message):
@@ -226,3 +227,15 @@ def test_a_mask_of_the_wrong_shape_raises_an_error(scores_shape, mask_shape):
 )
 def test_a_mask_that_broadcasts_is_accepted(scores_shape, mask_shape):
     assert attention.masked_softmax(zeros(scores_shape), true.expand(mask_shape)).shape == scores_shape
+
+
+@pytest.mark.parametrize(("shape", "n_heads"), [((3, 10), 4), ((8,), 2), ((), 1), ((3, 8), 0)])
+def test_a_width_that_the_heads_cannot_share_is_named(shape, n_heads):
+    with pytest.raises(ValueError, match=f"{n_heads} heads"):
+        heads.split_heads(zeros(shape), n_heads=n_heads)
+
+
+def test_heads_need_four_axes():
+    for query, keys in ((zeros(()), zeros(())), (zeros(4), zeros(4)), (zeros(1, 2, 3, 4), zeros(1, 0, 3, 4))):
+        with pytest.raises(ValueError, match="split_heads"):
+            heads.multi_head(query, keys, keys)

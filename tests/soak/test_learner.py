@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import builtins
+import gc
 import itertools
+import random
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+import psutil
 import pytest
 import torch
 from hypothesis import strategies as st
@@ -22,6 +25,7 @@ from course_lib.teaching.questions.guess import estimate, predict
 from course_lib.teaching.questions.question import questions
 from course_lib.teaching.questions.quiz import Quiz
 from tests.explore.settings import KINDS
+from tests.explore.test_memory import MEGABYTE, random_value
 from tests.explore.test_sweep import states
 from tests.soak.inputs import any_text, json_values, numbers
 
@@ -195,3 +199,25 @@ def test_explorables_swept(soak):
         assert_shown(explorable)
 
     soak.each([(number, state) for number, kind in enumerate(KINDS) for state in states(kind)], sweep)
+
+
+@pytest.mark.soak(weight=6)
+def test_explorables_moved_two_thousand_times(soak):
+    """Their memory stays bounded. The limit leaves room for caches that have one."""
+    process = psutil.Process()
+
+    def grow(number):
+        draw, explorable = random.Random(number), KINDS[number]()
+        assert explorable.view
+
+        def move(times):
+            for _ in range(times):
+                control = draw.choice(explorable.controls)
+                setattr(explorable, control.name, random_value(control, draw))
+            gc.collect()
+            return process.memory_info().rss
+
+        before = move(100)
+        assert move(2000) - before < 16 * MEGABYTE
+
+    soak.each(range(len(KINDS)), grow, limit=600)

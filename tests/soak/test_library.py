@@ -28,6 +28,8 @@ def numbers(shape: list[int], seed: int, dtype: torch.dtype = torch.float64) -> 
 
 
 def refused(error: Exception) -> None:
+    """Torch itself explains what is wrong with two dtypes."""
+    assert not isinstance(error, RuntimeError) or "dtype" in str(error), f"not explained: {error!r}"
     assert len(str(error)) > 30, f"a message without a reason: {error!r}"
 
 
@@ -39,7 +41,7 @@ def test_attention_of_any_shapes(soak):
         allowed = None if mask is None else numbers(mask, seed) > 0
         try:
             context, weights = attend(*inputs, mask=allowed)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RuntimeError) as error:
             return refused(error)
         scores = inputs[0] @ inputs[1].mT / math.sqrt(max(1, inputs[0].shape[-1]))
         expected = scores if allowed is None else scores.masked_fill(~allowed, -math.inf)

@@ -88,6 +88,21 @@ def test_an_unreadable_answer_is_asked_for_again_and_not_counted(events):
     assert events == [] and not sample.tries["sample-number"]
 
 
+@pytest.mark.parametrize("answer", [-1, 7, [7], ["x"], {}, "x", 0.5, [[0]]])
+def test_an_answer_that_is_no_option_is_asked_for_again(events, answer):
+    for name, asked in (sample := closing()).questions.items():
+        if asked.kind in ("single", "several"):
+            assert from_page(sample, question=name, answer=answer)["tries"] == 0
+    assert events == []
+
+
+@pytest.mark.parametrize("message", [{}, {"question": "another"}, {"question": ["x"], "answer": 0}])
+def test_a_message_about_no_question_of_the_quiz_is_ignored(events, message):
+    sample = closing()
+    sample._receive(message)
+    assert events == [] and sample.state == {}
+
+
 def test_in_a_classroom_the_first_vote_gets_no_feedback_and_both_are_recorded(events):
     room = closing(classroom=True)
     first = room.answer("sample-single", 0)
@@ -321,6 +336,13 @@ def test_an_explanation_is_written_compared_ticked_and_recorded(sample_lesson, e
     assert from_page(card, text="  ")["model"]  # one may look without writing, and nothing is kept
     from_page(card, ticked=[0])
     assert events == []
+
+
+@pytest.mark.parametrize("message", [{}, {"ticked": [0]}, {"text": 7}, {"ticked": 1, "text": None}])
+def test_a_message_that_is_no_explanation_is_ignored(sample_lesson, events, message):
+    card = explain("08", "sample-why")
+    card._receive(message)
+    assert events == [] and card.state == {}
 
 
 def test_the_stored_form_folds_the_model_answer(sample_lesson):

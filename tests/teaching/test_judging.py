@@ -444,3 +444,34 @@ def test_a_loop_that_is_stopped_is_named_the_same_way_every_time():
 
     verdicts = {str(judge(replace(DOUBLE_IT, seconds=0.1), attempt)) for _ in range(8)}
     assert len(verdicts) == 1 and "`while True:`" in verdicts.pop()
+
+
+# ---- answers that nobody expects
+
+
+class Silent:
+    def __repr__(self):
+        raise ValueError("no text")
+
+
+class Incomparable:
+    def __eq__(self, other):
+        raise ValueError("not comparable")
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize("name", ["likeness", "wire_memory", "angles", "count_next", "my_prediction"])
+@pytest.mark.parametrize(
+    "answer",
+    [(), [], 10**400, Silent(), Incomparable(), [Silent()], {"x": Incomparable()}],
+    ids=lambda answer: type(answer).__name__,
+)
+def test_a_strange_answer_is_wrong_and_no_exception(name, answer):
+    verdict = judge(find_exercise(name), lambda *inputs: answer)
+    assert verdict.status == "wrong" and repr(verdict) and verdict._repr_html_()
+
+
+def test_a_tensor_without_numbers_is_wrong():
+    verdict = judge(find_exercise("wire_memory"), lambda *inputs: torch.empty(2, device="meta"))
+    assert verdict.status == "wrong"

@@ -136,7 +136,11 @@ def quiz_problems(path: Path, root: Path) -> list[str]:
     if not path.exists():
         return []
     schema = json.loads(data_path("quiz.schema.json").read_text(encoding="utf-8"))
-    text, file = path.read_text(encoding="utf-8"), path.relative_to(root).as_posix()
+    file = path.relative_to(root).as_posix()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        return [f"{file}: expected UTF-8 text ({error})"]
     try:
         content = fill(text)
     except UnknownResult as error:

@@ -61,6 +61,8 @@ def split_at_headings(cells: Iterable[Cell]) -> list[Section]:
 def track_problems(cells: Iterable[Cell]) -> Iterator[LessonError]:
     """Sections whose heading and cells don't fit together on a track."""
     for title, section in split_at_headings(cells):
+        if not section:
+            continue  # a lesson without an opening
         first, tracks = section[0], {cell.track: cell for cell in section if cell.kind != "instructor"}
         if not heading(first):
             continue

@@ -151,8 +151,8 @@ def _count_numbers(value: Any) -> int:
 
 
 def copy_value(value: Any) -> Any:
-    """A copy that shares no list, dictionary or tensor with the value; other objects are not copied."""
-    return map_tensors(lambda tensor: tensor.detach().clone(), value)
+    """A copy on the CPU that shares no list, dictionary or tensor with the value; other objects stay."""
+    return map_tensors(lambda tensor: tensor.detach().cpu().clone(), value)
 
 
 def to_plain(value: Any) -> Any:

@@ -58,7 +58,10 @@ def values_match(expected: Any, got: Any, *, exact_tensors: bool = False, scaled
         return True
     if are_numbers(expected, got):
         both_nan = expected != expected and got != got
-        return math.isclose(expected, got, rel_tol=1e-3 if scaled else 1e-4, abs_tol=1e-8) or both_nan
+        try:
+            return math.isclose(expected, got, rel_tol=1e-3 if scaled else 1e-4, abs_tol=1e-8) or both_nan
+        except OverflowError:  # an int that no float can hold
+            return expected == got
     if isinstance(expected, Mapping) and isinstance(got, Mapping):
         same_keys = expected.keys() == got.keys()
         return same_keys and all(match(expected[key], got[key]) for key in expected)
@@ -139,7 +142,7 @@ def describe_difference(expected: Any, got: Any, path: str = "") -> str:
         wanted, returned = shape_text(expected.shape), shape_text(got.shape)
         return f"{what} has shape {returned}, but {wanted} is expected. {hint}".strip()
     plain = to_plain(expected), to_plain(got)
-    if isinstance(expected, Tensor) and isinstance(got, list | tuple) and len(plain[0]) != len(got):
+    if isinstance(expected, Tensor) and isinstance(got, list | tuple) and expected.shape[:1] != (len(got),):
         return f"{what} is {describe_type(got)}, but {describe_type(expected)} is expected."
     if isinstance(plain[0], Mapping) and isinstance(plain[1], Mapping):
         if expected.keys() != got.keys():

@@ -138,7 +138,7 @@ def call(
 
     def explain() -> None:  # its __str__ may be the learner's, and never end
         with contextlib.suppress(OutOfTime):
-            line, message = _find_learners_line(exceptions[0]), shorten_message(exceptions[0])
+            line, message = find_learners_line(exceptions[0]), shorten_message(exceptions[0])
             result.failure = Failure(type(exceptions[0]).__name__, line, message)
 
     threads = threading.enumerate()
@@ -387,7 +387,7 @@ HINTS = {  # what to do about an exception, by a pattern of its class and messag
 }
 
 
-def _find_learners_line(exception: BaseException) -> str:
+def find_learners_line(exception: BaseException) -> str:
     """The innermost line that the learner wrote, not torch's or the course's: `line 3: return x @ y`."""
     steps = [(frame.f_code, line) for frame, line in traceback.walk_tb(exception.__traceback__)]
     own = [step for step in steps if _is_learners(step[0].co_filename)]

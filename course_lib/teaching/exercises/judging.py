@@ -35,7 +35,9 @@ from course_lib.teaching.exercises.guarded_call import (
     CallResult,
     call,
     explain_failure,
+    find_learners_line,
     report_if_frozen,
+    shorten_message,
 )
 from course_lib.teaching.exercises.session import find_replaced, ordinary_settings, restore_replaced
 from course_lib.teaching.exercises.verdict import (
@@ -80,6 +82,7 @@ REFERENCE_ADVICE = (
     "Something that ran in this session has changed torch, Python or the course. Restart the kernel, run the "
     "cells that define your function, then this one."
 )
+STRANGE = "Your function returned an object that raises an exception when it is compared or printed."
 NONE_HERE = "Your function returned `None` for these inputs. Does every path through it return a value?"
 
 
@@ -109,6 +112,9 @@ def _judge_in_this_session(exercise: Exercise, attempt: Any, printed: list[str])
         return wrong_verdict(REPLACES.format(name_some(replaced)), REPLACES_ADVICE, "replaces")
     if (error or verdict.status == "wrong") and not _reference_works(exercise):
         return Verdict("", "not judged", REFERENCE_FAILS, REFERENCE_ADVICE)
+    if error and (line := find_learners_line(error)):
+        details = f"{type(error).__name__} in {line}"
+        return wrong_verdict(STRANGE, join_paragraphs(details, shorten_message(error)), "strange-object")
     if error:
         raise error
     return verdict

@@ -49,7 +49,12 @@ class Explanation(QuestionCard):
             progress.record({**event, **answer, "of": len(self._question.points)})
 
     def _receive(self, content: dict[str, Any]) -> None:
-        self._update(ticked=content["ticked"]) if "ticked" in content else self.compare(content["text"])
+        """The page sends {"text": what was written}, and later {"ticked": the indices of points}."""
+        match content:
+            case {"ticked": list(ticked)} if "text" in self.state:
+                self._update(ticked=ticked)
+            case {"text": str(text)}:
+                self.compare(text)
 
     def __repr__(self) -> str:
         return f"Explanation({self._lesson!r}, {self._question.id!r})"

@@ -237,6 +237,9 @@ def read_answer(question: Question, sent: object) -> Reply:
         raise ValueError("Choose an answer first.")
     if sent == []:
         raise ValueError("Tick at least one answer first.")
+    indices = [sent] if question.kind == "single" else sent
+    if not isinstance(indices, list) or not all(index in range(len(question.options)) for index in indices):
+        raise ValueError("Choose one of the answers above.")
     return sent
 
 

@@ -101,11 +101,14 @@ class Quiz(QuestionCard):
 
     def _receive(self, content: dict[str, Any]) -> None:
         """The page sends {"question": id, "answer": indices or text}; it is asked again if unreadable."""
+        name = content.get("question")
+        if not isinstance(name, str) or name not in self.questions:
+            return  # not from our page
         try:
-            self.answer(content["question"], content["answer"])
+            self.answer(name, content.get("answer"))
         except ValueError as error:
-            before = self.state.get(content["question"], {"tries": 0})
-            self._update(content["question"], {**before, "note": str(error)})
+            before = self.state.get(name, {"tries": 0})
+            self._update(name, {**before, "note": str(error)})
 
     def _update(self, name: str, question_state: dict[str, Any]) -> None:
         self.state = {**self.state, name: {**question_state, "asked": next(self.replies)}}

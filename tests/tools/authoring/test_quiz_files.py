@@ -80,3 +80,10 @@ def test_a_mistake_is_reported_with_its_path(tmp_path, path, change, message):
     (tmp_path / "quiz.json").write_text(json.dumps(data), encoding="utf-8")
     problems = quiz_problems(tmp_path / "quiz.json", tmp_path)
     assert any(problem.startswith(f"quiz.json: $.{path}{message}") for problem in problems), problems
+
+
+def test_a_file_in_another_encoding_is_a_problem(tmp_path):
+    path = tmp_path / "quiz.json"
+    path.write_bytes('{"lesson": "gätter"}'.encode("latin-1"))
+    [problem] = quiz_problems(path, tmp_path)
+    assert problem.startswith("quiz.json") and "UTF-8" in problem

@@ -116,3 +116,8 @@ NOT_REQUIRED = ("recall", "text", "predict", "estimate", "explain", "one", "two"
 @pytest.mark.parametrize("change", [*VALID, INTRODUCTION | dict.fromkeys(NOT_REQUIRED, "")])
 def test_a_lesson_within_the_rules_has_no_problems(course, change):
     assert course.problems("".join((PARTS | change).values())) == []
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n"])
+def test_an_empty_lesson_has_problems_and_no_exception(course, text):
+    assert course.problems(text)

@@ -13,7 +13,7 @@ random words of width 64, the mean over eight sentences.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def norm_back(gradient: np.ndarray, x: np.ndarray) -> np.ndarray:
     return inner / np.sqrt(x.var() + 1e-5)
 
 
-@cache
+@lru_cache(maxsize=128)  # a learner sees a few of the many states
 def gradients(depth: int, gain: float, path: str) -> np.ndarray:
     """The size of the gradient at the input of each layer, relative to its size at the end: (depth + 1,)."""
     layers = gain * rotations()[:depth]

@@ -40,7 +40,7 @@ ADVICE = {  # by the number of a system error
         (errno.EACCES, errno.EPERM, errno.EROFS), "Check the permissions, or choose another path"
     ),
     **dict.fromkeys(
-        (errno.EEXIST, errno.ENOTDIR), "There is a file in place of a folder; choose another path"
+        (errno.EEXIST, errno.ENOTDIR), "There is a file where a folder is expected; choose another path"
     ),
     errno.EISDIR: "This is a folder; choose the path of a file",
     errno.EIO: "Check the disk",

@@ -421,8 +421,9 @@ def test_an_answer_is_not_wrong_if_the_reference_fails_its_own_example(reference
 
 
 def test_an_error_in_the_course_is_not_blamed_on_the_session(monkeypatch):
-    monkeypatch.setattr("course_lib.teaching.exercises.judging.uses_hash", fails)
-    with pytest.raises(RuntimeError, match="something has changed"):
+    monkeypatch.setattr("course_lib.teaching.exercises.judging.uses_hash", lambda attempt: int("x"))
+    monkeypatch.setattr(guarded_call, "CODE_OF_OTHERS", (*guarded_call.CODE_OF_OTHERS, __file__))
+    with pytest.raises(ValueError, match="invalid literal"):
         judge(DOUBLE_IT, double)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections.abc import Iterator
 from operator import is_not
 from typing import Any
@@ -33,17 +34,19 @@ LIBRARIES = {
 }
 
 
-def _list_functions(library: Any) -> dict[str, Any]:
-    """The public functions and classes of a module, or the methods of a class, inherited ones included."""
+def _list_contents(library: Any) -> dict[str, Any]:
+    """The attributes of a module or a class by name; those of a class with the inherited ones."""
     contents: dict[str, Any] = {}
     for part in reversed(getattr(library, "__mro__", (library,))):
         contents.update(vars(part))
-    return {name: value for name, value in contents.items() if callable(value) and _is_public(name)}
+    return contents
 
 
-def _is_public(name: str) -> bool:
-    """Special methods such as `__add__` are public too; torch itself changes private names while it runs."""
-    return not name.startswith("_") or name.startswith("__")
+def _list_functions(library: Any) -> dict[str, Any]:
+    """Its public functions, methods and classes; torch itself changes private ones while it runs."""
+    contents = _list_contents(library).items()
+    is_private = re.compile(r"_(?!_)").match  # special methods such as `__add__` are public
+    return {name: value for name, value in contents if callable(value) and not is_private(name)}
 
 
 _originals = {path: _list_functions(library) for path, library in LIBRARIES.items()}
@@ -57,7 +60,7 @@ def find_replaced() -> list[str]:
     """
     replaced = []
     for path, library in LIBRARIES.items():
-        originals, now = _originals[path], _list_functions(library)
+        originals, now = _originals[path], _list_contents(library)
         if any(map(is_not, map(now.get, originals), originals.values())):
             changed = [name for name, value in originals.items() if now.get(name) is not value]
             replaced += [f"{path}.{name}" for name in changed if not _is_from_package(now.get(name))]

@@ -1,9 +1,8 @@
 """Every check against many wrong answers, each of which must be caught, and its slip recognised.
 
-A slip is a wrong answer already: its own function is tried. A lesson's `wrong_answers.py` has at least one
-answer for each slip that does not use the slip's function, and answers that are wrong in another way: WRONG
-ones, each with the slip and the words that the verdict must contain (None where no slip may be recognised),
-and RIGHT ones written in other ways.
+A lesson's `wrong_answers.py` has at least one answer for each slip that does not use the slip's function, and
+answers that are wrong in another way: WRONG ones, each with the slip and the words that the verdict must
+contain (None where no slip may be recognised), and RIGHT ones written in other ways.
 """
 
 from __future__ import annotations
@@ -51,12 +50,6 @@ WRONG = [
     for name, rows in module.WRONG.items()
     for i, (attempt, *expected) in enumerate(rows)
 ]
-SLIPS = [
-    pytest.param(exercise, slip, id=f"{name}-{slip.name}")
-    for name, exercise in EXERCISES.items()
-    if not isinstance(exercise, TestExercise)
-    for slip in exercise.slips
-]
 RIGHT = [
     pytest.param(EXERCISES[name], attempt, id=f"{name}-{name_of(attempt)}")
     for module in ANSWERS
@@ -75,28 +68,22 @@ def wrong_answers_are_a_learners(monkeypatch):
     )
 
 
-@pytest.mark.parametrize(("exercise", "slip"), SLIPS)
-def test_a_slip_is_recognised_with_its_own_misconception(exercise, slip):
-    verdict = judge(exercise, slip.wrong)
-    assert (verdict.status, verdict.slip) == ("wrong", slip.name), str(verdict)
-    assert verdict.misconception == slip.misconception
-    assert slip.message in str(verdict)
-
-
 @pytest.mark.parametrize(("exercise", "attempt", "expected"), WRONG)
 def test_a_wrong_answer_is_caught_and_its_slip_recognised(exercise, attempt, expected):
     seconds = 0.3 if name_of(attempt).startswith("never_ends") else exercise.seconds
     verdict = judge(replace(exercise, seconds=seconds), attempt)
     assert verdict.status == "wrong", f"this wrong answer passes: {name_of(attempt)}"
-    misconceptions = {slip.name: slip.misconception for slip in getattr(exercise, "slips", ())}
-    assert verdict.misconception == misconceptions.get(verdict.slip)
+    slips = {slip.name: slip for slip in getattr(exercise, "slips", ())}
     for slip_or_words in expected:
-        if slip_or_words is None or slip_or_words in misconceptions or slip_or_words in KNOWN_SLIPS:
+        if slip_or_words is None or slip_or_words in slips or slip_or_words in KNOWN_SLIPS:
             assert verdict.slip == slip_or_words, str(verdict)
         else:
             assert slip_or_words in str(verdict)
-    if expected[0] not in misconceptions:
-        assert verdict.slip not in misconceptions, "this diagnosis is wrong"
+    assert expected[0] in slips or verdict.slip not in slips, "this diagnosis is wrong"
+    if slip := slips.get(verdict.slip):
+        assert verdict.misconception == slip.misconception and slip.message in str(verdict)
+    else:
+        assert verdict.misconception is None
 
 
 @pytest.mark.parametrize(("exercise", "attempt"), RIGHT)

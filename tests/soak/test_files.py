@@ -12,7 +12,7 @@ from safetensors.torch import load, save
 
 from course_lib.teaching import progress
 from course_lib.teaching.own_code.kept_file import (
-    FILE_ERRORS,
+    KeptFileError,
     KeptFunction,
     kept_file,
     list_own_functions,
@@ -208,7 +208,7 @@ def test_own_functions_files_of_any_content(soak, course_home):
         others = [row._replace(source=row.source.strip()) for row in before if row.name != NEW.name]
         try:
             write_function(NEW)
-        except FILE_ERRORS:
+        except KeptFileError:
             assert file.read_bytes() == content, "a file that can't be read was overwritten"
             return
         after = [row._replace(source=row.source.strip()) for row in list_own_functions()]

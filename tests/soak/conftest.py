@@ -36,6 +36,7 @@ SEED = int(os.environ.get("SOAK_SEED", 0))
 MOST_AT_ONCE = 100  # cases of one search; the next one starts with another seed
 MOST_FAILURES = 8  # different ones; then a part ends
 MUST_STAY = ("data", "lessons", "notebooks")  # folders in which no part may change a file
+CHANGES = (".git", ".hypothesis", ".ruff_cache", "__pycache__", "build")  # other programs write there
 QUICK = settings(
     deadline=None,  # `time_limit` stops a case that hangs; Hypothesis would only measure it
     database=None,
@@ -185,12 +186,14 @@ def soak(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(engine, "MAX_SHRINKING_SECONDS", LONGEST_SHRINKING)
     part = re.sub(r"[\W_]+", " ", request.node.name.removeprefix("test_")).strip()
     reports = Path(os.environ.get("SOAK_REPORTS", tmp_path))
-    before = {path: path.stat().st_mtime_ns for path in course_files()}
+    before = course_files()
     yield Soak(part, request.node.soak_seconds, reports / f"{request.node.name}.json")
-    changed = {path for path in course_files() if before.pop(path, None) != path.stat().st_mtime_ns}
-    assert not changed | set(before), "this part changed files of the course"
+    changed = {path for path, _ in before.items() ^ course_files().items()}
+    assert not changed, "this part changed files of the course"
 
 
-def course_files() -> list[Path]:
+def course_files() -> dict[Path, int]:
+    """When each file in these folders was changed; of the rest, what is directly in the course's folder."""
     files = (path for folder in MUST_STAY for path in (PROJECT_ROOT / folder).rglob("*"))
-    return [path for path in files if path.is_file() and path.suffix != ".pyc"]
+    times = {path: path.stat().st_mtime_ns for path in files if path.is_file() and path.suffix != ".pyc"}
+    return times | dict.fromkeys((path for path in PROJECT_ROOT.iterdir() if path.name not in CHANGES), 0)

@@ -153,7 +153,9 @@ def test_environment_variables(soak, folder):
     def run(argv, variables):
         before = dict(os.environ)
         try:
-            os.environ.update({f"COURSE_{name}": value for name, value in variables.items()})
+            for name, value in variables.items():
+                in_folder = value and name in ("HOME", "MULTI30K")  # a relative one starts at the course's
+                os.environ[f"COURSE_{name}"] = f"{folder}/{value}" if in_folder else value
             run_command(*argv)
         finally:
             for name in variables:

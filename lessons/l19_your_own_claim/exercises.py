@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +23,7 @@ from course_lib.teaching.exercises import (
     wrong_verdict,
 )
 from course_lib.teaching.exercises.answer import copy_value, describe_type, format_value
+from course_lib.teaching.exercises.time_limit import TimeLimit
 from course_lib.text.pair import Pair
 from lessons.l19_your_own_claim.corpus import ENOUGH, SPLITS, small_world
 from lessons.l19_your_own_claim.rules import even
@@ -707,10 +707,10 @@ class RuleExercise(PlainExercise):
         problem = super().find_problem(trials)
         return problem and replace(problem, slip="not-words")
 
-    def find_further_problem(self, attempt: Callable, deadline: float) -> Verdict | None:
+    def find_further_problem(self, attempt: Callable, limit: TimeLimit) -> Verdict | None:
         """What is wrong with its answers for the whole small world."""
         world = small_world()
-        deadline = max(deadline, time.monotonic() + 5.0)  # the world may have been generated just now
+        limit = TimeLimit(self.seconds)  # the world may have been generated just now
         pairs = [*world.train, *world.test, *world.long]
         first, second = [], []
         for seed, answers in enumerate((first, second)):
@@ -719,7 +719,7 @@ class RuleExercise(PlainExercise):
                 for pair in pairs:
                     answers.append(copy_value(attempt(*words_of(pair))))
 
-            result = call(apply, deadline, seed=seed)
+            result = call(apply, limit, seed=seed)
             if problem := explain_failure(result, self.seconds):
                 return replace(problem, given=self._describe(pairs[len(answers)]))
         for pair, answer, again in zip(pairs, first, second, strict=True):

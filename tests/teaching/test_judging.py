@@ -398,9 +398,9 @@ def test_the_limit_needs_no_signal_and_works_in_any_thread():
 
 def test_a_call_that_is_busy_in_c_is_given_up():
     start = time.monotonic()
-    verdict = judge(replace(DOUBLE_IT, seconds=0.2), lambda numbers: time.sleep(4))
-    assert verdict.slip == "too-slow" and "time.sleep(4)" in verdict.details
-    assert time.monotonic() - start < 15
+    verdict = judge(replace(DOUBLE_IT, seconds=0.2), lambda numbers: time.sleep(12))
+    assert verdict.slip == "too-slow" and "time.sleep(12)" in verdict.details
+    assert time.monotonic() - start < 11  # before the call itself ends
 
 
 # ---- strict mode

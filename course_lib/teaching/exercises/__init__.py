@@ -3,6 +3,7 @@
 Each file imports only from those above it:
 
 verdict.py          the result of a check, as the learner sees it
+time_limit.py       how long a function may take, also on a busy machine
 guarded_call.py     calls of the learner's function: stopped if one never ends, explained if it fails
 session.py          what a session may have changed: torch's settings, replaced functions
 answer.py           what the function returned: read, copied, formatted

@@ -56,6 +56,7 @@ from course_lib.teaching.exercises.comparison import (
     values_match,
 )
 from course_lib.teaching.exercises.gradients import compare_gradients
+from course_lib.teaching.exercises.time_limit import TimeLimit
 from course_lib.teaching.exercises.variations import NAMES, Variation, vary
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, wrong_verdict
 
@@ -149,14 +150,13 @@ class FunctionExercise(Exercise):
     def find_problem(self, trials: list[Trial]) -> Verdict | None:
         """The first thing that is wrong with the answers."""
 
-    def find_further_problem(self, attempt: Callable, deadline: float) -> Verdict | None:
+    def find_further_problem(self, attempt: Callable, limit: TimeLimit) -> Verdict | None:
         """What is still wrong if all answers are right: its gradients."""
         if not self.trains:
             return None
-        limits = {"deadline": deadline, "seconds": self.seconds}
         ordinary = [case for case in self.cases() if not case.by_hand and case.variation is None]
         verdicts = (
-            compare_gradients(attempt, self.reference, case.make, list(self.inputs), **limits)
+            compare_gradients(attempt, self.reference, case.make, list(self.inputs), limit)
             for case in ordinary
             if any(find_tensors(case.make(), ""))
         )

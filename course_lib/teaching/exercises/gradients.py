@@ -11,6 +11,7 @@ from torch import Generator, Tensor
 
 from course_lib.teaching.exercises.answer import find_tensors, name_tensors
 from course_lib.teaching.exercises.guarded_call import call, describe_failure, explain_failure
+from course_lib.teaching.exercises.time_limit import TimeLimit
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, name_some, wrong_verdict
 
 WHERE_GRADIENTS_END = (
@@ -28,25 +29,22 @@ def compare_gradients(
     reference: Callable,
     make_inputs: Callable[[], Sequence[Any]],
     names: Sequence[str],
-    *,
-    deadline: float,
-    seconds: float,
+    limit: TimeLimit,
 ) -> Verdict | None:
     """What is wrong with the gradients that reach the tensors in the inputs, which are called `names`.
 
-    None also if the reference's answer doesn't depend on them by a gradient. `seconds` is the time limit of
-    the whole check, for the message.
+    None also if the reference's answer doesn't depend on them by a gradient.
     """
     inputs = make_inputs()
     found = name_tensors(names, inputs).items()
     tensors = {path: tensor.requires_grad_() for path, tensor in found if tensor.is_floating_point()}
     read = partial(_compute_gradients, tensors=list(tensors.values()))
-    right = call(partial(reference, *inputs), deadline, read)
+    right = call(partial(reference, *inputs), limit, read)
     if right.failure or not any(gradient.any() for gradient in right.answer):
         return None
-    result = call(partial(attempt, *inputs), deadline, read)
+    result = call(partial(attempt, *inputs), limit, read)
     if result.timed_out:
-        return explain_failure(result, seconds, "")
+        return explain_failure(result, limit.seconds, "")
     if result.failure:
         headline = "The numbers are right, but computing the gradient failed."
         details = join_paragraphs(describe_failure(result.failure), WHERE_GRADIENTS_END)

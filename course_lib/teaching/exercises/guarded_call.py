@@ -1,6 +1,6 @@
 """Call a learner's function, survive whatever it does, and explain why if it gives no answer.
 
-    >>> call(lambda: torch.ones(3) * 2, deadline=time.monotonic() + 5).answer
+    >>> call(lambda: torch.ones(3) * 2, TimeLimit(5)).answer
     tensor([2., 2., 2.])
 
 The function runs in a thread of its own, so it can be stopped on every platform without signals: an exception
@@ -43,6 +43,7 @@ import psutil
 import torch
 
 from course_lib.runtime import PROJECT_ROOT
+from course_lib.teaching.exercises.time_limit import TimeLimit
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, with_article, wrong_verdict
 
 try:
@@ -56,8 +57,8 @@ MOST_FRAMES = 3000  # calls within calls; through C code (`sorted(key=...)`), 10
 LONGEST_MESSAGE = 400
 POLL_INTERVAL = 0.02  # seconds between two looks at a call that is still running
 STOP_INTERVAL = 0.001  # seconds until it is stopped again: a bare `except:` in a loop catches the first time
-SHORTEST_LIMIT = 0.05  # seconds, even if the deadline has passed
-GRACE = 1.0  # seconds until a call that can't be stopped is given up
+SHORTEST_LIMIT = 0.05  # seconds, even if the time limit is over
+GRACE = 0.5  # seconds until a call that can't be stopped is given up
 FROZEN = 5.0  # seconds after the time limit until the terminal is told that nothing can run
 LONGEST_IMPORT = 30.0  # seconds: an import is never stopped, because it would remain half done
 OWN_FILES = (__file__, contextlib.__file__, threading.__file__)
@@ -120,9 +121,9 @@ class LimitedOutput(io.TextIOBase):
 
 
 def call(
-    function: Callable[[], Any], deadline: float, read: Callable = lambda value: value, *, seed: int = 0
+    function: Callable[[], Any], limit: TimeLimit, read: Callable = lambda value: value, *, seed: int = 0
 ) -> CallResult:
-    """Call `function` and `read` what it returns, both before the `deadline` (of `time.monotonic`).
+    """Call `function` and `read` what it returns, both within the time limit.
 
     `seed` is where the random numbers of torch, NumPy and Python start.
     """
@@ -143,9 +144,9 @@ def call(
 
     threads = threading.enumerate()
     with _restore_global_state(seed), _limit_recursion(), _capture_output(output), _limit_memory():
-        line = _run_until(deadline, work, result)
+        line = _run_within(limit, work, result)
         if exceptions and not result.timed_out:
-            _run_until(time.monotonic() + 1.0, explain, result)
+            _run_within(TimeLimit(1.0), explain, result)
         _stop_new_threads(threads, result)
     if result.timed_out:
         result.failure = Failure("OutOfTime", line, "")
@@ -162,8 +163,8 @@ def is_inside_call() -> bool:
     return _inside_call.get()
 
 
-def _run_until(deadline: float, work: Callable[[], None], result: CallResult) -> str:
-    """Run `work` in a thread; past the deadline, stop it and return the learner's line it had reached."""
+def _run_within(limit: TimeLimit, work: Callable[[], None], result: CallResult) -> str:
+    """Run `work` in a thread; after the time limit, stop it and return the learner's line it had reached."""
     finished = threading.Event()  # Thread.join is not safe to interrupt: the thread then counts as ended
 
     def restart_the_kernel_to_end_this_call() -> None:  # the terminal shows this name: see report_if_frozen
@@ -178,29 +179,29 @@ def _run_until(deadline: float, work: Callable[[], None], result: CallResult) ->
         target=target, args=(restart_the_kernel_to_end_this_call,), name=CALL, daemon=True
     )
     most_memory, line = _used_memory() + MOST_MEMORY, ""
-    deadline = max(deadline, time.monotonic() + SHORTEST_LIMIT)
+    if limit.seconds_left() < SHORTEST_LIMIT:
+        limit = TimeLimit(SHORTEST_LIMIT)
     try:
         thread.start()
-        while (left := deadline - time.monotonic()) > 0 and not finished.wait(min(POLL_INTERVAL, left)):
+        while (left := limit.seconds_left()) > 0 and not finished.wait(min(POLL_INTERVAL, left)):
             if _used_memory() > most_memory:
                 _raise_inside(thread, MemoryError)
     finally:  # also if the stop button was pressed
         if not finished.is_set():
             result.timed_out = True
             line = _describe_position(sys._current_frames().get(thread.ident))
-            result.runs_on = not _stop(thread, OutOfTime, finished.is_set, time.monotonic())
+            result.runs_on = not _stop(thread, OutOfTime, finished.is_set)
     return line
 
 
-def _stop(
-    thread: threading.Thread, exception: type[BaseException], has_ended: Callable[[], bool], start: float
-) -> bool:
-    """Raise an exception inside the thread until it ends; False if it hasn't, some time after the start."""
+def _stop(thread: threading.Thread, exception: type[BaseException], has_ended: Callable[[], bool]) -> bool:
+    """Raise an exception inside the thread until it ends; False if it hasn't ended after some time."""
     faulthandler.cancel_dump_traceback_later()  # nothing is frozen
+    limit, longest_import = TimeLimit(GRACE), TimeLimit(LONGEST_IMPORT)
     while not has_ended():
         importing = not _raise_inside(thread, exception)
         time.sleep(STOP_INTERVAL)
-        if time.monotonic() - start > (LONGEST_IMPORT if importing else GRACE):
+        if (longest_import if importing else limit).seconds_left() <= 0:
             _given_up.append(thread)
             return False
     return True
@@ -229,12 +230,11 @@ def _stop_new_threads(before: list[threading.Thread], result: CallResult) -> Non
     new = [thread for thread in threading.enumerate() if thread not in before and thread.name != CALL]
     if new:
         time.sleep(SHORTEST_LIMIT)  # they may be about to end
-    start = time.monotonic()
     for thread in new:
         if line := _describe_position(sys._current_frames().get(thread.ident)):
             result.left_running = line
             # a SystemExit ends a thread without a message
-            has_ended = _stop(thread, SystemExit, lambda thread=thread: not thread.is_alive(), start)
+            has_ended = _stop(thread, SystemExit, lambda thread=thread: not thread.is_alive())
             result.runs_on = result.runs_on or not has_ended
 
 

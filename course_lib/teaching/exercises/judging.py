@@ -11,7 +11,6 @@ exception is a number that the function reads from the notebook and not from its
 from __future__ import annotations
 
 import inspect
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -40,6 +39,7 @@ from course_lib.teaching.exercises.guarded_call import (
     shorten_message,
 )
 from course_lib.teaching.exercises.session import find_replaced, ordinary_settings, restore_replaced
+from course_lib.teaching.exercises.time_limit import TimeLimit
 from course_lib.teaching.exercises.verdict import (
     Verdict,
     join_paragraphs,
@@ -101,11 +101,11 @@ def judge(exercise: Exercise, attempt: Any) -> Verdict:
 
 def _judge_in_this_session(exercise: Exercise, attempt: Any, printed: list[str]) -> Verdict:
     """The verdict, unless the attempt changes the session, or the session has changed the reference."""
-    deadline = time.monotonic() + exercise.seconds
+    limit = TimeLimit(exercise.seconds)
     judge_kind = _judge_test if isinstance(exercise, TestExercise) else _judge_function
     verdict = error = None
     try:
-        verdict = _check_signature(exercise, attempt) or judge_kind(exercise, attempt, deadline, printed)
+        verdict = _check_signature(exercise, attempt) or judge_kind(exercise, attempt, limit, printed)
     except Exception as caught:  # in the course's own code
         error = caught
     if replaced := restore_replaced():
@@ -122,12 +122,12 @@ def _judge_in_this_session(exercise: Exercise, attempt: Any, printed: list[str])
 
 def _reference_works(exercise: Exercise) -> bool:
     """Whether the reference still solves its worked example, or a test still accepts the right function."""
-    deadline = time.monotonic() + exercise.seconds
+    limit = TimeLimit(exercise.seconds)
     if isinstance(exercise, TestExercise):
-        return call(lambda: exercise.reference(exercise.of.reference), deadline).failure is None
+        return call(lambda: exercise.reference(exercise.of.reference), limit).failure is None
     try:
         case = exercise.cases()[0]
-        result = _call_with(case, exercise, exercise.reference, deadline)
+        result = _call_with(case, exercise, exercise.reference, limit)
         return not exercise.find_problem([Trial(case, result.answer.value)])
     except Exception:
         return False
@@ -162,7 +162,7 @@ def _check_signature(exercise: Exercise, attempt: Any) -> Verdict | None:
 
 
 def _judge_function(
-    exercise: FunctionExercise, attempt: Callable, deadline: float, printed: list[str]
+    exercise: FunctionExercise, attempt: Callable, limit: TimeLimit, printed: list[str]
 ) -> Verdict:
     """Every case gets an answer; then the answers, their form, and everything else are checked.
 
@@ -174,7 +174,7 @@ def _judge_function(
     failures: list[Verdict] = []
     failed_cases: list[Case] = []
     for number, case in enumerate(exercise.cases(), start=1):
-        result = _call_with(case, exercise, attempt, deadline)
+        result = _call_with(case, exercise, attempt, limit)
         if result.printed and number <= MOST_CALLS_PRINTED:
             printed.append(f"call {number}:\n{result.printed}")
         failure = explain_failure(result, exercise.seconds)
@@ -194,7 +194,7 @@ def _judge_function(
         known = {problem.slip for problem in form_problems}
         form_problems += [problem for problem in result.answer.form_problems if problem.slip not in known]
     by_hand_failed = not trials or not trials[0].case.by_hand
-    if problem := _find_chance(exercise, attempt, trials[: 0 if exercise.may_vary else 2], deadline):
+    if problem := _find_chance(exercise, attempt, trials[: 0 if exercise.may_vary else 2], limit):
         return problem
     if problem := exercise.find_problem(trials):
         shown = failures.pop(0) if by_hand_failed else problem
@@ -212,7 +212,7 @@ def _judge_function(
         left = "is still one thing" if len(form_problems) == 1 else f"are still {len(form_problems)} things"
         headline = f"The values are right, but there {left} to fix."
         return wrong_verdict(headline, details, form_problems[0].slip)
-    if problem := exercise.find_further_problem(attempt, deadline):
+    if problem := exercise.find_further_problem(attempt, limit):
         return problem
     return Verdict("", "passed", exercise.praise(len(trials) - 1), _describe_notebook_numbers(attempt))
 
@@ -246,11 +246,11 @@ def _is_worth_going_on(failure: Verdict) -> bool:
 
 
 def _find_chance(
-    exercise: FunctionExercise, attempt: Callable, trials: list[Trial], deadline: float
+    exercise: FunctionExercise, attempt: Callable, trials: list[Trial], limit: TimeLimit
 ) -> Verdict | None:
     """Whether an answer changes if the same call is made again, with another random seed."""
     for trial in trials:
-        again = _call_with(trial.case, exercise, attempt, deadline, seed=1)
+        again = _call_with(trial.case, exercise, attempt, limit, seed=1)
         if again.timed_out:
             return explain_failure(again, exercise.seconds)
         failed = again.failure or isinstance(again.answer, Verdict)
@@ -262,7 +262,7 @@ def _find_chance(
 
 
 def _call_with(
-    case: Case, exercise: FunctionExercise, attempt: Callable, deadline: float, seed: int = 0
+    case: Case, exercise: FunctionExercise, attempt: Callable, limit: TimeLimit, seed: int = 0
 ) -> CallResult:
     inputs = case.make()
     tensors = list(find_tensors(inputs, ""))
@@ -281,7 +281,7 @@ def _call_with(
         problem = wrong_verdict(f"{IN_PLACE.format(quote_names(list(changed)))} {advice}", slip="in-place")
         return replace(answer, form_problems=(*answer.form_problems, problem))
 
-    return call(partial(attempt, *inputs), deadline, read, seed=seed)
+    return call(partial(attempt, *inputs), limit, read, seed=seed)
 
 
 def _explain_problem(
@@ -375,7 +375,7 @@ TOO_STRICT = "Does your test require more than the task says, or allow no roundi
 MISTAKES_IN_THE_TEST = {"NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError"}
 
 
-def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, printed: list[str]) -> Verdict:
+def _judge_test(exercise: TestExercise, attempt: Callable, limit: TimeLimit, printed: list[str]) -> Verdict:
     """The test accepts the reference, then other right implementations, and rejects the wrong ones."""
     n_calls = 0
 
@@ -386,7 +386,7 @@ def _judge_test(exercise: TestExercise, attempt: Callable, deadline: float, prin
             names = list(exercise.of.inputs)[len(inputs) :]  # wrong ones have different parameter names
             return implementation(*inputs, *(named[name] for name in names if name in named))
 
-        return call(lambda: attempt(counted), deadline)
+        return call(lambda: attempt(counted), limit)
 
     what, result = exercise.what, run_on(exercise.of.reference)
     printed.append(result.printed)  # what it prints for the others repeats this

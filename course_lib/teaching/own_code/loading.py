@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import linecache
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from types import FrameType
@@ -16,6 +15,7 @@ from typing import Any
 
 from course_lib.old_imports import redirect_imports
 from course_lib.teaching.exercises.guarded_call import call
+from course_lib.teaching.exercises.time_limit import TimeLimit
 from course_lib.teaching.exercises.verdict import with_article
 
 OWN_MODULE = "my_road"  # the `__name__` of every such module
@@ -32,7 +32,7 @@ def load_function(name: str, source: str) -> tuple[Callable | None, str]:
     def run() -> None:
         exec(compile(redirect_imports(source, label), label, "exec"), namespace)
 
-    result = call(run, time.monotonic() + LONGEST_LOAD)
+    result = call(run, TimeLimit(LONGEST_LOAD))
     if result.timed_out:
         return None, "loading it takes too long"
     if result.failure:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
 
 
@@ -30,6 +31,16 @@ def check_sentences(sentences: Tensor, lengths: Tensor, config: Config) -> None:
             raise ValueError(
                 f"Expected lengths from 1 to {sentences.shape[1]}, the width of the batch, but got {wrong}. "
                 "A length includes EOS, so even an empty source has length 1."
+            )
+
+
+def check_rows(tokens: Tensor, *groups: Rows) -> None:
+    """Check that there are as many rows of tokens as sentences in the memory and the state."""
+    for name, tensor in (item for rows in groups for item in rows.items()):
+        if len(tensor) not in (1, len(tokens)):  # one row is broadcast
+            raise ValueError(
+                f"Expected tokens for {len(tensor)} sentences, as in the memory or state ({name!r}), but got "
+                f"tokens for {len(tokens)}. Encode the same sentences again, or use the state of this memory."
             )
 
 

@@ -19,7 +19,7 @@ from torch import nn
 
 from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
-from course_lib.models.inputs import check_ids
+from course_lib.models.inputs import check_ids, check_rows
 from course_lib.models.translator import Decoded, Stepped, Target, Tokens
 from course_lib.shapes import Float, Tensor
 
@@ -39,6 +39,7 @@ class LanguageModel(nn.Module, ABC):
 
     def step(self, state: Rows, tokens: Tokens, *, with_weights: bool = False) -> Stepped:
         check_ids("tokens", tokens, ("batch",), self.config)
+        check_rows(tokens, state)
         return self.advance(state, tokens, with_weights=with_weights)
 
     def forward(self, tokens: Target) -> Float[Tensor, "batch tgt vocab"]:

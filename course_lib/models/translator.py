@@ -24,7 +24,7 @@ from torch import nn
 
 from course_lib.layers.rows import Rows
 from course_lib.models.config import Config
-from course_lib.models.inputs import check_ids, check_sentences
+from course_lib.models.inputs import check_ids, check_rows, check_sentences
 from course_lib.shapes import Float, Int, Tensor
 
 Source = Int[Tensor, "batch src"]
@@ -59,11 +59,13 @@ class Translator(nn.Module, ABC):
     def decode(self, memory: Rows, tgt_in: Target, *, with_weights: bool = False) -> Decoded:
         """Teacher forcing: logits for the word after each word of `tgt_in`."""
         check_ids("tgt_in", tgt_in, ("batch", "tgt"), self.config)
+        check_rows(tgt_in, memory)
         return self.say(memory, tgt_in, with_weights=with_weights)
 
     def step(self, memory: Rows, state: Rows, tokens: Tokens, *, with_weights: bool = False) -> Stepped:
         """Process one word per sentence."""
         check_ids("tokens", tokens, ("batch",), self.config)
+        check_rows(tokens, memory, state)
         return self.advance(memory, state, tokens, with_weights=with_weights)
 
     def forward(self, src: Source, src_lengths: Lengths, tgt_in: Target) -> Float[Tensor, "batch tgt vocab"]:

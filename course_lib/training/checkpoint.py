@@ -113,9 +113,9 @@ def check_fields(value: object, rule: object, name: str = "the header") -> None:
     if isinstance(rule, dict):
         prefix = "" if name == "the header" else f"{name}."
         for key, inner in rule.items():
-            entry = value.get(field := key.removesuffix("?"))
-            if entry is not None or field == key:
-                check_fields(entry, inner, prefix + field)
+            field = key.removesuffix("?")
+            if field in value or field == key:
+                check_fields(value.get(field), inner, prefix + field)
 
 
 # ---- the file

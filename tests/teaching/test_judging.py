@@ -30,7 +30,8 @@ from course_lib.teaching.exercises import (
     judge,
     wrong_only_at,
 )
-from course_lib.teaching.exercises.comparison import describe_difference, describe_form
+from course_lib.teaching.exercises.answer import copy_value
+from course_lib.teaching.exercises.comparison import describe_difference, describe_form, values_match
 from course_lib.teaching.exercises.derived_slips import derive_slips
 from course_lib.teaching.exercises.variations import vary
 
@@ -475,3 +476,9 @@ def test_a_strange_answer_is_wrong_and_no_exception(name, answer):
 def test_a_tensor_without_numbers_is_wrong():
     verdict = judge(find_exercise("wire_memory"), lambda *inputs: torch.empty(2, device="meta"))
     assert verdict.status == "wrong"
+
+
+def test_a_sparse_tensor_is_read_wherever_it_is():
+    sparse = torch.eye(3).to_sparse()
+    assert judge(find_exercise("angles"), lambda n, d_model: sparse).status == "wrong"
+    assert values_match([torch.eye(3)], copy_value([sparse]))

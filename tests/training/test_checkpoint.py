@@ -175,6 +175,7 @@ RECORD = {"step": 3, "epoch": 0, "rate": 1e-3, "train_loss": 2.0, "loss": math.n
         ("recipe", 12, "recipe"),
         ("recipe", {"n_steps": "12"}, "recipe.n_steps"),
         ("recipe", {"n_steps": 12, "learning_rate": "fast"}, "recipe.learning_rate"),
+        ("recipe", {"n_steps": 12, "tokens_per_batch": None}, "recipe.tokens_per_batch"),
         ("data", "toy", "data"),
         ("data", {"name": "toy", "fingerprint": None}, "data.fingerprint"),
         ("objective", "shifted", "objective"),

@@ -117,9 +117,7 @@ def _read_torch_tensor(tensor: Tensor, name: str, dtype: torch.dtype) -> tuple[T
     if tensor.is_complex():
         headline = f"`{name}` should be {dtype}, but it contains complex numbers."
         return None, wrong_verdict(headline, slip="dtype")
-    numbers = tensor.detach()
-    numbers = numbers.to_dense() if numbers.layout != torch.strided else numbers
-    numbers = numbers.to(device="cpu", dtype=torch.float32).clone()
+    numbers = _dense(tensor.detach()).to(device="cpu", dtype=torch.float32).clone()
     if tensor.dtype == dtype:
         return numbers, None
     reason = ""
@@ -152,7 +150,14 @@ def _count_numbers(value: Any) -> int:
 
 def copy_value(value: Any) -> Any:
     """A copy on the CPU that shares no list, dictionary or tensor with the value; other objects stay."""
-    return map_tensors(lambda tensor: tensor.detach().cpu().clone(), value)
+    return map_tensors(lambda tensor: _dense(tensor.detach().cpu()).clone(), value)
+
+
+def _dense(tensor: Tensor) -> Tensor:
+    """An ordinary tensor with the same numbers: sparse ones can't even be compared."""
+    if tensor.is_nested:
+        raise TypeError("a nested tensor has no single shape")
+    return tensor.to_dense() if tensor.layout != torch.strided else tensor
 
 
 def to_plain(value: Any) -> Any:

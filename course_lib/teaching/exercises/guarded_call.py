@@ -43,7 +43,7 @@ import psutil
 import torch
 
 from course_lib.runtime import PROJECT_ROOT
-from course_lib.teaching.exercises.time_limit import TimeLimit
+from course_lib.teaching.exercises.time_limit import PATIENCE, TimeLimit
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, with_article, wrong_verdict
 
 try:
@@ -59,7 +59,7 @@ POLL_INTERVAL = 0.02  # seconds between two looks at a call that is still runnin
 STOP_INTERVAL = 0.001  # seconds until it is stopped again: a bare `except:` in a loop catches the first time
 SHORTEST_LIMIT = 0.05  # seconds, even if the time limit is over
 GRACE = 0.5  # seconds until a call that can't be stopped is given up
-FROZEN = 5.0  # seconds after the time limit until the terminal is told that nothing can run
+FROZEN = 5.0  # seconds after the longest time on the clock until the terminal is told that nothing can run
 LONGEST_IMPORT = 30.0  # seconds: an import is never stopped, because it would remain half done
 OWN_FILES = (__file__, contextlib.__file__, threading.__file__)
 CODE_OF_OTHERS = (
@@ -240,12 +240,12 @@ def _stop_new_threads(before: list[threading.Thread], result: CallResult) -> Non
 
 @contextlib.contextmanager
 def report_if_frozen(seconds: float) -> Iterator[None]:
-    """If no Python code runs for so long, write what every thread is doing to the terminal.
+    """If no Python code runs long after the time limit, write what every thread is doing to the terminal.
 
     In a notebook, nothing can be displayed then: that needs the lock which C code is keeping.
     """
     with contextlib.suppress(AttributeError, RuntimeError, OSError):  # there may be no such stream
-        faulthandler.dump_traceback_later(seconds + FROZEN, file=sys.stderr)
+        faulthandler.dump_traceback_later(PATIENCE * seconds + FROZEN, file=sys.stderr)
     try:
         yield
     finally:

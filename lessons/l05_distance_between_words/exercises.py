@@ -27,11 +27,21 @@ def count_windows(words: Tensor, kernel: Tensor) -> int:
     return len(words) - kernel.shape[-1] + 1
 
 
+def windows_of(words: Tensor, kernel: Tensor) -> Tensor:
+    """All windows: (windows, channels, width)."""
+    return words.unfold(0, kernel.shape[-1], 1)
+
+
 def sum_over(words: Tensor, kernel: Tensor, positions: Sequence[int]) -> Tensor:
     """Only these positions of the window; like `sum`, the number 0 if there are none."""
     n_windows = count_windows(words, kernel)
     products = [words[j : j + n_windows] @ kernel[:, :, j].T for j in positions]
     return sum(products) if products else torch.zeros(())
+
+
+def products(words: Tensor, kernel: Tensor) -> Tensor:
+    """What each position of the window adds to the outputs: (width, windows, out)."""
+    return torch.einsum("tck,ock->kto", windows_of(words, kernel), kernel)
 
 
 def last_position_only(words: Tensor, kernel: Tensor) -> Tensor:
@@ -112,6 +122,21 @@ CONVOLVE_WORDS = TensorExercise(
             "the products are averaged. A convolution adds them up.",
         ),
         Slip(
+            "mean-over-channels",
+            lambda words, kernel: convolve_words(words, kernel) / kernel.shape[1],
+            "the products are averaged over the channels. A convolution adds them up.",
+        ),
+        Slip(
+            "multiplied",
+            lambda words, kernel: products(words, kernel).prod(dim=0),
+            "the results of the positions are multiplied. Add them up.",
+        ),
+        Slip(
+            "maximum",
+            lambda words, kernel: products(words, kernel).amax(dim=0),
+            "the maximum over the positions of the window is taken. Add them up.",
+        ),
+        Slip(
             "same-matrix-everywhere",
             lambda words, kernel: convolve_words(words, kernel[..., :1].expand_as(kernel)),
             "every position of the window uses `kernel[:, :, 0]`. Each position has its own matrix.",
@@ -135,6 +160,11 @@ CONVOLVE_WORDS = TensorExercise(
             LAST_FORGOTTEN,
         ),
         Slip(
+            "last-place-skipped",
+            lambda words, kernel: sum_over(words, kernel, range(max(1, kernel.shape[-1] - 1))),
+            LAST_FORGOTTEN,
+        ),
+        Slip(
             "first-place-forgotten",
             lambda words, kernel: convolve_words(words, kernel) - sum_over(words, kernel, [0]),
             FIRST_FORGOTTEN,
@@ -153,6 +183,11 @@ CONVOLVE_WORDS = TensorExercise(
             "rectified",
             lambda words, kernel: torch.relu(convolve_words(words, kernel)),
             "a ReLU is applied. A nonlinearity may follow a convolution but isn't part of it.",
+        ),
+        Slip(
+            "softmax",
+            lambda words, kernel: convolve_words(words, kernel).softmax(dim=-1),
+            "a softmax is applied. A nonlinearity may follow a convolution but isn't part of it.",
         ),
         Slip(
             "empty-slice",
@@ -176,6 +211,48 @@ CONVOLVE_WORDS = TensorExercise(
             "there is an output for the first window only. Move the window through the whole sentence.",
         ),
         Slip(
+            "last-window-only",
+            lambda words, kernel: convolve_words(words, kernel)[-1],
+            "only the output for the last window is returned. Is it overwritten in the loop? Collect the "
+            "outputs of all windows in a list, then use `torch.stack`.",
+        ),
+        Slip(
+            "first-window-only",
+            lambda words, kernel: convolve_words(words, kernel)[0],
+            "only the output for the first window is returned. Move the window through the whole sentence.",
+        ),
+        Slip(
+            "windows-added",
+            lambda words, kernel: convolve_words(words, kernel).sum(dim=0),
+            "the outputs of all windows are added up. Return one row for each window.",
+        ),
+        Slip(
+            "windows-averaged",
+            lambda words, kernel: convolve_words(words, kernel).mean(dim=0),
+            "the outputs of all windows are averaged. Return one row for each window.",
+        ),
+        Slip(
+            "out-added",
+            lambda words, kernel: convolve_words(words, kernel).sum(dim=1),
+            "the output channels are added up too. Return a row of output channels for each window.",
+        ),
+        Slip(
+            "channels-not-added",
+            lambda words, kernel: torch.einsum("tck,ock->toc", windows_of(words, kernel), kernel),
+            "the products are added over the positions of the window, but not over the channels.",
+        ),
+        Slip(
+            "positions-not-added",
+            lambda words, kernel: torch.einsum("tck,ock->tok", windows_of(words, kernel), kernel),
+            "the products are added over the channels, but not over the positions of the window.",
+        ),
+        Slip(
+            "flattened-differently",
+            lambda words, kernel: windows_of(words, kernel).mT.flatten(1) @ kernel.flatten(1).T,
+            "the windows and the kernel are flattened in different orders. In the kernel, the channels come "
+            "before the positions; in a window, it is the other way round. Transpose one of them first.",
+        ),
+        Slip(
             "no-overlap",
             lambda words, kernel: convolve_words(words, kernel)[:: kernel.shape[-1]],
             "the windows don't overlap. The window should move by one word at a time, not by its width.",
@@ -184,6 +261,24 @@ CONVOLVE_WORDS = TensorExercise(
             "padded-around",
             lambda words, kernel: convolve_padded(words, kernel, left=(kernel.shape[-1] - 1) // 2),
             ONLY_WINDOWS_THAT_FIT,
+        ),
+        Slip(
+            "padded-fully",
+            lambda words, kernel: F.conv1d(words.mT[None], kernel, padding=kernel.shape[-1] - 1)[0].mT,
+            "zeros are added on both sides of the sentence. Use only the windows that fit: n − width + 1.",
+        ),
+        Slip(
+            "padded-by-half",
+            lambda words, kernel: F.conv1d(words.mT[None], kernel, padding=kernel.shape[-1] // 2)[0].mT,
+            "zeros are added on both sides of the sentence. Use only the windows that fit: n − width + 1.",
+        ),
+        Slip(
+            "wraps-around",
+            lambda words, kernel: sum(
+                words.roll(kernel.shape[-1] - 1 - j, 0) @ kernel[:, :, j].T for j in range(kernel.shape[-1])
+            ),
+            "the first windows contain words from the end of the sentence, because negative indices (and "
+            "`roll`) wrap around. Use only the windows that fit: n − width + 1.",
         ),
         Slip(
             "padded-before",

@@ -132,6 +132,51 @@ def never_moved(words, kernel):
     return sum(words[:n] @ kernel[:, :, j].T for j in range(kernel.shape[2]))
 
 
+def negative_indices(words, kernel):
+    width, rows = kernel.shape[2], []
+    for t in range(len(words)):
+        rows.append(sum(kernel[:, :, j] @ words[t - width + 1 + j] for j in range(width)))
+    return torch.stack(rows)
+
+
+def first_outside_the_loop(words, kernel):
+    width = kernel.shape[2]
+    n = len(words) - width + 1
+    outputs = words[:n] @ kernel[:, :, 0].T
+    for j in range(1, width - 1):
+        outputs = outputs + words[j : j + n] @ kernel[:, :, j].T
+    return outputs
+
+
+def each_position(words, kernel):
+    width = kernel.shape[2]
+    n = len(words) - width + 1
+    return torch.stack([words[j : j + n] @ kernel[:, :, j].T for j in range(width)])
+
+
+def window_overwritten(words, kernel):
+    for t in range(len(words) - kernel.shape[2] + 1):
+        output = (kernel * words[t : t + kernel.shape[2]].T).sum(dim=(1, 2))
+    return output
+
+
+def flattened(words, kernel):
+    width = kernel.shape[2]
+    flat = torch.stack([words[t : t + width].reshape(-1) for t in range(len(words) - width + 1)])
+    return flat @ kernel.reshape(len(kernel), -1).T
+
+
+def sum_over_axis(axis):
+    """Each window times the kernel, summed over one axis only."""
+
+    def convolve(words, kernel):
+        width = kernel.shape[2]
+        windows = [words[t : t + width].T for t in range(len(words) - width + 1)]
+        return torch.stack([(kernel * window).sum(dim=axis) for window in windows])
+
+    return convolve
+
+
 WRONG = {
     "convolve_words": [
         (flipped_by_index, "turned-round"),
@@ -158,6 +203,22 @@ WRONG = {
         (lambda words, kernel: windows_by_unfold(words[: kernel.shape[2]], kernel), "one-window"),
         (lambda words, kernel: windows_by_conv1d(words, kernel)[1:], "first-window-missing"),
         (every_third_window, "no-overlap"),
+        (lambda words, kernel: each_position(words, kernel).sum(0).softmax(-1), "softmax"),
+        (lambda words, kernel: each_position(words, kernel).sum(dim=(0, 1)), "windows-added"),
+        (lambda words, kernel: each_position(words, kernel).sum(0).mean(0), "windows-averaged"),
+        (lambda words, kernel: each_position(words, kernel).sum(dim=(0, 2)), "out-added"),
+        (padded(lambda width: width - 1, lambda width: width - 1), "padded-fully"),
+        (negative_indices, "wraps-around"),
+        (first_outside_the_loop, "last-place-skipped"),
+        (lambda words, kernel: each_position(words, kernel).prod(0), "multiplied"),
+        (lambda words, kernel: each_position(words, kernel).max(0).values, "maximum"),
+        (lambda words, kernel: each_position(words, kernel).sum(0) / words.shape[1], "mean-over-channels"),
+        (padded(lambda width: width // 2, lambda width: width // 2), "padded-by-half"),
+        (window_overwritten, "last-window-only"),
+        (lambda words, kernel: (kernel * words[: kernel.shape[2]].T).sum(dim=(1, 2)), "first-window-only"),
+        (sum_over_axis(2), "channels-not-added"),
+        (sum_over_axis(1), "positions-not-added"),
+        (flattened, "flattened-differently"),
         (without_first, "first-place-forgotten"),
         (without_last, "last-place-forgotten"),
         (lambda words, kernel: windows_by_unfold(words, kernel).clamp(min=0), "rectified"),

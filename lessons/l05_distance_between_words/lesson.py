@@ -4,7 +4,7 @@
 r"""
 # 05 · The distance between words
 
-**The question:** how many steps lie between two words that depend on each other, and how much information survives them?
+**The question:** how many steps lie between two words that depend on each other, and why does it matter?
 
 About {minutes} minutes. You need gradients (lesson 01), recurrent networks ([lesson 02](02_recurrent_networks.ipynb)) and the encoder–decoder ([lesson 04](04_encoder_decoder.ipynb)).
 """
@@ -46,7 +46,7 @@ quiz("05", "recall")
 r"""
 ## 1 · Windows of neighbouring words
 
-In *the cat drank the water because it was thirsty*, the French word for *it* depends on *cat*, five words earlier. The encoder of lesson 04 has to carry *cat* through every step in between, and in longer sentences there are many more of them. Do other networks have shorter paths?
+In *the cat drank the water because it was thirsty*, the French word for *it* depends on *cat*, five words earlier. The encoder of lesson 04 has to carry *cat* through every step in between, and longer sentences have many more. Do other networks have shorter paths?
 
 A recurrent network processes one word at a time. A {term:convolution} computes each output from a *window* of neighbouring words, and it applies the same weights to every window. No window has to wait for another, so all outputs can be computed in parallel. The weights are called the {term:kernel}: one weight for each position of the window or, if words are vectors, one matrix. The number of words in the window is the kernel's *width* (`kernel_size` in PyTorch).
 
@@ -55,7 +55,7 @@ A recurrent network processes one word at a time. A {term:convolution} computes 
 - The first window is (1, 0, 2), and its output is 1 · **1** + 0 · **2** + 2 · **3** = 7.
 - The second window is (0, 2, 3), and its output is 0 · **1** + 2 · **2** + 3 · **3** = 13.
 
-To get one output per word, we can add zeros. In a {term:causal convolution}, they all come *before* the sentence, so each window ends with its own word: (0, 0, **1**), (0, 1, **0**), (1, 0, **2**), (0, 2, **3**). No output depends on a later word, as it must be if the network predicts the next one. All figures below show causal convolutions.
+To get one output per word, we can add zeros. In a {term:causal convolution}, they all come *before* the sentence, so each window ends with its own word: (0, 0, **1**), (0, 1, **0**), (1, 0, **2**), (0, 2, **3**). No output depends on a later word, which is what we need when a network predicts the next word. All figures below show causal convolutions.
 """
 
 # %% [markdown] kind="formula" track="core"
@@ -106,7 +106,7 @@ How many windows fit? Which words are at the *first* position of these windows, 
 
 ---
 ### If the shapes don't match
-The words are the rows of a slice, and the matrix has shape (out, channels). So the slice has to be multiplied by the *transposed* matrix, as in lesson 02. If adding fails, check that every slice contains exactly as many words as there are windows.
+The words are the rows of a slice, and the matrix has shape (out, channels). So the slice has to be multiplied by the *transposed* matrix. If adding fails, check that every slice contains exactly as many words as there are windows.
 """
 
 # %% kind="library" track="core"
@@ -122,9 +122,9 @@ print("9 words, width 3:", len(from_torch), "outputs, the same as torch's")
 r"""
 ## 2 · Receptive field and dilation
 
-A window of three words is too narrow to contain both *cat* and *it*. To connect words that are further apart, we stack convolutions: the second layer slides its window over the *outputs* of the first. Each of its three inputs depends on three words, and these overlap, so together they depend on five. The words that an output depends on are its {term:receptive field}. Every further layer of width 3 adds two words to it, because a layer adds its width minus one.
+A window of three words is too narrow to contain both *cat* and *it*. To connect words that are further apart, we stack convolutions: the second layer slides its window over the *outputs* of the first. Each of its three inputs depends on three words. These overlap, so together they depend on five. The words that an output depends on are its {term:receptive field}. Every further layer of width 3 adds two words to it, because a layer adds its width minus one.
 
-A window doesn't have to contain *adjacent* positions. It could take every second or every third one. The step from one position of the window to the next is called its {term:dilation}. A dilation of 1 is the ordinary window. With dilation, a layer adds (width − 1) · dilation words to the receptive field, without any extra weights.
+A window doesn't have to contain *adjacent* positions: it could take every second or third one. The step from one position of the window to the next is called its {term:dilation}, so an ordinary window has dilation 1. A layer adds (width − 1) · dilation words to the receptive field, and larger dilations need no extra weights.
 """
 
 # %% kind="see" track="short"
@@ -144,7 +144,7 @@ quiz("05", "field")
 r"""
 ## 3 · Counting hops
 
-For the last output to depend on the first word, information has to be passed on: from one hidden state to the next in a recurrent network, or from one layer to the next in a stack of convolutions. We call each of these steps a {term:hop}. At every hop the information is multiplied by a weight matrix, goes through a nonlinearity and is combined with information about other words. The number of hops between two words is their {term:path length}.
+For the last output to depend on the first word, information has to be passed on: from one hidden state to the next in a recurrent network, or from one layer to the next in a stack of convolutions. We call each of these steps a {term:hop}. At every hop, the information is multiplied by a weight matrix, mixed with information about other words and passed through a nonlinearity. The number of hops between two words is their {term:path length}.
 
 A causal convolution of width 3 can pass information at most two positions forward, because its window contains a word and the two before it. How many hops does it take to get from the first word of a sentence to the last?
 """
@@ -167,15 +167,7 @@ Short paths also save time, because all windows of a layer can be computed in pa
 r"""
 ## 4 · How much influence does a word have?
 
-The receptive field tells us whether a word *can* affect an output. It doesn't tell us how much. A first clue is the number of paths that lead from a word to the output. In the figure of section 2 (left), you can count them:
-
-| word | 5 | 6 | 7 | 8 | 9 |
-|---|---|---|---|---|---|
-| paths to the last output | 1 | 2 | 3 | 2 | 1 |
-
-All five words are two hops away from the output, but the word in the middle reaches it by three paths, and the words at the edges by one. With every layer the difference grows. A stack of 16 such layers has a receptive field of 33 words and {result:lesson_05/16 layers/million paths:.0f} million paths. The middle word has {result:lesson_05/16 layers/million paths of the middle word:.1f} million of them. The first word still has one, and so does the last.
-
-To measure influence, we use gradients, as in lesson 02. The **influence** of a word is the norm of the gradient of the last output with respect to that word: it says how much the output changes if the word's vector changes a little. Gradients are taken of a single number, so the code first multiplies the output by a random vector. All networks in this experiment have random weights, as they would before training.
+The receptive field tells us whether a word *can* affect an output. It doesn't tell us how much. To measure that, we use gradients, as in lesson 02. The **influence** of a word is the norm of the gradient of the last output with respect to that word: it says how much the output changes if the word's vector changes a little. PyTorch computes gradients of single numbers, so the code first takes the dot product of the output and a random vector.
 """
 
 # %% kind="code" name="influence"
@@ -189,7 +181,14 @@ def influence(network, n_words=33):
 
 # %% [markdown] kind="text"
 r"""
-We compare four networks on sentences of 33 words: 16 layers without dilation, four layers with dilations 1, 3, 9 and 27, a plain RNN, and an LSTM whose forget gates we set close to 1 (a bias of 4 gives $\sigma(4) \approx 0.98$), so that it keeps most of its cell state at every step. Each curve is the average over three random seeds, divided by its maximum.
+We compare four networks on sentences of 33 words. All of them have random weights, as they would before training:
+
+- 16 layers of convolution, without dilation;
+- four layers with dilations 1, 3, 9 and 27;
+- a plain RNN;
+- an LSTM whose forget gates we set close to 1 (a bias of 4 gives $\sigma(4) \approx 0.98$), so that it keeps most of its cell state at every step.
+
+Each curve is the average over three random seeds, divided by its maximum. Values below a millionth are drawn at one millionth.
 """
 
 # %% kind="code" name="networks"
@@ -218,14 +217,14 @@ predict("05", "who-is-heard", figure)
 
 # %% [markdown] kind="text"
 r"""
-All 33 words are inside every network's receptive field, but their influence differs by orders of magnitude. Influences below a millionth of the maximum are drawn at one millionth.
+All 33 words are in every network's receptive field, but their influence differs by orders of magnitude.
 
-- **RNN.** Every word has one path, and the further back the word, the longer its path. With torch's initial weights, each hop shrinks the gradient, so almost nothing is left for the early words. This is the vanishing gradient of lesson 02.
-- **16 layers.** Every word is exactly 16 hops away, so path length can't explain the peak in the middle. The number of paths is a better candidate. The random contributions of many paths partly cancel, so their sum should grow only like the square root of their number, and $\sqrt{{result:lesson_05/16 layers/million paths of the middle word:.1f} \text{ million}} \approx {result:lesson_05/16 layers/root of the paths of the middle word:,.0f}$.
+- **RNN.** The further back a word, the longer its path. With torch's initial weights, each hop shrinks the gradient, so almost nothing is left for the early words. This is the vanishing gradient of lesson 02.
+- **LSTM.** The paths are as long as in the RNN, and yet every word keeps a good part of its influence. So a long path isn't harmful in itself: what counts is how much each hop preserves.
+- **16 layers.** Every word is exactly 16 hops away, so path length can't explain the peak in the middle. A better candidate is the *number* of paths. In the left figure of section 2, you can count them: from words 5 to 9, there are 1, 2, 3, 2 and 1 paths to the output. In 16 layers, there are {result:lesson_05/16 layers/million paths of the middle word:.1f} million from the middle word, and still only one from the first and one from the last.
 - **4 dilated layers.** Every word has one path of four hops, and the curve is nearly flat.
-- **LSTM.** The hops are as many as in the RNN, and yet every word keeps a good part of its influence. So a long path isn't harmful in itself: what counts is how much each hop preserves, and gates can preserve almost everything.
 
-Does the square root predict the height of the peak? Here is the largest influence in the 16 layers divided by that of the first word, for each random seed:
+If the number of paths is the reason, we can predict the height of the peak. With random weights, the contributions of many paths partly cancel, so their sum should grow only like the square root of their number: $\sqrt{{result:lesson_05/16 layers/million paths of the middle word:.1f} \text{ million}} \approx {result:lesson_05/16 layers/root of the paths of the middle word:,.0f}$. Here is the measured ratio between the largest influence and that of the first word, for each seed:
 """
 
 # %% kind="see" name="ratios"
@@ -235,21 +234,21 @@ for seed, row in enumerate(influences["16 layers"]):
 
 # %% [markdown] kind="text"
 r"""
-The prediction is about right. So a word inside the receptive field may still have almost no influence. Training can change these curves, but it learns from gradients, and at the start the gradient for the first word is tiny.
+The prediction is about right. So a word inside the receptive field may still have almost no influence. Training can change these curves, but it learns from gradients, and at first the gradient for such a word is tiny.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 5 · Five wishes
 
-What would we want from an architecture that cures the problems of lesson 04? Here are five wishes, which lesson 06 starts to grant.
+What do we want from an architecture that cures the problems of lesson 04? Here are five wishes, which lesson 06 starts to grant.
 
 | | wish | why |
 |---|---|---|
 | ☐ | **More information:** more than one vector for a whole sentence | with one vector, the accuracy drops as sentences get longer (lesson 04) |
 | ☐ | **Short distance:** few hops between any two words, ideally one | in a recurrent network, the first and the last of 32 words are 31 hops apart |
 | ☐ | **Equal treatment:** no position is at a disadvantage | in a recurrent network, the first words have the longest path to the final state |
-| ☐ | **Emphasis:** the sentence itself decides which words matter most | a kernel weights positions, whatever words are there |
+| ☐ | **Emphasis:** the sentence itself decides which words matter most | a kernel's weights depend on the position, not on the word |
 | ☐ | **Looking both ways:** each word can use what comes after it | whether *the* becomes *le* or *la* depends on the noun that follows |
 
 Dilated convolutions come close to the second and the third, but they can't grant the fourth: a trained kernel has the same weights for every sentence.
@@ -273,7 +272,7 @@ r"""
 
 | statement | answer |
 |---|---|
-| "Sixteen layers see the word, so they know it." | The first word has one path among {result:lesson_05/16 layers/million paths:.0f} million. Look at the curve. |
+| "Sixteen layers see the word, so they know it." | The first word has one path, the middle word {result:lesson_05/16 layers/million paths of the middle word:.1f} million. Look at the curve. |
 | "Long paths always lose information." | The LSTM's path is as long as the RNN's. What counts is how much each hop preserves. |
 | "The receptive field is the product of the widths." | Only if each dilation is the product of the widths below it. |
 | "Dilated convolutions solve everything." | Their weights are fixed: they can't emphasise a word because of what it means. |
@@ -290,12 +289,11 @@ r"""
 | convolution, kernel | the same weighted sum for every window of neighbours, and its weights |
 | receptive field | the words that an output depends on; each layer adds (width − 1) · dilation |
 | hop, path length | one step that passes information on; the number of hops between two words |
-| influence | the gradient norm of an output with respect to a word | <!-- core -->
+| influence | the norm of an output's gradient with respect to a word | <!-- core -->
 
-- A word inside the receptive field can still have almost no influence: the middle word had {printed:ratios/seed 0:} to {printed:ratios/seed 1:} times as much as the first. <!-- core -->
-- A long path does little harm if every hop preserves the information, as in an LSTM with open forget gates. <!-- core -->
+- A word inside the receptive field can still have almost no influence: in 16 layers, the middle word had {printed:ratios/seed 0:} to {printed:ratios/seed 1:} times as much as the first. <!-- core -->
 
-**Still missing.** No network so far grants all five wishes. Above all, the decoder still gets a single vector and can't pick out the words it needs. Lesson 06 changes both.
+**Still missing.** No network so far grants all five wishes. The decoder still gets a single vector, and it can't pick out the words it needs. Lesson 06 changes both.
 """
 
 # %% [markdown] kind="reading"

@@ -117,7 +117,7 @@ for name in ("rctm", "seq2seq"):
 
 # %% [markdown] kind="text"
 r"""
-In most of the pairs, the last word makes no difference to RCTM's translation; to seq2seq's it always does. In a stack without dilation, few paths start at the last word (lesson 05), which is a plausible reason but not a proven one: RCTM also passes on a vector only a quarter the size of seq2seq's states, and its decoder has no gates. A convolutional encoder doesn't have to fail like this, as the second system shows.
+With these two trained models, the last word makes no difference to RCTM's translation in most of the pairs, and it always makes one to seq2seq's. In a stack without dilation, few paths start at the last word (lesson 05), which is a plausible reason but not a proven one: RCTM also passes on a vector only a quarter the size of seq2seq's states, and its decoder has no gates. A convolutional encoder doesn't have to fail like this, as the second system shows.
 
 **ConvS2S** (Gehring, Auli, Grangier, Yarats and Dauphin, 2017) is a month older than the Transformer. Encoder and decoder are stacks of convolutions ([lesson 05](05_distance_between_words.ipynb)) with gates (lesson 03), residual paths and learned positions. So it has no recurrence either, and trains on all positions at once.
 

@@ -1,14 +1,12 @@
 """The path-length racetrack: how many hops separate the first word from the last.
 
-    >>> at = compute(n=32, width=3, gaps="without")
-    >>> at["hops"]                                  # recurrent network, convolution, attention
-    {'recurrent': 31, 'convolution': 16, 'attention': 1}
-    >>> compute(n=32, width=3, gaps="with")["hops"]["convolution"]
-    4
+    >>> at = compute(n=32, width=3)
+    >>> at["hops"]
+    {'recurrent': 31, 'convolution': 16, 'dilated': 4}
 
-One hop is one layer of a convolution, one step of a recurrent network, or one application of attention. A
-window ends with its own word, so a layer of width k carries information at most k - 1 positions forward. With
-dilations (`gaps`) that are k times as large in each layer, L layers see k^L words, each by exactly one path.
+One hop is one step of a recurrent network or one layer of convolution. A window ends at its own word, so a
+layer of width k carries information at most k - 1 positions forward. With dilations that are k times as large
+in each layer, L layers see k^L words, each by exactly one path.
 """
 
 from __future__ import annotations
@@ -22,21 +20,20 @@ from course_lib.views.pillow_text import add_text
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512)
 WIDTHS = (2, 3, 5, 7, 9)
-WITHOUT, WITH = "without", "with"
-COLOURS = {"recurrent": theme.ORANGE, "convolution": theme.BLUE, "attention": theme.GREEN}
-NAMES = {"recurrent": "recurrent network", "convolution": "convolution", "attention": "attention"}
-LANES = {"recurrent": 2.0, "convolution": 1.0, "attention": 0.0}
+COLOURS = {"recurrent": theme.ORANGE, "convolution": theme.BLUE, "dilated": theme.GREEN}
+NAMES = {"recurrent": "recurrent network", "convolution": "convolutions", "dilated": "dilated convolutions"}
+LANES = {"recurrent": 2.0, "convolution": 1.0, "dilated": 0.0}
 TALLEST = 0.5  # of a lane's arcs
 HALF_CIRCLE = np.linspace(np.pi, 0, 25)
 
 
-def jumps(n: int, width: int, gaps: str) -> list[int]:
-    """How many positions each layer of a convolution carries the first word, until it reaches the last.
+def jumps(n: int, width: int, dilated: bool) -> list[int]:
+    """How many positions each layer of convolution carries the first word, until it reaches the last.
 
-    >>> jumps(8, 3, "without"), jumps(32, 3, "with")
+    >>> jumps(8, 3, False), jumps(32, 3, True)
     ([2, 2, 2, 1], [1, 3, 0, 27])
     """
-    if gaps == WITHOUT:
+    if not dilated:
         steps, rest = divmod(n - 1, width - 1)
         return [width - 1] * steps + [rest] * (rest > 0)
     distance, dilation, lengths = n - 1, 1, []
@@ -47,19 +44,22 @@ def jumps(n: int, width: int, gaps: str) -> list[int]:
     return lengths
 
 
-def hops(n: int, width: int, gaps: str) -> dict[str, int]:
-    return {"recurrent": n - 1, "convolution": len(jumps(n, width, gaps)), "attention": 1}
+def hops(n: int, width: int) -> dict[str, int]:
+    convolution, dilated = len(jumps(n, width, False)), len(jumps(n, width, True))
+    return {"recurrent": n - 1, "convolution": convolution, "dilated": dilated}
 
 
-def compute(*, n: int, width: int, gaps: str) -> Facts:
-    """The jumps and hops of each network, and the number of sequential steps."""
-    counts = hops(n, width, gaps)
+def compute(*, n: int, width: int) -> Facts:
+    """The jumps and hops of each network, and how many steps must be computed one after another."""
+    counts = hops(n, width)
     return {
-        "jumps": {"recurrent": [1] * (n - 1), "convolution": jumps(n, width, gaps), "attention": [n - 1]},
+        "jumps": {
+            "recurrent": [1] * (n - 1),
+            "convolution": jumps(n, width, False),
+            "dilated": jumps(n, width, True),
+        },
         "hops": counts,
-        "read_steps": counts | {"recurrent": n},  # a recurrent network also reads the first word
-        "write_steps": n,  # in every network: each word depends on the one before
-        "other_gaps": len(jumps(n, width, WITHOUT if gaps == WITH else WITH)),
+        "sequential_steps": counts | {"recurrent": n},  # a recurrent network also processes the first word
     }
 
 
@@ -76,33 +76,29 @@ def arcs(lengths: list[int], n: int, floor: float) -> tuple[np.ndarray, np.ndarr
 
 
 def draw_race(axes: Axes) -> Show:
-    blank_axes(axes, x=(-0.03, 1.36), y=(-0.62, 2.8))
-    ways, words, counts, steps = {}, {}, {}, {}
+    blank_axes(axes, x=(-0.03, 1.42), y=(-0.4, 2.8))
+    paths, words, counts, steps = {}, {}, {}, {}
     for name, floor in LANES.items():
         colour = COLOURS[name]
         axes.text(-0.02, floor + 0.66, NAMES[name], color=colour, fontweight="bold", fontsize=10)
         [words[name]] = axes.plot([], [], "o", color=theme.SOFT_INK, markersize=2.6)
-        [ways[name]] = axes.plot([], [], color=colour, linewidth=1.7)
+        [paths[name]] = axes.plot([], [], color=colour, linewidth=1.7)
         counts[name] = add_text(axes, 1.05, floor + 0.2, colour=colour, size=17, weight="bold")
         steps[name] = add_text(axes, 1.05, floor - 0.07, colour=theme.SOFT_INK, size=8.5)
     ends = {"fontsize": 8.5, "color": theme.SOFT_INK, "va": "top"}
     axes.text(0, -0.14, "first word", ha="left", **ends)
     axes.text(1, -0.14, "last word", ha="right", **ends)
-    writing = add_text(axes, 0, -0.58, size=9.5, va="bottom")
 
     def show(facts: Facts) -> None:
         positions = np.linspace(0, 1, facts["n"])
-        writing.set_text(
-            f"Generating {facts['n']} words takes {facts['write_steps']} steps in every network."
-        )
         for name, floor in LANES.items():
             words[name].set(
                 data=(positions, np.full(facts["n"], floor)), markersize=3 if facts["n"] < 99 else 1
             )
-            ways[name].set_data(*arcs(facts["jumps"][name], facts["n"], floor))
-            number, reading = facts["hops"][name], facts["read_steps"][name]
+            paths[name].set_data(*arcs(facts["jumps"][name], facts["n"], floor))
+            number, sequential = facts["hops"][name], facts["sequential_steps"][name]
             counts[name].set_text(f"{number} hop{'s' * (number > 1)}")
-            steps[name].set_text(f"reads in {reading} step{'s' * (reading > 1)}")
+            steps[name].set_text(f"{sequential} sequential step{'s' * (sequential > 1)}")
 
     return show
 
@@ -112,14 +108,16 @@ def draw_growth(axes: Axes) -> Show:
     axes.set(xticks=(8, 32, 128, 512), yticks=(1, 10, 100))
     format_log_ticks(axes.xaxis, axes.yaxis)
     axes.grid(axis="y")
-    axes.plot(LENGTHS, [n - 1 for n in LENGTHS], color=COLOURS["recurrent"], linewidth=2)
-    axes.plot(LENGTHS, [1] * len(LENGTHS), color=COLOURS["attention"], linewidth=2)
-    [curve] = axes.plot(LENGTHS, LENGTHS, color=COLOURS["convolution"], linewidth=2)
+    widths = {"recurrent": 5, "convolution": 2, "dilated": 2}  # at width 2, the first two have equal values
+    curves = {
+        name: axes.plot(LENGTHS, LENGTHS, color=COLOURS[name], linewidth=widths[name])[0] for name in COLOURS
+    }
     dots = {name: add_marker(axes) for name in COLOURS}
 
     def show(facts: Facts) -> None:
-        curve.set_ydata([len(jumps(n, facts["width"], facts["gaps"])) for n in LENGTHS])
+        counts = [hops(n, facts["width"]) for n in LENGTHS]
         for name, dot in dots.items():
+            curves[name].set_ydata([count[name] for count in counts])
             dot.set(data=([facts["n"]], [facts["hops"][name]]), markerfacecolor=COLOURS[name])
 
     return show
@@ -130,37 +128,36 @@ class PathRace(Explorable):
     question = "How many hops separate the first word from the last?"
     n = Choice("words", LENGTHS, 8)
     width = Choice("kernel width", WIDTHS, 2)
-    gaps = Choice("dilation", (WITHOUT, WITH), WITHOUT, buttons=True)
     presets = {
-        "32 words": {"n": 32, "width": 3, "gaps": WITHOUT},
-        "32, dilated": {"n": 32, "width": 3, "gaps": WITH},
-        "512, dilated": {"n": 512, "width": 3, "gaps": WITH},
+        "32 words": {"n": 32, "width": 3},
+        "512 words": {"n": 512, "width": 3},
     }
     goals = {
-        "far-in-four": "Cross 512 words with a convolution in at most 4 hops",
+        "far-in-four": "Cross 512 words with dilated convolutions in at most 4 hops",
         "wide-enough": "Cross 128 words without dilation in at most 16 hops",
-        "saves-nothing": "With dilation that doesn’t save a single hop",
+        "saves-nothing": "Find a setting in which dilation doesn’t save a single hop",
     }
     panels = (Panel("From the first word to the last", draw_race, 2.1), Panel("Hops", draw_growth))
     compute = staticmethod(compute)
 
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
+        count = now["hops"]
         return {
-            "far-in-four": now["n"] == 512 and now["hops"]["convolution"] <= 4,
-            "wide-enough": (now["n"], now["gaps"]) == (128, WITHOUT) and now["hops"]["convolution"] <= 16,
-            "saves-nothing": now["gaps"] == WITH and now["hops"]["convolution"] == now["other_gaps"],
+            "far-in-four": now["n"] == 512 and count["dilated"] <= 4,
+            "wide-enough": now["n"] == 128 and count["convolution"] <= 16,
+            "saves-nothing": count["dilated"] == count["convolution"],
         }
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
-        return [f"{facts['n']} words", f"kernel width {facts['width']}", f"{facts['gaps']} dilation"]
+        return [f"{facts['n']} words", f"kernel width {facts['width']}"]
 
     @staticmethod
     def describe(facts: Facts) -> str:
         count = facts["hops"]
         return (
             f"{facts['n']} words. Hops from the first to the last: {count['recurrent']} in a recurrent "
-            f"network, {count['convolution']} with convolutions of width {facts['width']} {facts['gaps']} "
-            f"dilation, 1 with attention. Generating {facts['n']} words takes {facts['n']} steps with each."
+            f"network, {count['convolution']} with convolutions of width {facts['width']}, "
+            f"{count['dilated']} if these are dilated."
         )

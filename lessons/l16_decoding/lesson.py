@@ -87,7 +87,7 @@ r"""
 
 That is not a law. Close *small* or *old*, and it is left out. Close *garden*, and it gropes: *dans le chien*, at {result:lesson_16/closed/garden:.2f}. Close the words one by one: you see what the translation **depended** on. How sure it is does not tell whether it is right.
 
-Try RCTM (lesson 05), the oldest system of this course, on the same sentence. It has no attention and no map, and from *sees* on it makes up a fluent sentence of its own.
+Try RCTM, the oldest translator of this course, on the same sentence. It reduces a sentence to one vector with convolutions and generates the translation with a plain recurrent network ([lesson 18](18_the_museum.ipynb)). It has no attention and therefore no map, and from *sees* on it makes up a fluent sentence of its own.
 
 **May the map be read as "this word comes from that word"?** Not without asking. There is even a choice to make: step *t* reads word *t* − 1 and says word *t*. Does its row belong to the word it says, or to the word it reads? In some Transformers the second reading fits better (Chen and others, 2020). The toy language comes with true alignments, so measure.
 """

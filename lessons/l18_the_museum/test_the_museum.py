@@ -9,9 +9,11 @@ from statistics import mean
 import pytest
 import torch
 
+from course_lib.layers.sentence_convolution import kernel_widths
 from course_lib.models.registry import SYSTEMS
 from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.text.toy.generate import generate
+from course_lib.text.toy.splits import splits
 from course_lib.translation.alignment_error import AlignmentError
 from course_lib.translation.evaluation import teacher_forced_alignment
 from course_lib.translation.shipped import load_shipped, shared
@@ -19,7 +21,7 @@ from lessons.l18_the_museum import measurements
 from lessons.l18_the_museum.exercises import defend
 from lessons.l18_the_museum.measurements import CAT, CONTEST
 from lessons.l18_the_museum.museum import COLUMNS, HIGHER, NO_RESIDUAL, runs_of, table
-from tests.lesson_claims import LessonText, assert_measured_again, exact, seeds
+from tests.lesson_claims import LessonText, assert_measured_again, exact, seeds, translations
 
 L, MUSEUM = LessonText("the_museum"), table()
 STORED = json.loads(data_path("results", "lesson_18.json").read_text(encoding="utf-8"))
@@ -52,7 +54,7 @@ def test_new_measurements_agree_with_the_stored_ones():
     assert_measured_again(measurements.measure(), STORED, abs=1e-3)
 
 
-# ---- 1 and 2, the systems, and ConvS2S
+# ---- 1 and 2, the systems, RCTM and ConvS2S
 
 
 def test_every_system_of_the_course_has_a_row():
@@ -66,6 +68,37 @@ def test_systems_that_are_compared_have_one_size_and_three_seeds():
             assert len(its_runs) == 3
             if name != "ngram_lm":
                 assert its_runs[0]["parameters"] == pytest.approx(size, rel=0.1)
+
+
+def test_rctm_reduces_seven_words_in_three_steps_to_a_quarter_of_the_numbers_of_seq2seq():
+    assert kernel_widths(7) == [2, 3, 4]
+    source = torch.tensor([[4, 5, 3]])
+    with torch.no_grad():
+        rctm, seq2seq = (
+            sum(tensor.numel() for tensor in shared(name).model.read(source, torch.tensor([3])).values())
+            for name in ("rctm", "seq2seq")
+        )
+    assert 4 <= seq2seq / rctm < 4.5
+
+
+def test_rctm_guesses_pronouns():
+    assert mean(seeds("toy_ladder", "rctm", "scores", "coreference", "pronouns")) == pytest.approx(
+        0.5, abs=0.03
+    )
+
+
+def test_in_most_pairs_rctm_ignores_the_last_word_and_seq2seq_never_does():
+    pairs = splits(sizes={"coreference": 400}).coreference
+    sources = [pair.src_text.split() for pair in pairs]
+    minimal_pairs = list(zip(sources[::2], sources[1::2], strict=True))
+    assert len(minimal_pairs) == 200
+    assert all(one[:-1] == other[:-1] and one != other for one, other in minimal_pairs)
+
+    def n_same(name: str) -> int:
+        french = translations(shared(name), pairs)
+        return sum(a == b for a, b in zip(french[::2], french[1::2], strict=True))
+
+    assert 110 < n_same("rctm") < 140 and n_same("seq2seq") == 0
 
 
 def test_the_second_look_by_hand():

@@ -133,7 +133,7 @@ LIMITS = {
     ],
     "PathRace": [
         Limit("far-in-four", "512 words", "n"),
-        Limit("far-in-four", "at most 4", ("hops", "convolution")),
+        Limit("far-in-four", "at most 4", ("hops", "dilated")),
         Limit("wide-enough", "128 words", "n"),
         Limit("wide-enough", "at most 16", ("hops", "convolution")),
     ],

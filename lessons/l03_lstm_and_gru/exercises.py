@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import permutations
 
 import torch
 from torch import Tensor
@@ -159,6 +160,39 @@ HALF_LIFE = PlainExercise(
             "the two logarithms are multiplied. Solve n · ln(gate) = ln(1/2) for n.",
         ),
         Slip(
+            "difference",
+            lambda bias: math.log(2) - math.log(sigmoid(bias)),
+            "ln 2 and −ln(gate) are added. Divide the first by the second.",
+        ),
+        Slip(
+            "sum",
+            lambda bias: math.log(2) + math.log(sigmoid(bias)),
+            "ln 2 and ln(gate) are added. Divide ln 2 by −ln(gate).",
+        ),
+        Slip(
+            "exponential",
+            math.exp,
+            "this is e^b. It is proportional to the half-life only for large biases. Compute the gate, then "
+            "use the formula.",
+        ),
+        Slip(
+            "at-least-one",
+            lambda bias: max(1.0, half_life(bias)),
+            "half-lives below 1 are replaced by 1. With a negative bias, less than half is left after one "
+            "step, so the half-life is shorter than a step.",
+        ),
+        Slip(
+            "half-over-gate",
+            lambda bias: 0.5 / sigmoid(bias),
+            "½ is divided by the gate. Solve gate ** n = 1/2 for n: that takes logarithms.",
+        ),
+        Slip(
+            "root",
+            lambda bias: 0.5 ** (1 / sigmoid(bias)),
+            "½ is raised to the power of 1 / gate. The number of steps is the exponent: solve "
+            "gate ** n = 1/2 for n with logarithms.",
+        ),
+        Slip(
             "gate-only",
             sigmoid,
             "this is the gate itself. How many times must you multiply by it until 1/2 is left?",
@@ -174,6 +208,7 @@ HALF_LIFE = PlainExercise(
         Slip("one-decimal", lambda bias: round(half_life(bias), 1), NOT_ROUNDED),
         Slip("two-decimals", lambda bias: round(half_life(bias), 2), NOT_ROUNDED),
         Slip("whole-steps", lambda bias: float(math.ceil(half_life(bias) - 1e-9)), NOT_WHOLE),
+        Slip("next-step", lambda bias: float(math.floor(half_life(bias) + 1e-9) + 1), NOT_WHOLE),
         Slip("nearest-step", lambda bias: float(round(half_life(bias))), NOT_WHOLE),
         Slip("full-steps", lambda bias: float(math.floor(half_life(bias))), NOT_WHOLE),
     ),
@@ -236,6 +271,19 @@ def interleave(blocks: Sequence[Tensor]) -> list[Tensor]:
 
 
 BLOCKS = "The blocks are in torch's order: input, forget, cell (the candidate), output."
+SWAPPED_BLOCKS = (
+    ("forget-first", (1, 0, 2, 3), "the blocks of the input gate and the forget gate"),
+    ("output-third", (0, 1, 3, 2), "the blocks of the candidate and the output gate"),
+    ("candidate-first", (2, 1, 0, 3), "the blocks of the candidate and the input gate"),
+    ("candidate-second", (0, 2, 1, 3), "the blocks of the candidate and the forget gate"),
+    ("forget-last", (0, 3, 2, 1), "the blocks of the forget gate and the output gate"),
+    ("output-first", (3, 1, 2, 0), "the blocks of the input gate and the output gate"),
+)
+OTHER_ORDERS = [
+    order
+    for order in permutations(range(4))
+    if order not in [(0, 1, 2, 3), *(swapped for _, swapped, _ in SWAPPED_BLOCKS)]
+]
 SQUASHED_CELL = (
     "the new cell goes through `tanh` before it is returned. Apply `tanh` only to compute the hidden state, "
     "and return the cell without it."
@@ -282,18 +330,15 @@ LSTM_CELL = TensorExercise(
                 in_order(*order),
                 f"{what} seem to be swapped. {BLOCKS}",
             )
-            for name, order, what in (
-                ("forget-first", (1, 0, 2, 3), "the blocks of the input gate and the forget gate"),
-                ("output-third", (0, 1, 3, 2), "the blocks of the candidate and the output gate"),
-                ("candidate-first", (2, 1, 0, 3), "the blocks of the candidate and the input gate"),
-                ("candidate-second", (0, 2, 1, 3), "the blocks of the candidate and the forget gate"),
-                ("forget-last", (0, 3, 2, 1), "the blocks of the forget gate and the output gate"),
-            )
+            for name, order, what in SWAPPED_BLOCKS
         ),
-        Slip(
-            "output-third-forget-first",
-            in_order(1, 0, 3, 2),
-            f"the blocks seem to be read as forget, input, output, candidate. {BLOCKS}",
+        *(
+            Slip(
+                f"order-{''.join(map(str, order))}",
+                in_order(*order),
+                f"the four blocks seem to be in another order. {BLOCKS}",
+            )
+            for order in OTHER_ORDERS
         ),
         Slip(
             "interleaved",
@@ -313,6 +358,22 @@ LSTM_CELL = TensorExercise(
             "sigmoid-candidate",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + i.sigmoid() * g.sigmoid())),
             "the candidate goes through a sigmoid. It isn't a gate and may be negative: use `tanh`.",
+        ),
+        Slip(
+            "relu-candidate",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + i.sigmoid() * g.relu())),
+            "the candidate goes through ReLU. Use `tanh`.",
+        ),
+        Slip(
+            "softmax-gates",
+            lstm_with(
+                lambda i, f, g, o, c: (
+                    o.softmax(-1) * (f.softmax(-1) * c + i.softmax(-1) * g.tanh()).tanh(),
+                    f.softmax(-1) * c + i.softmax(-1) * g.tanh(),
+                )
+            ),
+            "the gates go through a softmax, so they compete with each other. Each component has a gate of "
+            "its own: use `torch.sigmoid`.",
         ),
         Slip(
             "raw-candidate",
@@ -369,6 +430,31 @@ LSTM_CELL = TensorExercise(
                 lambda i, f, g, o, c: (o.sigmoid() * updated(i, f, g, c).sigmoid(), updated(i, f, g, c))
             ),
             "the hidden state contains the sigmoid of the new cell. It should contain the `tanh`.",
+        ),
+        Slip(
+            "tanh-outside",
+            lstm_with(
+                lambda i, f, g, o, c: ((o.sigmoid() * updated(i, f, g, c)).tanh(), updated(i, f, g, c))
+            ),
+            "`tanh` is applied to the product of output gate and new cell. Apply it to the new cell, then "
+            "multiply by the output gate.",
+        ),
+        Slip(
+            "one-minus-output",
+            lstm_with(
+                lambda i, f, g, o, c: ((1 - o.sigmoid()) * updated(i, f, g, c).tanh(), updated(i, f, g, c))
+            ),
+            "the hidden state contains 1 − output gate. Multiply by the output gate itself.",
+        ),
+        Slip(
+            "shows-candidate",
+            lstm_with(lambda i, f, g, o, c: (o.sigmoid() * g.tanh(), updated(i, f, g, c))),
+            "the hidden state is computed from the candidate. Compute it from the new cell.",
+        ),
+        Slip(
+            "hidden-added",
+            lambda *given: (given[1] + lstm_cell(*given)[0], lstm_cell(*given)[1]),
+            "the old hidden state is added to the new one. It only enters the scores.",
         ),
         Slip(
             "output-unused",
@@ -430,6 +516,50 @@ LSTM_CELL = TensorExercise(
             "already in `b`.",
         ),
         Slip(
+            "coupled-to-input",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, (1 - i.sigmoid()) * c + i.sigmoid() * g.tanh())),
+            "the old cell is multiplied by 1 − input gate. An LSTM has a separate forget gate.",
+        ),
+        Slip(
+            "one-minus-input",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + (1 - i.sigmoid()) * g.tanh())),
+            "the candidate is multiplied by 1 − input gate. Multiply it by the input gate itself.",
+        ),
+        Slip(
+            "forgets-new",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * (c + i.sigmoid() * g.tanh()))),
+            "the forget gate also scales the new content. It should scale only the old cell: check the "
+            "parentheses.",
+        ),
+        Slip(
+            "squashed-old-cell",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c.tanh() + i.sigmoid() * g.tanh())),
+            "the old cell goes through `tanh` before it is kept. Multiply the old cell itself by the forget "
+            "gate.",
+        ),
+        Slip(
+            "subtracted",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c - i.sigmoid() * g.tanh())),
+            "the new content is subtracted. Add it.",
+        ),
+        Slip(
+            "linear",
+            lstm_with(lambda i, f, g, o, c: (o * (f * c + i * g), f * c + i * g)),
+            "the scores are used without a sigmoid or `tanh`. Apply the sigmoid to the gates, and `tanh` to "
+            "the candidate and to the new cell.",
+        ),
+        Slip(
+            "linear-cell",
+            lstm_with(lambda i, f, g, o, c: (o * (f * c + i * g).tanh(), f * c + i * g)),
+            "the scores are used without a sigmoid or `tanh`. Apply the sigmoid to the gates and `tanh` to "
+            "the candidate.",
+        ),
+        Slip(
+            "gates-added",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + i.sigmoid() + g.tanh())),
+            "the input gate is added to the candidate. Multiply the two.",
+        ),
+        Slip(
             "input-unused",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + g.tanh())),
             "the whole candidate is added. Multiply it by the input gate first.",
@@ -443,6 +573,17 @@ LSTM_CELL = TensorExercise(
             "no-bias",
             lambda x, h, c, w_x, w_h, b: lstm_cell(x, h, c, w_x, w_h, 0 * b),
             "the bias `b` isn't added to the scores.",
+        ),
+        Slip(
+            "bias-twice",
+            lambda x, h, c, w_x, w_h, b: lstm_cell(x, h, c, w_x, w_h, 2 * b),
+            "the bias `b` is added twice. It is already the sum of torch's two biases.",
+        ),
+        Slip(
+            "squashed-scores",
+            lambda *given: lstm_step([part.tanh() for part in scores_of(*given[:2], *given[3:])], given[2]),
+            "the scores go through `tanh` before the gates are computed, as in a plain RNN. Apply the "
+            "sigmoid to the scores themselves.",
         ),
         Slip(
             "no-state",
@@ -557,6 +698,39 @@ BIAS_FOR = PlainExercise(
             "the sign is wrong: σ(−b) = 1 − σ(b). From e^(−b) = (1 − gate) / gate it follows that b is minus "
             "the logarithm of (1 − gate) / gate.",
         ),
+        *(
+            Slip(
+                f"plus-{name}",
+                function,
+                "there is 1 + gate or 1 / gate + 1 where a minus sign is needed: from 1 + e^(−b) = 1 / gate "
+                "it follows that e^(−b) = 1 / gate − 1.",
+            )
+            for name, function in (
+                ("one", lambda steps: -math.log(1 / gate_for(steps) + 1)),
+                ("one-positive", lambda steps: math.log(1 / gate_for(steps) + 1)),
+            )
+        ),
+        Slip(
+            "product",
+            lambda steps: math.log(gate_for(steps) * (1 - gate_for(steps))),
+            "gate and 1 − gate are multiplied. Divide the gate by 1 − gate.",
+        ),
+        Slip(
+            "half-over-steps",
+            bias_with(lambda steps: 0.5 / steps),
+            "the gate is 0.5 / steps. Solve gate ** steps = 1/2: the gate is a root of 1/2, close to 1 for "
+            "long half-lives.",
+        ),
+        Slip(
+            "rate-as-gate",
+            bias_with(lambda steps: math.log(2) / steps),
+            "the gate is ln 2 / steps, but that is −ln(gate). The gate is e^(−ln 2 / steps).",
+        ),
+        Slip(
+            "half-life-as-gate",
+            lambda steps: half_life(gate_for(steps)),
+            "`half_life` is applied to the gate. You need the bias b with σ(b) = gate.",
+        ),
         Slip(
             "inverse-tanh",
             lambda steps: math.atanh(gate_for(steps)),
@@ -616,6 +790,38 @@ BIAS_FOR = PlainExercise(
             "log2",
             lambda steps: bias_for(steps) / math.log(2),
             "the logarithm has base 2. Use `math.log`, the natural logarithm.",
+        ),
+        Slip(
+            "half-the-steps",
+            lambda steps: bias_for(steps / 2),
+            "the half-life is only half of what was asked for. Use `steps` as it is: gate ** steps = 1/2.",
+        ),
+        Slip(
+            "log-over-leak",
+            lambda steps: math.log(gate_for(steps)) / (1 - gate_for(steps)),
+            "ln(gate) is divided by 1 − gate. Take the logarithm of the whole quotient gate / (1 − gate).",
+        ),
+        Slip(
+            "quotient-of-logs",
+            lambda steps: math.log(gate_for(steps)) / math.log(1 - gate_for(steps)),
+            "ln(gate) is divided by ln(1 − gate). Take the logarithm of the quotient gate / (1 − gate).",
+        ),
+        *(
+            Slip(f"reciprocal-{name}", function, f"{what} {NO_GATE}")
+            for name, function, what in (
+                (
+                    "half-life",
+                    lambda steps: 1 / half_life(steps),
+                    "the inverse function isn't 1 / half_life.",
+                ),
+                ("steps", lambda steps: 1 / steps, "this is 1 / steps."),
+                ("odds", lambda steps: logit(1 / steps), "the gate is 1 / steps."),
+                ("negative", lambda steps: -half_life(steps), "the inverse function isn't −half_life."),
+            )
+        ),
+        *(
+            Slip(f"{name}-of-steps", function, f"this is a logarithm of `steps`. {NO_GATE}")
+            for name, function in (("log2", math.log2), ("log10", math.log10))
         ),
         Slip(
             "twice-the-steps",

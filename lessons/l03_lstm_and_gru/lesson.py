@@ -68,19 +68,20 @@ The diagram shows one step. On the highlighted path from the old cell state to t
 
 # %% kind="diagram" hide_input=true
 PARTS = {
-    "x, h": (0, 1), "old cell": (0, 3),
-    "input gate": (1, 0), "candidate": (1, 1), "forget gate": (1, 2), "output gate": (1, 3.9),
-    "write": (2, 0.5), "keep": (2, 2.5), "new cell": (3, 1.5), "new hidden": (4, 2.7),
+    "x, h": (0, 1), "old cell": (0, 3), "input gate": (1, 0), "candidate": (1, 1),
+    "forget gate": (1, 2), "output gate": (1, 3.9), "write": (2, 0.5),
+    "keep": (2, 2.5), "new cell": (3, 1.5), "new hidden": (4, 2.7),
 }
 ARROWS = [
-    ("x, h", "input gate"), ("x, h", "candidate"), ("x, h", "forget gate"), ("x, h", "output gate"),
-    ("input gate", "write"), ("candidate", "write"), ("forget gate", "keep"),
-    ("old cell", "keep"), ("write", "new cell"), ("keep", "new cell"),
-    ("new cell", "new hidden"), ("output gate", "new hidden"),
+    ("x, h", "input gate"), ("x, h", "candidate"), ("x, h", "forget gate"),
+    ("x, h", "output gate"), ("input gate", "write"), ("candidate", "write"),
+    ("forget gate", "keep"), ("old cell", "keep"), ("write", "new cell"),
+    ("keep", "new cell"), ("new cell", "new hidden"), ("output gate", "new hidden"),
 ]
 NOTES = {
-    "x, h": "input, hidden", "input gate": "σ", "candidate": "tanh", "forget gate": "σ",
-    "output gate": "σ", "write": "×", "keep": "×", "new cell": "+", "new hidden": "tanh, ×",
+    "x, h": "input, hidden", "input gate": "σ", "candidate": "tanh", "write": "×",
+    "forget gate": "σ", "output gate": "σ", "keep": "×", "new cell": "+",
+    "new hidden": "tanh, ×",
 }
 ALT = "One LSTM step. Input and hidden state determine three gates and a candidate. "
 

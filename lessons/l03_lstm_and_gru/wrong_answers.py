@@ -7,6 +7,7 @@ WRONG has answers for each slip of exercises.py and others, each with the slip t
 from __future__ import annotations
 
 import math
+from itertools import permutations
 
 import torch
 from torch.nn import functional as F
@@ -19,6 +20,13 @@ def counts_steps(forget_bias):
     while left > 0.5:
         left, steps = left * gate, steps + 1
     return float(steps)
+
+
+def counts_one_more(forget_bias):
+    gate, left, steps = 1 / (1 + math.exp(-forget_bias)), 1.0, 0
+    while left >= 0.5:
+        left, steps = left * gate, steps + 1
+    return steps
 
 
 LN2 = math.log(2)
@@ -226,9 +234,26 @@ def forgets_less(x, hidden, cell, w_x, w_h, b):
     return show * torch.tanh(new_cell), new_cell
 
 
+def shows_candidate(x, hidden, cell, w_x, w_h, b):
+    _, _, g, o = (x @ w_x.T + hidden @ w_h.T + b).chunk(4, dim=-1)
+    return torch.sigmoid(o) * torch.tanh(g), linear_lstm(x, hidden, cell, w_x, w_h, b)[1]
+
+
+def adds_hidden(x, hidden, cell, w_x, w_h, b):
+    new_hidden, new_cell = linear_lstm(x, hidden, cell, w_x, w_h, b)
+    return new_hidden + hidden, new_cell
+
+
+def scores_of_an_rnn(x, hidden, cell, w_x, w_h, b):
+    i, f, g, o = torch.tanh(x @ w_x.T + hidden @ w_h.T + b).chunk(4, dim=-1)
+    cell = usual_cell(i, f, g, cell)
+    return o.sigmoid() * cell.tanh(), cell
+
+
 WRONG = {
     "half_life": [
         (counts_steps, "whole-steps"),
+        (counts_one_more, "next-step"),
         (bias_as_gate, "bias-as-gate"),
         (sign_in_exponent, "gate-of-minus-b"),
         (parentheses, "negative"),
@@ -258,6 +283,12 @@ WRONG = {
         (lambda bias: math.log(2) / usual_gate(bias), "no-log"),
         (lambda bias: round(math.log(2) / math.log1p(math.exp(-bias))), "nearest-step"),
         (lambda bias: int(math.log(2) / math.log1p(math.exp(-bias)) + 1e-12), "full-steps"),
+        (lambda bias: 0.5 * (1 + math.exp(-bias)), "half-over-gate"),
+        (lambda bias: math.log(2 / usual_gate(bias)), "difference"),
+        (lambda bias: math.log(2 * usual_gate(bias)), "sum"),
+        (lambda bias: math.e**bias, "exponential"),
+        (lambda bias: max(1.0, softplus_life(bias)), "at-least-one"),
+        (lambda bias: 2 ** -(1 + math.exp(-bias)), "root"),
         (lambda bias: 2.0, None),
     ],
     "lstm_cell": [
@@ -280,8 +311,12 @@ WRONG = {
         (lstm_with(usual_cell, order=(2, 1, 0, 3)), "candidate-first"),
         (lstm_with(usual_cell, order=(0, 2, 1, 3)), "candidate-second"),
         (lstm_with(usual_cell, order=(0, 3, 2, 1)), "forget-last"),
-        (lstm_with(usual_cell, order=(1, 0, 3, 2)), "output-third-forget-first"),
-        (lstm_with(usual_cell, order=(3, 2, 1, 0)), None),
+        (lstm_with(usual_cell, order=(3, 1, 2, 0)), "output-first"),
+        *(
+            (lstm_with(usual_cell, order=order), f"order-{''.join(map(str, order))}")
+            for order in permutations(range(4))
+            if sum(i == block for i, block in enumerate(order)) < 2
+        ),
         (
             lstm_with(
                 lambda i, f, g, old: f * old + i * g.tanh(),
@@ -319,6 +354,28 @@ WRONG = {
             ),
             "tanh-gates",
         ),
+        (lstm_with(lambda i, f, g, old: f.sigmoid() * old + i.sigmoid() * F.relu(g)), "relu-candidate"),
+        (
+            lstm_with(
+                lambda i, f, g, old: F.softmax(f, -1) * old + F.softmax(i, -1) * g.tanh(),
+                lambda o, new, old: F.softmax(o, -1) * new.tanh(),
+            ),
+            "softmax-gates",
+        ),
+        (lstm_with(lambda i, f, g, old: torch.lerp(old, g.tanh(), i.sigmoid())), "coupled-to-input"),
+        (lstm_with(lambda i, f, g, old: f.sigmoid() * old + (-i).sigmoid() * g.tanh()), "one-minus-input"),
+        (lstm_with(lambda i, f, g, old: f.sigmoid() * (old + i.sigmoid() * g.tanh())), "forgets-new"),
+        (lstm_with(lambda i, f, g, old: usual_cell(i, f, g, old.tanh())), "squashed-old-cell"),
+        (lstm_with(lambda i, f, g, old: f.sigmoid() * old + i.sigmoid() + g.tanh()), "gates-added"),
+        (lstm_with(lambda i, f, g, old: f.sigmoid() * old - i.sigmoid() * g.tanh()), "subtracted"),
+        (lstm_with(lambda i, f, g, old: f * old + i * g, lambda o, new, old: o * new), "linear"),
+        (lstm_with(lambda i, f, g, old: f * old + i * g, lambda o, new, old: o * new.tanh()), "linear-cell"),
+        (lstm_with(usual_cell, lambda o, new, old: (o.sigmoid() * new).tanh()), "tanh-outside"),
+        (lstm_with(usual_cell, lambda o, new, old: (-o).sigmoid() * new.tanh()), "one-minus-output"),
+        (shows_candidate, "shows-candidate"),
+        (adds_hidden, "hidden-added"),
+        (lstm_with(usual_cell, factors=(1, 1, 2)), "bias-twice"),
+        (scores_of_an_rnn, "squashed-scores"),
         (lstm_with(usual_cell, factors=(1, 1, 0)), "no-bias"),
         (lstm_with(usual_cell, factors=(1, 0, 1)), "no-state"),
         (lstm_with(usual_cell, factors=(0, 1, 1)), "no-word"),
@@ -335,6 +392,12 @@ WRONG = {
         (lambda steps: 1 / gate_of(steps) - 1, "inverse-odds"),
         (lambda steps: math.log((1 - gate_of(steps)) / gate_of(steps)), "sign"),
         (lambda steps: math.atanh(gate_of(steps)), "inverse-tanh"),
+        (lambda steps: -math.log(1 / gate_of(steps) + 1), "plus-one"),
+        (lambda steps: math.log(1 / gate_of(steps) + 1), "plus-one-positive"),
+        (lambda steps: math.log(gate_of(steps) * (1 - gate_of(steps))), "product"),
+        (bias_of_gate(lambda steps: 0.5 / steps), "half-over-steps"),
+        (bias_of_gate(lambda steps: math.log(2) / steps), "rate-as-gate"),
+        (lambda steps: softplus_life(gate_of(steps)), "half-life-as-gate"),
         (bias_of_gate(lambda steps: 0.5**steps), "half-to-the-steps"),
         (bias_of_gate(lambda steps: math.e ** (-1 / steps)), "time-constant"),
         (bias_of_gate(lambda steps: math.e ** (-2 / steps)), "two-over"),
@@ -344,6 +407,15 @@ WRONG = {
         (lambda steps: math.log10(gate_of(steps) / (1 - gate_of(steps))), "log10"),
         (lambda steps: math.log2(gate_of(steps) / (1 - gate_of(steps))), "log2"),
         (lambda steps: by_expm1(2 * steps), "twice-the-steps"),
+        (lambda steps: by_expm1(0.5 * steps), "half-the-steps"),
+        (lambda steps: math.log(gate_of(steps)) / (1 - gate_of(steps)), "log-over-leak"),
+        (lambda steps: math.log(gate_of(steps)) / math.log(1 - gate_of(steps)), "quotient-of-logs"),
+        (lambda steps: 1 / softplus_life(steps), "reciprocal-half-life"),
+        (lambda steps: 1 / steps, "reciprocal-steps"),
+        (bias_of_gate(lambda steps: 1 / steps), "reciprocal-odds"),
+        (lambda steps: -softplus_life(steps), "reciprocal-negative"),
+        (lambda steps: math.log(steps, 2), "log2-of-steps"),
+        (lambda steps: math.log(steps, 10), "log10-of-steps"),
         (lambda steps: float(f"{by_expm1(steps):.0f}"), "rounded-0"),
         (lambda steps: float(f"{by_expm1(steps):.1f}"), "rounded-1"),
         (lambda steps: float(f"{by_expm1(steps):.2f}"), "rounded-2"),

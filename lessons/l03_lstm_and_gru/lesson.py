@@ -13,11 +13,11 @@ About {minutes} minutes. You need [lesson 02](02_recurrent_networks.ipynb): the 
 r"""
 After this lesson you can
 
-1. **write** one step of an LSTM and check it against torch's; <!-- core -->
-2. **predict** from a forget bias how long a cell state lasts, and **choose** a bias for a given distance; <!-- core -->
-3. **explain** what the forget gate does to the signal on the way forward and to the gradient on the way back;
-4. **tell apart** what a network can remember and what it learns to remember; <!-- core -->
-5. **name** the problems of recurrent networks that gates don't solve.
+1. **explain** what the forget gate does to the signal on the way forward and to the gradient on the way back;
+2. **name** the problems of recurrent networks that gates don't solve;
+3. **write** one step of an LSTM and check it against torch's; <!-- core -->
+4. **predict** from a forget bias how long a cell state lasts, and **choose** a bias for a given distance; <!-- core -->
+5. **distinguish** what a network can remember from what it learns to remember. <!-- core -->
 """
 
 # %% kind="setup"
@@ -53,15 +53,15 @@ r"""
 
 A plain RNN recomputes its whole hidden state at every step: it multiplies the old state by a matrix, adds the input and applies tanh. Whatever the network remembers of an early word has to survive all of these transformations, and the gradient has to pass through all of them on its way back.
 
-Hochreiter and Schmidhuber (1997) added a second state vector, the {term:cell state}. Its numbers are never multiplied by a matrix. At each step they are only scaled, and something is added to them. How much is scaled and added is controlled by gates. A {term:gate} is a vector of numbers between 0 and 1 that another vector is multiplied by, component by component: 1 lets a component pass unchanged, 0 blocks it, and 0.25 lets a quarter of it through.
+Hochreiter and Schmidhuber (1997) added a second state vector, the {term:cell state}. At each step, its components are only scaled, and something is added to them. Gates control both operations. A {term:gate} is a vector of numbers between 0 and 1, and another vector is multiplied by it component by component: 1 lets a component pass unchanged, 0 blocks it, and 0.25 lets a quarter of it through.
 
-- The {term:forget gate} scales the old cell state. The name is misleading, because a forget gate of 1 forgets nothing. It was added later by Gers, Schmidhuber and Cummins (2000).
+- The {term:forget gate} scales the old cell state. The name is misleading, because a forget gate of 1 forgets nothing.
 - The **input gate** scales the new content, called the **candidate**, before it is added. The candidate is between −1 and 1.
 - The **output gate** scales what the rest of the network gets to see of the cell state. The result is the hidden state.
 
 **An example.** A component of the cell state is 0.8, its forget gate is 0.5, its input gate is 0.5 and its candidate is −0.4. The new cell state is 0.5 · 0.8 + 0.5 · (−0.4) = 0.2.
 
-The network computes the gates at every step from the input and the hidden state. It uses a linear layer followed by the {term:sigmoid} function σ, which maps any number into the range from 0 to 1: σ(−5) = 0.007, σ(0) = 0.5, σ(1) = 0.73, σ(5) = 0.993. A recurrent network of this kind is called an {term:LSTM}, short for *long short-term memory*.
+At every step, the network computes the gates from the input and the hidden state, with a linear layer followed by the {term:sigmoid} function σ. It maps any number into the range from 0 to 1: σ(−5) = 0.007, σ(0) = 0.5, σ(1) = 0.73, σ(5) = 0.993. A recurrent network of this kind is called an {term:LSTM}, short for *long short-term memory*.
 
 The diagram shows one step. On the highlighted path from the old cell state to the new one, there is a product with the forget gate and a sum, but no matrix and no tanh.
 """
@@ -79,10 +79,9 @@ ARROWS = [
     ("keep", "new cell"), ("new cell", "new hidden"), ("output gate", "new hidden"),
 ]
 NOTES = {
-    "x, h": "input, hidden", "input gate": "σ", "candidate": "tanh", "write": "×",
-    "forget gate": "σ", "output gate": "σ", "keep": "×", "new cell": "+",
-    "new hidden": "tanh, ×",
-}
+    "x, h": "input, hidden", "candidate": "tanh", "write": "×", "keep": "×",
+    "new cell": "+", "new hidden": "tanh, ×",
+} | dict.fromkeys(("input gate", "forget gate", "output gate"), "σ")
 ALT = "One LSTM step. Input and hidden state determine three gates and a candidate. "
 
 
@@ -101,9 +100,9 @@ quiz("03", "one-step")
 r"""
 ## 2 · How long does a cell state last?
 
-Suppose that the input gate is 0, so nothing is added. With a forget gate of 0.9, a fraction of 0.9 is left after one step, 0.81 after two steps and 0.73 after three. After seven steps it is 0.48, less than half. The number of steps until half is left is called the {term:half-life}, as for radioactive material.
+Suppose that the input gate is 0, so nothing is added. With a forget gate of 0.9, a fraction of 0.9 is left after one step, 0.81 after two steps and 0.73 after three. After seven steps it is 0.48, less than half. The number of steps until half is left is called the {term:half-life}, a term borrowed from radioactive decay.
 
-The forget gate is the sigmoid of a sum of three terms: one depends on the input, one on the hidden state, and the third is a constant, the {term:forget bias}. If the first two are 0, the bias alone determines the gate. A bias of 0 gives a gate of 0.5, which loses half at every step, so many implementations start at 1, where the gate is 0.73. Gers and colleagues already used positive biases in 2000, and Józefowicz and colleagues measured their effect in 2015.
+The forget gate is the sigmoid of a sum of three terms: one depends on the input, one on the hidden state, and the third is a constant, the {term:forget bias}. If the first two are 0, the bias alone determines the gate. A bias of 0 gives a gate of 0.5, which loses half at every step, so many implementations start at 1, where the gate is 0.73.
 """
 
 # %% [markdown] kind="text" track="core"
@@ -161,7 +160,7 @@ for bias in (0.0, 1.0, 2.0, 3.0):
 
 # %% [markdown] kind="text" track="core"
 r"""
-Does the formula hold for a real LSTM? Take a forget bias of **5** and predict the half-life, with your function in a new cell or in your head: for large biases, each additional unit multiplies the half-life by almost the same factor. After your estimate, `measure` sets the forget bias of torch's `nn.LSTMCell` to 5 and all other weights to 0. It starts with a cell state of 1 and counts for how many steps at least half is left.
+Does the formula hold for a real LSTM? Take a forget bias of **5** and predict the half-life, with your function in a new cell or in your head: for large biases, each additional unit multiplies the half-life by almost the same factor. After your estimate, `measure` sets the forget bias of torch's `nn.LSTMCell` to 5 and all other weights to 0, so the candidate is 0 and nothing is added. It starts with a cell state of 1 and counts for how many steps at least half is left.
 """
 
 # %% kind="estimate" track="core"
@@ -182,15 +181,15 @@ estimate("03", "bias-five", measure)
 
 # %% [markdown] kind="text" track="core"
 r"""
-The formula predicts {result:lesson_03/half-life/5:.0f} steps, and torch's LSTM cell measures {result:lesson_03/steps in torch's cell/5:.0f}. Changing one constant from 0 to 5 lengthens the half-life from {result:lesson_03/half-life/0:.0f} step to {result:lesson_03/half-life/5:.0f}.
+The formula predicts {result:lesson_03/half-life/5:.0f} steps, and in torch's LSTM cell we count {result:lesson_03/steps in torch's cell/5:.0f}. Changing one constant from 0 to 5 lengthens the half-life from {result:lesson_03/half-life/0:.0f} step to {result:lesson_03/half-life/5:.0f}.
 """
 
 # %% [markdown] kind="text"
 r"""
-**The gradient shrinks at the same rate.** Along the path of the cell state, each step multiplies by the forget gate $f$ and adds something. A small change of the cell state now therefore changes the cell state $n$ steps later by $f^n$ times as much, and this factor is the gradient along the path. So an LSTM doesn't abolish vanishing gradients, although you'll often read that it does. Its forget gates control how fast they vanish, and only a gate of exactly 1 loses nothing. There are other paths back, through the hidden state and its weight matrices. Gradients can also grow along them, so LSTMs are still trained with gradient clipping.
+**The gradient shrinks at the same rate.** Along the path of the cell state, each step multiplies by the forget gate $f$ and adds something. If the cell state changes a little now, the cell state $n$ steps later changes by $f^n$ times as much, and this factor is the gradient along the path. So an LSTM doesn't abolish vanishing gradients, although you'll often read that it does. Its forget gates control how fast they vanish, and only a gate of exactly 1 loses nothing. Other paths lead back through the hidden state and its weight matrices. Gradients can also grow along them, so LSTMs are still trained with gradient clipping.
 """
 
-# %% kind="example" track="core"
+# %% kind="example" track="core" contents="the gradient over 100 steps, computed with autograd"
 for gate in (0.5, 0.9, 0.99, 0.999):
     start = torch.tensor(0.3, requires_grad=True)
     cell = start
@@ -307,7 +306,7 @@ n &= \tanh\big(W_n x + b_n + r \odot (U_n h + b'_n)\big) & h' &= (1 - z) \odot n
 The {term:update gate} $z$ mixes the old state with the candidate $n$: 1 keeps the old state, 0 replaces it. The **reset gate** $r$ controls how much of the old state enters the candidate. Papers and libraries disagree about details: in some papers $z$ and $1 - z$ are swapped. This course uses torch's version.
 """
 
-# %% kind="library" track="core"
+# %% kind="library" track="core" contents="the GRU step in code, compared with torch's"
 def gru_cell(x, hidden, w_x, w_h, b_x, b_h):
     """One GRU step; the blocks are in torch's order: reset, update, new."""
     r_x, z_x, n_x = (x @ w_x.T + b_x).chunk(3, dim=-1)
@@ -326,7 +325,7 @@ print("the same hidden state as torch.nn.GRUCell")
 r"""
 ## 5 · Back to the sentence that the RNN got wrong
 
-In lesson 02, an RNN language model had to continue *la souris a bu l' eau parce qu'* (“the mouse drank the water because”). Both nouns are feminine, so the right pronoun is *elle*. The RNN gave *elle* only {result:lesson_03/elle/rnn_lm/souris:.2f}, about as much as after *le chat a bu l' eau parce qu'* ({result:lesson_03/elle/rnn_lm/chat:.2f}), where the first noun is masculine. The course also ships an LSTM and a GRU, trained on the same sentences with about as many parameters.
+In lesson 02, an RNN language model had to continue *la souris a bu l' eau parce qu'* (“the mouse drank the water because”). Both nouns are feminine, so the right pronoun is *elle*. The RNN gave *elle* only {result:lesson_03/elle/rnn_lm/souris:.2f}, about as much as after *le chat a bu l' eau parce qu'* ({result:lesson_03/elle/rnn_lm/chat:.2f}), where the first noun is masculine. The course also ships an LSTM and a GRU language model, trained on the same sentences with about as many parameters.
 """
 
 # %% kind="predict" hide_input=true name="mouse"
@@ -350,12 +349,25 @@ predict("03", "mouse-again", figure)
 
 # %% [markdown] kind="text" track="short"
 r"""
-TODO
+This looks like a clear win for the LSTM, but one sentence and one random seed prove little. So we tested {result:pronoun_probe/rnn_lm/pronouns/with one correct pronoun:,.0f} beginnings like this one, in which both nouns have the same gender, with three seeds per network:
+
+| network | mean probability of the right pronoun | increase for *elle* if the subject is feminine |
+|---|---|---|
+| RNN | {result:each pronoun_probe/rnn_lm/pronouns/probability/mean:.2f} | {result:each pronoun_probe/rnn_lm/pronouns/moved by the subject:.2f} |
+| GRU | {result:each pronoun_probe/gru_lm/pronouns/probability/mean:.2f} | {result:each pronoun_probe/gru_lm/pronouns/moved by the subject:.2f} |
+| LSTM | {result:each pronoun_probe/lstm_lm/pronouns/probability/mean:.2f} | {result:each pronoun_probe/lstm_lm/pronouns/moved by the subject:.2f} |
+
+The last column compares feminine with masculine subjects, followed by the same words. All LSTMs are better than all RNNs, whose predictions hardly depend on the subject. The GRUs vary with the seed, and the one in the figure is the worst of the three.
+"""
+
+# %% [markdown] kind="text" track="core" contents="confidence intervals, perplexities, and the same prediction with your own LSTM step"
+r"""
+In the table we compare only *il* and *elle*, and the last column includes beginnings whose nouns differ in gender, {result:pronoun_probe/rnn_lm/pronouns/beginnings:,.0f} in all. For the probability, the 95% intervals, computed by resampling the subjects, end at {result:max pronoun_probe/rnn_lm/pronouns/probability/high:.2f} for the best RNN and begin at {result:min pronoun_probe/lstm_lm/pronouns/probability/low:.2f} for the worst LSTM. On all words of the test sentences, both kinds of gates help: the mean perplexity is {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f} for the RNNs, {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} for the LSTMs and {result:toy_language_models/gru_lm/scores/test/perplexity:.1f} for the GRUs.
 """
 
 # %% [markdown] kind="text" track="core"
 r"""
-Your own LSTM step can do the same. We take the weights of the shipped LSTM language model, which has a cell state of 104 numbers, and run your `lstm_cell` word by word.
+Your own LSTM step can make this prediction. We take the weights of the shipped LSTM language model, which has a cell state of 104 numbers, and run your `lstm_cell` word by word.
 """
 
 # %% kind="library" name="trained model" track="core"
@@ -409,12 +421,12 @@ predict("03", "mixed-distances", figure)
 
 # %% [markdown] kind="text"
 r"""
-With gates, all runs solve the task: over a distance of 100, the worst LSTM reaches {result:min recall/lstm_lm/right/100:.1%} and the worst GRU {result:min recall/gru_lm/right/100:.1%}. The RNNs reach between {result:min recall/rnn_lm/right/100:.0%} and {result:max recall/rnn_lm/right/100:.0%}. This is where gates pay off most: over long distances.
+With gates, every run solves the task: over a distance of 100, each LSTM and each GRU has an accuracy of {result:min recall/lstm_lm/right/100:.0%}. The RNNs reach between {result:min recall/rnn_lm/right/100:.0%} and {result:max recall/rnn_lm/right/100:.0%}. So gates pay off when information has to be kept for many steps.
 """
 
 # %% [markdown] kind="text" track="core" contents="why the same LSTM fails when it is trained on one long distance alone, and two ways to help it"
 r"""
-## 7 · Can remember, but doesn't learn to
+## 7 · Remembering, and learning to remember
 
 Now we train new networks **on a single distance**, and test them on the same distance. The architecture and the initialisation stay the same. You have just seen that this LSTM can remember a symbol for 100 steps.
 """
@@ -464,9 +476,9 @@ for bias in (1.0, 3.0, 5.0):
 
 # %% [markdown] kind="text" track="core"
 r"""
-With a bias of 1, hardly anything arrives in either direction. Along the cell state, both the signal and the gradient are multiplied by the same forget gates. At 0.73 per step, the output can hardly depend on the symbol at first, and the gradient that should change this is tiny as well. A larger forget bias repairs both directions at once.
+With a bias of 1, hardly anything arrives in either direction. Along the cell state, the signal and the gradient are multiplied by the same forget gates, and $0.73^{40}$ is about three millionths; the printed numbers also include the paths through the hidden state. So the output can hardly depend on the symbol at first, and the gradient that should change this is tiny as well. A larger forget bias repairs both directions at once.
 
-It's tempting to blame the small gradient alone, but its size at the start doesn't decide the outcome. In the runs with one distance, a GRU learned distance 20 although its gradient there started at only {result:min recall_one_distance/gru_lm/gradient/fresh/20:.1e}. An LSTM failed at distance 50 with a slightly larger one, {result:max recall_one_distance/lstm_lm/gradient/fresh/50:.1e}.
+It's tempting to blame the small gradient alone, but its size at the start doesn't decide the outcome by itself. In the runs with one distance, a GRU learned distance 20 although its gradient there started at only {result:min recall_one_distance/gru_lm/gradient/fresh/20:.1e}. An LSTM failed at distance 50 with a slightly larger one, {result:max recall_one_distance/lstm_lm/gradient/fresh/50:.1e}.
 """
 
 # %% [markdown] kind="text" exercise="bias_for"
@@ -548,7 +560,7 @@ predict("03", "your-bias", figure)
 
 # %% [markdown] kind="text" track="core"
 r"""
-A loss of 2.3 is $\ln 10$, which means guessing among the ten symbols. With a bias of 1, the loss stays there. With your bias it falls. We recorded the same comparison for the larger LSTM at distance 50, with three seeds and {result:recall_forget_bias/bias 1/n_steps:,.0f} training steps: a bias of 1 gives {result:each recall_forget_bias/bias 1/right/50:.0%}, a bias of 3 or 5 at least {result:min recall_forget_bias/bias 3/right/50:.0%}. A larger bias has a cost, too: you need to know the distance in advance, and a network that starts by keeping everything has to learn to forget.
+A loss of 2.3 is $\ln 10$, which means guessing among the ten symbols. With a bias of 1, the loss stays there. With your bias it falls. We recorded the same comparison for the larger LSTM at distance 50, with three seeds and {result:recall_forget_bias/bias 1/n_steps:,.0f} training steps: a bias of 1 gives {result:each recall_forget_bias/bias 1/right/50:.0%}, and a bias of 3 or 5 gives {result:min recall_forget_bias/bias 3/right/50:.0%} with every seed. A larger bias has a cost, too: you need to know the distance in advance, and a network that starts by keeping everything has to learn to forget.
 
 There is a second remedy that leaves the bias at 1. Start with short distances and make them longer during training. Training on easy cases first is called {term:curriculum learning} (Bengio and colleagues, 2009). Here the distance grows from 1 to 40 within the first 200 of the 300 steps.
 """
@@ -583,7 +595,7 @@ r"""
 ## 8 · What gates don't solve
 
 - **The state has a fixed size.** The LSTM language model above has a cell state of 104 numbers, whether the text has five words or fifty. It has to decide what to keep *before* it knows what will be needed.
-- **The path is as long as before.** Between two words that are 50 positions apart, there are still 50 steps, and each of them can lose something. Gates reduce the loss per step, but not the number of steps.
+- **The path is as long as before.** Two words that are 50 positions apart are still connected by 50 steps, and each step can lose something. Gates reduce the loss per step, but not the number of steps.
 - **The steps are sequential.** The gates of step 50 depend on the hidden state of step 49, so more processors don't help.
 """
 
@@ -604,7 +616,6 @@ r"""
 | name | meaning | shape |
 |---|---|---|
 | cell state | a second state that is only scaled and added to | (batch, hidden_size) |
-| gate | numbers between 0 and 1, computed with a sigmoid | (batch, hidden_size) |
 | LSTM | input, forget and output gate, candidate, cell state | 4 blocks of weights |
 | GRU | reset and update gate, candidate, no separate cell state | 3 blocks of weights |
 
@@ -621,8 +632,7 @@ r"""
 
 - Christopher Olah, [*Understanding LSTM Networks*](https://colah.github.io/posts/2015-08-Understanding-LSTMs/) (2015): the LSTM step in diagrams.
 - Cho and colleagues, [*Learning Phrase Representations using RNN Encoder-Decoder*](https://arxiv.org/abs/1406.1078) (2014), section 2.3: the GRU.
-- Hochreiter and Schmidhuber, *Long Short-Term Memory* (1997), Neural Computation 9(8), sections 2 to 4: the constant error carousel, a cell state whose forget gate is always 1. <!-- core -->
-- Gers, Schmidhuber and Cummins, *Learning to Forget* (2000), Neural Computation 12(10): the forget gate and its bias. <!-- core -->
-- Józefowicz, Zaremba and Sutskever, *An Empirical Exploration of Recurrent Network Architectures* (2015): thousands of architectures compared, and a forget bias of 1. <!-- core -->
+- Hochreiter and Schmidhuber, *Long Short-Term Memory* (1997), sections 2 to 4: the original LSTM, without a forget gate. <!-- core -->
+- Gers, Schmidhuber and Cummins, *Learning to Forget* (2000): how the forget gate and its bias were added. <!-- core -->
 - Bengio, Louradour, Collobert and Weston, *Curriculum Learning* (2009): training on easy examples first. <!-- core -->
 """

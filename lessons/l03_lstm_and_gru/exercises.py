@@ -1,17 +1,18 @@
-"""The exercises of lesson 03: a half-life, the LSTM cell, a memory by design, the GRU cell, and a counter."""
+"""The exercises of lesson 03: from a bias to a half-life, one LSTM step, and from a half-life to a bias."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from itertools import permutations
 
 import torch
 from torch import Tensor
 
-from course_lib.teaching.exercises import ByHand, Inputs, PlainExercise, Slip, TensorExercise, gaussian
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TensorExercise, gaussian
 
 LESSON = "lstm_and_gru"
-LN3 = math.log(3)  # σ(ln 3) is exactly 3/4, tanh(½ ln 3) exactly 1/2
+LN3 = math.log(3)  # σ(ln 3) is 3/4 and tanh(½ ln 3) is 1/2
 
 
 def sigmoid(x: float) -> float:
@@ -38,7 +39,7 @@ def float32_gate(bias: float) -> float:
     return torch.tensor(bias, dtype=torch.float32).sigmoid().item()
 
 
-NOT_WHOLE = "the result is rounded to whole steps. Return the number as it is; it needn't be whole."
+NOT_WHOLE = "the result is rounded to whole steps. Return it with all its digits; it needn't be whole."
 NOT_ROUNDED = "the result is rounded. Return it with all its digits."
 OTHER_BASE = "two logarithms with different bases are mixed. Use `math.log`, the natural logarithm, for both."
 
@@ -159,6 +160,39 @@ HALF_LIFE = PlainExercise(
             "the two logarithms are multiplied. Solve n · ln(gate) = ln(1/2) for n.",
         ),
         Slip(
+            "difference",
+            lambda bias: math.log(2) - math.log(sigmoid(bias)),
+            "ln 2 and −ln(gate) are added. Divide the first by the second.",
+        ),
+        Slip(
+            "sum",
+            lambda bias: math.log(2) + math.log(sigmoid(bias)),
+            "ln 2 and ln(gate) are added. Divide ln 2 by −ln(gate).",
+        ),
+        Slip(
+            "exponential",
+            math.exp,
+            "this is e^b. It is proportional to the half-life only for large biases. Compute the gate, then "
+            "use the formula.",
+        ),
+        Slip(
+            "at-least-one",
+            lambda bias: max(1.0, half_life(bias)),
+            "half-lives below 1 are replaced by 1. With a negative bias, less than half is left after one "
+            "step, so the half-life is shorter than a step.",
+        ),
+        Slip(
+            "half-over-gate",
+            lambda bias: 0.5 / sigmoid(bias),
+            "½ is divided by the gate. Solve gate ** n = 1/2 for n: that takes logarithms.",
+        ),
+        Slip(
+            "root",
+            lambda bias: 0.5 ** (1 / sigmoid(bias)),
+            "½ is raised to the power of 1 / gate. The number of steps is the exponent: solve "
+            "gate ** n = 1/2 for n with logarithms.",
+        ),
+        Slip(
             "gate-only",
             sigmoid,
             "this is the gate itself. How many times must you multiply by it until 1/2 is left?",
@@ -174,6 +208,7 @@ HALF_LIFE = PlainExercise(
         Slip("one-decimal", lambda bias: round(half_life(bias), 1), NOT_ROUNDED),
         Slip("two-decimals", lambda bias: round(half_life(bias), 2), NOT_ROUNDED),
         Slip("whole-steps", lambda bias: float(math.ceil(half_life(bias) - 1e-9)), NOT_WHOLE),
+        Slip("next-step", lambda bias: float(math.floor(half_life(bias) + 1e-9) + 1), NOT_WHOLE),
         Slip("nearest-step", lambda bias: float(round(half_life(bias))), NOT_WHOLE),
         Slip("full-steps", lambda bias: float(math.floor(half_life(bias))), NOT_WHOLE),
     ),
@@ -230,12 +265,25 @@ def in_order(*order: int) -> Callable[..., tuple[Tensor, Tensor]]:
 
 
 def interleave(blocks: Sequence[Tensor]) -> list[Tensor]:
-    """Every fourth column in place of a block."""
+    """Every fourth column instead of a block."""
     scores = torch.cat(tuple(blocks), dim=-1)
     return [scores[:, i::4] for i in range(4)]
 
 
-BLOCKS = "The blocks are in torch's order: input, forget, candidate, output."
+BLOCKS = "The blocks are in torch's order: input, forget, cell (the candidate), output."
+SWAPPED_BLOCKS = (
+    ("forget-first", (1, 0, 2, 3), "the blocks of the input gate and the forget gate"),
+    ("output-third", (0, 1, 3, 2), "the blocks of the candidate and the output gate"),
+    ("candidate-first", (2, 1, 0, 3), "the blocks of the candidate and the input gate"),
+    ("candidate-second", (0, 2, 1, 3), "the blocks of the candidate and the forget gate"),
+    ("forget-last", (0, 3, 2, 1), "the blocks of the forget gate and the output gate"),
+    ("output-first", (3, 1, 2, 0), "the blocks of the input gate and the output gate"),
+)
+OTHER_ORDERS = [
+    order
+    for order in permutations(range(4))
+    if order not in [(0, 1, 2, 3), *(swapped for _, swapped, _ in SWAPPED_BLOCKS)]
+]
 SQUASHED_CELL = (
     "the new cell goes through `tanh` before it is returned. Apply `tanh` only to compute the hidden state, "
     "and return the cell without it."
@@ -282,18 +330,15 @@ LSTM_CELL = TensorExercise(
                 in_order(*order),
                 f"{what} seem to be swapped. {BLOCKS}",
             )
-            for name, order, what in (
-                ("forget-first", (1, 0, 2, 3), "the blocks of the input gate and the forget gate"),
-                ("output-third", (0, 1, 3, 2), "the blocks of the candidate and the output gate"),
-                ("candidate-first", (2, 1, 0, 3), "the blocks of the candidate and the input gate"),
-                ("candidate-second", (0, 2, 1, 3), "the blocks of the candidate and the forget gate"),
-                ("forget-last", (0, 3, 2, 1), "the blocks of the forget gate and the output gate"),
-            )
+            for name, order, what in SWAPPED_BLOCKS
         ),
-        Slip(
-            "output-third-forget-first",
-            in_order(1, 0, 3, 2),
-            f"the blocks seem to be read as forget, input, output, candidate. {BLOCKS}",
+        *(
+            Slip(
+                f"order-{''.join(map(str, order))}",
+                in_order(*order),
+                f"the four blocks seem to be in another order. {BLOCKS}",
+            )
+            for order in OTHER_ORDERS
         ),
         Slip(
             "interleaved",
@@ -313,6 +358,22 @@ LSTM_CELL = TensorExercise(
             "sigmoid-candidate",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + i.sigmoid() * g.sigmoid())),
             "the candidate goes through a sigmoid. It isn't a gate and may be negative: use `tanh`.",
+        ),
+        Slip(
+            "relu-candidate",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + i.sigmoid() * g.relu())),
+            "the candidate goes through ReLU. Use `tanh`.",
+        ),
+        Slip(
+            "softmax-gates",
+            lstm_with(
+                lambda i, f, g, o, c: (
+                    o.softmax(-1) * (f.softmax(-1) * c + i.softmax(-1) * g.tanh()).tanh(),
+                    f.softmax(-1) * c + i.softmax(-1) * g.tanh(),
+                )
+            ),
+            "the gates go through a softmax, so they compete with each other. Each component has a gate of "
+            "its own: use `torch.sigmoid`.",
         ),
         Slip(
             "raw-candidate",
@@ -369,6 +430,31 @@ LSTM_CELL = TensorExercise(
                 lambda i, f, g, o, c: (o.sigmoid() * updated(i, f, g, c).sigmoid(), updated(i, f, g, c))
             ),
             "the hidden state contains the sigmoid of the new cell. It should contain the `tanh`.",
+        ),
+        Slip(
+            "tanh-outside",
+            lstm_with(
+                lambda i, f, g, o, c: ((o.sigmoid() * updated(i, f, g, c)).tanh(), updated(i, f, g, c))
+            ),
+            "`tanh` is applied to the product of output gate and new cell. Apply it to the new cell, then "
+            "multiply by the output gate.",
+        ),
+        Slip(
+            "one-minus-output",
+            lstm_with(
+                lambda i, f, g, o, c: ((1 - o.sigmoid()) * updated(i, f, g, c).tanh(), updated(i, f, g, c))
+            ),
+            "the hidden state contains 1 − output gate. Multiply by the output gate itself.",
+        ),
+        Slip(
+            "shows-candidate",
+            lstm_with(lambda i, f, g, o, c: (o.sigmoid() * g.tanh(), updated(i, f, g, c))),
+            "the hidden state is computed from the candidate. Compute it from the new cell.",
+        ),
+        Slip(
+            "hidden-added",
+            lambda *given: (given[1] + lstm_cell(*given)[0], lstm_cell(*given)[1]),
+            "the old hidden state is added to the new one. It only enters the scores.",
         ),
         Slip(
             "output-unused",
@@ -430,9 +516,53 @@ LSTM_CELL = TensorExercise(
             "already in `b`.",
         ),
         Slip(
+            "coupled-to-input",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, (1 - i.sigmoid()) * c + i.sigmoid() * g.tanh())),
+            "the old cell is multiplied by 1 − input gate. An LSTM has a separate forget gate.",
+        ),
+        Slip(
+            "one-minus-input",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + (1 - i.sigmoid()) * g.tanh())),
+            "the candidate is multiplied by 1 − input gate. Multiply it by the input gate itself.",
+        ),
+        Slip(
+            "forgets-new",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * (c + i.sigmoid() * g.tanh()))),
+            "the forget gate also scales the new content. It should scale only the old cell: check the "
+            "parentheses.",
+        ),
+        Slip(
+            "squashed-old-cell",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c.tanh() + i.sigmoid() * g.tanh())),
+            "the old cell goes through `tanh` before it is kept. Multiply the old cell itself by the forget "
+            "gate.",
+        ),
+        Slip(
+            "subtracted",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c - i.sigmoid() * g.tanh())),
+            "the new content is subtracted. Add it.",
+        ),
+        Slip(
+            "linear",
+            lstm_with(lambda i, f, g, o, c: (o * (f * c + i * g), f * c + i * g)),
+            "the scores are used without a sigmoid or `tanh`. Apply the sigmoid to the gates, and `tanh` to "
+            "the candidate and to the new cell.",
+        ),
+        Slip(
+            "linear-cell",
+            lstm_with(lambda i, f, g, o, c: (o * (f * c + i * g).tanh(), f * c + i * g)),
+            "the scores are used without a sigmoid or `tanh`. Apply the sigmoid to the gates and `tanh` to "
+            "the candidate.",
+        ),
+        Slip(
+            "gates-added",
+            lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + i.sigmoid() + g.tanh())),
+            "the input gate is added to the candidate. Multiply the two.",
+        ),
+        Slip(
             "input-unused",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + g.tanh())),
-            "the candidate is added as it is. Multiply it by the input gate.",
+            "the whole candidate is added. Multiply it by the input gate first.",
         ),
         Slip(
             "multiplied",
@@ -443,6 +573,17 @@ LSTM_CELL = TensorExercise(
             "no-bias",
             lambda x, h, c, w_x, w_h, b: lstm_cell(x, h, c, w_x, w_h, 0 * b),
             "the bias `b` isn't added to the scores.",
+        ),
+        Slip(
+            "bias-twice",
+            lambda x, h, c, w_x, w_h, b: lstm_cell(x, h, c, w_x, w_h, 2 * b),
+            "the bias `b` is added twice. It is already the sum of torch's two biases.",
+        ),
+        Slip(
+            "squashed-scores",
+            lambda *given: lstm_step([part.tanh() for part in scores_of(*given[:2], *given[3:])], given[2]),
+            "the scores go through `tanh` before the gates are computed, as in a plain RNN. Apply the "
+            "sigmoid to the scores themselves.",
         ),
         Slip(
             "no-state",
@@ -467,294 +608,248 @@ LSTM_CELL = TensorExercise(
     ),
 )
 
-# ---- design_memory
-
-WEIGHT_NAMES = ("forget_bias", "forget_mark", "write_bias", "write_mark", "new_sign")
+# ---- bias_for
 
 
-def design_memory(lag: int) -> dict[str, float]:
-    keep = 0.5 ** (1 / (2 * lag))
-    return {
-        "forget_bias": math.log(keep / (1 - keep)),
-        "forget_mark": -20.0,
-        "write_bias": -10.0,
-        "write_mark": 20.0,
-        "new_sign": 5.0,
-    }
+def bias_for(steps: float) -> float:
+    gate = 0.5 ** (1 / steps)
+    return math.log(gate / (1 - gate))
 
 
-def cell_values(
-    design: Mapping[str, float], marks: Sequence[float], signs: Sequence[float], cell: float = 0.0
-) -> list[float]:
-    """The cell after each step, from an initial value."""
-    values = []
-    for mark, sign in zip(marks, signs, strict=True):
-        forget = sigmoid(design["forget_bias"] + design["forget_mark"] * mark)
-        write = sigmoid(design["write_bias"] + design["write_mark"] * mark)
-        cell = forget * cell + write * math.tanh(design["new_sign"] * sign)
-        values.append(cell)
-    return values
+def bias_with(gate: Callable[[float], float]) -> Callable[[float], float]:
+    """The bias of another gate."""
+    return lambda steps: logit(gate(steps))
 
 
-def is_complete(inputs: Inputs, design: Mapping[str, float]) -> str:
-    missing = [name for name in WEIGHT_NAMES if name not in design]
-    if missing:
-        return f"The answer is a dictionary of five numbers; `{missing[0]}` is missing."
-    bad = [name for name in WEIGHT_NAMES if not math.isfinite(float(design[name]))]
-    return f"`{bad[0]}` is not a finite number." if bad else ""
+def gate_for(steps: float) -> float:
+    return 0.5 ** (1 / steps)
 
 
-def stores(inputs: Inputs, design: Mapping[str, float]) -> str:
-    held = cell_values(design, [1], [1])[0]
-    if held >= 0.5:
-        return ""
-    write = sigmoid(design["write_bias"] + design["write_mark"])
-    return (
-        f"A marked +1 leaves {held:.2f} in the cell; at least 0.5 should get in. At a mark the input gate is "
-        f"{write:.2f}, and the candidate {math.tanh(design['new_sign']):.2f}."
-    )
+def logit(gate: float) -> float:
+    return math.log(gate / (1 - gate))
 
 
-def holds(inputs: Inputs, design: Mapping[str, float]) -> str:
-    left = sigmoid(design["forget_bias"]) ** inputs[0]
-    if left > 0.5:
-        return ""
-    return (
-        f"Of what was stored {left:.0%} is left after {inputs[0]} steps; more than half should be. Between "
-        f"marks the forget gate is σ(forget_bias) = {sigmoid(design['forget_bias']):.4f}."
-    )
+NO_GATE = "Find the gate f with f ** steps = 1/2 first, then the bias b with σ(b) = f."
 
-
-def fades(inputs: Inputs, design: Mapping[str, float]) -> str:
-    left = sigmoid(design["forget_bias"]) ** (4 * inputs[0])
-    if left < 0.5:
-        return ""
-    return (
-        f"After {4 * inputs[0]} steps, four times the lag, still {left:.0%} is left; less than half should "
-        "be. Choose the half-life for this `lag`, and work the bias out from it."
-    )
-
-
-def ignores_noise(inputs: Inputs, design: Mapping[str, float]) -> str:
-    lag = inputs[0]
-    added = cell_values(design, [0] * lag, [1.0] * lag)[-1]  # all alike: nothing is worse
-    if abs(added) <= 0.1:
-        return ""
-    return (
-        f"What comes without a mark gets into the cell too: {lag} unmarked signs, in the worst case all +1, "
-        f"add up to {added:.2f}; at most 0.1 is allowed. Without a mark the input gate is σ(write_bias) = "
-        f"{sigmoid(design['write_bias']):.4f}."
-    )
-
-
-def renews(inputs: Inputs, design: Mapping[str, float]) -> str:
-    held = cell_values(design, [1, 1], [1, -1])[-1]
-    if held <= -0.5:
-        return ""
-    return (
-        f"A marked +1, then a marked −1: the cell holds {held:.2f}; −0.5 or less is wanted. At a mark the "
-        "old content must go: what is the forget gate there?"
-    )
-
-
-DESIGN_MEMORY = PlainExercise(
-    name="design_memory",
+BIAS_FOR = PlainExercise(
+    name="bias_for",
     lesson=LESSON,
-    inputs=("lag",),
-    design=True,
-    reference=design_memory,
-    demands=(is_complete, stores, holds, fades, ignores_noise, renews),
+    inputs=("steps",),
+    reference=bias_for,
+    trains=False,
     by_hand=ByHand(
-        inputs={"lag": 40},
-        answer=design_memory(40),
-        says="A half-life of 80 steps: the gate is 0.5 ** (1/80) = 0.9914, its bias ln(0.9914/0.0086) = "
-        "4.74.",
+        inputs={"steps": 2.0},
+        answer=math.log(1 + math.sqrt(2)),
+        says="Two steps should leave one half, so the gate is √½ = 0.7071. The bias is 0.8814, because "
+        "σ(0.8814) = 0.7071.",
     ),
-    others=(lambda: (10,), lambda: (100,)),
-)
-
-# ---- gru_cell
-
-
-def gru_parts(x: Tensor, hidden: Tensor, w_x: Tensor, w_h: Tensor, b_x: Tensor, b_h: Tensor) -> tuple:
-    """Reset gate, update gate, and the candidate's two parts: from the word and from the state."""
-    reset_x, keep_x, new_x = (x @ w_x.mT + b_x).chunk(3, dim=-1)
-    reset_h, keep_h, new_h = (hidden @ w_h.mT + b_h).chunk(3, dim=-1)
-    return (reset_x + reset_h).sigmoid(), (keep_x + keep_h).sigmoid(), new_x, new_h
-
-
-def gru_cell(x: Tensor, hidden: Tensor, w_x: Tensor, w_h: Tensor, b_x: Tensor, b_h: Tensor) -> Tensor:
-    reset, keep, new_x, new_h = gru_parts(x, hidden, w_x, w_h, b_x, b_h)
-    return (1 - keep) * torch.tanh(new_x + reset * new_h) + keep * hidden
-
-
-def gru_with(step: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A GRU cell made of `step`, which gets the parts and the old state."""
-    return lambda x, h, *weights: step(*gru_parts(x, h, *weights), h)
-
-
-def first_version(x, hidden, w_x, w_h, b_x, b_h):
-    reset_x, keep_x, new_x = (x @ w_x.T + b_x).chunk(3, dim=-1)
-    w_reset, w_keep, w_new = w_h.chunk(3)
-    b_reset, b_keep, b_new = b_h.chunk(3)
-    reset = torch.sigmoid(reset_x + hidden @ w_reset.T + b_reset)
-    keep = torch.sigmoid(keep_x + hidden @ w_keep.T + b_keep)
-    new = torch.tanh(new_x + (reset * hidden) @ w_new.T + b_new)
-    return (1 - keep) * new + keep * hidden
-
-
-def bias_outside(x, hidden, w_x, w_h, b_x, b_h):
-    k = hidden.shape[-1]
-    reset, keep, new_x, new_h = gru_parts(x, hidden, w_x, w_h, b_x, b_h)
-    b_new = b_h[2 * k :]
-    return (1 - keep) * torch.tanh(new_x + reset * (new_h - b_new) + b_new) + keep * hidden
-
-
-GRU_CELL = TensorExercise(
-    name="gru_cell",
-    lesson=LESSON,
-    inputs={
-        "x": gaussian("n d"),
-        "hidden": gaussian("n k"),
-        "w_x": gaussian("r d"),
-        "w_h": gaussian("r k"),
-        "b_x": gaussian("r"),
-        "b_h": gaussian("r"),
-    },
-    returns={"new_hidden": "n k"},
-    sizes={"n": 3, "d": 5, "k": 2, "r": 6},
-    other_sizes=(
-        {"n": 5, "d": 3, "k": 7, "r": 21},
-        {"n": 4, "d": 4, "k": 4, "r": 12},
-        {"n": 1, "d": 1, "k": 1, "r": 3},
-    ),
-    reference=gru_cell,
-    unrepaired=first_version,
-    by_hand=ByHand(
-        inputs={
-            "x": [[1.0]],
-            "hidden": [[1.0]],
-            "w_x": [[0.0], [LN3], [0.0]],
-            "w_h": [[0.0], [0.0], [LN3 / 2]],
-            "b_x": [0.0, 0.0, 0.0],
-            "b_h": [0.0, 0.0, LN3 / 2],
-        },
-        answer={"new_hidden": [[0.875]]},
-        says="The reset gate is σ(0) = 1/2, the update gate σ(ln 3) = 3/4. The state's part of the "
-        "candidate is ½ ln 3 · 1 + ½ ln 3 = ln 3, and the reset gate lets half of it through: tanh(½ ln 3) "
-        "= 1/2. So 1/4 · 1/2 + 3/4 · 1 = 0.875.",
+    others=(
+        lambda: (3,),
+        lambda: (1.25,),
+        lambda: (6.0,),
+        lambda: (12.5,),
+        lambda: (25,),
     ),
     slips=(
         Slip(
-            "bias-outside",
-            bias_outside,
-            "the product with `w_new` is reset, but its bias is not. The gate takes the whole: product "
-            "and bias.",
+            "gate-only",
+            gate_for,
+            "this is the gate. Which bias b gives this gate, so that σ(b) = gate?",
         ),
         Slip(
-            "blend-turned-round",
-            gru_with(lambda r, z, nx, nh, h: z * torch.tanh(nx + r * nh) + (1 - z) * h),
-            "the update gate blends the other way round: here 1 means keep the old state.",
+            "sigmoid-again",
+            lambda steps: sigmoid(gate_for(steps)),
+            "the sigmoid is applied to the gate. You need its inverse: solve σ(b) = gate for b.",
         ),
         Slip(
-            "no-reset",
-            gru_with(lambda r, z, nx, nh, h: (1 - z) * torch.tanh(nx + nh) + z * h),
-            "the reset gate is not used.",
+            "log-gate",
+            lambda steps: math.log(gate_for(steps)),
+            "this is ln(gate). The bias is ln(gate / (1 − gate)), because σ(b) = 1 / (1 + e^(−b)).",
         ),
         Slip(
-            "resets-the-word",
-            gru_with(lambda r, z, nx, nh, h: (1 - z) * torch.tanh(r * (nx + nh)) + z * h),
-            "the reset gate takes the word's part too. It is for the state's part alone.",
+            "minus-log-gate",
+            lambda steps: -math.log(gate_for(steps)),
+            "this is −ln(gate). The bias is ln(gate / (1 − gate)), because σ(b) = 1 / (1 + e^(−b)).",
         ),
         Slip(
-            "resets-twice",
-            gru_with(lambda r, z, nx, nh, h: (1 - z) * torch.tanh(nx + r * nh) + z * r * h),
-            "the reset gate also acts on the old state that is kept. It is for the candidate alone.",
+            "log-leak",
+            lambda steps: math.log(1 - gate_for(steps)),
+            "this is ln(1 − gate). The bias is ln(gate / (1 − gate)), because σ(b) = 1 / (1 + e^(−b)).",
         ),
         Slip(
-            "no-tanh",
-            gru_with(lambda r, z, nx, nh, h: (1 - z) * (nx + r * nh) + z * h),
-            "the candidate is used without `tanh`.",
+            "minus-log-leak",
+            lambda steps: -math.log(1 - gate_for(steps)),
+            "this is −ln(1 − gate). It is close to the bias only if the gate is close to 1; the bias is "
+            "ln(gate / (1 − gate)).",
         ),
         Slip(
-            "update-first",
-            gru_with(lambda r, z, nx, nh, h: (1 - r) * torch.tanh(nx + z * nh) + r * h),
-            "the first two blocks have changed places. Torch's order is reset, update, candidate.",
+            "odds",
+            lambda steps: gate_for(steps) / (1 - gate_for(steps)),
+            "this is gate / (1 − gate). Its logarithm is missing.",
         ),
-    ),
-)
-
-# ---- counter_weights
-
-
-def counter_weights(symbol: int, n_symbols: int) -> tuple[Tensor, Tensor]:
-    w_x = torch.zeros(4, n_symbols)
-    w_x[2, symbol] = 20.0
-    return w_x, torch.tensor([20.0, 20.0, 0.0, 20.0])
-
-
-def run_counter(weights: tuple[Tensor, Tensor], symbols: Sequence[int]) -> float:
-    """The cell after the symbols were read."""
-    w_x, b = (torch.as_tensor(part, dtype=torch.float32) for part in weights)
-    cell = 0.0
-    for symbol in symbols:
-        write, forget, new, _ = (w_x[:, symbol] + b).tolist()
-        cell = sigmoid(forget) * cell + sigmoid(write) * math.tanh(new)
-    return cell
-
-
-def has_shapes(inputs: Inputs, weights: tuple[Tensor, Tensor]) -> str:
-    shapes = [tuple(torch.as_tensor(part).shape) for part in weights]
-    wanted = [(4, inputs[1]), (4,)]
-    if shapes != wanted:
-        return f"Two tensors are wanted, of shapes {wanted[0]} and {wanted[1]}; these have {shapes}."
-    finite = all(torch.as_tensor(part).isfinite().all() for part in weights)
-    return "" if finite else "There is a weight that is not a finite number."
-
-
-def counts_one(inputs: Inputs, weights: tuple[Tensor, Tensor]) -> str:
-    held = run_counter(weights, [inputs[0]])
-    if abs(held - 1) < 0.02:
-        return ""
-    return f"After one {inputs[0]} the cell holds {held:.2f}; it should hold 1: input gate 1, candidate 1."
-
-
-def ignores_others(inputs: Inputs, weights: tuple[Tensor, Tensor]) -> str:
-    symbol, n_symbols = inputs
-    for other in (other for other in range(n_symbols) if other != symbol):
-        held = run_counter(weights, [other])
-        if abs(held) > 0.02:
-            return f"A {other} alone leaves {held:.2f} in the cell, though {symbol} is to be counted."
-    return ""
-
-
-def counts_all(inputs: Inputs, weights: tuple[Tensor, Tensor]) -> str:
-    symbol, n_symbols = inputs
-    for length in (20, 200):
-        symbols = torch.randint(n_symbols, (length,), generator=torch.Generator("cpu").manual_seed(length))
-        right, held = int((symbols == symbol).sum()), run_counter(weights, symbols.tolist())
-        if abs(held - right) > 0.25:
-            reason = " It fades: how close to 1 is the forget gate, for every symbol?" if held < right else ""
-            return (
-                f"Among {length} symbols there are {right} of {symbol}; the cell holds {held:.2f}. It may be "
-                f"off by 0.25, no more.{reason}"
+        Slip(
+            "inverse-odds",
+            lambda steps: (1 - gate_for(steps)) / gate_for(steps),
+            "this is (1 − gate) / gate, which is e^(−b). Take its logarithm and change the sign.",
+        ),
+        Slip(
+            "sign",
+            lambda steps: -bias_for(steps),
+            "the sign is wrong: σ(−b) = 1 − σ(b). From e^(−b) = (1 − gate) / gate it follows that b is minus "
+            "the logarithm of (1 − gate) / gate.",
+        ),
+        *(
+            Slip(
+                f"plus-{name}",
+                function,
+                "there is 1 + gate or 1 / gate + 1 where a minus sign is needed: from 1 + e^(−b) = 1 / gate "
+                "it follows that e^(−b) = 1 / gate − 1.",
             )
-    return ""
-
-
-COUNTER_WEIGHTS = PlainExercise(
-    name="counter_weights",
-    lesson=LESSON,
-    inputs=("symbol", "n_symbols"),
-    design=True,
-    reference=counter_weights,
-    demands=(has_shapes, counts_one, ignores_others, counts_all),
-    by_hand=ByHand(
-        inputs={"symbol": 1, "n_symbols": 3},
-        answer=counter_weights(1, 3),
-        says="Forget gate 1, input gate 1, and a candidate that is 1 for the symbol and 0 for all others.",
+            for name, function in (
+                ("one", lambda steps: -math.log(1 / gate_for(steps) + 1)),
+                ("one-positive", lambda steps: math.log(1 / gate_for(steps) + 1)),
+            )
+        ),
+        Slip(
+            "product",
+            lambda steps: math.log(gate_for(steps) * (1 - gate_for(steps))),
+            "gate and 1 − gate are multiplied. Divide the gate by 1 − gate.",
+        ),
+        Slip(
+            "half-over-steps",
+            bias_with(lambda steps: 0.5 / steps),
+            "the gate is 0.5 / steps. Solve gate ** steps = 1/2: the gate is a root of 1/2, close to 1 for "
+            "long half-lives.",
+        ),
+        Slip(
+            "rate-as-gate",
+            bias_with(lambda steps: math.log(2) / steps),
+            "the gate is ln 2 / steps, but that is −ln(gate). The gate is e^(−ln 2 / steps).",
+        ),
+        Slip(
+            "half-life-as-gate",
+            lambda steps: half_life(gate_for(steps)),
+            "`half_life` is applied to the gate. You need the bias b with σ(b) = gate.",
+        ),
+        Slip(
+            "inverse-tanh",
+            lambda steps: math.atanh(gate_for(steps)),
+            "the inverse of tanh is applied to the gate. A gate uses the sigmoid.",
+        ),
+        Slip(
+            "half-to-the-steps",
+            bias_with(lambda steps: 0.5**steps),
+            "the gate is 0.5 ** steps. That is what is left after `steps` steps with a gate of 0.5. You need "
+            "gate ** steps = 0.5, so the exponent is 1 / steps.",
+        ),
+        Slip(
+            "linear-gate",
+            bias_with(lambda steps: 1 - 0.5 / steps),
+            "the gate is 1 − 0.5 / steps. That would be right if every step lost the same amount. But each "
+            "step loses a fraction of what is left, so solve gate ** steps = 1/2.",
+        ),
+        Slip(
+            "mean-lifetime",
+            bias_with(lambda steps: 1 - 1 / steps),
+            "the gate is 1 − 1 / steps, which makes `steps` the mean lifetime. For the half-life, solve "
+            "gate ** steps = 1/2.",
+        ),
+        Slip(
+            "time-constant",
+            bias_with(lambda steps: math.exp(-1 / steps)),
+            "the gate is e^(−1 / steps), so 1/e (37%) is left after `steps` steps. For one half, solve "
+            "gate ** steps = 1/2.",
+        ),
+        Slip(
+            "two-over",
+            bias_with(lambda steps: math.exp(-2 / steps)),
+            "the gate is e^(−2 / steps). Solve gate ** steps = 1/2: the gate is e^(−ln 2 / steps).",
+        ),
+        Slip(
+            "forward-formula",
+            lambda steps: half_life(steps),
+            "this treats `steps` as a bias and computes a half-life. Here the half-life is given, and you "
+            f"need the bias. {NO_GATE}",
+        ),
+        Slip(
+            "log-of-steps",
+            lambda steps: math.log(steps),
+            f"this is ln(steps), which is only roughly right. {NO_GATE}",
+        ),
+        Slip(
+            "large-bias-rule",
+            lambda steps: math.log(steps / math.log(2)),
+            f"ln(steps / ln 2) is only an approximation for long half-lives. {NO_GATE}",
+        ),
+        Slip(
+            "log10",
+            lambda steps: bias_for(steps) / math.log(10),
+            "the logarithm has base 10. Use `math.log`, the natural logarithm.",
+        ),
+        Slip(
+            "log2",
+            lambda steps: bias_for(steps) / math.log(2),
+            "the logarithm has base 2. Use `math.log`, the natural logarithm.",
+        ),
+        Slip(
+            "half-the-steps",
+            lambda steps: bias_for(steps / 2),
+            "the half-life is only half of what was asked for. Use `steps` as it is: gate ** steps = 1/2.",
+        ),
+        Slip(
+            "log-over-leak",
+            lambda steps: math.log(gate_for(steps)) / (1 - gate_for(steps)),
+            "ln(gate) is divided by 1 − gate. Take the logarithm of the whole quotient gate / (1 − gate).",
+        ),
+        Slip(
+            "quotient-of-logs",
+            lambda steps: math.log(gate_for(steps)) / math.log(1 - gate_for(steps)),
+            "ln(gate) is divided by ln(1 − gate). Take the logarithm of the quotient gate / (1 − gate).",
+        ),
+        *(
+            Slip(f"reciprocal-{name}", function, f"{what} {NO_GATE}")
+            for name, function, what in (
+                (
+                    "half-life",
+                    lambda steps: 1 / half_life(steps),
+                    "the inverse function isn't 1 / half_life.",
+                ),
+                ("steps", lambda steps: 1 / steps, "this is 1 / steps."),
+                ("odds", lambda steps: logit(1 / steps), "the gate is 1 / steps."),
+                ("negative", lambda steps: -half_life(steps), "the inverse function isn't −half_life."),
+            )
+        ),
+        *(
+            Slip(f"{name}-of-steps", function, f"this is a logarithm of `steps`. {NO_GATE}")
+            for name, function in (("log2", math.log2), ("log10", math.log10))
+        ),
+        Slip(
+            "twice-the-steps",
+            lambda steps: bias_for(2 * steps),
+            "the half-life is twice what was asked for. Use `steps` as it is.",
+        ),
+        *(
+            Slip(
+                f"rounded-{digits}",
+                lambda steps, digits=digits: round(bias_for(steps), digits),
+                "the result is rounded. Return it with all its digits.",
+            )
+            for digits in (0, 1, 2, 3)
+        ),
+        *(
+            Slip(
+                f"rounded-gate-{digits}",
+                bias_with(lambda steps, digits=digits: min(round(gate_for(steps), digits), 1 - 1e-16)),
+                "the gate is rounded. Use all its digits: the closer it is to 1, the more they matter.",
+            )
+            for digits in (2, 3, 4)
+        ),
+        Slip(
+            "whole-steps",
+            lambda steps: bias_for(max(int(steps), 1)),
+            "`steps` is rounded to a whole number. Use it as it is.",
+        ),
     ),
-    others=(lambda: (0, 2), lambda: (4, 7)),
 )
 
-EXERCISES = (HALF_LIFE, LSTM_CELL, DESIGN_MEMORY, GRU_CELL, COUNTER_WEIGHTS)
+EXERCISES = (HALF_LIFE, LSTM_CELL, BIAS_FOR)

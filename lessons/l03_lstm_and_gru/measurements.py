@@ -1,4 +1,4 @@
-"""Numbers that lesson 03 quotes: half-lives by forget bias, and pronouns predicted by lesson 02's RNN."""
+"""Numbers that lesson 03 quotes: half-lives by forget bias, and how the shipped language models continue."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from course_lib.text.special import BOS
 from course_lib.translation.shipped import shared
 from lessons.l03_lstm_and_gru.exercises import half_life
 
-SENTENCE = "le chat a bu l' eau parce qu'"
+MODELS = ("rnn_lm", "lstm_lm", "gru_lm")
+NOUNS = {"chat": "le chat", "souris": "la souris"}
 
 
 def measure() -> dict:
     return {
         "half-life": {str(bias): half_life(bias) for bias in (0, 1, 2, 3, 5)},
         "steps in torch's cell": {"5": steps_in_torch(5.0)},
-        "RNN": pronouns_after(SENTENCE),
+        "elle": {
+            name: {noun: elle_after(f"{words} a bu l' eau parce qu'", name) for noun, words in NOUNS.items()}
+            for name in MODELS
+        },
     }
 
 
@@ -35,9 +39,9 @@ def steps_in_torch(forget_bias: float) -> int:
 
 
 @torch.no_grad()
-def pronouns_after(text: str) -> dict[str, float]:
-    """The probabilities of both pronouns, by the shipped RNN."""
-    system = shared("rnn_lm")
+def elle_after(text: str, name: str) -> float:
+    """The probability of *elle* after this text, in a shipped language model."""
+    system = shared(name)
     tokens = torch.tensor([[BOS, *system.tokenizer.encode(text)]])
-    probabilities = system.model(tokens)[0, -1].softmax(dim=-1)
-    return {word: float(probabilities[system.tokenizer.encode(word)[0]]) for word in ("il", "elle")}
+    [elle] = system.tokenizer.encode("elle")
+    return float(system.model(tokens)[0, -1].softmax(dim=-1)[elle])

@@ -7,36 +7,10 @@ WRONG has answers for each slip of exercises.py and others, each with the slip t
 from __future__ import annotations
 
 import math
+from itertools import permutations
 
 import torch
-from torch import nn
 from torch.nn import functional as F
-
-from lessons.l03_lstm_and_gru.exercises import design_memory
-
-# ---- shared by several answers
-
-
-def design_with(**changes):
-    def design(lag):
-        return design_memory(lag) | changes
-
-    return design
-
-
-def gru_candidate(x, hidden, w_x, w_h, b_x, b_h):
-    gi, gh = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
-    return (gi[2] + (gi[0] + gh[0]).sigmoid() * gh[2]).tanh()
-
-
-def counter_with(forget=20.0, write=20.0, candidate=20.0, base=0.0):
-    def weights(symbol, n_symbols):
-        w_x = torch.zeros(4, n_symbols)
-        w_x[2, symbol] = candidate - base
-        return w_x, torch.tensor([write, forget, base, 0.0])
-
-    return weights
-
 
 # ---- half_life
 
@@ -46,6 +20,13 @@ def counts_steps(forget_bias):
     while left > 0.5:
         left, steps = left * gate, steps + 1
     return float(steps)
+
+
+def counts_one_more(forget_bias):
+    gate, left, steps = 1 / (1 + math.exp(-forget_bias)), 1.0, 0
+    while left >= 0.5:
+        left, steps = left * gate, steps + 1
+    return steps
 
 
 LN2 = math.log(2)
@@ -183,121 +164,44 @@ def keeps_tanh(x, hidden, cell, w_x, w_h, b):
     return torch.sigmoid(o) * cell, cell
 
 
-# ---- design_memory
+# ---- bias_for
 
 
-def by_search(lag):
-    bias = 0.0
-    while (1 / (1 + math.exp(-bias))) ** lag <= 0.55:
-        bias += 0.01
-    return design_with(forget_bias=bias)(lag)
+def gate_of(steps):
+    return 2 ** (-1 / steps)
 
 
-def with_logit(lag):
-    gate = torch.tensor(0.5, dtype=torch.float64) ** (1 / (1.5 * lag))
-    return design_with(forget_bias=torch.logit(gate).item(), write_bias=-15, write_mark=30, new_sign=1)(lag)
+def bias_of_gate(gate):
+    return lambda steps: -math.log(1 / gate(steps) - 1)
 
 
-def with_log_of_lag(lag):
-    return design_with(forget_bias=math.log(3 * lag), forget_mark=-100.0)(lag)
+def linear_loss(steps):
+    gate = (steps - 0.5) / steps
+    return math.log(gate / (1 - gate))
 
 
-def three_numbers(lag):
-    return {"forget_bias": 4.0, "write_bias": -10.0, "write_mark": 20.0}
+def steps_as_lifetime(steps):
+    gate = (steps - 1) / steps
+    return math.log(gate / (1 - gate))
 
 
-# ---- gru_cell
+def by_bisection(steps):
+    low, high = -50.0, 50.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        if softplus_life(middle) < steps:
+            low = middle
+        else:
+            high = middle
+    return middle
 
 
-def torch_gru(x, hidden, w_x, w_h, b_x, b_h):
-    return torch.gru_cell(x, hidden, w_x, w_h, b_x, b_h)
+def by_expm1(steps):
+    return -math.log(math.expm1(math.log(2) / steps))
 
 
-def sliced_gru(x, hidden, w_x, w_h, b_x, b_h):
-    reset_x, keep_x, new_x = (x @ w_x.T + b_x).chunk(3, dim=-1)
-    w_reset, w_keep, w_new = w_h.chunk(3)
-    b_reset, b_keep, b_new = b_h.chunk(3)
-    reset = torch.sigmoid(reset_x + hidden @ w_reset.T + b_reset)
-    keep = torch.sigmoid(keep_x + hidden @ w_keep.T + b_keep)
-    new = torch.tanh(new_x + reset * (hidden @ w_new.T + b_new))
-    return (1 - keep) * new + keep * hidden
-
-
-def lerp_gru(x, hidden, w_x, w_h, b_x, b_h):
-    gi, gh = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
-    r, z = (gi[0] + gh[0]).sigmoid(), (gi[1] + gh[1]).sigmoid()
-    return torch.lerp((gi[2] + r * gh[2]).tanh(), hidden, z)
-
-
-def gru_module(x, hidden, w_x, w_h, b_x, b_h):
-    n = gru_candidate(x, hidden, w_x, w_h, b_x, b_h)
-    _, z_x, _ = F.linear(x, w_x, b_x).chunk(3, -1)
-    _, z_h, _ = F.linear(hidden, w_h, b_h).chunk(3, -1)
-    z = nn.Sigmoid()(z_x + z_h)
-    return n + z * (hidden - n)
-
-
-def only_product_reset(x, hidden, w_x, w_h, b_x, b_h):
-    k = hidden.shape[-1]
-    gi, gh = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
-    r, z = (gi[0] + gh[0]).sigmoid(), (gi[1] + gh[1]).sigmoid()
-    new = (gi[2] + r * (hidden @ w_h[2 * k :].T) + b_h[2 * k :]).tanh()
-    return (1 - z) * new + z * hidden
-
-
-def as_chung(x, hidden, w_x, w_h, b_x, b_h):
-    gi, gh = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
-    z = (gi[1] + gh[1]).sigmoid()
-    return (1 - z) * hidden + z * gru_candidate(x, hidden, w_x, w_h, b_x, b_h)
-
-
-def still_cho(x, hidden, w_x, w_h, b_x, b_h):
-    k = hidden.shape[-1]
-    gi, gh = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
-    r, z = (gi[0] + gh[0]).sigmoid(), (gi[1] + gh[1]).sigmoid()
-    return (1 - z) * (gi[2] + F.linear(r * hidden, w_h[2 * k :], b_h[2 * k :])).tanh() + z * hidden
-
-
-def candidate_alone(x, hidden, w_x, w_h, b_x, b_h):
-    return gru_candidate(x, hidden, w_x, w_h, b_x, b_h)
-
-
-def without_reset(x, hidden, w_x, w_h, b_x, b_h):
-    gi, gh = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
-    z = (gi[1] + gh[1]).sigmoid()
-    return (1 - z) * (gi[2] + gh[2]).tanh() + z * hidden
-
-
-def keeps_more(x, hidden, w_x, w_h, b_x, b_h):
-    return torch_gru(x, hidden, w_x, w_h, b_x, b_h) + hidden
-
-
-# ---- counter_weights
-
-
-def gate_looks(symbol, n_symbols):
-    w_x = torch.full((4, n_symbols), -30.0)
-    w_x[0, symbol] = 30.0
-    w_x[1:3] = 30.0
-    return w_x, torch.zeros(4)
-
-
-def counts_backwards(symbol, n_symbols):
-    return counter_with(candidate=-20.0)(symbol, n_symbols)
-
-
-def both_look(symbol, n_symbols):
-    row = F.one_hot(torch.tensor(symbol), n_symbols).float()
-    return torch.stack([40 * row, 0 * row, 15 * row, row]), torch.tensor([-20.0, 25.0, 0.0, 0.0])
-
-
-def transposed_counter(symbol, n_symbols):
-    w_x, b = counter_with()(symbol, n_symbols)
-    return w_x.T, b
-
-
-def next_symbol(symbol, n_symbols):
-    return counter_with()((symbol + 1) % n_symbols, n_symbols)
+def torch_logit(steps):
+    return torch.logit(torch.tensor(0.5, dtype=torch.float64) ** (1 / steps)).item()
 
 
 # ---- a slip each, without the helpers of the exercises
@@ -322,16 +226,6 @@ def usual_cell(i, f, g, old):
     return f.sigmoid() * old + i.sigmoid() * g.tanh()
 
 
-def gru_with(mix):
-    """Another mix of reset gate, update gate, the candidate's two parts and the old state."""
-
-    def gru(x, hidden, w_x, w_h, b_x, b_h):
-        of_x, of_h = F.linear(x, w_x, b_x).chunk(3, -1), F.linear(hidden, w_h, b_h).chunk(3, -1)
-        return mix((of_x[0] + of_h[0]).sigmoid(), (of_x[1] + of_h[1]).sigmoid(), of_x[2], of_h[2], hidden)
-
-    return gru
-
-
 def forgets_less(x, hidden, cell, w_x, w_h, b):
     scores, k = x @ w_x.T + hidden @ w_h.T + b, cell.shape[-1]
     write, keep, show = (torch.sigmoid(scores[:, s]) for s in (slice(k), slice(k, 2 * k), slice(3 * k, None)))
@@ -340,9 +234,26 @@ def forgets_less(x, hidden, cell, w_x, w_h, b):
     return show * torch.tanh(new_cell), new_cell
 
 
+def shows_candidate(x, hidden, cell, w_x, w_h, b):
+    _, _, g, o = (x @ w_x.T + hidden @ w_h.T + b).chunk(4, dim=-1)
+    return torch.sigmoid(o) * torch.tanh(g), linear_lstm(x, hidden, cell, w_x, w_h, b)[1]
+
+
+def adds_hidden(x, hidden, cell, w_x, w_h, b):
+    new_hidden, new_cell = linear_lstm(x, hidden, cell, w_x, w_h, b)
+    return new_hidden + hidden, new_cell
+
+
+def scores_of_an_rnn(x, hidden, cell, w_x, w_h, b):
+    i, f, g, o = torch.tanh(x @ w_x.T + hidden @ w_h.T + b).chunk(4, dim=-1)
+    cell = usual_cell(i, f, g, cell)
+    return o.sigmoid() * cell.tanh(), cell
+
+
 WRONG = {
     "half_life": [
         (counts_steps, "whole-steps"),
+        (counts_one_more, "next-step"),
         (bias_as_gate, "bias-as-gate"),
         (sign_in_exponent, "gate-of-minus-b"),
         (parentheses, "negative"),
@@ -372,6 +283,12 @@ WRONG = {
         (lambda bias: math.log(2) / usual_gate(bias), "no-log"),
         (lambda bias: round(math.log(2) / math.log1p(math.exp(-bias))), "nearest-step"),
         (lambda bias: int(math.log(2) / math.log1p(math.exp(-bias)) + 1e-12), "full-steps"),
+        (lambda bias: 0.5 * (1 + math.exp(-bias)), "half-over-gate"),
+        (lambda bias: math.log(2 / usual_gate(bias)), "difference"),
+        (lambda bias: math.log(2 * usual_gate(bias)), "sum"),
+        (lambda bias: math.e**bias, "exponential"),
+        (lambda bias: max(1.0, softplus_life(bias)), "at-least-one"),
+        (lambda bias: 2 ** -(1 + math.exp(-bias)), "root"),
         (lambda bias: 2.0, None),
     ],
     "lstm_cell": [
@@ -394,8 +311,12 @@ WRONG = {
         (lstm_with(usual_cell, order=(2, 1, 0, 3)), "candidate-first"),
         (lstm_with(usual_cell, order=(0, 2, 1, 3)), "candidate-second"),
         (lstm_with(usual_cell, order=(0, 3, 2, 1)), "forget-last"),
-        (lstm_with(usual_cell, order=(1, 0, 3, 2)), "output-third-forget-first"),
-        (lstm_with(usual_cell, order=(3, 2, 1, 0)), None),
+        (lstm_with(usual_cell, order=(3, 1, 2, 0)), "output-first"),
+        *(
+            (lstm_with(usual_cell, order=order), f"order-{''.join(map(str, order))}")
+            for order in permutations(range(4))
+            if sum(i == block for i, block in enumerate(order)) < 2
+        ),
         (
             lstm_with(
                 lambda i, f, g, old: f * old + i * g.tanh(),
@@ -433,49 +354,84 @@ WRONG = {
             ),
             "tanh-gates",
         ),
+        (lstm_with(lambda i, f, g, old: f.sigmoid() * old + i.sigmoid() * F.relu(g)), "relu-candidate"),
+        (
+            lstm_with(
+                lambda i, f, g, old: F.softmax(f, -1) * old + F.softmax(i, -1) * g.tanh(),
+                lambda o, new, old: F.softmax(o, -1) * new.tanh(),
+            ),
+            "softmax-gates",
+        ),
+        (lstm_with(lambda i, f, g, old: torch.lerp(old, g.tanh(), i.sigmoid())), "coupled-to-input"),
+        (lstm_with(lambda i, f, g, old: f.sigmoid() * old + (-i).sigmoid() * g.tanh()), "one-minus-input"),
+        (lstm_with(lambda i, f, g, old: f.sigmoid() * (old + i.sigmoid() * g.tanh())), "forgets-new"),
+        (lstm_with(lambda i, f, g, old: usual_cell(i, f, g, old.tanh())), "squashed-old-cell"),
+        (lstm_with(lambda i, f, g, old: f.sigmoid() * old + i.sigmoid() + g.tanh()), "gates-added"),
+        (lstm_with(lambda i, f, g, old: f.sigmoid() * old - i.sigmoid() * g.tanh()), "subtracted"),
+        (lstm_with(lambda i, f, g, old: f * old + i * g, lambda o, new, old: o * new), "linear"),
+        (lstm_with(lambda i, f, g, old: f * old + i * g, lambda o, new, old: o * new.tanh()), "linear-cell"),
+        (lstm_with(usual_cell, lambda o, new, old: (o.sigmoid() * new).tanh()), "tanh-outside"),
+        (lstm_with(usual_cell, lambda o, new, old: (-o).sigmoid() * new.tanh()), "one-minus-output"),
+        (shows_candidate, "shows-candidate"),
+        (adds_hidden, "hidden-added"),
+        (lstm_with(usual_cell, factors=(1, 1, 2)), "bias-twice"),
+        (scores_of_an_rnn, "squashed-scores"),
         (lstm_with(usual_cell, factors=(1, 1, 0)), "no-bias"),
         (lstm_with(usual_cell, factors=(1, 0, 1)), "no-state"),
         (lstm_with(usual_cell, factors=(0, 1, 1)), "no-word"),
         (lambda x, hidden, cell, w_x, w_h, b: torch_lstm(x, cell, cell, w_x, w_h, b), "gates-from-cell"),
     ],
-    "design_memory": [
-        (design_with(forget_bias=1.0), "after 40 steps; more than half should be"),
-        (design_with(forget_bias=10.0), "four times the lag"),
-        (design_with(forget_bias=5.0), "four times the lag"),
-        (design_with(forget_mark=0.0), "the old content must go"),
-        (design_with(write_bias=0.0), "gets into the cell too"),
-        (design_with(write_mark=0.0), "should get in"),
-        (design_with(new_sign=-5.0), "should get in"),
-        (design_with(write_bias=float("nan")), "is not a finite number"),
-        (three_numbers, "`forget_mark` is missing"),
-    ],
-    "gru_cell": [
-        (only_product_reset, "bias-outside"),
-        (as_chung, "blend-turned-round"),
-        (still_cho, "unrepaired"),
-        (candidate_alone, None),
-        (without_reset, "no-reset"),
-        (keeps_more, None),
-        (gru_with(lambda r, z, x, h, old: torch.lerp((r * x + r * h).tanh(), old, z)), "resets-the-word"),
-        (gru_with(lambda r, z, x, h, old: (1 - z) * (x + r * h).tanh() + r * z * old), "resets-twice"),
-        (gru_with(lambda r, z, x, h, old: torch.lerp(x + r * h, old, z)), "no-tanh"),
-        (gru_with(lambda z, r, x, h, old: torch.lerp((x + r * h).tanh(), old, z)), "update-first"),
-    ],
-    "counter_weights": [
-        (counter_with(forget=3.0), "It fades"),
-        (counter_with(write=0.0), "it should hold 1"),
-        (counter_with(candidate=1.0), "it should hold 1"),
-        (counter_with(base=5.0), "leaves 1.00 in the cell"),
-        (counts_backwards, "holds -1.00"),
-        (transposed_counter, "Two tensors are wanted"),
-        (next_symbol, "it should hold 1"),
+    "bias_for": [
+        (gate_of, "gate-only"),
+        (lambda steps: usual_gate(gate_of(steps)), "sigmoid-again"),
+        (lambda steps: -math.log(2) / steps, "log-gate"),
+        (lambda steps: math.log(2) / steps, "minus-log-gate"),
+        (lambda steps: math.log(1 - gate_of(steps)), "log-leak"),
+        (lambda steps: math.log(1 / (1 - gate_of(steps))), "minus-log-leak"),
+        (lambda steps: gate_of(steps) / (1 - gate_of(steps)), "odds"),
+        (lambda steps: 1 / gate_of(steps) - 1, "inverse-odds"),
+        (lambda steps: math.log((1 - gate_of(steps)) / gate_of(steps)), "sign"),
+        (lambda steps: math.atanh(gate_of(steps)), "inverse-tanh"),
+        (lambda steps: -math.log(1 / gate_of(steps) + 1), "plus-one"),
+        (lambda steps: math.log(1 / gate_of(steps) + 1), "plus-one-positive"),
+        (lambda steps: math.log(gate_of(steps) * (1 - gate_of(steps))), "product"),
+        (bias_of_gate(lambda steps: 0.5 / steps), "half-over-steps"),
+        (bias_of_gate(lambda steps: math.log(2) / steps), "rate-as-gate"),
+        (lambda steps: softplus_life(gate_of(steps)), "half-life-as-gate"),
+        (bias_of_gate(lambda steps: 0.5**steps), "half-to-the-steps"),
+        (bias_of_gate(lambda steps: math.e ** (-1 / steps)), "time-constant"),
+        (bias_of_gate(lambda steps: math.e ** (-2 / steps)), "two-over"),
+        (softplus_life, "forward-formula"),
+        (lambda steps: math.log(steps), "log-of-steps"),
+        (lambda steps: math.log(1.4426950408889634 * steps), "large-bias-rule"),
+        (lambda steps: math.log10(gate_of(steps) / (1 - gate_of(steps))), "log10"),
+        (lambda steps: math.log2(gate_of(steps) / (1 - gate_of(steps))), "log2"),
+        (lambda steps: by_expm1(2 * steps), "twice-the-steps"),
+        (lambda steps: by_expm1(0.5 * steps), "half-the-steps"),
+        (lambda steps: math.log(gate_of(steps)) / (1 - gate_of(steps)), "log-over-leak"),
+        (lambda steps: math.log(gate_of(steps)) / math.log(1 - gate_of(steps)), "quotient-of-logs"),
+        (lambda steps: 1 / softplus_life(steps), "reciprocal-half-life"),
+        (lambda steps: 1 / steps, "reciprocal-steps"),
+        (bias_of_gate(lambda steps: 1 / steps), "reciprocal-odds"),
+        (lambda steps: -softplus_life(steps), "reciprocal-negative"),
+        (lambda steps: math.log(steps, 2), "log2-of-steps"),
+        (lambda steps: math.log(steps, 10), "log10-of-steps"),
+        (lambda steps: float(f"{by_expm1(steps):.0f}"), "rounded-0"),
+        (lambda steps: float(f"{by_expm1(steps):.1f}"), "rounded-1"),
+        (lambda steps: float(f"{by_expm1(steps):.2f}"), "rounded-2"),
+        (lambda steps: float(f"{by_expm1(steps):.3f}"), "rounded-3"),
+        (linear_loss, "linear-gate"),
+        (steps_as_lifetime, "mean-lifetime"),
+        (bias_of_gate(lambda steps: round(gate_of(steps), 2)), "rounded-gate-2"),
+        (bias_of_gate(lambda steps: round(gate_of(steps), 3)), "rounded-gate-3"),
+        (bias_of_gate(lambda steps: round(gate_of(steps), 4)), "rounded-gate-4"),
+        (lambda steps: by_expm1(int(steps)), "whole-steps"),
+        (lambda steps: 4.74, None),
     ],
 }
 
 RIGHT = {
     "half_life": [softplus_life, torch_life, log_ratio],
     "lstm_cell": [linear_lstm, sliced_lstm, torch_lstm, joined_lstm],
-    "design_memory": [by_search, with_logit, with_log_of_lag, design_with()],
-    "gru_cell": [torch_gru, sliced_gru, lerp_gru, gru_module],
-    "counter_weights": [counter_with(), gate_looks, both_look],
+    "bias_for": [by_bisection, by_expm1, torch_logit],
 }

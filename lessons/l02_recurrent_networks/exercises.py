@@ -152,6 +152,12 @@ READ_SEQUENCE = TensorExercise(
             "the sums before the tanh are returned. Append the state, which is the tanh of the sum.",
         ),
         Slip(
+            "sum-carried",
+            by_loop(lambda x, h, w, u, b: x @ w.T + h @ u.T + b, join=lambda sums: stack_states(sums).tanh()),
+            "the tanh is applied to the returned states, but the next step uses the sum before the tanh. "
+            "Carry the state itself from step to step.",
+        ),
+        Slip(
             "sigmoid",
             by_loop(lambda x, h, w, u, b: torch.sigmoid(x @ w.T + h @ u.T + b)),
             "the activation function is a sigmoid. This network uses tanh, which can also be negative.",
@@ -243,6 +249,11 @@ READ_SEQUENCE = TensorExercise(
             "only-last",
             with_states(lambda states, inputs, start: states[..., -1, :]),
             "only the last state is returned. Collect the state of every step in a list, and stack them.",
+        ),
+        Slip(
+            "only-first",
+            with_states(lambda states, inputs, start: states[..., :1, :]),
+            "only the first state is returned. Is the `return` inside the loop?",
         ),
         Slip(
             "reversed-states",
@@ -552,7 +563,7 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
         Slip(
             "first-too",
             lambda states, w: product_of(step_jacobians(torch.cat([states[:1], states]), w), w),
-            "there is one factor too many. No step leads to the first state: between n states there are n − "
+            "there is an extra factor. No step leads to the first state: between n states there are n − "
             "1 steps.",
         ),
         Slip(
@@ -595,6 +606,18 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
             "this is the Jacobian of the last step alone. Multiply the Jacobians of all steps.",
         ),
         Slip(
+            "first-only",
+            with_steps(lambda steps, w: steps[:1]),
+            "this is the Jacobian of the first step alone. Multiply the Jacobians of all steps. Is the "
+            "`return` inside the loop?",
+        ),
+        Slip(
+            "first-without-derivatives",
+            with_steps(lambda steps, w: [w, *steps[1:]]),
+            "the first step has no derivatives: the product starts from `w_rec`. Start with the identity "
+            "matrix and treat all steps alike.",
+        ),
+        Slip(
             "derivatives-of-before",
             lambda states, w: product_of(step_jacobians(states.roll(1, 0), w), w),
             "the derivatives are computed from the old states. The tanh produces the new state, so use the "
@@ -615,6 +638,11 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
             "squares",
             with_derivatives(lambda state: state**2),
             "the derivative is computed as h². Where tanh equals h, its derivative is 1 − h².",
+        ),
+        Slip(
+            "difference-squared",
+            with_derivatives(lambda state: (1 - state) ** 2),
+            "the derivative is computed as (1 − h)². Where tanh equals h, its derivative is 1 − h².",
         ),
         Slip(
             "plus-squares",

@@ -30,7 +30,10 @@ from course_lib.teaching import check, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
 from course_lib.text import BOS
 from course_lib.translation import load_shipped
-from lessons.l02_recurrent_networks import GradientTelephone
+from lessons.l02_recurrent_networks import (
+    GradientTelephone, accuracy_with_the_same_middle, held_out_accuracy,
+    last_states, make_beginnings,
+)
 
 start_lesson("recurrent_networks", seed=2)
 
@@ -52,15 +55,7 @@ The MLP of lesson 01 predicts the next word from the last four and can't see any
 
 A {term:recurrent neural network} (RNN) has no window. It processes a text word by word and keeps a vector, its {term:hidden state}, or *state* for short. After each word, it computes a new state from the old one and the word's embedding. The state never grows, so whatever the network needs later has to fit into it.
 
-**By hand, with a state of one number.** Let the new state be half of the old one plus the input:
-
-| input | new state |
-|---|---|
-| 1 | 0.5 · 0 + 1 = **1** |
-| 0 | 0.5 · 1 + 0 = **0.5** |
-| 0 | 0.5 · 0.5 + 0 = **0.25** |
-
-Two steps later, the 1 still has an effect, but only a quarter of its original size. Keep an eye on that factor.
+**By hand, with a state of one number.** Let the new state be half of the old one plus the input. We start from 0, and the inputs are 1, 0 and 0. Then the states are 0.5 · 0 + 1 = **1**, 0.5 · 1 + 0 = **0.5** and 0.5 · 0.5 + 0 = **0.25**. At the end, the 1 still has an effect, but only a quarter of its original size. Keep an eye on that factor.
 
 **From numbers to vectors.** In a real RNN, inputs and states are vectors, and the factor becomes a matrix. As in lesson 01, the product of a matrix and a vector contains the dot product of each *row* with the vector. A matrix with three rows and two columns, of shape (3, 2), turns two numbers into three:
 
@@ -69,7 +64,7 @@ $$ \begin{pmatrix} 1 & 2 \\ 0 & 1 \\ 3 & 0 \end{pmatrix} \begin{pmatrix} 4 \\ 5 
 The {term:matrix multiplication|matrix product} `A @ B` does this for several vectors at once: in row $i$ and column $j$ it has the dot product of row $i$ of `A` with **column** $j$ of `B`. In torch, vectors are usually the rows of a matrix `X`. To multiply each of them by `W`, we need the dot products of the rows of `X` with the rows of `W`, so we write `X @ W.T`, where `.T` swaps the rows and columns of `W`.
 """
 
-# %% kind="example"
+# %% kind="example" track="core" contents="the matrix product in code"
 W = torch.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, 0.0]])  # (3, 2)
 X = torch.tensor([[4.0, 5.0], [1.0, 0.0]])  # two vectors of two numbers
 
@@ -154,16 +149,16 @@ You need one variable that carries the state from one iteration of the loop to t
 
 ---
 ### It works for one sentence, but not for a batch
-Then some axis is counted from the front. The words are on axis −2, however many axes come before it.
+Either an axis is counted from the front: the words are on axis −2, however many axes come before it. Or you multiply as in `w_in @ word`, which expects a single vector. Like `X @ W.T` above, `word @ w_in.T` works for any number of them.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 2 · What a trained RNN uses, and what its state contains
 
-`rnn_lm` is an RNN language model for our toy French, with a state of 216 numbers. On the test sentences of lesson 01 its perplexity was {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f}; that of the MLP was {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f}. Its recurrent layer is a `torch.nn.RNN`. Below, your function computes the states with the weights of that layer, and an assertion compares them with torch's.
+`rnn_lm` is an RNN language model for our toy French, with a state of 216 numbers. Its perplexity is {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f}; that of the MLP in lesson 01 was {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f}. Below, your function computes its states, and an assertion compares them with those of `torch.nn.RNN`.
 
-Consider the beginning *la souris dort parce qu'* (the mouse is sleeping because). The next word is *il* (he) or *elle* (she), depending on the gender of the noun: *le chat* (the cat) is masculine and *la souris* feminine. Does the model's prediction depend on it too?
+Consider the beginning *la souris dort parce qu'* (the mouse is sleeping because). The next word is *il* (he) or *elle* (she), depending on the gender of the noun: *le chat* (the cat) is masculine and *la souris* feminine. Does the prediction depend on it too?
 """
 
 # %% kind="see" name="pronouns"
@@ -192,11 +187,45 @@ for middle in ("dort", "a souvent dormi hier", "a bu l' eau"):
 
 # %% [markdown] kind="text"
 r"""
-Three words after the noun, the prediction depends on it: *il* gets {printed:pronouns/le chat dort parce qu'} after the cat and {printed:pronouns/la souris dort parce qu'} after the mouse. Six words after the noun (*a souvent dormi hier parce qu'*, "has often slept yesterday because") it still does, with {printed:pronouns/le chat a souvent} and {printed:pronouns/la souris a souvent}.
+Three words after the noun, the prediction depends on it: *il* gets {printed:pronouns/le chat dort parce qu'} after the cat and {printed:pronouns/la souris dort parce qu'} after the mouse. After six words (*has often slept yesterday because*) it still does, with {printed:pronouns/le chat a souvent} and {printed:pronouns/la souris a souvent}.
 
-The last two sentences also have six words after the subject, but one of them is a second noun, *eau* (water), which is feminine. Now *elle* is the only correct word in the sentence about the mouse. It gets just {printed:pronouns/la souris a bu/2}, and the probabilities are almost the same in the sentence about the cat. The prediction no longer uses the gender of the subject, and distance alone can't be the reason, because the sentences before had the same distance.
+In the last two sentences (*drank the water because*), one of the six words is a second noun, *eau*, which is feminine. Now *elle* is the only correct word in the sentence about the mouse, but it gets just {printed:pronouns/la souris a bu/2}, and the probabilities are almost the same in the sentence about the cat. The prediction hardly uses the gender of the subject any more. The distance can't be the only reason, because it was the same in the two sentences before.
 
-Does the state still contain it? The predictions can't answer this question.
+Does the state still contain the gender? The predictions can't answer this question.
+"""
+
+# %% [markdown] kind="text" track="core" contents="a linear probe, trained on the states"
+r"""
+So we train another, much simpler model to answer it: a linear classifier that gets the state of the RNN and predicts the gender of the subject. The RNN itself stays unchanged.
+
+The data are {result:pronoun_probe/rnn_lm/beginnings:,.0f} beginnings such as *le garçon a mangé la pomme parce qu'* (the boy ate the apple because). In each, a subject is combined with a *middle*, a verb and an object that also occur with subjects of the other gender. In the first test, there is one classifier for each middle. It is trained on four fifths of the subjects and tested on the rest, so it has never seen the nouns it is tested on. In the second test, a single classifier for all sentences is tested on middles that it has never seen.
+"""
+
+# %% kind="predict" track="core"
+beginnings = make_beginnings()
+texts = [beginning.text for beginning in beginnings]
+feminine = torch.tensor([beginning.feminine for beginning in beginnings])
+middles = [beginning.middle for beginning in beginnings]
+states = last_states(model, shipped.tokenizer, texts)  # (sentences, 216)
+
+new_nouns = accuracy_with_the_same_middle(states, feminine, beginnings).nanmean()
+new_middles = held_out_accuracy(states, feminine, middles).mean()
+figure = views.bars(
+    [100 * new_nouns, 100 * new_middles], labels=["unseen nouns", "unseen middles"],
+    name="correct, %", digits=0, high=100, title="Gender read from the state",
+)
+predict("02", "gender-probe", figure)
+
+# %% [markdown] kind="text"
+r"""
+A linear classifier that is trained to read some property from the states of another network is called a {term:linear probe}. We probed three RNNs, trained with different seeds, for the gender of the subject after *parce qu'*. For nouns that the probe had never seen, its accuracy was {result:each pronoun_probe/rnn_lm/probe/one middle, unseen subjects/mean:.0%}. So the state still contains the gender, and it is the prediction that doesn't use it. If the subject is feminine instead of masculine, the probability of *elle* rises by only {result:pronoun_probe/rnn_lm/moved by the subject:.2f} on average. If the *object* is feminine, it rises by {result:pronoun_probe/rnn_lm/moved by the object:.2f}: the prediction follows the last noun.
+
+A probe shows that information is present and that a linear function can read it. It doesn't show that the network uses it.
+"""
+
+# %% [markdown] kind="text" track="core"
+r"""
+Two details complete the picture. Probes that are trained on random labels instead of genders are right in {result:pronoun_probe/rnn_lm/probe/one middle, random labels/mean:.0%} of cases, so a probe doesn't find just anything in 216 numbers. And a probe for all sentences is right in only {result:pronoun_probe/rnn_lm/probe/all middles, unseen middles/mean:.0%} of cases on unseen middles, so the state encodes the gender differently after different words. A plausible reason why the output layer doesn't use it is that this layer, too, is a single linear function for all sentences.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -294,21 +323,21 @@ lengths = (2, 5, 10, 20, 200)
 learned = [int((train_tiny(length) > 0.95).sum()) for length in lengths]
 assert learned[0] >= 18 and learned[-1] <= 3
 figure = views.bars(
-    learned, labels=lengths, high=20, digits=0, name="networks that learned",
-    title="How many of 20 networks learn to remember, by sequence length",
+    learned, labels=[f"length {n}" for n in lengths], high=20, digits=0,
+    name="networks", title="How many of 20 networks learn to remember",
 )
 predict("02", "trained-memory", figure)
 
 # %% [markdown] kind="text"
 r"""
 With sequences of length 2 all twenty networks learn the task, with length 5 more than half, and with length 10 fewer. With length 200 **none** does. We repeated this with three seeds, and {result:lesson_02/learned at length 200/as above/total:.0f} of {result:lesson_02/learned at length 200/networks:.0f} networks learned length 200. With a learning rate twice as high it was {result:lesson_02/learned at length 200/rate × 2/total:.0f}, with ten times as many training steps {result:lesson_02/learned at length 200/steps × 10/total:.0f}, and with both {result:lesson_02/learned at length 200/both/total:.0f}. Section 3 has shown that suitable weights exist. Most runs don't find them.
-
-Larger networks reach further, but not much. An RNN with 64 numbers in its state, trained for {result:recall_one_distance/rnn_lm/n_steps:,.0f} steps to recall one of ten symbols, always succeeds at a distance of 5 steps (its lowest accuracy over three seeds is {result:min recall_one_distance/rnn_lm/right/5:.0%}). At 10 steps its accuracy is {result:each recall_one_distance/rnn_lm/right/10:.0%}, and at 20 steps it is close to guessing, at most {result:max recall_one_distance/rnn_lm/right/20:.0%}. <!-- core -->
 """
 
 # %% [markdown] kind="text" track="core"
 r"""
-To see what training is up against, we plot the loss of the network with one number against its recurrent weight `u`. The other weights are fixed: `w` = 1, `b` = 0, and the answer is +1 or −1 with a logit of 3 times the state.
+A larger network has the same difficulty. We trained RNNs with a state of 64 numbers for {result:recall_one_distance/rnn_lm/n_steps:,.0f} steps to recall one of ten symbols, with three seeds for each distance. At a distance of 5 steps their accuracy is at least {result:min recall_one_distance/rnn_lm/right/5:.0%}. At 10 steps it is {result:each recall_one_distance/rnn_lm/right/10:.0%}, and at 20 steps it is at most {result:max recall_one_distance/rnn_lm/right/20:.0%}, close to the 10% of guessing.
+
+What is the obstacle? Let's plot the loss against the recurrent weight `u`. The other weights are fixed: `w` = 1, `b` = 0, and the logit of the answer +1 is three times the last state.
 """
 
 # %% kind="see" name="loss for u" track="core"
@@ -323,20 +352,20 @@ def loss_for(u, length, n=1000):
     return F.softplus(-3 * state * signal).mean(dim=1)
 
 
-u_values = torch.linspace(0, 3, 121)
+u_values = torch.linspace(0, 2, 121)
+curves = {f"length {n}": loss_for(u_values, n) for n in (2, 20, 200)}
 views.lines(
-    u_values, {f"length {n}": loss_for(u_values, n) for n in (2, 5, 20, 200)},
-    x_name="recurrent weight u", y_name="loss",
-    title="The longer the sequence, the flatter the loss below u = 1",
+    u_values, curves, x_name="recurrent weight u", y_name="loss",
+    title="The loss against u, for three sequence lengths",
     alt="With length 2 the loss falls steadily from u = 0 on. With length 200 it is "
-    "nearly flat up to u = 1, rises a little, and drops steeply near u = 1.3.",
+    "nearly flat at first, rises from u = 0.8 on, and drops steeply at u = 1.3.",
 )
 
 # %% [markdown] kind="text" track="core"
 r"""
-With two steps, the loss falls steadily as `u` grows, so gradient descent knows where to go from any starting point. With 200 steps there is a plateau: below `u` = 1 the loss is nearly flat, then it even rises a little before it drops off a steep edge. A run that starts on the plateau has almost no gradient to follow, and near the edge it is pushed in the wrong direction.
+With length 2, the loss falls steadily as `u` grows, so gradient descent is led to a large `u` from any starting point. With length 200 there is a plateau: the loss is nearly flat, then it even rises before it drops off a steep edge. A run that starts on the plateau has almost no gradient to follow, and on the way to the edge the gradient points it back.
 
-As a control, we changed only the initial values of `u` and drew them from 2 to 4, beyond the edge. Then {result:lesson_02/learned at length 200/u from 2 to 4/total:.0f} of {result:lesson_02/learned at length 200/networks:.0f} networks learned length 200, with the usual number of steps and the usual learning rate.
+If the plateau is the obstacle, it should help to start beyond the edge. We tested this by drawing the initial values of `u` from 2 to 4 and changing nothing else. Now {result:lesson_02/learned at length 200/u from 2 to 4/total:.0f} of {result:lesson_02/learned at length 200/networks:.0f} networks learned length 200, instead of {result:lesson_02/learned at length 200/as above/total:.0f}. Most still fail, so the plateau isn't the only obstacle.
 """
 
 # %% kind="quiz"
@@ -374,12 +403,12 @@ def last_of(first, u, steps):
 for steps in (1, 2, 3, 4, 5):
     fading = (last_of(0.101, 0.9, steps) - last_of(0.1, 0.9, steps)) / 0.001
     stored = (last_of(0.991, 3.0, steps) - last_of(0.99, 3.0, steps)) / 0.001
-    numbers = f"{significant(fading, 2):>4}    u = 3, near 1: {significant(stored, 2)}"
-    print(f"after {steps} steps    u = 0.9, near 0: {numbers}")
+    numbers = f"{fixed(fading, 2)}    u = 3, near 1: {significant(stored, 2)}"
+    print(f"steps: {steps}    u = 0.9, near 0: {numbers}")
 
 # %% [markdown] kind="formula"
 r"""
-By the {term:chain rule}, each step multiplies a small change by one factor: `u` times the derivative of tanh. Where tanh has the output $h$, its derivative is $1 - h^2$: it is 1 at $h = 0$, but only 0.01 at $h = 0.995$. Several steps multiply their factors:
+By the {term:chain rule}, each step of a network of one number multiplies a small change by one factor: `u` times the derivative of tanh. Where tanh has the output $h$, its derivative is $1 - h^2$: it is 1 at $h = 0$, but only 0.01 at $h = 0.995$. Several steps multiply their factors:
 
 $$ \frac{\partial h_T}{\partial h_1} \;=\; \prod_{t=2}^{T} u\,(1 - h_t^2) $$
 
@@ -389,7 +418,7 @@ Gradients take the same path in the opposite direction. They start at the loss, 
 
 If most factors are below 1, the contributions of early steps become tiny: this is the {term:vanishing gradients|vanishing gradient} problem. If most factors are above 1, they grow exponentially: these are {term:exploding gradients}.
 
-The explorable below shows how fast this happens, in a network of eight numbers. Its matrix multiplies the length of every vector by the same factor, which you can set. The activation *linear* means that there is no activation function, so only this factor counts. Make a prediction first.
+The explorable below shows how fast this happens in a network of eight numbers, whose matrix multiplies the length of every vector by a factor that you can set. With the activation *linear* there is no activation function, so only this factor counts.
 """
 
 # %% kind="diagram" hide_input=true track="core"
@@ -405,11 +434,11 @@ predict("02", "nine-tenths", GradientTelephone())
 
 # %% [markdown] kind="text"
 r"""
-Try the goals below the figure. Without an activation function, only a factor of exactly 1 preserves the gradient over many steps. The derivative of tanh is at most 1, so tanh can only shrink it further. The sigmoid maps every number to between 0 and 1. Its derivative is at most ¼, which alone leaves less than a millionth after ten steps.
+Try the goals below the figure. Without an activation function, only a factor of exactly 1 preserves the gradient over many steps. The derivative of tanh is at most 1, so tanh can only shrink it further. The derivative of the sigmoid is even at most ¼.
 
 Now look back at section 4. Every network started with `u` between −1 and 1, so the absolute value of every factor was below 1, and even 0.9 leaves less than a billionth after 199 steps. The product describes both directions: the signal hardly affects the last state, and the gradient hardly reaches the first steps.
 
-With the weights chosen by hand, the signal does affect the last state. Yet at $h = 0.995$ and `u` = 3 the factor is only about 0.03, so the gradient vanishes there too. The state withstands noise because small changes die out, and gradients describe small changes. Bengio, Simard and Frasconi proved in 1994 that this is true of every recurrent network that stores information in a way that withstands noise.
+With the weights chosen by hand, the signal does affect the last state. Yet at $h = 0.995$ and `u` = 3 the factor is only about 0.03, so the gradient vanishes there too. The state withstands noise because small changes die out, and gradients describe small changes. Bengio, Simard and Frasconi proved in 1994 that this happens in every recurrent network whose stored information withstands noise.
 """
 
 # %% [markdown] kind="text" track="core"
@@ -501,10 +530,6 @@ r"""
 ## 6 · Exploding gradients and long texts
 
 A single update with a gradient a thousand times too long can destroy what a network has learned. The usual remedy is {term:gradient clipping} (Pascanu, Mikolov and Bengio, 2013). Put the gradients of all weights into one long vector and compute its length, the root of the sum of all squares, which is called its {term:norm}. If the norm exceeds a limit, multiply all gradients by limit / norm: the update gets shorter, but keeps its direction. Smaller gradients aren't changed, so clipping doesn't help against vanishing gradients. In torch, call `torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)` before each optimiser step.
-
-**Sequential computation.** To compute $h_{100}$ you need $h_{99}$, and for that $h_{98}$. A tanh RNN has to take these steps one after another, so more processors don't make it faster for a single sequence.
-
-Linear recurrences, without a tanh, can be computed in parallel, and some recent models make use of that. <!-- core -->
 """
 
 # %% kind="example" track="core" contents="clipping in code, a question, and truncated BPTT"
@@ -517,14 +542,20 @@ states, last = rnn(0.1 * torch.randn(16, 50, 8))
 last.square().mean().backward()
 norm = torch.nn.utils.clip_grad_norm_(rnn.parameters(), max_norm=1.0)
 clipped = torch.cat([weight.grad.flatten() for weight in rnn.parameters()]).norm()
-print(f"norm of the gradient: before {significant(norm, 1)}, after {fixed(clipped, 1)}")
+print(f"norm before clipping: about {round(norm.item(), -2):,.0f}")
+print(f"norm after clipping: {fixed(clipped, 2)}")
 
 # %% kind="quiz" track="core"
 quiz("02", "clipping")
 
 # %% [markdown] kind="text" track="core"
 r"""
-**Truncation.** BPTT keeps all states until the backward pass, so a text of a million words doesn't fit into the computer's memory. **Truncated BPTT** cuts the text into chunks of, say, 50 words. The last state of a chunk becomes the first state of the next one, but its gradient stops there; in torch, `state.detach()` passes on the numbers and cuts the path for gradients. The state can still carry information across the border, but training no longer teaches the network to do so.
+**Truncation.** BPTT has to store all states until the backward pass, which becomes expensive for long texts. **Truncated BPTT** cuts the text into chunks of, say, 50 words. The last state of a chunk becomes the first state of the next one, but its gradient stops there; in torch, `state.detach()` passes on the numbers and cuts the path for gradients. The state can still carry information across the border, but training no longer teaches the network to do so.
+"""
+
+# %% [markdown] kind="text"
+r"""
+**Sequential computation.** To compute $h_{100}$ you need $h_{99}$, and for that $h_{98}$. A tanh RNN has to take these steps one after another, however many processors there are. *Linear* recurrences, without tanh, can be computed in parallel, and some recent models make use of that.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -552,7 +583,7 @@ r"""
 | "just use a larger state" | M03 | In the recall task, 64 numbers have to store one of ten symbols, which takes 3.3 bits. There is enough room. |
 | "a GPU makes it fast" | | It makes each step fast, but the steps still have to wait for each other. |
 
-**If time is short**, cut the Jacobians; keep the exercise in section 3 and the two predictions in sections 2 and 4.
+**If time is short**, skip the plot of the loss in section 4 and the explanation in section 5. Keep the exercise in section 3 and the predictions in sections 2 and 4.
 """
 
 # %% [markdown] kind="summary"
@@ -569,10 +600,9 @@ r"""
 
 - The state may contain more than the prediction uses. After a second noun, our RNN's predictions hardly depend on the subject's gender, but a linear probe can still read it from the state.
 - An RNN **can** remember: three numbers chosen by hand store a signal for 200 steps. Training rarely **finds** such weights.
-- In BPTT, gradients are multiplied by one factor per step. A factor of 0.9 leaves 0.5% after 50 steps, and a factor of 1.1 multiplies by 117.
-- Clipping prevents exploding gradients, but does nothing about vanishing ones.
+- In BPTT, every step back multiplies the gradient by a factor. After 50 steps, 0.9 leaves 0.5%, and 1.1 multiplies by 117. Clipping helps against exploding gradients, but not against vanishing ones.
 
-**Still missing.** Every step multiplies the old state, and repeated multiplication makes gradients vanish or explode. It would help to have a path on which the old state is simply kept, and new information is added to it. Lesson 03 builds one.
+**Still missing.** Repeated multiplication makes gradients vanish or explode. It would help to have a path on which the old state is kept, and new information is added to it. Lesson 03 builds one.
 """
 
 # %% [markdown] kind="reading"

@@ -342,6 +342,29 @@ def last_derivatives_everywhere(states, w_rec):
     return jacobian
 
 
+def carries_the_sums(inputs, start, w_in, w_rec, bias):
+    total, states = start, []
+    for t in range(inputs.shape[-2]):
+        total = inputs[..., t, :] @ w_in.T + total @ w_rec.T + bias
+        states.append(torch.tanh(total))
+    return torch.stack(states, dim=-2)
+
+
+def returns_in_the_loop(inputs, start, w_in, w_rec, bias):
+    states, state = [], start
+    for t in range(inputs.shape[-2]):
+        state = torch.tanh(inputs[..., t, :] @ w_in.T + state @ w_rec.T + bias)
+        states.append(state)
+        return torch.stack(states, dim=-2)
+
+
+def first_step_from_the_matrix(states, w_rec):
+    product = w_rec
+    for state in states[2:]:
+        product = torch.diag(1 - state**2) @ w_rec @ product
+    return product
+
+
 def keeps_the_sums(inputs, start, w_in, w_rec, bias):
     state, sums = start, []
     for t in range(inputs.shape[-2]):
@@ -353,6 +376,8 @@ def keeps_the_sums(inputs, start, w_in, w_rec, bias):
 WRONG = {
     "read_sequence": [
         (keeps_the_sums, "before-tanh"),
+        (carries_the_sums, "sum-carried"),
+        (returns_in_the_loop, "only-first"),
         (only_the_last, "only-last"),
         (same_start, "never-carried"),
         (stacked_in_front, "stacked-first"),
@@ -451,6 +476,9 @@ WRONG = {
         (only_steps(lambda states: states[:-1]), "last-missing"),
         (only_steps(lambda states: states[1:]), "first-missing"),
         (never_multiplied, "last-only"),
+        (only_steps(lambda states: states[:1]), "first-only"),
+        (first_step_from_the_matrix, "first-without-derivatives"),
+        (derivatives_with(lambda state: (1 - state) ** 2), "difference-squared"),
         (needs_a_step, "raises"),
         (jacobians_with(lambda before, after, w: torch.diag(1 - before**2) @ w), "derivatives-of-before"),
         (jacobians_with(lambda before, after, w: w @ torch.diag(1 - after**2)), "columns-scaled"),

@@ -17,7 +17,7 @@ After this lesson you can
 2. **distinguish** what a hidden state contains from what the prediction uses;
 3. **choose** weights by hand that store a signal for 200 time steps; <!-- core -->
 4. **compute** how much a gradient shrinks or grows on its way back through time;
-5. **explain** why training rarely finds weights that remember for long, and what clipping and truncation change about it.
+5. **explain** why training rarely finds weights that remember for long, and what gradient clipping can and can't repair.
 """
 
 # %% kind="setup"
@@ -198,7 +198,7 @@ Does the state still contain the gender? The predictions can't answer this quest
 r"""
 So we train another, much simpler model to answer it: a linear classifier that gets the state of the RNN and predicts the gender of the subject. The RNN itself stays unchanged.
 
-The data are {result:pronoun_probe/rnn_lm/beginnings:,.0f} beginnings such as *le garçon a mangé la pomme parce qu'* (the boy ate the apple because). In each, a subject is combined with a *middle*, a verb and an object that also occur with subjects of the other gender. In the first test, there is one classifier for each middle. It is trained on four fifths of the subjects and tested on the rest, so it has never seen the nouns it is tested on. In the second test, a single classifier for all sentences is tested on middles that it has never seen.
+The data are {result:pronoun_probe/rnn_lm/pronouns/beginnings:,.0f} beginnings such as *le garçon a mangé la pomme parce qu'* (the boy ate the apple because). In each, a subject is combined with a *middle*, a verb and an object that also occur with subjects of the other gender. In the first test, there is one classifier for each middle. It is trained on four fifths of the subjects and tested on the rest, so it has never seen the nouns it is tested on. In the second test, a single classifier for all sentences is tested on middles that it has never seen.
 """
 
 # %% kind="predict" track="core"
@@ -218,14 +218,14 @@ predict("02", "gender-probe", figure)
 
 # %% [markdown] kind="text"
 r"""
-A linear classifier that is trained to read some property from the states of another network is called a {term:linear probe}. We probed three RNNs, trained with different seeds, for the gender of the subject after *parce qu'*. For nouns that the probe had never seen, its accuracy was {result:each pronoun_probe/rnn_lm/probe/one middle, unseen subjects/mean:.0%}. So the state still contains the gender, and it is the prediction that doesn't use it. If the subject is feminine instead of masculine, the probability of *elle* rises by only {result:pronoun_probe/rnn_lm/moved by the subject:.2f} on average. If the *object* is feminine, it rises by {result:pronoun_probe/rnn_lm/moved by the object:.2f}: the prediction follows the last noun.
+A linear classifier that is trained to read some property from the states of another network is called a {term:linear probe}. We probed three RNNs, trained with different seeds, for the gender of the subject after *parce qu'*. For nouns that the probe had never seen, its accuracy was {result:each pronoun_probe/rnn_lm/pronouns/probe/one middle/mean:.1%}. So the state still contains the gender, but the prediction hardly uses it. If the subject is feminine instead of masculine, the probability of *elle* rises by only {result:pronoun_probe/rnn_lm/pronouns/moved by the subject:.2f} on average. If the *object* is feminine, it rises by {result:pronoun_probe/rnn_lm/pronouns/moved by the object:.2f}: the prediction follows the last noun.
 
 A probe shows that information is present and that a linear function can read it. It doesn't show that the network uses it.
 """
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="a control, and a single probe for all sentences"
 r"""
-Two details complete the picture. Probes that are trained on random labels instead of genders are right in {result:pronoun_probe/rnn_lm/probe/one middle, random labels/mean:.0%} of cases, so a probe doesn't find just anything in 216 numbers. And a probe for all sentences is right in only {result:pronoun_probe/rnn_lm/probe/all middles, unseen middles/mean:.0%} of cases on unseen middles, so the state encodes the gender differently after different words. A plausible reason why the output layer doesn't use it is that this layer, too, is a single linear function for all sentences.
+Two details complete the picture. As a control, we trained probes on random labels instead of genders. They are right in {result:pronoun_probe/rnn_lm/pronouns/probe/one middle, random labels/mean:.0%} of cases, no better than guessing, while the 95% intervals of the probes for gender all start above {result:min pronoun_probe/rnn_lm/pronouns/probe/one middle/low:.0%}. And a single probe for all sentences is right in only {result:pronoun_probe/rnn_lm/pronouns/probe/new middles/mean:.0%} of cases on unseen middles, so the state encodes the gender differently after different words. This is a plausible reason why the output layer doesn't use it: that layer, too, is a single linear function for all sentences.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -330,10 +330,10 @@ predict("02", "trained-memory", figure)
 
 # %% [markdown] kind="text"
 r"""
-With sequences of length 2 all twenty networks learn the task, with length 5 more than half, and with length 10 fewer. With length 200 **none** does. We repeated this with three seeds, and {result:lesson_02/learned at length 200/as above/total:.0f} of {result:lesson_02/learned at length 200/networks:.0f} networks learned length 200. With a learning rate twice as high it was {result:lesson_02/learned at length 200/rate × 2/total:.0f}, with ten times as many training steps {result:lesson_02/learned at length 200/steps × 10/total:.0f}, and with both {result:lesson_02/learned at length 200/both/total:.0f}. Section 3 has shown that suitable weights exist. Most runs don't find them.
+With sequences of length 2 all twenty networks learn the task, with length 5 more than half, and with length 10 fewer. With length 200 **none** does. We repeated this with three seeds, and {result:lesson_02/learned at length 200/as above/total:.0f} of {result:lesson_02/learned at length 200/networks:.0f} networks learned length 200. With twice the learning rate, {result:lesson_02/learned at length 200/rate × 2/total:.0f} of them did, with ten times as many training steps {result:lesson_02/learned at length 200/steps × 10/total:.0f}, and with both {result:lesson_02/learned at length 200/both/total:.0f}. Section 3 has shown that suitable weights exist. Most runs don't find them.
 """
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="a larger network, and a plot of the loss against u"
 r"""
 A larger network has the same difficulty. We trained RNNs with a state of 64 numbers for {result:recall_one_distance/rnn_lm/n_steps:,.0f} steps to recall one of ten symbols, with three seeds for each distance. At a distance of 5 steps their accuracy is at least {result:min recall_one_distance/rnn_lm/right/5:.0%}. At 10 steps it is {result:each recall_one_distance/rnn_lm/right/10:.0%}, and at 20 steps it is at most {result:max recall_one_distance/rnn_lm/right/20:.0%}, close to the 10% of guessing.
 
@@ -421,7 +421,7 @@ If most factors are below 1, the contributions of early steps become tiny: this 
 The explorable below shows how fast this happens in a network of eight numbers, whose matrix multiplies the length of every vector by a factor that you can set. With the activation *linear* there is no activation function, so only this factor counts.
 """
 
-# %% kind="diagram" hide_input=true track="core"
+# %% kind="diagram" hide_input=true track="core" contents="a diagram"
 BACK = [(end, start) for start, end in ARROWS if start[0] == "h" and start != "h₀"]
 FACTORS = {"h₂": "× factor", "h₃": "× factor"}
 views.diagram(
@@ -434,14 +434,14 @@ predict("02", "nine-tenths", GradientTelephone())
 
 # %% [markdown] kind="text"
 r"""
-Try the goals below the figure. Without an activation function, only a factor of exactly 1 preserves the gradient over many steps. The derivative of tanh is at most 1, so tanh can only shrink it further. The derivative of the sigmoid is even at most ¼.
+Try the goals below the figure. Without an activation function, only a factor of exactly 1 preserves the gradient over many steps. The derivative of tanh is at most 1, so tanh can only shrink it further. The derivative of the sigmoid is at most ¼, so it shrinks the gradient much faster.
 
 Now look back at section 4. Every network started with `u` between −1 and 1, so the absolute value of every factor was below 1, and even 0.9 leaves less than a billionth after 199 steps. The product describes both directions: the signal hardly affects the last state, and the gradient hardly reaches the first steps.
 
 With the weights chosen by hand, the signal does affect the last state. Yet at $h = 0.995$ and `u` = 3 the factor is only about 0.03, so the gradient vanishes there too. The state withstands noise because small changes die out, and gradients describe small changes. Bengio, Simard and Frasconi proved in 1994 that this happens in every recurrent network whose stored information withstands noise.
 """
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="Jacobians, an explanation in your own words, and an optional exercise"
 r"""
 **With a state of many numbers**, a change of *one* of them affects *all* numbers of the next state. The factor of a step is then a matrix of derivatives, its {term:Jacobian}: the number in row $i$ and column $j$ is the derivative of number $i$ of the new state with respect to number $j$ of the old one. For our network, the Jacobian is $U$ with row $i$ multiplied by $1 - h_i^2$, the derivative of its own tanh. The factors of several steps are combined by the matrix product.
 """

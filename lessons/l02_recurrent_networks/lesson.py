@@ -538,12 +538,11 @@ rnn = torch.nn.RNN(8, 32, batch_first=True)
 with torch.no_grad():
     rnn.weight_hh_l0 *= 4  # large recurrent weights: gradients explode
 
-states, last = rnn(0.1 * torch.randn(16, 50, 8))
+states, last = rnn(0.1 * torch.randn(16, 30, 8))
 last.square().mean().backward()
 norm = torch.nn.utils.clip_grad_norm_(rnn.parameters(), max_norm=1.0)
 clipped = torch.cat([weight.grad.flatten() for weight in rnn.parameters()]).norm()
-print(f"norm before clipping: about {round(norm.item(), -2):,.0f}")
-print(f"norm after clipping: {fixed(clipped, 2)}")
+print(f"norm before clipping: {fixed(norm, 0)}, after clipping: {fixed(clipped, 0)}")
 
 # %% kind="quiz" track="core"
 quiz("02", "clipping")

@@ -1,4 +1,4 @@
-"""The exercises of lesson 02: an RNN, a test of it, a memory wired by hand, Jacobians, gradient clipping."""
+"""The exercises of lesson 02: an RNN, a signal stored with weights chosen by hand, a product of Jacobians."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import torch
 from torch import Tensor
 
 from course_lib.formatting import fixed
-from course_lib.layers.cells import rnn_cell
-from course_lib.layers.recurrent import unroll
 from course_lib.teaching.exercises import (
     ByHand,
     Invariant,
@@ -19,7 +17,6 @@ from course_lib.teaching.exercises import (
     RandomInput,
     Slip,
     TensorExercise,
-    TestExercise,
     gaussian,
 )
 
@@ -155,6 +152,12 @@ READ_SEQUENCE = TensorExercise(
             "the sums before the tanh are returned. Append the state, which is the tanh of the sum.",
         ),
         Slip(
+            "sum-carried",
+            by_loop(lambda x, h, w, u, b: x @ w.T + h @ u.T + b, join=lambda sums: stack_states(sums).tanh()),
+            "the tanh is applied to the returned states, but the next step uses the sum before the tanh. "
+            "Carry the state itself from step to step.",
+        ),
+        Slip(
             "sigmoid",
             by_loop(lambda x, h, w, u, b: torch.sigmoid(x @ w.T + h @ u.T + b)),
             "the activation function is a sigmoid. This network uses tanh, which can also be negative.",
@@ -248,6 +251,11 @@ READ_SEQUENCE = TensorExercise(
             "only the last state is returned. Collect the state of every step in a list, and stack them.",
         ),
         Slip(
+            "only-first",
+            with_states(lambda states, inputs, start: states[..., :1, :]),
+            "only the first state is returned. Is the `return` inside the loop?",
+        ),
+        Slip(
             "reversed-states",
             with_states(lambda states, inputs, start: states.flip(-2)),
             "the states are in reverse order. Append each one at the end of the list.",
@@ -330,52 +338,7 @@ READ_SEQUENCE = TensorExercise(
 )
 
 
-def with_library_cell(inputs: Tensor, start: Tensor, w_in: Tensor, w_rec: Tensor, bias: Tensor) -> Tensor:
-    flat = inputs.reshape(-1, *inputs.shape[-2:])
-    state = {"hidden": start.reshape(-1, start.shape[-1])}
-    weights = {"weight_ih": w_in, "weight_hh": w_rec, "bias_ih": bias, "bias_hh": torch.zeros_like(bias)}
-    states, _ = unroll(lambda word, old: {"hidden": rnn_cell(word, old["hidden"], **weights)}, flat, state)
-    return states.reshape(*inputs.shape[:-1], -1)
-
-
-def inputs_first(inputs: Tensor, start: Tensor, w_in: Tensor, w_rec: Tensor, bias: Tensor) -> Tensor:
-    from_inputs = inputs @ w_in.T + bias  # all words at once
-    state, states = start, []
-    for time in range(inputs.shape[-2]):
-        state = torch.tanh(from_inputs[..., time, :] + state @ w_rec.T)
-        states.append(state)
-    return torch.stack(states, dim=-2)
-
-
-def careful_test(implementation: Callable) -> None:
-    generator = torch.Generator().manual_seed(0)
-    shapes = ((2, 5, 4), (2, 3), (3, 4), (3, 3), (3,))
-    given = [torch.randn(shape, generator=generator) for shape in shapes]
-    torch.testing.assert_close(implementation(*given), read_sequence(*given))
-
-
-TEST_READER = TestExercise(
-    name="test_reader",
-    lesson=LESSON,
-    inputs={"reader": "a function"},
-    of=READ_SEQUENCE,
-    what="reader",
-    accepts={"with the course's cell": with_library_cell, "with all inputs multiplied first": inputs_first},
-    rejects={
-        "never-carried": "uses `start` as the old state in every step",
-        "start-ignored": "starts from zeros, whatever `start` is",
-        "no-tanh": "leaves the tanh out",
-        "recurrent-transposed": "doesn't transpose `w_rec`",
-        "no-bias": "forgets the bias",
-        "one-step-late": "returns each state one step late",
-        "backwards": "processes the last word first",
-        "no-recurrence": "processes each word alone",
-    },
-    reference=careful_test,
-)
-
-
-# ---- a memory wired by hand
+# ---- a signal stored with weights chosen by hand
 
 STEPS, NOISE, THRESHOLD = 200, 0.3, 0.5
 SIGNALS = {"+1": 1.0, "−1": -1.0}
@@ -433,7 +396,7 @@ def holds_in_quiet(inputs: tuple, answer: object) -> str:
                 "moves that further away from 0?"
             )
         return (
-            f"The memory fades. After the signal {name} the state is {first}, and {STEPS} quiet steps later "
+            f"The signal fades. After the signal {name} the state is {first}, and {STEPS} quiet steps later "
             f"it is {last}. With input 0, a small state is multiplied by about `u` at each step: what must "
             "`u` be so that it doesn't shrink?"
         )
@@ -463,7 +426,7 @@ def holds_in_noise(inputs: tuple, answer: object) -> str:
                 if is_fault_of_bias(holds_in_noise, answer):
                     cause = f"`b` = {b:g} pushes in the same direction as this noise."
                 return (
-                    f"The memory doesn't withstand the noise. After the signal {name} and {STEPS - 1} noisy "
+                    f"The state doesn't withstand the noise. After the signal {name} and {STEPS - 1} noisy "
                     f"inputs, the state is {state_text(end)}. {cause}"
                 )
     return ""
@@ -523,7 +486,7 @@ WIRE_MEMORY = PlainExercise(
 
 
 def step_jacobians(states: Tensor, w_rec: Tensor) -> list[Tensor]:
-    """The Jacobian of every step: each row of the matrix times the slope of its tanh."""
+    """The Jacobian of every step: each row of the matrix times the derivative of its tanh."""
     return [(1 - state**2)[:, None] * w_rec for state in states[1:]]
 
 
@@ -539,9 +502,9 @@ def product_of_jacobians(states: Tensor, w_rec: Tensor) -> Tensor:
     return product_of(step_jacobians(states, w_rec), w_rec)
 
 
-def with_slopes(slopes_of: Callable[[Tensor], Tensor]) -> Callable:
-    """The product with other slopes; `slopes_of` gets the state that a step leads to."""
-    return lambda states, w: product_of([slopes_of(state)[:, None] * w for state in states[1:]], w)
+def with_derivatives(derivatives_of: Callable[[Tensor], Tensor]) -> Callable:
+    """The product with other derivatives; `derivatives_of` gets the state that a step leads to."""
+    return lambda states, w: product_of([derivatives_of(state)[:, None] * w for state in states[1:]], w)
 
 
 def with_steps(change: Callable) -> Callable:
@@ -550,11 +513,11 @@ def with_steps(change: Callable) -> Callable:
 
 
 def split_product(power_of: Callable[[int], int]) -> Callable:
-    """The slopes of all steps multiplied together, times a power of the matrix."""
+    """The derivatives of all steps multiplied together, times a power of the matrix."""
 
     def product(states: Tensor, w_rec: Tensor) -> Tensor:
-        slopes, n_steps = (1 - states[1:] ** 2).prod(dim=0), len(states) - 1
-        return slopes[:, None] * torch.linalg.matrix_power(w_rec, power_of(n_steps))
+        derivatives, n_steps = (1 - states[1:] ** 2).prod(dim=0), len(states) - 1
+        return derivatives[:, None] * torch.linalg.matrix_power(w_rec, power_of(n_steps))
 
     return product
 
@@ -574,10 +537,11 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
     by_hand=ByHand(
         inputs={"states": [[0.5, 0.5], [0.6, 0.8], [0.8, 0.6]], "w_rec": [[1.0, 2.0], [0.0, 1.0]]},
         answer={"jacobian": [[0.2304, 0.72], [0.0, 0.2304]]},
-        says="There are two steps. The first leads to the state (0.6, 0.8), where the slopes are 0.64 and "
-        "0.36, so its Jacobian has the rows (0.64, 1.28) and (0, 0.36). The second leads to (0.8, 0.6), "
-        "where the slopes are 0.36 and 0.64, so its Jacobian has the rows (0.36, 0.72) and (0, 0.64). The "
-        "second times the first has the rows (0.36 · 0.64, 0.36 · 1.28 + 0.72 · 0.36) and (0, 0.64 · 0.36).",
+        says="There are two steps. The first leads to the state (0.6, 0.8), where the derivatives are 0.64 "
+        "and 0.36, so its Jacobian has the rows (0.64, 1.28) and (0, 0.36). The second leads to (0.8, 0.6), "
+        "where the derivatives are 0.36 and 0.64, so its Jacobian has the rows (0.36, 0.72) and (0, 0.64). "
+        "The second times the first has the rows (0.36 · 0.64, 0.36 · 1.28 + 0.72 · 0.36) and (0, 0.64 · "
+        "0.36).",
     ),
     others=(lambda: (torch.tensor([[0.1, 0.5], [0.3, -0.4]]), torch.tensor([[1.0, 2.0], [3.0, 4.0]])),),
     large=(),
@@ -591,15 +555,15 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
             "product so far.",
         ),
         Slip(
-            "no-slopes",
-            with_slopes(torch.ones_like),
-            "the slopes of the tanh are missing. The Jacobian of a step is the matrix with its rows "
+            "no-derivatives",
+            with_derivatives(torch.ones_like),
+            "the derivatives of the tanh are missing. The Jacobian of a step is the matrix with its rows "
             "multiplied by 1 − h², where h is the state that the step leads to.",
         ),
         Slip(
             "first-too",
             lambda states, w: product_of(step_jacobians(torch.cat([states[:1], states]), w), w),
-            "there is one factor too many. No step leads to the first state: between n states there are n − "
+            "there is an extra factor. No step leads to the first state: between n states there are n − "
             "1 steps.",
         ),
         Slip(
@@ -642,65 +606,83 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
             "this is the Jacobian of the last step alone. Multiply the Jacobians of all steps.",
         ),
         Slip(
-            "slopes-of-before",
+            "first-only",
+            with_steps(lambda steps, w: steps[:1]),
+            "this is the Jacobian of the first step alone. Multiply the Jacobians of all steps. Is the "
+            "`return` inside the loop?",
+        ),
+        Slip(
+            "first-without-derivatives",
+            with_steps(lambda steps, w: [w, *steps[1:]]),
+            "the first step has no derivatives: the product starts from `w_rec`. Start with the identity "
+            "matrix and treat all steps alike.",
+        ),
+        Slip(
+            "derivatives-of-before",
             lambda states, w: product_of(step_jacobians(states.roll(1, 0), w), w),
-            "the slopes are computed from the old states. The tanh produces the new state, so use the state "
-            "that the step leads to.",
+            "the derivatives are computed from the old states. The tanh produces the new state, so use the "
+            "state that the step leads to.",
         ),
         Slip(
             "columns-scaled",
             lambda states, w: product_of([(1 - state**2) * w for state in states[1:]], w),
-            "the slopes multiply the columns. Row i of the matrix belongs to element i of the new state, "
-            "and so does slope i. To multiply rows, the slopes need the shape (hidden, 1).",
+            "the derivatives multiply the columns. Row i of the matrix belongs to element i of the new "
+            "state, and so does derivative i. To multiply rows, the derivatives need the shape (hidden, 1).",
         ),
         Slip(
             "not-squared",
-            with_slopes(lambda state: 1 - state),
-            "the slope is computed as 1 − h. Where tanh equals h, its slope is 1 − h².",
+            with_derivatives(lambda state: 1 - state),
+            "the derivative is computed as 1 − h. Where tanh equals h, its derivative is 1 − h².",
         ),
         Slip(
             "squares",
-            with_slopes(lambda state: state**2),
-            "the slope is computed as h². Where tanh equals h, its slope is 1 − h².",
+            with_derivatives(lambda state: state**2),
+            "the derivative is computed as h². Where tanh equals h, its derivative is 1 − h².",
+        ),
+        Slip(
+            "difference-squared",
+            with_derivatives(lambda state: (1 - state) ** 2),
+            "the derivative is computed as (1 − h)². Where tanh equals h, its derivative is 1 − h².",
         ),
         Slip(
             "plus-squares",
-            with_slopes(lambda state: 1 + state**2),
-            "the slope is computed as 1 + h². Where tanh equals h, its slope is 1 − h².",
+            with_derivatives(lambda state: 1 + state**2),
+            "the derivative is computed as 1 + h². Where tanh equals h, its derivative is 1 − h².",
         ),
         Slip(
-            "sigmoid-slopes",
-            with_slopes(lambda state: state * (1 - state)),
-            "h(1 − h) is the slope of a sigmoid. Where tanh equals h, its slope is 1 − h².",
+            "sigmoid-derivatives",
+            with_derivatives(lambda state: state * (1 - state)),
+            "h(1 − h) is the derivative of a sigmoid. Where tanh equals h, its derivative is 1 − h².",
         ),
         Slip(
             "tanh-again",
-            with_slopes(lambda state: 1 - torch.tanh(state) ** 2),
-            "tanh is applied to the states once more. They are outputs of tanh already, so the slope is 1 − "
-            "h².",
+            with_derivatives(lambda state: 1 - torch.tanh(state) ** 2),
+            "tanh is applied to the states once more. They are outputs of tanh already, so the derivative "
+            "is 1 − h².",
         ),
         Slip(
-            "mean-slope",
-            with_slopes(lambda state: (1 - state**2).mean().expand_as(state)),
-            "all rows are multiplied by the same mean slope. Row i has its own slope, that of element i of "
-            "the new state.",
+            "mean-derivative",
+            with_derivatives(lambda state: (1 - state**2).mean().expand_as(state)),
+            "all rows are multiplied by the same mean derivative. Row i has its own derivative, that of "
+            "element i of the new state.",
         ),
         Slip(
-            "slopes-first",
+            "derivatives-first",
             split_product(lambda n_steps: n_steps),
-            "all slopes are multiplied together, and all matrices too. The slopes of a step must multiply "
-            "its own matrix before the next step: matrix products can't be reordered.",
+            "all derivatives are multiplied together, and all matrices too. The derivatives of a step must "
+            "multiply its own matrix before the next step: matrix products can't be reordered.",
         ),
         Slip(
             "one-matrix",
             split_product(lambda n_steps: 1),
-            "the slopes of all steps are multiplied together, but `w_rec` is used only once. Every step has "
-            "both.",
+            "the derivatives of all steps are multiplied together, but `w_rec` is used only once. Every "
+            "step has both.",
         ),
         Slip(
             "no-matrix",
             split_product(lambda n_steps: 0),
-            "`w_rec` isn't used. The Jacobian of a step is `w_rec` with its rows multiplied by the slopes.",
+            "`w_rec` isn't used. The Jacobian of a step is `w_rec` with its rows multiplied by the "
+            "derivatives.",
         ),
         Slip(
             "summed",
@@ -717,8 +699,8 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
         Slip(
             "same-step",
             with_steps(lambda steps, w: steps[-1:] * len(steps)),
-            "every step uses the slopes of the last state. Each step has its own, those of the state that it "
-            "leads to.",
+            "every step uses the derivatives of the last state. Each step has its own, those of the state "
+            "that it leads to.",
         ),
         Slip(
             "added-to-identity",
@@ -760,97 +742,4 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
     ),
 )
 
-
-# ---- clipping
-
-
-def norm(gradients: Sequence[Tensor]) -> Tensor:
-    """Of all gradients together."""
-    return torch.sqrt(sum(gradient.square().sum() for gradient in gradients))
-
-
-def scale(gradients: Sequence[Tensor], factor: float | Tensor) -> list[Tensor]:
-    return [gradient * factor for gradient in gradients]
-
-
-def clip_gradients(gradients: Sequence[Tensor], limit: float) -> list[Tensor]:
-    return scale(gradients, limit / norm(gradients).clamp(min=limit))
-
-
-def first_version(gradients, limit):
-    return [gradient.clamp(-limit, limit) for gradient in gradients]
-
-
-def random_gradients(seed: int, limit: float, *shapes: tuple[int, ...]) -> tuple[list[Tensor], float]:
-    generator = torch.Generator("cpu").manual_seed(seed)
-    return [torch.randn(shape, generator=generator) for shape in shapes], limit
-
-
-CLIP_GRADIENTS = PlainExercise(
-    name="clip_gradients",
-    trains=False,
-    lesson=LESSON,
-    inputs=("gradients", "limit"),
-    by_hand=ByHand(
-        inputs={"gradients": [torch.tensor([3.0]), torch.tensor([4.0])], "limit": 1.0},
-        answer=[[0.6], [0.8]],
-        says="The whole gradient is (3, 4), and its length √(9 + 16) = 5. To make it 1, multiply everything "
-        "by 1/5: 0.6 and 0.8. It still points the same way.",
-    ),
-    others=(
-        lambda: random_gradients(0, 1.0, (3, 2), (3, 3), (3,)),
-        lambda: random_gradients(1, 100.0, (3, 2), (3,)),
-        lambda: random_gradients(2, 0.25, (4,)),
-        lambda: ([torch.tensor([0.1, -0.2]), torch.tensor([[30.0]])], 5.0),
-        lambda: ([torch.tensor([0.3]), torch.tensor([-0.4])], 2.0),
-    ),
-    reference=clip_gradients,
-    unrepaired=first_version,
-    slips=(
-        Slip(
-            "each-by-itself",
-            lambda gradients, limit: [
-                part for gradient in gradients for part in clip_gradients([gradient], limit)
-            ],
-            "each matrix is shortened by itself. That changes the direction too: measure the length of all "
-            "numbers together.",
-        ),
-        Slip(
-            "each-to-the-limit",
-            lambda gradients, limit: [
-                part for gradient in gradients for part in scale([gradient], limit / norm([gradient]))
-            ],
-            "each matrix is brought to the limit by itself. Measure the length of all numbers together, and "
-            "shorten only where it is above the limit.",
-        ),
-        Slip(
-            "always-scaled",
-            lambda gradients, limit: scale(gradients, limit / norm(gradients)),
-            "a short gradient is made longer. Leave it alone where its length is below the limit.",
-        ),
-        Slip(
-            "not-the-root",
-            lambda gradients, limit: scale(gradients, min(1.0, limit / float(norm(gradients) ** 2))),
-            "it divides by the squared length. The length is the square root of the sum of squares.",
-        ),
-        Slip(
-            "unit-length",
-            lambda gradients, limit: scale(gradients, 1 / norm(gradients).clamp(min=limit)),
-            "what is too long is brought to length 1. It should come out at the limit.",
-        ),
-        Slip(
-            "thrown-away",
-            lambda gradients, limit: scale(gradients, float(norm(gradients) <= limit)),
-            "a gradient that is too long becomes 0. Shorten it, and keep its direction.",
-        ),
-        Slip(
-            "sum-of-sizes",
-            lambda gradients, limit: scale(
-                gradients, min(1.0, limit / float(sum(gradient.abs().sum() for gradient in gradients)))
-            ),
-            "the length is taken as the sum of the absolute values. Take the root of the sum of squares.",
-        ),
-    ),
-)
-
-EXERCISES = (READ_SEQUENCE, TEST_READER, WIRE_MEMORY, PRODUCT_OF_JACOBIANS, CLIP_GRADIENTS)
+EXERCISES = (READ_SEQUENCE, WIRE_MEMORY, PRODUCT_OF_JACOBIANS)

@@ -10,25 +10,40 @@ from torch.nn import functional as F
 
 NETWORKS, SEEDS = 20, (0, 1, 2)
 RATE, STEPS = 0.05, 100
+BEYOND_THE_EDGE = (2.0, 4.0)  # the range of the initial u in the control
 
 
 def measure(long_seeds: tuple[int, ...] = SEEDS) -> dict:
-    """Networks that learned, one count for each seed; `long_seeds` are those of the tenfold training."""
+    """Networks that learned, one count for each seed; `long_seeds` are those of the runs with 1,000 steps."""
     short = {str(length): count_learned(length)[0] for length in (2, 5, 10, 20)}
-    usual, twice = count_learned(200, rates=(RATE, 2 * RATE))
+    usual, faster = count_learned(200, rates=(RATE, 2 * RATE))
     longer, both = count_learned(200, rates=(RATE, 2 * RATE), steps=10 * STEPS, seeds=long_seeds)
+    [beyond] = count_learned(200, first_u=BEYOND_THE_EDGE)
+    at_200 = {
+        "as above": usual,
+        "rate × 2": faster,
+        "steps × 10": longer,
+        "both": both,
+        "u from 2 to 4": beyond,
+    }
     return {
         "networks": NETWORKS,
         "learned by length": short | {"200": usual},
-        "learned at length 200": {"rate × 2": twice, "steps × 10": longer, "both": both},
+        "learned at length 200": {"networks": NETWORKS * len(SEEDS)}
+        | {name: {"by seed": counts, "total": sum(counts)} for name, counts in at_200.items()},
     }
 
 
 def count_learned(
-    length: int, *, rates: tuple[float, ...] = (RATE,), steps: int = STEPS, seeds: tuple[int, ...] = SEEDS
+    length: int,
+    *,
+    rates: tuple[float, ...] = (RATE,),
+    steps: int = STEPS,
+    seeds: tuple[int, ...] = SEEDS,
+    first_u: tuple[float, float] = (-1.0, 1.0),
 ) -> list[list[int]]:
     """For each rate and seed, how many of the networks learned."""
-    by_seed = [train_side_by_side(length, rates, steps=steps, seed=seed) for seed in seeds]
+    by_seed = [train_side_by_side(length, rates, steps=steps, seed=seed, first_u=first_u) for seed in seeds]
     return [
         [int((accuracies > 0.95).sum()) for accuracies in of_rate] for of_rate in zip(*by_seed, strict=True)
     ]
@@ -57,11 +72,21 @@ class Recurrence(torch.autograd.Function):
 
 
 def train_side_by_side(
-    length: int, rates: tuple[float, ...], *, steps: int = STEPS, seed: int = 0
+    length: int,
+    rates: tuple[float, ...],
+    *,
+    steps: int = STEPS,
+    seed: int = 0,
+    first_u: tuple[float, float] = (-1.0, 1.0),
 ) -> tuple[torch.Tensor, ...]:
-    """The lesson's `train_tiny` at several learning rates at once: the accuracy of each network."""
+    """The lesson's `train_tiny` at several learning rates at once: the accuracy of each network.
+
+    `first_u` is the range of the initial recurrent weights; the others are between −1 and 1.
+    """
     generator = torch.Generator().manual_seed(seed)
     initial = 2 * torch.rand(5, NETWORKS, 1, generator=generator) - 1
+    low, high = first_u
+    initial[1] = low + (high - low) * (initial[1] + 1) / 2
     weights = [[part.clone().requires_grad_() for part in initial] for _ in rates]
     groups = [{"params": group, "lr": rate} for group, rate in zip(weights, rates, strict=True)]
     optimizer = torch.optim.Adam(groups)

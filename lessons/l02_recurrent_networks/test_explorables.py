@@ -1,4 +1,4 @@
-"""The gradient telephone shows the norm of a product of Jacobians, as autograd finds it."""
+"""The explorable shows the norm of a product of Jacobians, as autograd computes it."""
 
 from __future__ import annotations
 

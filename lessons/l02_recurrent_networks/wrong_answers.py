@@ -6,25 +6,9 @@ reference.
 """
 
 import itertools
-import math
 
 import torch
 import torch.nn.functional as F
-
-from lessons.l02_recurrent_networks.exercises import read_sequence
-
-# ---- shared by several answers
-
-
-def random_inputs():
-    generator = torch.Generator().manual_seed(1)
-    shapes = ((2, 4, 5), (2, 3), (3, 5), (3, 3), (3,))
-    return [torch.randn(shape, generator=generator) for shape in shapes]
-
-
-def total_norm(gradients):
-    return math.sqrt(sum((gradient**2).sum().item() for gradient in gradients))
-
 
 # ---- readers
 
@@ -132,68 +116,6 @@ def einsum_reader(inputs, start, w_in, w_rec, bias):
     return torch.stack(states[1:], dim=-2)
 
 
-# ---- tests of a reader
-
-
-def test_by_formula(reader):
-    torch.testing.assert_close(reader(*random_inputs()), read_sequence(*random_inputs()))
-
-
-def test_by_hand(reader):
-    inputs, start = torch.tensor([[1.0], [0.5], [0.0]]), torch.tensor([0.3, -0.2])
-    w_in, bias = torch.tensor([[1.0], [-1.0]]), torch.tensor([0.1, 0.2])
-    w_rec = torch.tensor([[0.5, 1.0], [0.0, 2.0]])
-    states, state = reader(inputs, start, w_in, w_rec, bias), start
-    for i in range(3):
-        state = torch.tanh(w_in @ inputs[i] + w_rec @ state + bias)
-        assert torch.allclose(states[i], state, atol=1e-5)
-
-
-def test_by_torch(reader):
-    inputs, start, w_in, w_rec, bias = random_inputs()
-    rnn = torch.nn.RNN(5, 3, batch_first=True)
-    with torch.no_grad():
-        rnn.weight_ih_l0.copy_(w_in)
-        rnn.weight_hh_l0.copy_(w_rec)
-        rnn.bias_ih_l0.copy_(bias)
-        rnn.bias_hh_l0.zero_()
-        expected = rnn(inputs, start[None])[0]
-    torch.testing.assert_close(reader(inputs, start, w_in, w_rec, bias), expected)
-
-
-def only_shape(reader):
-    assert reader(*random_inputs()).shape == (2, 4, 3)
-
-
-def only_range(reader):
-    assert reader(*random_inputs()).abs().max() <= 1
-
-
-def from_zeros(reader):
-    inputs, start, *weights = random_inputs()
-    start = torch.zeros_like(start)
-    torch.testing.assert_close(reader(inputs, start, *weights), read_sequence(inputs, start, *weights))
-
-
-def one_word(reader):
-    inputs, *rest = random_inputs()
-    torch.testing.assert_close(reader(inputs[:, :1], *rest), read_sequence(inputs[:, :1], *rest))
-
-
-def exactly_equal(reader):
-    assert torch.equal(
-        reader(*random_inputs()).double(), read_sequence(*(part.double() for part in random_inputs()))
-    )
-
-
-def says_false(reader):
-    return torch.allclose(reader(*random_inputs()), read_sequence(*random_inputs()))
-
-
-def never_calls(reader):
-    assert callable(reader)
-
-
 # ---- products of Jacobians
 
 
@@ -245,7 +167,7 @@ def norm_only(states, w_rec):
     return autograd_of_tanh(states, w_rec).norm()
 
 
-def slopes_only(states, w_rec):
+def derivatives_only(states, w_rec):
     return torch.diag((1 - states[1:] ** 2).prod(0)) @ w_rec
 
 
@@ -254,59 +176,6 @@ def all_states(states, w_rec):
     for state in states:
         product = torch.diag(1 - state**2) @ w_rec @ product
     return product
-
-
-# ---- clipping
-
-
-def by_flat_vector(gradients, limit):
-    total = torch.cat([gradient.flatten() for gradient in gradients]).norm()
-    return gradients if total <= limit else [gradient * (limit / total) for gradient in gradients]
-
-
-def by_squares(gradients, limit):
-    squares = sum((gradient**2).sum().item() for gradient in gradients)
-    factor = min(1.0, limit / math.sqrt(squares))
-    return tuple(factor * gradient for gradient in gradients)
-
-
-def by_norms(gradients, limit):
-    total = torch.stack([torch.linalg.vector_norm(gradient) for gradient in gradients]).norm()
-    return [gradient / torch.clamp(total / limit, min=1) for gradient in gradients]
-
-
-def in_place(gradients, limit):
-    total = total_norm(gradients)
-    for gradient in gradients:
-        gradient.mul_(min(1.0, limit / total))
-    return gradients
-
-
-def one_by_one(gradients, limit):
-    return [gradient * min(1.0, limit / gradient.norm().item()) for gradient in gradients]
-
-
-def each_to_the_limit(gradients, limit):
-    return [limit * gradient / torch.linalg.vector_norm(gradient) for gradient in gradients]
-
-
-def stretches(gradients, limit):
-    total = total_norm(gradients)
-    return [gradient * limit / total for gradient in gradients]
-
-
-def by_the_largest(gradients, limit):
-    largest = max(gradient.abs().max().item() for gradient in gradients)
-    return [gradient * min(1.0, limit / largest) for gradient in gradients]
-
-
-def returns_nothing(gradients, limit):
-    torch.cat([gradient.flatten() for gradient in gradients]).norm()
-
-
-def cuts_the_length(gradients, limit):
-    total = total_norm(gradients)
-    return [gradient - max(0.0, total - limit) for gradient in gradients]
 
 
 # ---- a slip each, without the helpers of the exercises
@@ -334,18 +203,8 @@ def jacobians_with(factor, join=lambda new, old: new @ old, start=torch.eye):
     return product
 
 
-def row_slopes(before, after, w_rec):
+def row_derivatives(before, after, w_rec):
     return torch.diag(1 - after**2) @ w_rec
-
-
-def clip_with(factor):
-    """All gradients times one factor, which is worked out from all their numbers and the limit."""
-
-    def clip(gradients, limit):
-        numbers = torch.cat([gradient.flatten() for gradient in gradients])
-        return [gradient * factor(numbers, limit) for gradient in gradients]
-
-    return clip
 
 
 def shaped(change):
@@ -420,9 +279,9 @@ def own_tanh(numbers):
     return (torch.exp(2 * numbers) - 1) / (torch.exp(2 * numbers) + 1)
 
 
-def slopes_with(slope):
-    """The product with other slopes, which are worked out from the state after each step."""
-    return jacobians_with(lambda before, after, w: torch.diag(slope(after)) @ w)
+def derivatives_with(derivative):
+    """The product with other derivatives, which are worked out from the state after each step."""
+    return jacobians_with(lambda before, after, w: torch.diag(derivative(after)) @ w)
 
 
 def only_steps(chosen):
@@ -449,14 +308,14 @@ def never_multiplied(states, w_rec):
     return step
 
 
-def slopes_then_matrices(states, w_rec):
-    slopes = torch.ones(len(w_rec))
+def derivatives_then_matrices(states, w_rec):
+    derivatives = torch.ones(len(w_rec))
     for state in states[1:]:
-        slopes = slopes * (1 - state**2)
-    return torch.diag(slopes) @ matrix_power(states, w_rec)
+        derivatives = derivatives * (1 - state**2)
+    return torch.diag(derivatives) @ matrix_power(states, w_rec)
 
 
-def slopes_alone(states, w_rec):
+def derivatives_alone(states, w_rec):
     return torch.diag(torch.prod(1 - states[1:] ** 2, dim=0))
 
 
@@ -476,11 +335,34 @@ def needs_a_step(states, w_rec):
     return product
 
 
-def last_slopes_everywhere(states, w_rec):
+def last_derivatives_everywhere(states, w_rec):
     jacobian = torch.eye(len(w_rec))
     for _ in states[1:]:
         jacobian = torch.diag(1 - states[-1] ** 2) @ w_rec @ jacobian
     return jacobian
+
+
+def carries_the_sums(inputs, start, w_in, w_rec, bias):
+    total, states = start, []
+    for t in range(inputs.shape[-2]):
+        total = inputs[..., t, :] @ w_in.T + total @ w_rec.T + bias
+        states.append(torch.tanh(total))
+    return torch.stack(states, dim=-2)
+
+
+def returns_in_the_loop(inputs, start, w_in, w_rec, bias):
+    states, state = [], start
+    for t in range(inputs.shape[-2]):
+        state = torch.tanh(inputs[..., t, :] @ w_in.T + state @ w_rec.T + bias)
+        states.append(state)
+        return torch.stack(states, dim=-2)
+
+
+def first_step_from_the_matrix(states, w_rec):
+    product = w_rec
+    for state in states[2:]:
+        product = torch.diag(1 - state**2) @ w_rec @ product
+    return product
 
 
 def keeps_the_sums(inputs, start, w_in, w_rec, bias):
@@ -494,6 +376,8 @@ def keeps_the_sums(inputs, start, w_in, w_rec, bias):
 WRONG = {
     "read_sequence": [
         (keeps_the_sums, "before-tanh"),
+        (carries_the_sums, "sum-carried"),
+        (returns_in_the_loop, "only-first"),
         (only_the_last, "only-last"),
         (same_start, "never-carried"),
         (stacked_in_front, "stacked-first"),
@@ -550,15 +434,6 @@ WRONG = {
         (lambda x, h, w, u, b: plain_reader(x.flip(-2), h, w, u, b).flip(-2), "backwards"),
         (lambda x, h, w, u, b: F.linear(x, w, b).tanh(), "no-recurrence"),
     ],
-    "test_reader": [
-        (only_shape, "lets-through"),
-        (only_range, "lets-through"),
-        (from_zeros, "lets-through", "`start`"),
-        (one_word, "lets-through"),
-        (exactly_equal, "rejects-the-right-one"),
-        (says_false, "returns-instead"),
-        (never_calls, "never-calls"),
-    ],
     "wire_memory": [
         (lambda: (1.0, 0.9, 0.0), "0.76", "0.00", "`u`"),
         (lambda: (3.0, 0.0, 0.0), "`u`"),
@@ -585,58 +460,46 @@ WRONG = {
     ],
     "product_of_jacobians": [
         (lambda states, w: sum((1 - state**2)[:, None] * w for state in states[1:]), "summed-by-sum"),
-        (last_slopes_everywhere, "same-step"),
+        (last_derivatives_everywhere, "same-step"),
         (rows_of_nudges, "transposed"),
         (from_the_left, "other-order"),
-        (matrix_power, "no-slopes"),
+        (matrix_power, "no-derivatives"),
         (norm_only, "norm"),
-        (slopes_only, "one-matrix"),
-        (slopes_then_matrices, "slopes-first"),
-        (slopes_alone, "no-matrix"),
+        (derivatives_only, "one-matrix"),
+        (derivatives_then_matrices, "derivatives-first"),
+        (derivatives_alone, "no-matrix"),
         (all_states, "first-too"),
         (from_the_matrix, "extra-matrix"),
-        (jacobians_with(row_slopes, start=lambda n: torch.zeros(n, n)), "starts-from-zeros"),
-        (jacobians_with(row_slopes, start=lambda n: torch.ones(n, n)), "starts-from-ones"),
+        (jacobians_with(row_derivatives, start=lambda n: torch.zeros(n, n)), "starts-from-zeros"),
+        (jacobians_with(row_derivatives, start=lambda n: torch.ones(n, n)), "starts-from-ones"),
         (without_inputs, "recomputed-states"),
         (only_steps(lambda states: states[:-1]), "last-missing"),
         (only_steps(lambda states: states[1:]), "first-missing"),
         (never_multiplied, "last-only"),
+        (only_steps(lambda states: states[:1]), "first-only"),
+        (first_step_from_the_matrix, "first-without-derivatives"),
+        (derivatives_with(lambda state: (1 - state) ** 2), "difference-squared"),
         (needs_a_step, "raises"),
-        (jacobians_with(lambda before, after, w: torch.diag(1 - before**2) @ w), "slopes-of-before"),
+        (jacobians_with(lambda before, after, w: torch.diag(1 - before**2) @ w), "derivatives-of-before"),
         (jacobians_with(lambda before, after, w: w @ torch.diag(1 - after**2)), "columns-scaled"),
-        (slopes_with(lambda state: 1 - state), "not-squared"),
-        (slopes_with(lambda state: state * state), "squares"),
-        (slopes_with(lambda state: 1 + state * state), "plus-squares"),
-        (slopes_with(lambda state: state - state * state), "sigmoid-slopes"),
-        (slopes_with(lambda state: 1 - state.tanh().square()), "tanh-again"),
-        (jacobians_with(lambda before, after, w: (1 - after**2).mean() * w), "mean-slope"),
+        (derivatives_with(lambda state: 1 - state), "not-squared"),
+        (derivatives_with(lambda state: state * state), "squares"),
+        (derivatives_with(lambda state: 1 + state * state), "plus-squares"),
+        (derivatives_with(lambda state: state - state * state), "sigmoid-derivatives"),
+        (derivatives_with(lambda state: 1 - state.tanh().square()), "tanh-again"),
+        (jacobians_with(lambda before, after, w: (1 - after**2).mean() * w), "mean-derivative"),
         (jacobians_with(lambda before, after, w: torch.diag(1 - after**2) @ w.T), "`w_rec`"),
         (jacobians_with(lambda before, after, w: (torch.diag(1 - after**2) @ w).T), "steps-transposed"),
-        (jacobians_with(row_slopes, join=torch.add, start=lambda n: torch.zeros(n, n)), "summed"),
-        (jacobians_with(row_slopes, join=torch.add), "added-to-identity"),
-        (jacobians_with(row_slopes, join=torch.mul, start=lambda n: torch.ones(n, n)), "elementwise"),
-        (jacobians_with(row_slopes, join=torch.mul), "elementwise-identity"),
+        (jacobians_with(row_derivatives, join=torch.add, start=lambda n: torch.zeros(n, n)), "summed"),
+        (jacobians_with(row_derivatives, join=torch.add), "added-to-identity"),
+        (jacobians_with(row_derivatives, join=torch.mul, start=lambda n: torch.ones(n, n)), "elementwise"),
+        (jacobians_with(row_derivatives, join=torch.mul), "elementwise-identity"),
         (lambda states, w: torch.stack([torch.diag(1 - h**2) @ w for h in states[1:]]), "each-step"),
-    ],
-    "clip_gradients": [
-        (in_place, "in-place"),
-        (one_by_one, "each-by-itself"),
-        (each_to_the_limit, "each-to-the-limit"),
-        (stretches, "always-scaled"),
-        (by_the_largest, None),
-        (returns_nothing, "returns-none"),
-        (cuts_the_length, None),
-        (clip_with(lambda numbers, limit: min(1.0, limit / numbers.square().sum())), "not-the-root"),
-        (clip_with(lambda numbers, limit: 1 / max(numbers.norm(), limit)), "unit-length"),
-        (clip_with(lambda numbers, limit: 0.0 if numbers.norm() > limit else 1.0), "thrown-away"),
-        (clip_with(lambda numbers, limit: min(1.0, limit / numbers.abs().sum())), "sum-of-sizes"),
     ],
 }
 
 RIGHT = {
     "read_sequence": [plain_reader, linear_reader, recursive_reader, einsum_reader],
-    "test_reader": [test_by_formula, test_by_hand, test_by_torch],
     "wire_memory": [lambda: (5.0, 4.0, 0.0), lambda: [4, 3, 0], lambda: torch.tensor([3.8, 3.2, 0.01])],
     "product_of_jacobians": [autograd_of_tanh, collected_first, one_nudge_at_a_time],
-    "clip_gradients": [by_flat_vector, by_squares, by_norms],
 }

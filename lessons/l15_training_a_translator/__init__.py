@@ -10,6 +10,7 @@ HOMES = {
     "SmallRun": "small_run",
     "TrainingSettings": "training_settings",
     "apply_merges": "merges",
+    "clipped": "by_hand",
     "short_data": "short_sentences",
     "train_live": "live_training",
 }

@@ -38,7 +38,7 @@ from course_lib.training import Job, run_job
 from course_lib.translation import evaluate
 from lessons.l15_training_a_translator import (
     FAULTY_RUNS, HEALTHY, LossFloor, RateDial, SmallRun, TrainingSettings,
-    apply_merges, short_data, train_live,
+    apply_merges, clipped, short_data, train_live,
 )
 
 start_lesson("training_a_translator", seed=15)
@@ -322,7 +322,7 @@ Two parts, each of shape (batch, n): $\ln p$ of the right word, and the mean of 
 """
 
 # %% kind="library"
-smoothed_loss, clip_gradients = yours("smoothed_loss"), yours("clip_gradients")
+smoothed_loss = yours("smoothed_loss")
 logits, targets = torch.randn(4, 7, 50), torch.randint(0, 50, (4, 7))
 expected = F.cross_entropy(logits.mT, targets, ignore_index=0, label_smoothing=0.1)
 assert torch.isclose(smoothed_loss(logits, targets, 0.1), expected)
@@ -356,7 +356,7 @@ r"""
 
 1. The loss, of `ready`. (That line is there: it cuts the weights off from all earlier steps and asks torch to follow them.)
 2. The gradients: `torch.autograd.grad(loss, list(ready.values()))` gives one tensor for each, in order.
-3. {term:clipping|Clip} them to a length of 1, all together, with `clip_gradients(gradients, 1.0)` of lesson 02.
+3. {term:clipping|Clip} them to a length of 1, all together, with `clipped(gradients, 1.0)`. It returns a new list, scaled as lesson 02 describes.
 4. For each weight, with its gradient $g$: $m \leftarrow 0.9\,m + 0.1\,g$, and $v \leftarrow 0.98\,v + 0.02\,g^2$. Keep both.
 5. $\hat m = m/(1 - 0.9^{\text{step}})$, $\hat v = v/(1 - 0.98^{\text{step}})$, and the weight moves: $w - \text{rate} \cdot \hat m / (\sqrt{\hat v} + 10^{-9})$. (The last number only keeps us from dividing by 0.)
 
@@ -370,7 +370,7 @@ def training_step(weights, loss_of, memory, step, rate):
     # solution
     loss = loss_of(ready)
     gradients = torch.autograd.grad(loss, list(ready.values()))
-    gradients = clip_gradients(list(gradients), 1.0)
+    gradients = clipped(list(gradients), 1.0)
     moved, kept = {}, {}
     for (name, w), g in zip(weights.items(), gradients, strict=True):
         m, v = memory.get(name, (torch.zeros_like(w), torch.zeros_like(w)))

@@ -111,6 +111,11 @@ def stop_at_repeats(model: Any, source: Sequence[int], max_len: int) -> list[int
     return [word for i, word in enumerate(words) if len(set(words[: i + 1])) == i + 1]
 
 
+def feed_source(model: Any, source: Sequence[int], max_len: int) -> list[int]:
+    inputs = iter([*source, EOS])
+    return greedy_decode(model, source, max_len, next_input=lambda predicted: next(inputs, EOS))
+
+
 encode_without_eos = encode_as(lambda source: source)
 SOURCE_WITHOUT_EOS = (
     "the encoder doesn't get EOS: either it isn't appended to the source, or the length doesn't count it. "
@@ -231,6 +236,21 @@ GREEDY_DECODE = PlainExercise(
             "a token is generated even if `max_len` is 0. Check the limit before each step.",
         ),
         Slip("first-word-lost", lambda *given: greedy_decode(*given)[1:], "the first token is missing."),
+        Slip(
+            "tensors-of-one",
+            lambda *given: [torch.tensor([token]) for token in greedy_decode(*given)],
+            "each token is still a tensor or list with one element. Convert it with `.item()`.",
+        ),
+        Slip(
+            "one-step-only",
+            lambda *given: greedy_decode(*given)[:1],
+            "only the first token is returned. Is `return` inside the loop?",
+        ),
+        Slip(
+            "feeds-source",
+            feed_source,
+            "the decoder gets the words of the source. After BOS, give it the token it has just generated.",
+        ),
         Slip(
             "last-word-lost",
             lambda *given: greedy_decode(*given)[:-1],
@@ -481,6 +501,32 @@ FORCED_WORDS = PlainExercise(
             "largest-logits",
             lambda model, source, target: forced_logits(model, source, [BOS, *target]).amax(dim=-1),
             "these are the largest logits themselves. Return the tokens that have them: use `argmax`.",
+        ),
+        Slip(
+            "over-everything",
+            lambda model, source, target: int(forced_logits(model, source, [BOS, *target]).argmax()),
+            "`argmax()` is taken over all positions and tokens at once. Take it over the vocabulary, the "
+            "last axis, so that there is one token for each position.",
+        ),
+        Slip(
+            "reads-source",
+            lambda model, source, target: predict_after(model, source, [BOS, *source]),
+            "the decoder's input is the source. Give it BOS, then the target.",
+        ),
+        Slip(
+            "encodes-target",
+            lambda model, source, target: predict_after(model, target, [BOS, *target]),
+            "the encoder gets the target. It should encode the source.",
+        ),
+        Slip(
+            "no-first",
+            lambda *given: forced_words(*given)[1:],
+            "the first prediction, the one after BOS, is missing.",
+        ),
+        Slip(
+            "filters-eos",
+            lambda *given: [token for token in forced_words(*given) if token != EOS],
+            "EOS is removed from the predictions. Return one token for every position, including EOS.",
         ),
         Slip(
             "batch-axis",

@@ -13,11 +13,11 @@ About {minutes} minutes. You need the hidden state from [lesson 02](02_recurrent
 r"""
 After this lesson you can
 
-1. **explain** how an encoder and a decoder translate a sentence, and why the vector between them is a bottleneck;
-2. **write** greedy decoding, and **run** two trained translators with it;
-3. **break** one of them with a short sentence of your own, and **read** the source words from its context vector with a linear probe; <!-- core -->
-4. **explain** teacher forcing, and how training differs from inference;
-5. **write** teacher forcing, **train** a small translator with it, and **measure** whether a model's own mistakes explain its wrong translations. <!-- core -->
+1. **explain** how an encoder and a decoder translate a sentence, and why the vector between them is a bottleneck.
+2. **write** greedy decoding, and **run** two trained translators with it.
+3. **explain** teacher forcing, and how training differs from inference.
+4. **break** a translator with a short sentence of your own, and **read** the source words from its context vector with a linear probe. <!-- core -->
+5. **train** a small translator, and **measure** whether a model's own mistakes explain its wrong translations. <!-- core -->
 """
 
 # %% kind="setup"
@@ -32,7 +32,8 @@ from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yo
 from course_lib.text import BOS, EOS, PAD, generate, splits
 from course_lib.translation import load_shipped
 from lessons.l04_encoder_decoder import (
-    Scripted, held_out_pairs, short_batches, small_seq2seq, translations_of,
+    Scripted, by_length, context_vectors, fit_readout, fraction_found, held_out_pairs,
+    make_texts, read_scores, short_batches, small_seq2seq, translations_of, words_in,
 )
 
 start_lesson("encoder_decoder", seed=4)
@@ -118,7 +119,7 @@ $$ h_j = \text{encoder}(x_j, h_{j-1}) \qquad c = h_n \qquad s_i = \text{decoder}
 | $y_0$ | `BOS` | the decoder's first input |
 | $s_i$, $W s_i$ | `model.step(context, state, tokens)` | one step: takes the previous tokens; returns the logits for the next ones and the new state |
 
-In Cho's model the decoder also gets $c$ at every step: $s_i = \text{decoder}(y_{i-1}, s_{i-1}, c)$. The third value that `step` returns is `None` for these models.
+In Cho's model, $c$ is a learned function of $h_n$, and the decoder also gets it at every step: $s_i = \text{decoder}(y_{i-1}, s_{i-1}, c)$. The third value that `step` returns is `None` for these models.
 """
 
 # %% kind="quiz"
@@ -238,9 +239,11 @@ curves = {
     "seq2seq": exact_by_length("toy_ladder", "seq2seq"),
     "Cho": exact_by_length("toy_ladder", "rnn_encoder_decoder"),
 }
-figure = views.lines(
-    list(lengths.values()), curves, x_name="words in the source (middle of the group)",
-    y_name="exact match, %", title="Exact match falls with sentence length",
+middles = list(lengths.values())
+figure = views.panels(
+    [views.Part("Exact match by length", middles, curves, "%", y_limits=(-3, 103))],
+    x_name="words in the source",
+    alt="Exact match by sentence length: both models fall from 100% to about 20%.",
 )
 predict("04", "length-cliff", figure)
 
@@ -287,13 +290,80 @@ r"""
 **If someone finds none:** "the soup is very hot" (5 words), "these hats are not beautiful", "the cows saw the very big letter".
 """
 
-# READOUT
+# %% [markdown] kind="text" contents="a linear probe that reads the source words from the context vector, and its control"
+r"""
+## 4 · What the context vector contains
+
+How much of the source is in the context vector? We can test this directly. Take 6,000 sentences and their context vectors, and fit a single matrix that turns a vector into a score for every word of the vocabulary: the score should be 1 for the words that occur in the sentence, at any position, and 0 for all others. This is linear regression. Such a simple model, fitted to the internal vectors of another model, is called a {term:linear probe}.
+
+We test the probe on other sentences. If a sentence has seven different words, we take the seven words with the highest scores and count how many of them are in the sentence. Try it with sentences of your own.
+"""
+
+# %% kind="example"
+tokenizer = seq2seq.tokenizer
+fit_texts, test_texts = make_texts()  # 6,000 sentences, and about 2,000 others
+fit_words = words_in(tokenizer, fit_texts)  # 1 for words that occur, else 0
+test_words = words_in(tokenizer, test_texts)
+
+
+def fit_probe(model):
+    """Fit a probe; returns a function from texts to the scores of all words."""
+    vectors = context_vectors(model, tokenizer, fit_texts)
+    probe = fit_readout(vectors, fit_words)  # (numbers in a vector + 1, vocabulary)
+    return lambda texts: read_scores(probe, context_vectors(model, tokenizer, texts))
+
+
+word_scores = fit_probe(seq2seq.model)
+for text in ("the cat sleeps", "the old fox sees two birds near the river", KING):
+    n_words = len(set(text.split()))
+    print(text, "→", to_text(word_scores([text])[0].topk(n_words).indices))
+
+# %% [markdown] kind="text"
+r"""
+The probe finds every word of the short sentence, but only some words of the longer ones. In the second sentence it misses *birds*, the word that seq2seq mistranslated in section 2.
+
+A result like this needs a control, because a probe can succeed for reasons that have little to do with what the model has learned. We use two. The first ignores the context vector and always picks the most frequent words of the language. The second fits a new probe to an encoder with the same architecture but **random weights**, which has never been trained.
+"""
+
+# %% kind="predict"
+def percent_found(scores):
+    """The percentage of the words that are found, for each group of lengths."""
+    found = fraction_found(scores, test_words)
+    return [100 * group["mean"] for group in by_length(found, test_texts).values()]
+
+
+torch.manual_seed(0)
+by_frequency = percent_found(fit_words.mean(dim=0).expand_as(test_words))
+parts = []
+for name, model in (("seq2seq", seq2seq.model), ("Cho", cho.model)):
+    untrained = type(model)(model.config)  # the same architecture, random weights
+    curves = {
+        "trained": percent_found(fit_probe(model)(test_texts)),
+        "untrained": percent_found(fit_probe(untrained)(test_texts)),
+        "most frequent words": by_frequency,
+    }
+    title = f"Words found: {name}"
+    parts.append(views.Part(title, middles, curves, "%", y_limits=(-3, 103)))
+figure = views.panels(
+    parts, x_name="words in the source",
+    alt="Words found by linear probes in both models, by length, with two controls.",
+)
+predict("04", "random-encoder", figure)
+
+# %% [markdown] kind="text"
+r"""
+Averaged over three runs of seq2seq, the probe finds {result:bottleneck_readout/seq2seq/readout/trained/3–5/mean:.0%} of the words in the shortest sentences and {result:bottleneck_readout/seq2seq/readout/trained/16–20/mean:.0%} in the longest, while the most frequent words alone give {result:bottleneck_readout/seq2seq/readout/most frequent words/3–5/mean:.0%} and {result:bottleneck_readout/seq2seq/readout/most frequent words/16–20/mean:.0%}. The 95% confidence intervals over sentences are within two points of these numbers. The context vector contains a good part of the source, but a smaller part the longer the sentence is.
+
+The control with random weights is the surprise. There the probe finds {result:bottleneck_readout/seq2seq/readout/untrained/3–5/mean:.0%} and {result:bottleneck_readout/seq2seq/readout/untrained/16–20/mean:.0%}, at least as many as with the trained encoder. Even a recurrent network with random weights mixes every word into its state, and a linear map can partly undo the mixing. So the probe doesn't show that training taught the encoder to store words, and the decline with length appears without training too. Cho's model, whose vector has only {result:lesson_04/numbers in the context vector/rnn_encoder_decoder:.0f} numbers, behaves differently: there, training raises the fraction at 16 to 20 words from {result:bottleneck_readout/rnn_encoder_decoder/readout/untrained/16–20/mean:.0%} to {result:bottleneck_readout/rnn_encoder_decoder/readout/trained/16–20/mean:.0%}.
+
+A probe also has limits in the other direction. It is linear, and the decoder isn't. Seq2seq translates nearly all of the shortest sentences correctly, although the probe misses about one word in eight. A linear probe shows what can be read from a vector *linearly*. It shows neither everything that the vector contains nor what the decoder uses.
+"""
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 5 · A larger context vector
 
-If the context vector is too small, we can make it larger. We trained seq2seq with 32 to 512 numbers per layer and state, three runs for each size, on the same 20,000 sentences. The model you've been using has 100. The largest one has {result:lesson_04/512 numbers per layer/million parameters:.1f} million parameters, {result:lesson_04/512 numbers per layer/times the parameters:.0f} times as many.
+If the context vector is too small, we can make it larger. We trained seq2seq with hidden sizes from 32 to 512, three runs each, on the same 20,000 sentences. The **hidden size** is the number of values in the hidden state of each layer, and the model you've been using has 100. The largest one has {result:lesson_04/hidden size 512/million parameters:.1f} million parameters, {result:lesson_04/hidden size 512/times the parameters:.0f} times as many.
 """
 
 # %% kind="predict"
@@ -301,24 +371,27 @@ sizes = ("32", "64", "128", "256", "512")
 percentages = [exact_by_length("state_size", size) for size in sizes]
 figure = views.heatmap(
     torch.tensor(percentages) / 100, rows=sizes, columns=list(lengths),
-    row_name="numbers per layer", column_name="words in the source",
-    title="Exact match by state size and sentence length",
-    alt="Exact match for 32 to 512 numbers per layer and 1–5 to 16–20 words.",
+    row_name="hidden size", column_name="words in the source",
+    title="Exact match by hidden size",
+    alt="Exact match for hidden sizes from 32 to 512 and 1–5 to 16–20 words.",
 )
 predict("04", "bigger-state", figure)
 
 # %% [markdown] kind="text"
 r"""
-A larger state helps a lot, and the drop starts at longer sentences. But it doesn't disappear, and each improvement costs more than the one before:
+A larger hidden size helps a lot, and the drop starts at longer sentences. But it doesn't disappear, and each improvement costs more than the one before:
 
-| numbers per layer | parameters | exact match, 16–20 words | range of the three runs |
+| hidden size | parameters | exact match, 16–20 words | range of the three runs |
 |---|---|---|---|
 | 64 | {result:state_size/64/parameters:,.0f} | {result:state_size/64/scores/test/by_length/16–20/exact:.0%} | {result:min state_size/64/scores/test/by_length/16–20/exact:.0p} to {result:max state_size/64/scores/test/by_length/16–20/exact:.0%} |
 | 128 | {result:state_size/128/parameters:,.0f} | {result:state_size/128/scores/test/by_length/16–20/exact:.0%} | {result:min state_size/128/scores/test/by_length/16–20/exact:.0p} to {result:max state_size/128/scores/test/by_length/16–20/exact:.0%} |
 | 256 | {result:state_size/256/parameters:,.0f} | {result:state_size/256/scores/test/by_length/16–20/exact:.0%} | {result:min state_size/256/scores/test/by_length/16–20/exact:.0p} to {result:max state_size/256/scores/test/by_length/16–20/exact:.0%} |
 | 512 | {result:state_size/512/parameters:,.0f} | {result:state_size/512/scores/test/by_length/16–20/exact:.0%} | {result:min state_size/512/scores/test/by_length/16–20/exact:.0p} to {result:max state_size/512/scores/test/by_length/16–20/exact:.0%} |
 
-The whole network grows with its states, so the table can't separate the effect of the larger vector from that of the additional parameters. Either way, a fixed size remains a limit: sentences can always get longer, and the vector can't.
+The whole network grows with the hidden size, so the table can't separate the effect of the larger vector from that of the additional parameters.
+The probe of section 4 can, as far as the words are concerned: in sentences of 16 to 20 words it finds {result:bottleneck_readout/seq2seq, hidden 64/readout/untrained/16–20/mean:.0%} of them with a hidden size of 64 and {result:bottleneck_readout/seq2seq, hidden 512/readout/untrained/16–20/mean:.0%} with 512, both with random weights. <!-- core -->
+
+In any case, a fixed size remains a limit: sentences can always get longer, and the vector can't.
 
 <details><summary>Details: is the vector really too small?</summary>
 
@@ -379,7 +452,7 @@ The row *decoder input* goes in. If the model makes no mistake, the row *expecte
 r"""
 ## 7 · Train a translator
 
-Here is a complete training run, which takes about half a minute on a CPU. The model is a small seq2seq with one layer of 100 numbers, and the training data are about 6,000 sentences of three to five words. The loop is that of lesson 01, with teacher forcing in the middle. The sentences of a batch are {term:padding|padded} to the same length, and `ignore_index=PAD` leaves the padding out of the loss. Three sentences that aren't in the training data are translated before the first step and while the model learns.
+Here is a complete training run, which takes about half a minute on a CPU. The model is a small seq2seq with one layer and a hidden size of 100, and the training data are about 6,000 sentences of three to five words. The loop is that of lesson 01, with teacher forcing in the middle. The sentences of a batch are {term:padding|padded} to the same length, and `ignore_index=PAD` leaves the padding out of the loss. Three sentences that aren't in the training data are translated before the first step and while the model learns.
 
 > **Before you run it:** after 100 of the 500 steps, will the translations be random words, the beginnings of correct translations, or fluent French that means something else?
 """
@@ -414,7 +487,7 @@ n_correct = 0
 for pair in held_out_pairs():
     output = decode(model, to_ids(pair.src_text), max_len=10)
     n_correct += output == to_ids(pair.tgt_text)
-print(f"correct: {n_correct} of {len(held_out_pairs())} sentences that it has never seen")
+print(f"{n_correct} of {len(held_out_pairs())} unseen sentences translated correctly")
 assert n_correct > 250
 
 # %% [markdown] kind="text"
@@ -456,7 +529,7 @@ estimate("04", "free-mistakes", percent_wrong)
 
 # %% [markdown] kind="text"
 r"""
-Over all {result:lesson_04/16–20 words/sentences:.0f} test sentences of this length, {result:lesson_04/16–20 words/wrong when forced:.0%} of the positions are wrong with teacher forcing and {result:lesson_04/16–20 words/wrong when free:.0%} with autoregressive decoding. Part of the increase is due to the way we count, because a single missing word shifts everything that follows. But even if we count the fewest words to insert, delete or replace, the figure is {result:lesson_04/16–20 words/edits when free:.0%}. Only the decoder's input differs between the two measurements, so mistakes do cause further mistakes.
+Over all {result:lesson_04/16–20 words/sentences:.0f} test sentences of this length, {result:lesson_04/16–20 words/wrong when forced:.0%} of the positions are wrong with teacher forcing and {result:lesson_04/16–20 words/wrong when free:.0%} with autoregressive decoding. Part of the increase is due to the way we count, because a single missing word shifts everything that follows. But even if we count the fewest words to insert, delete or replace, it is {result:lesson_04/16–20 words/edits when free:.0%}. Only the decoder's input differs between the two measurements, so mistakes do cause further mistakes.
 
 Does that explain the drop in section 3? That figure counts sentences **without any mistake**, decoded autoregressively. Imagine that every wrong word were corrected immediately, as in teacher forcing. In how many sentences would the model get *every* position right?
 """
@@ -474,10 +547,10 @@ def without_mistakes(group):
     return n_forced / len(pairs), n_free / len(pairs)
 
 
-by_length = [without_mistakes(group) for group in lengths]
+fractions = [without_mistakes(group) for group in lengths]
 table = views.heatmap(
-    torch.tensor(by_length).T, rows=["teacher forcing", "autoregressive"],
-    columns=list(lengths), title="Fraction of sentences without a mistake",
+    torch.tensor(fractions).T, rows=["teacher forcing", "autoregressive"],
+    columns=list(lengths), title="Sentences without a mistake",
     row_name="", column_name="words in the source",
     alt="Sentences without a mistake by length, teacher-forced and autoregressive.",
 )
@@ -508,7 +581,7 @@ r"""
 
 | they say | misconception | answer |
 |---|---|---|
-| "just use a bigger state" | M03 | The last row of the table: {result:lesson_04/512 numbers per layer/times the parameters:.0f} times the parameters, and {result:state_size/512/scores/test/by_length/16–20/exact:.0%} at 16 to 20 words. |
+| "just use a bigger state" | M03 | The last row of the table: {result:lesson_04/hidden size 512/times the parameters:.0f} times the parameters, and {result:state_size/512/scores/test/by_length/16–20/exact:.0%} at 16 to 20 words. |
 | "the loss is low, so it translates well" | M28 | That loss was measured with the correct previous words. |
 | "using the target as input is cheating" | M27 | It is shifted: the decoder never sees the word it has to predict. |
 | "the decoder learns word by word" | M26 | With teacher forcing, every position contributes to the loss of the same step. |
@@ -537,7 +610,7 @@ r"""
 
 - Two different models of 2014 translate nearly all sentences of up to five words, but only one in five with 16 to 20.
 - The longer the sentence, the smaller the fraction of its words that a linear probe can read from the context vector. <!-- core -->
-- A larger state helps with longer sentences, at a high price. The drop doesn't disappear.
+- A larger hidden size helps with longer sentences, at a high price. The drop doesn't disappear.
 - Exposure bias makes wrong translations worse, but it isn't the cause of the first mistake. <!-- core -->
 
 **Still missing.** The single context vector leaves two different problems unsolved.

@@ -24,7 +24,7 @@ def measure() -> dict[str, dict[str, float]]:
     return {
         "thousand parameters": {name: parameters("toy_ladder", name) / 1e3 for name in SYSTEMS},
         "numbers in the context vector": {name: context_size(name) for name in SYSTEMS},
-        "512 numbers per layer": {
+        "hidden size 512": {
             "million parameters": parameters("state_size", "512") / 1e6,
             "times the parameters": parameters("state_size", "512") / parameters("toy_ladder", "seq2seq"),
         },

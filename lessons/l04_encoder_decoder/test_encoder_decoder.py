@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 from math import log2
-from statistics import stdev
+from statistics import mean, stdev
 
 import pytest
 import torch
 
 from course_lib.models.registry import n_parameters
+from course_lib.results import runs
 from course_lib.text.special import EOS
 from course_lib.text.toy.generate import generate
 from course_lib.translation.shipped import shared
 from lessons.l04_encoder_decoder import exercises
 from lessons.l04_encoder_decoder.measurements import SYSTEMS, measure
 from lessons.l04_encoder_decoder.read import translations_of
+from lessons.l04_encoder_decoder.readout import (
+    GROUPS,
+    context_vectors,
+    find_words,
+    fit_readout,
+    make_texts,
+    read_scores,
+    words_in,
+)
 from tests.lesson_claims import (
     LessonText,
     all_splits,
@@ -53,11 +63,11 @@ def test_the_models_have_about_the_same_size():
 
 
 def test_reversing_the_source_is_not_settled():
-    runs = {
+    right = {
         order: seeds("source_order", order, "scores", "test", "exact") for order in ("reversed", "in order")
     }
-    assert min(runs["reversed"]) < max(runs["in order"]), "the ranges overlap"
-    assert sum(runs["reversed"]) > sum(runs["in order"])
+    assert min(right["reversed"]) < max(right["in order"]), "the ranges overlap"
+    assert sum(right["reversed"]) > sum(right["in order"])
 
 
 # ---- length
@@ -88,6 +98,55 @@ def test_more_than_a_quarter_of_the_training_sentences_are_long_and_none_has_mor
     lengths = [pair.length for pair in all_splits().train]
     assert max(lengths) == 20
     assert 0.25 < sum(n >= 16 for n in lengths) / len(lengths) < 0.3
+
+
+# ---- what the context vector contains
+
+
+def found(variant: str, kind: str, words: str) -> list[float]:
+    """The fraction of words that the probe finds, for each seed."""
+    return seeds("bottleneck_readout", variant, "readout", kind, words, "mean")
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("kind", ["trained", "untrained"])
+def test_the_probe_finds_fewer_words_in_longer_sentences(name, kind):
+    for shorter, longer in pairwise(GROUPS):
+        assert mean(found(name, kind, longer)) < mean(found(name, kind, shorter))
+    for words in GROUPS:
+        assert min(found(name, kind, words)) > max(found(name, "most frequent words", words)) + 0.1
+
+
+def test_training_helps_the_probe_in_cho_s_model_and_not_in_seq2seq():
+    for words in GROUPS:
+        assert mean(found("seq2seq", "untrained", words)) > mean(found("seq2seq", "trained", words)) - 0.02
+        cho = "rnn_encoder_decoder"
+        assert min(found(cho, "trained", words)) > max(found(cho, "untrained", words))
+    assert L.asked("random-encoder").right == [2] and mean(found("seq2seq", "untrained", "3–5")) > 0.85
+    assert 1 - mean(found("seq2seq", "trained", "3–5")) == pytest.approx(1 / 8, abs=0.03)
+
+
+def test_the_intervals_of_the_probe_are_narrow_and_a_larger_vector_makes_more_words_readable():
+    for run in runs("bottleneck_readout"):
+        for kind, words in product(("trained", "untrained", "most frequent words"), GROUPS):
+            group = run["readout"][kind][words]
+            assert max(group["high"] - group["mean"], group["mean"] - group["low"]) < 0.0245
+    for kind in ("trained", "untrained"):
+        sizes = [mean(found(f"seq2seq, hidden {size}", kind, "16–20")) for size in SIZES]
+        assert sizes == sorted(sizes)
+
+
+def test_the_probe_misses_the_word_that_seq2seq_mistranslates():
+    fitted, _ = make_texts()
+    system, text = shared("seq2seq"), "the old fox sees two birds near the river"
+    probe = fit_readout(
+        context_vectors(system.model, system.tokenizer, fitted), words_in(system.tokenizer, fitted)
+    )
+    words = words_in(system.tokenizer, [text])
+    scores = read_scores(probe, context_vectors(system.model, system.tokenizer, [text]))
+    best = find_words(scores, words)[0].nonzero()[:, 0].tolist()
+    assert "birds" not in system.tokenizer.decode(best).split()
+    assert "oiseaux" not in system(text).target.split()
 
 
 # ---- size

@@ -333,6 +333,31 @@ def checks_afterwards(model, source, max_len):
             return words
 
 
+def returns_in_loop(model, source, max_len):
+    memory, state = encode_and_start(model, source)
+    words = []
+    while len(words) < max_len:
+        logits, state, _ = model.step(memory, state, torch.tensor([BOS]))
+        word = logits[0].argmax().item()
+        if word == EOS:
+            break
+        words.append(word)
+        return words
+    return words
+
+
+def feeds_the_source(model, source, max_len):
+    memory, state = encode_and_start(model, source)
+    words, inputs = [], [BOS, *source, EOS]
+    for i in range(max_len):
+        logits, state, _ = model.step(memory, state, torch.tensor([inputs[min(i, len(inputs) - 1)]]))
+        word = logits[0].argmax().item()
+        if word == EOS:
+            break
+        words.append(word)
+    return words
+
+
 def own_limit(model, source, max_len):
     return right_loop(model, source, len(source) + 5)
 
@@ -387,6 +412,7 @@ WRONG = {
         (says_nothing, "returns-none"),
         (as_text, None),
         (as_tensors, "wrong-form"),
+        (lambda *given: [torch.tensor([word]) for word in right_loop(*given)], "tensors-of-one"),
         (decode_with(sample), "random"),
         (decode_with(read=lambda source: [BOS, *source, EOS]), "bos-in-source"),
         (decode_with(read=lambda source: [*reversed(source), EOS]), "reversed-source"),
@@ -399,6 +425,8 @@ WRONG = {
         (lambda *given: [*right_loop(*given), EOS], "adds-eos"),
         (lambda *given: right_loop(*given)[1:], "first-word-lost"),
         (checks_afterwards, "limit-checked-late"),
+        (returns_in_loop, "one-step-only"),
+        (feeds_the_source, "feeds-source"),
         (own_limit, None),
         (never_ends, "too-slow"),
         (lambda model, source, max_len: source, None),
@@ -429,6 +457,11 @@ WRONG = {
         (feeds_itself, "runs-free"),
         (over_the_places, "over-positions"),
         (as_logits, None),
+        (lambda *given: as_logits(*given).argmax().item(), "over-everything"),
+        (lambda model, source, target: forced_by_steps(model, source, source), "reads-source"),
+        (lambda model, source, target: forced_by_steps(model, target, target), "encodes-target"),
+        (lambda *given: forced_by_steps(*given)[1:], "no-first"),
+        (lambda *given: [token for token in forced_by_steps(*given) if token != EOS], "filters-eos"),
         (forced_as_tensor, "wrong-form"),
         (changes_the_target, "in-place"),
         (length_without_eos, "source-without-eos"),

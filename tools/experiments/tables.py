@@ -47,13 +47,24 @@ def clinic_measures(run: dict) -> list[Measure]:
     return [*columns, Measure("correct, %", ("ends", "exact"))]
 
 
+PRONOUNS = [
+    Measure("pronoun correct, %", ("pronouns", "right", "mean")),
+    Measure("its probability", ("pronouns", "probability", "mean"), "{:.2f}".format),
+    Measure("moved by the subject", ("pronouns", "moved by the subject"), "{:.2f}".format),
+    Measure("moved by the object", ("pronouns", "moved by the object"), "{:.2f}".format),
+    Measure("probe for one middle, %", ("pronouns", "probe", "one middle", "mean")),
+    Measure("probe for new middles, %", ("pronouns", "probe", "new middles", "mean")),
+]
+
+
 def trained_measures(run: dict) -> list[Measure]:
     """Perplexity for a language model, accuracy by class for a sentence encoder, the rest for translators."""
     two, test = "{:.2f}".format, run["scores"].get("test", {})
     columns = [Measure("parameters", ("parameters",), "{:,.0f}".format)]
     if "perplexity" in test:
         columns.append(Measure("perplexity", ("scores", "test", "perplexity"), two))
-        return columns + [Measure(key, (key,), "{:,.4g}".format) for key in ("word by word",) if key in run]
+        columns += [Measure(key, (key,), "{:,.4g}".format) for key in ("word by word",) if key in run]
+        return columns + (PRONOUNS if "pronouns" in run else [])
     if "greedy" in run["scores"].get("validation", {}):  # Multi30k
         searches = (("validation", "greedy"), ("test", "greedy"), ("test", "beam"))
         measured = [(split, search) for split, search in searches if search in run["scores"].get(split, {})]
@@ -67,6 +78,12 @@ def trained_measures(run: dict) -> list[Measure]:
     columns += [Measure("il/elle", ("scores", "coreference", "pronouns"))]
     if "alignment_error" in test:
         columns.append(Measure("alignment error", ("scores", "test", "alignment_error"), two))
+    if "readout" in run:
+        columns = [columns[0], Measure("test", ("scores", "test", "exact"))] + [
+            Measure(f"{kind}, {group}", ("readout", kind, group, "mean"))
+            for kind in ("trained", "untrained")
+            for group in run["readout"][kind]
+        ]
     if "likeness" in run:
         columns.append(Measure("similarity of words", ("likeness", -1), two))
     return columns

@@ -14,7 +14,8 @@ A function in a learner's `my_road.py` must keep working. Its imports are redire
     >>> ast.unparse(tree)
     'from lessons.l04_encoder_decoder.read import translations_of'
 
-If you move or rename something that a lesson imports, add a line to one of the two tables.
+If you move or rename something that a lesson imports, add a line to one of the first two tables, and if you
+remove it, to the third.
 """
 
 from __future__ import annotations
@@ -71,7 +72,6 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
     "course_lib.explore.LiveTranslator": "lessons.l16_decoding.LiveTranslator",
     "course_lib.explore.LossFloor": "lessons.l15_training_a_translator.LossFloor",
     "course_lib.explore.MaskPainter": "lessons.l10_masks.MaskPainter",
-    "course_lib.explore.OneVectorSuitcase": "lessons.l04_encoder_decoder.OneVectorSuitcase",
     "course_lib.explore.ParameterLedger": "lessons.l14_the_transformer.ParameterLedger",
     "course_lib.explore.PathPast": "lessons.l13_the_block.PathPast",
     "course_lib.explore.PathRace": "lessons.l05_distance_between_words.PathRace",
@@ -119,6 +119,9 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
     "course_lib.training.corpora.read_corpus": "tools.corpora.read_corpus",
     "course_lib.translation.translate.plainly": "course_lib.translation.clean_text",
 }
+REMOVED_NAMES = frozenset(  # names that have no successor
+    {"course_lib.explore.OneVectorSuitcase", "lessons.l04_encoder_decoder.OneVectorSuitcase"}
+)
 RENAMED = {"may_look": "mask", "mask": "mask_"}  # lessons 10 to 17 call the learner's functions with `mask=`
 
 
@@ -145,7 +148,7 @@ def refuse(module: str, name: str) -> None:
     For a name that it had in an older version, an ImportError that says what to do: with an AttributeError,
     `from module import name` would show Python's own message.
     """
-    if f"{module}.{name}" in MOVED_NAMES:
+    if f"{module}.{name}" in {*MOVED_NAMES, *REMOVED_NAMES}:
         raise ImportError(WHAT_TO_DO.format(f"`{name}` of {module}"), name=name)
     raise AttributeError(f"module {module!r} has no attribute {name!r}")
 

@@ -3,8 +3,17 @@
 from course_lib.lazy import lazy
 
 HOMES = {
-    "OneVectorSuitcase": "one_vector_suitcase",
     "Scripted": "scripted",
+    "by_length": "readout",
+    "context_vectors": "readout",
+    "fit_readout": "readout",
+    "fraction_found": "readout",
+    "held_out_pairs": "live_training",
+    "make_texts": "readout",
+    "read_scores": "readout",
+    "short_batches": "live_training",
+    "small_seq2seq": "live_training",
     "translations_of": "read",
+    "words_in": "readout",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

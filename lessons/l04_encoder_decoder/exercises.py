@@ -1,4 +1,4 @@
-"""The exercises of lesson 04: greedy decoding, its test, a breaking sentence, forced and free running."""
+"""The exercises of lesson 04: greedy decoding, a breaking sentence, teacher forcing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip
 from course_lib.teaching.exercises.answer import describe_type
 from course_lib.teaching.exercises.verdict import quote_names
 from course_lib.text.special import BOS, EOS
@@ -111,9 +111,14 @@ def stop_at_repeats(model: Any, source: Sequence[int], max_len: int) -> list[int
     return [word for i, word in enumerate(words) if len(set(words[: i + 1])) == i + 1]
 
 
+def feed_source(model: Any, source: Sequence[int], max_len: int) -> list[int]:
+    inputs = iter([*source, EOS])
+    return greedy_decode(model, source, max_len, next_input=lambda predicted: next(inputs, EOS))
+
+
 encode_without_eos = encode_as(lambda source: source)
 SOURCE_WITHOUT_EOS = (
-    "the encoder doesn't read EOS: either it isn't appended to the source, or the length doesn't count it. "
+    "the encoder doesn't get EOS: either it isn't appended to the source, or the length doesn't count it. "
     "The models were trained with EOS at the end of the source."
 )
 FEEDS_BOS = "the model gets BOS at every step. After the first step, give it the token it has just generated."
@@ -195,10 +200,11 @@ GREEDY_DECODE = PlainExercise(
         Slip(
             "reversed-source",
             decode_with(encoder=encode_as(lambda source: [*source[::-1], EOS])),
-            "the source is reversed. A model that reads it backwards reverses it itself: leave it as it is.",
+            "the source is reversed. A model that encodes it in reverse order reverses it itself: leave it "
+            "unchanged.",
         ),
         Slip(
-            "summary-as-state",
+            "context-as-state",
             decode_with(start=lambda model, memory: memory),
             "the output of `model.encode` is used as the initial state. Get that state from "
             "`model.start(...)`.",
@@ -231,6 +237,21 @@ GREEDY_DECODE = PlainExercise(
         ),
         Slip("first-word-lost", lambda *given: greedy_decode(*given)[1:], "the first token is missing."),
         Slip(
+            "tensors-of-one",
+            lambda *given: [torch.tensor([token]) for token in greedy_decode(*given)],
+            "each token is still a tensor or list with one element. Convert it with `.item()`.",
+        ),
+        Slip(
+            "one-step-only",
+            lambda *given: greedy_decode(*given)[:1],
+            "only the first token is returned. Is `return` inside the loop?",
+        ),
+        Slip(
+            "feeds-source",
+            feed_source,
+            "the decoder gets the words of the source. After BOS, give it the token it has just generated.",
+        ),
+        Slip(
             "last-word-lost",
             lambda *given: greedy_decode(*given)[:-1],
             "the last word is missing. If you remove EOS at the end, first check that it is there: at the "
@@ -252,62 +273,6 @@ GREEDY_DECODE = PlainExercise(
             "the logit with the largest absolute value is chosen. Logits can be negative: take the largest.",
         ),
     ),
-)
-
-
-# --- the test of it
-
-
-def decode_with_for(model: Any, source: Sequence[int], max_len: int) -> list[int]:
-    memory, words = encode(model, source), []
-    state, tokens = model.start(memory), torch.tensor([BOS])
-    for _ in range(max_len):
-        logits, state, _ = model.step(memory, state, tokens)
-        tokens = logits.argmax(dim=-1)
-        if tokens.item() == EOS:
-            return words
-        words.append(tokens.item())
-    return words
-
-
-def decode_whole_prefix(model: Any, source: Sequence[int], max_len: int) -> list[int]:
-    memory, words = encode(model, source), []
-    while len(words) < max_len:
-        logits, _ = model.decode(memory, torch.tensor([[BOS, *words]]))
-        word = int(logits[0, -1].argmax())
-        if word == EOS:
-            break
-        words.append(word)
-    return words
-
-
-def careful_test(decode: Callable) -> None:
-    assert list(decode(Scripted([7, 8, 7]), [5, 6], 10)) == [7, 8, 7]
-    assert list(decode(Scripted([7, 8], endless=True), [5], 4)) == [7, 8, 7, 8]
-    assert list(decode(Scripted([]), [5], 3)) == []
-
-
-TEST_GREEDY = TestExercise(
-    name="test_greedy",
-    lesson=TOPIC,
-    inputs={"decode": "a function"},
-    of=GREEDY_DECODE,
-    what="decoder",
-    accepts={"with a for loop": decode_with_for, "without steps, from the whole prefix": decode_whole_prefix},
-    rejects={
-        "feeds-bos-again": "gives the model BOS at every step",
-        "keeps-first-state": "never uses the new state",
-        "returns-eos": "returns EOS",
-        "never-stops": "doesn't stop at EOS",
-        "returns-bos": "returns BOS",
-        "source-without-eos": "encodes the source without EOS",
-        "one-too-many": "generates one token more than the limit",
-        "one-too-few": "stops one token before the limit",
-        "last-word-lost": "drops the last word",
-        "back-to-front": "returns the words in reverse order",
-        "least-likely": "chooses the least likely token",
-    },
-    reference=careful_test,
 )
 
 
@@ -507,7 +472,7 @@ FORCED_WORDS = PlainExercise(
         Slip(
             "compares",
             lambda *given: list(map(operator.eq, forced_words(*given), [*given[2], EOS])),
-            "this says where the model is right. Return the tokens that it predicts.",
+            "this shows where the model is right. Return the tokens that it predicts.",
         ),
         Slip(
             "source-without-eos",
@@ -538,6 +503,32 @@ FORCED_WORDS = PlainExercise(
             "these are the largest logits themselves. Return the tokens that have them: use `argmax`.",
         ),
         Slip(
+            "over-everything",
+            lambda model, source, target: int(forced_logits(model, source, [BOS, *target]).argmax()),
+            "`argmax()` is taken over all positions and tokens at once. Take it over the vocabulary, the "
+            "last axis, so that there is one token for each position.",
+        ),
+        Slip(
+            "reads-source",
+            lambda model, source, target: predict_after(model, source, [BOS, *source]),
+            "the decoder's input is the source. Give it BOS, then the target.",
+        ),
+        Slip(
+            "encodes-target",
+            lambda model, source, target: predict_after(model, target, [BOS, *target]),
+            "the encoder gets the target. It should encode the source.",
+        ),
+        Slip(
+            "no-first",
+            lambda *given: forced_words(*given)[1:],
+            "the first prediction, the one after BOS, is missing.",
+        ),
+        Slip(
+            "filters-eos",
+            lambda *given: [token for token in forced_words(*given) if token != EOS],
+            "EOS is removed from the predictions. Return one token for every position, including EOS.",
+        ),
+        Slip(
             "batch-axis",
             lambda *given: [forced_words(*given)],
             "the answer still has the batch axis. The batch contains one sentence: take `[0]`.",
@@ -546,173 +537,7 @@ FORCED_WORDS = PlainExercise(
 )
 
 
-# --- how many words are right
-
-
-def free_accuracy(model: Any, source: Sequence[int], target: Sequence[int], **mistakes: Any) -> float:
-    tokens = generate_tokens(model, source, len(target) + 1, **mistakes)
-    return count_equal(tokens, [*target, EOS]) / (len(target) + 1)
-
-
-def count_equal(tokens: Sequence[int], expected: Sequence[int]) -> int:
-    return sum(token == other for token, other in zip(tokens, expected, strict=False))
-
-
-def score_with(score: Callable, n_more: int = 1) -> Callable:
-    """A function that gets the generated tokens and the target with EOS."""
-
-    def score_target(model: Any, source: Sequence[int], target: Sequence[int]) -> float:
-        return score(generate_tokens(model, source, len(target) + n_more), [*target, EOS])
-
-    return score_target
-
-
-def count_correct_prefix(tokens: Sequence[int], expected: Sequence[int]) -> int:
-    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(tokens, expected, strict=False))))
-
-
-def first_version(model, source, target):
-    src = torch.tensor([[*source, EOS]])
-    summary = model.encode(src, torch.tensor([src.shape[1]]))
-    state, token, right = model.start(summary), BOS, 0
-    for expected in [*target, EOS]:
-        logits, state, _ = model.step(summary, state, torch.tensor([token]))
-        predicted = logits[0].argmax().item()
-        right += predicted == expected
-        if predicted == EOS:
-            break
-        token = expected
-    return right / (len(target) + 1)
-
-
-FREE_ACCURACY = PlainExercise(
-    name="free_accuracy",
-    lesson=TOPIC,
-    inputs=("model", "source", "target"),
-    reference=free_accuracy,
-    unrepaired=first_version,
-    by_hand=ByHand(
-        inputs={"model": Scripted([7, 8, 9]), "source": [5], "target": [7, 6, 9]},
-        answer=0.75,
-        says="Given its own words, the model generates 7, 8, 9 and EOS. The target is 7, 6, 9 and EOS. They "
-        "agree at three of the four positions: 3/4.",
-    ),
-    others=(
-        lambda: (Scripted([5, 9]), [8, 7], [5, 9]),
-        lambda: (Scripted([6]), [8], [6, 7, 8, 9]),
-        lambda: (Scripted([6]), [8], [6, 7, LOST]),
-        lambda: (Scripted([6, 7, 8, 9]), [8], [6, 10]),
-        lambda: (Scripted([5, 7, 6]), [8], [6, 7, 5]),  # the same words in another order
-        lambda: (Scripted([]), [8], []),
-        lambda: (
-            SEQ2SEQ,
-            token_ids("the old woman follows the young wolf because it is hungry"),
-            token_ids("la vieille femme suit le jeune loup parce qu' il a faim"),
-        ),
-        lambda: (SEQ2SEQ, token_ids(KING), token_ids(KING_IN_FRENCH)),
-    ),
-    slips=(
-        Slip(
-            "one-short",
-            score_with(lambda tokens, expected: count_equal(tokens, expected) / max(len(expected) - 1, 1)),
-            "the number of matches is divided by the number of words without EOS. EOS is one more position.",
-        ),
-        Slip(
-            "eos-ignored",
-            score_with(
-                lambda tokens, expected: count_equal(tokens, expected[:-1]) / max(len(expected) - 1, 1)
-            ),
-            "only the words are compared. EOS is one more position: the model must also end at the right "
-            "one.",
-        ),
-        Slip(
-            "eos-unrewarded",
-            score_with(lambda tokens, expected: count_equal(tokens, expected[:-1]) / len(expected)),
-            "a correct EOS isn't counted. Does the loop end before the comparison?",
-        ),
-        Slip(
-            "over-generated",
-            score_with(lambda tokens, expected: count_equal(tokens, expected) / len(tokens)),
-            "the number of matches is divided by the number of generated tokens, which rewards ending early. "
-            "Divide by the number of positions in the target, EOS included.",
-        ),
-        Slip(
-            "over-longer",
-            score_with(lambda *both: count_equal(*both) / max(map(len, both)), n_more=50),
-            "the number of matches is divided by the length of the longer list. Divide by the number of "
-            "positions in the target, EOS included.",
-        ),
-        Slip(
-            "correct-prefix",
-            score_with(lambda tokens, expected: count_correct_prefix(tokens, expected) / len(expected)),
-            "counting stops at the first mistake. Compare all positions.",
-        ),
-        Slip(
-            "common-words",
-            score_with(lambda tokens, expected: len({*tokens} & {*expected}) / len(expected)),
-            "a word counts wherever it is in the target. Compare position by position.",
-        ),
-        Slip(
-            "words-in-target",
-            score_with(lambda tokens, expected: sum(token in expected for token in tokens) / len(expected)),
-            "a word counts wherever it is in the target. Compare position by position.",
-        ),
-        Slip(
-            "target-words-generated",
-            score_with(lambda tokens, expected: sum(token in tokens for token in expected) / len(expected)),
-            "a word of the target counts wherever the model generates it. Compare position by position.",
-        ),
-        Slip("count", score_with(count_equal), "this is the number of matches. Return their fraction."),
-        Slip(
-            "percent",
-            lambda *given: 100 * free_accuracy(*given),
-            "this is a percentage. Return a fraction between 0 and 1.",
-        ),
-        Slip(
-            "all-or-nothing",
-            lambda *given: float(free_accuracy(*given) == 1),
-            "the result is 1 only if the whole sentence is correct. Return the fraction of correct positions "
-            "(with `/`, not `//`).",
-        ),
-        Slip(
-            "counts-mistakes",
-            lambda *given: 1 - free_accuracy(*given),
-            "this is the fraction of wrong positions. Return the fraction of correct ones.",
-        ),
-        Slip(
-            "forced",
-            lambda *given: count_equal(forced_words(*given), [*given[2], EOS]) / (len(given[2]) + 1),
-            "this is teacher forcing: the model is given the words of the target. Give it its own words.",
-        ),
-        Slip(
-            "goes-on-after-eos",
-            lambda *given: free_accuracy(*given, stops=False),
-            "tokens after EOS are counted too. EOS ends the translation: leave the loop.",
-        ),
-        Slip(
-            "padded-with-eos",
-            score_with(
-                lambda tokens, expected: count_equal(tokens + [EOS] * len(expected), expected) / len(expected)
-            ),
-            "the output seems to be padded with EOS, so an output that ends early still gets the last "
-            "position right. Positions after the end count as wrong.",
-        ),
-        Slip(
-            "feeds-bos-again",
-            lambda *given: free_accuracy(*given, next_input=lambda predicted: BOS),
-            FEEDS_BOS,
-        ),
-        Slip("keeps-first-state", lambda *given: free_accuracy(*given, updates_state=False), KEEPS_STATE),
-        Slip("starts-with-eos", lambda *given: free_accuracy(*given, first=EOS), STARTS_WITH_EOS),
-        Slip(
-            "source-without-eos",
-            lambda *given: free_accuracy(*given, encoder=encode_without_eos),
-            SOURCE_WITHOUT_EOS,
-        ),
-    ),
-)
-
 KING = "the king sees the queen but the queen sees the boy and the boy sees the girl"
 KING_IN_FRENCH = "le roi voit la reine mais la reine voit le garçon et le garçon voit la fille"
 
-EXERCISES = (GREEDY_DECODE, TEST_GREEDY, BREAKING_SENTENCE, FORCED_WORDS, FREE_ACCURACY)
+EXERCISES = (GREEDY_DECODE, BREAKING_SENTENCE, FORCED_WORDS)

@@ -4,32 +4,37 @@
 r"""
 # 04 · Encoder-decoder and its bottleneck
 
-**The question:** how can one network encode a sentence and another write its translation, with a single vector between them?
+**The question:** how can one network encode a sentence and another generate its translation, with a single vector between them?
 
-About {minutes} minutes. You need the recurrent state from [lesson 02](02_recurrent_networks.ipynb), LSTM and GRU from [lesson 03](03_lstm_and_gru.ipynb), and from [lesson 01](01_guessing_the_next_word.ipynb) how a language model guesses the next word.
+About {minutes} minutes. You need the hidden state from [lesson 02](02_recurrent_networks.ipynb), the LSTM and the GRU from [lesson 03](03_lstm_and_gru.ipynb), and language models and the training loop from [lesson 01](01_guessing_the_next_word.ipynb).
 """
 
 # %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
-1. **say** how two recurrent networks translate, and what passes between them;
-2. **write** greedy decoding, and **drive** two trained translators of 2014 with it;
-3. **break** one of them with a sentence of your own, and **say** why it broke; <!-- core -->
-4. **measure** what a translator does with the right words before it, and what with its own;
-5. **explain** what a larger state changes, and what it does not.
+1. **explain** how an encoder and a decoder translate a sentence, and why the vector between them is a bottleneck.
+2. **write** greedy decoding, and **run** two trained translators with it.
+3. **explain** teacher forcing, and how training differs from inference.
+4. **break** a translator with a short sentence of your own, and **read** the source words from its context vector with a linear probe. <!-- core -->
+5. **train** a small translator, and **measure** whether a model's own mistakes explain its wrong translations. <!-- core -->
 """
 
 # %% kind="setup"
+from functools import partial
+
 import torch
+from torch.nn import functional as F
 
 from course_lib import views
 from course_lib.results import mean_over_seeds
-from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
-from course_lib.teaching import yours
-from course_lib.text import BOS, EOS, generate, splits
+from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yours
+from course_lib.text import BOS, EOS, PAD, generate, splits
 from course_lib.translation import load_shipped
-from lessons.l04_encoder_decoder import OneVectorSuitcase, Scripted, translations_of
+from lessons.l04_encoder_decoder import (
+    Scripted, by_length, context_vectors, fit_readout, fraction_found, held_out_pairs,
+    make_texts, read_scores, short_batches, small_seq2seq, translations_of, words_in,
+)
 
 start_lesson("encoder_decoder", seed=4)
 
@@ -45,95 +50,76 @@ quiz("04", "recall")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 1 · Listen to the end, then speak
+## 1 · Two recurrent networks
 
-A language model guesses the next word. A translator must do more: it gets an English sentence, the {term:source sentence}, and writes a French one, the {term:target sentence}. The two differ in length and in order. *The cat was thirsty* is four words, *le chat avait soif* too; but *I am going there* is *j'y vais*. So one cannot turn word after word into word after word.
+A language model predicts the next word of a text. A translator has a harder task: it gets an English sentence, the {term:source sentence}, and has to generate a French one, the {term:target sentence}. The two can differ in length and in word order. *The cat was thirsty* and *le chat avait soif* both have four words, but *I am going there* becomes *j'y vais*. A translator therefore can't simply replace one word after another.
 
-In 2014 two groups had the same idea: use **two** recurrent networks. Think of interpreters who may take no notes. They listen until the speaker has finished. Then they speak, from memory.
+In 2014 two research groups published the same idea: use **two** recurrent networks, an {term:encoder-decoder}.
 
-- The {term:encoder} listens: it reads the source word by word and changes its state at each. Nothing is written. When the sentence is over, its last state is all that remains: the {term:summary vector}.
-- The {term:decoder} speaks: it is a language model of French that starts not from nothing, but from the summary.
+- The {term:encoder} processes the source word by word and updates its hidden state at each step. It generates no output. Its last hidden state is the {term:context vector}, also called the *thought vector*, and nothing else is passed on.
+- The {term:decoder} is a language model for French. Unlike the language models in the previous lessons, it doesn't start from a state of zeros but from the context vector.
 
-Two signals are needed that are no words, and you know both: the marks `</s>` and `<s>` of lesson 01. How does the encoder know that the sentence is over? By the mark at its end: {term:EOS}, *end of sentence*. And what does the decoder read before its first word? The mark that means "now speak": {term:BOS}, *beginning of sentence*. The decoder says EOS itself when it has finished, and that is how the target finds its own length.
+Two special tokens mark where a sentence begins and ends. You know both from lesson 01. The last token of the source is {term:EOS} (*end of sentence*, `</s>`), so the encoder can tell that the sentence is complete. The decoder's first input is {term:BOS} (*beginning of sentence*, `<s>`). When the translation is complete, the decoder generates EOS itself, so the target can have any length.
 """
 
 # %% kind="diagram" hide_input=true
 PARTS = {
-    "source, EOS": (0, 1), "encoder": (1, 1), "summary vector": (2, 1),
-    "decoder": (3, 1), "next word": (4, 1), "word before": (3, 0),
+    "source, EOS": (0, 1), "encoder": (1, 1), "context vector": (2, 1),
+    "decoder": (3, 1), "next word": (4, 1), "previous word": (3, 0),
 }
 ARROWS = [
-    ("source, EOS", "encoder"), ("encoder", "summary vector"),
-    ("summary vector", "decoder"), ("decoder", "next word"),
-    ("word before", "decoder"),
+    ("source, EOS", "encoder"), ("encoder", "context vector"),
+    ("context vector", "decoder"), ("decoder", "next word"),
+    ("previous word", "decoder"),
 ]
-NOTES = {"word before": "BOS at first", "next word": "EOS at the end"}
-
-
-def draw(lit, title):
-    return views.diagram(PARTS, ARROWS, lit=lit, notes=NOTES, title=title)
-
-
-draw(("source, EOS", "encoder", "summary vector"), "Listen, then speak")
+NOTES = {"previous word": "first: BOS", "next word": "last: EOS"}
+views.diagram(PARTS, ARROWS, lit="context vector", notes=NOTES, title="Encoder-decoder")
 
 # %% [markdown] kind="text"
 r"""
-Here are both networks of 2014, trained on the same 20,000 pairs of our small language and about equally large ({result:lesson_04/thousand parameters/seq2seq:.0f},000 and {result:lesson_04/thousand parameters/rnn_encoder_decoder:.0f},000 parameters).
+We'll use both models of 2014. Ours were trained on the same 20,000 sentence pairs of our toy language and have about the same size: {result:lesson_04/thousand parameters/seq2seq:.0f},000 and {result:lesson_04/thousand parameters/rnn_encoder_decoder:.0f},000 parameters.
 
-- **RNN encoder-decoder** (Cho and others, 2014): a GRU reads, a GRU speaks, and the decoder gets the summary again **at every word**.
-- **Sequence to sequence**, *seq2seq* for short (Sutskever, Vinyals and Le, 2014): layers of LSTM read, others speak (four each in the paper, two in our small version). The summary is the decoder's **first state**, and never seen again. And it reads the source **backwards**, because its authors found by trying that this helped. (*Layers*: the states of one LSTM are the input of the next. So its summary is a cell and a hidden state for each of two layers, {result:lesson_04/numbers in the summary/seq2seq:.0f} numbers in all; we go on calling it one vector.)
+- **Sequence to sequence**, or {term:sequence-to-sequence|seq2seq} (Sutskever, Vinyals and Le, 2014): the encoder and the decoder are stacks of LSTM layers, in which the hidden states of one layer are the inputs of the next. The paper has four layers, our model two. The context vector is the decoder's **initial state** and isn't used again. It consists of the cell states and hidden states of both layers, {result:lesson_04/numbers in the context vector/seq2seq:.0f} numbers in total.
+- **RNN encoder-decoder** (Cho et al., 2014): the encoder and the decoder are GRUs. The context vector has {result:lesson_04/numbers in the context vector/rnn_encoder_decoder:.0f} numbers, and the decoder gets it as an input **at every step**.
 
-A model takes and gives numbers. All tokens, English and French, have a number in one vocabulary. Look at one step, done by hand:
+Seq2seq also encodes the source in **reverse order**, which clearly helped in the paper. Our own runs don't settle it: over three random seeds, the model translated {result:min source_order/reversed/scores/test/exact:.0p} to {result:max source_order/reversed/scores/test/exact:.0%} of the test sentences correctly with the reversed source, and {result:min source_order/in order/scores/test/exact:.0p} to {result:max source_order/in order/scores/test/exact:.0%} with the source in its own order.
+
+The next cell runs one step of the decoder by hand. The models work with token ids, and both languages share one vocabulary.
 """
 
 # %% kind="example"
 seq2seq, cho = load_shipped("seq2seq"), load_shipped("rnn_encoder_decoder")
-torch.set_grad_enabled(False)  # nothing is trained in this lesson
+torch.set_grad_enabled(False)  # these models are already trained
 to_ids, to_text = seq2seq.tokenizer.encode, seq2seq.tokenizer.decode
 
 ids = to_ids("the cat sleeps")
 print("the cat sleeps =", ids, " BOS =", BOS, " EOS =", EOS)
 
-sentence = torch.tensor([[*ids, EOS]])  # a batch of one sentence, four tokens long
-summary = seq2seq.model.encode(sentence, torch.tensor([4]))
-state = seq2seq.model.start(summary)
-logits, state, _ = seq2seq.model.step(summary, state, torch.tensor([BOS]))
-
-best = logits[0].topk(3).indices
-print("logits for", logits.shape[1], "tokens; the best three:", to_text(best))
-for name, tensor in summary.items():
+sentence = torch.tensor([[*ids, EOS]])  # a batch of one sentence with four tokens
+context = seq2seq.model.encode(sentence, torch.tensor([4]))
+for name, tensor in context.items():
     _, n_layers, width = tensor.shape
-    print(f"the summary's {name}: {n_layers} layers of {width} numbers")
+    print(f"context vector, {name} state: {n_layers} layers of {width} numbers")
 
-# %% kind="library" track="core" contents="the same summary, computed with the LSTM cell of lesson 03"
-lstm = yours("lstm_cell")  # of lesson 03: it can be the encoder
-inputs = seq2seq.model.words.source(torch.tensor([*reversed(ids), EOS]))
-for number, (layer,) in enumerate(seq2seq.model.encoder.layers):
-    w_x, w_h = layer.weight_ih_l0, layer.weight_hh_l0
-    hidden, cell, states = torch.zeros(1, 100), torch.zeros(1, 100), []
-    for x in inputs:  # in the second layer: the states of the first
-        b = layer.bias_ih_l0 + layer.bias_hh_l0
-        hidden, cell = lstm(x[None], hidden, cell, w_x, w_h, b)
-        states.append(hidden[0])
-    torch.testing.assert_close(hidden, summary["hidden"][:, number])
-    torch.testing.assert_close(cell, summary["cell"][:, number])
-    inputs = torch.stack(states)
-print("the same summary, read word by word with your own cell")
+state = seq2seq.model.start(context)
+logits, state, _ = seq2seq.model.step(context, state, torch.tensor([BOS]))
+best = logits[0].topk(3).indices
+print("logits for", logits.shape[1], "tokens; the three largest:", to_text(best))
 
 # %% [markdown] kind="formula"
 r"""
-Written out, with $x_1 \dots x_n$ the source (the last one is EOS) and $y_1, y_2, \dots$ the target:
+In symbols, let $x_1, \dots, x_n$ be the source tokens, including EOS, and $y_1, y_2, \dots$ the target tokens:
 
 $$ h_j = \text{encoder}(x_j, h_{j-1}) \qquad c = h_n \qquad s_i = \text{decoder}(y_{i-1}, s_{i-1}) \qquad p(y_i) = \operatorname{softmax}(W s_i) $$
 
-| symbol | in code | what it is |
+| symbol | in code | meaning |
 |---|---|---|
-| $c$ | `model.encode(...)` | the summary: all the decoder will ever know of the source |
-| $s_0$ | `model.start(...)` | the decoder's state before the first word; in seq2seq this is $c$ itself |
-| $y_0$ | `BOS` | what it reads first |
-| $s_i$, scores | `model.step(summary, state, tokens)` | one step: read one word, give a logit for every next word, and the new state |
+| $c$ | `model.encode(src, lengths)` | the context vector |
+| $s_0$ | `model.start(context)` | the decoder's initial state; in seq2seq this is $c$ itself |
+| $y_0$ | `BOS` | the decoder's first input |
+| $s_i$, $W s_i$ | `model.step(context, state, tokens)` | one step: takes the previous tokens; returns the logits for the next ones and the new state |
 
-Cho's decoder also has $c$ in every step: $s_i = \text{decoder}(y_{i-1}, s_{i-1}, c)$. The third thing that `step` returns is for models that can look back; ours cannot, and it is `None`.
+In Cho's model, $c$ is a learned function of $h_n$, and the decoder also gets it at every step: $s_i = \text{decoder}(y_{i-1}, s_{i-1}, c)$. The third value that `step` returns is `None` for these models.
 """
 
 # %% kind="quiz"
@@ -141,26 +127,23 @@ quiz("04", "two-ends")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 2 · Make it speak
+## 2 · Greedy decoding
 
-The decoder gives a probability to each word. Which one should it say? In lesson 01 the next word was drawn at random. For a translation one usually wants the best guess. {term:greedy decoding|Greedy decoding} takes the likeliest word at every step, reads it, goes on, and never takes a word back.
+At each step the decoder returns a logit for every token of the vocabulary, and a softmax turns the logits into probabilities. Which token should it output? In lesson 01 we sampled one at random. For a translation we usually want the most probable one. {term:greedy decoding|Greedy decoding} picks the most probable token at every step, uses it as the next input, and never revises a choice. Decoding in which each input is the model's own previous output is called {term:autoregressive}.
 
-Where does it stop? When the model says EOS. A model that was badly trained may never say it, so there is a limit too.
+Decoding ends when the model outputs EOS. A poorly trained model might never do that, so there is also a limit.
 """
-
-# %% kind="diagram" hide_input=true
-draw(("decoder", "next word", "word before"), "What it says, it reads next")
 
 # %% [markdown] kind="text" exercise="greedy_decode"
 r"""
-**Build it: the loop that makes a translator talk.** Work in four steps, and try each in a cell of its own.
+**Build the loop that generates a translation.** Work in four steps, and try each of them in a cell of its own.
 
-1. Read the source: its numbers, then EOS, as a batch of one. The length counts EOS.
-2. The first step: from the start state, with BOS. Take the number of the largest logit.
-3. The second step: with the *new* state and the word it has just said.
-4. The loop around it, and its two ends: EOS, and `max_len` words.
+1. Encode the source: its token ids followed by EOS, as a batch of one sentence. The length includes EOS.
+2. Take the first step, from the initial state and with BOS as the input. Pick the token with the largest logit.
+3. Take the second step, with the *new* state and the token you've just picked.
+4. Turn this into a loop that ends at EOS or after `max_len` tokens.
 
-Return the words as a list of plain numbers (`.item()` makes one), without BOS and EOS. To try it out there is a model without weights that says what you tell it: `Scripted([7, 8])` generates the tokens 7, 8 and EOS if it is called correctly, and nothing but the token 4 if it isn't. Then use `seq2seq.model`. Keep it well: any translator of this course can be driven by it.
+Return the generated tokens as a list of Python integers (`.item()` converts a tensor), without BOS and EOS. If `max_len` is 0, the list is empty. To test your function there is `Scripted`, a model without weights that generates the tokens you give it: `Scripted([7, 8])` generates 7, 8 and EOS if it is called correctly, and only the token 4 if it isn't. Then try `seq2seq.model`. Your function will work with every translator in this course.
 """
 
 # %% kind="exercise" exercise="greedy_decode" title="Greedy decoding" difficulty=3 importance=5 track="short"
@@ -171,10 +154,10 @@ def greedy_decode(model, source, max_len):
     """
     # solution
     src = torch.tensor([[*source, EOS]])
-    summary = model.encode(src, torch.tensor([len(source) + 1]))
-    state, token, words = model.start(summary), BOS, []
+    context = model.encode(src, torch.tensor([len(source) + 1]))
+    state, token, words = model.start(context), BOS, []
     while len(words) < max_len:
-        logits, state, _ = model.step(summary, state, torch.tensor([token]))
+        logits, state, _ = model.step(context, state, torch.tensor([token]))
         token = logits[0].argmax().item()
         if token == EOS:
             break
@@ -187,23 +170,23 @@ check("greedy_decode", greedy_decode)
 
 # %% [markdown] kind="hints" exercise="greedy_decode"
 r"""
-### A nudge
-Three things change from step to step: the state, the word that is read next, and the list of words said. Set all three before the loop.
+### Where to start
+Three things change from step to step: the state, the next input and the list of generated tokens. Set all three before the loop.
 
 ---
 ### Shapes
-`encode` wants a tensor (1, n) and a tensor of one length; `step` wants a tensor of one token, `torch.tensor([token])`. The logits have the shape (1, vocabulary): `logits[0].argmax().item()` is a plain number.
+`encode` takes a tensor of shape (1, n) and a tensor with one length. `step` takes a tensor with one token, `torch.tensor([token])`. The logits have shape (1, vocabulary), and `logits[0].argmax().item()` is a Python integer.
 
 ---
 ### Step by step
-1. `encode` the source with EOS behind it; `start` gives the first state; the first token is BOS; no words yet.
-2. While there are fewer than `max_len` words: `step` with summary, state and token; keep the new state; take the likeliest token.
-3. If it is EOS, leave the loop. Else append it, and go on with it as the next token.
+1. Call `encode` with the source and EOS, and `start` for the initial state. The first token is BOS, and the list is empty.
+2. While the list has fewer than `max_len` tokens, call `step` with the context vector, the state and the token. Keep the new state, and pick the most probable token.
+3. If that token is EOS, leave the loop. Otherwise append it and use it as the next input.
 """
 
 # %% [markdown] kind="text"
 r"""
-Now it drives both networks of 2014. Put in a sentence of your own, of the words listed in lesson 00. `translations_of` knows the right translation of nearly every sentence of our small language: it applies the rules backwards. For any other text it returns an empty set.
+Now use it with both models, and try a sentence of your own. The toy language is about people, animals, food, clothes and everyday things. `translations_of` returns the correct translations of almost every sentence in this language, and an empty set for any other text.
 """
 
 # %% kind="example"
@@ -212,12 +195,13 @@ your_sentence = "the old fox sees two birds near the river"
 
 
 def show_translations(text):
-    print("       ", text)
-    for name, system in (("Cho    ", cho), ("seq2seq", seq2seq)):
+    print("source  ", text)
+    for name, system in (("Cho     ", cho), ("seq2seq ", seq2seq)):
         print(name, to_text(decode(system.model, to_ids(text), max_len=40)))
-    print("right  ", *translations_of(text), "\n")
+    print("correct ", *translations_of(text), "\n")
 
 
+assert decode(Scripted([7, 8]), [5, 6], max_len=9) == [7, 8]
 show_translations(your_sentence)
 show_translations(generate(1, seed=4, length=(6, 8))[0].src_text)
 KING = "the king sees the queen but the queen sees the boy and the boy sees the girl"
@@ -225,80 +209,58 @@ show_translations(KING)
 
 # %% [markdown] kind="text"
 r"""
-Look at the long one. Nobody in the source washes anybody, and there is no cow. But the French is *fluent*: every word fits the one before. The decoder is a good language model. What it has lost is the source, and where memory is blank it makes things up.
-"""
-
-# %% [markdown] kind="text" exercise="test_greedy"
-r"""
-**Turn round and write the test.** Somebody hands you *their* decoder. Call it with a `Scripted` model, whose answer you know, and `assert` what must come out. `Scripted([7, 8], endless=True)` says 7, 8, 7, 8 and never EOS.
-"""
-
-# %% kind="exercise" exercise="test_greedy" mode="test" title="Write the test" difficulty=2 importance=3 track="stretch"
-def test_greedy(decode):
-    """Takes a function like greedy_decode; raises if it is wrong."""
-    # solution
-    assert decode(Scripted([7, 8, 7]), [5, 6], 10) == [7, 8, 7]
-    assert decode(Scripted([7, 8], endless=True), [5], 4) == [7, 8, 7, 8]
-    # end solution
-
-# %% kind="check" exercise="test_greedy"
-check("test_greedy", test_greedy)
-
-# %% [markdown] kind="hints" exercise="test_greedy"
-r"""
-### A nudge
-A sentence that ends by itself shows whether the loop feeds words and stops at EOS. What does it not show? A wrong limit.
-
----
-### Step by step
-Two assertions: one with a script of two or three words and a generous limit, one with an endless script and a small limit. Compare whole lists.
+The last sentence goes wrong in an interesting way. The output of seq2seq is *fluent* French, but it isn't a translation: the English sentence mentions no cow, and nobody washes anything. The decoder works well as a language model, but it seems to have lost track of the source. Fluent output that the input doesn't support is now called *hallucination*.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 3 · How long until it breaks?
+## 3 · Accuracy and sentence length
 
-We need a measure: the {term:exact match} is the share of translations that are right **word for word**. It is harsh: one wrong ending and the whole sentence is lost. For real languages, where ten translations may be good, it would be unfair. In our small language each sentence has one right translation, so it is fair, and it is easy to read. How harsh is it? With 95% of the words right, and mistakes that are independent of each other, $0.95^{20} = 36\%$ of the sentences with 20 words come out whole.
+To evaluate translations we use {term:exact match}, the fraction of translations that are correct **word for word**. It is strict, because a single wrong ending makes the whole sentence count as wrong. In a real language, where a sentence has many good translations, it would be unfair. In our toy language almost every sentence has a single correct translation, so exact match is fair and easy to interpret. Here is an example of how strict it is: if each word is right with probability 0.95, independently of the others, only $0.95^{20} \approx 36\%$ of the translations with 20 words are entirely correct.
 
-Now the two networks: 1,000 test sentences that neither has seen, sorted by length, each network trained three times from different random starts. Sentences up to five words nearly all come out right. The longest sentences in training had 20 words, and more than a quarter of all had 16 or more.
+We now test both models on 1,000 new sentences, grouped by length. Each model was trained three times with different random seeds. Almost all sentences of up to five words are translated correctly. The training sentences had up to 20 words, and more than a quarter of them had at least 16, so the models have seen many long sentences.
 """
 
 # %% kind="predict"
-lengths = {"1–5": 3, "6–10": 8, "11–15": 13, "16–20": 18}
-
-
-def exact(experiment, n_words):
-    """The exact match of each variant, as the mean over three seeds."""
-    split = "test" if n_words in lengths else "long"
-
-    def exact_match(run):
-        return run["scores"][split]["by_length"][n_words]["exact"]
-
-    return mean_over_seeds(experiment, exact_match)
+lengths = {"1–5": 3, "6–10": 8, "11–15": 13, "16–20": 18}  # groups and their middles
 
 
 def exact_by_length(experiment, variant):
-    return [100 * exact(experiment, n_words)[variant] for n_words in lengths]
+    """Exact match in each group, in percent, averaged over three seeds."""
+
+    def exact(run, group):
+        return 100 * run["scores"]["test"]["by_length"][group]["exact"]
+
+    groups = [mean_over_seeds(experiment, partial(exact, group=g)) for g in lengths]
+    return [by_variant[variant] for by_variant in groups]
 
 
-names = {"seq2seq": "seq2seq", "Cho's": "rnn_encoder_decoder"}
-curves = {name: exact_by_length("toy_ladder", names[name]) for name in names}
-figure = views.lines(
-    list(lengths.values()), curves, x_name="words in the source (middle of group)",
-    y_name="exactly right, %", title="One summary for any length",
+curves = {
+    "seq2seq": exact_by_length("toy_ladder", "seq2seq"),
+    "Cho": exact_by_length("toy_ladder", "rnn_encoder_decoder"),
+}
+middles = list(lengths.values())
+figure = views.panels(
+    [views.Part("Exact match by length", middles, curves, "%", y_limits=(-3, 103))],
+    x_name="words in the source",
+    alt="Exact match by sentence length: both models fall from 100% to about 20%.",
 )
 predict("04", "length-cliff", figure)
 
 # %% [markdown] kind="text"
 r"""
-That is the picture of this lesson. Five words: nearly always right. Eighteen: one in five. Two networks that differ in almost everything, LSTM or GRU, backwards or forwards, the summary once or at every word, fall off nearly the **same** cliff. What they share is the {term:bottleneck}: everything must pass through one vector of a fixed size, whether the sentence has three words or twenty. (Of {result:lesson_04/numbers in the summary/rnn_encoder_decoder:.0f} numbers in Cho's, of {result:lesson_04/numbers in the summary/seq2seq:.0f} in Sutskever's: size is not all, how it is packed and read counts too. And beyond the lengths of training? Of {result:toy_ladder/seq2seq/scores/long/by_length/21–30/n:.0f} sentences with 21 to 30 words, each training gets none, one or two right.)
+Both models translate nearly all sentences of up to five words, but only about one in five with 16 to 20 words. In this group the three runs range from {result:min toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} for seq2seq and from {result:min toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} for Cho's model. The group has {result:toy_ladder/seq2seq/scores/test/by_length/16–20/n:.0f} sentences, so each of these percentages also has a margin of error of about {result:lesson_04/16–20 words/margin of error:.0p} points (95% confidence).
+
+Do long sentences fail just because they have more words to get wrong? No. If each word were as easy as in the shortest group, seq2seq would still translate {result:lesson_04/16–20 words/exact match if words were equally hard:.0%} of the longest sentences correctly. So the words of long sentences are harder to get right.
+
+The two models differ in many ways: LSTM or GRU, reversed source or not, context vector used once or at every step. What they share is that all information about the source has to pass through one vector of fixed size, whether the sentence has three words or twenty. This is the {term:bottleneck}. Does it cause the drop? This figure can't prove it, because long sentences also have a more complicated structure. If it does, a larger vector should help, and we'll test that in section 5.
 """
 
 # %% [markdown] kind="text" exercise="breaking_sentence"
 r"""
-Length is not the only thing that breaks them. You can do it with less.
+Short sentences can go wrong too.
 
-**Find your own breaking sentence.** At most **eight** words (a question mark isn't one), a sentence of our small language (`translations_of` can translate it), and seq2seq gets it wrong. About one in twenty does. Try candidates in a cell of your own with `show_translations("...")`; `generate(200, seed=1, length=(5, 8))` makes 200 pairs to start from, each with its `src_text` and `tgt_text`. Before each try, say what you think it will lose: the gender of a noun far back, an adjective, who does what?
+**Find a sentence that seq2seq gets wrong.** It may have at most **eight** words (a question mark isn't a word) and must belong to the toy language, so that `translations_of` can translate it. About one sentence in twenty is wrong. Try candidates in a cell of your own with `show_translations("...")`. To get 200 sentence pairs as a starting point, call `generate(200, seed=1, length=(5, 8))`; each pair has a `src_text` and a `tgt_text`. Before each attempt, guess what the model will get wrong: the gender of a noun, an adjective, or who does what to whom?
 """
 
 # %% kind="exercise" exercise="breaking_sentence" title="Break the translator" difficulty=2 importance=4 track="core"
@@ -313,94 +275,152 @@ check("breaking_sentence", breaking_sentence)
 
 # %% [markdown] kind="hints" exercise="breaking_sentence"
 r"""
-### A nudge
-Let the machine search: make 200 pairs with `generate`, translate each `src_text` with `seq2seq(...).target`, and print those that differ from their `tgt_text`. What do they have in common?
+### Let the computer search
+Generate 200 pairs, translate each `src_text` with `seq2seq(...).target`, and print those whose translation differs from `tgt_text`. What do they have in common?
 
 ---
-### Step by step
-Seven or eight words with two adjectives, plural nouns, a *not* or a *very*. Five words can be enough: a feminine noun, *is very*, and an adjective.
+### Promising sentences
+Try seven or eight words with two adjectives, plural nouns, *not* or *very*. Five words can be enough: a feminine noun, *is very*, and an adjective.
 """
 
 # %% [markdown] kind="instructor"
 r"""
-**Collect them (3 min).** Put the learners' sentences on the board and sort them: gender lost, noun exchanged for a similar one (hens for goats, mice for
-birds), clause lost. Ask: which of these would a dictionary have prevented? Expected: the exchanged nouns, hardly the gender. It shows that the summary keeps
-*what kind of word* better than *which word*.
+**Collect the sentences (3 min).** Write the learners' sentences on the board and sort them: wrong gender, a noun replaced by a similar one (hens for goats, mice for birds), a missing clause. Ask which of these mistakes a dictionary would have prevented. Expected answer: the replaced nouns, but hardly the gender.
 
 **If someone finds none:** "the soup is very hot" (5 words), "these hats are not beautiful", "the cows saw the very big letter".
 """
 
+# %% [markdown] kind="text" contents="a linear probe that reads the source words from the context vector, and its control"
+r"""
+## 4 · What the context vector contains
+
+How much of the source is in the context vector? We can test this directly. Take 6,000 sentences and their context vectors, and fit a single matrix that turns a vector into a score for every word of the vocabulary: the score should be 1 for the words that occur in the sentence, at any position, and 0 for all others. This is linear regression. Such a simple model, fitted to the internal vectors of another model, is called a {term:linear probe}.
+
+We test the probe on other sentences. If a sentence has seven different words, we take the seven words with the highest scores and count how many of them are in the sentence. Try it with sentences of your own.
+"""
+
+# %% kind="example"
+tokenizer = seq2seq.tokenizer
+fit_texts, test_texts = make_texts()  # 6,000 sentences, and about 2,000 others
+fit_words = words_in(tokenizer, fit_texts)  # 1 for words that occur, else 0
+test_words = words_in(tokenizer, test_texts)
+
+
+def fit_probe(model):
+    """Fit a probe; returns a function from texts to the scores of all words."""
+    vectors = context_vectors(model, tokenizer, fit_texts)
+    probe = fit_readout(vectors, fit_words)  # (numbers in a vector + 1, vocabulary)
+    return lambda texts: read_scores(probe, context_vectors(model, tokenizer, texts))
+
+
+word_scores = fit_probe(seq2seq.model)
+for text in ("the cat sleeps", "the old fox sees two birds near the river", KING):
+    n_words = len(set(text.split()))
+    print(text, "→", to_text(word_scores([text])[0].topk(n_words).indices))
+
+# %% [markdown] kind="text"
+r"""
+The probe finds every word of the short sentence, but only some words of the longer ones. In the second sentence it misses *birds*, the word that seq2seq mistranslated in section 2.
+
+A result like this needs a control, because a probe can succeed for reasons that have little to do with what the model has learned. We use two. The first ignores the context vector and always picks the most frequent words of the language. The second fits a new probe to an encoder with the same architecture but **random weights**, which has never been trained.
+"""
+
+# %% kind="predict"
+def percent_found(scores):
+    """The percentage of the words that are found, for each group of lengths."""
+    found = fraction_found(scores, test_words)
+    return [100 * group["mean"] for group in by_length(found, test_texts).values()]
+
+
+torch.manual_seed(0)
+by_frequency = percent_found(fit_words.mean(dim=0).expand_as(test_words))
+parts = []
+for name, model in (("seq2seq", seq2seq.model), ("Cho", cho.model)):
+    untrained = type(model)(model.config)  # the same architecture, random weights
+    curves = {
+        "trained": percent_found(fit_probe(model)(test_texts)),
+        "untrained": percent_found(fit_probe(untrained)(test_texts)),
+        "most frequent words": by_frequency,
+    }
+    title = f"Words found: {name}"
+    parts.append(views.Part(title, middles, curves, "%", y_limits=(-3, 103)))
+figure = views.panels(
+    parts, x_name="words in the source",
+    alt="Words found by linear probes in both models, by length, with two controls.",
+)
+predict("04", "random-encoder", figure)
+
+# %% [markdown] kind="text"
+r"""
+Averaged over three runs of seq2seq, the probe finds {result:bottleneck_readout/seq2seq/readout/trained/3–5/mean:.0%} of the words in the shortest sentences and {result:bottleneck_readout/seq2seq/readout/trained/16–20/mean:.0%} in the longest, while the most frequent words alone give {result:bottleneck_readout/seq2seq/readout/most frequent words/3–5/mean:.0%} and {result:bottleneck_readout/seq2seq/readout/most frequent words/16–20/mean:.0%}. The 95% confidence intervals over sentences are within two points of these numbers. The context vector contains a good part of the source, but a smaller part the longer the sentence is.
+
+The control with random weights is the surprise. There the probe finds {result:bottleneck_readout/seq2seq/readout/untrained/3–5/mean:.0%} and {result:bottleneck_readout/seq2seq/readout/untrained/16–20/mean:.0%}, at least as many as with the trained encoder. Even a recurrent network with random weights mixes every word into its state, and a linear map can partly undo the mixing. So the probe doesn't show that training taught the encoder to store words, and the decline with length appears without training too. Cho's model, whose vector has only {result:lesson_04/numbers in the context vector/rnn_encoder_decoder:.0f} numbers, behaves differently: there, training raises the fraction at 16 to 20 words from {result:bottleneck_readout/rnn_encoder_decoder/readout/untrained/16–20/mean:.0%} to {result:bottleneck_readout/rnn_encoder_decoder/readout/trained/16–20/mean:.0%}.
+
+A probe also has limits in the other direction. It is linear, and the decoder isn't. Seq2seq translates nearly all of the shortest sentences correctly, although the probe misses about one word in eight. A linear probe shows what can be read from a vector *linearly*. It shows neither everything that the vector contains nor what the decoder uses.
+"""
+
 # %% [markdown] kind="text" track="short"
 r"""
-## 4 · Then make the vector larger?
+## 5 · A larger context vector
 
-That is the first thing anybody tries. We did: seq2seq with states of 32 to 512 numbers in each layer, three trainings each, the same 20,000 sentences. The one of 512 has {result:lesson_04/512 numbers in a state/million parameters:.1f} million parameters, {result:lesson_04/512 numbers in a state/times the parameters:.0f} times as many as the one you drove.
+If the context vector is too small, we can make it larger. We trained seq2seq with hidden sizes from 32 to 512, three runs each, on the same 20,000 sentences. The **hidden size** is the number of values in the hidden state of each layer, and the model you've been using has 100. The largest one has {result:lesson_04/hidden size 512/million parameters:.1f} million parameters, {result:lesson_04/hidden size 512/times the parameters:.0f} times as many.
 """
 
 # %% kind="predict"
 sizes = ("32", "64", "128", "256", "512")
-groups = (*lengths, "21–30", "31–40")
-columns = [exact("state_size", n_words) for n_words in groups]
+percentages = [exact_by_length("state_size", size) for size in sizes]
 figure = views.heatmap(
-    [[column[size] for column in columns] for size in sizes],
-    rows=list(sizes), columns=list(groups), row_name="numbers in a state",
-    title="Share of sentences exactly right",
-    column_name="words in the source",
-    alt="Exact match by state size, 32 to 512, and by length, 1–5 to 31–40 words.",
+    torch.tensor(percentages) / 100, rows=sizes, columns=list(lengths),
+    row_name="hidden size", column_name="words in the source",
+    title="Exact match by hidden size",
+    alt="Exact match for hidden sizes from 32 to 512 and 1–5 to 16–20 words.",
 )
 predict("04", "bigger-state", figure)
 
 # %% [markdown] kind="text"
 r"""
-A larger state **moves** the cliff. From 32 to 512 it goes from five words to nearly twenty, and that is worth a lot: 512 numbers get {result:state_size/512/scores/test/by_length/16–20/exact:.0%} of the sentences with 16 to 20 words. But no size gets near 100% at 16 to 20 words, and at 21 to 30 words it is {result:state_size/512/scores/long/by_length/21–30/exact:.0%}. (Do not read too much into that last row. Nothing longer than 20 words was in training, and even a Transformer, which has no bottleneck at all, gets only {result:toy_ladder/transformer/scores/long/by_length/21–30/exact:.0%} of these lengths. What the bottleneck costs shows at 16 to 20 words, where lesson 06 will do better with a seventeenth of the parameters.)
+A larger hidden size helps a lot, and the drop starts at longer sentences. But it doesn't disappear, and each improvement costs more than the one before:
+
+| hidden size | parameters | exact match, 16–20 words | range of the three runs |
+|---|---|---|---|
+| 64 | {result:state_size/64/parameters:,.0f} | {result:state_size/64/scores/test/by_length/16–20/exact:.0%} | {result:min state_size/64/scores/test/by_length/16–20/exact:.0p} to {result:max state_size/64/scores/test/by_length/16–20/exact:.0%} |
+| 128 | {result:state_size/128/parameters:,.0f} | {result:state_size/128/scores/test/by_length/16–20/exact:.0%} | {result:min state_size/128/scores/test/by_length/16–20/exact:.0p} to {result:max state_size/128/scores/test/by_length/16–20/exact:.0%} |
+| 256 | {result:state_size/256/parameters:,.0f} | {result:state_size/256/scores/test/by_length/16–20/exact:.0%} | {result:min state_size/256/scores/test/by_length/16–20/exact:.0p} to {result:max state_size/256/scores/test/by_length/16–20/exact:.0%} |
+| 512 | {result:state_size/512/parameters:,.0f} | {result:state_size/512/scores/test/by_length/16–20/exact:.0%} | {result:min state_size/512/scores/test/by_length/16–20/exact:.0p} to {result:max state_size/512/scores/test/by_length/16–20/exact:.0%} |
+
+The whole network grows with the hidden size, so the table can't separate the effect of the larger vector from that of the additional parameters.
+The probe of section 4 can, as far as the words are concerned: in sentences of 16 to 20 words it finds {result:bottleneck_readout/seq2seq, hidden 64/readout/untrained/16–20/mean:.0%} of them with a hidden size of 64 and {result:bottleneck_readout/seq2seq, hidden 512/readout/untrained/16–20/mean:.0%} with 512, both with random weights. <!-- core -->
+
+In any case, a fixed size remains a limit: sentences can always get longer, and the vector can't.
+
+<details><summary>Details: is the vector really too small?</summary>
+
+Not in terms of storage. It takes $50 \cdot \log_2 37000 \approx 759$ bits to specify 50 words out of a vocabulary of 37,000, a realistic size, and a hundred numbers of 32 bits have 3,200 bits. A plausible explanation is that a network can't use every bit. The encoder and the decoder are smooth functions that were learned from examples, so a small change in the vector can only have a small effect.
+</details>
 """
-
-# %% [markdown] kind="text" track="core"
-r"""
-Why is there a cliff at all? Here is a suitcase for words that needs no training. A word is a list of random signs, +1 or −1. So is each *place* in the sentence. To pack a word, multiply it with its place, sign by sign, and add the result to the suitcase. To unpack place 3, multiply the suitcase with place 3: signs cancel, the word of place 3 comes back, and the other words are left as noise. The nearest word of the vocabulary is the answer. **Tiny, two words in four signs:** A = (+, +, −, −) at the place (+, +, +, −) packs as (+, +, −, +). B = (+, −, +, −) at the place (+, +, −, +) packs as (+, −, −, −). Together the suitcase holds (2, 0, −2, 0). Unpack the first place: (2, 0, −2, 0) again. Compare by a dot product: A gets 4, B gets 0. It was A. The zeros are what B has spoilt.
-"""
-
-# %% kind="predict" track="core"
-predict("04", "twice-the-words", OneVectorSuitcase())
-
-# %% [markdown] kind="text" track="core"
-r"""
-In the suitcase only words per number count: 5 in 64, 10 in 128, 40 in 512 all bring back {result:lesson_04/recalled from one vector/40 words in 512:.0p} to {result:lesson_04/recalled from one vector/5 words in 64:.0%}. So twice the words need twice the numbers, for ever. The trained networks on the right pack in their own way, and are asked for whole sentences, so their numbers are not the suitcase's.
-
-Is it that there is no *room*? Which 50 words out of a real vocabulary of 37,000 are meant takes $50 \cdot \log_2 37000 \approx 759$ bits. A hundred numbers of 32 bits have 3,200. There is room. The usual explanation is that a network cannot use every bit of its numbers: it must pack them by a smooth rule, learned from examples, so that small errors do small harm. Now set the suitcase to *one per word*: nothing is lost at any length. Keep that in mind until lesson 06.
-"""
-
-# %% kind="diagram" hide_input=true
-draw("summary vector", "The bottleneck")
-
-# %% kind="explain"
-explain("04", "why-not-larger")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 5 · The right word before, or its own
+## 6 · Teacher forcing
 
-How did the networks learn? In training the right translation is known. At every place the decoder is given the **right** words so far, whatever it would have said itself, and is asked for the next: {term:teacher forcing}. If it would have written *la chat*, the teacher puts *le chat* in its place and goes on from there. So one walk through the sentence teaches something at every place (the network still walks word by word), and one early mistake does not spoil the rest. The loss is the cross-entropy of lesson 01 at every place of the target, and the five lines that train are the same.
+How were these models trained? In training, the correct translation is known. At each position the decoder gets the **correct** previous words, whatever it would have predicted itself, and has to predict the next word. This is called {term:teacher forcing}. If the model would have generated *la chat*, its input is still *le chat*. So every position of the target contributes to the loss, and an early mistake doesn't spoil the rest of the sentence. The loss is the cross-entropy from lesson 01, averaged over the target positions.
 
-When it translates, there is no teacher, and it reads its own words: {term:free running}. A mistake stays, and the next word is guessed from a beginning the network never met in training. That difference between training and use is called {term:exposure bias}: it was only ever exposed to right beginnings.
+The target is used twice, as the decoder's input and as the expected output. The input is {term:shifted target|shifted} by one position, so the decoder never sees the word it has to predict:
 
-For teacher forcing the target is needed twice, shifted by one place:
-
-| place | 1 | 2 | 3 | 4 |
+| position | 1 | 2 | 3 | 4 |
 |---|---|---|---|---|
-| the decoder reads | BOS | le | chat | dort |
-| it should say | le | chat | dort | EOS |
-"""
+| decoder input | BOS | le | chat | dort |
+| expected output | le | chat | dort | EOS |
 
-# %% kind="diagram" hide_input=true
-draw("word before", "Who supplies the word before?")
+At {term:inference}, when we use the trained model, there is no correct translation to rely on, and the decoder gets its own previous words. A mistake becomes part of the input for all the words that follow, and such inputs never occurred in training. This mismatch between training and inference is called {term:exposure bias}.
+"""
 
 # %% [markdown] kind="text" exercise="forced_words"
 r"""
-**Write teacher forcing.** What would the model say at each place, given the right words before it? You need no loop: `model.decode(summary, words)` walks through all words to be read, a tensor (1, n), and gives logits (1, n, vocabulary), and `None`.
+**Write teacher forcing.** Which token does the model predict at each position if it is given the correct previous words? You don't need a loop: `model.decode(context, inputs)` runs the decoder on all input tokens, a tensor of shape (1, n), and returns the logits, of shape (1, n, vocabulary), and `None`. `source` and `target` are lists of token ids without BOS and EOS. The target can be empty.
 """
 
-# %% kind="exercise" exercise="forced_words" title="Teacher forcing" difficulty=2 importance=5 track="short"
+# %% kind="exercise" exercise="forced_words" title="Teacher forcing" difficulty=2 importance=5 track="core"
 def forced_words(model, source, target):
     """Token ids of source and target  ->  a list, the most likely token at each step.
 
@@ -408,8 +428,8 @@ def forced_words(model, source, target):
     """
     # solution
     lengths = torch.tensor([len(source) + 1])
-    summary = model.encode(torch.tensor([[*source, EOS]]), lengths)
-    logits, _ = model.decode(summary, torch.tensor([[BOS, *target]]))
+    context = model.encode(torch.tensor([[*source, EOS]]), lengths)
+    logits, _ = model.decode(context, torch.tensor([[BOS, *target]]))
     return logits[0].argmax(dim=-1).tolist()
     # end solution
 
@@ -418,181 +438,136 @@ check("forced_words", forced_words)
 
 # %% [markdown] kind="hints" exercise="forced_words"
 r"""
-### A nudge
-The upper row of the table goes in. What comes out should be the lower row.
+### Look at the table
+The row *decoder input* goes in. If the model makes no mistake, the row *expected output* comes out.
 
 ---
 ### Step by step
-1. Encode the source as before, with EOS.
-2. `decode` with BOS and then the target's words.
-3. At each place the number of the largest logit: `argmax(dim=-1)`, then `tolist()`.
+1. Encode the source with EOS, as in greedy decoding.
+2. Call `decode` with BOS followed by the target.
+3. Pick the token with the largest logit at each position: `argmax(dim=-1)`, then `tolist()`.
 """
 
-# %% [markdown] kind="text" exercise="free_accuracy"
+# %% [markdown] kind="text" contents="a seq2seq model that you train in about half a minute, and three translations while it learns"
 r"""
-And running free? Judge it position by position too: at what fraction of the target's positions, EOS included, does the model generate the right token on its own? Positions after its end count as wrong. Somebody has written a first version. Does it do what is asked? Make its check pass.
+## 7 · Train a translator
+
+Here is a complete training run, which takes about half a minute on a CPU. The model is a small seq2seq with one layer and a hidden size of 100, and the training data are about 6,000 sentences of three to five words. The loop is that of lesson 01, with teacher forcing in the middle. The sentences of a batch are {term:padding|padded} to the same length, and `ignore_index=PAD` leaves the padding out of the loss. Three sentences that aren't in the training data are translated before the first step and while the model learns.
+
+> **Before you run it:** after 100 of the 500 steps, will the translations be random words, the beginnings of correct translations, or fluent French that means something else?
 """
 
-# %% kind="exercise" exercise="free_accuracy" mode="bug" title="Words right, running free" difficulty=2 importance=4 track="core"
-def free_accuracy(model, source, target):
-    """Token ids of source and target  ->  the fraction of positions it gets right."""
-    src = torch.tensor([[*source, EOS]])
-    summary = model.encode(src, torch.tensor([src.shape[1]]))
-    state, token, right = model.start(summary), BOS, 0
-    for expected in [*target, EOS]:
-        logits, state, _ = model.step(summary, state, torch.tensor([token]))
-        predicted = logits[0].argmax().item()
-        right += predicted == expected
-        if predicted == EOS:
-            break
-        # bug
-        token = expected
-        # end bug
-        # solution
-        token = predicted
-        # end solution
-    return right / (len(target) + 1)
+# %% kind="train" ignore_output=true
+UNSEEN = ("the cat sleeps", "the king sees the queen", "the soup is hot")
+model = small_seq2seq(seed=0)
+optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
 
-# %% kind="check" exercise="free_accuracy"
-check("free_accuracy", free_accuracy)
 
-# %% [markdown] kind="hints" exercise="free_accuracy"
+def show_progress(step):
+    outputs = [to_text(decode(model, to_ids(text), max_len=10)) for text in UNSEEN]
+    print(f"step {step:3}:  " + "  |  ".join(outputs))
+
+
+with torch.enable_grad():
+    for step, batch in enumerate(short_batches(n_steps=500, without=UNSEEN)):
+        if step in (0, 50, 100, 200, 300):
+            show_progress(step)
+        context = model.encode(batch.src, batch.src_lengths)
+        logits, _ = model.decode(context, batch.tgt_in)  # teacher forcing
+        loss = F.cross_entropy(
+            logits.flatten(0, 1), batch.tgt_out.flatten(), ignore_index=PAD
+        )
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+show_progress(500)
+
+# %% kind="code" ignore_output=true
+n_correct = 0
+for pair in held_out_pairs():
+    output = decode(model, to_ids(pair.src_text), max_len=10)
+    n_correct += output == to_ids(pair.tgt_text)
+print(f"{n_correct} of {len(held_out_pairs())} unseen sentences translated correctly")
+assert n_correct > 250
+
+# %% [markdown] kind="text"
 r"""
-### A nudge
-Follow the case that the check shows, on paper: what is the model given in the third step, and who said it?
-
----
-### Step by step
-Look at the diagram above: the word before. Whose word does this function hand to the model? Nothing from `target` may reach the model: it is there only to be compared with.
+At first the output hardly depends on the source. Then, in our runs, the model generated plausible French for quite a while before it translated: around step 100, *the cat sleeps* became a French sentence about somebody else. A plausible reason is that the decoder can learn which words are frequent and which follow each other from the French sentences alone, while the content has to be learned through the context vector.
 """
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" contents="how much a model's own mistakes harm its translations, and whether they explain section 3"
 r"""
-A {term:leak}, a part of the answer that slips into what the model is given, is the most flattering of all bugs. With a trained model the leaky version reports what teacher forcing would, and everything looks wonderful until somebody reads the translations.
+## 8 · Do mistakes cause mistakes?
 
-Now measure both, on test sentences of 16 to 20 words. With the right words before it, seq2seq gets one place in ten wrong.
+With teacher forcing, each prediction is based on correct previous words. At inference it isn't. How much does a model suffer when it has to rely on its own words?
+
+In test sentences of 16 to 20 words, seq2seq gets about one position in ten wrong with teacher forcing. The next cell decodes 30 of these sentences autoregressively and compares the outputs with the correct translations position by position, including EOS.
 """
 
-# %% kind="estimate" track="core"
-forced, free = yours("forced_words"), yours("free_accuracy")
-test = splits().test  # the 1,000 sentences; it takes a few seconds to write them all
+# %% kind="estimate"
+test = splits().test  # 1,000 sentence pairs; this takes a few seconds
 
 
-def sentences_of(n_words, n_most=30):
-    """Source and target ids of the first test sentences of these lengths."""
-    low, high = map(int, n_words.split("–"))
+def sentences_of(group, n_most=30):
+    """Source and target ids of the first test sentences in a group of lengths."""
+    low, high = map(int, group.split("–"))
     pairs = [pair for pair in test if low <= pair.length <= high][:n_most]
     return [(to_ids(pair.src_text), to_ids(pair.tgt_text)) for pair in pairs]
 
 
-def wrong_running_free():
-    accuracies = [free(seq2seq.model, *pair) for pair in sentences_of("16–20")]
-    return 100 - 100 * sum(accuracies) / len(accuracies)
+def percent_wrong():
+    n_right = n_positions = 0
+    for source, target in sentences_of("16–20"):
+        output = [*decode(seq2seq.model, source, max_len=40), EOS]
+        expected = [*target, EOS]
+        n_right += sum(a == b for a, b in zip(output, expected, strict=False))
+        n_positions += len(expected)
+    return 100 - 100 * n_right / n_positions
 
 
-estimate("04", "free-mistakes", wrong_running_free)
+estimate("04", "free-mistakes", percent_wrong)
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text"
 r"""
-Over all {result:lesson_04/16–20 words/sentences:.0f} test sentences of that length, {result:lesson_04/16–20 words/wrong when forced:.0%} of the places are wrong when forced, and {result:lesson_04/16–20 words/wrong when free:.0%} running free. After a mistake the next ones come more easily. (Over a third of the difference is mere counting: leave one word out, and everything after it stands in the wrong place. Counted by the fewest words to put in, take out or change, it is {result:lesson_04/16–20 words/edits when free:.1%}.)
+Over all {result:lesson_04/16–20 words/sentences:.0f} test sentences of this length, {result:lesson_04/16–20 words/wrong when forced:.0%} of the positions are wrong with teacher forcing and {result:lesson_04/16–20 words/wrong when free:.0%} with autoregressive decoding. Part of the increase is due to the way we count, because a single missing word shifts everything that follows. But even if we count the fewest words to insert, delete or replace, it is {result:lesson_04/16–20 words/edits when free:.0%}. Only the decoder's input differs between the two measurements, so mistakes do cause further mistakes.
 
-So a mistake draws others after it: the errors of lesson 01 pile up. Does that explain the cliff of section 3? Think before you answer. Those curves show sentences that are **exactly** right, running free. Suppose a teacher had sat beside the network all the time: in how many sentences would it have got *every* place right?
+Does that explain the drop in section 3? That figure counts sentences **without any mistake**, decoded autoregressively. Imagine that every wrong word were corrected immediately, as in teacher forcing. In how many sentences would the model get *every* position right?
 """
 
-# %% kind="predict" track="core"
-def exact_match(n_words):
-    """The fraction of sentences without a mistake: with a teacher, and running free."""
-    pairs = sentences_of(n_words)
+# %% kind="predict"
+forced = yours("forced_words")
+
+
+def without_mistakes(group):
+    """The fraction of sentences without a mistake: teacher forcing, autoregressive."""
+    pairs = sentences_of(group)
     model = seq2seq.model
     n_forced = sum(forced(model, *pair) == pair[1] + [EOS] for pair in pairs)
     n_free = sum(decode(model, pair[0], max_len=40) == pair[1] for pair in pairs)
     return n_forced / len(pairs), n_free / len(pairs)
 
 
-by_length = [exact_match(n_words) for n_words in lengths]
+fractions = [without_mistakes(group) for group in lengths]
 table = views.heatmap(
-    torch.tensor(by_length).T, rows=["with a teacher", "running free"],
-    columns=list(lengths), title="Share of sentences without a mistake",
+    torch.tensor(fractions).T, rows=["teacher forcing", "autoregressive"],
+    columns=list(lengths), title="Sentences without a mistake",
     row_name="", column_name="words in the source",
-    alt="Sentences without a mistake by length: with a teacher and running free.",
+    alt="Sentences without a mistake by length, teacher-forced and autoregressive.",
 )
 predict("04", "forced-exact", table)
 
-# %% [markdown] kind="text" track="core"
-r"""
-The two rows are the same, and they must be: until the first mistake, the network's own words *are* the right words, so teacher and freedom give it the same beginning. If it makes no mistake with the teacher, it makes none without. Exposure bias makes bad translations worse. It does not make good ones bad. The first mistake does that, and the first mistake happens with the right words before it. So its cause lies elsewhere: in the summary, in the decoder's own memory, or in what was never learned.
-
-Can one train it away? The best-known try is *scheduled sampling* (Bengio and others, 2015): in training, now and then give the network its own word in place of the right one. We did, three trainings each. With 10% own words the share of sentences that come out exactly right is {result:scheduled_sampling/0%/scores/test/exact - scheduled_sampling/10%/scores/test/exact:.1p} points lower, no more than trainings differ by; with 25% it is {result:scheduled_sampling/0%/scores/test/exact - scheduled_sampling/25%/scores/test/exact:.1p} points lower, with 50% {result:scheduled_sampling/0%/scores/test/exact - scheduled_sampling/50%/scores/test/exact:.1p}. No gain, and from a quarter on a loss. By what you have just seen, exact match was never going to gain much from it.
-"""
-
-# %% [markdown] kind="text" contents="how many steps reading backwards saves, and what it buys in three runs"
-r"""
-## 6 · What does reading backwards buy?
-
-Seq2seq reads the source from its last word to its first. Sutskever, Vinyals and Le found it by trying, and reported a test {term:BLEU} (a score for translations, higher is better: lesson 16) of 30.6 in place of 25.9 (26.2 in their table). Why should it help? Count how many steps lie between reading a word and saying its translation.
-"""
-
-# %% kind="quiz"
-quiz("04", "distances")
-
 # %% [markdown] kind="text"
 r"""
-So the mean stays, but the first words get close. The start is easy to learn from, and who has the beginning right has an easier time with the rest: that is the authors' guess, too. Now our own run: two seq2seq networks, equal but for the direction, three trainings each. In order, {result:source_order/in order/scores/test/exact:.1%} of all test sentences come out right.
-"""
+The two rows are identical, and they have to be. Up to its first mistake, the model's own words *are* the correct words, so it gets the same inputs in both cases. If it makes no mistake with teacher forcing, it makes none without. Exposure bias makes a wrong translation worse, but it can't turn a correct one into a wrong one. The first mistake does that, and it happens after correct words only. Its cause must be something else: the context vector, the decoder's own state, or something that the model never learned.
 
-# %% kind="predict"
-figure = views.lines(
-    list(lengths.values()),
-    {name: exact_by_length("source_order", name) for name in ("reversed", "in order")},
-    x_name="words in the source (middle of group)", y_name="exactly right, %",
-    title="The source backwards, or in order",
-)
-predict("04", "reversed", figure)
-
-# %% [markdown] kind="text"
-r"""
-Backwards {result:source_order/reversed/scores/test/exact:.1%}, in order {result:source_order/in order/scores/test/exact:.1%}. The three trainings of one kind differ by as much (± {result:lesson_04/standard deviation over seeds/reversed:.1p} and ± {result:lesson_04/standard deviation over seeds/in order:.1p}), so we cannot say that it helps *here*. In the longest group it is {result:source_order/reversed/scores/test/by_length/16–20/exact:.0%} against {result:source_order/in order/scores/test/by_length/16–20/exact:.0%}, which points the paper's way. The paper's sentences were longer, and its networks about a thousand times as large (384 million parameters). What came out here is a hint, not a proof.
-"""
-
-# %% [markdown] kind="text" contents="three one-line faults, one of which still writes good French"
-r"""
-## Break it
-
-Three small faults in a decoder. None raises an error; each takes one line.
-
-> **Before you run it:** a decoder that always goes back to its *first* state, one that is given BOS at *every* step, one whose source has no EOS. Which of the three will still look like French?
-"""
-
-# %% kind="break" name="faults"
-def faulty(model, source, ending=(EOS,), keep_state=True, own_words=True):
-    """Nine words, without a stop at EOS."""
-    source = torch.tensor([[*source, *ending]])
-    summary = model.encode(source, torch.tensor([source.shape[1]]))
-    state, token, words = model.start(summary), BOS, []
-    for _ in range(9):
-        logits, new_state, _ = model.step(summary, state, torch.tensor([token]))
-        state = new_state if keep_state else state
-        words.append(logits[0].argmax().item())
-        token = words[-1] if own_words else BOS
-    return to_text(words)
-
-
-ids = to_ids("the king sees the queen but the queen sees the boy")
-print("as it should be ", faulty(seq2seq.model, ids))
-print("first state     ", faulty(seq2seq.model, ids, keep_state=False))
-print("BOS at each step", faulty(seq2seq.model, ids, own_words=False))
-print("no EOS          ", faulty(seq2seq.model, ids, ending=()))
-
-# %% [markdown] kind="text"
-r"""
-The first two stammer, and one sees at once that something is wrong. The third is the dangerous one: good French, another sentence. A network that is asked in a way it was not trained for does not complain.
+The best-known attempt to reduce exposure bias is {term:scheduled sampling} (Bengio et al., 2015), which replaces some of the decoder's inputs in training with its own predictions. In our runs it didn't improve exact match: {result:min scheduled_sampling/10%/scores/test/exact:.0p} to {result:max scheduled_sampling/10%/scores/test/exact:.0%} with 10% of the inputs replaced, {result:min scheduled_sampling/25%/scores/test/exact:.0p} to {result:max scheduled_sampling/25%/scores/test/exact:.0%} with 25%, and {result:min scheduled_sampling/0%/scores/test/exact:.0p} to {result:max scheduled_sampling/0%/scores/test/exact:.0%} without it (three runs each). It was introduced for tasks in which a single mistake matters less, such as image captions.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
 
-The first try counts for your score; you may try again as often as you like, and every answer gets a reason.
+Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"
@@ -600,48 +575,50 @@ quiz("04", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Think, pair, share (4 min).** "An interpreter may take notes on one card. The speech gets longer, the card does not. What would you write on it? What if you
-might keep one card for each sentence of the speech?" Expected: key words, names, who did what; then: no need to choose. Follow-up: and how would you find the
-right card while you speak? That question *is* lesson 06.
+**Think, pair, share (4 min).** "You have to translate a speech from memory, after it is over, without notes. What do you forget first? Would a better memory solve the problem?" Expected: names, numbers and details; a better memory only postpones it. Follow-up: "What would you rather have while you speak?" Collect answers and keep them for lesson 06.
 
-**Learners will say / what it is / one-line answer**
+**What learners say**
 
-| they say | what it is | answer |
+| they say | misconception | answer |
 |---|---|---|
-| "just use a bigger state" | M03 | Row 512 of the table: {result:lesson_04/512 numbers in a state/times the parameters:.0f} times the parameters, and {result:state_size/512/scores/test/by_length/16–20/exact:.0%} at 16 to 20 words. |
-| "the loss is low, so it translates well" | M28 | That loss was measured with the right words before. |
-| "feeding the target is cheating" | M27 | It is shifted: the word to be said is never read before. |
-| "the decoder learns word by word" | M26 | With the right words known, one walk teaches something at every place. |
-| "exposure bias makes the cliff" | – | With a teacher, just as many sentences have a mistake. |
+| "just use a bigger state" | M03 | The last row of the table: {result:lesson_04/hidden size 512/times the parameters:.0f} times the parameters, and {result:state_size/512/scores/test/by_length/16–20/exact:.0%} at 16 to 20 words. |
+| "the loss is low, so it translates well" | M28 | That loss was measured with the correct previous words. |
+| "using the target as input is cheating" | M27 | It is shifted: the decoder never sees the word it has to predict. |
+| "the decoder learns word by word" | M26 | With teacher forcing, every position contributes to the loss of the same step. |
+| "exposure bias causes the drop" | – | With teacher forcing, just as many sentences have a mistake. |
+| "the probe shows what the decoder uses" | – | It shows what is linearly readable. |
 
-**If time is short**, cut the test exercise and section 6; keep the breaking sentence and both predictions of section 4.
+**If time is short,** leave out section 7 or run it on one screen. Keep the breaking sentence and the predictions of sections 3, 5 and 8.
 """
 
 # %% [markdown] kind="summary"
 r"""
 ## What you have now
 
-| name | what it is |
+| name | meaning |
 |---|---|
-| encoder, decoder | one network reads, another writes |
-| summary vector | the encoder's last state: all that passes between them |
-| BOS, EOS | "now speak", and "over" |
-| greedy decoding | take the likeliest word, read it, go on until EOS |
-| exact match | right word for word |
-| teacher forcing, free running | given the right words before, or its own |
+| encoder, decoder | one network processes the source, another generates the target |
+| context vector | the encoder's last state, which is all that the decoder gets |
+| BOS, EOS | the decoder's first input, and the end of a sentence |
+| greedy decoding | pick the most probable token, use it as the next input, stop at EOS |
+| exact match | the fraction of translations that are correct word for word |
 | bottleneck | one vector of fixed size for a sentence of any length |
+| linear probe | a linear model that predicts a property from another model's vectors | <!-- core -->
+| teacher forcing | in training, the decoder gets the correct previous words |
+| inference, autoregressive | when the model is used, the decoder gets its own previous words |
+| exposure bias | the mismatch between the two |
 
-- Two quite different networks of 2014 fall off the same cliff: nearly all of the sentences up to five words, one in five at 16 to 20.
-- A larger state moves the cliff, at a price, and does not remove it.
-- Exposure bias makes bad translations worse; it is not what makes the first mistake.
-- Reading backwards: a large gain in the paper, a small and uncertain one here.
+- Two different models of 2014 translate nearly all sentences of up to five words, but only one in five with 16 to 20.
+- The longer the sentence, the smaller the fraction of its words that a linear probe can read from the context vector. <!-- core -->
+- A larger hidden size helps with longer sentences, at a high price. The drop doesn't disappear.
+- Exposure bias makes wrong translations worse, but it isn't the cause of the first mistake. <!-- core -->
 
-**Still missing.** Two problems hide in the one vector, and they are not the same.
+**Still missing.** The single context vector leaves two different problems unsolved.
 
-1. The {term:alignment problem}: to say *rivière*, the decoder needs one English word, *river*, and nothing tells it where to look: it gets the whole sentence stirred into one vector, the same at every step.
-2. The {term:long-dependency problem}: whatever is needed late must survive every step in between, in the encoder and in the decoder. In *the women eat the mushrooms because they are hungry*, French must choose *elles* for the women or *ils* for the mushrooms, and seq2seq writes *ils ont faim*: the mushrooms are hungry.
+1. The {term:alignment problem}: to generate *rivière*, the decoder mostly needs one English word, *river*. But it gets the whole sentence compressed into one vector, and nothing tells it where in the sentence the word it needs was.
+2. {term:long-range dependency|Long-range dependencies}: what is needed late has to survive all the steps in between, in the encoder and in the decoder. In *the women eat the mushrooms because they are hungry*, French has to choose between *elles* for the women and *ils* for the mushrooms, many steps after both were encoded.
 
-[Lesson 05](05_distance_between_words.ipynb) takes the second and counts the steps: how far apart are two words that belong together? [Lesson 06](06_bahdanau_attention.ipynb) takes the first, and gives every word its own vector.
+[Lesson 05](05_distance_between_words.ipynb) is about the second problem: through how many steps does information have to pass between two words that belong together? [Lesson 06](06_bahdanau_attention.ipynb) solves the first.
 """
 
 # %% [markdown] kind="reading"
@@ -649,6 +626,6 @@ r"""
 ## Reading
 
 - Sutskever, Vinyals and Le, *Sequence to Sequence Learning with Neural Networks* (2014), sections 2 and 3.3. [arXiv 1409.3215](https://arxiv.org/abs/1409.3215)
-- Cho and others, *Learning Phrase Representations using RNN Encoder-Decoder for Statistical Machine Translation* (2014), section 2. [arXiv 1406.1078](https://arxiv.org/abs/1406.1078)
-- Cho, van Merriënboer, Bahdanau and Bengio, *On the Properties of Neural Machine Translation: Encoder-Decoder Approaches* (2014): the cliff, as its discoverers drew it. [arXiv 1409.1259](https://arxiv.org/abs/1409.1259)
+- Cho et al., *Learning Phrase Representations using RNN Encoder-Decoder for Statistical Machine Translation* (2014), section 2. [arXiv 1406.1078](https://arxiv.org/abs/1406.1078)
+- Cho, van Merriënboer, Bahdanau and Bengio, *On the Properties of Neural Machine Translation: Encoder-Decoder Approaches* (2014), which shows the drop for real sentences. [arXiv 1409.1259](https://arxiv.org/abs/1409.1259)
 """

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import mean, stdev
+from math import sqrt
+from statistics import mean
 
 import torch
 
 from course_lib.results import runs
 from course_lib.text.batch import make_batch
+from course_lib.text.pair import Pair
 from course_lib.text.special import PAD
 from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
-from lessons.l04_encoder_decoder.one_vector_suitcase import recall
 
 SYSTEMS = ("seq2seq", "rnn_encoder_decoder")
-LONGEST = 16  # words and more, up to the 20 of the test sentences
-SUITCASES = ((5, 64), (10, 128), (40, 512))  # words and numbers
+SHORTEST, LONGEST = (1, 5), (16, 20)  # words of the English sentences
 
 
 def measure() -> dict[str, dict[str, float]]:
     return {
         "thousand parameters": {name: parameters("toy_ladder", name) / 1e3 for name in SYSTEMS},
-        "numbers in the summary": {name: summary_size(name) for name in SYSTEMS},
-        "512 numbers in a state": {
+        "numbers in the context vector": {name: context_size(name) for name in SYSTEMS},
+        "hidden size 512": {
             "million parameters": parameters("state_size", "512") / 1e6,
             "times the parameters": parameters("state_size", "512") / parameters("toy_ladder", "seq2seq"),
         },
-        "standard deviation over seeds": {order: deviation(order) for order in ("reversed", "in order")},
-        "recalled from one vector": {f"{n} words in {d}": recall(d)[n] for n, d in SUITCASES},
-        "16–20 words": mistakes(),
+        "16–20 words": margins() | mistakes(),
     }
 
 
@@ -38,7 +36,7 @@ def parameters(experiment: str, variant: str) -> float:
     return mean(run["parameters"] for run in runs(experiment) if run["variant"] == variant)
 
 
-def summary_size(name: str) -> int:
+def context_size(name: str) -> int:
     """How many numbers a decoder gets from its encoder."""
     batch = make_batch([[5, 6]], [[]])
     with torch.no_grad():
@@ -46,17 +44,41 @@ def summary_size(name: str) -> int:
     return sum(tensor.numel() for tensor in memory.values())
 
 
-def deviation(order: str) -> float:
-    """The standard deviation of the exact match over the seeds."""
-    return stdev(run["scores"]["test"]["exact"] for run in runs("source_order") if run["variant"] == order)
+def pairs_of(lengths: tuple[int, int]) -> list[Pair]:
+    """The test pairs with a number of English words in this range."""
+    low, high = lengths
+    return [pair for pair in splits(seed=0, sizes=TEST_SIZES).test if low <= pair.length <= high]
+
+
+def exact_match(lengths: tuple[int, int]) -> float:
+    """Of seq2seq, as the mean over the seeds."""
+    group = "–".join(map(str, lengths))
+    seq2seq = [run["scores"]["test"] for run in runs("toy_ladder") if run["variant"] == "seq2seq"]
+    return mean(scores["by_length"][group]["exact"] for scores in seq2seq)
+
+
+def margins() -> dict[str, float]:
+    """How exact the exact match of the longest sentences is, and what it would be with equally hard words.
+
+    The margin of error is half the width of the 95% confidence interval over sentences.
+    """
+    share, n = exact_match(LONGEST), len(pairs_of(LONGEST))
+    n_tokens = {
+        lengths: mean(len(pair.tgt) + 1 for pair in pairs_of(lengths)) for lengths in (SHORTEST, LONGEST)
+    }
+    return {
+        "margin of error": 1.96 * sqrt(share * (1 - share) / n),
+        "exact match if words were equally hard": exact_match(SHORTEST)
+        ** (n_tokens[LONGEST] / n_tokens[SHORTEST]),
+    }
 
 
 def mistakes() -> dict[str, float]:
-    """What seq2seq gets wrong in the longest test sentences, with teacher forcing and running free.
+    """What seq2seq gets wrong in the longest test sentences, with teacher forcing and autoregressively.
 
     All but the counts of sentences are fractions of the target positions, EOS included.
     """
-    pairs = [pair for pair in splits(seed=0, sizes=TEST_SIZES).test if pair.length >= LONGEST]
+    pairs = pairs_of(LONGEST)
     system = shared("seq2seq")
     encode = system.tokenizer.encode
     batch = make_batch([encode(pair.src_text) for pair in pairs], [encode(pair.tgt_text) for pair in pairs])

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from statistics import stdev
+from itertools import pairwise, product
+from math import log2
+from statistics import mean, stdev
 
 import pytest
 import torch
 
 from course_lib.models.registry import n_parameters
-from course_lib.text.special import BOS, EOS
+from course_lib.results import runs
+from course_lib.text.special import EOS
 from course_lib.text.toy.generate import generate
 from course_lib.translation.shipped import shared
 from lessons.l04_encoder_decoder import exercises
 from lessons.l04_encoder_decoder.measurements import SYSTEMS, measure
 from lessons.l04_encoder_decoder.read import translations_of
+from lessons.l04_encoder_decoder.readout import (
+    GROUPS,
+    context_vectors,
+    find_words,
+    fit_readout,
+    make_texts,
+    read_scores,
+    words_in,
+)
 from tests.lesson_claims import (
     LessonText,
     all_splits,
@@ -28,6 +39,7 @@ from tests.lesson_claims import (
 
 L = LessonText("encoder_decoder")
 LENGTHS = ("1–5", "6–10", "11–15", "16–20")
+LONGEST = ("scores", "test", "by_length", "16–20", "exact")
 SIZES = ("32", "64", "128", "256", "512")
 STORED = L.stored()
 
@@ -45,35 +57,40 @@ def test_the_shipped_systems_have_the_recorded_sizes():
         assert n_parameters(shared(name).model) == means("toy_ladder", "parameters")[name]
 
 
-def test_the_networks_are_about_equally_large_and_the_paper_s_a_thousand_times():
+def test_the_models_have_about_the_same_size():
     sizes = STORED["thousand parameters"]
     assert sizes["seq2seq"] == pytest.approx(sizes["rnn_encoder_decoder"], rel=0.05)
-    assert 384e3 / sizes["seq2seq"] == pytest.approx(1000, rel=0.1)
+
+
+def test_reversing_the_source_is_not_settled():
+    right = {
+        order: seeds("source_order", order, "scores", "test", "exact") for order in ("reversed", "in order")
+    }
+    assert min(right["reversed"]) < max(right["in order"]), "the ranges overlap"
+    assert sum(right["reversed"]) > sum(right["in order"])
 
 
 # ---- length
 
 
-def test_both_systems_fall_off_the_same_cliff():
+def test_accuracy_falls_with_length_in_both_systems():
     by_length = {words: exact("toy_ladder", words=words) for words in LENGTHS}
     for name in SYSTEMS:
         curve = [by_length[words][name] for words in LENGTHS]
         assert curve == sorted(curve, reverse=True)
         assert curve[0] > 99.5
         assert 18 < curve[-1] < 22, "one in five"
-    assert all(abs(by_length[words]["seq2seq"] - by_length[words][SYSTEMS[1]]) < 5 for words in LENGTHS)
-    lost = [100 - by_length[words]["seq2seq"] for words in LENGTHS]
-    assert lost[1] == pytest.approx(10, abs=2), "one in ten"
-    assert lost[2] == pytest.approx(40, abs=3), "four in ten"
-    assert 75 < lost[3] < 80, "nearly four in five"
+    wrong = [100 - by_length[words]["seq2seq"] for words in LENGTHS]
+    assert wrong[1] == pytest.approx(10, abs=2), "one in ten"
+    assert wrong[2] == pytest.approx(40, abs=3), "four in ten"
+    assert 75 < wrong[3] < 80, "nearly four in five"
     assert L.asked("length-cliff").answer == pytest.approx(by_length["16–20"]["seq2seq"], abs=0.05)
 
 
-def test_beyond_the_lengths_of_training_at_most_two_sentences_are_right():
-    group = ("scores", "long", "by_length", "21–30")
-    for name in SYSTEMS:
-        [n] = set(seeds("toy_ladder", name, *group, "n"))
-        assert {round(fraction * n) for fraction in seeds("toy_ladder", name, *group, "exact")} <= {0, 1, 2}
+def test_more_words_alone_do_not_explain_it():
+    measured = STORED["16–20 words"]
+    assert measured["exact match if words were equally hard"] > 0.95
+    assert measured["margin of error"] == pytest.approx(0.05, abs=0.005)
 
 
 @pytest.mark.slow
@@ -83,49 +100,95 @@ def test_more_than_a_quarter_of_the_training_sentences_are_long_and_none_has_mor
     assert 0.25 < sum(n >= 16 for n in lengths) / len(lengths) < 0.3
 
 
+# ---- what the context vector contains
+
+
+def found(variant: str, kind: str, words: str) -> list[float]:
+    """The fraction of words that the probe finds, for each seed."""
+    return seeds("bottleneck_readout", variant, "readout", kind, words, "mean")
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("kind", ["trained", "untrained"])
+def test_the_probe_finds_fewer_words_in_longer_sentences(name, kind):
+    for shorter, longer in pairwise(GROUPS):
+        assert mean(found(name, kind, longer)) < mean(found(name, kind, shorter))
+    for words in GROUPS:
+        assert min(found(name, kind, words)) > max(found(name, "most frequent words", words)) + 0.1
+
+
+def test_training_helps_the_probe_in_cho_s_model_and_not_in_seq2seq():
+    for words in GROUPS:
+        assert mean(found("seq2seq", "untrained", words)) > mean(found("seq2seq", "trained", words)) - 0.02
+        cho = "rnn_encoder_decoder"
+        assert min(found(cho, "trained", words)) > max(found(cho, "untrained", words))
+    assert L.asked("random-encoder").right == [2] and mean(found("seq2seq", "untrained", "3–5")) > 0.85
+    assert 1 - mean(found("seq2seq", "trained", "3–5")) == pytest.approx(1 / 8, abs=0.03)
+
+
+def test_the_intervals_of_the_probe_are_narrow_and_a_larger_vector_makes_more_words_readable():
+    for run in runs("bottleneck_readout"):
+        for kind, words in product(("trained", "untrained", "most frequent words"), GROUPS):
+            group = run["readout"][kind][words]
+            assert max(group["high"] - group["mean"], group["mean"] - group["low"]) < 0.0245
+    for kind in ("trained", "untrained"):
+        sizes = [mean(found(f"seq2seq, hidden {size}", kind, "16–20")) for size in SIZES]
+        assert sizes == sorted(sizes)
+
+
+def test_the_probe_misses_the_word_that_seq2seq_mistranslates():
+    fitted, _ = make_texts()
+    system, text = shared("seq2seq"), "the old fox sees two birds near the river"
+    probe = fit_readout(
+        context_vectors(system.model, system.tokenizer, fitted), words_in(system.tokenizer, fitted)
+    )
+    words = words_in(system.tokenizer, [text])
+    scores = read_scores(probe, context_vectors(system.model, system.tokenizer, [text]))
+    best = find_words(scores, words)[0].nonzero()[:, 0].tolist()
+    assert "birds" not in system.tokenizer.decode(best).split()
+    assert "oiseaux" not in system(text).target.split()
+
+
 # ---- size
 
 
-def test_a_larger_state_moves_the_cliff_and_does_not_remove_it():
+def test_a_larger_state_helps_but_accuracy_still_falls_with_length():
     rows = {words: exact("state_size", words=words) for words in LENGTHS}
-    beyond = exact("state_size", "long", "21–30")
-    for row in (*rows.values(), beyond):
+    for row in rows.values():
         assert all(row[small] <= row[large] for small, large in pairwise(SIZES))
-    assert rows["1–5"]["32"] > 60 and rows["6–10"]["32"] < 15, "32 numbers: five words"
-    assert rows["16–20"]["512"] > 75 and beyond["512"] < 20, "512 numbers: nearly twenty words"
-    assert max(rows["16–20"].values()) < 90, "no size gets near 100%"
-    up_to_15 = {words: rows[words]["512"] for words in LENGTHS[:3]}
-    assert min(up_to_15, key=up_to_15.get) == "11–15", "the question quotes the smallest of the three"
-    assert L.asked("bigger-state").right == [2] and 100 / 8 < beyond["512"] < 100 / 6, "one in seven"
+    for size in SIZES:
+        curve = [rows[words][size] for words in LENGTHS]
+        assert all(longer <= shorter + 0.5 for shorter, longer in pairwise(curve))
+    assert L.asked("bigger-state").right == [1] and rows["16–20"]["512"] == pytest.approx(80, abs=3)
     assert L.asked("double-state").right == [1] and rows["16–20"]["256"] + 5 < rows["16–20"]["512"]
-    assert rows["16–20"]["512"] == pytest.approx(80, abs=3), "one in five still breaks"
+    ranges = [seeds("state_size", size, *LONGEST) for size in SIZES]
+    assert all(max(small) < min(large) for small, large in pairwise(ranges)), "the seeds settle it"
 
 
-def test_without_a_bottleneck_a_seventeenth_of_the_parameters_does_better():
-    parameters, large = means("toy_ladder", "parameters"), means("state_size", "parameters")["512"]
-    assert large / parameters["bahdanau"] == pytest.approx(17, abs=0.5)
-    assert exact("toy_ladder", words="16–20")["bahdanau"] > exact("state_size", words="16–20")["512"]
-    assert exact("toy_ladder", "long", "21–30")["transformer"] < 25, "and yet lengths must be trained"
+def test_each_improvement_costs_more_than_the_one_before():
+    parameters, right = means("state_size", "parameters"), exact("state_size", words="16–20")
+    costs = [
+        (parameters[large] - parameters[small]) / (right[large] - right[small])
+        for small, large in pairwise(SIZES[1:])
+    ]
+    assert costs == sorted(costs)
 
 
-def test_in_the_suitcase_only_words_per_number_count():
-    *most, least = STORED["recalled from one vector"].values()
-    assert least < min(most) and max(most) == most[0], "the lesson quotes the last and the first as ends"
-    assert most[0] - least < 0.05
+def test_fifty_words_need_fewer_bits_than_a_hundred_numbers_have():
+    assert 50 * log2(37_000) == pytest.approx(759, abs=0.5) and 759 < 100 * 32
 
 
 # ---- teacher forcing
 
 
-def test_running_free_makes_three_times_the_mistakes_and_loses_no_other_sentence():
+def test_autoregressive_decoding_makes_three_times_the_mistakes_and_loses_no_other_sentence():
     numbers = STORED["16–20 words"]
     forced, free = numbers["wrong when forced"], numbers["wrong when free"]
     assert forced == pytest.approx(0.1, abs=0.01), "one position in ten"
     assert free / forced == pytest.approx(3, abs=0.3)
-    assert 1 / 3 < (free - numbers["edits when free"]) / (free - forced) < 1 / 2, "over a third is counting"
+    assert forced + 0.1 < numbers["edits when free"] < free, "the rest is due to shifted positions"
     assert numbers["sentences in which the two differ"] == 0 and L.asked("forced-exact").right == [1]
-    group = ("scores", "test", "by_length", "16–20")
-    assert numbers["sentences"] == seeds("toy_ladder", "seq2seq", *group, "n")[0]
+    assert numbers["sentences"] == seeds("toy_ladder", "seq2seq", *LONGEST[:-1], "n")[0]
 
 
 def test_scheduled_sampling_brings_no_gain():
@@ -135,16 +198,6 @@ def test_scheduled_sampling_brings_no_gain():
     )
     lost = [right["0%"] - right[own_words] for own_words in ("10%", "25%", "50%")]
     assert 0 < lost[0] < differ_by < lost[1] < lost[2]
-
-
-def test_reading_backwards_helps_no_more_than_seeds_differ():
-    right, deviations = exact("source_order"), STORED["standard deviation over seeds"]
-    gain = right["reversed"] - right["in order"]
-    assert 1.5 < gain < 2.5, "two points"
-    assert gain < 100 * max(deviations.values())
-    longest = exact("source_order", words="16–20")
-    assert longest["reversed"] > longest["in order"], "a hint, the paper's way"
-    assert L.asked("reversed").right == [1]
 
 
 # ---- sentences
@@ -162,50 +215,19 @@ def test_about_one_short_sentence_in_twenty_breaks_seq2seq():
         assert pair.tgt_text in exercises.right_translations(pair.src_text)
 
 
-def test_seq2seq_calls_the_mushrooms_hungry():
-    text = "the women eat the mushrooms because they are hungry"
-    wrong = "les femmes mangent les champignons parce qu' ils ont faim"
-    assert shared("seq2seq")(text).target == wrong
-    assert translations_of(text) == {wrong.replace("qu' ils", "qu' elles")}
-
-
-def test_in_the_long_sentence_seq2seq_makes_up_a_cow_and_somebody_who_washes():
+def test_in_the_long_sentence_seq2seq_mentions_a_cow_and_washing():
     translation = shared("seq2seq")(exercises.KING).target.split()
     assert {"vache", "lave"} <= set(translation)
     assert translations_of(exercises.KING) == {exercises.KING_IN_FRENCH}
 
 
-def test_two_faults_stammer_and_the_third_gives_another_sentence(capsys):
-    system = shared("seq2seq")
-    tokenizer = system.tokenizer
-    names = {"torch": torch, "BOS": BOS, "EOS": EOS, "seq2seq": system}
-    with torch.no_grad():
-        exec(L.cell("faults").text, names | {"to_ids": tokenizer.encode, "to_text": tokenizer.decode})
-    right, first_state, bos, no_eos = (line.split()[-9:] for line in capsys.readouterr().out.splitlines())
-
-    def stammers(words: list[str]) -> bool:
-        return any(a == b for a, b in pairwise(words)) or words[:4] == words[2:6]
-
-    assert stammers(first_state) and stammers(bos)
-    assert not stammers(no_eos) and no_eos != right == exercises.KING_IN_FRENCH.split()[:9]
-
-
 # ---- answers of the quiz
-
-
-def distances(n_words: int, *, backwards: bool) -> list[int]:
-    """For each source word, the steps from reading it to saying its translation; EOS is read last."""
-    read = [n_words - i if backwards else i + 1 for i in range(n_words)]
-    return [n_words + 2 + i - read[i] for i in range(n_words)]
 
 
 def test_the_numbers_of_the_quiz():
     translation = shared("seq2seq").tokenizer.encode("le chat dort dans le jardin")
     assert L.asked("steps-to-speak").answer == len([*translation, EOS])
     assert L.asked("nine-of-ten-words").answer == pytest.approx(100 * 0.9**10, abs=0.5)
-    assert distances(3, backwards=False) == [4, 4, 4], "as the question says"
-    assert L.asked("first-reversed").answer == distances(3, backwards=True)[0]
-    assert L.asked("mean-reversed").answer == sum(distances(3, backwards=True)) / 3
 
 
 @torch.no_grad()

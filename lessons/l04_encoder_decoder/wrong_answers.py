@@ -7,18 +7,11 @@ Each wrong one has the slip that must be named (None if there is none) or a part
 import torch
 
 from course_lib.text.special import BOS, EOS
-from lessons.l04_encoder_decoder.scripted import Scripted
 
 
 def encode_and_start(model, source):
     memory = model.encode(torch.tensor([[*source, EOS]]), torch.tensor([len(source) + 1]))
     return memory, model.start(memory)
-
-
-def accuracy(words, target):
-    """The fraction of the target's positions, EOS included, that agree."""
-    expected = [*target, EOS]
-    return sum(a == b for a, b in zip(words, expected, strict=False)) / len(expected)
 
 
 # --- greedy decoding
@@ -188,54 +181,6 @@ def right_from_prefixes(model, source, max_len):
     return words[1:]
 
 
-# --- tests of a decoder
-
-
-def test_three(decode):
-    assert decode(Scripted([9, 9, 5]), [6], 20) == [9, 9, 5]
-    assert decode(Scripted([9, 5], endless=True), [6], 3) == [9, 5, 9]
-
-
-def test_many_limits(decode):
-    for limit in range(1, 6):
-        got = list(decode(Scripted([7, 8, 9], endless=True), [5, 5], limit))
-        assert got == [7, 8, 9, 7, 8][:limit], got
-    assert list(decode(Scripted([10]), [5], 8)) == [10]
-
-
-def test_with_torch(decode):
-    got = torch.tensor(decode(Scripted([7, 8, 7]), [5, 6], 10))
-    torch.testing.assert_close(got, torch.tensor([7, 8, 7]))
-    got = torch.tensor(decode(Scripted([7, 8], endless=True), [5, 6], 6))
-    torch.testing.assert_close(got, torch.tensor([7, 8, 7, 8, 7, 8]))
-
-
-def only_short(decode):
-    assert decode(Scripted([7, 8]), [5], 10) == [7, 8]
-
-
-def only_length(decode):
-    assert len(decode(Scripted([7, 8]), [5], 10)) == 2
-    assert len(decode(Scripted([7, 8], endless=True), [5], 4)) == 4
-
-
-def says_false(decode):
-    return decode(Scripted([7, 8]), [5], 10) == [7, 8]
-
-
-def wants_eos(decode):
-    assert decode(Scripted([7, 8]), [5], 10) == [7, 8, EOS]
-
-
-def never_calls(decode):
-    assert callable(decode)
-
-
-def misspelt(decode):
-    _got = decode(Scripted([7, 8]), [5], 10)
-    assert gott == [7, 8]  # noqa: F821
-
-
 # --- teacher forcing
 
 
@@ -305,50 +250,6 @@ def forced_by_prefix(model, source, target):
     return [int(model.decode(memory, torch.tensor([read]))[0][0, -1].argmax()) for read in prefixes]
 
 
-# --- words right, running free
-
-
-def leaks_still(model, source, target):
-    said = forced_by_steps(model, source, target)
-    until = said.index(EOS) + 1 if EOS in said else len(said)
-    return accuracy(said[:until], target)
-
-
-def never_breaks(model, source, target):
-    memory, state = encode_and_start(model, source)
-    token, right = BOS, 0
-    for wanted in [*target, EOS]:
-        logits, state, _ = model.step(memory, state, torch.tensor([token]))
-        token = logits[0].argmax().item()
-        right += token == wanted
-    return right / (len(target) + 1)
-
-
-def ends_over_and_over(model, source, target):
-    said = right_loop(model, source, len(target) + 1)
-    return accuracy(said + [EOS] * (len(target) + 1 - len(said)), target)
-
-
-def free_by_decoding(model, source, target):
-    said = [*right_loop(model, source, len(target) + 1), EOS]
-    return accuracy(said[: len(target) + 1], target)
-
-
-def free_by_flags(model, source, target):
-    memory, state = encode_and_start(model, source)
-    token, right, over = BOS, [], False
-    for wanted in [*target, EOS]:
-        logits, state, _ = model.step(memory, state, torch.tensor([token]))
-        token = logits[0].argmax().item()
-        right.append(token == wanted and not over)
-        over = over or token == EOS
-    return sum(right) / len(right)
-
-
-def free_as_tensor(model, source, target):
-    return torch.tensor(free_by_flags(model, source, target))
-
-
 # ---- a slip each, without the helpers of the exercises
 
 
@@ -374,7 +275,7 @@ def sample(logits):
     return torch.multinomial(logits.softmax(dim=-1), 1)
 
 
-def state_from_summary(model, source, max_len):
+def state_from_context(model, source, max_len):
     memory, _ = encode_and_start(model, source)
     state, word, words = memory, BOS, []
     while len(words) < max_len:
@@ -432,6 +333,31 @@ def checks_afterwards(model, source, max_len):
             return words
 
 
+def returns_in_loop(model, source, max_len):
+    memory, state = encode_and_start(model, source)
+    words = []
+    while len(words) < max_len:
+        logits, state, _ = model.step(memory, state, torch.tensor([BOS]))
+        word = logits[0].argmax().item()
+        if word == EOS:
+            break
+        words.append(word)
+        return words
+    return words
+
+
+def feeds_the_source(model, source, max_len):
+    memory, state = encode_and_start(model, source)
+    words, inputs = [], [BOS, *source, EOS]
+    for i in range(max_len):
+        logits, state, _ = model.step(memory, state, torch.tensor([inputs[min(i, len(inputs) - 1)]]))
+        word = logits[0].argmax().item()
+        if word == EOS:
+            break
+        words.append(word)
+    return words
+
+
 def own_limit(model, source, max_len):
     return right_loop(model, source, len(source) + 5)
 
@@ -472,51 +398,6 @@ def cut_at_eos(model, source, target):
     return words[: words.index(EOS) + 1] if EOS in words else words
 
 
-def scored(score, n=lambda target: len(target) + 1):
-    """Running free, with another score of the generated words and the target's, EOS included."""
-    return lambda model, source, target: score(until_end(model, source, n(target)), [*target, EOS])
-
-
-def matches(words, expected):
-    return sum(a == b for a, b in zip(words, expected, strict=False))
-
-
-def matches_before_mistake(words, expected):
-    n = 0
-    for a, b in zip(words, expected, strict=False):
-        if a != b:
-            break
-        n += 1
-    return n
-
-
-def free_with(decode):
-    """The accuracy of another decoder."""
-
-    def free(model, source, target):
-        words = decode(model, source, len(target) + 1)
-        return accuracy([*words, EOS][: len(target) + 1], target)
-
-    return free
-
-
-def always_after_bos(model, source, target):
-    memory, state = encode_and_start(model, source)
-    words = []
-    for _ in [*target, EOS]:
-        logits, state, _ = model.step(memory, state, torch.tensor([BOS]))
-        words.append(int(logits[0].argmax()))
-        if words[-1] == EOS:
-            break
-    return accuracy(words, target)
-
-
-def order_ignored(model, source, target):
-    said = right_loop(model, source, len(target) + 1)
-    said += [EOS] if len(said) <= len(target) else []
-    return len([word for word in [*target, EOS] if word in said]) / (len(target) + 1)
-
-
 WRONG = {
     "greedy_decode": [
         (bos_inside_the_loop, "feeds-bos-again"),
@@ -531,11 +412,12 @@ WRONG = {
         (says_nothing, "returns-none"),
         (as_text, None),
         (as_tensors, "wrong-form"),
+        (lambda *given: [torch.tensor([word]) for word in right_loop(*given)], "tensors-of-one"),
         (decode_with(sample), "random"),
         (decode_with(read=lambda source: [BOS, *source, EOS]), "bos-in-source"),
         (decode_with(read=lambda source: [*reversed(source), EOS]), "reversed-source"),
         (decode_with(read=lambda source: [*source, EOS, EOS]), None),
-        (state_from_summary, "summary-as-state"),
+        (state_from_context, "context-as-state"),
         (first_word_first, "first-unchecked"),
         (no_word_twice, "stops-at-repeats"),
         (without_eos, "filters-eos"),
@@ -543,6 +425,8 @@ WRONG = {
         (lambda *given: [*right_loop(*given), EOS], "adds-eos"),
         (lambda *given: right_loop(*given)[1:], "first-word-lost"),
         (checks_afterwards, "limit-checked-late"),
+        (returns_in_loop, "one-step-only"),
+        (feeds_the_source, "feeds-source"),
         (own_limit, None),
         (never_ends, "too-slow"),
         (lambda model, source, max_len: source, None),
@@ -552,14 +436,6 @@ WRONG = {
         (lambda model, source, max_len: list(reversed(right_loop(model, source, max_len))), "back-to-front"),
         (decode_with(torch.argmin), "least-likely"),
         (decode_with(lambda logits: torch.argmax(logits.abs())), "largest-in-size"),
-    ],
-    "test_greedy": [
-        (only_short, "lets-through"),
-        (only_length, "lets-through"),
-        (says_false, "returns-instead"),
-        (wants_eos, "rejects-the-right-one"),
-        (never_calls, "never-calls"),
-        (misspelt, "raises"),
     ],
     "breaking_sentence": [
         (lambda: "the cat sleeps", None, "le chat dort"),
@@ -581,6 +457,11 @@ WRONG = {
         (feeds_itself, "runs-free"),
         (over_the_places, "over-positions"),
         (as_logits, None),
+        (lambda *given: as_logits(*given).argmax().item(), "over-everything"),
+        (lambda model, source, target: forced_by_steps(model, source, source), "reads-source"),
+        (lambda model, source, target: forced_by_steps(model, target, target), "encodes-target"),
+        (lambda *given: forced_by_steps(*given)[1:], "no-first"),
+        (lambda *given: [token for token in forced_by_steps(*given) if token != EOS], "filters-eos"),
         (forced_as_tensor, "wrong-form"),
         (changes_the_target, "in-place"),
         (length_without_eos, "source-without-eos"),
@@ -605,57 +486,10 @@ WRONG = {
         (lambda *given: as_logits(*given).max(dim=-1).values.tolist(), "largest-logits"),
         (lambda *given: sample(as_logits(*given))[:, 0].tolist(), "random"),
     ],
-    "free_accuracy": [
-        (order_ignored, "target-words-generated"),
-        (leaks_still, "unrepaired"),
-        (never_breaks, "goes-on-after-eos"),
-        (ends_over_and_over, "padded-with-eos"),
-        (always_after_bos, "feeds-bos-again"),
-        (free_with(state_under_another_name), "keeps-first-state"),
-        (free_with(starts_with_eos), "starts-with-eos"),
-        (free_with(forgets_eos_of_the_source), "source-without-eos"),
-        (lambda *given: accuracy(forced_by_steps(*given), given[2]), "forced"),
-        (lambda *given: 1 - free_by_flags(*given), "counts-mistakes"),
-        (lambda *given: 100 * free_by_flags(*given), "percent"),
-        (lambda *given: int(free_by_flags(*given)), "all-or-nothing"),
-        (lambda *given: round(free_by_flags(*given)), None),
-        (lambda model, source, target: free_by_flags(model, target, target), None),
-        (scored(matches), "count"),
-        (scored(lambda words, expected: matches(words, expected) / (len(expected) - 1 or 1)), "one-short"),
-        (scored(lambda words, expected: matches(words, expected) / len(words)), "over-generated"),
-        (
-            scored(
-                lambda words, expected: matches(words, expected) / max(len(words), len(expected)),
-                n=lambda target: 40,
-            ),
-            "over-longer",
-        ),
-        (
-            scored(lambda words, expected: matches(words, expected[:-1]) / (len(expected) - 1 or 1)),
-            "eos-ignored",
-        ),
-        (
-            scored(lambda words, expected: matches(words, [*expected[:-1], None]) / len(expected)),
-            "eos-unrewarded",
-        ),
-        (
-            scored(lambda words, expected: matches_before_mistake(words, expected) / len(expected)),
-            "correct-prefix",
-        ),
-        (
-            scored(lambda words, expected: len(set(words).intersection(expected)) / len(expected)),
-            "common-words",
-        ),
-        (
-            scored(lambda words, expected: len([w for w in words if w in expected]) / len(expected)),
-            "words-in-target",
-        ),
-    ],
 }
 
 RIGHT = {
     "greedy_decode": [right_loop, right_with_probabilities, right_cut_afterwards, right_from_prefixes],
-    "test_greedy": [test_three, test_many_limits, test_with_torch],
     "breaking_sentence": [
         lambda: "these hats are not beautiful",
         lambda: "some men close two black bags",
@@ -664,5 +498,4 @@ RIGHT = {
         lambda: "was the bag on the chair old ?",
     ],
     "forced_words": [forced_by_steps, forced_by_topk, forced_by_prefix],
-    "free_accuracy": [free_by_decoding, free_by_flags, free_as_tensor],
 }

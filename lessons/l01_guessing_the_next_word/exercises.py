@@ -78,6 +78,13 @@ def count_from(context_start: Callable, first: Callable = lambda n: 0) -> Callab
     return count
 
 
+def count_short(sentences: Sentences, n: int) -> Counts:
+    """With one start token and, near it, contexts of fewer than n - 1 tokens."""
+    rows = [[START, *words, END] for words in sentences]
+    positions = ((row, i) for row in rows for i in range(1, len(row)))
+    return count_pairs((tuple(row[max(0, i - n + 1) : i]), row[i]) for row, i in positions)
+
+
 def once_per_sentence(sentences: Sentences, n: int) -> Counts:
     counts = defaultdict(Counter)
     for words in sentences:
@@ -162,6 +169,30 @@ COUNT_NEXT = PlainExercise(
             "there are n start tokens. The first word should come after n − 1 of them.",
         ),
         Slip(
+            "start-token-for-unigrams",
+            with_tokens(lambda words, n: [START] * max(1, n - 1) + list(words) + [END]),
+            "for n = 1 there is still a start token, and it is counted as a word. With an empty context, no "
+            "start token is needed.",
+        ),
+        Slip(
+            "two-start-tokens",
+            with_tokens(lambda words, n: [START, START, *words, END]),
+            "there are always two start tokens. Their number should depend on n: the first word comes after "
+            "n − 1 of them.",
+        ),
+        Slip(
+            "joined-start-token",
+            with_tokens(lambda words, n: [START * (n - 1), *words, END]),
+            'the start tokens are joined into one string. `["<s>"] * (n - 1)` is a list of n − 1 tokens, '
+            'but `"<s>" * (n - 1)` is a single string.',
+        ),
+        Slip(
+            "short-first-contexts",
+            count_short,
+            "there is always one start token, and the first contexts are shorter than n − 1 tokens. Add n − "
+            "1 start tokens instead.",
+        ),
+        Slip(
             "many-end-tokens",
             with_tokens(lambda words, n: [START] * (n - 1) + list(words) + [END] * (n - 1)),
             "there are n − 1 end tokens. A sentence ends once, so it needs a single end token.",
@@ -170,6 +201,11 @@ COUNT_NEXT = PlainExercise(
             "tokens-swapped",
             with_tokens(lambda words, n: [END] * (n - 1) + list(words) + [START]),
             "the start and end tokens are swapped. `<s>` is the start token, and `</s>` is the end token.",
+        ),
+        Slip(
+            "start-token-at-the-end",
+            with_tokens(lambda words, n: [START] * (n - 1) + list(words) + [START]),
+            "a sentence ends with the start token `<s>`. The end token is `</s>`.",
         ),
         Slip(
             "first-word-skipped",
@@ -393,6 +429,12 @@ def only_gradients(embeddings, weight, word, target, rate):
     )
 
 
+def target_row_too(embeddings, weight, word, target, rate):
+    new_embeddings, new_weight, loss = gradient_step(embeddings, weight, word, target, rate)
+    new_embeddings[target] -= rate * (weight.T @ find_error(embeddings, weight, word, target))
+    return new_embeddings, new_weight, loss
+
+
 def outer_swapped(embeddings, weight, word, target, rate):
     new_embeddings, _, loss = gradient_step(embeddings, weight, word, target, rate)
     return (
@@ -501,6 +543,19 @@ GRADIENT_STEP = PlainExercise(
             "1 is subtracted from every probability. Subtract it only for the target.",
         ),
         Slip(
+            "minus-one-for-the-input",
+            lambda *inputs: changed_step(
+                *inputs, error_of=lambda p, _: p - torch.eye(len(p), dtype=p.dtype)[inputs[2]]
+            ),
+            "1 is subtracted for `word`, the input. Subtract it for `target`, the word that should be "
+            "predicted.",
+        ),
+        Slip(
+            "error-of-target-only",
+            with_step(error_of=lambda probabilities, one_hot: (probabilities - one_hot) * one_hot),
+            "only the target has an error. The errors of all other words are their probabilities.",
+        ),
+        Slip(
             "plus-one",
             with_step(error_of=torch.add),
             "1 is added for the target. The error of the target is its probability minus 1.",
@@ -556,9 +611,27 @@ GRADIENT_STEP = PlainExercise(
             "the learning rate isn't used for the output weights.",
         ),
         Slip(
+            "rate-twice",
+            lambda *inputs: changed_step(*inputs, embeddings_factor=inputs[4], weight_factor=inputs[4]),
+            "the gradients are multiplied by the learning rate twice. Multiply them once.",
+        ),
+        Slip(
+            "divided-by-rate",
+            lambda *inputs: changed_step(
+                *inputs, embeddings_factor=inputs[4] ** -2, weight_factor=inputs[4] ** -2
+            ),
+            "the gradients are divided by the learning rate. Multiply them by it.",
+        ),
+        Slip(
             "wrong-row",
             lambda *inputs: changed_step(*inputs, row=inputs[3]),
             "the row of `target` is updated. The network's input was `word`, so update the row of `word`.",
+        ),
+        Slip(
+            "target-row-too",
+            target_row_too,
+            "the embedding of `target` is updated as well. Only the embedding of `word` was an input, so "
+            "only that row changes.",
         ),
         Slip(
             "every-row",
@@ -684,6 +757,22 @@ GRADIENT_STEP = PlainExercise(
             "the loss is that of the most likely word. It should be that of the target.",
         ),
         Slip(
+            "mean-of-losses",
+            with_loss(lambda probabilities, target: -probabilities.log().mean()),
+            "the loss is a mean over all words of the vocabulary. It should be that of the target alone.",
+        ),
+        Slip(
+            "sum-of-losses",
+            with_loss(lambda probabilities, target: -probabilities.log().sum()),
+            "the loss is a sum over all words of the vocabulary. It should be that of the target alone.",
+        ),
+        Slip(
+            "minus-probability",
+            with_loss(lambda probabilities, target: -probabilities[target]),
+            "the loss is minus the probability of the target: the logarithm is missing. (`F.nll_loss` "
+            "expects log-probabilities.)",
+        ),
+        Slip(
             "all-losses",
             with_loss(lambda probabilities, target: -probabilities.log()),
             "there is a loss for every word. Return only that of the target.",
@@ -734,9 +823,9 @@ GRADIENT_STEP = PlainExercise(
 # ---- perplexity
 
 
-def perplexity(probabilities: Tensor) -> Tensor:
+def perplexity(probabilities: Tensor) -> float:
     """e to the mean loss."""
-    return torch.exp(-torch.log(probabilities).mean())
+    return torch.exp(-torch.log(probabilities).mean()).item()
 
 
 def first_version(probabilities):
@@ -794,6 +883,12 @@ PERPLEXITY = PlainExercise(
             lambda probabilities: torch.exp(torch.log(probabilities).mean()),
             "the minus sign is missing. This is the geometric mean of the probabilities; the perplexity is "
             "its inverse.",
+        ),
+        Slip(
+            "mean-of-products",
+            lambda probabilities: probabilities.prod() ** (1 / len(probabilities)),
+            "this is the geometric mean of the probabilities; the perplexity is its inverse. Besides, the "
+            "product of 2,000 probabilities is rounded to 0, so average their logarithms instead.",
         ),
         Slip(
             "minus-outside",
@@ -862,6 +957,12 @@ PERPLEXITY = PlainExercise(
             lambda probabilities: torch.exp(-(probabilities * torch.log(probabilities)).sum()),
             "each logarithm is multiplied by its probability, as for an entropy. But these probabilities "
             "belong to different predictions and don't sum to 1. Average the logarithms.",
+        ),
+        Slip(
+            "entropy-of-scaled",
+            lambda probabilities: torch.exp(torch.special.entr(probabilities / probabilities.sum()).sum()),
+            "the probabilities are scaled to sum to 1, and e is raised to their entropy. But they belong to "
+            "different predictions. Average the plain logarithms.",
         ),
         Slip(
             "weighted",
@@ -1014,6 +1115,12 @@ SAMPLE_NEXT = PlainExercise(
             or_else(0),
             "if rounding leaves the sum of the probabilities below `u`, your function returns 0. Return the "
             "last index in this case. If you use `argmax`, note that it returns 0 when no element is True.",
+        ),
+        Slip(
+            "first-or-last",
+            lambda probabilities, u: 0 if u < float(probabilities[0]) else len(probabilities) - 1,
+            "only word 0 and the last word are ever returned. Does the loop return in its first round? "
+            "Return the last index only after the loop.",
         ),
         Slip(
             "likeliest",

@@ -220,6 +220,11 @@ def typical_then_inverse(probabilities):
     return 1.0 / (sum(probabilities) / len(probabilities))
 
 
+def exponential_of_entropy(probabilities):
+    scaled = probabilities / probabilities.sum()
+    return torch.exp(-(scaled * scaled.log()).sum())
+
+
 def root_of_sum(probabilities):
     return torch.exp(-torch.log(probabilities).sum() / 2)
 
@@ -284,6 +289,16 @@ def ignores_the_lot(probabilities, u):
 
 def nearest_probability(probabilities, u):
     return int((probabilities - u).abs().argmin())
+
+
+def returns_in_the_first_round(probabilities, u):
+    total = 0.0
+    for index, probability in enumerate(probabilities):
+        total += float(probability)
+        if u < total:
+            return index
+        else:
+            return len(probabilities) - 1
 
 
 def prints_it(probabilities, u):
@@ -431,6 +446,15 @@ def negative_zero(sentences, n):
         for word in [*words, "</s>"]:
             counts[tuple(row[-(n - 1) :])][word] += 1
             row.append(word)
+    return counts
+
+
+def one_start_and_short_contexts(sentences, n):
+    counts = defaultdict(Counter)
+    for words in sentences:
+        row = ["<s>", *words, "</s>"]
+        for i in range(1, len(row)):
+            counts[tuple(row[max(i - (n - 1), 0) : i])][row[i]] += 1
     return counts
 
 
@@ -632,6 +656,44 @@ def cross_entropy_of_probabilities(embeddings, weight, word, target, rate):
     return new_embeddings, weight - rate * error[:, None] * x, loss
 
 
+def scaled_error(factor):
+    def step(embeddings, weight, word, target, rate):
+        x, probabilities, error = parts(embeddings, weight, word, target)
+        error = factor(rate) * error
+        new_embeddings = embeddings.clone()
+        new_embeddings[word] = x - rate * error @ weight
+        return new_embeddings, weight - rate * torch.outer(error, x), -probabilities[target].log()
+
+    return step
+
+
+def subtracts_at_the_input(embeddings, weight, word, target, rate):
+    x, probabilities, _ = parts(embeddings, weight, word, target)
+    error = probabilities.clone()
+    error[word] -= 1
+    new_embeddings = embeddings.clone()
+    new_embeddings[word] = x - rate * weight.T @ error
+    return new_embeddings, weight - rate * torch.outer(error, x), -probabilities[target].log()
+
+
+def moves_the_target_too(embeddings, weight, word, target, rate):
+    x, probabilities, error = parts(embeddings, weight, word, target)
+    new_embeddings = embeddings.clone()
+    for row in (word, target):
+        new_embeddings[row] -= rate * error @ weight
+    return new_embeddings, weight - rate * torch.outer(error, x), -probabilities[target].log()
+
+
+def compares_with_embeddings(embeddings, weight, word, target, rate):
+    x = embeddings[word]
+    probabilities = torch.softmax(embeddings @ x, dim=0)
+    error = probabilities.clone()
+    error[target] -= 1
+    new_embeddings = embeddings.clone()
+    new_embeddings[word] = x - rate * weight.T @ error
+    return new_embeddings, weight - rate * torch.outer(error, x), -probabilities[target].log()
+
+
 def mean_over_words(embeddings, weight, word, target, rate):
     x = embeddings[word]
     error = torch.softmax(weight @ x, dim=0)
@@ -654,6 +716,11 @@ def finds_by_value(probabilities, u):
 WRONG = {
     "count_next": [
         (one_inner_dictionary, "shared-dictionary"),
+        (counted_with(lambda n: ["<s>"] * max(1, n - 1)), "start-token-for-unigrams"),
+        (counted_with(lambda n: ["<s>", "<s>"]), "two-start-tokens"),
+        (counted_with(lambda n: ["<s>"] * (n - 1), after=("<s>",)), "start-token-at-the-end"),
+        (counted_with(lambda n: ["<s>" * (n - 1)]), "joined-start-token"),
+        (one_start_and_short_contexts, "short-first-contexts"),
         (flat_list, "across-sentences"),
         (lambda sentences, n: count_by_context([list(itertools.chain(*sentences))], n), "one-long-sentence"),
         (zip_without_end, "no-end-token"),
@@ -722,6 +789,17 @@ WRONG = {
     ],
     "gradient_step": [
         (cross_entropy_of_probabilities, "softmax-in-loss"),
+        (scaled_error(lambda rate: rate), "rate-twice"),
+        (scaled_error(lambda rate: 1 / rate**2), "divided-by-rate"),
+        (moves_the_target_too, "target-row-too"),
+        (subtracts_at_the_input, "minus-one-for-the-input"),
+        (
+            step_with(error_of=lambda probabilities, error: torch.where(error < 0, error, 0.0)),
+            "error-of-target-only",
+        ),
+        (compares_with_embeddings, None),
+        (step_with(loss=lambda probabilities, word, target: -sum(probabilities.log())), "sum-of-losses"),
+        (step_with(loss=lambda probabilities, word, target: -probabilities[target]), "minus-probability"),
         (mean_over_words, "averaged-over-words"),
         (adds, "uphill"),
         (in_place, "in-place"),
@@ -773,11 +851,13 @@ WRONG = {
         (step_with(loss=lambda probabilities, word, target: -torch.log2(probabilities)[target]), "log-two"),
         (step_with(loss=lambda probabilities, word, target: -probabilities.log().max()), "loss-of-likeliest"),
         (step_with(loss=lambda probabilities, word, target: -probabilities.log()[word]), "loss-of-word"),
-        (step_with(loss=lambda probabilities, word, target: -probabilities.log().mean()), None),
+        (step_with(loss=lambda probabilities, word, target: -probabilities.log().mean()), "mean-of-losses"),
         (lambda embeddings, weight, *rest: step_by_outer(weight, embeddings, *rest), "`embeddings`"),
     ],
     "perplexity": [
         (typical_then_inverse, "unrepaired"),
+        (lambda probabilities: torch.prod(probabilities) ** (1 / len(probabilities)), "mean-of-products"),
+        (exponential_of_entropy, "entropy-of-scaled"),
         (root_of_sum, None),
         (base_ten, "e-and-ten"),
         (median, "median"),
@@ -817,6 +897,7 @@ WRONG = {
             "one-minus-u",
         ),
         (finds_by_value, "first-equal"),
+        (returns_in_the_first_round, "first-or-last"),
         (argmax, "likeliest"),
         (not_above, "edge"),
         (no_last_index, "returns-none"),
@@ -879,6 +960,6 @@ WRONG = {
 RIGHT = {
     "count_next": [count_by_zip, count_by_context, count_with_get],
     "gradient_step": [step_by_outer, step_by_loops, step_by_autograd],
-    "perplexity": [with_math, in_bits, geometric],
+    "perplexity": [with_math, in_bits, geometric, lambda p: 1 / p.double().log().mean().exp()],
     "sample_next": [by_search, by_bisect, by_counting, by_subtracting, by_normalising],
 }

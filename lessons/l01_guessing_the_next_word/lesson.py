@@ -13,11 +13,11 @@ About {minutes} minutes. You need Python with a little NumPy, school algebra, an
 r"""
 After this lesson you can
 
-1. **build** a language model by counting n-grams, and **explain** why longer n-grams soon stop helping; <!-- core -->
-2. **compute** by hand what a small network predicts and what its loss is, and **find** the gradient by changing one number at a time;
-3. **explain** how the chain rule and gradient descent train a network, and **recognise** the five lines of every training loop;
-4. **measure** a language model by its perplexity, on text that it hasn't learned from;
-5. **describe** how a model generates text one word at a time, and **name** two drawbacks.
+1. **compute** by hand what a small network predicts and what its loss is, and **find** the gradient by changing one number at a time;
+2. **explain** how the chain rule and gradient descent train a network, and **recognise** the five lines of every training loop;
+3. **measure** a language model by its perplexity, on text that it hasn't learned from;
+4. **describe** how a model generates text one word at a time, and **name** two drawbacks;
+5. **build** a language model by counting n-grams, and **explain** why longer n-grams soon stop helping. <!-- core -->
 """
 
 # %% kind="setup"
@@ -69,11 +69,12 @@ vocabulary = sorted({word for words in text for word in words})
 for words in text[:3]:
     print(" ".join(words))
 n_words = sum(map(len, text))
-print(f"{len(text):,} sentences, {n_words:,} words, {len(vocabulary)} different ones")
+print(f"training set: {len(text):,} sentences with {n_words:,} words", end=", ")
+print(f"{len(vocabulary)} of them different")
 
 # %% [markdown] kind="text"
 r"""
-The oldest kind of language model is based on counting. To predict what follows *le chat* (the cat), look at all the places where *le chat* occurs in the corpus and count the words that come next. Each count divided by the total is a probability.
+The oldest kind of language model is based on counting. To predict what follows *le chat* (the cat), go through all occurrences of *le chat* in the corpus and count the words that come next. Each count divided by the total is a probability.
 
 This doesn't work for long beginnings, because hardly any of them occurs twice. Our corpus contains *les rois fatigués qui étaient heureux ont acheté* (the tired kings who were happy bought) exactly once. So we simplify and pretend that only the last $n-1$ words matter, the **context**. This is the {term:Markov assumption}. A sequence of $n$ consecutive words is an {term:n-gram}: with $n = 2$ the context is one word, and with $n = 3$ it is two words.
 
@@ -130,10 +131,10 @@ views.bars(
     name="probability", high=0.2, title=f"Words after 'chat' ({total} occurrences)",
 )
 
-# %% kind="quiz" track="core"
+# %% kind="quiz" track="core" contents="two questions on counting"
 quiz("01", "counting")
 
-# %% [markdown] kind="text" contents="why most 5-grams of new text were never counted, with a prediction, and what smoothing does about it"
+# %% [markdown] kind="text" contents="how many 5-grams of new text were never counted, with a prediction, and what smoothing does about it"
 r"""
 ## 2 · Longer contexts and unseen n-grams
 
@@ -161,7 +162,7 @@ predict("01", "never-seen", figure)
 
 # %% [markdown] kind="text"
 r"""
-Each further word multiplies the number of possible n-grams by {result:lesson_01/corpus/token types:.0f}. The number that can be seen hardly grows, because the training set has only {result:lesson_01/corpus/positions:,.0f} words and end tokens to count.
+Each further word multiplies the number of possible n-grams by {result:lesson_01/corpus/token types:.0f}. The number of different n-grams in the training set grows far more slowly, and it can never exceed {result:lesson_01/corpus/positions:,.0f}, the number of words and end tokens.
 
 An n-gram that was never counted gets the probability 0, and then so does every sentence that contains it. The remedy is **smoothing**: subtract a little from every count, and give the probability that this frees to a model with a shorter context, which has seen more. The classic method is Kneser–Ney smoothing (1995). Section 5 shows how far it gets.
 """
@@ -170,7 +171,7 @@ An n-gram that was never counted gets the probability 0, and then so does every 
 r"""
 ## 3 · How a network learns
 
-Counting has a limitation that smoothing can't remove. To an n-gram model, two words are either identical or completely different. Whatever it counts after *le chat noir* (the black cat) says nothing about *le chien noir* (the black dog). If words are represented by vectors instead, they can be **more or less similar**, and what is learned about one word can help with another.
+Counting has a fundamental limitation. To an n-gram model, two words are either identical or completely different. Whatever it counts after *le chat noir* (the black cat) says nothing about *le chien noir* (the black dog). If words are represented by vectors instead, they can be **more or less similar**, and what is learned about one word can help with another.
 
 Here is a language with just two sentences, *le chat dort* and *la vache dort* (the cat sleeps, the cow sleeps). With one word of context, there are four things to learn: *le* is followed by *chat*, *la* by *vache*, and both animals by *dort*.
 
@@ -215,7 +216,7 @@ r"""
 |---|---|---|---|---|---|
 | loss | 0 | 0.69 | 1.95 | 4.6 | 13.8 |
 
-A confident and correct prediction costs nothing, while a confident but wrong one can cost any amount. Why the logarithm? The probability of a sentence is the product of its words' probabilities. Logarithms turn this product into a sum, so that each word adds its own loss.
+A confident and correct prediction costs almost nothing, while a confident but wrong one can cost any amount. Why the logarithm? The probability of a sentence is the product of its words' probabilities. Logarithms turn this product into a sum, so that each word adds its own loss.
 
 **Which way should the numbers change?** Let's try it out. The network has 20 {term:parameters}, also called its {term:weights}. Take one of them, nudge it a little, and watch the loss.
 
@@ -274,13 +275,13 @@ def loss_for(logits):
 dz_dw = ((nudged_weight @ x)[dort] - logits[dort]) / 0.01
 dL_dz = (loss_for(nudged_logits) - loss_for(logits)) / 0.01
 dL_dw = (loss_for(nudged_weight @ x) - loss_for(logits)) / 0.01
-print("derivative of z with respect to w:", fixed(dz_dw, 2))
-print("derivative of L with respect to z:", fixed(dL_dz, 2))
-print("their product:", fixed(dz_dw * dL_dz, 2))
-print("derivative of L with respect to w, by nudging w:", fixed(dL_dw, 2))
+a, b, c = (fixed(number, 2).replace("-", "−") for number in (dz_dw, dL_dz, dL_dw))
+print("derivative of z with respect to w:", a)
+print("derivative of L with respect to z:", b)
+print("derivative of L with respect to w:", c)
+torch.testing.assert_close(dz_dw * dL_dz, dL_dw, atol=0.01, rtol=0)
 
 # %% kind="diagram" hide_input=true
-a, b, c = (fixed(number, 2).replace("-", "−") for number in (dz_dw, dL_dz, dL_dw))
 first, second, product = f"∂z/∂w = {a}", f"∂L/∂z = {b}", f"∂L/∂w = {a} · ({b}) = {c}"
 CHAIN = {"weight w": (0, 0), "logit z": (1, 0), "loss L": (2, 0)}
 CHAIN |= {first: (0.5, 1), second: (1.5, 1), product: (0, 2, 3)}
@@ -293,7 +294,7 @@ views.diagram(
 
 # %% [markdown] kind="text"
 r"""
-A number that affects the loss in several ways gets one such product for each way, and the products are added. {term:backpropagation|Backpropagation} applies the chain rule systematically, from the loss back to the parameters. A single {term:forward pass} computes the prediction, and a single backward pass then finds all the derivatives, however many layers the network has. In torch this is called {term:autograd}: `requires_grad_()` marks the tensors whose gradients we want, torch records every operation on them, and `backward()` stores the gradients in `.grad`. The next cell goes back to *le* → *chat*: the gradient is exactly what the nudges measured, up to a rounding error that comes from the size of the nudge.
+A number that affects the loss in several ways gets one such product for each way, and the products are added. {term:backpropagation|Backpropagation} applies the chain rule systematically, from the loss back to the parameters. A single {term:forward pass} computes the prediction, and a single backward pass then finds all the derivatives, however many layers the network has. In torch this is called {term:autograd}: `requires_grad_()` marks the tensors whose gradients we want, torch records every operation on them, and `backward()` stores the gradients in `.grad`. The next cell goes back to *le* → *chat*: autograd finds what the nudges measured, up to a small error that shrinks with the size of the nudge.
 """
 
 # %% kind="library"
@@ -308,9 +309,9 @@ torch.testing.assert_close(auto_embeddings.grad, of_embeddings, atol=0.01, rtol=
 print("output weights of 'chat', by nudging: ", fixed(of_weight[chat], 2))
 print("output weights of 'chat', by autograd:", fixed(auto_weight.grad[chat], 2))
 
-# %% [markdown] kind="formula" track="core"
+# %% [markdown] kind="formula" track="core" contents="the gradient as a formula, exercise 2 · One step of gradient descent"
 r"""
-**The gradient as a formula.** For our network, the chain rule needs just two ingredients. The first is the derivative of the loss with respect to a logit. Look at the first column of the output weights' gradient: 0.14, 0.14, −0.86, 0.43, 0.14. These are the probabilities 1/7, 1/7, **1/7 − 1**, 3/7 and 1/7. That's no coincidence: the derivative with respect to a logit is always the word's probability, minus 1 if the word is the target. We call it the word's **error**. For the target it is negative, so gradient descent raises its logit; for every other word it is positive, so its logit is lowered.
+**The gradient as a formula.** For our network, the chain rule needs just two ingredients. The first is the derivative of the loss with respect to a logit. Look at the first column of the output weights' gradient: 0.14, 0.14, −0.86, 0.43, 0.14. These are the probabilities 1/7, 1/7, **1/7 − 1**, 3/7 and 1/7. That's no coincidence: the derivative with respect to a logit is always the word's probability, minus 1 if the word is the target. We call it the word's **error**. In other words, the errors are the probabilities minus the target's {term:one-hot vector}, which is 1 for the target and 0 for all other words. For the target it is negative, so gradient descent raises its logit; for every other word it is positive, so its logit is lowered.
 
 <details><summary>Why is it the probability minus 1?</summary>
 
@@ -381,18 +382,13 @@ Start with the loss alone: embedding, logits, probabilities, and minus the logar
 `embeddings[word] -= ...` changes the tensor that you were given. Make a copy first: `new_embeddings = embeddings.clone()`.
 """
 
-# %% kind="code" track="core"
-step = yours("gradient_step")
-new_embeddings, new_weight, loss = step(embeddings, weight, le, chat, 1.0)
-torch.testing.assert_close(new_weight, weight - 1.0 * auto_weight.grad)
-print("loss after the step:", fixed(loss_of(new_embeddings, new_weight), 2))
-
 # %% [markdown] kind="text" track="core" contents="training the tiny network with four learning rates"
 r"""
 **The training loop.** One step improves one prediction. To learn all four word pairs, take a step for each of them and start over, again and again. One pass through all the examples is an {term:epoch}. We still have to choose the learning rate, and try 0.03, 0.3, 1.0 and 2.0.
 """
 
 # %% kind="code" track="core"
+step = yours("gradient_step")
 pairs = [(le, chat), (la, vache), (chat, dort), (vache, dort)]
 
 
@@ -417,7 +413,7 @@ figure = views.lines(
 )
 predict("01", "rate-two", figure)
 
-# %% kind="see" track="core"
+# %% kind="see" track="core" hide_input=true
 learned_embeddings, learned_weight, losses = learn_tiny(1.0, epochs=30)
 for word in (le, la, chat, vache):
     probabilities = predict_next(word, learned_embeddings, learned_weight)
@@ -437,11 +433,11 @@ explain("01", "how-it-learns")
 r"""
 ## 4 · A larger network and its training loop
 
-Now we train on the real corpus of {printed:corpus/words,} sentences. The principle stays the same, but five things change:
+Now we train on the real corpus of {printed:corpus/training set} sentences. The principle stays the same, but five things change:
 
 - **A longer context.** The network sees four words. Their embeddings, 32 numbers each, are concatenated into one vector of 128 numbers.
-- **A {term:hidden layer}.** Between the embeddings and the output layer, there is another linear layer with 96 outputs, followed by a *nonlinearity* or {term:activation function}. Ours is {term:tanh}, which maps every number into the range from −1 to 1. Without it, two linear layers could do no more than one, just as 2 · (3 · x) is simply 6 · x. A network with hidden layers is an {term:MLP}, a multi-layer perceptron. Bengio and others introduced a language model of this kind in 2003.
-- **A {term:bias}.** Torch's `nn.Linear` also adds a learned number to each of its outputs.
+- **Another layer.** Between the embeddings and the output layer, there is now a {term:hidden layer}: a linear layer with 96 outputs, followed by a *nonlinearity* or {term:activation function}. Ours is {term:tanh}, which maps every number into the range from −1 to 1. Without it, two linear layers could do no more than one, just as 2 · (3 · x) is simply 6 · x. A network with hidden layers is an {term:MLP}, a multi-layer perceptron. Bengio and others introduced a language model of this kind in 2003.
+- **Biases.** Torch's `nn.Linear` also adds a learned number, a {term:bias}, to each of its outputs.
 - **Batches.** Each step uses the mean gradient of a {term:batch} of 1,024 examples chosen at random. This is {term:stochastic gradient descent}, or SGD. Compared with a single example, the gradient is less noisy; compared with the whole training set, it is much cheaper to compute.
 - **A better update.** The {term:optimiser} decides how the gradients change the parameters. We use {term:Adam}, which gives each parameter its own step size; lesson 15 explains how.
 """
@@ -582,7 +578,7 @@ def perplexity_on(sentences):
 print("our MLP, validation set:", fixed(perplexity_on(validation_text), 1))
 assert 10.5 < perplexity_on(validation_text) < 13
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="exercise 3 · Perplexity, n-gram models with two kinds of smoothing"
 r"""
 **A fair comparison with counting.** How much context can an n-gram model use? Its smoothing method decides what happens to n-grams that were never seen. These are perplexities on the validation set:
 
@@ -700,12 +696,12 @@ predict("01", "three-models", figure)
 
 # %% [markdown] kind="text"
 r"""
-The perplexities are {result:lesson_01/n-gram/Kneser-Ney/test/5:.1f} for the n-gram model, {result:min toy_language_models/mlp_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/mlp_lm/scores/test/perplexity:.2f} for the three MLPs and {result:min toy_language_models/rnn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/rnn_lm/scores/test/perplexity:.2f} for the three RNNs. Different test sentences wouldn't change the order either: if we resample the 1,000 sentences many times, the n-gram model's perplexity is {result:lesson_01/test set/n-gram to MLP/low:.2f} to {result:lesson_01/test set/n-gram to MLP/high:.2f} times that of the MLP, and the MLP's is {result:lesson_01/test set/MLP to RNN/low:.2f} to {result:lesson_01/test set/MLP to RNN/high:.2f} times that of the RNN (95% intervals).
+The perplexities are {result:lesson_01/n-gram/Kneser-Ney/test/5:.1f} for the n-gram model, {result:min toy_language_models/mlp_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/mlp_lm/scores/test/perplexity:.2f} for the three MLPs and {result:min toy_language_models/rnn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/rnn_lm/scores/test/perplexity:.2f} for the three RNNs. Other test sentences are unlikely to change the order: if we resample the 1,000 sentences many times, the n-gram model's perplexity is {result:lesson_01/test set/n-gram to MLP/low:.2f} to {result:lesson_01/test set/n-gram to MLP/high:.2f} times that of the MLP, and the MLP's is {result:lesson_01/test set/MLP to RNN/low:.2f} to {result:lesson_01/test set/MLP to RNN/high:.2f} times that of the RNN (95% intervals).
 
-The n-gram model and the MLP see the same four words, so the difference isn't due to the context. A plausible reason is that the MLP's embeddings let similar words share what was learned. The RNN isn't limited to four words, which may explain why it is better still, but it also differs from the MLP in other ways.
+The n-gram model and the MLP see the same four words, so the difference isn't due to how much context they see. A plausible reason is that the MLP's embeddings let similar words share what was learned. The RNN isn't limited to four words, which may explain why it is better still, but it also differs from the MLP in other ways.
 """
 
-# %% kind="code" ignore_output=true track="core"
+# %% kind="code" ignore_output=true track="core" contents="our own MLP on the test set"
 test_text = [list(pair.tgt) for pair in corpus.test]
 print("our own MLP, test set:", fixed(perplexity_on(test_text), 1))
 assert 10.5 < perplexity_on(test_text) < 13

@@ -679,7 +679,7 @@ quiz("01", "costs")
 r"""
 ## 7 · The test set, used once
 
-All choices have been made, so we may finally use the test set. We compare three kinds of models on its 1,000 sentences. The n-gram model uses $n = 5$ and Kneser–Ney smoothing, a good method for n-grams that never occurred in the training set. The MLP sees the same four words. It is larger than ours (120,000 parameters instead of 64,000) and was trained on ten times as many examples. The third model is an {term:recurrent neural network|RNN} with 120,000 parameters. You'll build one in lesson 02; it processes a text word by word and has no fixed window. Both networks were trained three times with different random seeds.
+All choices have been made, so we may finally use the test set. We compare three kinds of models on its 1,000 sentences. The n-gram model uses $n = 5$ and Kneser–Ney smoothing, a good method for n-grams that never occurred in the training set. The MLP sees the same four words. It is larger than ours (120,000 parameters instead of 64,000) and was trained on ten times as many examples. The third model is an {term:recurrent neural network|RNN} with 120,000 parameters. You'll build one in lesson 02; it processes a text word by word and has no fixed window. Both networks were trained three times with different random seeds. All three models share a vocabulary of {result:toy_language_models/rnn_lm/config/vocab_size:.0f} tokens, English words included, so their perplexities are comparable.
 """
 
 # %% kind="predict" hide_input=true

@@ -1,101 +1,107 @@
-"""The exercises of lesson 01: count n-grams, take a gradient step, measure perplexity, test it, sample."""
+"""The exercises of lesson 01: count n-grams, take a gradient step, measure perplexity, sample."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
 
-from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip
+from lessons.l01_guessing_the_next_word.examples import END, START, Sentences, ngrams
 
-START, END = "<s>", "</s>"
-Sentences = Sequence[Sequence[str]]
 Counts = dict[tuple[str, ...], dict[str, int]]
 
 # ---- counting
 
 
 def count_next(sentences: Sentences, n: int) -> Counts:
-    """How often each word followed each past of n - 1 words."""
+    """How often each word followed each context of n - 1 words."""
     return count_windows([[START] * (n - 1) + list(words) + [END] for words in sentences], n)
 
 
 def count_windows(rows: Sentences, n: int) -> Counts:
-    """Every window of n words in each row of words and marks."""
+    """Every window of n words in each row of tokens."""
     windows = (row[i - n + 1 : i + 1] for row in rows for i in range(n - 1, len(row)))
-    return count_pairs((tuple(past), word) for *past, word in windows)
+    return count_pairs((tuple(context), word) for *context, word in windows)
 
 
 def count_pairs(pairs: Iterator[tuple[tuple[str, ...], str]]) -> Counts:
     counts = defaultdict(Counter)
-    for past, word in pairs:
-        counts[past][word] += 1
-    return {past: dict(after) for past, after in counts.items()}
+    for context, word in pairs:
+        counts[context][word] += 1
+    return {context: dict(after) for context, after in counts.items()}
 
 
-def list_pairs(sentences: Sentences, n: int) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Each past and next word, in the order in which they occur."""
-    for words in sentences:
-        row = [START] * (n - 1) + list(words) + [END]
-        yield from ((tuple(row[i - n + 1 : i]), row[i]) for i in range(n - 1, len(row)))
+def first_count(sentences, n):
+    return count_windows([[START, *words, END] for words in sentences], n)
 
 
-def with_marks(row_of: Callable) -> Callable:
+def with_tokens(row_of: Callable) -> Callable:
     """The count of rows that `row_of` makes from a sentence and n."""
     return lambda sentences, n: count_windows([row_of(words, n) for words in sentences], n)
 
 
-def with_past(change: Callable) -> Callable:
-    """The right count with another form of each past; `change` gets the past and the next word."""
+def with_context(change: Callable) -> Callable:
+    """The right count with another form of each context; `change` gets the context and the next word."""
     return lambda sentences, n: count_pairs(
-        (change(past, word), word) for past, word in list_pairs(sentences, n)
+        (change(context, word), word) for context, word in ngrams(sentences, n)
     )
 
 
 def with_after(change: Callable) -> Callable:
-    """The right count with something else in place of the next words and their counts."""
-    return lambda sentences, n: {past: change(after) for past, after in count_next(sentences, n).items()}
+    """The right count with something else instead of the next words and their counts."""
+    return lambda sentences, n: {
+        context: change(after) for context, after in count_next(sentences, n).items()
+    }
 
 
 def count_prefixes(sentences: Sentences, n: int) -> Counts:
-    """Right unless n is 1: then the past is everything so far."""
+    """Right unless n is 1: then the context is everything so far."""
     if n > 1:
         return count_next(sentences, n)
     rows = [[*words, END] for words in sentences]
     return count_pairs((tuple(row[:i]), row[i]) for row in rows for i in range(len(row)))
 
 
-def count_from(past_start: Callable, first: Callable = lambda n: 0) -> Callable:
-    """The count from the token at `first(n)` on; `past_start` says where the past of the token at i "
-    "starts."""
+def count_from(context_start: Callable, first: Callable = lambda n: 0) -> Callable:
+    """The count from the token at `first(n)` on; `context_start` says where the context of the token at i
+    starts."""
 
     def count(sentences: Sentences, n: int) -> Counts:
         rows = [[START] * (n - 1) + list(words) + [END] for words in sentences]
         positions = ((row, i) for row in rows for i in range(first(n), len(row)))
-        return count_pairs((tuple(row[past_start(i, n) : i]), row[i]) for row, i in positions)
+        return count_pairs((tuple(row[context_start(i, n) : i]), row[i]) for row, i in positions)
 
     return count
+
+
+def count_short(sentences: Sentences, n: int) -> Counts:
+    """With one start token and, near it, contexts of fewer than n - 1 tokens."""
+    rows = [[START, *words, END] for words in sentences]
+    positions = ((row, i) for row in rows for i in range(1, len(row)))
+    return count_pairs((tuple(row[max(0, i - n + 1) : i]), row[i]) for row, i in positions)
 
 
 def once_per_sentence(sentences: Sentences, n: int) -> Counts:
     counts = defaultdict(Counter)
     for words in sentences:
-        for past, after in count_next([words], n).items():
-            counts[past].update(after.keys())
+        for context, after in count_next([words], n).items():
+            counts[context].update(after.keys())
     return counts
 
 
 def share_dictionary(sentences: Sentences, n: int) -> Counts:
-    """Every past has the counts of all words."""
-    words = Counter(word for _, word in list_pairs(sentences, n))
-    return {past: words for past, _ in list_pairs(sentences, n)}
+    """Every context has the counts of all words."""
+    words = Counter(word for _, word in ngrams(sentences, n))
+    return {context: words for context, _ in ngrams(sentences, n)}
 
 
-EARLY_START = "a start mark is counted as a next word. Start at the first word, after the n − 1 start marks."
+EARLY_START = (
+    "a start token is counted as a next word. Start at the first word, after the n − 1 start tokens."
+)
 
 COUNT_NEXT = PlainExercise(
     name="count_next",
@@ -112,7 +118,7 @@ COUNT_NEXT = PlainExercise(
             ("dort",): {"</s>": 1},
             ("mange",): {"</s>": 1},
         },
-        says="With n = 2 the past is one word. Both sentences start with 'le', so 'le' follows the start "
+        says="With n = 2 the context is one word. Both sentences start with 'le', so 'le' follows the start "
         "mark twice. 'chat' is followed once by 'dort' and once by 'mange', and each of those by the end "
         "mark.",
     ),
@@ -124,65 +130,91 @@ COUNT_NEXT = PlainExercise(
         lambda: ([["oui"], [], ["oui"], ["oui", "oui", "oui"]], 3),
         lambda: ([], 2),
     ),
+    unrepaired=first_count,
     slips=(
         Slip(
             "across-sentences",
             lambda sentences, n: count_windows(
                 [[w for words in sentences for w in [*[START] * (n - 1), *words, END]]], n
             ),
-            "a past extends across the end of a sentence into the previous one. Count each sentence "
+            "a context extends across the end of a sentence into the previous one. Count each sentence "
             "separately.",
         ),
         Slip(
             "one-long-sentence",
             lambda sentences, n: count_next([[word for words in sentences for word in words]], n),
-            "the sentences are joined into one long sentence. Count each sentence separately, with marks of "
-            "its own.",
+            "the sentences are joined into one long sentence. Count each sentence separately, with start "
+            "and end tokens of its own.",
         ),
         Slip(
-            "no-end-mark",
-            with_marks(lambda words, n: [START] * (n - 1) + list(words)),
-            "the end of a sentence isn't counted. Is the end mark `</s>` there, and does the loop reach it?",
+            "no-end-token",
+            with_tokens(lambda words, n: [START] * (n - 1) + list(words)),
+            "the end of a sentence isn't counted. Is the end token `</s>` there, and does the loop reach it?",
         ),
         Slip(
-            "no-start-mark",
-            with_marks(lambda words, n: [*words, END]),
-            "the first words of a sentence aren't counted. Add n − 1 start marks `<s>` before each sentence.",
+            "no-start-token",
+            with_tokens(lambda words, n: [*words, END]),
+            "the first words of a sentence aren't counted. Add n − 1 start tokens `<s>` before each "
+            "sentence.",
         ),
         Slip(
-            "no-marks",
+            "no-tokens",
             count_windows,
-            "the marks are missing. Add n − 1 start marks before each sentence and one end mark after it.",
-        ),
-        Slip(
-            "one-start-mark",
-            with_marks(lambda words, n: [START, *words, END]),
-            "there is always one start mark. A past of n − 1 words needs n − 1 of them before the first "
-            "word.",
+            "the start and end tokens are missing. Add n − 1 start tokens before each sentence and one end "
+            "token after it.",
         ),
         Slip(
             "one-too-many",
-            with_marks(lambda words, n: [START] * n + list(words) + [END]),
-            "there is one start mark too many. The first word comes after n − 1 of them.",
+            with_tokens(lambda words, n: [START] * n + list(words) + [END]),
+            "there are n start tokens. The first word should come after n − 1 of them.",
         ),
         Slip(
-            "many-end-marks",
-            with_marks(lambda words, n: [START] * (n - 1) + list(words) + [END] * (n - 1)),
-            "there are n − 1 end marks. A sentence ends once, so it needs a single end mark.",
+            "start-token-for-unigrams",
+            with_tokens(lambda words, n: [START] * max(1, n - 1) + list(words) + [END]),
+            "for n = 1 there is still a start token, and it is counted as a word. With an empty context, no "
+            "start token is needed.",
         ),
         Slip(
-            "marks-swapped",
-            with_marks(lambda words, n: [END] * (n - 1) + list(words) + [START]),
-            "the marks are swapped. `<s>` is the start mark, and `</s>` is the end mark.",
+            "two-start-tokens",
+            with_tokens(lambda words, n: [START, START, *words, END]),
+            "there are always two start tokens. Their number should depend on n: the first word comes after "
+            "n − 1 of them.",
+        ),
+        Slip(
+            "joined-start-token",
+            with_tokens(lambda words, n: [START * (n - 1), *words, END]),
+            'the start tokens are joined into one string. `["<s>"] * (n - 1)` is a list of n − 1 tokens, '
+            'but `"<s>" * (n - 1)` is a single string.',
+        ),
+        Slip(
+            "short-first-contexts",
+            count_short,
+            "there is always one start token, and the first contexts are shorter than n − 1 tokens. Add n − "
+            "1 start tokens instead.",
+        ),
+        Slip(
+            "many-end-tokens",
+            with_tokens(lambda words, n: [START] * (n - 1) + list(words) + [END] * (n - 1)),
+            "there are n − 1 end tokens. A sentence ends once, so it needs a single end token.",
+        ),
+        Slip(
+            "tokens-swapped",
+            with_tokens(lambda words, n: [END] * (n - 1) + list(words) + [START]),
+            "the start and end tokens are swapped. `<s>` is the start token, and `</s>` is the end token.",
+        ),
+        Slip(
+            "start-token-at-the-end",
+            with_tokens(lambda words, n: [START] * (n - 1) + list(words) + [START]),
+            "a sentence ends with the start token `<s>`. The end token is `</s>`.",
         ),
         Slip(
             "first-word-skipped",
             count_from(lambda i, n: i - n + 1, first=lambda n: n),
-            "the first word of each sentence isn't counted, although its start marks are there. The loop "
+            "the first word of each sentence isn't counted, although its start tokens are there. The loop "
             "starts one step too late.",
         ),
-        Slip("start-mark-counted", count_from(lambda i, n: i - n + 1), EARLY_START),
-        Slip("short-pasts", count_from(lambda i, n: max(0, i - n + 1)), EARLY_START),
+        Slip("start-token-counted", count_from(lambda i, n: i - n + 1), EARLY_START),
+        Slip("short-contexts", count_from(lambda i, n: max(0, i - n + 1)), EARLY_START),
         Slip(
             "first-sentence-only",
             lambda sentences, n: count_next(sentences[:1], n),
@@ -201,8 +233,8 @@ COUNT_NEXT = PlainExercise(
         Slip(
             "once-per-sentence",
             once_per_sentence,
-            "an n-gram that occurs several times in one sentence is counted only once. Count each occurrence "
-            "(a set keeps only one).",
+            "an n-gram that occurs several times in one sentence is counted only once. Count each "
+            "occurrence (a set keeps only one).",
         ),
         Slip(
             "repeated-sentences",
@@ -211,20 +243,20 @@ COUNT_NEXT = PlainExercise(
         ),
         Slip(
             "overwritten",
-            lambda sentences, n: {past: {word: 1} for past, word in list_pairs(sentences, n)},
-            "the dictionary of a past is replaced each time, so only its last word is left. Create it once, "
-            "then add to it.",
+            lambda sentences, n: {context: {word: 1} for context, word in ngrams(sentences, n)},
+            "the dictionary of a context is replaced each time, so only its last word is left. Create it "
+            "once, then add to it.",
         ),
         Slip(
             "empty-skipped",
             lambda sentences, n: count_next([words for words in sentences if words], n),
-            "empty sentences are skipped. They have an end mark too.",
+            "empty sentences are skipped. They have an end token too.",
         ),
         Slip(
             "shared-dictionary",
             share_dictionary,
-            "all pasts share the same inner dictionary, so each contains all words. Create a new dictionary "
-            "for each past (`dict.fromkeys` uses one for all).",
+            "all contexts share the same inner dictionary, so each contains all words. Create a new "
+            "dictionary for each context (`dict.fromkeys` uses one for all).",
         ),
         Slip(
             "count-too-large",
@@ -239,65 +271,65 @@ COUNT_NEXT = PlainExercise(
         Slip(
             "n-ignored",
             lambda sentences, n: count_next(sentences, 2),
-            "the past is always one word, whatever n is. It should be the n − 1 previous words.",
+            "the context is always one word, whatever n is. It should be the n − 1 previous words.",
         ),
         Slip(
-            "past-of-n-words",
+            "context-of-n-words",
             lambda sentences, n: count_next(sentences, n + 1),
-            "the past is n words long. An n-gram is a past of n − 1 words and the next word.",
+            "the context is n words long. An n-gram is a context of n − 1 words and the next word.",
         ),
         Slip(
-            "past-too-short",
-            with_past(lambda past, word: past[1:]),
-            "the past is n − 2 words long. An n-gram is a past of n − 1 words and the next word.",
+            "context-too-short",
+            with_context(lambda context, word: context[1:]),
+            "the context is n − 2 words long. An n-gram is a context of n − 1 words and the next word.",
         ),
         Slip(
             "shorter-at-start",
-            with_past(lambda past, word: tuple(token for token in past if token != START)),
-            "the past is shorter at the start of a sentence. Fill it with start marks, so that it always has "
-            "n − 1 words.",
+            with_context(lambda context, word: tuple(token for token in context if token != START)),
+            "the context is shorter at the start of a sentence. Fill it with start tokens, so that it "
+            "always has n − 1 words.",
         ),
         Slip(
-            "past-too-long",
-            with_past(lambda past, word: (*past, word)),
-            "the past also contains the next word. It should be the n − 1 words before that.",
+            "context-too-long",
+            with_context(lambda context, word: (*context, word)),
+            "the context also contains the next word. It should be the n − 1 words before that.",
         ),
         Slip(
-            "whole-past",
+            "whole-context",
             count_prefixes,
-            "for n = 1 the past should be empty. But `past[-(n - 1):]` is then `past[0:]`, which is "
-            "everything.",
+            "for n = 1 the context should be empty. But `context[-(n - 1):]` is then `context[0:]`, which "
+            "is everything.",
         ),
         Slip(
-            "reversed-past",
-            with_past(lambda past, word: past[::-1]),
-            "the words of the past are in reverse order. Keep the order of the sentence.",
+            "reversed-context",
+            with_context(lambda context, word: context[::-1]),
+            "the words of the context are in reverse order. Keep the order of the sentence.",
         ),
         Slip(
-            "past-as-text",
-            with_past(lambda past, word: " ".join(past)),
-            "the past is a string. It should be a tuple of words: `tuple(...)`.",
+            "context-as-text",
+            with_context(lambda context, word: " ".join(context)),
+            "the context is a string. It should be a tuple of words: `tuple(...)`.",
         ),
         Slip(
             "bare-word",
-            with_past(lambda past, word: past[0] if len(past) == 1 else past),
-            "for n = 2 the past is a bare word. It should be a tuple that contains one word, `('le',)`.",
+            with_context(lambda context, word: context[0] if len(context) == 1 else context),
+            "for n = 2 the context is a bare word. It should be a tuple that contains one word, `('le',)`.",
         ),
         Slip(
             "flat",
-            lambda sentences, n: Counter((*past, word) for past, word in list_pairs(sentences, n)),
-            "whole n-grams are the keys. The key should be the past, and its value a dictionary of the next "
-            "words and their counts.",
+            lambda sentences, n: Counter((*context, word) for context, word in ngrams(sentences, n)),
+            "whole n-grams are the keys. The key should be the context, and its value a dictionary of the "
+            "next words and their counts.",
         ),
         Slip(
             "inside-out",
-            lambda sentences, n: count_pairs((word, past) for past, word in list_pairs(sentences, n)),
-            "the next word and the past are swapped: the outer key should be the past.",
+            lambda sentences, n: count_pairs((word, context) for context, word in ngrams(sentences, n)),
+            "the next word and the context are swapped: the outer key should be the context.",
         ),
         Slip(
             "words-as-tuples",
             with_after(lambda after: {(word,): count for word, count in after.items()}),
-            "the next word is a tuple. Only the past is a tuple; the next word is a string.",
+            "the next word is a tuple. Only the context is a tuple; the next word is a string.",
         ),
         Slip(
             "probabilities",
@@ -307,7 +339,7 @@ COUNT_NEXT = PlainExercise(
         Slip(
             "totals",
             with_after(lambda after: sum(after.values())),
-            "only the total of each past is returned. Count each next word separately.",
+            "only the total of each context is returned. Count each next word separately.",
         ),
         Slip(
             "lists",
@@ -321,10 +353,10 @@ COUNT_NEXT = PlainExercise(
 
 
 def gradient_step(
-    table: Tensor, matrix: Tensor, word: int, right: int, rate: float
+    embeddings: Tensor, weight: Tensor, word: int, target: int, rate: float
 ) -> tuple[Tensor, Tensor, float]:
-    """One step of gradient descent for the smallest network: a row of a table, a matrix, a softmax."""
-    return changed_step(table, matrix, word, right, rate)
+    """One step of gradient descent for the smallest network: an embedding, output weights and a softmax."""
+    return changed_step(embeddings, weight, word, target, rate)
 
 
 def overflowing_softmax(logits: Tensor) -> Tensor:
@@ -332,33 +364,33 @@ def overflowing_softmax(logits: Tensor) -> Tensor:
 
 
 def changed_step(
-    table: Tensor,
-    matrix: Tensor,
+    embeddings: Tensor,
+    weight: Tensor,
     word: int,
-    right: int,
+    target: int,
     rate: float,
     *,
     probabilities_of: Callable[[Tensor], Tensor] | None = None,
     error_of: Callable[[Tensor, Tensor], Tensor] = torch.sub,
-    table_factor: float = 1.0,
-    matrix_factor: float = 1.0,
-    new_matrix_first: bool = False,
+    embeddings_factor: float = 1.0,
+    weight_factor: float = 1.0,
+    new_weight_first: bool = False,
     new_row_first: bool = False,
     row: int | slice | None = None,
 ) -> tuple[Tensor, Tensor, float]:
-    """The step, or one with a slip. `error_of` gets the probabilities and the one-hot vector of the right
-    word; the factors scale the updates; `row` is the row of the table that moves."""
-    x, logits = table[word], matrix @ table[word]
+    """The step, or one with a slip. `error_of` gets the probabilities and the one-hot vector of the
+    target; the factors scale the updates; `row` is the row of the embeddings that moves."""
+    x, logits = embeddings[word], weight @ embeddings[word]
     probabilities = probabilities_of(logits) if probabilities_of else torch.softmax(logits, dim=0)
     log_probabilities = probabilities.log() if probabilities_of else torch.log_softmax(logits, dim=0)
-    error = error_of(probabilities, torch.eye(len(matrix), dtype=matrix.dtype)[right])
-    new_matrix = matrix - matrix_factor * rate * torch.outer(error, x)
-    change = table_factor * rate * ((new_matrix if new_matrix_first else matrix).T @ error)
+    error = error_of(probabilities, torch.eye(len(weight), dtype=weight.dtype)[target])
+    new_weight = weight - weight_factor * rate * torch.outer(error, x)
+    change = embeddings_factor * rate * ((new_weight if new_weight_first else weight).T @ error)
     if new_row_first:
-        new_matrix = matrix - rate * torch.outer(error, x - change)
-    new_table = table.clone()
-    new_table[word if row is None else row] -= change
-    return new_table, new_matrix, -log_probabilities[right].item()
+        new_weight = weight - rate * torch.outer(error, x - change)
+    new_embeddings = embeddings.clone()
+    new_embeddings[word if row is None else row] -= change
+    return new_embeddings, new_weight, -log_probabilities[target].item()
 
 
 def with_step(**changes: object) -> Callable:
@@ -368,10 +400,10 @@ def with_step(**changes: object) -> Callable:
 def with_loss(loss: Callable, *, after: bool = False) -> Callable:
     """The right step with another loss, computed from the probabilities before or after the step."""
 
-    def wrong(table, matrix, word, right, rate):
-        new_table, new_matrix, _ = gradient_step(table, matrix, word, right, rate)
-        logits = new_matrix @ new_table[word] if after else matrix @ table[word]
-        return new_table, new_matrix, loss(torch.softmax(logits, dim=0), right)
+    def wrong(embeddings, weight, word, target, rate):
+        new_embeddings, new_weight, _ = gradient_step(embeddings, weight, word, target, rate)
+        logits = new_weight @ new_embeddings[word] if after else weight @ embeddings[word]
+        return new_embeddings, new_weight, loss(torch.softmax(logits, dim=0), target)
 
     return wrong
 
@@ -381,42 +413,58 @@ def with_outputs(change: Callable) -> Callable:
     return lambda *inputs: change(*gradient_step(*inputs), *inputs)
 
 
-def find_error(table, matrix, word, right):
-    return torch.softmax(matrix @ table[word], dim=0) - torch.eye(len(matrix), dtype=matrix.dtype)[right]
+def find_error(embeddings, weight, word, target):
+    return (
+        torch.softmax(weight @ embeddings[word], dim=0) - torch.eye(len(weight), dtype=weight.dtype)[target]
+    )
 
 
-def only_gradients(table, matrix, word, right, rate):
-    error, of_table = find_error(table, matrix, word, right), torch.zeros_like(table)
-    of_table[word] = matrix.T @ error
-    return of_table, torch.outer(error, table[word]), gradient_step(table, matrix, word, right, rate)[2]
+def only_gradients(embeddings, weight, word, target, rate):
+    error, of_embeddings = find_error(embeddings, weight, word, target), torch.zeros_like(embeddings)
+    of_embeddings[word] = weight.T @ error
+    return (
+        of_embeddings,
+        torch.outer(error, embeddings[word]),
+        gradient_step(embeddings, weight, word, target, rate)[2],
+    )
 
 
-def outer_swapped(table, matrix, word, right, rate):
-    new_table, _, loss = gradient_step(table, matrix, word, right, rate)
-    return new_table, matrix - rate * torch.outer(table[word], find_error(table, matrix, word, right)), loss
+def target_row_too(embeddings, weight, word, target, rate):
+    new_embeddings, new_weight, loss = gradient_step(embeddings, weight, word, target, rate)
+    new_embeddings[target] -= rate * (weight.T @ find_error(embeddings, weight, word, target))
+    return new_embeddings, new_weight, loss
 
 
-def not_transposed(table, matrix, word, right, rate):
-    _, new_matrix, loss = gradient_step(table, matrix, word, right, rate)
-    new_table = table.clone()
-    new_table[word] -= rate * (matrix @ find_error(table, matrix, word, right))
-    return new_table, new_matrix, loss
+def outer_swapped(embeddings, weight, word, target, rate):
+    new_embeddings, _, loss = gradient_step(embeddings, weight, word, target, rate)
+    return (
+        new_embeddings,
+        weight - rate * torch.outer(embeddings[word], find_error(embeddings, weight, word, target)),
+        loss,
+    )
 
 
-def small_network(seed: int, n_words: int, width: int, word: int, right: int, rate: float) -> Callable:
+def not_transposed(embeddings, weight, word, target, rate):
+    _, new_weight, loss = gradient_step(embeddings, weight, word, target, rate)
+    new_embeddings = embeddings.clone()
+    new_embeddings[word] -= rate * (weight @ find_error(embeddings, weight, word, target))
+    return new_embeddings, new_weight, loss
+
+
+def small_network(seed: int, n_words: int, width: int, word: int, target: int, rate: float) -> Callable:
     def make() -> tuple:
         generator = torch.Generator("cpu").manual_seed(seed)
-        table = torch.randn((n_words, width), generator=generator, dtype=torch.float32, device="cpu")
-        matrix = torch.randn((n_words, width), generator=generator, dtype=torch.float32, device="cpu")
-        return table, matrix, word, right, rate
+        embeddings = torch.randn((n_words, width), generator=generator, dtype=torch.float32, device="cpu")
+        weight = torch.randn((n_words, width), generator=generator, dtype=torch.float32, device="cpu")
+        return embeddings, weight, word, target, rate
 
     return make
 
 
 def large_logits() -> tuple:
     """Logits of 100, 100 and 100.625: `exp` of them overflows, their softmax is harmless."""
-    table = torch.tensor([[1.0, -1.0], [10.0, 10.0], [2.0, 0.5]])
-    return table, torch.tensor([[5.0, 5.0], [5.25, 4.75], [5.0, 5.0625]]), 1, 2, 0.1
+    embeddings = torch.tensor([[1.0, -1.0], [10.0, 10.0], [2.0, 0.5]])
+    return embeddings, torch.tensor([[5.0, 5.0], [5.25, 4.75], [5.0, 5.0625]]), 1, 2, 0.1
 
 
 HALF_LN3 = math.log(3) / 2
@@ -426,23 +474,22 @@ GRADIENT_STEP = PlainExercise(
     trains=False,
     seconds=10.0,  # on a busy machine the first use of torch.optim takes several
     lesson="guessing_the_next_word",
-    inputs=("table", "matrix", "word", "right", "rate"),
+    inputs=("embeddings", "weight", "word", "target", "rate"),
     reference=gradient_step,
     variations=("tiny", "equal", "zero"),  # not large: −ln of a probability that is 0 in float32 is infinite
     by_hand=ByHand(
         inputs={
-            "table": torch.tensor([[2.0], [5.0]]),
-            "matrix": torch.tensor([[0.0], [HALF_LN3]]),
+            "embeddings": torch.tensor([[2.0], [5.0]]),
+            "weight": torch.tensor([[0.0], [HALF_LN3]]),
             "word": 0,
-            "right": 0,
+            "target": 0,
             "rate": 0.1,
         },
         answer=[[[2 - 0.075 * HALF_LN3], [5.0]], [[0.15], [HALF_LN3 - 0.15]], math.log(4)],
         says="The row of word 0 is (2). The logits are 0 · 2 = 0 and 0.549 · 2 = 1.099, the probabilities "
         "1/4 and 3/4, and the loss is −ln(1/4) = 1.386. The errors are 1/4 − 1 = −3/4 and 3/4. The gradient "
-        "of each row of the matrix is its error times 2: −1.5 and 1.5. The gradient of the row of the table "
-        "is −3/4 · 0 + 3/4 · 0.549 = 0.412. Subtract 0.1 times each gradient. The other row of the table "
-        "doesn't change.",
+        "of each row of `weight` is its error times 2: −1.5 and 1.5. The gradient of the embedding is −3/4 "
+        "· 0 + 3/4 · 0.549 = 0.412. Subtract 0.1 times each gradient. The other embedding doesn't change.",
     ),
     others=(
         small_network(0, 5, 2, 0, 2, 0.5),
@@ -454,56 +501,69 @@ GRADIENT_STEP = PlainExercise(
     slips=(
         Slip(
             "uphill",
-            with_step(table_factor=-1, matrix_factor=-1),
-            "the step goes uphill, so the loss increases. Either the gradients are added instead of "
-            "subtracted, or the errors have the wrong sign: the right word's error is its probability minus "
-            "1.",
+            with_step(embeddings_factor=-1, weight_factor=-1),
+            "the step increases the loss. Either the gradients are added instead of subtracted, or the "
+            "errors have the wrong sign: the target's error is its probability minus 1.",
         ),
         Slip(
-            "table-uphill",
-            with_step(table_factor=-1),
-            "the update of the table has the wrong sign. Subtract the gradient instead of adding it.",
+            "embeddings-uphill",
+            with_step(embeddings_factor=-1),
+            "the update of the embedding has the wrong sign. Subtract the gradient instead of adding it.",
         ),
         Slip(
-            "matrix-uphill",
-            with_step(matrix_factor=-1),
-            "the update of the matrix has the wrong sign. Subtract the gradient instead of adding it.",
+            "weight-uphill",
+            with_step(weight_factor=-1),
+            "the update of the output weights has the wrong sign. Subtract the gradient instead of adding "
+            "it.",
         ),
         Slip(
             "nothing-moves",
-            with_step(table_factor=0, matrix_factor=0),
-            "neither the table nor the matrix has changed. Return the new ones.",
+            with_step(embeddings_factor=0, weight_factor=0),
+            "neither the embeddings nor the output weights have changed. Return the new ones.",
         ),
         Slip(
-            "table-stays",
-            with_step(table_factor=0),
-            "the table hasn't changed. The row of `word` needs an update too.",
+            "embeddings-stays",
+            with_step(embeddings_factor=0),
+            "the embeddings haven't changed. The row of `word` needs an update too.",
         ),
         Slip(
-            "matrix-stays",
-            with_step(matrix_factor=0),
-            "the matrix hasn't changed. All its rows need an update; the gradient of a row is its error "
-            "times `x`.",
+            "weight-stays",
+            with_step(weight_factor=0),
+            "the output weights haven't changed. All rows need an update; the gradient of a row is its "
+            "error times `x`.",
         ),
         Slip(
             "no-minus-one",
             with_step(error_of=lambda probabilities, one_hot: probabilities),
-            "the probabilities themselves are used as errors. Subtract 1 for the right word.",
+            "the probabilities themselves are used as errors. Subtract 1 for the target.",
         ),
         Slip(
             "minus-one-everywhere",
             with_step(error_of=lambda probabilities, one_hot: probabilities - 1),
-            "1 is subtracted from every probability. Subtract it only for the right word.",
+            "1 is subtracted from every probability. Subtract it only for the target.",
+        ),
+        Slip(
+            "minus-one-for-the-input",
+            lambda *inputs: changed_step(
+                *inputs, error_of=lambda p, _: p - torch.eye(len(p), dtype=p.dtype)[inputs[2]]
+            ),
+            "1 is subtracted for `word`, the input. Subtract it for `target`, the word that should be "
+            "predicted.",
+        ),
+        Slip(
+            "error-of-target-only",
+            with_step(error_of=lambda probabilities, one_hot: (probabilities - one_hot) * one_hot),
+            "only the target has an error. The errors of all other words are their probabilities.",
         ),
         Slip(
             "plus-one",
             with_step(error_of=torch.add),
-            "1 is added for the right word. The error of the right word is its probability minus 1.",
+            "1 is added for the target. The error of the target is its probability minus 1.",
         ),
         Slip(
             "assigned",
             with_step(error_of=lambda probabilities, one_hot: probabilities * (1 - one_hot) - one_hot),
-            "the error of the right word is set to −1. It should be the probability minus 1.",
+            "the error of the target is set to −1. It should be the probability minus 1.",
         ),
         Slip(
             "right-sign",
@@ -512,8 +572,7 @@ GRADIENT_STEP = PlainExercise(
                     one_hot > 0, 1 - probabilities, probabilities
                 )
             ),
-            "the error of the right word has the wrong sign. It is the probability minus 1, which is "
-            "negative.",
+            "the error of the target has the wrong sign. It is the probability minus 1, which is negative.",
         ),
         Slip(
             "averaged",
@@ -522,91 +581,117 @@ GRADIENT_STEP = PlainExercise(
             "is nothing to average.",
         ),
         Slip(
-            "new-matrix",
-            with_step(new_matrix_first=True),
-            "the gradient of the table is computed with the new matrix. Compute all gradients first, then "
-            "update.",
+            "new-weight",
+            with_step(new_weight_first=True),
+            "the gradient of the embedding is computed with the new output weights. Compute all gradients "
+            "first, then update.",
         ),
         Slip(
             "new-row",
             with_step(new_row_first=True),
-            "the gradient of the matrix is computed with the new row of the table. Compute all gradients "
-            "first, then update. Note that `new_table[word]` is a view: it changes together with the table.",
+            "the gradient of the output weights is computed with the new embedding. Compute all gradients "
+            "first, then update. Note that `new_embeddings[word]` is a view: it changes together with the "
+            "embeddings.",
         ),
         Slip(
             "no-rate",
-            lambda table, matrix, word, right, rate: gradient_step(table, matrix, word, right, 1.0),
+            lambda embeddings, weight, word, target, rate: gradient_step(
+                embeddings, weight, word, target, 1.0
+            ),
             "the learning rate isn't used: the whole gradient is subtracted.",
         ),
         Slip(
-            "no-rate-table",
-            lambda *inputs: changed_step(*inputs, table_factor=1 / inputs[4]),
-            "the learning rate isn't used for the table.",
+            "no-rate-embeddings",
+            lambda *inputs: changed_step(*inputs, embeddings_factor=1 / inputs[4]),
+            "the learning rate isn't used for the embeddings.",
         ),
         Slip(
-            "no-rate-matrix",
-            lambda *inputs: changed_step(*inputs, matrix_factor=1 / inputs[4]),
-            "the learning rate isn't used for the matrix.",
+            "no-rate-weight",
+            lambda *inputs: changed_step(*inputs, weight_factor=1 / inputs[4]),
+            "the learning rate isn't used for the output weights.",
+        ),
+        Slip(
+            "rate-twice",
+            lambda *inputs: changed_step(*inputs, embeddings_factor=inputs[4], weight_factor=inputs[4]),
+            "the gradients are multiplied by the learning rate twice. Multiply them once.",
+        ),
+        Slip(
+            "divided-by-rate",
+            lambda *inputs: changed_step(
+                *inputs, embeddings_factor=inputs[4] ** -2, weight_factor=inputs[4] ** -2
+            ),
+            "the gradients are divided by the learning rate. Multiply them by it.",
         ),
         Slip(
             "wrong-row",
             lambda *inputs: changed_step(*inputs, row=inputs[3]),
-            "the row of `right` is updated. The network's input was `word`, so update the row of `word`.",
+            "the row of `target` is updated. The network's input was `word`, so update the row of `word`.",
+        ),
+        Slip(
+            "target-row-too",
+            target_row_too,
+            "the embedding of `target` is updated as well. Only the embedding of `word` was an input, so "
+            "only that row changes.",
         ),
         Slip(
             "every-row",
             with_step(row=slice(None)),
-            "every row of the table is updated. Only the row of `word` was used, so only that row changes.",
+            "all embeddings are updated. Only the row of `word` was used, so only that row changes.",
         ),
         Slip(
-            "one-matrix-row",
+            "one-weight-row",
             with_outputs(
-                lambda new_table, new_matrix, loss, table, matrix, word, right, rate: (
-                    new_table,
-                    torch.where(torch.arange(len(matrix))[:, None] == right, new_matrix, matrix),
+                lambda new_embeddings, new_weight, loss, embeddings, weight, word, target, rate: (
+                    new_embeddings,
+                    torch.where(torch.arange(len(weight))[:, None] == target, new_weight, weight),
                     loss,
                 )
             ),
-            "only the right word's row of the matrix is updated. The other words have errors as well, so all "
-            "rows change.",
+            "only the target's row of the output weights is updated. The other words have errors as well, "
+            "so all rows change.",
         ),
         Slip(
-            "matrix-row-of-word",
+            "weight-row-of-word",
             with_outputs(
-                lambda new_table, new_matrix, loss, table, matrix, word, right, rate: (
-                    new_table,
-                    torch.where(torch.arange(len(matrix))[:, None] == word, new_matrix, matrix),
+                lambda new_embeddings, new_weight, loss, embeddings, weight, word, target, rate: (
+                    new_embeddings,
+                    torch.where(torch.arange(len(weight))[:, None] == word, new_weight, weight),
                     loss,
                 )
             ),
-            "only one row of the matrix is updated, that of `word`. Each row computes the logit of one "
-            "word, and every word has an error, so all rows change.",
+            "only one row of the output weights is updated, that of `word`. Each row computes the logit of "
+            "one word, and every word has an error, so all rows change.",
         ),
         Slip(
             "one-error",
             with_outputs(
-                lambda new_table, new_matrix, loss, table, matrix, word, right, rate: (
+                lambda new_embeddings, new_weight, loss, embeddings, weight, word, target, rate: (
                     changed_step(
-                        table, matrix, word, right, rate, error_of=lambda p, one_hot: (p - one_hot) * one_hot
+                        embeddings,
+                        weight,
+                        word,
+                        target,
+                        rate,
+                        error_of=lambda p, one_hot: (p - one_hot) * one_hot,
                     )[0],
-                    new_matrix,
+                    new_weight,
                     loss,
                 )
             ),
-            "the gradient of the table's row uses only the right word's error. It is the sum over all "
-            "words of the error times that word's row of the matrix.",
+            "the gradient of the embedding uses only the target's error. It should be the sum over all "
+            "words of the error times that word's row of the output weights.",
         ),
         Slip(
             "outer-swapped",
             outer_swapped,
-            "the gradient of the matrix is transposed. Its row i is the error of word i times `x`, so the "
-            "error comes first in `torch.outer`.",
+            "the gradient of the output weights is transposed. Its row i is the error of word i times `x`, "
+            "so the error comes first in `torch.outer`.",
         ),
         Slip(
             "not-transposed",
             not_transposed,
-            "the matrix isn't transposed in the gradient of `x`. Number j of this gradient is a sum over "
-            "column j of the matrix.",
+            "`weight` isn't transposed in the gradient of `x`. Number j of this gradient is a sum over "
+            "column j of `weight`.",
         ),
         Slip(
             "sigmoid",
@@ -621,94 +706,116 @@ GRADIENT_STEP = PlainExercise(
         ),
         Slip(
             "softmax-in-loss",
-            with_loss(lambda probabilities, right: -torch.log_softmax(probabilities, dim=0)[right]),
-            "the loss applies a softmax to the probabilities once more, as `cross_entropy` does. Give it the "
-            "logits, or take the logarithm of the probability yourself.",
+            with_loss(lambda probabilities, target: -torch.log_softmax(probabilities, dim=0)[target]),
+            "the loss applies a softmax to the probabilities once more, as `cross_entropy` does. Give it "
+            "the logits, or take the logarithm of the probability yourself.",
         ),
         Slip(
             "averaged-over-words",
-            lambda *inputs: changed_step(*inputs, table_factor=1 / len(inputs[1])),
-            "the gradient of the table's row is a mean over the words. It should be a sum.",
+            lambda *inputs: changed_step(*inputs, embeddings_factor=1 / len(inputs[1])),
+            "the gradient of the embedding is a mean over the words. It should be a sum.",
         ),
         Slip(
             "loss-after",
-            with_loss(lambda probabilities, right: -probabilities[right].log(), after=True),
+            with_loss(lambda probabilities, target: -probabilities[target].log(), after=True),
             "this is the loss after the step. Return the loss before it.",
         ),
         Slip(
             "no-copy",
-            with_loss(lambda probabilities, right: -(probabilities[right] - 1).log()),
+            with_loss(lambda probabilities, target: -(probabilities[target] - 1).log()),
             "the 1 is subtracted from the probabilities themselves, so the loss is the logarithm of a "
             "negative number. Compute the loss first, or copy: `error = probabilities.clone()`.",
         ),
         Slip(
             "no-log",
-            with_loss(lambda probabilities, right: 1 - probabilities[right]),
+            with_loss(lambda probabilities, target: 1 - probabilities[target]),
             "the loss is 1 − probability. Cross-entropy is −ln(probability).",
         ),
         Slip(
             "loss-is-probability",
-            with_loss(lambda probabilities, right: probabilities[right]),
-            "the loss is the probability of the right word. Cross-entropy is −ln(probability).",
+            with_loss(lambda probabilities, target: probabilities[target]),
+            "the loss is the probability of the target. Cross-entropy is −ln(probability).",
         ),
         Slip(
             "positive-log",
-            with_loss(lambda probabilities, right: probabilities[right].log()),
+            with_loss(lambda probabilities, target: probabilities[target].log()),
             "the loss has the wrong sign. It is minus the logarithm.",
         ),
         Slip(
             "log-two",
-            with_loss(lambda probabilities, right: -probabilities[right].log2()),
+            with_loss(lambda probabilities, target: -probabilities[target].log2()),
             "the loss uses the logarithm to base 2. Use the natural logarithm, `torch.log`.",
         ),
         Slip(
             "log-ten",
-            with_loss(lambda probabilities, right: -probabilities[right].log10()),
+            with_loss(lambda probabilities, target: -probabilities[target].log10()),
             "the loss uses the logarithm to base 10. Use the natural logarithm, `torch.log`.",
         ),
         Slip(
             "loss-of-likeliest",
-            with_loss(lambda probabilities, right: -probabilities.max().log()),
-            "the loss is that of the most likely word. It should be that of the right word.",
+            with_loss(lambda probabilities, target: -probabilities.max().log()),
+            "the loss is that of the most likely word. It should be that of the target.",
+        ),
+        Slip(
+            "mean-of-losses",
+            with_loss(lambda probabilities, target: -probabilities.log().mean()),
+            "the loss is a mean over all words of the vocabulary. It should be that of the target alone.",
+        ),
+        Slip(
+            "sum-of-losses",
+            with_loss(lambda probabilities, target: -probabilities.log().sum()),
+            "the loss is a sum over all words of the vocabulary. It should be that of the target alone.",
+        ),
+        Slip(
+            "minus-probability",
+            with_loss(lambda probabilities, target: -probabilities[target]),
+            "the loss is minus the probability of the target: the logarithm is missing. (`F.nll_loss` "
+            "expects log-probabilities.)",
         ),
         Slip(
             "all-losses",
-            with_loss(lambda probabilities, right: -probabilities.log()),
-            "there is a loss for every word. Return only that of the right word.",
+            with_loss(lambda probabilities, target: -probabilities.log()),
+            "there is a loss for every word. Return only that of the target.",
         ),
         Slip(
             "loss-of-word",
-            lambda table, matrix, word, right, rate: (
-                *gradient_step(table, matrix, word, right, rate)[:2],
-                gradient_step(table, matrix, word, word, rate)[2],
+            lambda embeddings, weight, word, target, rate: (
+                *gradient_step(embeddings, weight, word, target, rate)[:2],
+                gradient_step(embeddings, weight, word, word, rate)[2],
             ),
-            "the loss is that of `word`, the input. It should be that of `right`, the word that follows it.",
+            "the loss is that of `word`, the input. It should be that of `target`, the word that follows it.",
         ),
         Slip(
             "loss-first",
-            with_outputs(lambda new_table, new_matrix, loss, *inputs: (loss, new_table, new_matrix)),
-            "the outputs are in the wrong order. Return the new table, the new matrix, and the loss.",
+            with_outputs(
+                lambda new_embeddings, new_weight, loss, *inputs: (loss, new_embeddings, new_weight)
+            ),
+            "the outputs are in the wrong order. Return the new embeddings, the new output weights and the "
+            "loss.",
         ),
         Slip(
-            "matrix-first",
-            with_outputs(lambda new_table, new_matrix, loss, *inputs: (new_matrix, new_table, loss)),
-            "the outputs are in the wrong order. Return the new table, the new matrix, and the loss.",
+            "weight-first",
+            with_outputs(
+                lambda new_embeddings, new_weight, loss, *inputs: (new_weight, new_embeddings, loss)
+            ),
+            "the outputs are in the wrong order. Return the new embeddings, the new output weights and the "
+            "loss.",
         ),
         Slip(
             "gradients-only",
             only_gradients,
-            "these are the gradients. Return the new table and the new matrix, and the loss.",
+            "these are the gradients. Return the new embeddings, the new output weights and the loss.",
         ),
         Slip(
             "row-only",
             with_outputs(
-                lambda new_table, new_matrix, loss, table, matrix, word, *rest: (
-                    new_table[word],
-                    new_matrix,
+                lambda new_embeddings, new_weight, loss, embeddings, weight, word, *rest: (
+                    new_embeddings[word],
+                    new_weight,
                     loss,
                 )
             ),
-            "only the new row of `word` is returned. Return the whole table, with this row replaced.",
+            "only the new row of `word` is returned. Return all embeddings, with this row replaced.",
         ),
     ),
 )
@@ -716,9 +823,9 @@ GRADIENT_STEP = PlainExercise(
 # ---- perplexity
 
 
-def perplexity(probabilities: Tensor) -> Tensor:
+def perplexity(probabilities: Tensor) -> float:
     """e to the mean loss."""
-    return torch.exp(-torch.log(probabilities).mean())
+    return torch.exp(-torch.log(probabilities).mean()).item()
 
 
 def first_version(probabilities):
@@ -776,6 +883,12 @@ PERPLEXITY = PlainExercise(
             lambda probabilities: torch.exp(torch.log(probabilities).mean()),
             "the minus sign is missing. This is the geometric mean of the probabilities; the perplexity is "
             "its inverse.",
+        ),
+        Slip(
+            "mean-of-products",
+            lambda probabilities: probabilities.prod() ** (1 / len(probabilities)),
+            "this is the geometric mean of the probabilities; the perplexity is its inverse. Besides, the "
+            "product of 2,000 probabilities is rounded to 0, so average their logarithms instead.",
         ),
         Slip(
             "minus-outside",
@@ -846,6 +959,12 @@ PERPLEXITY = PlainExercise(
             "belong to different predictions and don't sum to 1. Average the logarithms.",
         ),
         Slip(
+            "entropy-of-scaled",
+            lambda probabilities: torch.exp(torch.special.entr(probabilities / probabilities.sum()).sum()),
+            "the probabilities are scaled to sum to 1, and e is raised to their entropy. But they belong to "
+            "different predictions. Average the plain logarithms.",
+        ),
+        Slip(
             "weighted",
             lambda probabilities: torch.exp(-(probabilities * torch.log(probabilities)).mean()),
             "each logarithm is multiplied by its probability. Average the plain logarithms: every word of "
@@ -897,91 +1016,46 @@ PERPLEXITY = PlainExercise(
 )
 
 
-def in_bits(probabilities: Tensor) -> Tensor:
-    return 2 ** (-torch.log2(probabilities).mean())
-
-
-def geometric(probabilities: Tensor) -> float:
-    return math.prod(float(probability) ** (-1 / len(probabilities)) for probability in probabilities)
-
-
-def with_math(probabilities: Tensor) -> float:
-    return math.exp(-sum(math.log(float(probability)) for probability in probabilities) / len(probabilities))
-
-
-def careful_test(implementation: Callable) -> None:
-    for probabilities, expected in (([0.5, 0.125], 4.0), ([0.2, 0.2, 0.2], 5.0), ([1.0, 1.0], 1.0)):
-        assert abs(float(implementation(torch.tensor(probabilities))) - expected) < 1e-3
-
-
-MEAN_OF_PROBABILITIES = Slip(
-    "mean-of-probabilities", first_version, "the probabilities are averaged, not their logarithms."
-)
-
-TEST_PERPLEXITY = TestExercise(
-    name="test_perplexity",
-    lesson="guessing_the_next_word",
-    inputs={"perplexity": "a function"},
-    of=replace(PERPLEXITY, unrepaired=None, slips=(MEAN_OF_PROBABILITIES, *PERPLEXITY.slips)),
-    what="perplexity",
-    accepts={
-        "in bits": in_bits,
-        "as a product of roots": geometric,
-        "without torch": with_math,
-    },
-    rejects={
-        "mean-of-probabilities": "averages the probabilities themselves",
-        "mean-of-inverses": "averages the inverse probabilities",
-        "no-minus": "forgets the minus sign",
-        "cross-entropy": "stops at the cross-entropy",
-        "sum": "adds up where it should average",
-        "two-and-e": "mixes the bases e and 2",
-        "e-and-two": "mixes the bases 2 and e",
-        "likeliest-only": "uses only the largest probability",
-    },
-    reference=careful_test,
-)
-
 # ---- sampling a word
 
 
-def sample_next(probabilities: Tensor, lot: float) -> int:
-    """The index of the interval that contains the lot if the probabilities divide the line from 0 to 1."""
+def sample_next(probabilities: Tensor, u: float) -> int:
+    """The index of the interval that contains u if the probabilities divide the line from 0 to 1."""
     total = 0.0
     for index, probability in enumerate(probabilities):
         total += float(probability)
-        if lot < total:
+        if u < total:
             return index
     return len(probabilities) - 1
 
 
-def search(sums: Tensor, lot: float, *, edge: bool = False) -> int:
-    """How many sums are at most `lot`; with `edge`, how many are below it."""
-    return int((sums < lot).sum() if edge else (sums <= lot).sum())
+def search(sums: Tensor, u: float, *, edge: bool = False) -> int:
+    """How many sums are at most `u`; with `edge`, how many are below it."""
+    return int((sums < u).sum() if edge else (sums <= u).sum())
 
 
-def find_interval(probabilities, lot, **options) -> int:
-    """As `sample_next`, but past the last index if the probabilities sum to less than the lot."""
-    return search(torch.cumsum(probabilities, dim=0), lot, **options)
+def find_interval(probabilities, u, **options) -> int:
+    """As `sample_next`, but past the last index if the probabilities sum to less than u."""
+    return search(torch.cumsum(probabilities, dim=0), u, **options)
 
 
 def or_else(last: int) -> Callable:
-    """A function that returns `last` if the probabilities sum to less than the lot."""
+    """A function that returns `last` if the probabilities sum to less than u."""
 
-    def sample(probabilities, lot):
-        index = find_interval(probabilities, lot)
+    def sample(probabilities, u):
+        index = find_interval(probabilities, u)
         return index if index < len(probabilities) else last
 
     return sample
 
 
-def first_above(probabilities, lot):
-    above = (index for index, probability in enumerate(probabilities) if probability > lot)
+def first_above(probabilities, u):
+    above = (index for index, probability in enumerate(probabilities) if probability > u)
     return next(above, len(probabilities) - 1)
 
 
-def first_equal(probabilities, lot):
-    numbers, index = probabilities.tolist(), find_interval(probabilities, lot)
+def first_equal(probabilities, u):
+    numbers, index = probabilities.tolist(), find_interval(probabilities, u)
     return numbers.index(numbers[index]) if index < len(numbers) else len(numbers) - 1
 
 
@@ -991,19 +1065,19 @@ def is_whole(inputs: tuple, answer: object) -> str:
 
 
 def draw_cases(*pairs: tuple[list[float], float]) -> tuple[Callable, ...]:
-    return tuple(lambda numbers=numbers, lot=lot: (torch.tensor(numbers), lot) for numbers, lot in pairs)
+    return tuple(lambda numbers=numbers, u=u: (torch.tensor(numbers), u) for numbers, u in pairs)
 
 
 SAMPLE_NEXT = PlainExercise(
     name="sample_next",
     lesson="guessing_the_next_word",
-    inputs=("probabilities", "lot"),
+    inputs=("probabilities", "u"),
     reference=sample_next,
     trains=False,
     variations=(),  # varied numbers are no probability distribution
     demands=(is_whole,),
     by_hand=ByHand(
-        inputs={"probabilities": torch.tensor([0.5, 0.25, 0.25]), "lot": 0.6},
+        inputs={"probabilities": torch.tensor([0.5, 0.25, 0.25]), "u": 0.6},
         answer=1,
         says="Word 0 covers the interval from 0 to 0.5, word 1 from 0.5 to 0.75, word 2 from 0.75 to 1. The "
         "number 0.6 is in the interval of word 1.",
@@ -1027,121 +1101,123 @@ SAMPLE_NEXT = PlainExercise(
         Slip(
             "past-the-end",
             find_interval,
-            "rounding may leave the sum of the probabilities a little below 1. If `lot` is above this sum, "
+            "rounding may leave the sum of the probabilities a little below 1. If `u` is above this sum, "
             "your index is past the last word. Return the last index in this case.",
         ),
         Slip(
             "minus-one",
             or_else(-1),
-            "if rounding leaves the sum of the probabilities below `lot`, your function returns −1. Return "
+            "if rounding leaves the sum of the probabilities below `u`, your function returns −1. Return "
             "the last index, `len(probabilities) - 1`.",
         ),
         Slip(
             "zero-at-the-end",
             or_else(0),
-            "if rounding leaves the sum of the probabilities below `lot`, your function returns 0. Return "
-            "the last index in this case. If you use `argmax`, note that it returns 0 when no element is "
-            "True.",
+            "if rounding leaves the sum of the probabilities below `u`, your function returns 0. Return the "
+            "last index in this case. If you use `argmax`, note that it returns 0 when no element is True.",
+        ),
+        Slip(
+            "first-or-last",
+            lambda probabilities, u: 0 if u < float(probabilities[0]) else len(probabilities) - 1,
+            "only word 0 and the last word are ever returned. Does the loop return in its first round? "
+            "Return the last index only after the loop.",
         ),
         Slip(
             "likeliest",
-            lambda probabilities, lot: int(torch.argmax(probabilities)),
-            "the most likely word is chosen, whatever `lot` is. A word with a probability of ¼ should be "
+            lambda probabilities, u: int(torch.argmax(probabilities)),
+            "the most likely word is chosen, whatever `u` is. A word with a probability of ¼ should be "
             "chosen a quarter of the time.",
         ),
         Slip(
             "no-running-sum",
             first_above,
-            "`lot` is compared with individual probabilities. Compare it with their running sum, which says "
+            "`u` is compared with individual probabilities. Compare it with their running sum, which says "
             "where the interval of each word ends.",
         ),
         Slip(
             "smaller-counted",
-            lambda probabilities, lot: min(search(probabilities, lot), len(probabilities) - 1),
-            "the individual probabilities up to `lot` are counted. Count the running sums instead, which say "
+            lambda probabilities, u: min(search(probabilities, u), len(probabilities) - 1),
+            "the individual probabilities up to `u` are counted. Count the running sums instead, which say "
             "where the interval of each word ends.",
         ),
         Slip(
             "larger-counted",
-            lambda probabilities, lot: len(probabilities) - find_interval(probabilities, lot),
-            "the running sums above `lot` are counted. The index is the number of those that aren't above "
-            "it.",
+            lambda probabilities, u: len(probabilities) - find_interval(probabilities, u),
+            "the running sums above `u` are counted. The index is the number of those that aren't above it.",
         ),
         Slip(
             "edge",
-            lambda probabilities, lot: min(
-                find_interval(probabilities, lot, edge=True), len(probabilities) - 1
-            ),
+            lambda probabilities, u: min(find_interval(probabilities, u, edge=True), len(probabilities) - 1),
             "a number exactly at the end of a word's interval is assigned to that word. It belongs to the "
             "next one: an interval includes its start, not its end.",
         ),
         Slip(
             "one-before",
-            lambda probabilities, lot: sample_next(probabilities, lot) - 1,
-            "the index is 1 too small. Return the first word at which the running sum exceeds `lot`.",
+            lambda probabilities, u: sample_next(probabilities, u) - 1,
+            "the index is 1 too small. Return the first word at which the running sum exceeds `u`.",
         ),
         Slip(
             "one-before-or-zero",
-            lambda probabilities, lot: max(find_interval(probabilities, lot) - 1, 0),
+            lambda probabilities, u: max(find_interval(probabilities, u) - 1, 0),
             "the index is 1 too small, except for word 0. The running sums say where the intervals end, not "
             "where they start.",
         ),
         Slip(
             "one-after",
-            lambda probabilities, lot: sample_next(probabilities, lot) + 1,
+            lambda probabilities, u: sample_next(probabilities, u) + 1,
             "the index is 1 too large. Python counts from 0.",
         ),
         Slip(
             "one-after-or-last",
-            lambda probabilities, lot: min(sample_next(probabilities, lot) + 1, len(probabilities) - 1),
+            lambda probabilities, u: min(sample_next(probabilities, u) + 1, len(probabilities) - 1),
             "the index is 1 too large, except for the last word. Return the first word at which the running "
-            "sum exceeds `lot`.",
+            "sum exceeds `u`.",
         ),
         Slip(
             "probability-itself",
-            lambda probabilities, lot: float(probabilities[sample_next(probabilities, lot)]),
+            lambda probabilities, u: float(probabilities[sample_next(probabilities, u)]),
             "this is the probability of the word. Return its index.",
         ),
         Slip(
             "running-sum-itself",
-            lambda probabilities, lot: float(torch.cumsum(probabilities, 0)[sample_next(probabilities, lot)]),
+            lambda probabilities, u: float(torch.cumsum(probabilities, 0)[sample_next(probabilities, u)]),
             "this is the running sum. Return the index of the word.",
         ),
         Slip(
             "first-twice",
-            lambda probabilities, lot: min(
-                search(torch.cumsum(probabilities, 0) + probabilities[0], lot), len(probabilities) - 1
+            lambda probabilities, u: min(
+                search(torch.cumsum(probabilities, 0) + probabilities[0], u), len(probabilities) - 1
             ),
             "the probability of word 0 is counted twice. The running sum starts at 0.",
         ),
         Slip(
             "equal-intervals",
-            lambda probabilities, lot: int(lot * len(probabilities)),
+            lambda probabilities, u: int(u * len(probabilities)),
             "all words get intervals of equal length. Each interval should be as long as the word's "
             "probability.",
         ),
         Slip(
             "softmax-again",
-            lambda probabilities, lot: sample_next(torch.softmax(probabilities, dim=0), lot),
+            lambda probabilities, u: sample_next(torch.softmax(probabilities, dim=0), u),
             "a softmax is applied to the probabilities. They are probabilities already.",
         ),
         Slip(
             "sorted",
-            lambda probabilities, lot: sample_next(probabilities.sort(descending=True).values, lot),
+            lambda probabilities, u: sample_next(probabilities.sort(descending=True).values, u),
             "the probabilities are sorted, so the index refers to the sorted list. Keep them in the given "
             "order.",
         ),
         Slip(
             "sorted-ascending",
-            lambda probabilities, lot: sample_next(probabilities.sort().values, lot),
+            lambda probabilities, u: sample_next(probabilities.sort().values, u),
             "the probabilities are sorted, so the index refers to the sorted list. Keep them in the given "
             "order.",
         ),
         Slip(
             "likeliest-first",
-            lambda probabilities, lot: int(
+            lambda probabilities, u: int(
                 probabilities.argsort(descending=True, stable=True)[
-                    sample_next(probabilities.sort(descending=True).values, lot)
+                    sample_next(probabilities.sort(descending=True).values, u)
                 ]
             ),
             "the intervals are sorted by length, the most likely word first. Keep the words in the given "
@@ -1149,13 +1225,13 @@ SAMPLE_NEXT = PlainExercise(
         ),
         Slip(
             "from-the-end",
-            lambda probabilities, lot: len(probabilities) - 1 - sample_next(probabilities.flip(0), lot),
+            lambda probabilities, u: len(probabilities) - 1 - sample_next(probabilities.flip(0), u),
             "the intervals start with the last word. Start with word 0.",
         ),
         Slip(
-            "one-minus-lot",
-            lambda probabilities, lot: sample_next(probabilities, 1 - lot),
-            "`lot` is measured from the other end of the line, as `1 - lot`. Start at 0.",
+            "one-minus-u",
+            lambda probabilities, u: sample_next(probabilities, 1 - u),
+            "`u` is measured from the other end of the line, as `1 - u`. Start at 0.",
         ),
         Slip(
             "first-equal",
@@ -1165,17 +1241,17 @@ SAMPLE_NEXT = PlainExercise(
         ),
         Slip(
             "nearest-probability",
-            lambda probabilities, lot: int((probabilities - lot).abs().argmin()),
-            "this is the word with the probability closest to `lot`. Return the word with the interval that "
-            "contains `lot`.",
+            lambda probabilities, u: int((probabilities - u).abs().argmin()),
+            "this is the word with the probability closest to `u`. Return the word with the interval that "
+            "contains `u`.",
         ),
         Slip(
             "nearest-end",
-            lambda probabilities, lot: int((torch.cumsum(probabilities, 0) - lot).abs().argmin()),
-            "this is the word with the interval that ends closest to `lot`. Return the word with the "
-            "interval that contains `lot`.",
+            lambda probabilities, u: int((torch.cumsum(probabilities, 0) - u).abs().argmin()),
+            "this is the word with the interval that ends closest to `u`. Return the word with the interval "
+            "that contains `u`.",
         ),
     ),
 )
 
-EXERCISES = (COUNT_NEXT, GRADIENT_STEP, PERPLEXITY, TEST_PERPLEXITY, SAMPLE_NEXT)
+EXERCISES = (COUNT_NEXT, GRADIENT_STEP, PERPLEXITY, SAMPLE_NEXT)

@@ -6,18 +6,18 @@ r"""
 
 **The question:** how can a machine predict the next word, and how does it learn to?
 
-About {minutes} minutes. You need Python with a little NumPy, school mathematics, and the softmax from [lesson 00](00_start_here.ipynb). Nothing about torch (section 3 says what is needed) and nothing about networks: how they learn is what you find out here, on one so small that every number fits on the screen.
+About {minutes} minutes. You need Python with a little NumPy, school algebra, and the softmax from [lesson 00](00_start_here.ipynb). You don't need to know PyTorch or neural networks: this lesson introduces both, starting with a network so small that you can see all its numbers at once.
 """
 
 # %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
-1. **count** n-grams, and **say** why longer ones do not save you;
-2. **compute** by hand what a small network says, how wrong it is, and where each of its numbers should go;
-3. **write** one step of learning, and recognise the five lines that train every model of this course;
-4. **measure** a language model by its perplexity;
-5. **write** text word by word, and **name** the two costs of doing so.
+1. **compute** by hand what a small network predicts and what its loss is, and **find** the gradient by changing one number at a time;
+2. **explain** how the chain rule and gradient descent train a network, and **recognise** the five lines of every training loop;
+3. **measure** a language model by its perplexity, on text that it hasn't learned from;
+4. **describe** how a model generates text one word at a time, and **name** two drawbacks;
+5. **build** a language model by counting n-grams, and **explain** why longer n-grams soon stop helping. <!-- core -->
 """
 
 # %% kind="setup"
@@ -29,13 +29,13 @@ from torch.nn import functional as F
 
 from course_lib import views
 from course_lib.formatting import fixed
-from course_lib.models import NGramLM, NGramLMConfig
-from course_lib.results import mean_over_seeds
-from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
-from course_lib.teaching import yours
+from course_lib.results import mean_over_seeds, read_results
+from course_lib.teaching import check, explain, predict, quiz, start_lesson, yours
 from course_lib.text import BOS, EOS, splits
 from course_lib.translation import load_shipped
-from lessons.l01_guessing_the_next_word import WordByWord
+from lessons.l01_guessing_the_next_word import (
+    WordByWord, embedding_map, nearest_neighbours, ngrams, windows, word_classes,
+)
 
 start_lesson("guessing_the_next_word", seed=1)
 
@@ -43,7 +43,7 @@ start_lesson("guessing_the_next_word", seed=1)
 r"""
 ## Warm up
 
-Two questions on lesson 00, from memory.
+Here are two questions on lesson 00. Answer them from memory.
 """
 
 # %% kind="recall"
@@ -51,54 +51,61 @@ quiz("01", "recall")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 1 · Count what came next
+## 1 · Counting which word comes next
 
-Your phone does it while you type: it guesses the next word. A {term:language model} is anything that reads the beginning of a text and gives every possible next word a probability. Guess, take a word, guess again: that is how a chatbot writes, and how a translator writes its translation. So this is where the road begins.
+Your phone suggests the next word while you type. A {term:language model} does the same: given the beginning of a text, it computes a probability for every possible next word. These probabilities sum to 1, so together they are a {term:probability distribution}. If we choose a word, append it to the text and repeat, the model generates a sentence. That's how chatbots write, and how the translators in this course work.
 
-The pieces of text that a model reads and writes, one at a time, are its {term:token|tokens}. Ours are whole words (larger systems use pieces of words, lesson 15). The list of all tokens it knows is its {term:vocabulary}. Here is the text we have: the French half of the sentences that trained the networks of lesson 00.
+The units of text that a model works with are its {term:token|tokens}. Ours are whole words; larger systems also use pieces of words, as you'll see in lesson 15. All the tokens that a model knows form its {term:vocabulary}.
+
+Our text, or {term:corpus}, is the French half of the sentence pairs from lesson 00. It is split into three parts. The model learns from the {term:training set}. We use the {term:validation set} to compare models and to choose settings. The {term:test set} stays untouched until the last section: text that has influenced our choices can no longer show how well a model does on new text.
 """
 
 # %% kind="example" name="corpus"
 corpus = splits(seed=0)
-text = [list(pair.tgt) for pair in corpus.train]  # to learn from
-new_text = [list(pair.tgt) for pair in corpus.test]  # other sentences, to be tested on
+text = [list(pair.tgt) for pair in corpus.train]
+validation_text = [list(pair.tgt) for pair in corpus.validation]
 vocabulary = sorted({word for words in text for word in words})
 
-for words in text[:4]:
+for words in text[:3]:
     print(" ".join(words))
 n_words = sum(map(len, text))
-print(f"{len(text):,} sentences, {n_words:,} words, {len(vocabulary)} different ones")
+print(f"training set: {len(text):,} sentences with {n_words:,} words", end=", ")
+print(f"{len(vocabulary)} of them different")
 
 # %% [markdown] kind="text"
 r"""
-The oldest idea is to count (Markov 1913 with letters, Shannon 1948 with words). What followed *le chat* in the text? Take the shares of those counts as probabilities.
+The oldest kind of language model is based on counting. To predict what follows *le chat* (the cat), go through all occurrences of *le chat* in the corpus and count the words that come next. Each count divided by the total is a probability.
 
-But after *les rois fatigués qui étaient heureux ont acheté* (the tired kings who were happy bought), only one word was ever counted: hardly any long beginning stands in the text twice. So one pretends that **only the last few words matter**: the {term:Markov assumption}. A row of $n$ words is an {term:n-gram}, and an n-gram model looks at $n-1$ words to tell the next one. With $n = 2$ it knows one word of the past, with $n = 3$ two.
+This doesn't work for long beginnings, because hardly any of them occurs twice. Our corpus contains *les rois fatigués qui étaient heureux ont acheté* (the tired kings who were happy bought) exactly once. So we simplify and pretend that only the last $n-1$ words matter, the **context**. This is the {term:Markov assumption}. A sequence of $n$ consecutive words is an {term:n-gram}: with $n = 2$ the context is one word, and with $n = 3$ it is two words.
 
-Two marks help: a start mark `<s>` stands before the first word, an end mark `</s>` behind the last. The end mark is guessed like a word: a model has to know when to stop.
+Two special tokens mark where a sentence starts and ends. The start token `<s>` gives the first word a context. The end token `</s>` is predicted like any other word, so that the model learns when to stop.
 """
 
 # %% [markdown] kind="text" exercise="count_next"
 r"""
-Write a function that counts n-grams for any $n$. For `[["le", "chat", "dort"], ["le", "chat", "mange"]]` and $n = 2$ it returns
+Here is a first version of a function that counts n-grams for any $n \ge 1$. For `[["le", "chat", "dort"], ["le", "chat", "mange"]]` and $n = 2$ it should return
 
 `{("<s>",): {"le": 2}, ("le",): {"chat": 2}, ("chat",): {"dort": 1, "mange": 1}, ("dort",): {"</s>": 1}, ("mange",): {"</s>": 1}}`
 
-The past is always a tuple, even if it contains one word or, for $n = 1$, none. Each sentence gets $n-1$ start marks, so that its first word has a past too, and one end mark. Leave the lists you are given unchanged.
+The context is always a tuple of exactly $n-1$ tokens, even before the first word of a sentence; for $n = 1$ it is empty. Every word and every end token is counted, but start tokens never are. An empty sentence still has an end token, and the lists you are given must not change. Does the function do all this? Make its check pass.
 """
 
-# %% kind="exercise" exercise="count_next" title="Count what came next" difficulty=2 importance=3 track="core"
+# %% kind="exercise" exercise="count_next" mode="bug" title="Count what comes next" difficulty=2 importance=3 track="core"
 def count_next(sentences, n):
-    """Lists of words, and n  ->  {past of n - 1 words: {next word: how often}}"""
-    # solution
+    """Lists of words, and n  ->  {context of n - 1 tokens: {next word: how often}}"""
     counts = {}
     for words in sentences:
+        # bug
+        row = ["<s>", *words, "</s>"]
+        # end bug
+        # solution
         row = ["<s>"] * (n - 1) + words + ["</s>"]
+        # end solution
         for i in range(n - 1, len(row)):
-            after = counts.setdefault(tuple(row[i - n + 1 : i]), {})
+            context = tuple(row[i - n + 1 : i])
+            after = counts.setdefault(context, {})
             after[row[i]] = after.get(row[i], 0) + 1
     return counts
-    # end solution
 
 # %% kind="check" exercise="count_next"
 check("count_next", count_next)
@@ -106,16 +113,14 @@ check("count_next", count_next)
 # %% [markdown] kind="hints" exercise="count_next"
 r"""
 ### A nudge
-For each sentence, make one longer list that includes the marks. Then go through it: the past of the word at position `i` is the `n - 1` words before it.
+The function is right for $n = 2$. Call it with one short sentence and $n = 3$, then with $n = 1$, and compare the result with what you would count by hand.
 
 ---
 ### Step by step
-1. `row = ["<s>"] * (n - 1) + words + ["</s>"]`, separately for each sentence.
-2. For every `i` from `n - 1` to the end: the past is `tuple(row[i - n + 1 : i])`, the word is `row[i]`.
-3. Add 1 to the count of that word under that past. `dict.setdefault` and `dict.get` save an `if`; `collections.Counter` does too.
+With $n = 3$, the context of the first word should be `("<s>", "<s>")`. How many start tokens does `row` need for that? And how many if $n = 1$ and the context is empty?
 """
 
-# %% kind="see"
+# %% kind="see" hide_input=true
 count = yours("count_next")
 after_cat = count(text, 2)[("chat",)]
 likeliest = sorted(after_cat, key=after_cat.get, reverse=True)[:7]
@@ -123,207 +128,238 @@ total = sum(after_cat.values())
 
 views.bars(
     [after_cat[word] / total for word in likeliest], labels=likeliest,
-    name="probability", high=0.2, title=f"After 'chat', which came {total} times",
+    name="probability", high=0.2, title=f"Words after 'chat' ({total} occurrences)",
 )
 
-# %% kind="quiz"
+# %% kind="quiz" track="core" contents="two questions on counting"
 quiz("01", "counting")
 
-# %% [markdown] kind="text" contents="why the table of 5-grams stays nearly empty, with an estimate and a prediction"
+# %% [markdown] kind="text" contents="how many 5-grams of new text were never counted, with a prediction, and what smoothing does about it"
 r"""
-## 2 · The table explodes
+## 2 · Longer contexts and unseen n-grams
 
-One word of past is little. Why not take four, and count 5-grams? First estimate what that table would be.
+A single word of context is very little. Why not use four, and count 5-grams? The next cell, whose code is collapsed, counts the different n-grams in the training set for $n = 1$ to 5, next to the number of n-grams that are possible with {result:lesson_01/corpus/vocabulary:.0f} words and the end token. Then it checks how many n-grams of the validation set were never counted.
 """
 
-# %% kind="estimate"
-estimate("01", "five-grams")
-
-# %% kind="predict"
+# %% kind="predict" hide_input=true
 tables = {n: count(text, n) for n in range(1, 6)}
 for n, counts in tables.items():
     possible, seen = (len(vocabulary) + 1) ** n, sum(map(len, counts.values()))
     print(f"n = {n}: {possible:>17,} possible, {seen:>7,} seen")
 
 
-def percent_never_seen(n):
-    new_counts = count(new_text, n)
-    unseen = sum(
-        frequency
-        for past, after in new_counts.items()
-        for word, frequency in after.items()
-        if word not in tables[n].get(past, {})
-    )
-    return 100 * unseen / sum(sum(after.values()) for after in new_counts.values())
+def percent_unseen(n):
+    unseen = [word not in tables[n].get(context, {})
+              for context, word in ngrams(validation_text, n)]
+    return 100 * sum(unseen) / len(unseen)
 
-
-percentages = [percent_never_seen(n) for n in tables]
 
 figure = views.bars(
-    percentages, labels=[f"n = {n}" for n in tables], name="never seen, %", digits=0,
-    title="n-grams of new text, never counted",
+    [percent_unseen(n) for n in tables], labels=[f"n = {n}" for n in tables],
+    name="never seen, %", digits=0, title="n-grams of new text that were never counted",
 )
 predict("01", "never-seen", figure)
 
 # %% [markdown] kind="text"
 r"""
-The possible n-grams grow by a factor of {result:lesson_01/corpus/token types:.0f} with each word. The seen ones cannot: our text has {result:lesson_01/corpus/positions:,.0f} places where a token comes next ({printed:corpus/sentences} words and 20,000 end marks), and no more. The longer the past, the emptier the table.
+Each further word multiplies the number of possible n-grams by {result:lesson_01/corpus/token types:.0f}. The number of different n-grams in the training set grows far more slowly, and it can never exceed {result:lesson_01/corpus/positions:,.0f}, the number of words and end tokens.
 
-For a word that was never seen after its past, the count says *probability 0*, and a sentence with one impossible word is impossible. The repair is to mix: trust the long past as far as it was seen, and give the rest to a shorter one (Witten and Bell 1991 is what our n-gram model does).
+An n-gram that was never counted gets the probability 0, and then so does every sentence that contains it. The remedy is **smoothing**: subtract a little from every count, and give the probability that this frees to a model with a shorter context, which has seen more. The classic method is Kneser–Ney smoothing (1995). Section 5 shows how far it gets.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 3 · How a network learns
 
-Counting has one fault that can't be repaired. To a table, two words are either the same or not. What it counted after *le chat noir* (the black cat) tells it nothing about *le chien noir* (the black dog). It cannot know that cats and dogs have anything in common. To share what was learned, words need to be **more or less alike**. For that they must be made of numbers.
+Counting has a fundamental limitation. To an n-gram model, two words are either identical or completely different. Whatever it counts after *le chat noir* (the black cat) says nothing about *le chien noir* (the black dog). If words are represented by vectors instead, they can be **more or less similar**, and what is learned about one word can help with another.
 
-Here is a language with two sentences: *le chat dort* and *la vache dort* (the cat sleeps, the cow sleeps). Five words, four things to learn: after *le* comes *chat*, after *la* *vache*, after both animals *dort*.
+Here is a language with just two sentences, *le chat dort* and *la vache dort* (the cat sleeps, the cow sleeps). With one word of context, there are four things to learn: *le* is followed by *chat*, *la* by *vache*, and both animals by *dort*.
 
-The network is two tables of numbers. In the first, each word has a row of two numbers that stand for it when it is **read**: its {term:embedding}, or word vector. In the second, the *matrix*, each word has another row, for when it is **guessed**. All numbers are arbitrary so far; learning will turn them.
+Our network has two matrices, each with one row per word. The rows of the {term:embedding matrix} represent the words as inputs: each is the word's {term:embedding}, also called its word vector. The rows of the *output weights* are used to predict the words. We made up all the numbers, and learning will change them.
 
 | | *le* | *la* | *chat* | *vache* | *dort* |
 |---|---|---|---|---|---|
-| read as (table) | (1, 0) | (0, 1) | (0.5, −0.5) | (−0.5, 0.5) | (0, 0) |
-| guessed by (matrix) | (0, 0) | (0, 0) | (0, 1.1) | (1.1, 0) | (0, 0) |
+| embedding | (1, 0) | (0, 1) | (0.5, −0.5) | (−0.5, 0.5) | (0, 0) |
+| output weights | (0, 0) | (0, 0) | (0, 1.1) | (1.1, 0) | (0, 0) |
 
-To guess, it takes the row $x$ of the word it read, and compares it with every row of the matrix. The comparison is a {term:dot product}: multiply number by number and add up. (1, 0) and (1.1, 0) give 1 · 1.1 + 0 · 0 = 1.1. One dot product for each row of a matrix, all at once, is a {term:linear layer}; in code `matrix @ x`.
+To make a prediction, the network takes the embedding $x$ of the input word and computes its {term:dot product} with every row of the output weights: multiply the numbers pairwise and add the results. For example, (1, 0) and (1.1, 0) give 1 · 1.1 + 0 · 0 = 1.1. A {term:layer} that computes one dot product for each row of a matrix is a {term:linear layer}. Its weight matrix has the shape (out, in), here (5, 2), as in torch, and in code it is `weight @ x`. The last layer of a network is its {term:output layer}.
 
-The results are the scores of the next words, in a language model called {term:logits}. The softmax turns them into shares, which are the probabilities.
+The results are one score for each possible next word, the {term:logits}. A softmax turns them into a probability distribution.
+
+**By hand.** The embedding of *le* is (1, 0), so each logit is the first number of a row of output weights: 0, 0, 0, 1.1, 0. Raising $e$ to these logits gives 1, 1, 1, 3, 1 (since $e^{1.1} \approx 3$), which sum to 7. So *vache* gets the probability 3/7, and every other word gets 1/7. That's wrong: *le* should be followed by *chat*.
 """
-
-# %% kind="diagram" hide_input=true
-PARTS = {"word": (0, 0), "table": (1, 0), "matrix": (2, 0), "softmax": (3, 0)}
-NOTES = {"table": "its row x", "matrix": "logits", "softmax": "shares"}
-views.diagram(
-    PARTS, list(pairwise(PARTS)), lit=("table", "matrix", "softmax"), notes=NOTES,
-    title="The smallest language model",
-)
 
 # %% [markdown] kind="text"
 r"""
-**By hand.** The row of *le* is (1, 0), so each logit is the first number of a row of the matrix: 0, 0, 0, 1.1, 0. Raise $e$ to them: 1, 1, 1, 3, 1 (since $e^{1.1} \approx 3$), together 7. So *vache* gets 3/7, everything else 1/7. Wrong: after *le* comes *chat*.
-
-**Torch, for NumPy users.** A tensor is an array, and `@`, slices and arithmetic are those of NumPy. What NumPy calls `axis` is `dim`: `dim=-1` is the last one, here the words. `t.log()` is `np.log(t)`, `t.clone()` is `t.copy()`, `t.numel()` is `t.size`, `t.view(-1)` is `t.reshape(-1)`; `float(t)` and `t.item()` make a Python number of a tensor that holds one. `with torch.no_grad():` says that nothing is learned inside: no gradient is prepared.
+**PyTorch for NumPy users.** A tensor is an array. Indexing, arithmetic and `@` work as in NumPy, and `axis` is called `dim`; `dim=-1` is the last axis. `t.log()` is `np.log(t)`, `t.clone()` is `t.copy()`, `t.numel()` is `t.size`, and `t.view(-1)` is `t.reshape(-1)`. `float(t)` and `t.item()` turn a tensor that contains one number into a Python number.
 """
 
 # %% kind="example"
 tiny = ["le", "la", "chat", "vache", "dort"]
 le, la, chat, vache, dort = range(5)
-table = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, -0.5], [-0.5, 0.5], [0.0, 0.0]])
-matrix = torch.tensor([[0.0, 0.0], [0.0, 0.0], [0.0, 1.1], [1.1, 0.0], [0.0, 0.0]])
+embeddings = torch.tensor([[1, 0], [0, 1], [0.5, -0.5], [-0.5, 0.5], [0, 0]])
+weight = torch.tensor([[0, 0], [0, 0], [0, 1.1], [1.1, 0], [0, 0]])
 
 
-def predict_next(word, table, matrix):
-    """What the network predicts: a probability for each word."""
-    return torch.softmax(matrix @ table[word], dim=-1)
+def predict_next(word, embeddings, weight):
+    """The predicted probability of each possible next word."""
+    return torch.softmax(weight @ embeddings[word], dim=-1)
 
 
-print("after 'le':", fixed(predict_next(le, table, matrix), 2))
+print("after 'le':", fixed(predict_next(le, embeddings, weight), 2))
 
 # %% [markdown] kind="text"
 r"""
-**How wrong is it?** The {term:loss} is one number that says how wrong a network is. Ours is the {term:cross-entropy}: $-\ln$ of the share of the word that really came. Call it the *surprise*.
+**How wrong is the prediction?** The {term:loss} measures this with a single number. For language models it is the {term:cross-entropy}: minus the natural logarithm of the probability that the model gave to the **target**, the word that really comes next.
 
-| share of the right word | 1 | ½ | 1/7 | 1/100 | 1/1,000,000 |
+| probability of the target | 1 | 1/2 | 1/7 | 1/100 | 1/1,000,000 |
 |---|---|---|---|---|---|
 | loss | 0 | 0.69 | 1.95 | 4.6 | 13.8 |
 
-Sure and right costs nothing. Sure and wrong costs a lot, without limit. And why a logarithm? The probability of a sentence is a product over its words. Logarithms turn it into a sum, so each word adds its own surprise.
+A confident and correct prediction costs almost nothing, while a confident but wrong one can cost any amount. Why the logarithm? The probability of a sentence is the product of its words' probabilities. Logarithms turn this product into a sum, so that each word adds its own loss.
 
-**Which way is better?** The numbers that training turns are a network's **parameters**, also called its {term:weight|weights}; ours has 20. Take one of them, nudge it a little, watch the loss. If the loss falls, that was the right direction.
+**Which way should the numbers change?** Let's try it out. The network has 20 {term:parameters}, also called its {term:weights}. Take one of them, nudge it a little, and watch the loss.
 
-The change of the loss divided by the change of the parameter is a *slope*. Its sign says which way is uphill, its size how steep it is. All slopes together, one for each parameter, are the {term:gradient}.
-
-One nudge: the first number in the row by which *chat* is guessed goes from 0 to 0.01. The loss of *chat* after *le* goes from {result:lesson_01/nudge/before:.4f} to {result:lesson_01/nudge/after:.4f}. The slope is −{result:lesson_01/nudge/fall:.4f} / 0.01 = −{result:lesson_01/nudge/slope size:.2f}. The next cell does this with all 20, one after the other.
+For example, the first output weight of *chat* is 0. If we increase it to 0.01, the loss for *le* → *chat* falls from {result:lesson_01/nudge/before:.4f} to {result:lesson_01/nudge/after:.4f}. The change of the loss divided by the change of the parameter is −{result:lesson_01/nudge/fall:.4f} / 0.01 = −{result:lesson_01/nudge/slope size:.2f}. For smaller and smaller nudges, this ratio approaches the *derivative* of the loss with respect to this parameter. It is negative, so a larger parameter means a smaller loss. The derivatives with respect to all parameters together are the {term:gradient}. The next cell nudges all 20, one after another.
 """
 
-# %% kind="loop"
-def loss_of(table, matrix):
-    """The surprise when 'chat' comes after 'le'."""
-    return -predict_next(le, table, matrix)[chat].log()
+# %% kind="loop" name="nudging"
+def loss_of(embeddings, weight):
+    """The loss if the input is 'le' and the target is 'chat'."""
+    return -predict_next(le, embeddings, weight)[chat].log()
 
 
-def slopes_by_nudging(numbers, loss, by=0.01):
-    """The slope of the loss for every number of a table: nudge it, and measure."""
-    slopes, loss_before = torch.zeros_like(numbers), loss(numbers)
-    for i in range(numbers.numel()):
-        nudged = numbers.clone()
-        nudged.view(-1)[i] += by
-        slopes.view(-1)[i] = (loss(nudged) - loss_before) / by
-    return slopes
+def gradient_by_nudging(parameters, loss, nudge=0.01):
+    """Nudge each number in turn, and divide the change of the loss by the nudge."""
+    gradient, loss_before = torch.zeros_like(parameters), loss(parameters)
+    for i in range(parameters.numel()):
+        nudged = parameters.clone()
+        nudged.view(-1)[i] += nudge
+        gradient.view(-1)[i] = (loss(nudged) - loss_before) / nudge
+    return gradient
 
 
-matrix_slopes = slopes_by_nudging(matrix, lambda nudged: loss_of(table, nudged))
-table_slopes = slopes_by_nudging(table, lambda nudged: loss_of(nudged, matrix))
-for word, in_table, in_matrix in zip(tiny, table_slopes, matrix_slopes, strict=True):
-    print(f"{word:6} table {fixed(in_table, 2):14} matrix {fixed(in_matrix, 2)}")
+of_weight = gradient_by_nudging(weight, lambda nudged: loss_of(embeddings, nudged))
+of_embeddings = gradient_by_nudging(embeddings, lambda nudged: loss_of(nudged, weight))
+for word, row, weight_row in zip(tiny, of_embeddings, of_weight, strict=True):
+    print(f"{word:6} embedding {fixed(row, 2):14} weights {fixed(weight_row, 2)}")
 
 # %% kind="quiz"
 quiz("01", "loss")
 
 # %% [markdown] kind="text"
 r"""
-**One step of learning.** Guess, measure, find the gradient, and go a little against it, with all parameters at once:
+**One step of learning.** The gradient points in the direction in which the loss rises fastest, so we move all parameters a little the opposite way:
 
 $$ \text{new} = \text{old} - \text{rate} \cdot \text{gradient} $$
 
-The {term:learning rate} says how much of the gradient one step takes away. Minus, because the gradient points uphill.
+The {term:learning rate} decides how long the step is. Repeating such steps is called {term:gradient descent}.
+
+**The chain rule.** Nudging takes a new prediction for each parameter, which is hopeless for a network with millions of them. But a network computes its loss in simple steps, and the derivative of each step is easy to find. Take *chat* as the input and *dort* as the target. Let $w$ be the first output weight of *dort*, $z$ its logit and $L$ the loss. The embedding of *chat* starts with 0.5, so increasing $w$ by 0.01 increases $z$ by 0.005: the derivative of $z$ with respect to $w$, written $\partial z / \partial w$, is 0.5. Nudging $z$ shows that $\partial L / \partial z$ is about {printed:chain/L with respect to z}. If $w$ grows by 0.01, then $z$ grows half as much, and the loss changes by {printed:chain/L with respect to z} times that. So we multiply the two derivatives. This is the {term:chain rule}:
+
+$$ \frac{\partial L}{\partial w} = \frac{\partial L}{\partial z} \cdot \frac{\partial z}{\partial w} $$
 """
 
-# %% [markdown] kind="formula" track="core"
+# %% kind="code" name="chain" hide_input=true
+x = embeddings[chat]
+logits = weight @ x
+nudged_weight, nudged_logits = weight.clone(), logits.clone()
+nudged_weight[dort, 0] += 0.01
+nudged_logits[dort] += 0.01
+
+
+def loss_for(logits):
+    return -torch.softmax(logits, dim=-1)[dort].log()
+
+
+dz_dw = ((nudged_weight @ x)[dort] - logits[dort]) / 0.01
+dL_dz = (loss_for(nudged_logits) - loss_for(logits)) / 0.01
+dL_dw = (loss_for(nudged_weight @ x) - loss_for(logits)) / 0.01
+a, b, c = (fixed(number, 2).replace("-", "−") for number in (dz_dw, dL_dz, dL_dw))
+print("derivative of z with respect to w:", a)
+print("derivative of L with respect to z:", b)
+print("derivative of L with respect to w:", c)
+torch.testing.assert_close(dz_dw * dL_dz, dL_dw, atol=0.01, rtol=0)
+
+# %% kind="diagram" hide_input=true
+first, second, product = f"∂z/∂w = {a}", f"∂L/∂z = {b}", f"∂L/∂w = {a} · ({b}) = {c}"
+CHAIN = {"weight w": (0, 0), "logit z": (1, 0), "loss L": (2, 0)}
+CHAIN |= {first: (0.5, 1), second: (1.5, 1), product: (0, 2, 3)}
+views.diagram(
+    CHAIN, list(pairwise(["weight w", "logit z", "loss L"])), lit=product,
+    title="The chain rule: multiply the derivatives of the steps",
+    alt=f"A weight w determines the logit z, which determines the loss L. {first} and "
+    f"{second}; their product is {product}.",
+)
+
+# %% [markdown] kind="text"
 r"""
-But finding the gradient took 20 trials for 20 numbers, and a network with a million would need a million. Look at the first column of the matrix's slopes: 0.14, 0.14, −0.86, 0.43, 0.14. Those are the shares 1/7, 1/7, **1/7 − 1**, 3/7, 1/7. No accident: the slope of the loss for a *logit* is always its share, minus 1 for the right word. Call it the **error** of that word. (Too large a share: positive, push it down. The right word: negative, pull it up.)
+A number that affects the loss in several ways gets one such product for each way, and the products are added. {term:backpropagation|Backpropagation} applies the chain rule systematically, from the loss back to the parameters. A single {term:forward pass} computes the prediction, and a single backward pass then finds all the derivatives, however many layers the network has. In torch this is called {term:autograd}: `requires_grad_()` marks the tensors whose gradients we want, torch records every operation on them, and `backward()` stores the gradients in `.grad`. The next cell goes back to *le* → *chat*: autograd finds what the nudges measured, up to a small error that shrinks with the size of the nudge.
+"""
 
-<details><summary>Why share minus 1?</summary>
+# %% kind="library"
+auto_embeddings = embeddings.clone().requires_grad_()
+auto_weight = weight.clone().requires_grad_()
+logits = auto_weight @ auto_embeddings[le]
+loss = F.cross_entropy(logits, torch.tensor(chat))  # softmax and -ln in one function
+loss.backward()  # backpropagation
 
-1. With logits $z_i$ and $S = \sum_i e^{z_i}$, the right word $r$ has the share $e^{z_r} / S$. So loss $= \ln S - z_r$.
-2. The slope of $e^z$ is $e^z$: if $z_i$ grows by a tiny $h$, then $S$ grows by $h \, e^{z_i}$.
-3. The slope of $\ln S$ is $1/S$: so $\ln S$ grows by $h \, e^{z_i} / S$, which is $h$ times the share of $i$.
-4. The other part, $-z_r$, moves only if $i$ is the right word: by $-h$. Divide by $h$: share, minus 1 if right.
+torch.testing.assert_close(auto_weight.grad, of_weight, atol=0.01, rtol=0)
+torch.testing.assert_close(auto_embeddings.grad, of_embeddings, atol=0.01, rtol=0)
+print("output weights of 'chat', by nudging: ", fixed(of_weight[chat], 2))
+print("output weights of 'chat', by autograd:", fixed(auto_weight.grad[chat], 2))
+
+# %% [markdown] kind="formula" track="core" contents="the gradient as a formula, exercise 2 · One step of gradient descent"
+r"""
+**The gradient as a formula.** For our network, the chain rule needs just two ingredients. The first is the derivative of the loss with respect to a logit. Look at the first column of the output weights' gradient: 0.14, 0.14, −0.86, 0.43, 0.14. These are the probabilities 1/7, 1/7, **1/7 − 1**, 3/7 and 1/7. That's no coincidence: the derivative with respect to a logit is always the word's probability, minus 1 if the word is the target. We call it the word's **error**. In other words, the errors are the probabilities minus the target's {term:one-hot vector}, which is 1 for the target and 0 for all other words. For the target it is negative, so gradient descent raises its logit; for every other word it is positive, so its logit is lowered.
+
+<details><summary>Why is it the probability minus 1?</summary>
+
+1. With logits $z_i$ and $S = \sum_i e^{z_i}$, the target $t$ has the probability $e^{z_t} / S$, so the loss is $\ln S - z_t$.
+2. The derivative of $e^{z_i}$ is $e^{z_i}$: if $z_i$ grows by a tiny $h$, then $S$ grows by $h \, e^{z_i}$.
+3. The derivative of $\ln S$ is $1/S$, so by the chain rule $\ln S$ grows by $h \, e^{z_i} / S$, which is $h$ times the probability of word $i$.
+4. The other term, $-z_t$, changes only if $i$ is the target, by $-h$. Dividing by $h$ gives the probability, minus 1 for the target.
 
 </details>
 
-The rest follows by asking who touches what.
+The second ingredient is the derivative of each logit, $z_i = \sum_j \text{weight}_{ij} \, x_j$.
 
-- A number in the matrix touches one logit, and moves it by $x_j$ times the nudge. So its slope is error times $x_j$.
-- A number of $x$ touches *every* logit, each through its own number in the matrix. So its slope is the sum of all errors, each times that number.
+- An output weight affects only the logit of its own word, and its derivative is $x_j$.
+- A number in the embedding $x$ affects all the logits, so the products are added over all words.
 
-$$ \text{error}_i = \text{share}_i - [\,i \text{ is right}\,] \qquad
-\frac{\partial\,\text{loss}}{\partial\,\text{matrix}_{ij}} = \text{error}_i \, x_j \qquad
-\frac{\partial\,\text{loss}}{\partial\, x_j} = \sum_i \text{error}_i \, \text{matrix}_{ij} $$
+$$ \text{error}_i = \text{probability}_i - [\,i \text{ is the target}\,] \qquad
+\frac{\partial L}{\partial\,\text{weight}_{ij}} = \text{error}_i \, x_j \qquad
+\frac{\partial L}{\partial x_j} = \sum_i \text{error}_i \, \text{weight}_{ij} $$
 
 | symbol | name in code | shape | here |
 |---|---|---|---|
-| $x$ | `table[word]` | (width) | 2 |
-| matrix | `matrix` | (words, width) | 5 × 2 |
-| error | `error` | (words) | 5, they sum to 0 |
-
-($\partial$ reads "change of".) To find all slopes in one go, from the loss backwards through the network, is {term:backpropagation}. It works for networks of any size.
+| $x$ | `embeddings[word]` | (width,) | 2 |
+| weight | `weight` | (words, width) | 5 × 2 |
+| error | `error` | (words,) | 5; they sum to 0 |
 """
 
 # %% [markdown] kind="text" exercise="gradient_step"
 r"""
-**Build it: one gradient step.** Return the new table, the new matrix, and the loss *before* the step. Leave the tensors you are given unchanged (`.clone()` makes a copy), and compute the gradient with the formulas above.
+**Build it: one step of gradient descent.** The network reads `word` and should predict `target`. Compute both gradients from the given parameters with the formulas above, and return the new embeddings, the new output weights, and the loss *before* the step. Only the embedding of `word` changes. Leave the tensors you are given unchanged (`.clone()` makes a copy).
 
-Work in small steps and try each one with the numbers above: the row, the probabilities, the loss, the errors, the two gradients, the new table and matrix. Use `torch.softmax`, because a bare `torch.exp` overflows when the logits get large. `torch.outer(a, b)` is the matrix of all products $a_i b_j$; `matrix.T` swaps rows and columns.
+Work in small steps, and try each of them with the numbers above: the embedding, the probabilities, the loss, the errors, the two gradients, the new parameters. Use `torch.softmax`, because `torch.exp` overflows for large logits. `torch.outer(a, b)` is the matrix of all products $a_i b_j$, and `matrix.T` swaps rows and columns.
 """
 
-# %% kind="exercise" exercise="gradient_step" title="One step of learning, by hand" difficulty=3 importance=5 track="core"
-def gradient_step(table, matrix, word, right, rate):
-    """table and matrix (words, width); word was read, right came next; rate a number
+# %% kind="exercise" exercise="gradient_step" title="One step of gradient descent" difficulty=3 importance=5 track="core"
+def gradient_step(embeddings, weight, word, target, rate):
+    """embeddings and weight (words, width); word and target are indices; rate a number
 
-    ->  new table, new matrix, loss before the step
+    ->  new embeddings, new weight, loss before the step
     """
     # solution
-    x = table[word]
-    probabilities = torch.softmax(matrix @ x, dim=0)
+    x = embeddings[word]
+    probabilities = torch.softmax(weight @ x, dim=0)
     error = probabilities.clone()
-    error[right] -= 1
-    new_matrix = matrix - rate * torch.outer(error, x)
-    new_table = table.clone()
-    new_table[word] = x - rate * (matrix.T @ error)
-    return new_table, new_matrix, -torch.log(probabilities[right])
+    error[target] -= 1
+    new_weight = weight - rate * torch.outer(error, x)
+    new_embeddings = embeddings.clone()
+    new_embeddings[word] = x - rate * (weight.T @ error)
+    return new_embeddings, new_weight, -torch.log(probabilities[target])
     # end solution
 
 # %% kind="check" exercise="gradient_step"
@@ -332,173 +368,175 @@ check("gradient_step", gradient_step)
 # %% [markdown] kind="hints" exercise="gradient_step"
 r"""
 ### A nudge
-First only the loss: row, logits, shares, $-\ln$ of one of them. It should be {printed:one step/before the step:} for *chat* after *le*. Then the errors: the shares, with 1 taken from the right word's. Compare your two gradients with the slopes found by nudging: they stand printed above.
+Start with the loss alone: embedding, logits, probabilities, and minus the logarithm of one of them. For *le* and *chat* it should be {result:lesson_01/nudge/before:.2f}. Then compute the errors, and compare your two gradients with those that nudging found above.
 
 ---
 ### Step by step
-1. `x` is the row of `word`; the shares, `probabilities`, are the softmax of `matrix @ x`; the loss is minus the logarithm of `probabilities[right]`.
-2. `error` is a *copy* of the shares, with 1 taken away at `right`.
-3. The gradient of the matrix is the outer product of `error` and `x`. The gradient of `x` is `matrix.T @ error`, with the matrix as it was.
-4. Take `rate` times the gradient away. In the table only one row moves.
+1. `x` is the row of `word`, the probabilities are the softmax of `weight @ x`, and the loss is minus the logarithm of `probabilities[target]`.
+2. `error` is a *copy* of the probabilities, with 1 subtracted at `target`.
+3. The gradient of the output weights is the outer product of `error` and `x`. The gradient of `x` is `weight.T @ error`, with the old weights.
+4. Subtract `rate` times each gradient. Only one row of the embeddings changes.
 
 ---
 ### "Your function changes … in place"
-`table[word] -= ...` writes into the table of whoever called you. Copy first: `new_table = table.clone()`.
+`embeddings[word] -= ...` changes the tensor that you were given. Make a copy first: `new_embeddings = embeddings.clone()`.
 """
 
-# %% kind="see" name="one step"
-step = yours("gradient_step")  # (table, matrix, word, right, rate)
-new_table, new_matrix, loss = step(table, matrix, le, chat, 1.0)
-
-loss_after = loss_of(new_table, new_matrix)
-print("loss before the step:", fixed(loss, 2), "and after:", fixed(loss_after, 2))
-print("row of 'le':", fixed(table[le], 2), "became", fixed(new_table[le], 2))
-print("guesses 'chat':", fixed(matrix[chat], 2), "became", fixed(new_matrix[chat], 2))
-
-# %% kind="library"
-auto_table = table.clone().requires_grad_()  # torch keeps track of these two
-auto_matrix = matrix.clone().requires_grad_()
-logits = auto_matrix @ auto_table[le]
-loss = F.cross_entropy(logits, torch.tensor(chat))  # softmax and -ln, in one
-loss.backward()  # fills in .grad
-
-torch.testing.assert_close(table - 1.0 * auto_table.grad, new_table)
-torch.testing.assert_close(matrix - 1.0 * auto_matrix.grad, new_matrix)
-print("torch's step and that of gradient_step: the same")
-
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core" contents="training the tiny network with four learning rates"
 r"""
-The row of *le* and the row that guesses *chat* have moved towards each other, so their dot product has grown. Nobody told them what the words mean. They were only told what came next.
-
-And nobody has to find gradients by hand, neither by nudging, which takes a million trials for a million parameters, nor by formulas. `requires_grad_()` marks a tensor; torch then remembers every operation on it, and `backward()` goes back through them, from the loss to the parameters, and leaves all slopes in `.grad` in one go. This is {term:backpropagation}; torch calls its own **autograd**. It took the same step as `gradient_step`, whose formulas were worked out by hand.
-
-Now the **loop**: all four pairs in turn, again and again. One round through all examples is an {term:epoch}. Only the learning rate is left to choose. We try 0.03, 0.3, 1.0 and 2.0.
+**The training loop.** One step improves one prediction. To learn all four word pairs, take a step for each of them and start over, again and again. One pass through all the examples is an {term:epoch}. We still have to choose the learning rate, and try 0.03, 0.3, 1.0 and 2.0.
 """
 
-# %% kind="code"
+# %% kind="code" track="core"
+step = yours("gradient_step")
 pairs = [(le, chat), (la, vache), (chat, dort), (vache, dort)]
 
 
 def learn_tiny(rate, epochs=10):
-    """The two tables after training, and the mean loss of every epoch."""
-    learned, losses = (table, matrix), []
+    """The parameters after training, and the mean loss of every epoch."""
+    parameters, losses = (embeddings, weight), []
     for _ in range(epochs):
         epoch = []
-        for word, right in pairs:
-            *learned, loss = step(*learned, word, right, rate)
+        for word, target in pairs:
+            *parameters, loss = step(*parameters, word, target, rate)
             epoch.append(float(loss))
         losses.append(sum(epoch) / len(epoch))
-    return *learned, losses
+    return *parameters, losses
 
-# %% kind="predict" hide_input=true
+# %% kind="predict" hide_input=true track="core"
 curves = {}
 for rate in (0.03, 0.3, 1.0, 2.0):
     curves[f"rate {rate:g}"] = [min(loss, 1e5) for loss in learn_tiny(rate)[2]]
 figure = views.lines(
     range(1, 11), curves, x_name="epoch", y_name="mean loss", log_y=True,
-    title="Four learning rates (cut off at 100,000)",
+    title="Four learning rates (losses cut off at 100,000)",
 )
 predict("01", "rate-two", figure)
 
-# %% kind="see"
-final_table, final_matrix, losses = learn_tiny(1.0, epochs=30)
+# %% kind="see" track="core" hide_input=true
+learned_embeddings, learned_weight, losses = learn_tiny(1.0, epochs=30)
 for word in (le, la, chat, vache):
-    probabilities = predict_next(word, final_table, final_matrix)
-    rows = f"{fixed(table[word], 1):12} became {fixed(final_table[word], 1):12}"
+    probabilities = predict_next(word, learned_embeddings, learned_weight)
+    rows = f"{fixed(embeddings[word], 1):12} -> {fixed(learned_embeddings[word], 1):12}"
     best = f"{tiny[probabilities.argmax()]} {fixed(probabilities.max(), 2)}"
-    print(f"{tiny[word]:6} {rows} next: {best}")
+    print(f"{tiny[word]:6} {rows} predicts {best}")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
-Look at *chat* and *vache*. They began as opposites, (0.5, −0.5) and (−0.5, 0.5). Now their rows nearly agree, because the same word follows both. This is what no table of counts can do: **words that behave alike come to lie close together**, and what is learned about one then helps the other.
+Look at the embeddings of *chat* and *vache*. They started as opposites, (0.5, −0.5) and (−0.5, 0.5). Both words are followed by *dort*, and now their embeddings are nearly the same. No n-gram count can express this: **words that occur in similar contexts get similar embeddings**. A network can therefore apply what it learned about one word to another.
 """
 
-# %% kind="explain" track="core" contents="how a network learns, explained in your own words"
+# %% kind="explain" track="stretch"
 explain("01", "how-it-learns")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 4 · The same five lines for every model to come
+## 4 · A larger network and its training loop
 
-Now for real: {printed:corpus/words,} words, 20,000 sentences. What changes? Not the way of learning.
+Now we train on the real corpus of {printed:corpus/training set} sentences. The principle stays the same, but five things change:
 
-- **More past.** The network reads four words: their rows side by side, 4 × 32 numbers.
-- **A {term:hidden layer}.** Between table and matrix stands another linear layer, of 96 numbers, each bent by a curve called tanh, which keeps it between −1 and 1. Without the bend, two linear layers in a row would be no more than one, as 2 · (3 · x) is just 6 · x. With it, the network can learn *if this word and that word, then*. A network with a hidden layer is an {term:MLP} (multi-layer perceptron). The language model of Bengio and others (2003) is one. (Torch's `nn.Linear` also adds a learned number, the *bias*, to each of its results.)
-- **Many examples at a time.** Each step takes the mean gradient of a {term:batch} of 1,024 examples, drawn by lot: steadier than one, cheaper than all.
-- **A better step.** {term:Adam} is gradient descent with a step size of its own for every parameter (lesson 15). What takes the steps is called the *optimizer* in code.
-
-And text it never learns from: a {term:test set}, 1,000 sentences put aside until the very end. (A third heap, the {term:validation set}, is for choosing learning rates and such. Text by which something was chosen is no longer new.)
+- **A longer context.** The network sees four words. Their embeddings, 32 numbers each, are concatenated into one vector of 128 numbers.
+- **Another layer.** Between the embeddings and the output layer, there is now a {term:hidden layer}: a linear layer with 96 outputs, followed by a *nonlinearity* or {term:activation function}. Ours is {term:tanh}, which maps every number into the range from −1 to 1. Without it, two linear layers could do no more than one, just as 2 · (3 · x) is simply 6 · x. A network with hidden layers is an {term:MLP}, a multi-layer perceptron. Bengio and others introduced a language model of this kind in 2003.
+- **Biases.** Torch's `nn.Linear` also adds a learned number, a {term:bias}, to each of its outputs.
+- **Batches.** Each step uses the mean gradient of a {term:batch} of 1,024 examples chosen at random. This is {term:stochastic gradient descent}, or SGD. Compared with a single example, the gradient is less noisy; compared with the whole training set, it is much cheaper to compute.
+- **A better update.** The {term:optimiser} decides how the gradients change the parameters. We use {term:Adam}, which gives each parameter its own step size; lesson 15 explains how.
 """
 
 # %% kind="diagram" hide_input=true
-DEEPER = {"four words": (0, 0), "table": (1, 0), "hidden layer": (2, 0)}
-DEEPER |= {"matrix": (3, 0), "softmax": (4, 0), "right word": (4, 1), "loss": (5, 0.5)}
-chain = ["four words", "table", "hidden layer", "matrix", "softmax", "loss"]
+PARTS = {"four words": (0, 0), "embeddings": (1, 0), "hidden layer": (2, 0)}
+PARTS |= {"output layer": (3, 0), "softmax": (4, 0), "target": (4, 1), "loss": (5, 0.5)}
+order = ["four words", "embeddings", "hidden layer", "output layer", "softmax", "loss"]
 views.diagram(
-    DEEPER, [*pairwise(chain), ("right word", "loss")], lit="hidden layer",
-    notes={**NOTES, "table": "four rows", "hidden layer": "bent by tanh"},
+    PARTS, [*pairwise(order), ("target", "loss")], lit="hidden layer",
+    notes={
+        "embeddings": "concatenated", "hidden layer": "linear, tanh",
+        "output layer": "logits", "softmax": "probabilities",
+    },
     title="The window MLP (2003)",
 )
 
 # %% kind="code"
-def learn(model, pasts, nexts, *, rate, steps, batch=1024):
-    """The training loop, for any model: guess, compare, forget, backwards, step."""
+def learn(model, contexts, targets, *, rate, steps, batch=1024):
+    """The training loop: these five lines train every model of this course."""
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     generator = torch.Generator().manual_seed(1)
     for _ in range(steps):
-        rows = torch.randint(len(pasts), (batch,), generator=generator)
-        logits = model(pasts[rows])  # 1. guess
-        loss = F.cross_entropy(logits, nexts[rows])  # 2. compare with what came
-        optimizer.zero_grad()  # 3. forget the last gradient
-        loss.backward()  # 4. find the new one
-        optimizer.step()  # 5. a step downhill
-
-
-def windows(sentences, size=4):
-    """For every position of a text: the `size` tokens before it, and its token."""
-    pasts, nexts = [], []
-    for words in sentences:
-        tokens = ["<s>"] * size + [*words, "</s>"]
-        ids = [token_ids[token] for token in tokens]
-        pasts += [ids[i - size : i] for i in range(size, len(ids))]
-        nexts += ids[size:]
-    return torch.tensor(pasts), torch.tensor(nexts)
+        rows = torch.randint(len(contexts), (batch,), generator=generator)
+        logits = model(contexts[rows])  # 1. predict
+        loss = F.cross_entropy(logits, targets[rows])  # 2. compute the loss
+        optimizer.zero_grad()  # 3. reset the gradients
+        loss.backward()  # 4. compute the new ones
+        optimizer.step()  # 5. update the parameters
 
 # %% kind="train" ignore_output=true
 token_ids = {token: i for i, token in enumerate(["<s>", "</s>", *vocabulary])}
 mlp = nn.Sequential(
-    nn.Embedding(len(token_ids), 32),  # the table: a row for each token
-    nn.Flatten(),  # four rows side by side
+    nn.Embedding(len(token_ids), 32),  # the embedding matrix
+    nn.Flatten(),  # concatenates the four embeddings
     nn.Linear(4 * 32, 96),  # the hidden layer
     nn.Tanh(),
-    nn.Linear(96, len(token_ids)),  # the matrix
+    nn.Linear(96, len(token_ids)),  # the output layer
 )
-test_pasts, test_nexts = windows(new_text)
+training, validation = (
+    windows(part, token_ids) for part in (text, validation_text)
+)  # four tokens as context, and the next one as target, as ids
 
 
-def test_loss():
-    with torch.no_grad():
-        return F.cross_entropy(mlp(test_pasts), test_nexts).item()
+def mean_loss(contexts, targets):
+    with torch.no_grad():  # we only measure, so torch needn't record anything
+        return F.cross_entropy(mlp(contexts), targets).item()
 
 
-print("loss on new text before training:", fixed(test_loss(), 2))
-learn(mlp, *windows(text), rate=0.01, steps=400)
-print("loss on new text after 400 steps:", fixed(test_loss(), 2))
-assert test_loss() < 2.6
+print("validation loss before training:", fixed(mean_loss(*validation), 2))
+learn(mlp, *training, rate=0.01, steps=400)
+print("after 400 steps, training loss:", fixed(mean_loss(*training), 2))
+print("               validation loss:", fixed(mean_loss(*validation), 2))
+assert 2.4 < mean_loss(*validation) < 2.6
+
+# %% [markdown] kind="text"
+r"""
+Why do we measure the loss on other text too? Here the validation loss is only a little higher than the training loss. With less text the gap widens: trained on just 500 sentences, the same network has a training loss of {result:lesson_01/overfitting/after 400/training:.1f} after 400 steps, but a validation loss of {result:lesson_01/overfitting/after 400/validation:.1f}. That's even worse than after 100 steps, when it was {result:lesson_01/overfitting/after 100/validation:.1f} (means of three runs). The network memorises its sentences instead of learning what they have in common. This is {term:overfitting}.
+"""
 
 # %% kind="quiz"
 quiz("01", "five-lines")
 
+# %% [markdown] kind="text" track="core" contents="the embeddings of a trained network in two dimensions, and how often the nearest neighbour of a word belongs to the same word class"
+r"""
+**What has a network learned about words?** In the tiny language, two words with the same use got similar embeddings. Does this also happen on the real corpus? Let's look at an MLP that was trained for longer. It came with the course, and it uses one matrix both as embedding matrix and as output weights. For each word, the next cell finds the word with the most similar embedding. Similarity is the dot product after all vectors have been scaled to length 1. If the embeddings contained no information about words, the two would have the same word class no more often than with random vectors.
+"""
+
+# %% kind="see" track="core" name="neighbours"
+trained = load_shipped("mlp_lm")
+classes = word_classes()  # {"chat": "noun", "mange": "verb", ...}
+ids = [trained.tokenizer.encode(word)[0] for word in classes]
+vectors = trained.model.words.output.weight.detach()[ids]
+
+nearest = nearest_neighbours(vectors, list(classes))
+print({word: nearest[word] for word in ("chat", "vache", "mange", "noire")})
+random = nearest_neighbours(torch.randn(vectors.shape), list(classes))
+for name, pairs in (("trained embeddings", nearest), ("random vectors", random)):
+    same = [classes[word] == classes[other] for word, other in pairs.items()]
+    print(f"{name}: {sum(same)} of {len(same)} neighbours have the same word class")
+
+# %% kind="see" track="core" hide_input=true
+embedding_map()
+
+# %% [markdown] kind="text" track="core"
+r"""
+The neighbours of {printed:neighbours/trained embeddings} of {printed:neighbours/trained embeddings/2} words have the same word class, compared with {printed:neighbours/random vectors} for random vectors. The picture shows more: nouns group by what they refer to, by number and partly by gender, and nobody told the network about any of these. But be careful with such pictures. They show only the two directions in which the 64-dimensional vectors vary most. On the left, nouns and adjectives overlap, although the neighbours show that they are well separated in all 64 dimensions.
+"""
+
 # %% [markdown] kind="text" track="short"
 r"""
-## 5 · How good is it? Perplexity
+## 5 · Perplexity: how good is the model?
 
-A loss of about 2.5: is that good? $e$ raised to the mean loss is a number one can picture: the {term:perplexity}. A model with a perplexity of 12 is as unsure as if it had to pick among 12 equally likely words each time. Lower is better, and 1 is perfect. One that knows nothing and gives all tokens the same share has their number: here {result:lesson_01/corpus/token types:.0f}. (Before training ours was even worse, $e^{{result:lesson_01/untrained MLP/loss:.2f}} \approx {result:lesson_01/untrained MLP/perplexity:.0f}$: its random shares were uneven, and favouring some words without a reason costs more than it gains.)
+Our MLP reached a validation loss of about 2.5. Is that good? A more intuitive number is $e$ raised to the mean loss, the {term:perplexity}. A model with a perplexity of 12 is as uncertain as if it had to choose among 12 equally likely words at every position. Lower is better, and 1 would be perfect. A model that gives every token the same probability has a perplexity equal to the number of tokens, here {result:lesson_01/corpus/token types:.0f}. Perplexities are comparable only for the same text and the same vocabulary.
 """
 
 # %% [markdown] kind="text" exercise="perplexity"
 r"""
-Here is a first version. It takes the probabilities that a model gave to the words that actually came next, perhaps thousands of them. Does it compute what the text above says? Make its check pass.
+Here is a first version. It takes a tensor with the probabilities that a model gave to the words that actually came next, perhaps thousands of them, all above 0. It should return one number. Does it compute what the text above says? Make its check pass.
 """
 
 # %% kind="exercise" exercise="perplexity" mode="bug" title="Perplexity" difficulty=2 importance=5 track="core"
@@ -519,92 +557,61 @@ check("perplexity", perplexity)
 # %% [markdown] kind="hints" exercise="perplexity"
 r"""
 ### A nudge
-Try `[0.5, 0.125]`: among 2 words, then among 8. Twice among 4 would be as hard, for 2 · 8 = 4 · 4. What does the first version say? What does it make of one word with a chance of 0.000001?
+Try `[0.5, 0.125]`: a choice among 2 words, then among 8. That is as hard as choosing among 4 words twice, since 2 · 8 = 4 · 4. What does the first version return?
 
 ---
 ### Step by step
-The mean loss, from the inside out: a logarithm for every chance, minus, the mean. Then $e$ to that.
-"""
-
-# %% [markdown] kind="text" exercise="test_perplexity"
-r"""
-**If you have time: write the test.** Wrong perplexities look harmless: they are numbers above 1, too. Write a function that takes somebody's `perplexity`, hands it a tensor of chances whose answer *you* know (a tensor, not a list), and raises (with `assert`) if it is wrong. Leave room for rounding. It must accept every right one and catch the wrong ones; the verdict says which you let through.
-"""
-
-# %% kind="exercise" exercise="test_perplexity" mode="test" title="Write the test" difficulty=2 importance=3 track="stretch"
-def test_perplexity(perplexity):
-    """Takes a function like yours; raises if it is wrong."""
-    # solution
-    cases = (([0.5, 0.125], 4), ([0.2, 0.2, 0.2], 5), ([1.0, 1.0], 1))
-    for probabilities, expected in cases:
-        assert abs(float(perplexity(torch.tensor(probabilities))) - expected) < 0.001
-    # end solution
-
-# %% kind="check" exercise="test_perplexity"
-check("test_perplexity", test_perplexity)
-
-# %% [markdown] kind="hints" exercise="test_perplexity"
-r"""
-### A nudge
-Which chances have an answer that you know without computing? All equal ones: three times 1/5 is a perplexity of 5. But many wrong versions get equal chances right. Add a pair of different ones.
-
----
-### Step by step
-Two or three small tensors with their answers: `[0.5, 0.125]` gives 4, `[0.2, 0.2, 0.2]` gives 5. Compare with `abs(a - b) < 0.001`, not with `==`.
+Compute the loss of each word, minus the logarithm of its probability. Take the mean of these losses, and then raise $e$ to it.
 """
 
 # %% kind="see" ignore_output=true track="core"
 measure = yours("perplexity")
-with torch.no_grad():
-    predictions = torch.softmax(mlp(test_pasts), dim=-1)
-probabilities = predictions[torch.arange(len(test_nexts)), test_nexts]  # of what came
 
-print("our MLP, 400 steps:", fixed(measure(probabilities), 1))
-assert 10.5 < measure(probabilities) < 12.4
 
-# %% [markdown] kind="text"
+def perplexity_on(sentences):
+    contexts, targets = windows(sentences, token_ids)
+    with torch.no_grad():
+        predictions = torch.softmax(mlp(contexts), dim=-1)
+    return measure(predictions[torch.arange(len(targets)), targets])
+
+
+print("our MLP, validation set:", fixed(perplexity_on(validation_text), 1))
+assert 10.5 < perplexity_on(validation_text) < 13
+
+# %% [markdown] kind="text" track="core" contents="exercise 3 · Perplexity, n-gram models with two kinds of smoothing"
 r"""
-Now three models on the same 1,000 new sentences, trained beforehand (the networks with three random starts each; counting needs none): the n-gram model with $n = 3$; another MLP that sees four words, larger than ours (120,000 parameters, not 64,000) and trained on ten times as many examples; and an {term:recurrent neural network|RNN} of 120,000 parameters, the model of lesson 02, which reads word by word and hands a summary of all it has read from each word to the next. (All three know the {result:toy_language_models/rnn_lm/config/vocab_size:.0f} tokens of our two languages, English ones too, which soon get a share near 0.)
-"""
+**A fair comparison with counting.** How much context can an n-gram model use? Its smoothing method decides what happens to n-grams that were never seen. These are perplexities on the validation set:
 
-# %% kind="predict" hide_input=true
-means = mean_over_seeds(
-    "toy_language_models", lambda run: run["scores"]["test"]["perplexity"]
-)
-names = {"n-gram (2 words)": "ngram_lm", "MLP (4 words)": "mlp_lm"}
-names |= {"RNN (all words)": "rnn_lm"}
-figure = views.bars(
-    [means[name] for name in names.values()], labels=list(names),
-    name="perplexity", digits=1, title="The same new text; lower is better",
-)
-predict("01", "three-models", figure)
+| | $n = 2$ | 3 | 4 | 5 | 6 |
+|---|---|---|---|---|---|
+| Kneser–Ney smoothing (1995) | {result:lesson_01/n-gram/Kneser-Ney/validation/2:.1f} | {result:lesson_01/n-gram/Kneser-Ney/validation/3:.1f} | {result:lesson_01/n-gram/Kneser-Ney/validation/4:.1f} | {result:lesson_01/n-gram/Kneser-Ney/validation/5:.1f} | {result:lesson_01/n-gram/Kneser-Ney/validation/6:.1f} |
+| Witten–Bell smoothing (1991) | {result:lesson_01/n-gram/Witten-Bell/validation/2:.1f} | {result:lesson_01/n-gram/Witten-Bell/validation/3:.1f} | {result:lesson_01/n-gram/Witten-Bell/validation/4:.1f} | {result:lesson_01/n-gram/Witten-Bell/validation/5:.1f} | {result:lesson_01/n-gram/Witten-Bell/validation/6:.1f} |
+
+With the simpler method, contexts of more than two words make the model worse. With a good method they don't hurt, but they hardly help either. Section 7 compares networks with the Kneser–Ney model for $n = 5$, which sees the same four words as our MLP.
+"""
 
 # %% [markdown] kind="text" track="short"
 r"""
-{result:toy_language_models/ngram_lm/scores/test/perplexity:.1f}, {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f}, {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f}. Is the comparison fair, with two words of past against four and against all? Give the n-gram model more: at $n = 2, 3, 4, 5$ it has {result:lesson_01/n-gram/perplexity/2:.1f}, {result:lesson_01/n-gram/perplexity/3:.1f}, {result:lesson_01/n-gram/perplexity/4:.1f} and {result:lesson_01/n-gram/perplexity/5:.1f}. More past makes it **worse** after $n = 3$: there are too many possible n-grams, and most of what it is asked it never saw. The MLP can use four words, because words that behave alike share what they learn. And the RNN gains again by having no window at all.
+## 6 · Generating text, one word at a time
 
-(Perplexities can be compared only on the same text with the same vocabulary.)
+To generate text, a language model predicts a distribution, we choose a word from it, and the model gets that word as its next input. We could always choose the most likely word. The alternative is {term:sampling}: choose at random, so that a word with a probability of 1/4 is chosen a quarter of the time.
 
-## 6 · Writing, one word at a time
-
-A language model writes by guessing, taking a word, and reading it as if somebody else had said it. Which word to take? Always the likeliest is one way. The other is {term:sampling}: draw by lot, so that a word with a share of ¼ comes up one time in four.
-
-One dial is usual: the {term:temperature} divides the logits before the softmax. Below 1 the likely words get likelier (at 0 the likeliest is always taken), above 1 the unlikely ones get their chance. It is the dial of lesson 00, turned the other way. Below you can watch all three models write, step by step: a guess first, then the goals.
+The {term:temperature} controls how random this is: it divides the logits before the softmax. Below 1 it favours likely words even more, and temperature 0 means always choosing the most likely word. Above 1 the distribution becomes flatter, so unlikely words get chosen more often.
 """
 
 # %% [markdown] kind="text" exercise="sample_next"
 r"""
-Picture a line from 0 to 1. The first interval on it belongs to word 0 and is as long as its probability; the next belongs to word 1, and so on. A random number between 0 and 1, `lot`, falls into one of these intervals. Return the index of its word. An interval includes its start but not its end: with probabilities ½, ¼, ¼, a `lot` of 0.5 selects word 1. Rounding may leave the sum of the probabilities slightly below 1; if `lot` is not below that sum, return the last index.
+Divide the line from 0 to 1 into intervals. The first one belongs to word 0 and is as long as its probability, the next belongs to word 1, and so on. A random number `u`, at least 0 and below 1, falls into one of these intervals. Return the index of its word as a whole number. An interval includes its start but not its end: with the probabilities 1/2, 1/4 and 1/4, `u = 0.5` selects word 1. Rounding may leave the sum of the probabilities slightly below 1; if `u` is not below that sum, return the last index.
 """
 
-# %% kind="exercise" exercise="sample_next" title="Draw a word" difficulty=2 importance=4 track="core"
-def sample_next(probabilities, lot):
-    """probabilities (words,), lot from 0 to just below 1  ->  index of a word"""
+# %% kind="exercise" exercise="sample_next" title="Sample a word" difficulty=2 importance=4 track="stretch"
+def sample_next(probabilities, u):
+    """probabilities (words,), u from 0 to just below 1  ->  index of a word"""
     # solution
     total = 0.0
     for index, probability in enumerate(probabilities):
         total += float(probability)
-        if lot < total:
+        if u < total:
             return index
     return len(probabilities) - 1
     # end solution
@@ -615,27 +622,27 @@ check("sample_next", sample_next)
 # %% [markdown] kind="hints" exercise="sample_next"
 r"""
 ### A nudge
-Go along the line from 0 and add up the probabilities as you go. Stop as soon as you have passed `lot`.
+Start at 0 and add up the probabilities one by one. Stop as soon as the sum is greater than `u`.
 
 ---
 ### Step by step
-Keep a running sum. The answer is the first index where it is *larger* than `lot`, or the last index if there is none. In one line: `torch.cumsum`, `torch.searchsorted(..., right=True)` and `min`.
+Keep a running sum. The answer is the first index at which it is *greater* than `u`, or the last index if that never happens. Instead of a loop, you can use `torch.cumsum`, `torch.searchsorted(..., right=True)` and `min`.
 """
 
-# %% kind="example" track="core"
-draw = yours("sample_next")
+# %% kind="example" track="stretch"
+sample = yours("sample_next")
 rnn = load_shipped("rnn_lm")
 
 
 def generate(system, seed, longest=18):
-    """Guess, draw, read what was drawn, and again, until the end mark is drawn."""
+    """Predict, sample, feed the sampled word back, until the end token comes up."""
     generator = torch.Generator().manual_seed(seed)
-    state, token, tokens = system.model.start(1), BOS, []  # BOS is the start mark
+    state, token, tokens = system.model.start(1), BOS, []  # BOS is the start token
     while token != EOS and len(tokens) < longest:
         with torch.no_grad():
             logits, state, _ = system.model.step(state, torch.tensor([token]))
         probabilities = torch.softmax(logits[0], dim=-1)
-        token = draw(probabilities, torch.rand(1, generator=generator).item())
+        token = sample(probabilities, torch.rand(1, generator=generator).item())
         tokens.append(token)
     return system.tokenizer.decode(tokens)
 
@@ -643,65 +650,67 @@ def generate(system, seed, longest=18):
 for seed in (1, 2, 5):
     print(generate(rnn, seed))
 
-# %% kind="predict"
+# %% [markdown] kind="text" track="core"
+r"""
+Below, you can watch three models generate text step by step: an n-gram model with $n = 3$ and Witten–Bell smoothing, a window MLP, and a {term:recurrent neural network} (RNN), the subject of lesson 02. The RNN processes a text word by word and isn't limited to a fixed window.
+"""
+
+# %% kind="predict" track="core"
 predict("01", "cold-ngram", WordByWord())
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
-At temperature 0 the n-gram model goes in a circle: *les très jeunes sœurs ont acheté les très jeunes sœurs ont acheté* … (the very young sisters bought the very young sisters bought). Now compare what the three write at temperature 1. The n-gram model is right from each word to the next, and soon lost: *les pères dans un jardin tranquille parce qu' ils étaient riches* (the fathers in a quiet garden because they were rich) lacks its main verb, and a model with two words of memory cannot notice. The longer a model's past, the longer it stays on its way.
+At temperature 0 the n-gram model repeats itself: *les très jeunes sœurs ont acheté les très jeunes sœurs ont acheté* … (the very young sisters bought the very young sisters bought). At temperature 1 every three consecutive words look plausible, but the sentence as a whole may not: *les pères dans un jardin tranquille parce qu' ils étaient riches* (the fathers in a quiet garden because they were rich) has no main verb. A model that sees two words can't notice that.
+"""
 
-Writing this way has **two costs**, and both will follow us to the end of the course: the Transformer writes like this too.
+# %% [markdown] kind="text" track="short"
+r"""
+Generating text like this has **two drawbacks**, and the Transformer at the end of this course shares them.
 
-**It is strictly serial.** The tenth word cannot be drawn before the ninth is known. *Reading* a given text is different: there all words are known, and the MLP above guessed 1,024 places in one go. In this plain way no number of processors writes a sentence faster than word by word.
+**It is sequential.** The tenth word can't be sampled before the ninth is known. *Training* is different: all words of the training text are known, so the MLP predicted 1,024 of them at once. However many processors you have, plain generation takes one step per word.
 
-**Errors pile up.** A longer text has more places to go wrong; that alone would do. And each word is drawn, then believed, so that one error *may* bring the next. A machine can count pairs of neighbouring words that the 20,000 sentences never show. In new text of our language they are rare, {result:lesson_01/unseen pairs/new text/pairs:.1%} of all pairs; in 1,000 sentences that the RNN wrote it is {result:lesson_01/unseen pairs/RNN/pairs:.1%}. Small, for one pair. And for a sentence? So many have no such pair:
-
-| words | 1 to 5 | 6 to 11 | 12 to 17 | 18 to 40 |
-|---|---|---|---|---|
-| new text | {result:lesson_01/unseen pairs/new text/sentences without/1 to 5:.0%} | {result:lesson_01/unseen pairs/new text/sentences without/6 to 11:.0%} | {result:lesson_01/unseen pairs/new text/sentences without/12 to 17:.0%} | {result:lesson_01/unseen pairs/new text/sentences without/18 to 40:.0%} |
-| by the RNN | {result:lesson_01/unseen pairs/RNN/sentences without/1 to 5:.0%} | {result:lesson_01/unseen pairs/RNN/sentences without/6 to 11:.0%} | {result:lesson_01/unseen pairs/RNN/sentences without/12 to 17:.0%} | {result:lesson_01/unseen pairs/RNN/sentences without/18 to 40:.0%} |
+**Errors accumulate.** If each word is fine with a probability of 0.97, independently of the others, then 20 words in a row are all fine with a probability of only $0.97^{20} \approx 0.54$. On top of that, a wrong word becomes part of the input, where it may cause further errors.
 """
 
 # %% kind="quiz"
 quiz("01", "costs")
 
-# %% [markdown] kind="text" contents="a 5-gram model that has learned its text by heart"
+# %% [markdown] kind="text" track="short"
 r"""
-## Break it
+## 7 · The test set, used once
 
-A 5-gram model, measured twice: on sentences it has counted, and on new ones.
-
-> **Before you run it:** on new text it has about {result:lesson_01/n-gram/perplexity/5:.1f}. And on its own? A quarter of that, about the same, or four times as much?
+All choices have been made, so we may finally use the test set. We compare three kinds of models on its 1,000 sentences. The n-gram model uses $n = 5$ and Kneser–Ney smoothing, a good method for n-grams that never occurred in the training set. The MLP sees the same four words. It is larger than ours (120,000 parameters instead of 64,000) and was trained on ten times as many examples. The third model is an {term:recurrent neural network|RNN} with 120,000 parameters. You'll build one in lesson 02; it processes a text word by word and has no fixed window. Both networks were trained three times with different random seeds. All three models share a vocabulary of {result:toy_language_models/rnn_lm/config/vocab_size:.0f} tokens, English words included, so their perplexities are comparable.
 """
 
-# %% kind="break" name="overfitting"
-encode = rnn.tokenizer.encode
-five_gram = NGramLM(NGramLMConfig(vocab_size=rnn.tokenizer.vocab_size, order=5))
-five_gram.fit([encode(" ".join(words)) for words in text])
-
-
-def probabilities_of(words):
-    """The probability that the model gives each word of a sentence, and its end."""
-    tokens = torch.tensor([BOS, *encode(" ".join(words)), EOS])
-    logits = five_gram.decode(tokens[None, :-1])[0][0]
-    predictions = torch.softmax(logits, dim=-1)
-    return predictions[torch.arange(len(tokens) - 1), tokens[1:]]
-
-
-for name, sentences in (("its own text", text[:200]), ("new text", new_text[:200])):
-    probabilities = torch.cat([probabilities_of(words) for words in sentences])
-    print(f"{name:12} perplexity {fixed(measure(probabilities), 1)}")
+# %% kind="predict" hide_input=true
+networks = mean_over_seeds(
+    "toy_language_models", lambda run: run["scores"]["test"]["perplexity"]
+)
+counting = read_results("lesson_01")["n-gram"]["Kneser-Ney"]["test"]["5"]
+figure = views.bars(
+    [counting, networks["mlp_lm"], networks["rnn_lm"]],
+    labels=["n-gram (4 words)", "MLP (4 words)", "RNN (all words)"],
+    name="perplexity", digits=1, title="Perplexity on the test set; lower is better",
+)
+predict("01", "three-models", figure)
 
 # %% [markdown] kind="text"
 r"""
-About a quarter. It has not learned the language, it has learned the text by heart: {term:overfitting}. Networks do that too, if they are large and the text is small, and it is why a model is measured on text that nobody learned from.
+The perplexities are {result:lesson_01/n-gram/Kneser-Ney/test/5:.1f} for the n-gram model, {result:min toy_language_models/mlp_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/mlp_lm/scores/test/perplexity:.2f} for the three MLPs and {result:min toy_language_models/rnn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/rnn_lm/scores/test/perplexity:.2f} for the three RNNs. Other test sentences are unlikely to change the order: if we resample the 1,000 sentences many times, the n-gram model's perplexity is {result:lesson_01/test set/n-gram to MLP/low:.2f} to {result:lesson_01/test set/n-gram to MLP/high:.2f} times that of the MLP, and the MLP's is {result:lesson_01/test set/MLP to RNN/low:.2f} to {result:lesson_01/test set/MLP to RNN/high:.2f} times that of the RNN (95% intervals).
+
+The n-gram model and the MLP see the same four words, so the difference isn't due to how much context they see. A plausible reason is that the MLP's embeddings let similar words share what was learned. The RNN isn't limited to four words, which may explain why it is better still, but it also differs from the MLP in other ways.
 """
+
+# %% kind="code" ignore_output=true track="core" contents="our own MLP on the test set"
+test_text = [list(pair.tgt) for pair in corpus.test]
+print("our own MLP, test set:", fixed(perplexity_on(test_text), 1))
+assert 10.5 < perplexity_on(test_text) < 13
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
 
-The first try counts for your score; you may try again as often as you like, and every answer gets a reason.
+Only your first try counts for your score. You can try again as often as you like, and every answer comes with an explanation.
 """
 
 # %% kind="quiz"
@@ -709,23 +718,23 @@ quiz("01", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Ask the room (2 min), before section 1.** "Finish my sentence: *I would like a cup of …*" Collect answers, count them on the board: that is a probability for each next word. Then: "*… of the word that the man whom we met yesterday …*": nobody has heard that beginning before, and everybody can go on.
+**Ask the room (2 min), before section 1.** "Finish my sentence: *I would like a cup of …*" Collect answers and count them on the board: the counts give a probability for each next word. Then try "*… of the word that the man whom we met yesterday …*". No one has heard this beginning before, yet everyone can continue it. Counting whole beginnings can't explain that.
 
-**Before the long build.** Let everybody work out the shares of *le* on paper (1/7, 1/7, 1/7, 3/7, 1/7), then the five errors. Whoever has the errors has the exercise.
+**Before the long exercise.** Let everyone work out the probabilities after *le* on paper (1/7, 1/7, 1/7, 3/7, 1/7), and then the five errors. With the errors in hand, the exercise is mostly done.
 
-**Learners will say / what it is / one-line answer**
+**What learners say, and a short answer**
 
-| they say | what it is | answer |
+| they say | what is behind it | answer |
 |---|---|---|
-| "why minus, the gradient is where to go" | direction | It points uphill. Nudge: −0.86 means the loss falls if the number grows. |
-| "the network knows what *chat* means" | reading too much in | It knows what comes after it. That is all it was told. |
-| "a smaller loss on the training text is better" | overfitting | Show the 5-gram: {printed:overfitting/own text} at home, {printed:overfitting/new text} abroad. |
-| "softmax, then `cross_entropy`" | M29 | It has the softmax inside; twice is flat and learns slowly. |
-| "perplexity 12 means 12% wrong" | the unit | It is a number of words, not a share. |
+| "Why minus? The gradient shows where to go." | direction | It points to higher loss. A derivative of −0.86 means that the loss falls if the number grows. |
+| "The network knows what *chat* means." | reading too much into it | It knows which words come before and after it, because that's all it was trained on. |
+| "A smaller training loss is better." | overfitting | Quote the network trained on 500 sentences: training loss {result:lesson_01/overfitting/after 400/training:.1f}, validation loss {result:lesson_01/overfitting/after 400/validation:.1f}. |
+| "softmax, then `cross_entropy`" | M29 | `cross_entropy` contains the softmax. Applied twice, it keeps the probabilities close together, and the loss stays high. |
+| "A perplexity of 12 means 12% wrong." | the unit | It is a number of words, not a percentage. |
 
-**Think, pair, share (4 min).** "Row of *dort*: why has it not moved at all?" Expected: nothing follows it in the tiny text, so it is never read, and only a row that was read gets a gradient. Follow-up: and its row in the *matrix*? (It moves in every step: a word not guessed is pushed down.)
+**Think, pair, share (4 min).** "In the tiny language, why hasn't the embedding of *dort* changed at all?" Nothing follows *dort* in the training pairs, so it is never an input, and only inputs get a gradient. Follow-up: what about its output weights? They change in every step, because every word has an error.
 
-**If time is short**, cut the test exercise and the 5-gram (*Break it*); keep the long build and the learning rates.
+**If time is short,** skip `count_next` and `sample_next`; keep the nudging, the chain rule, `gradient_step` and the learning rates.
 """
 
 # %% [markdown] kind="summary"
@@ -735,29 +744,26 @@ r"""
 | name | what it is |
 |---|---|
 | language model | gives each possible next word a probability |
-| n-gram | counts what followed the last $n-1$ words; its table explodes with $n$ |
-| embedding | a word as a row of learned numbers |
-| logits | scores of the next words, before the softmax |
-| cross-entropy, the loss | $-\ln$ of the share of the word that came |
-| gradient | slope of the loss for every parameter |
-| learning rate | how much of the gradient a step takes |
-| perplexity | $e$ to the mean loss: among how many words it wavers |
-| temperature | divides the logits when writing: cold picks, hot shares |
+| embedding | a learned vector that represents a word |
+| logits | one score per possible next word, before the softmax |
+| cross-entropy | the loss: $-\ln$ of the probability of the target |
+| gradient | the derivatives of the loss with respect to all parameters |
+| chain rule | multiply the derivatives of consecutive steps |
+| SGD | repeated small steps against the gradient of a random batch |
+| perplexity | $e$ to the mean loss |
 
-- Any network learns by the same five lines: guess, compare, forget, backwards, step.
-- Counting shares nothing between words. Embeddings do: rows of words that behave alike come to agree.
-- {result:toy_language_models/ngram_lm/scores/test/perplexity:.1f} → {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f} → {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f}: n-gram, MLP, RNN, on the same text.
-- Measure on new text, never on what was learned.
-- Writing is serial, and its errors pile up.
+- Every network in this course learns with the same five lines: predict, compute the loss, reset the gradients, compute new ones, update.
+- With good smoothing, longer n-grams don't hurt, but they soon stop helping. <!-- core -->
+- Generation is sequential, and errors accumulate.
 
-**Still missing.** The MLP's window ends after four words. *La chèvre … parce qu'* **elle** (the goat … because **it**): what lies between may be longer than any window, and a wider one needs more parameters for each place. The wish: read word by word, and squeeze the **whole past** into one summary of fixed size that is carried along. Lesson 02 builds it, and finds out how long it remembers.
+**What's still missing.** The MLP's window ends after four words. In *la chèvre … parce qu'* **elle** (the goat … because **it**), the noun that decides between *il* and *elle* may be much farther away. We'd like a network that summarises **everything so far** in a vector of fixed size. You'll build one in [lesson 02](02_recurrent_networks.ipynb) and find out how long it can remember.
 """
 
 # %% [markdown] kind="reading"
 r"""
 ## Reading
 
-- Bengio, Ducharme, Vincent and Jauvin, *A Neural Probabilistic Language Model*, Journal of Machine Learning Research 3 (2003), sections 1 and 2: why counting fails, and what word vectors repair. [jmlr.org](https://www.jmlr.org/papers/v3/bengio03a.html)
-- Shannon, *A Mathematical Theory of Communication* (1948), section 3: English written by n-grams drawn by hand from a book. [doi.org](https://doi.org/10.1002/j.1538-7305.1948.tb01338.x)
-- Grant Sanderson (3Blue1Brown), *Gradient descent, how neural networks learn*: the same idea as moving pictures. [3blue1brown.com](https://www.3blue1brown.com/lessons/gradient-descent)
+- Bengio, Ducharme, Vincent and Jauvin, *A Neural Probabilistic Language Model*, Journal of Machine Learning Research 3 (2003), sections 1 and 2: the limits of counting, and what word vectors do about them. [jmlr.org](https://www.jmlr.org/papers/v3/bengio03a.html)
+- Chen and Goodman, *An Empirical Study of Smoothing Techniques for Language Modeling* (1999), sections 1 and 2: why smoothing matters so much, and how Kneser–Ney works. [doi.org](https://doi.org/10.1006/csla.1999.0128) <!-- core -->
+- Grant Sanderson (3Blue1Brown), *Gradient descent, how neural networks learn*: the same idea as an animation. [3blue1brown.com](https://www.3blue1brown.com/lessons/gradient-descent)
 """

@@ -1,50 +1,45 @@
-"""Numbers that lesson 01 quotes: its corpus, n-gram models of several orders, and text written by the RNN."""
+"""Numbers that lesson 01 quotes: its corpus, n-gram models, the nudge, overfitting and the test set."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Callable
 from statistics import fmean
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_lib.models.ngram import count_ngrams
-from course_lib.text.special import BOS, EOS, PAD
+from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.splits import splits
-from course_lib.translation.search import suppress
 from course_lib.translation.shipped import shared
-from lessons.l01_guessing_the_next_word.exercises import END, START, gradient_step
+from lessons.l01_guessing_the_next_word.examples import END, START, Sentences, ngrams, windows
+from lessons.l01_guessing_the_next_word.exercises import gradient_step
+from lessons.l01_guessing_the_next_word.kneser_ney import KneserNey
 
-Sentences = list[list[str]]
-
-# The tiny language: five words, an arbitrary table and matrix, four pairs to learn.
+# The tiny language: five words, made-up parameters, four pairs to learn.
 LE, LA, CHAT, VACHE, DORT = range(5)
-TABLE = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, -0.5], [-0.5, 0.5], [0.0, 0.0]])
-MATRIX = torch.tensor([[0.0, 0.0], [0.0, 0.0], [0.0, 1.1], [1.1, 0.0], [0.0, 0.0]])
+EMBEDDINGS = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, -0.5], [-0.5, 0.5], [0.0, 0.0]])
+WEIGHT = torch.tensor([[0.0, 0.0], [0.0, 0.0], [0.0, 1.1], [1.1, 0.0], [0.0, 0.0]])
 PAIRS = [(LE, CHAT), (LA, VACHE), (CHAT, DORT), (VACHE, DORT)]
 
-WINDOW = 4  # words that the MLP reads
-LENGTHS = {
-    "1 to 5": range(1, 6),
-    "6 to 11": range(6, 12),
-    "12 to 17": range(12, 18),
-    "18 to 40": range(18, 41),
-}
+ORDERS = (2, 3, 4, 5, 6)
+CHOSEN = 5  # it sees as many words as the MLP
+SEEDS = (1, 2, 3)
 
 
 def measure() -> dict:
     corpus = splits(seed=0)
-    text, new_text = ([list(pair.tgt) for pair in part] for part in (corpus.train, corpus.test))
+    text, validation, test = (
+        [list(pair.tgt) for pair in part] for part in (corpus.train, corpus.validation, corpus.test)
+    )
     return {
         "corpus": measure_corpus(text),
-        "n-gram": measure_ngrams(text, new_text),
-        "untrained MLP": measure_untrained_mlp(text, new_text),
+        "n-gram": measure_ngrams(text, validation, test),
         "nudge": measure_nudge(),
-        "rate 2": {"losses": train_tiny(2.0)[0]},
-        "unseen pairs": measure_unseen_pairs(text, new_text),
+        "overfitting": measure_overfitting(text, validation),
+        "test set": measure_test_set(text, test),
     }
 
 
@@ -53,139 +48,160 @@ def measure_corpus(text: Sentences) -> dict[str, int]:
     words = sum(map(len, text))
     return {
         "words": words,
-        "positions": words + len(text),  # a word or an end mark comes next
+        "positions": words + len(text),  # each predicts a word or an end token
         "vocabulary": vocabulary,
-        "token types": vocabulary + 1,  # the end mark too
+        "token types": vocabulary + 1,  # the end token too
     }
 
 
 # ---- n-gram models
 
 
-class Mixture:
-    """Witten and Bell's mixture, token by token. Its counts of 5-grams include those of all shorter ones."""
+def encoded(sentences: Sentences) -> list[list[int]]:
+    return [shared("ngram_lm").tokenizer.encode(" ".join(words)) for words in sentences]
+
+
+def kneser_ney(text: Sentences, order: int) -> KneserNey:
+    """With the vocabulary of the trained models, so that the perplexities are comparable."""
+    return KneserNey(encoded(text), order=order, vocab_size=shared("ngram_lm").tokenizer.vocab_size)
+
+
+class WittenBell:
+    """The smoothing of the library's n-gram model, token by token, for several orders from one count."""
 
     def __init__(self, text: Sentences):
-        tokenizer = shared("ngram_lm").tokenizer
-        self.encode, self.vocab_size = tokenizer.encode, tokenizer.vocab_size
-        self.counts = count_ngrams([self.encode(" ".join(words)) for words in text], order=5)
+        self.counts = count_ngrams(encoded(text), order=max(ORDERS))
         self.totals = {past: after.total() for past, after in self.counts.items()}
 
-    def predictions(self, sentences: Sentences, order: int) -> Iterator[tuple[float, bool]]:
-        """For each token its probability, and whether it was counted after its past."""
-        for words in sentences:
-            tokens = [BOS, *self.encode(" ".join(words)), EOS]
-            for position in range(1, len(tokens)):
-                probability = 1 / self.vocab_size
-                for length in range(min(order, position + 1)):
-                    past = tuple(tokens[position - 1 - back] for back in range(length))
-                    after = self.counts.get(past, {})
-                    if after:
-                        count = after.get(tokens[position], 0) + len(after) * probability
-                        probability = count / (self.totals[past] + len(after))
-                yield probability, tokens[position] in after
-
     def perplexity(self, sentences: Sentences, order: int) -> float:
-        losses = (-math.log(probability) for probability, _ in self.predictions(sentences, order))
+        losses = []
+        for ids in encoded(sentences):
+            tokens = [BOS, *ids, EOS]
+            for i in range(1, len(tokens)):
+                past = tuple(tokens[max(0, i - order + 1) : i][::-1])
+                losses.append(-math.log(self.probability(past, tokens[i])))
         return math.exp(fmean(losses))
 
+    def probability(self, past: tuple[int, ...], word: int) -> float:
+        vocab_size = shared("ngram_lm").tokenizer.vocab_size
+        shorter = self.probability(past[:-1], word) if past else 1 / vocab_size
+        if past not in self.counts:
+            return shorter
+        after = self.counts[past]
+        return (after[word] + len(after) * shorter) / (self.totals[past] + len(after))
 
-def measure_ngrams(text: Sentences, new_text: Sentences) -> dict:
-    model = Mixture(text)
+
+def measure_ngrams(text: Sentences, validation: Sentences, test: Sentences) -> dict:
+    witten_bell = WittenBell(text)
+    models = {order: kneser_ney(text, order) for order in ORDERS}
     return {
-        "perplexity": {str(order): model.perplexity(new_text, order) for order in (2, 3, 4, 5)},
-        "own text": model.perplexity(text[:200], 5),
-        "never seen": {
-            str(order): 1 - fmean(seen for _, seen in model.predictions(new_text, order)) for order in (3, 5)
+        "Kneser-Ney": {
+            "validation": {
+                str(order): model.perplexity(encoded(validation)) for order, model in models.items()
+            },
+            "test": {str(CHOSEN): models[CHOSEN].perplexity(encoded(test))},
         },
+        "Witten-Bell": {
+            "validation": {str(order): witten_bell.perplexity(validation, order) for order in ORDERS}
+        },
+        "never seen": {str(order): unseen_fraction(text, validation, order) for order in (3, 5)},
     }
+
+
+def unseen_fraction(text: Sentences, new_text: Sentences, order: int) -> float:
+    """How many n-grams of a new text don't occur in the training set."""
+    seen = set(ngrams(text, order))
+    return fmean(gram not in seen for gram in ngrams(new_text, order))
 
 
 # ---- networks
 
 
-def measure_untrained_mlp(text: Sentences, new_text: Sentences) -> dict[str, float]:
-    """The lesson's MLP before its training, on new text."""
-    tokens = [START, END, *sorted({word for words in text for word in words})]
-    ids = {token: i for i, token in enumerate(tokens)}
-    rows = [[0] * WINDOW + [ids[word] for word in [*words, END]] for words in new_text]
-    pasts = torch.tensor([row[i - WINDOW : i] for row in rows for i in range(WINDOW, len(row))])
-    nexts = torch.tensor([token for row in rows for token in row[WINDOW:]])
-    torch.manual_seed(1)
-    mlp = nn.Sequential(
-        nn.Embedding(len(ids), 32),
-        nn.Flatten(),
-        nn.Linear(WINDOW * 32, 96),
-        nn.Tanh(),
-        nn.Linear(96, len(ids)),
-    )
-    with torch.no_grad():
-        loss = F.cross_entropy(mlp(pasts), nexts).item()
-    parameters = sum(parameter.numel() for parameter in mlp.parameters())
-    quoted = round(loss, 2)  # so that e to the quoted loss is the quoted perplexity
-    return {"parameters": parameters, "loss": loss, "perplexity": math.exp(quoted)}
-
-
 def measure_nudge(by: float = 0.01) -> dict[str, float]:
-    """The loss of `chat` after `le`, before and after one number of the matrix grows by 0.01; it falls."""
-    nudged = MATRIX.clone()
+    """The loss of `chat` after `le`, before and after one output weight grows by 0.01; it falls."""
+    nudged = WEIGHT.clone()
     nudged[CHAT, 0] += by
     before, after = (
-        -torch.log_softmax(matrix @ TABLE[LE], dim=0)[CHAT].item() for matrix in (MATRIX, nudged)
+        -torch.log_softmax(weight @ EMBEDDINGS[LE], dim=0)[CHAT].item() for weight in (WEIGHT, nudged)
     )
     return {"before": before, "after": after, "fall": before - after, "slope size": (before - after) / by}
 
 
-def train_tiny(rate: float, epochs: int = 10) -> tuple[list[float], torch.Tensor]:
-    """The mean loss of every epoch, and the table after training."""
-    table, matrix, means = TABLE, MATRIX, []
+def train_tiny(rate: float, epochs: int = 10) -> tuple[list[float], Tensor]:
+    """The mean loss of every epoch, and the embeddings after training."""
+    embeddings, weight, means = EMBEDDINGS, WEIGHT, []
     for _ in range(epochs):
         losses = []
-        for word, right in PAIRS:
-            table, matrix, loss = gradient_step(table, matrix, word, right, rate)
+        for word, target in PAIRS:
+            embeddings, weight, loss = gradient_step(embeddings, weight, word, target, rate)
             losses.append(float(loss))
         means.append(fmean(losses))
-    return means, table
+    return means, embeddings
 
 
-# ---- errors in generated text
+def make_mlp(n_tokens: int) -> nn.Sequential:
+    """The lesson's window MLP."""
+    return nn.Sequential(
+        nn.Embedding(n_tokens, 32), nn.Flatten(), nn.Linear(4 * 32, 96), nn.Tanh(), nn.Linear(96, n_tokens)
+    )
 
 
-def unseen_fraction(sentences: Sentences, seen: set[tuple[str, str]]) -> float:
-    """How many of all pairs of neighbouring tokens were never seen."""
-    pairs = [pair for words in sentences for pair in pairwise([START, *words, END])]
-    return fmean(pair not in seen for pair in pairs)
-
-
-@torch.inference_mode()
-def generate(n: int = 1000, longest: int = 40) -> Sentences:
-    """Sentences sampled from the shipped RNN at temperature 1."""
-    rnn, generator = shared("rnn_lm"), torch.Generator().manual_seed(1)
-    state, token, tokens = rnn.model.start(n), torch.full((n,), BOS), []
-    ended = torch.zeros(n, dtype=torch.bool)
-    for _ in range(longest):
-        logits, state, _ = rnn.model.step(state, token)
-        probabilities = suppress(logits.float()).softmax(dim=1)
-        token = torch.multinomial(probabilities, 1, generator=generator)[:, 0].masked_fill(ended, PAD)
-        ended |= token == EOS
-        tokens.append(token)
-    return [rnn.tokenizer.decode(row).split() for row in torch.stack(tokens, dim=1)]
-
-
-def measure_unseen_pairs(text: Sentences, new_text: Sentences) -> dict:
-    seen = {pair for words in text for pair in pairwise([START, *words, END])}
-    by_rnn = generate()
-    unseen = unseen_fraction(by_rnn, seen)
-    longest = [words for words in by_rnn if len(words) in LENGTHS["18 to 40"]]
+def measure_overfitting(text: Sentences, validation: Sentences, n_sentences: int = 500) -> dict:
+    """The lesson's MLP and training loop with 500 sentences: losses after 100 and 400 steps, three seeds."""
+    tokens = [START, END, *sorted({word for words in text for word in words})]
+    ids = {token: i for i, token in enumerate(tokens)}
+    training, validation = windows(text[:n_sentences], ids), windows(validation, ids)
+    losses = {steps: {"training": [], "validation": []} for steps in (100, 400)}
+    for seed in SEEDS:
+        torch.manual_seed(seed)
+        mlp, generator = make_mlp(len(ids)), torch.Generator().manual_seed(seed)
+        optimizer = torch.optim.Adam(mlp.parameters(), lr=0.01)
+        for step in range(1, 401):
+            rows = torch.randint(len(training[0]), (1024,), generator=generator)
+            optimizer.zero_grad()
+            F.cross_entropy(mlp(training[0][rows]), training[1][rows]).backward()
+            optimizer.step()
+            if step in losses:
+                with torch.no_grad():
+                    for name, (contexts, targets) in (("training", training), ("validation", validation)):
+                        losses[step][name].append(F.cross_entropy(mlp(contexts), targets).item())
     return {
-        name: {
-            "pairs": unseen_fraction(sentences, seen),
-            "sentences without": {
-                label: fmean(
-                    unseen_fraction([words], seen) == 0 for words in sentences if len(words) in lengths
-                )
-                for label, lengths in LENGTHS.items()
-            },
-        }
-        for name, sentences in (("new text", new_text), ("RNN", by_rnn))
-    } | {"expected from length alone": fmean((1 - unseen) ** (len(words) + 1) for words in longest)}
+        f"after {steps}": {name: fmean(values) for name, values in by_part.items()}
+        | {f"each {name}": values for name, values in by_part.items()}
+        for steps, by_part in losses.items()
+    }
+
+
+# ---- the test set
+
+
+def network_losses(name: str) -> Callable[[list[int]], list[float]]:
+    """The losses of a shipped network on a sentence, word by word."""
+    model = shared(name).model
+
+    def losses(ids: list[int]) -> list[float]:
+        tokens = torch.tensor([BOS, *ids, EOS])
+        with torch.inference_mode():
+            return F.cross_entropy(
+                model.decode(tokens[None, :-1])[0][0], tokens[1:], reduction="none"
+            ).tolist()
+
+    return losses
+
+
+def measure_test_set(text: Sentences, test: Sentences, resamples: int = 2000) -> dict:
+    """95% intervals of the ratio of two perplexities, from resampling the sentences (paired bootstrap)."""
+    models = {"n-gram": kneser_ney(text, CHOSEN).losses, "MLP": network_losses("mlp_lm")}
+    models["RNN"] = network_losses("rnn_lm")
+    sentences = encoded(test)
+    sums = {name: torch.tensor([sum(losses(ids)) for ids in sentences]) for name, losses in models.items()}
+    n_tokens = torch.tensor([len(ids) + 1.0 for ids in sentences])
+    rows = torch.randint(len(test), (resamples, len(test)), generator=torch.Generator().manual_seed(0))
+    perplexity = {name: (sums[name][rows].sum(1) / n_tokens[rows].sum(1)).exp() for name in models}
+    intervals = {}
+    for worse, better in (("n-gram", "MLP"), ("MLP", "RNN")):
+        ratio = perplexity[worse] / perplexity[better]
+        low, high = ratio.quantile(torch.tensor([0.025, 0.975])).tolist()
+        intervals[f"{worse} to {better}"] = {"low": low, "high": high}
+    whole = {name: math.exp(sums[name].sum() / n_tokens.sum()) for name in models}
+    return intervals | {"perplexity": whole}

@@ -98,7 +98,6 @@ WRONG = {
         (lambda numbers: np.array(numbers) * 2, "numpy"),
         (lambda numbers: [2 * number.item() for number in numbers], "python-numbers"),
         (lambda numbers: [2 * number for number in numbers], "python-numbers"),
-        (lambda numbers: torch.tensor([2 * number for number in numbers.tolist()]), "no-gradient"),
         (lambda numbers: numbers.double() * 2, "dtype", "torch.float64"),
         (lambda numbers: (numbers * 2).int(), "dtype", "torch.int32"),
         (lambda numbers: numbers.numpy() ** 2, "squares", "NumPy"),
@@ -164,6 +163,7 @@ RIGHT = {
         lambda numbers: 2 * numbers,
         loop,
         lambda numbers: torch.stack([2 * number for number in numbers]),
+        lambda numbers: torch.tensor([2 * number for number in numbers.tolist()]),
         lambda numbers: numbers.clone().requires_grad_() * 2,
         Doubler(),
     ]

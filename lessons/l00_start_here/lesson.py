@@ -34,7 +34,7 @@ start_lesson("start_here")
 r"""
 ## Four translators on your computer
 
-Four small {term:neural networks} came with the course. They have about equally many {term:parameters}, numbers that training sets, and learned French from the same 20,000 sentences.
+Four small {term:neural networks} came with the course. Each has about 400,000 {term:parameters}, numbers that were set by training on the same 20,000 pairs of sentences.
 
 - `rnn_encoder_decoder` and `seq2seq` (both 2014) turn the English sentence into one list of numbers, a *vector*, and write the French sentence from it.
 - `bahdanau` (2015) and `transformer` (2017) have {term:attention}: for every French word, they can look back at all the English words.
@@ -51,14 +51,14 @@ systems = {name: load_shipped(name) for name in names}
 
 def print_translations(sentence):
     for name, system in systems.items():
-        print(f"{name:20}{system(sentence).target}")
+        print(f"{name}\n    {system(sentence).target}")
 
 
 print_translations(LONG_SENTENCE)
 
 # %% [markdown] kind="text"
 r"""
-The two with attention are right. The others start well, then lose track: in the first translation, the queen does **not** eat the bread and the girls **do** drink the milk; in the second, the queen **with the bags** doesn't **look at** it and the milk is **hot**.
+The two with attention are right. The others start well, then lose track. In the first translation, the queen does **not** eat the bread and the girls **do** drink the milk. In the second, the queen **with the bags** doesn't **look at** it, and the milk is **hot**.
 
 We picked this sentence. How typical is it? **Estimate before you measure:** your computer will now translate {result:toy_ladder/seq2seq/scores/test/by_length/16–20/n:.0f} new sentences of similar length.
 """
@@ -68,21 +68,21 @@ estimate("00", "how-typical", lambda: percent_correct(systems["seq2seq"]))
 
 # %% [markdown] kind="text"
 r"""
-In three {term:training runs} with different {term:random seeds}, each system got these percentages right:
+In three {term:training runs} with different {term:random seeds}, each system translated these percentages without a mistake:
 
 | | vector only | | with attention |
 |---|---|---|---|
 | `rnn_encoder_decoder` | {result:each toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0p} | `bahdanau` | {result:each toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0p} |
 | `seq2seq` | {result:each toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0p} | `transformer` | {result:each toy_ladder/transformer/scores/test/by_length/16–20/exact:.0p} |
 
-Neither another seed nor another sample of sentences would close this gap. A plausible reason is that one vector can't hold twenty words. Lesson 04 tests that.
+Neither other seeds nor other sentences are likely to close this gap. A plausible reason is that one vector can't hold twenty words. Lesson 04 looks into it.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## Watch attention at work
 
-Before `bahdanau` writes a word, it gives every English word an {term:attention weight}; the weights sum to 1. Here it has just skipped *sad* and written *filles* (girls). Move the slider one step to the right, then through the whole sentence, and reach the two goals below the picture. Nobody told the network which words belong together: it was trained on whole sentences only.
+Before `bahdanau` writes a word, it gives every English word an {term:attention weight}, and these sum to 1. Here it has just skipped *sad* and written *filles* (girls). Move the slider one step to the right, then through the whole sentence, and reach the two goals. The network was never told which words belong together: it was trained on whole sentences only.
 """
 
 # %% kind="explore"
@@ -92,7 +92,7 @@ AttentionLines()
 r"""
 ## One question for the whole course
 
-What does *it* refer to in the sentence below? French has to choose: *il* for the cat (*le chat*) or *elle* for the water (*l' eau*). Run the cell, change *thirsty* to *cold* and run it again. Then try sentences of your own: the systems know about 300 words, which `python3 -m course_lib data words` lists.
+What does *it* refer to in the sentence below? French has to choose: *il* for the cat (*le chat*) or *elle* for the water (*l' eau*). Run the cell, change *thirsty* to *cold* and run it again. Then try your own sentences. The systems know about 300 words, such as *hedgehog*, *carrot* and *because*; `python3 -m course_lib data words` lists them.
 """
 
 # %% kind="example"
@@ -104,7 +104,7 @@ for note in systems["transformer"](sentence).notes:
 
 # %% [markdown] kind="text"
 r"""
-All four get this pair right, and even a network without attention can be good at pronouns: on {result:toy_ladder/seq2seq/scores/coreference/n:.0f} such sentences, the three runs of `rnn_encoder_decoder` get {result:each toy_ladder/rnn_encoder_decoder/scores/coreference/pronouns:.0p}% right and those of `bahdanau` {result:each toy_ladder/bahdanau/scores/coreference/pronouns:.0p}%. So how does a network work out what *it* means? This pair of sentences will accompany you through the course.
+All four get this pair right. On {result:toy_ladder/seq2seq/scores/coreference/n:.0f} such sentences, the runs of `rnn_encoder_decoder` choose the right pronoun in {result:each toy_ladder/rnn_encoder_decoder/scores/coreference/pronouns:.0p}% of them, `seq2seq` in {result:each toy_ladder/seq2seq/scores/coreference/pronouns:.0p}%, `bahdanau` in {result:each toy_ladder/bahdanau/scores/coreference/pronouns:.0p}%, and `transformer` in {result:min toy_ladder/transformer/scores/coreference/pronouns:.0%}. So attention isn't the whole answer here. How does a network work out what *it* means? That question will accompany you through the course.
 
 **Explain it in your own words:** write one sentence, then compare it with a model answer.
 """
@@ -114,9 +114,9 @@ explain("00", "why-look")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## Predict, then explore
+## Predict first
 
-Attention weights start as {term:scores}, higher for words that matter more. A {term:softmax} turns scores into a {term:probability distribution}: numbers from 0 to 1 that sum to 1. It raises $e = 2.718…$ to each score, then divides by the sum. The scores 1, 0.5 and 0 become 2.72, 1.65 and 1, whose sum is 5.37, and after the division 0.51, 0.31 and 0.19.
+{term:Attention weights} are computed from {term:scores}, which are higher for words that matter more. A {term:softmax} turns scores into a {term:probability distribution}: numbers from 0 to 1 that sum to 1. It raises $e = 2.718…$ to each score and divides by the sum. The scores 1, 0.5 and 0 give 2.72, 1.65 and 1. Their sum is 5.37, so the result is 0.51, 0.31 and 0.19.
 """
 
 # %% kind="predict"
@@ -126,7 +126,7 @@ predict("00", "times-eight", SoftmaxDial())
 r"""
 ## Write code, then take a quiz
 
-Replace the line that says *Your turn*, run the cell, then run the check. Try a wrong answer first and see what the check tells you. A {term:tensor} is PyTorch's kind of array. What passes is saved in your file `my_road.py`, and later lessons use it. If you skip an exercise, they use the course's version, so you're never stuck.
+Replace the line that says *Your turn*, run the cell, then run the check. Try a wrong answer first and see what happens. A {term:tensor} is PyTorch's kind of array. Functions that pass are saved in your file `my_road.py` for later lessons; if you skip an exercise, they use the course's version. The quiz counts your first answers, but you can try again.
 """
 
 # %% kind="exercise" exercise="double_it" title="Your first exercise" difficulty=1 importance=1 track="short"
@@ -156,17 +156,21 @@ quiz("00", "closing")
 r"""
 ## Choose your track
 
-You have seen what {term:attention} does; by lesson 14 you will have built a {term:Transformer} yourself. The short track has the main ideas in less than half the time, with links to what it skips. You can switch at any time, here or at the top of each lesson. Then go on to [lesson 01](01_guessing_the_next_word.ipynb).
+You have seen what {term:attention} does; by lesson 14 you will have built a {term:Transformer} yourself. The short track has the main ideas in about half the time, with links to what it skips. You can switch at any time, here or at the top of each lesson. Then go on to [lesson 01](01_guessing_the_next_word.ipynb).
 """
 
 # %% kind="see" track="short"
 road_map()
 
-# %% [markdown] kind="text" track="stretch" contents="a timeline of the systems, your progress, and how to restore a lesson"
+# %% [markdown] kind="text" track="stretch" contents="words that the systems know, a timeline, your progress, and how to restore a lesson"
 r"""
-## Timeline, progress and how to start again
+## Words, timeline and progress
 
-Here are the models and ideas that you will build or run, by year of publication.
+The systems know these words, among others. Most nouns have a plural and most verbs a past tense.
+
+boy girl man woman father mother brother sister king queen · cat dog horse bird rabbit wolf fox cow mouse goat frog · water milk tea coffee juice · apple pear carrot mushroom egg cake bread cheese soup · book letter box bottle cup hat dress flower chair table bed car door window · garden house kitchen forest school church village river tree castle · big small young old beautiful good new red white black cold hot sweet heavy empty clean tired sad rich happy thirsty hungry · sees follows loves likes finds eats drinks buys takes carries opens closes sleeps runs swims goes · the a some this these in on near but and because it they is are was were not very often
+
+The timeline shows the models and ideas that you will build or run, by year of publication.
 """
 
 # %% kind="see"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import sqrt
 
 import numpy as np
@@ -44,9 +45,9 @@ def test_the_long_sentence_is_a_test_sentence_that_only_the_systems_with_attenti
     assert len({target[:start] for target in found.values()}) == 1, "they start well"
 
 
-def test_all_four_are_of_about_the_same_size_and_good_at_short_sentences():
+def test_all_four_have_about_400_000_parameters_and_are_good_at_short_sentences():
     sizes = [means("toy_ladder", "parameters")[name] for name in SYSTEMS]
-    assert max(sizes) < 1.1 * min(sizes)
+    assert sizes == pytest.approx([400_000] * len(SYSTEMS), rel=0.03)
     short = means("toy_ladder", "scores", "test", "by_length", "1–5", "exact")
     assert min(short[name] for name in SYSTEMS) > 0.99
 
@@ -77,9 +78,11 @@ def test_pronouns_do_not_separate_systems_with_attention_from_those_without():
     assert min(one_vector) > 0.9 and min(attention) < min(one_vector), "the runs overlap"
 
 
-def test_the_translators_know_about_300_english_words():
+def test_the_translators_know_about_300_english_words_and_all_that_are_listed():
     known = {word for pair in all_splits().train for word in pair.src}
     assert 270 < len(known) < 330
+    [listed] = re.findall(r"^boy .*", LESSON.source, re.MULTILINE)
+    assert set(re.findall(r"[a-z]+", listed)) | {"hedgehog", "carrot", "because"} <= known
 
 
 def test_the_worked_softmax():

@@ -26,6 +26,7 @@ DOUBLE_IT = TensorExercise(
     returns={"doubled": "n"},
     sizes={"n": 5},
     reference=lambda numbers: 2 * numbers,
+    trains=False,
     by_hand=ByHand(
         inputs={"numbers": [1.0, 2.0, 3.0]},
         answer={"doubled": [2.0, 4.0, 6.0]},
@@ -58,6 +59,67 @@ DOUBLE_IT = TensorExercise(
             lambda numbers: 2 * numbers.sum(),
             "the numbers are added up. Don't add them: return each number of the input, doubled.",
         ),
+        Slip(
+            "mean",
+            lambda numbers: 2 * numbers.mean(),
+            "the mean of the numbers is doubled. Return each number of the input, doubled.",
+        ),
+        Slip(
+            "first-number",
+            lambda numbers: 2 * numbers[0],
+            "only the first number is returned. Does a `return` inside a loop end the function too early?",
+        ),
+        Slip(
+            "last-number",
+            lambda numbers: 2 * numbers[-1],
+            "only the last number is returned. Does each step of a loop overwrite the previous result?",
+        ),
+        Slip(
+            "worked-example",
+            lambda numbers: torch.tensor([2.0, 4.0, 6.0]),
+            "the answer to the worked example is returned for every input. Compute it from `numbers`.",
+        ),
+        Slip(
+            "adds-index",
+            lambda numbers: numbers + torch.arange(len(numbers)),
+            "each number's index is added to it. Add the number itself, or multiply by 2.",
+        ),
+        Slip(
+            "doubles-index",
+            lambda numbers: 2.0 * torch.arange(len(numbers)),
+            "the indices are doubled: `range` and `enumerate` give them first. Double the numbers instead.",
+        ),
+        Slip(
+            "sorted",
+            lambda numbers: 2 * numbers.sort().values,
+            "the numbers are doubled, but also sorted. Keep their order.",
+        ),
+        Slip(
+            "reversed",
+            lambda numbers: 2 * numbers.flip(0),
+            "the numbers are doubled, but in reverse order.",
+        ),
+        Slip(
+            "dot-product",
+            lambda numbers: numbers @ numbers,
+            "the squares of the numbers are added up: `@` is a dot product. `*` multiplies.",
+        ),
+        Slip(
+            "times-length",
+            lambda numbers: len(numbers) * numbers,
+            "the numbers are multiplied by how many there are. Multiply by 2.",
+        ),
+        Slip(
+            "negative-missing",
+            lambda numbers: torch.where(numbers > 0, 2 * numbers, numbers),
+            "negative numbers aren't doubled. Twice −1 is −2.",
+        ),
+        Slip(
+            "running-sum",
+            lambda numbers: numbers.cumsum(0),
+            "the numbers are added up one after the other. Double each one separately.",
+        ),
+        Slip("adds-one", lambda numbers: numbers + 1, "1 is added to each number. Multiply by 2 instead."),
         Slip(
             "absolute",
             lambda numbers: 2 * numbers.abs(),

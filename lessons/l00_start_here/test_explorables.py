@@ -1,4 +1,4 @@
-"""The softmax dial shows a softmax, and what its prediction calls right."""
+"""The explorables of lesson 00: attention while a sentence is written, and the softmax."""
 
 from __future__ import annotations
 
@@ -6,8 +6,43 @@ import numpy as np
 import pytest
 import torch
 
+from course_lib.translation.shipped import shared
+from lessons.l00_start_here import attention_lines
+from lessons.l00_start_here.attention_lines import IN_ENGLISH, N_STEPS, AttentionLines, translate_once
+from lessons.l00_start_here.long_sentences import LONG_SENTENCE
 from lessons.l00_start_here.softmax_dial import SCORES, SoftmaxDial, compute, softmax
-from tests.explore.settings import open_question
+from tests.explore.settings import open_question, values_reaching
+
+
+def test_the_lines_are_the_attention_weights_of_the_translation():
+    source, target, weights = translate_once()
+    assert " ".join(source) == LONG_SENTENCE
+    assert " ".join(target) == shared("bahdanau")(LONG_SENTENCE).target
+    assert weights.shape == (N_STEPS, len(source))
+    assert weights.sum(axis=1) == pytest.approx(1, abs=0.01), "no word attends to the end of the sentence"
+
+
+def test_no_line_and_no_word_is_shown_before_it_is_written():
+    assert [attention_lines.opacity(target, now=3) > 0 for target in range(6)] == [True] * 4 + [False] * 2
+    first = AttentionLines.facts_at({"step": 1})
+    assert first["newest"] == "la" and not first["previous_weights"].any()
+
+
+def test_the_words_in_english_have_the_meaning_of_the_sentence():
+    def content(words):
+        return sorted(set(" ".join(words).split()) - {"do"})
+
+    assert content(IN_ENGLISH) == content(LONG_SENTENCE.split()), "each English word occurs"
+
+
+def test_the_slider_starts_between_girls_and_sad():
+    start, following = (AttentionLines.facts_at({"step": step}) for step in (13, 14))
+    attended = [facts["source"][facts["weights"].argmax()] for facts in (start, following)]
+    assert AttentionLines.start == {"step": 13} and attended == ["girls", "sad"]
+    assert (start["newest"], following["newest"]) == ("filles", "tristes")
+    steps = range(1, N_STEPS + 1)
+    assert values_reaching(AttentionLines, "back", step=steps) == [10, 14, 17]
+    assert values_reaching(AttentionLines, "split", step=steps) == [3, 9]
 
 
 @pytest.mark.parametrize("multiplier", [0.0, 0.7, 1.0, 8.0])

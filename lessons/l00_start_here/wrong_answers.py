@@ -84,6 +84,17 @@ def range_too_short(numbers):
     return doubled
 
 
+def returns_in_the_loop(numbers):
+    for number in numbers:
+        return number * 2
+
+
+def overwrites(numbers):
+    for number in numbers:
+        doubled = 2 * number
+    return doubled
+
+
 WRONG = {
     "double_it": [
         (lambda numbers: torch.floor(2 * numbers + 0.5), "rounds-result"),
@@ -98,7 +109,6 @@ WRONG = {
         (lambda numbers: np.array(numbers) * 2, "numpy"),
         (lambda numbers: [2 * number.item() for number in numbers], "python-numbers"),
         (lambda numbers: [2 * number for number in numbers], "python-numbers"),
-        (lambda numbers: torch.tensor([2 * number for number in numbers.tolist()]), "no-gradient"),
         (lambda numbers: numbers.double() * 2, "dtype", "torch.float64"),
         (lambda numbers: (numbers * 2).int(), "dtype", "torch.int32"),
         (lambda numbers: numbers.numpy() ** 2, "squares", "NumPy"),
@@ -110,7 +120,7 @@ WRONG = {
         (lambda numbers: 2 * numbers / 0 * 0, "not-finite"),
         (lambda numbers: 2 * numbers + 0.001, None),
         (lambda numbers: torch.tensor([2.0, 4.0, 6.0]) if len(numbers) == 3 else 5 * numbers, None),
-        (lambda numbers: 2 * numbers[torch.argsort(numbers)], None),
+        (lambda numbers: 2 * numbers[torch.argsort(numbers)], "sorted"),
         (
             lambda numbers, factor: factor * numbers,
             "parameters",
@@ -142,6 +152,18 @@ WRONG = {
         (lambda numbers: numbers.int().float() * 2, "rounds-down"),
         (lambda numbers: torch.cat([2 * numbers[:1], numbers[1:]]), "first-only"),
         (range_too_short, "last-missing"),
+        (lambda numbers: numbers.sum() / len(numbers) * 2, "mean"),
+        (returns_in_the_loop, "first-number"),
+        (overwrites, "last-number"),
+        (lambda numbers: torch.tensor([1.0, 2.0, 3.0]) * 2, "worked-example"),
+        (lambda numbers: torch.stack([i + number for i, number in enumerate(numbers)]), "adds-index"),
+        (lambda numbers: torch.tensor([2.0 * i for i in range(len(numbers))]), "doubles-index"),
+        (lambda numbers: torch.flip(2 * numbers, dims=[0]), "reversed"),
+        (lambda numbers: torch.cumsum(numbers, dim=0), "running-sum"),
+        (lambda numbers: 1 + numbers, "adds-one"),
+        (lambda numbers: torch.dot(numbers, numbers), "dot-product"),
+        (lambda numbers: numbers * numbers.shape[0], "times-length"),
+        (lambda numbers: numbers + torch.relu(numbers), "negative-missing"),
         (lambda numbers: torch.cat([numbers[:1], 2 * numbers[1:]]), "first-missing"),
     ]
 }
@@ -164,6 +186,7 @@ RIGHT = {
         lambda numbers: 2 * numbers,
         loop,
         lambda numbers: torch.stack([2 * number for number in numbers]),
+        lambda numbers: torch.tensor([2 * number for number in numbers.tolist()]),
         lambda numbers: numbers.clone().requires_grad_() * 2,
         Doubler(),
     ]

@@ -13,14 +13,14 @@ from course_lib.teaching.exercises import ByHand, Slip, TensorExercise, gaussian
 LESSON = "distance_between_words"
 
 
-def convolve_words(words: Tensor, kernel: Tensor) -> Tensor:
+def convolve(words: Tensor, kernel: Tensor) -> Tensor:
     """Torch's convolution, for one sentence: (n, channels) and (out, channels, width) -> (windows, out)."""
     return F.conv1d(words.mT[None], kernel)[0].mT
 
 
 def convolve_padded(words: Tensor, kernel: Tensor, left: int) -> Tensor:
     """As many outputs as words, with `left` zeros before the sentence and the others after it."""
-    return convolve_words(F.pad(words, (0, 0, left, kernel.shape[-1] - 1 - left)), kernel)
+    return convolve(F.pad(words, (0, 0, left, kernel.shape[-1] - 1 - left)), kernel)
 
 
 def count_windows(words: Tensor, kernel: Tensor) -> int:
@@ -56,13 +56,13 @@ def sum_of_slices(words: Tensor, kernel: Tensor) -> Tensor:
 
 def sum_over_first_axis(words: Tensor, kernel: Tensor) -> Tensor:
     """As if the kernel were (width, channels, out)."""
-    return convolve_words(words, kernel.permute(2, 1, 0))
+    return convolve(words, kernel.permute(2, 1, 0))
 
 
 def sum_over_reshaped(words: Tensor, kernel: Tensor) -> Tensor:
     """The positions as the first axis by `reshape`, which mixes up the numbers."""
     out, channels, width = kernel.shape
-    return convolve_words(words, kernel.reshape(width, channels, out).permute(2, 1, 0))
+    return convolve(words, kernel.reshape(width, channels, out).permute(2, 1, 0))
 
 
 LAST_FORGOTTEN, FIRST_FORGOTTEN = (
@@ -75,7 +75,7 @@ ONLY_WINDOWS_THAT_FIT = (
 )
 
 CONVOLVE_WORDS = TensorExercise(
-    name="convolve_words",
+    name="convolve",
     lesson=LESSON,
     inputs={"words": gaussian("n c"), "kernel": gaussian("o c k")},
     returns={"outputs": "n-k+1 o"},
@@ -87,7 +87,7 @@ CONVOLVE_WORDS = TensorExercise(
         {"n": 1, "k": 1, "c": 1, "o": 1},
     ),
     large=(),
-    reference=convolve_words,
+    reference=convolve,
     by_hand=ByHand(
         inputs={
             "words": [[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, 3.0]],
@@ -101,7 +101,7 @@ CONVOLVE_WORDS = TensorExercise(
     slips=(
         Slip(
             "turned-round",
-            lambda words, kernel: convolve_words(words, kernel.flip(-1)),
+            lambda words, kernel: convolve(words, kernel.flip(-1)),
             "the kernel is flipped, so its last matrix multiplies the first word of a window. "
             "`kernel[:, :, 0]` belongs to the window's first word.",
         ),
@@ -118,12 +118,12 @@ CONVOLVE_WORDS = TensorExercise(
         ),
         Slip(
             "mean",
-            lambda words, kernel: convolve_words(words, kernel) / kernel.shape[-1],
+            lambda words, kernel: convolve(words, kernel) / kernel.shape[-1],
             "the products are averaged. A convolution adds them up.",
         ),
         Slip(
             "mean-over-channels",
-            lambda words, kernel: convolve_words(words, kernel) / kernel.shape[1],
+            lambda words, kernel: convolve(words, kernel) / kernel.shape[1],
             "the products are averaged over the channels. A convolution adds them up.",
         ),
         Slip(
@@ -138,20 +138,18 @@ CONVOLVE_WORDS = TensorExercise(
         ),
         Slip(
             "same-matrix-everywhere",
-            lambda words, kernel: convolve_words(words, kernel[..., :1].expand_as(kernel)),
+            lambda words, kernel: convolve(words, kernel[..., :1].expand_as(kernel)),
             "every position of the window uses `kernel[:, :, 0]`. Each position has its own matrix.",
         ),
         Slip(
             "summed-first",
-            lambda words, kernel: convolve_words(words, kernel.sum(-1, keepdim=True).expand_as(kernel)),
+            lambda words, kernel: convolve(words, kernel.sum(-1, keepdim=True).expand_as(kernel)),
             "the words of a window and the matrices are summed before they are multiplied. Multiply each "
             "word by the matrix of its own position, then add up.",
         ),
         Slip(
             "last-place-forgotten",
-            lambda words, kernel: (
-                convolve_words(words, kernel) - sum_over(words, kernel, [kernel.shape[-1] - 1])
-            ),
+            lambda words, kernel: convolve(words, kernel) - sum_over(words, kernel, [kernel.shape[-1] - 1]),
             LAST_FORGOTTEN,
         ),
         Slip(
@@ -166,7 +164,7 @@ CONVOLVE_WORDS = TensorExercise(
         ),
         Slip(
             "first-place-forgotten",
-            lambda words, kernel: convolve_words(words, kernel) - sum_over(words, kernel, [0]),
+            lambda words, kernel: convolve(words, kernel) - sum_over(words, kernel, [0]),
             FIRST_FORGOTTEN,
         ),
         Slip(
@@ -176,17 +174,17 @@ CONVOLVE_WORDS = TensorExercise(
         ),
         Slip(
             "squashed",
-            lambda words, kernel: torch.tanh(convolve_words(words, kernel)),
+            lambda words, kernel: torch.tanh(convolve(words, kernel)),
             "a `tanh` is applied. A nonlinearity may follow a convolution but isn't part of it.",
         ),
         Slip(
             "rectified",
-            lambda words, kernel: torch.relu(convolve_words(words, kernel)),
+            lambda words, kernel: torch.relu(convolve(words, kernel)),
             "a ReLU is applied. A nonlinearity may follow a convolution but isn't part of it.",
         ),
         Slip(
             "softmax",
-            lambda words, kernel: convolve_words(words, kernel).softmax(dim=-1),
+            lambda words, kernel: convolve(words, kernel).softmax(dim=-1),
             "a softmax is applied. A nonlinearity may follow a convolution but isn't part of it.",
         ),
         Slip(
@@ -197,43 +195,43 @@ CONVOLVE_WORDS = TensorExercise(
         ),
         Slip(
             "last-window-missing",
-            lambda words, kernel: convolve_words(words, kernel)[:-1],
+            lambda words, kernel: convolve(words, kernel)[:-1],
             "the last window is missing. There are n − width + 1 windows, not n − width.",
         ),
         Slip(
             "first-window-missing",
-            lambda words, kernel: convolve_words(words, kernel)[1:],
+            lambda words, kernel: convolve(words, kernel)[1:],
             "the first window is missing. It starts at `words[0]`.",
         ),
         Slip(
             "one-window",
-            lambda words, kernel: convolve_words(words, kernel)[:1],
+            lambda words, kernel: convolve(words, kernel)[:1],
             "there is an output for the first window only. Move the window through the whole sentence.",
         ),
         Slip(
             "last-window-only",
-            lambda words, kernel: convolve_words(words, kernel)[-1],
+            lambda words, kernel: convolve(words, kernel)[-1],
             "only the output for the last window is returned. Is it overwritten in the loop? Collect the "
             "outputs of all windows in a list, then use `torch.stack`.",
         ),
         Slip(
             "first-window-only",
-            lambda words, kernel: convolve_words(words, kernel)[0],
+            lambda words, kernel: convolve(words, kernel)[0],
             "only the output for the first window is returned. Move the window through the whole sentence.",
         ),
         Slip(
             "windows-added",
-            lambda words, kernel: convolve_words(words, kernel).sum(dim=0),
+            lambda words, kernel: convolve(words, kernel).sum(dim=0),
             "the outputs of all windows are added up. Return one row for each window.",
         ),
         Slip(
             "windows-averaged",
-            lambda words, kernel: convolve_words(words, kernel).mean(dim=0),
+            lambda words, kernel: convolve(words, kernel).mean(dim=0),
             "the outputs of all windows are averaged. Return one row for each window.",
         ),
         Slip(
             "out-added",
-            lambda words, kernel: convolve_words(words, kernel).sum(dim=1),
+            lambda words, kernel: convolve(words, kernel).sum(dim=1),
             "the output channels are added up too. Return a row of output channels for each window.",
         ),
         Slip(
@@ -254,7 +252,7 @@ CONVOLVE_WORDS = TensorExercise(
         ),
         Slip(
             "no-overlap",
-            lambda words, kernel: convolve_words(words, kernel)[:: kernel.shape[-1]],
+            lambda words, kernel: convolve(words, kernel)[:: kernel.shape[-1]],
             "the windows don't overlap. The window should move by one word at a time, not by its width.",
         ),
         Slip(
@@ -302,17 +300,17 @@ CONVOLVE_WORDS = TensorExercise(
         ),
         Slip(
             "batch-axis",
-            lambda words, kernel: convolve_words(words, kernel)[None],
+            lambda words, kernel: convolve(words, kernel)[None],
             "the output has a batch axis of size 1. Remove it: take `[0]`.",
         ),
         Slip(
             "conv1d-output",
-            lambda words, kernel: convolve_words(words, kernel).mT[None],
+            lambda words, kernel: convolve(words, kernel).mT[None],
             "this is the unchanged output of `conv1d`: (1, out, windows). Take `[0]`, then transpose it.",
         ),
         Slip(
             "outputs-transposed",
-            lambda words, kernel: convolve_words(words, kernel).mT,
+            lambda words, kernel: convolve(words, kernel).mT,
             "the output has its axes in the wrong order: (out, windows). Transpose it.",
         ),
         Slip(
@@ -328,7 +326,7 @@ CONVOLVE_WORDS = TensorExercise(
         ),
         Slip(
             "squeezed",
-            lambda words, kernel: convolve_words(words, kernel).squeeze(),
+            lambda words, kernel: convolve(words, kernel).squeeze(),
             "`squeeze` also removes the axis of the windows or of the output channels if its size is 1.",
         ),
     ),

@@ -73,13 +73,13 @@ $$ y_t \;=\; \sum_{j=0}^{k-1} K_j\, x_{t+j} \qquad\qquad t = 0, \dots, n-k $$
 The components of a word's vector are called *channels*. The kernel holds all $k$ matrices in one tensor of shape (out, channels, width), the layout that PyTorch uses.
 """
 
-# %% [markdown] kind="text" exercise="convolve_words"
+# %% [markdown] kind="text" exercise="convolve"
 r"""
 Implement this formula, using only the windows that fit (no zeros are added). You can assume that the sentence has at least as many words as the window. Return a tensor with one row for each window. A loop over the positions of the window is enough, because for each position you can process all windows at once.
 """
 
-# %% kind="exercise" exercise="convolve_words" title="A convolution over words" difficulty=3 importance=5 track="core"
-def convolve_words(words, kernel):
+# %% kind="exercise" exercise="convolve" title="A convolution over words" difficulty=3 importance=5 track="core"
+def convolve(words, kernel):
     """words (n, channels), kernel (out, channels, width)  ->  (n - width + 1, out)"""
     # solution
     width = kernel.shape[2]
@@ -90,10 +90,10 @@ def convolve_words(words, kernel):
     return outputs
     # end solution
 
-# %% kind="check" exercise="convolve_words"
-check("convolve_words", convolve_words)
+# %% kind="check" exercise="convolve"
+check("convolve", convolve)
 
-# %% [markdown] kind="hints" exercise="convolve_words"
+# %% [markdown] kind="hints" exercise="convolve"
 r"""
 ### Which words?
 How many windows fit? Which words are at the *first* position of these windows, and which are at the second?
@@ -115,7 +115,7 @@ words = torch.randn(9, 4, generator=generator)
 kernel = torch.randn(6, 4, 3, generator=generator)
 
 from_torch = F.conv1d(words.T, kernel).T  # torch expects (channels, words)
-torch.testing.assert_close(yours("convolve_words")(words, kernel), from_torch)
+torch.testing.assert_close(yours("convolve")(words, kernel), from_torch)
 print("9 words, width 3:", len(from_torch), "outputs, the same as torch's")
 
 # %% [markdown] kind="text" track="short"

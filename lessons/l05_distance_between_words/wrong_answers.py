@@ -178,7 +178,7 @@ def sum_over_axis(axis):
 
 
 WRONG = {
-    "convolve_words": [
+    "convolve": [
         (flipped_by_index, "turned-round"),
         (overwritten, "last-place-only"),
         (one_window_short, "last-window-missing"),
@@ -232,5 +232,5 @@ WRONG = {
 }
 
 RIGHT = {
-    "convolve_words": [windows_by_unfold, windows_by_loop, windows_by_conv1d, windows_flat],
+    "convolve": [windows_by_unfold, windows_by_loop, windows_by_conv1d, windows_flat],
 }

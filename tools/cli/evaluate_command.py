@@ -117,6 +117,8 @@ def find_pairs(args: argparse.Namespace, trained_on: str):
         )
     if data == "multi30k" and trained_on.startswith("multi30k-"):
         data = trained_on  # in its own languages
+    if args.multi30k and not data.startswith("multi30k"):
+        args.refuse(f"--multi30k can only be used with --data multi30k, but the corpus is {data}")
     try:
         data = corpus_name(data, args.src, args.tgt)
         if args.split and Path(data).is_file():

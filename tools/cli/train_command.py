@@ -107,8 +107,8 @@ def refuse_ignored(args: argparse.Namespace) -> None:
     if args.multi30k and not args.data.startswith("multi30k"):
         args.refuse("--multi30k can only be used with --data multi30k")
     if system(args.system).counts:
-        for name in ("n_steps", *RECIPE_OPTIONS):
-            if getattr(args, name) is not None:
+        for name in ("n_steps", "quick", *RECIPE_OPTIONS):
+            if getattr(args, name) not in (None, False):
                 flag = "--" + name.removeprefix("n_").replace("_", "-")
                 args.refuse(f"{args.system} is trained by counting, without steps, so it has no {flag}")
 

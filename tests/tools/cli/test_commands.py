@@ -53,6 +53,8 @@ def test_without_a_command_the_help_lists_all_of_them(capsys):
         ("train gru_lm --multi30k x", "--data multi30k"),
         ("train ngram_lm --r-drop 1", "--r-drop"),
         ("train ngram_lm --steps 5", "--steps"),
+        ("train ngram_lm --quick", "--quick"),
+        ("evaluate --system gru_lm --multi30k x", "--data multi30k"),
         (f"experiment positions --steps {10**18}", "argument --steps: "),
         (f"experiment positions --at-a-time {10**9}", "argument --at-a-time: "),
         (f"sample --n {10**9}", "argument --n: "),

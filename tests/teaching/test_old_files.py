@@ -2,7 +2,7 @@
 
 `samples/version_0_1` was recorded with the course as it was before each lesson had a folder of its own: the
 import lines of its lessons, those that it wrote into my_road.py, and one learner's two files.
-`samples/second_edition` holds the two files of a learner who solved lessons 00 to 05 and 15 at commit 91216a4.
+`samples/second_edition` holds the files of a learner who solved lessons 00 to 05 and 15 at commit 91216a4.
 """
 
 from __future__ import annotations

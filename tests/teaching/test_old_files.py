@@ -32,12 +32,22 @@ OWN_LINES = (SAMPLES / "imports_of_my_road.txt").read_text(encoding="utf-8").spl
 
 
 @pytest.fixture
-def old_home(course_home, monkeypatch):
+def home_with(course_home, monkeypatch):
+    """A function that gives the learner the two files of a sample."""
     monkeypatch.setattr(kept_functions, "_choices", {})
     course_home.mkdir()
-    shutil.copy(SAMPLES / "my_road.txt", course_home / "my_road.py")
-    shutil.copy(SAMPLES / "progress.jsonl", course_home / "progress.jsonl")
-    return course_home
+
+    def copy(sample: Path) -> Path:
+        shutil.copy(sample / "my_road.txt", course_home / "my_road.py")
+        shutil.copy(sample / "progress.jsonl", course_home / "progress.jsonl")
+        return course_home
+
+    return copy
+
+
+@pytest.fixture
+def old_home(home_with):
+    return home_with(SAMPLES)
 
 
 @pytest.mark.parametrize("line", LESSON_LINES)
@@ -146,12 +156,8 @@ def test_progress_of_the_old_version_is_read_as_before(old_home):
 
 
 @pytest.fixture
-def solved_home(course_home, monkeypatch):
-    monkeypatch.setattr(kept_functions, "_choices", {})
-    course_home.mkdir()
-    shutil.copy(SOLVED / "my_road.txt", course_home / "my_road.py")
-    shutil.copy(SOLVED / "progress.jsonl", course_home / "progress.jsonl")
-    return course_home
+def solved_home(home_with):
+    return home_with(SOLVED)
 
 
 def test_every_function_of_the_second_edition_is_still_used_or_explained(solved_home, capsys):

@@ -444,6 +444,12 @@ def outer_swapped(embeddings, weight, word, target, rate):
     )
 
 
+def no_outer(embeddings, weight, word, target, rate):
+    new_embeddings, _, loss = gradient_step(embeddings, weight, word, target, rate)
+    error = find_error(embeddings, weight, word, target)
+    return new_embeddings, weight - rate * error * embeddings[word], loss
+
+
 def not_transposed(embeddings, weight, word, target, rate):
     _, new_weight, loss = gradient_step(embeddings, weight, word, target, rate)
     new_embeddings = embeddings.clone()
@@ -686,6 +692,12 @@ GRADIENT_STEP = PlainExercise(
             outer_swapped,
             "the gradient of the output weights is transposed. Its row i is the error of word i times `x`, "
             "so the error comes first in `torch.outer`.",
+        ),
+        Slip(
+            "no-outer",
+            no_outer,
+            "`error * x` multiplies the two vectors element by element. The gradient of the output weights "
+            "contains every error times every number of `x`, which is `torch.outer(error, x)`.",
         ),
         Slip(
             "not-transposed",

@@ -182,7 +182,7 @@ Our network has two matrices, each with one row per word. The rows of the {term:
 | embedding | (1, 0) | (0, 1) | (0.5, −0.5) | (−0.5, 0.5) | (0, 0) |
 | output weights | (0, 0) | (0, 0) | (0, 1.1) | (1.1, 0) | (0, 0) |
 
-To make a prediction, the network takes the embedding $x$ of the input word and computes its {term:dot product} with every row of the output weights: multiply corresponding numbers and add the products. For example, (1, 0) and (1.1, 0) give 1 · 1.1 + 0 · 0 = 1.1. A {term:layer} that computes one dot product for each row of a matrix is a {term:linear layer}. Its weight matrix has the shape (out, in), here (5, 2), and in code it computes `weight @ x`. The last layer of a network is its {term:output layer}.
+To make a prediction, the network takes the embedding $x$ of the input word and computes its {term:dot product} with every row of the output weights: multiply corresponding numbers and add the products. For example, (1, 0) and (1.1, 0) give 1 · 1.1 + 0 · 0 = 1.1. A {term:layer} that computes one dot product for each row of a matrix is a {term:linear layer}. Its weight matrix has the shape (out, in), here (5, 2). In code, the layer is `weight @ x`. The last layer of a network is its {term:output layer}.
 
 Its results are one score for each possible next word, the {term:logits}. A softmax turns them into a probability distribution.
 
@@ -253,7 +253,7 @@ r"""
 
 $$ \text{new} = \text{old} - \text{rate} \cdot \text{gradient} $$
 
-The {term:learning rate} determines the length of the step. Repeating such steps is called {term:gradient descent}.
+The {term:learning rate} controls how long the step is. Repeating such steps is called {term:gradient descent}.
 
 **The chain rule.** Nudging requires a new prediction for each parameter, which is far too slow for a network with millions of them. But a network computes its loss in simple steps, and the derivative of each step is easy to find. Take *chat* as the input and *dort* as the target. Let $w$ be the first output weight of *dort*, $z$ its logit and $L$ the loss. The embedding of *chat* starts with 0.5, so increasing $w$ by 0.01 increases $z$ by 0.005: the derivative of $z$ with respect to $w$, written $\partial z / \partial w$, is 0.5. Nudging $z$ shows that $\partial L / \partial z$ is about {printed:chain/L with respect to z}. If $w$ grows by 0.01, then $z$ grows by half as much, and the loss changes by {printed:chain/L with respect to z} times that. So the two derivatives are multiplied. This is the {term:chain rule}:
 
@@ -319,7 +319,7 @@ r"""
 The second ingredient is the derivative of each logit, $z_i = \sum_j \text{weight}_{ij} \, x_j$.
 
 - An output weight affects only the logit of its own word. The derivative of that logit with respect to it is $x_j$.
-- A number $x_j$ in the embedding affects every logit, with the derivative $\text{weight}_{ij}$, so the products are added over all words.
+- A number $x_j$ in the embedding affects every logit $z_i$, with the derivative $\text{weight}_{ij}$, so the products are added over all words.
 
 $$ \text{error}_i = \text{probability}_i - \text{one-hot}_i \qquad
 \frac{\partial L}{\partial\,\text{weight}_{ij}} = \text{error}_i \, x_j \qquad

@@ -126,7 +126,7 @@ def opacity(target: int, now: int) -> float:
 
 
 class AttentionLines(Explorable):
-    title = "Attention while it writes"
+    title = "Attention, word by word"
     question = "Which English words does the network attend to for each French word?"
     size = (9.6, 3.4)
     step = Integer("words written", 1, N_STEPS, 13)

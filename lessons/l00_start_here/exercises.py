@@ -46,7 +46,7 @@ DOUBLE_IT = TensorExercise(
         Slip("adds-two", lambda numbers: numbers + 2, "2 is added to each number. Multiply by 2 instead."),
         Slip("unchanged", lambda numbers: numbers, "the numbers are returned unchanged."),
         Slip("halves", lambda numbers: numbers / 2, "the numbers are halved. `/` divides; `*` multiplies."),
-        Slip("triples", lambda numbers: 3 * numbers, "the numbers are tripled. Multiply by 2."),
+        Slip("triples", lambda numbers: 3 * numbers, "the numbers are tripled. Multiply by 2 instead."),
         Slip("doubles-twice", lambda numbers: 4 * numbers, "the numbers are doubled twice. Once is enough."),
         Slip(
             "repeats",
@@ -107,7 +107,7 @@ DOUBLE_IT = TensorExercise(
         Slip(
             "times-length",
             lambda numbers: len(numbers) * numbers,
-            "the numbers are multiplied by how many there are. Multiply by 2.",
+            "each number is multiplied by the length of the tensor. Multiply by 2 instead.",
         ),
         Slip(
             "negative-missing",

@@ -6,7 +6,7 @@ r"""
 
 **The question:** what can a translator with attention do that older ones can't, and how will you learn to build one?
 
-About {minutes} minutes. You need a little Python, but no mathematics and no French.
+About {minutes} minutes. You need a little Python, but no French and no mathematics beyond powers.
 """
 
 # %% [markdown] kind="goals"
@@ -15,7 +15,7 @@ After this lesson you can
 
 1. **show** with one sentence what attention changes, and say how typical that sentence is;
 2. **explain** what a softmax does to a few scores;
-3. **use** what every lesson consists of: estimates, predictions, explanations, exercises and a quiz.
+3. **use** the building blocks of every lesson: estimates, predictions, explanations, exercises and a quiz.
 
 Click into a cell and press **Shift + Enter** to run it and move on to the next one.
 """
@@ -60,7 +60,7 @@ print_translations(LONG_SENTENCE)
 r"""
 The two with attention are right. The others start well, then lose track. In the first translation, the queen does **not** eat the bread and the girls **do** drink the milk. In the second, the queen **with the bags** doesn't **look at** it, and the milk is **hot**.
 
-We picked this sentence. How typical is it? **Estimate before you measure:** your computer will now translate {result:toy_ladder/seq2seq/scores/test/by_length/16–20/n:.0f} new sentences of similar length.
+We hand-picked this sentence. How typical is it? **Estimate before you measure:** your computer will now translate {result:toy_ladder/seq2seq/scores/test/by_length/16–20/n:.0f} new sentences of similar length.
 """
 
 # %% kind="estimate"
@@ -75,14 +75,14 @@ In three {term:training runs} with different {term:random seeds}, each system tr
 | `rnn_encoder_decoder` | {result:each toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0p} | `bahdanau` | {result:each toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0p} |
 | `seq2seq` | {result:each toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0p} | `transformer` | {result:each toy_ladder/transformer/scores/test/by_length/16–20/exact:.0p} |
 
-Neither other seeds nor other sentences are likely to close this gap. A plausible reason is that one vector can't hold twenty words. Lesson 04 looks into it.
+Other seeds or sentences are unlikely to close a gap this large. A plausible reason is that one vector can't hold twenty words. Lesson 04 looks into this.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## Watch attention at work
 
-Before `bahdanau` writes a word, it gives every English word an {term:attention weight}, and these sum to 1. Here it has just skipped *sad* and written *filles* (girls). Move the slider one step to the right, then through the whole sentence, and reach the two goals. The network was never told which words belong together: it was trained on whole sentences only.
+Before `bahdanau` writes a word, it gives every English word an {term:attention weight}. These weights sum to 1. Here it has just skipped *sad* and written *filles* (girls). Move the slider one step to the right, then through the whole sentence, and reach the two goals. The network was never told which words belong together: it was trained only on pairs of whole sentences.
 """
 
 # %% kind="explore"
@@ -92,7 +92,7 @@ AttentionLines()
 r"""
 ## One question for the whole course
 
-What does *it* refer to in the sentence below? French has to choose: *il* for the cat (*le chat*) or *elle* for the water (*l' eau*). Run the cell, change *thirsty* to *cold* and run it again. Then try your own sentences. The systems know about 300 words, such as *hedgehog*, *carrot* and *because*; `python3 -m course_lib data words` lists them.
+What does *it* refer to in the sentence below? French has to choose: *il* for the cat (*le chat*) or *elle* for the water (*l' eau*). Run the cell, change *thirsty* to *cold* and run it again. Then try your own sentences. The systems know about 300 words, such as *hedgehog*, *carrot* and *because*; in a terminal, `python3 -m course_lib data words` lists them.
 """
 
 # %% kind="example"
@@ -104,9 +104,9 @@ for note in systems["transformer"](sentence).notes:
 
 # %% [markdown] kind="text"
 r"""
-All four get this pair right. On {result:toy_ladder/seq2seq/scores/coreference/n:.0f} such sentences, the runs of `rnn_encoder_decoder` choose the right pronoun in {result:each toy_ladder/rnn_encoder_decoder/scores/coreference/pronouns:.0p}% of them, `seq2seq` in {result:each toy_ladder/seq2seq/scores/coreference/pronouns:.0p}%, `bahdanau` in {result:each toy_ladder/bahdanau/scores/coreference/pronouns:.0p}%, and `transformer` in {result:min toy_ladder/transformer/scores/coreference/pronouns:.0%}. So attention isn't the whole answer here. How does a network work out what *it* means? That question will accompany you through the course.
+All four get both sentences right. On {result:toy_ladder/seq2seq/scores/coreference/n:.0f} such sentences, the three runs of `rnn_encoder_decoder` get {result:each toy_ladder/rnn_encoder_decoder/scores/coreference/pronouns:.0p}% of the pronouns right, `seq2seq` {result:each toy_ladder/seq2seq/scores/coreference/pronouns:.0p}%, `bahdanau` {result:each toy_ladder/bahdanau/scores/coreference/pronouns:.0p}%, and `transformer` {result:min toy_ladder/transformer/scores/coreference/pronouns:.0%}. So attention isn't the whole answer here. How does a network work out what *it* refers to? We'll come back to this question throughout the course.
 
-**Explain it in your own words:** write one sentence, then compare it with a model answer.
+**Explain in your own words:** write a sentence, then compare it with a model answer.
 """
 
 # %% kind="explain" minutes=1.5 because="one sentence about the example above"
@@ -116,7 +116,7 @@ explain("00", "why-look")
 r"""
 ## Predict first
 
-{term:Attention weights} are computed from {term:scores}, which are higher for words that matter more. A {term:softmax} turns scores into a {term:probability distribution}: numbers from 0 to 1 that sum to 1. It raises $e = 2.718…$ to each score and divides by the sum. The scores 1, 0.5 and 0 give 2.72, 1.65 and 1. Their sum is 5.37, so the result is 0.51, 0.31 and 0.19.
+{term:Attention weights} are computed from {term:scores}, which are higher for words that matter more. A {term:softmax} turns scores into a {term:probability distribution}: numbers from 0 to 1 that sum to 1. It raises $e = 2.718…$ to the power of each score and divides the results by their sum. The scores 1, 0.5 and 0 give 2.72, 1.65 and 1. These sum to 5.37, so the probabilities are 0.51, 0.31 and 0.19.
 """
 
 # %% kind="predict"
@@ -126,7 +126,7 @@ predict("00", "times-eight", SoftmaxDial())
 r"""
 ## Write code, then take a quiz
 
-Replace the line that says *Your turn*, run the cell, then run the check. Try a wrong answer first and see what happens. A {term:tensor} is PyTorch's kind of array. Functions that pass are saved in your file `my_road.py` for later lessons; if you skip an exercise, they use the course's version. The quiz counts your first answers, but you can try again.
+Replace the line that says *Your turn*, run the cell, then run the check. Try a wrong answer first to see what happens. A {term:tensor} is PyTorch's kind of array. Functions that pass are saved in `my_road.py` for later lessons. If you skip an exercise, those lessons use the course's version. The quiz counts your first answers, but you can try again.
 """
 
 # %% kind="exercise" exercise="double_it" title="Your first exercise" difficulty=1 importance=1 track="short"
@@ -156,17 +156,17 @@ quiz("00", "closing")
 r"""
 ## Choose your track
 
-You have seen what {term:attention} does; by lesson 14 you will have built a {term:Transformer} yourself. The short track has the main ideas in about half the time, with links to what it skips. You can switch at any time, here or at the top of each lesson. Then go on to [lesson 01](01_guessing_the_next_word.ipynb).
+You have seen what {term:attention} does; by lesson 14 you will have built a {term:Transformer} yourself. The short track has the main ideas in about half the time, with links to what it skips. You can switch at any time, here or at the top of each lesson. When you have chosen, go on to [lesson 01](01_guessing_the_next_word.ipynb).
 """
 
 # %% kind="see" track="short"
 road_map()
 
-# %% [markdown] kind="text" track="stretch" contents="words that the systems know, a timeline, your progress, and how to restore a lesson"
+# %% [markdown] kind="text" track="stretch" contents="words that the systems know, a timeline, your progress, and how to reset a lesson"
 r"""
 ## Words, timeline and progress
 
-The systems know these words, among others. Most nouns have a plural and most verbs a past tense.
+The systems know these words, among others. Most nouns also have a plural, and most verbs have a past tense.
 
 boy girl man woman father mother brother sister king queen · cat dog horse bird rabbit wolf fox cow mouse goat frog · water milk tea coffee juice · apple pear carrot mushroom egg cake bread cheese soup · book letter box bottle cup hat dress flower chair table bed car door window · garden house kitchen forest school church village river tree castle · big small young old beautiful good new red white black cold hot sweet heavy empty clean tired sad rich happy thirsty hungry · sees follows loves likes finds eats drinks buys takes carries opens closes sleeps runs swims goes · the a some this these in on near but and because it they is are was were not very often
 
@@ -190,7 +190,7 @@ views.timeline(systems_by_year, title="From recurrent networks to the Transforme
 r"""
 Your progress is stored in a file on this computer and is never sent anywhere. To delete it, run `python3 -m course_lib progress --delete` in a terminal.
 
-To restore a lesson, without your answers, close it and run `git checkout -- notebooks/00_start_here.ipynb` in the course's folder. Notebooks of the short track are in `notebooks/short`.
+To reset a lesson and discard your answers, close it and run `git checkout -- notebooks/00_start_here.ipynb` in the course folder. The notebooks of the short track are in `notebooks/short`.
 """
 
 # %% kind="see"
@@ -200,5 +200,5 @@ progress_summary()
 r"""
 ## Reading
 
-- Vaswani and others, *Attention Is All You Need* (2017), only the abstract: [arXiv 1706.03762](https://arxiv.org/abs/1706.03762). You build this model in lesson 14.
+- Vaswani and others, *Attention Is All You Need* (2017), just the abstract: [arXiv 1706.03762](https://arxiv.org/abs/1706.03762). You'll build this model in lesson 14.
 """

@@ -51,7 +51,7 @@ def _add_grid(axes: Axes) -> None:
 
 class SoftmaxDial(Explorable):
     title = "Softmax dial"
-    question = "Three scores become three probabilities. How confident should the softmax be?"
+    question = "Three scores become three probabilities. What does the multiplier do to them?"
     size = (9.6, 3.2)
     multiplier = Number("multiplier", 0.0, LARGEST, 1.0, step=0.1)
     presets = {"flat": {"multiplier": 0.0}, "sharp": {"multiplier": LARGEST}}

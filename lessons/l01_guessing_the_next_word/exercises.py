@@ -119,8 +119,8 @@ COUNT_NEXT = PlainExercise(
             ("mange",): {"</s>": 1},
         },
         says="With n = 2 the context is one word. Both sentences start with 'le', so 'le' follows the start "
-        "mark twice. 'chat' is followed once by 'dort' and once by 'mange', and each of those by the end "
-        "mark.",
+        "token twice. 'chat' is followed once by 'dort' and once by 'mange', and each of those by the end "
+        "token.",
     ),
     others=(
         lambda: ([["le", "chat", "dort"], ["le", "chat", "mange"]], 3),
@@ -137,7 +137,7 @@ COUNT_NEXT = PlainExercise(
             lambda sentences, n: count_windows(
                 [[w for words in sentences for w in [*[START] * (n - 1), *words, END]]], n
             ),
-            "a context extends across the end of a sentence into the previous one. Count each sentence "
+            "a context extends past the start of a sentence into the previous one. Count each sentence "
             "separately.",
         ),
         Slip(
@@ -239,12 +239,12 @@ COUNT_NEXT = PlainExercise(
         Slip(
             "repeated-sentences",
             lambda sentences, n: count_next(dict.fromkeys(map(tuple, sentences)), n),
-            "a sentence that occurs twice is counted once. Count every sentence.",
+            "a sentence that occurs twice is counted only once. Count every sentence.",
         ),
         Slip(
             "overwritten",
             lambda sentences, n: {context: {word: 1} for context, word in ngrams(sentences, n)},
-            "the dictionary of a context is replaced each time, so only its last word is left. Create it "
+            "the dictionary for a context is replaced each time, so only the last word is left. Create it "
             "once, then add to it.",
         ),
         Slip(
@@ -442,6 +442,12 @@ def outer_swapped(embeddings, weight, word, target, rate):
         weight - rate * torch.outer(embeddings[word], find_error(embeddings, weight, word, target)),
         loss,
     )
+
+
+def no_outer(embeddings, weight, word, target, rate):
+    new_embeddings, _, loss = gradient_step(embeddings, weight, word, target, rate)
+    error = find_error(embeddings, weight, word, target)
+    return new_embeddings, weight - rate * error * embeddings[word], loss
 
 
 def not_transposed(embeddings, weight, word, target, rate):
@@ -688,10 +694,16 @@ GRADIENT_STEP = PlainExercise(
             "so the error comes first in `torch.outer`.",
         ),
         Slip(
+            "no-outer",
+            no_outer,
+            "`error * x` multiplies the two vectors element by element. The gradient of the output weights "
+            "contains every error times every number of `x`, which is `torch.outer(error, x)`.",
+        ),
+        Slip(
             "not-transposed",
             not_transposed,
-            "`weight` isn't transposed in the gradient of `x`. Number j of this gradient is a sum over "
-            "column j of `weight`.",
+            "`weight` isn't transposed in the gradient of `x`. Element j of this gradient multiplies column "
+            "j of `weight` by the errors and adds the products.",
         ),
         Slip(
             "sigmoid",
@@ -899,13 +911,13 @@ PERPLEXITY = PlainExercise(
         Slip(
             "log-of-mean",
             lambda probabilities: -torch.log(probabilities.mean()),
-            "this is the logarithm of the mean probability. Take the mean of the logarithms, then e to the "
-            "power of it.",
+            "this is minus the logarithm of the mean probability. Take the mean of the losses instead, then "
+            "raise e to it.",
         ),
         Slip(
             "cross-entropy",
             lambda probabilities: -torch.log(probabilities).mean(),
-            "this is the mean loss, the cross-entropy. Perplexity is e to the power of it.",
+            "this is the mean loss, the cross-entropy. Perplexity is e raised to it.",
         ),
         Slip(
             "sum",
@@ -935,7 +947,7 @@ PERPLEXITY = PlainExercise(
         Slip(
             "bits",
             lambda probabilities: -torch.log2(probabilities).mean(),
-            "this is the cross-entropy in bits. Perplexity is 2 to the power of it.",
+            "this is the cross-entropy in bits. Perplexity is 2 raised to it.",
         ),
         Slip(
             "no-log",
@@ -1119,7 +1131,7 @@ SAMPLE_NEXT = PlainExercise(
         Slip(
             "first-or-last",
             lambda probabilities, u: 0 if u < float(probabilities[0]) else len(probabilities) - 1,
-            "only word 0 and the last word are ever returned. Does the loop return in its first round? "
+            "only word 0 and the last word are ever returned. Does the loop return in its first iteration? "
             "Return the last index only after the loop.",
         ),
         Slip(

@@ -14,8 +14,8 @@ r"""
 After this lesson you can
 
 1. **compute** by hand what a small network predicts and what its loss is, and **find** the gradient by changing one number at a time;
-2. **explain** how the chain rule and gradient descent train a network, and **recognise** the five lines of every training loop;
-3. **measure** a language model by its perplexity, on text that it hasn't learned from;
+2. **explain** how the chain rule finds the gradient and how gradient descent uses it, and **recognise** the five lines of every training loop;
+3. **evaluate** a language model by its perplexity, on text that it wasn't trained on;
 4. **describe** how a model generates text one word at a time, and **name** two drawbacks;
 5. **build** a language model by counting n-grams, and **explain** why longer n-grams soon stop helping. <!-- core -->
 """
@@ -57,7 +57,7 @@ Your phone suggests the next word while you type. A {term:language model} does t
 
 The units of text that a model works with are its {term:token|tokens}. Ours are whole words; larger systems also use pieces of words, as you'll see in lesson 15. All the tokens that a model knows form its {term:vocabulary}.
 
-Our text, or {term:corpus}, is the French half of the sentence pairs from lesson 00. It is split into three parts. The model learns from the {term:training set}. We use the {term:validation set} to compare models and to choose settings. The {term:test set} stays untouched until the last section: text that has influenced our choices can no longer show how well a model does on new text.
+Our text, or {term:corpus}, is the French half of the sentence pairs from lesson 00. It is split into three parts. The model learns from the {term:training set}. We use the {term:validation set} to compare models and to choose settings. The {term:test set} stays untouched until section 7: text that has influenced our choices can no longer show how well a model does on new text.
 """
 
 # %% kind="example" name="corpus"
@@ -76,7 +76,7 @@ print(f"{len(vocabulary)} of them different")
 r"""
 The oldest kind of language model is based on counting. To predict what follows *le chat* (the cat), go through all occurrences of *le chat* in the corpus and count the words that come next. Each count divided by the total is a probability.
 
-This doesn't work for long beginnings, because hardly any of them occurs twice. Our corpus contains *les rois fatigués qui étaient heureux ont acheté* (the tired kings who were happy bought) exactly once. So we simplify and pretend that only the last $n-1$ words matter, the **context**. This is the {term:Markov assumption}. A sequence of $n$ consecutive words is an {term:n-gram}: with $n = 2$ the context is one word, and with $n = 3$ it is two words.
+This doesn't work for long beginnings, because hardly any of them occur twice. Our corpus contains *les rois fatigués qui étaient heureux ont acheté* (the tired kings who were happy bought) exactly once. So we simplify and pretend that only the last few words matter, the **context**. This is the {term:Markov assumption}. A sequence of $n$ consecutive words is an {term:n-gram}: a context of $n-1$ words and the word that follows. With $n = 2$ the context is one word, and with $n = 3$ it is two.
 
 Two special tokens mark where a sentence starts and ends. The start token `<s>` gives the first word a context. The end token `</s>` is predicted like any other word, so that the model learns when to stop.
 """
@@ -162,16 +162,16 @@ predict("01", "never-seen", figure)
 
 # %% [markdown] kind="text"
 r"""
-Each further word multiplies the number of possible n-grams by {result:lesson_01/corpus/token types:.0f}. The number of different n-grams in the training set grows far more slowly, and it can never exceed {result:lesson_01/corpus/positions:,.0f}, the number of words and end tokens.
+Each additional word multiplies the number of possible n-grams by {result:lesson_01/corpus/token types:.0f}. The number of different n-grams in the training set grows far more slowly, and it can never exceed {result:lesson_01/corpus/positions:,.0f}, the number of words and end tokens.
 
-An n-gram that was never counted gets the probability 0, and then so does every sentence that contains it. The remedy is **smoothing**: subtract a little from every count, and give the probability that this frees to a model with a shorter context, which has seen more. The classic method is Kneser–Ney smoothing (1995). Section 5 shows how far it gets.
+An n-gram that was never counted gets a probability of 0, and so does every sentence that contains it. The remedy is **smoothing**: subtract a little from every count, and give the probability that this frees up to a model with a shorter context, for which there is more data. The classic method is Kneser–Ney smoothing (1995), which we use in its modified form (1999). Section 5 shows how well it works.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 3 · How a network learns
 
-Counting has a fundamental limitation. To an n-gram model, two words are either identical or completely different. Whatever it counts after *le chat noir* (the black cat) says nothing about *le chien noir* (the black dog). If words are represented by vectors instead, they can be **more or less similar**, and what is learned about one word can help with another.
+Counting has a fundamental limitation. To an n-gram model, two words are either identical or completely different. What it counts after *le chat noir* (the black cat) tells it nothing about *le chien noir* (the black dog). If words are represented by vectors instead, they can be **more or less similar**, and what is learned about one word can help with another.
 
 Here is a language with just two sentences, *le chat dort* and *la vache dort* (the cat sleeps, the cow sleeps). With one word of context, there are four things to learn: *le* is followed by *chat*, *la* by *vache*, and both animals by *dort*.
 
@@ -182,16 +182,16 @@ Our network has two matrices, each with one row per word. The rows of the {term:
 | embedding | (1, 0) | (0, 1) | (0.5, −0.5) | (−0.5, 0.5) | (0, 0) |
 | output weights | (0, 0) | (0, 0) | (0, 1.1) | (1.1, 0) | (0, 0) |
 
-To make a prediction, the network takes the embedding $x$ of the input word and computes its {term:dot product} with every row of the output weights: multiply the numbers pairwise and add the results. For example, (1, 0) and (1.1, 0) give 1 · 1.1 + 0 · 0 = 1.1. A {term:layer} that computes one dot product for each row of a matrix is a {term:linear layer}. Its weight matrix has the shape (out, in), here (5, 2), as in torch, and in code it is `weight @ x`. The last layer of a network is its {term:output layer}.
+To make a prediction, the network takes the embedding $x$ of the input word and computes its {term:dot product} with every row of the output weights: multiply corresponding numbers and add the products. For example, (1, 0) and (1.1, 0) give 1 · 1.1 + 0 · 0 = 1.1. A {term:layer} that computes one dot product for each row of a matrix is a {term:linear layer}. Its weight matrix has the shape (out, in), here (5, 2). In code, the layer is `weight @ x`. The last layer of a network is its {term:output layer}.
 
-The results are one score for each possible next word, the {term:logits}. A softmax turns them into a probability distribution.
+Its results are one score for each possible next word, the {term:logits}. A softmax turns them into a probability distribution.
 
-**By hand.** The embedding of *le* is (1, 0), so each logit is the first number of a row of output weights: 0, 0, 0, 1.1, 0. Raising $e$ to these logits gives 1, 1, 1, 3, 1 (since $e^{1.1} \approx 3$), which sum to 7. So *vache* gets the probability 3/7, and every other word gets 1/7. That's wrong: *le* should be followed by *chat*.
+**By hand.** The embedding of *le* is (1, 0), so each logit is the first number of a row of output weights: 0, 0, 0, 1.1, 0. Raising $e$ to these logits gives 1, 1, 1, 3, 1 (since $e^{1.1} \approx 3$), which sum to 7. So *vache* gets a probability of 3/7, and every other word gets 1/7. That's wrong: *le* should be followed by *chat*.
 """
 
 # %% [markdown] kind="text"
 r"""
-**PyTorch for NumPy users.** A tensor is an array. Indexing, arithmetic and `@` work as in NumPy, and `axis` is called `dim`; `dim=-1` is the last axis. `t.log()` is `np.log(t)`, `t.clone()` is `t.copy()`, `t.numel()` is `t.size`, and `t.view(-1)` is `t.reshape(-1)`. `float(t)` and `t.item()` turn a tensor that contains one number into a Python number.
+**PyTorch for NumPy users.** In PyTorch, or `torch` in code, arrays are called tensors. Indexing, arithmetic and `@` work as in NumPy, and `axis` is called `dim`; `dim=-1` is the last axis. `t.log()` is `np.log(t)`, `t.clone()` is `t.copy()`, `t.numel()` is `t.size`, and `t.view(-1)` is `t.reshape(-1)`. `float(t)` and `t.item()` turn a tensor that contains one number into a Python number.
 """
 
 # %% kind="example"
@@ -210,17 +210,17 @@ print("after 'le':", fixed(predict_next(le, embeddings, weight), 2))
 
 # %% [markdown] kind="text"
 r"""
-**How wrong is the prediction?** The {term:loss} measures this with a single number. For language models it is the {term:cross-entropy}: minus the natural logarithm of the probability that the model gave to the **target**, the word that really comes next.
+**How wrong is the prediction?** The {term:loss} measures this with a single number. For language models it is the {term:cross-entropy}: minus the natural logarithm of the probability that the model gave to the **target**, the word that actually comes next.
 
 | probability of the target | 1 | 1/2 | 1/7 | 1/100 | 1/1,000,000 |
 |---|---|---|---|---|---|
 | loss | 0 | 0.69 | 1.95 | 4.6 | 13.8 |
 
-A confident and correct prediction costs almost nothing, while a confident but wrong one can cost any amount. Why the logarithm? The probability of a sentence is the product of its words' probabilities. Logarithms turn this product into a sum, so that each word adds its own loss.
+A confident and correct prediction costs almost nothing, while the loss of a confident but wrong one has no upper limit. Why the logarithm? The probability of a sentence is the product of its words' probabilities. Logarithms turn this product into a sum to which each word contributes its own loss.
 
-**Which way should the numbers change?** Let's try it out. The network has 20 {term:parameters}, also called its {term:weights}. Take one of them, nudge it a little, and watch the loss.
+**Which way should the numbers change?** The network has 20 {term:parameters}, also called its {term:weights}. Take one of them, nudge it a little, and watch the loss.
 
-For example, the first output weight of *chat* is 0. If we increase it to 0.01, the loss for *le* → *chat* falls from {result:lesson_01/nudge/before:.4f} to {result:lesson_01/nudge/after:.4f}. The change of the loss divided by the change of the parameter is −{result:lesson_01/nudge/fall:.4f} / 0.01 = −{result:lesson_01/nudge/slope size:.2f}. For smaller and smaller nudges, this ratio approaches the *derivative* of the loss with respect to this parameter. It is negative, so a larger parameter means a smaller loss. The derivatives with respect to all parameters together are the {term:gradient}. The next cell nudges all 20, one after another.
+For example, the first output weight of *chat* is 0. If we increase it to 0.01, the loss for *le* → *chat* falls from {result:lesson_01/nudge/before:.4f} to {result:lesson_01/nudge/after:.4f}. The change in the loss divided by the change in the parameter is −{result:lesson_01/nudge/fall:.4f} / 0.01 = −{result:lesson_01/nudge/slope size:.2f}. For smaller and smaller nudges, this ratio approaches the *derivative* of the loss with respect to this parameter. It is negative, so a larger parameter means a smaller loss. Together, the derivatives with respect to all parameters form the {term:gradient}. The next cell nudges all 20, one after another.
 """
 
 # %% kind="loop" name="nudging"
@@ -230,7 +230,7 @@ def loss_of(embeddings, weight):
 
 
 def gradient_by_nudging(parameters, loss, nudge=0.01):
-    """Nudge each number in turn, and divide the change of the loss by the nudge."""
+    """Nudge each number in turn, and divide the change in the loss by the nudge."""
     gradient, loss_before = torch.zeros_like(parameters), loss(parameters)
     for i in range(parameters.numel()):
         nudged = parameters.clone()
@@ -249,39 +249,33 @@ quiz("01", "loss")
 
 # %% [markdown] kind="text"
 r"""
-**One step of learning.** The gradient points in the direction in which the loss rises fastest, so we move all parameters a little the opposite way:
+**One step of learning.** The gradient points in the direction in which the loss rises fastest, so we move all parameters a little in the opposite direction:
 
 $$ \text{new} = \text{old} - \text{rate} \cdot \text{gradient} $$
 
-The {term:learning rate} decides how long the step is. Repeating such steps is called {term:gradient descent}.
+The {term:learning rate} controls how long the step is. Repeating such steps is called {term:gradient descent}.
 
-**The chain rule.** Nudging takes a new prediction for each parameter, which is hopeless for a network with millions of them. But a network computes its loss in simple steps, and the derivative of each step is easy to find. Take *chat* as the input and *dort* as the target. Let $w$ be the first output weight of *dort*, $z$ its logit and $L$ the loss. The embedding of *chat* starts with 0.5, so increasing $w$ by 0.01 increases $z$ by 0.005: the derivative of $z$ with respect to $w$, written $\partial z / \partial w$, is 0.5. Nudging $z$ shows that $\partial L / \partial z$ is about {printed:chain/L with respect to z}. If $w$ grows by 0.01, then $z$ grows half as much, and the loss changes by {printed:chain/L with respect to z} times that. So we multiply the two derivatives. This is the {term:chain rule}:
+**The chain rule.** Nudging requires a new prediction for each parameter, which is far too slow for a network with millions of them. But a network computes its loss in simple steps, and the derivative of each step is easy to find. Take *chat* as the input and *dort* as the target. Let $w$ be the first output weight of *dort*, $z$ its logit and $L$ the loss. The embedding of *chat* starts with 0.5, so increasing $w$ by 0.01 increases $z$ by 0.005: the derivative of $z$ with respect to $w$, written $\partial z / \partial w$, is 0.5. Nudging $z$ shows that $\partial L / \partial z$ is about {printed:chain/L with respect to z}. If $w$ grows by 0.01, then $z$ grows by half as much, and the loss changes by {printed:chain/L with respect to z} times that. So the two derivatives are multiplied. This is the {term:chain rule}:
 
 $$ \frac{\partial L}{\partial w} = \frac{\partial L}{\partial z} \cdot \frac{\partial z}{\partial w} $$
 """
 
-# %% kind="code" name="chain" hide_input=true
-x = embeddings[chat]
-logits = weight @ x
+# %% kind="diagram" name="chain" hide_input=true
+x, logits = embeddings[chat], weight @ embeddings[chat]
 nudged_weight, nudged_logits = weight.clone(), logits.clone()
 nudged_weight[dort, 0] += 0.01
 nudged_logits[dort] += 0.01
 
-
-def loss_for(logits):
-    return -torch.softmax(logits, dim=-1)[dort].log()
-
-
+before, after_z, after_w = (
+    F.cross_entropy(z, torch.tensor(dort))  # softmax and -ln in one function
+    for z in (logits, nudged_logits, nudged_weight @ x)
+)
 dz_dw = ((nudged_weight @ x)[dort] - logits[dort]) / 0.01
-dL_dz = (loss_for(nudged_logits) - loss_for(logits)) / 0.01
-dL_dw = (loss_for(nudged_weight @ x) - loss_for(logits)) / 0.01
-a, b, c = (fixed(number, 2).replace("-", "−") for number in (dz_dw, dL_dz, dL_dw))
-print("derivative of z with respect to w:", a)
-print("derivative of L with respect to z:", b)
-print("derivative of L with respect to w:", c)
+dL_dz, dL_dw = (after_z - before) / 0.01, (after_w - before) / 0.01
 torch.testing.assert_close(dz_dw * dL_dz, dL_dw, atol=0.01, rtol=0)
 
-# %% kind="diagram" hide_input=true
+a, b, c = (fixed(number, 2).replace("-", "−") for number in (dz_dw, dL_dz, dL_dw))
+print("by nudging, the derivative of L with respect to z:", b)
 first, second, product = f"∂z/∂w = {a}", f"∂L/∂z = {b}", f"∂L/∂w = {a} · ({b}) = {c}"
 CHAIN = {"weight w": (0, 0), "logit z": (1, 0), "loss L": (2, 0)}
 CHAIN |= {first: (0.5, 1), second: (1.5, 1), product: (0, 2, 3)}
@@ -294,7 +288,7 @@ views.diagram(
 
 # %% [markdown] kind="text"
 r"""
-A number that affects the loss in several ways gets one such product for each way, and the products are added. {term:backpropagation|Backpropagation} applies the chain rule systematically, from the loss back to the parameters. A single {term:forward pass} computes the prediction, and a single backward pass then finds all the derivatives, however many layers the network has. In torch this is called {term:autograd}: `requires_grad_()` marks the tensors whose gradients we want, torch records every operation on them, and `backward()` stores the gradients in `.grad`. The next cell goes back to *le* → *chat*: autograd finds what the nudges measured, up to a small error that shrinks with the size of the nudge.
+A number that affects the loss along several paths gets one such product for each path, and the products are added. {term:backpropagation|Backpropagation} applies the chain rule systematically, from the loss back to the parameters. A single {term:forward pass} computes the prediction, and a single backward pass then finds all the derivatives, however many layers the network has. In PyTorch this is called {term:autograd}: `requires_grad_()` marks the tensors whose gradients we want, torch records every operation on them, and `backward()` stores the gradients in `.grad`. The next cell goes back to *le* → *chat*: autograd finds what nudging measured, up to a small error that shrinks with the size of the nudge.
 """
 
 # %% kind="library"
@@ -311,7 +305,7 @@ print("output weights of 'chat', by autograd:", fixed(auto_weight.grad[chat], 2)
 
 # %% [markdown] kind="formula" track="core" contents="the gradient as a formula, exercise 2 · One step of gradient descent"
 r"""
-**The gradient as a formula.** For our network, the chain rule needs just two ingredients. The first is the derivative of the loss with respect to a logit. Look at the first column of the output weights' gradient: 0.14, 0.14, −0.86, 0.43, 0.14. These are the probabilities 1/7, 1/7, **1/7 − 1**, 3/7 and 1/7. That's no coincidence: the derivative with respect to a logit is always the word's probability, minus 1 if the word is the target. We call it the word's **error**. In other words, the errors are the probabilities minus the target's {term:one-hot vector}, which is 1 for the target and 0 for all other words. For the target it is negative, so gradient descent raises its logit; for every other word it is positive, so its logit is lowered.
+**The gradient as a formula.** For our network, the chain rule needs just two ingredients. The first is the derivative of the loss with respect to a logit. Look at the first column of the output weights' gradient: 0.14, 0.14, −0.86, 0.43, 0.14. These are the probabilities 1/7, 1/7, **1/7 − 1**, 3/7 and 1/7. That's no coincidence: the derivative with respect to a logit is always the word's probability, minus 1 if the word is the target. We call it the word's **error**. In other words, the errors are the probabilities minus the target's {term:one-hot vector}, which is 1 for the target and 0 for all other words. The target's error is negative, so gradient descent raises its logit. All other errors are positive, so the other logits are lowered.
 
 <details><summary>Why is it the probability minus 1?</summary>
 
@@ -324,10 +318,10 @@ r"""
 
 The second ingredient is the derivative of each logit, $z_i = \sum_j \text{weight}_{ij} \, x_j$.
 
-- An output weight affects only the logit of its own word, and its derivative is $x_j$.
-- A number in the embedding $x$ affects all the logits, so the products are added over all words.
+- An output weight affects only the logit of its own word. The derivative of that logit with respect to it is $x_j$.
+- A number $x_j$ in the embedding affects every logit $z_i$, with the derivative $\text{weight}_{ij}$, so the products are added over all words.
 
-$$ \text{error}_i = \text{probability}_i - [\,i \text{ is the target}\,] \qquad
+$$ \text{error}_i = \text{probability}_i - \text{one-hot}_i \qquad
 \frac{\partial L}{\partial\,\text{weight}_{ij}} = \text{error}_i \, x_j \qquad
 \frac{\partial L}{\partial x_j} = \sum_i \text{error}_i \, \text{weight}_{ij} $$
 
@@ -340,9 +334,9 @@ $$ \text{error}_i = \text{probability}_i - [\,i \text{ is the target}\,] \qquad
 
 # %% [markdown] kind="text" exercise="gradient_step"
 r"""
-**Build it: one step of gradient descent.** The network reads `word` and should predict `target`. Compute both gradients from the given parameters with the formulas above, and return the new embeddings, the new output weights, and the loss *before* the step. Only the embedding of `word` changes. Leave the tensors you are given unchanged (`.clone()` makes a copy).
+**Build it: one step of gradient descent.** The input is `word`, and the network should predict `target`. Compute both gradients from the given parameters with the formulas above, and return the new embeddings, the new output weights, and the loss *before* the step. Only the embedding of `word` changes. Leave the tensors you are given unchanged (`.clone()` makes a copy).
 
-Work in small steps, and try each of them with the numbers above: the embedding, the probabilities, the loss, the errors, the two gradients, the new parameters. Use `torch.softmax`, because `torch.exp` overflows for large logits. `torch.outer(a, b)` is the matrix of all products $a_i b_j$, and `matrix.T` swaps rows and columns.
+Work in small steps, and test each of them on the numbers above: the embedding, the probabilities, the loss, the errors, the two gradients, the new parameters. Use `torch.softmax`, because `torch.exp` overflows for large logits. `torch.outer(a, b)` is the matrix of all products $a_i b_j$, and `matrix.T` swaps rows and columns.
 """
 
 # %% kind="exercise" exercise="gradient_step" title="One step of gradient descent" difficulty=3 importance=5 track="core"
@@ -384,7 +378,7 @@ Start with the loss alone: embedding, logits, probabilities, and minus the logar
 
 # %% [markdown] kind="text" track="core" contents="training the tiny network with four learning rates"
 r"""
-**The training loop.** One step improves one prediction. To learn all four word pairs, take a step for each of them and start over, again and again. One pass through all the examples is an {term:epoch}. We still have to choose the learning rate, and try 0.03, 0.3, 1.0 and 2.0.
+**The training loop.** One step improves one prediction. To learn all four word pairs, take a step for each of them and start over, again and again. One pass through all the examples is an {term:epoch}. We still have to choose a learning rate, so we try 0.03, 0.3, 1.0 and 2.0.
 """
 
 # %% kind="code" track="core"
@@ -423,7 +417,7 @@ for word in (le, la, chat, vache):
 
 # %% [markdown] kind="text" track="core"
 r"""
-Look at the embeddings of *chat* and *vache*. They started as opposites, (0.5, −0.5) and (−0.5, 0.5). Both words are followed by *dort*, and now their embeddings are nearly the same. No n-gram count can express this: **words that occur in similar contexts get similar embeddings**. A network can therefore apply what it learned about one word to another.
+Look at the embeddings of *chat* and *vache*. They started as opposites, (0.5, −0.5) and (−0.5, 0.5). Both words are followed by *dort*, and now their embeddings are similar. N-gram counts can't express this: **words that are used in similar ways tend to get similar embeddings**. A network can therefore apply what it learned about one word to another.
 """
 
 # %% kind="explain" track="stretch"
@@ -436,9 +430,9 @@ r"""
 Now we train on the real corpus of {printed:corpus/training set} sentences. The principle stays the same, but five things change:
 
 - **A longer context.** The network sees four words. Their embeddings, 32 numbers each, are concatenated into one vector of 128 numbers.
-- **Another layer.** Between the embeddings and the output layer, there is now a {term:hidden layer}: a linear layer with 96 outputs, followed by a *nonlinearity* or {term:activation function}. Ours is {term:tanh}, which maps every number into the range from −1 to 1. Without it, two linear layers could do no more than one, just as 2 · (3 · x) is simply 6 · x. A network with hidden layers is an {term:MLP}, a multi-layer perceptron. Bengio and others introduced a language model of this kind in 2003.
-- **Biases.** Torch's `nn.Linear` also adds a learned number, a {term:bias}, to each of its outputs.
-- **Batches.** Each step uses the mean gradient of a {term:batch} of 1,024 examples chosen at random. This is {term:stochastic gradient descent}, or SGD. Compared with a single example, the gradient is less noisy; compared with the whole training set, it is much cheaper to compute.
+- **Another layer.** Between the embeddings and the output layer, there is now a {term:hidden layer}: a linear layer with 96 outputs, followed by a *nonlinearity* or {term:activation function}. Ours is {term:tanh}, which maps every number into the range from −1 to 1. Without it, two linear layers could do no more than one, just as 2 · (3 · x) is simply 6 · x. A network of linear layers with nonlinearities between them is an {term:MLP}, a multi-layer perceptron. Bengio and others published a language model of this kind in 2003.
+- **Biases.** PyTorch's `nn.Linear` also adds a learned number, a {term:bias}, to each of its outputs.
+- **Batches.** Each step uses the mean gradient of a {term:batch} of 1,024 examples chosen at random. This is mini-batch {term:stochastic gradient descent} (SGD). Compared with a single example, the gradient is less noisy; compared with the whole training set, it is much cheaper to compute.
 - **A better update.** The {term:optimiser} decides how the gradients change the parameters. We use {term:Adam}, which gives each parameter its own step size; lesson 15 explains how.
 """
 
@@ -457,7 +451,7 @@ views.diagram(
 
 # %% kind="code"
 def learn(model, contexts, targets, *, rate, steps, batch=1024):
-    """The training loop: these five lines train every model of this course."""
+    """The training loop: these five lines train every model in this course."""
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     generator = torch.Generator().manual_seed(1)
     for _ in range(steps):
@@ -495,18 +489,18 @@ assert 2.4 < mean_loss(*validation) < 2.6
 
 # %% [markdown] kind="text"
 r"""
-Why do we measure the loss on other text too? Here the validation loss is only a little higher than the training loss. With less text the gap widens: trained on just 500 sentences, the same network has a training loss of {result:lesson_01/overfitting/after 400/training:.1f} after 400 steps, but a validation loss of {result:lesson_01/overfitting/after 400/validation:.1f}. That's even worse than after 100 steps, when it was {result:lesson_01/overfitting/after 100/validation:.1f} (means of three runs). The network memorises its sentences instead of learning what they have in common. This is {term:overfitting}.
+Why do we also measure the loss on other text? Here the validation loss is only a little higher than the training loss, but with less text the gap widens: trained on just 500 sentences, the same network has a training loss of {result:lesson_01/overfitting/after 400/training:.1f} after 400 steps, but a validation loss of {result:lesson_01/overfitting/after 400/validation:.1f}. That's worse than after 100 steps, when it was {result:lesson_01/overfitting/after 100/validation:.1f} (means of three runs). The network memorises its training sentences at the expense of what carries over to new ones. This is {term:overfitting}.
 """
 
 # %% kind="quiz"
 quiz("01", "five-lines")
 
-# %% [markdown] kind="text" track="core" contents="the embeddings of a trained network in two dimensions, and how often the nearest neighbour of a word belongs to the same word class"
+# %% [markdown] kind="text" track="core" contents="what the embeddings of a trained network have learned about words"
 r"""
-**What has a network learned about words?** In the tiny language, two words with the same use got similar embeddings. Does this also happen on the real corpus? Let's look at an MLP that was trained for longer. It came with the course, and it uses one matrix both as embedding matrix and as output weights. For each word, the next cell finds the word with the most similar embedding. Similarity is the dot product after all vectors have been scaled to length 1. If the embeddings contained no information about words, the two would have the same word class no more often than with random vectors.
+**What has a network learned about words?** In the tiny language, two words that are used alike got similar embeddings. Does this also happen on the real corpus? Let's look at an MLP that came with the course and was trained for longer. It uses one matrix both as the embedding matrix and as the output weights. For each word, the next cell finds its nearest neighbour, the word with the most similar embedding. Similarity is the dot product after all vectors have been scaled to length 1. How often do the two words have the same word class, compared with random vectors?
 """
 
-# %% kind="see" track="core" name="neighbours"
+# %% kind="see" track="core" name="neighbours" hide_input=true
 trained = load_shipped("mlp_lm")
 classes = word_classes()  # {"chat": "noun", "mange": "verb", ...}
 ids = [trained.tokenizer.encode(word)[0] for word in classes]
@@ -518,13 +512,11 @@ random = nearest_neighbours(torch.randn(vectors.shape), list(classes))
 for name, pairs in (("trained embeddings", nearest), ("random vectors", random)):
     same = [classes[word] == classes[other] for word, other in pairs.items()]
     print(f"{name}: {sum(same)} of {len(same)} neighbours have the same word class")
-
-# %% kind="see" track="core" hide_input=true
 embedding_map()
 
 # %% [markdown] kind="text" track="core"
 r"""
-The neighbours of {printed:neighbours/trained embeddings} of {printed:neighbours/trained embeddings/2} words have the same word class, compared with {printed:neighbours/random vectors} for random vectors. The picture shows more: nouns group by what they refer to, by number and partly by gender, and nobody told the network about any of these. But be careful with such pictures. They show only the two directions in which the 64-dimensional vectors vary most. On the left, nouns and adjectives overlap, although the neighbours show that they are well separated in all 64 dimensions.
+For {printed:neighbours/trained embeddings} of {printed:neighbours/trained embeddings/2} words, the nearest neighbour has the same word class, compared with {printed:neighbours/random vectors} for random vectors. The picture shows more: nouns group by what they refer to, by number and partly by gender, although the network was never told about any of these. But be careful with such pictures. They show only the two directions in which the 64-dimensional vectors vary most. On the left, nouns and adjectives overlap, although the neighbours show that they are well separated in all 64 dimensions.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -536,7 +528,7 @@ Our MLP reached a validation loss of about 2.5. Is that good? A more intuitive n
 
 # %% [markdown] kind="text" exercise="perplexity"
 r"""
-Here is a first version. It takes a tensor with the probabilities that a model gave to the words that actually came next, perhaps thousands of them, all above 0. It should return one number. Does it compute what the text above says? Make its check pass.
+Here is a first version. It takes a tensor with the probabilities that a model gave to the words that actually came next, perhaps thousands of them, all above 0. It should return their perplexity as a single number, but does it? Make its check pass.
 """
 
 # %% kind="exercise" exercise="perplexity" mode="bug" title="Perplexity" difficulty=2 importance=5 track="core"
@@ -564,7 +556,7 @@ Try `[0.5, 0.125]`: a choice among 2 words, then among 8. That is as hard as cho
 Compute the loss of each word, minus the logarithm of its probability. Take the mean of these losses, and then raise $e$ to it.
 """
 
-# %% kind="see" ignore_output=true track="core"
+# %% kind="see" ignore_output=true track="core" hide_input=true
 measure = yours("perplexity")
 
 
@@ -584,24 +576,24 @@ r"""
 
 | | $n = 2$ | 3 | 4 | 5 | 6 |
 |---|---|---|---|---|---|
-| Kneser–Ney smoothing (1995) | {result:lesson_01/n-gram/Kneser-Ney/validation/2:.1f} | {result:lesson_01/n-gram/Kneser-Ney/validation/3:.1f} | {result:lesson_01/n-gram/Kneser-Ney/validation/4:.1f} | {result:lesson_01/n-gram/Kneser-Ney/validation/5:.1f} | {result:lesson_01/n-gram/Kneser-Ney/validation/6:.1f} |
+| Kneser–Ney smoothing (modified, 1999) | {result:lesson_01/n-gram/Kneser-Ney/validation/2:.1f} | {result:lesson_01/n-gram/Kneser-Ney/validation/3:.1f} | {result:lesson_01/n-gram/Kneser-Ney/validation/4:.1f} | {result:lesson_01/n-gram/Kneser-Ney/validation/5:.1f} | {result:lesson_01/n-gram/Kneser-Ney/validation/6:.1f} |
 | Witten–Bell smoothing (1991) | {result:lesson_01/n-gram/Witten-Bell/validation/2:.1f} | {result:lesson_01/n-gram/Witten-Bell/validation/3:.1f} | {result:lesson_01/n-gram/Witten-Bell/validation/4:.1f} | {result:lesson_01/n-gram/Witten-Bell/validation/5:.1f} | {result:lesson_01/n-gram/Witten-Bell/validation/6:.1f} |
 
-With the simpler method, contexts of more than two words make the model worse. With a good method they don't hurt, but they hardly help either. Section 7 compares networks with the Kneser–Ney model for $n = 5$, which sees the same four words as our MLP.
+With Witten–Bell smoothing, contexts of more than two words make the model worse. With Kneser–Ney smoothing they don't hurt, but they hardly help either. Section 7 compares networks with the Kneser–Ney model for $n = 5$, which sees the same four words as our MLP.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 6 · Generating text, one word at a time
 
-To generate text, a language model predicts a distribution, we choose a word from it, and the model gets that word as its next input. We could always choose the most likely word. The alternative is {term:sampling}: choose at random, so that a word with a probability of 1/4 is chosen a quarter of the time.
+To generate text, a language model predicts a distribution, we choose a word from it, and that word becomes part of the model's next input. We could always choose the most likely word. The alternative is {term:sampling}: choose at random, so that a word with a probability of 1/4 is chosen a quarter of the time.
 
 The {term:temperature} controls how random this is: it divides the logits before the softmax. Below 1 it favours likely words even more, and temperature 0 means always choosing the most likely word. Above 1 the distribution becomes flatter, so unlikely words get chosen more often.
 """
 
 # %% [markdown] kind="text" exercise="sample_next"
 r"""
-Divide the line from 0 to 1 into intervals. The first one belongs to word 0 and is as long as its probability, the next belongs to word 1, and so on. A random number `u`, at least 0 and below 1, falls into one of these intervals. Return the index of its word as a whole number. An interval includes its start but not its end: with the probabilities 1/2, 1/4 and 1/4, `u = 0.5` selects word 1. Rounding may leave the sum of the probabilities slightly below 1; if `u` is not below that sum, return the last index.
+Divide the line from 0 to 1 into intervals. The first one belongs to word 0 and is as long as its probability, the next belongs to word 1, and so on. A random number `u`, at least 0 and below 1, falls into one of these intervals. Return the index of that interval's word as an integer. An interval includes its start but not its end: with the probabilities 1/2, 1/4 and 1/4, `u = 0.5` selects word 1. Rounding may leave the sum of the probabilities slightly below 1; if `u` is not below that sum, return the last index.
 """
 
 # %% kind="exercise" exercise="sample_next" title="Sample a word" difficulty=2 importance=4 track="stretch"
@@ -660,14 +652,14 @@ predict("01", "cold-ngram", WordByWord())
 
 # %% [markdown] kind="text" track="core"
 r"""
-At temperature 0 the n-gram model repeats itself: *les très jeunes sœurs ont acheté les très jeunes sœurs ont acheté* … (the very young sisters bought the very young sisters bought). At temperature 1 every three consecutive words look plausible, but the sentence as a whole may not: *les pères dans un jardin tranquille parce qu' ils étaient riches* (the fathers in a quiet garden because they were rich) has no main verb. A model that sees two words can't notice that.
+At temperature 0 the n-gram model repeats itself: *les très jeunes sœurs ont acheté les très jeunes sœurs ont acheté* … (the very young sisters bought the very young sisters bought). At temperature 1 any three consecutive words look plausible, but the sentence as a whole may not: *les pères dans un jardin tranquille parce qu' ils étaient riches* (the fathers in a quiet garden because they were rich) has no main verb. A model that sees only two words can't notice that.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 Generating text like this has **two drawbacks**, and the Transformer at the end of this course shares them.
 
-**It is sequential.** The tenth word can't be sampled before the ninth is known. *Training* is different: all words of the training text are known, so the MLP predicted 1,024 of them at once. However many processors you have, plain generation takes one step per word.
+**It is sequential.** The tenth word can't be sampled before the ninth is known. *Training* is different: all words of the training text are known, so the MLP could predict 1,024 of them at once. However many processors you have, plain generation takes one step per word.
 
 **Errors accumulate.** If each word is fine with a probability of 0.97, independently of the others, then 20 words in a row are all fine with a probability of only $0.97^{20} \approx 0.54$. On top of that, a wrong word becomes part of the input, where it may cause further errors.
 """
@@ -679,7 +671,7 @@ quiz("01", "costs")
 r"""
 ## 7 · The test set, used once
 
-All choices have been made, so we may finally use the test set. We compare three kinds of models on its 1,000 sentences. The n-gram model uses $n = 5$ and Kneser–Ney smoothing, a good method for n-grams that never occurred in the training set. The MLP sees the same four words. It is larger than ours (120,000 parameters instead of 64,000) and was trained on ten times as many examples. The third model is an {term:recurrent neural network|RNN} with 120,000 parameters. You'll build one in lesson 02; it processes a text word by word and has no fixed window. Both networks were trained three times with different random seeds. All three models share a vocabulary of {result:toy_language_models/rnn_lm/config/vocab_size:.0f} tokens, English words included, so their perplexities are comparable.
+All choices have been made, so we can finally use the test set. We compare three kinds of models on its 1,000 sentences. The n-gram model uses $n = 5$ and Kneser–Ney smoothing, a good method for n-grams that never occurred in the training set. The MLP sees the same four words. It is larger than ours (120,000 parameters instead of 64,000) and was trained on ten times as many examples. The third model is an {term:recurrent neural network|RNN} with 120,000 parameters. It processes a text word by word and has no fixed window; you'll build one in lesson 02. Both networks were trained three times with different random seeds. All three models share a vocabulary of {result:toy_language_models/rnn_lm/config/vocab_size:.0f} tokens, English words included, so their perplexities are comparable.
 """
 
 # %% kind="predict" hide_input=true
@@ -696,15 +688,10 @@ predict("01", "three-models", figure)
 
 # %% [markdown] kind="text"
 r"""
-The perplexities are {result:lesson_01/n-gram/Kneser-Ney/test/5:.1f} for the n-gram model, {result:min toy_language_models/mlp_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/mlp_lm/scores/test/perplexity:.2f} for the three MLPs and {result:min toy_language_models/rnn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/rnn_lm/scores/test/perplexity:.2f} for the three RNNs. Other test sentences are unlikely to change the order: if we resample the 1,000 sentences many times, the n-gram model's perplexity is {result:lesson_01/test set/n-gram to MLP/low:.2f} to {result:lesson_01/test set/n-gram to MLP/high:.2f} times that of the MLP, and the MLP's is {result:lesson_01/test set/MLP to RNN/low:.2f} to {result:lesson_01/test set/MLP to RNN/high:.2f} times that of the RNN (95% intervals).
+The perplexities are {result:lesson_01/n-gram/Kneser-Ney/test/5:.1f} for the n-gram model, {result:min toy_language_models/mlp_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/mlp_lm/scores/test/perplexity:.2f} for the three MLPs and {result:min toy_language_models/rnn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/rnn_lm/scores/test/perplexity:.2f} for the three RNNs. Would other test sentences change the order? To find out, we drew 1,000 of these sentences at random, with repetition, many times. In 95% of the draws, the n-gram model's perplexity is {result:lesson_01/test set/n-gram to MLP/low:.2f} to {result:lesson_01/test set/n-gram to MLP/high:.2f} times that of the MLP; likewise, the MLP's is {result:lesson_01/test set/MLP to RNN/low:.2f} to {result:lesson_01/test set/MLP to RNN/high:.2f} times that of the RNN. So a different order is unlikely.
 
-The n-gram model and the MLP see the same four words, so the difference isn't due to how much context they see. A plausible reason is that the MLP's embeddings let similar words share what was learned. The RNN isn't limited to four words, which may explain why it is better still, but it also differs from the MLP in other ways.
+The n-gram model and the MLP see the same four words, so the amount of context doesn't explain the difference. A plausible reason is that the MLP's embeddings let similar words share what was learned. The RNN isn't limited to four words, which may explain why it is better still, but it also differs from the MLP in other ways.
 """
-
-# %% kind="code" ignore_output=true track="core" contents="our own MLP on the test set"
-test_text = [list(pair.tgt) for pair in corpus.test]
-print("our own MLP, test set:", fixed(perplexity_on(test_text), 1))
-assert 10.5 < perplexity_on(test_text) < 13
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -720,13 +707,13 @@ quiz("01", "closing")
 r"""
 **Ask the room (2 min), before section 1.** "Finish my sentence: *I would like a cup of …*" Collect answers and count them on the board: the counts give a probability for each next word. Then try "*… of the word that the man whom we met yesterday …*". No one has heard this beginning before, yet everyone can continue it. Counting whole beginnings can't explain that.
 
-**Before the long exercise.** Let everyone work out the probabilities after *le* on paper (1/7, 1/7, 1/7, 3/7, 1/7), and then the five errors. With the errors in hand, the exercise is mostly done.
+**Before the long exercise.** Let everyone work out the probabilities after *le* on paper (1/7, 1/7, 1/7, 3/7, 1/7), and then the five errors. Once they have the errors, most of the exercise is done.
 
 **What learners say, and a short answer**
 
-| they say | what is behind it | answer |
+| they say | the misconception | answer |
 |---|---|---|
-| "Why minus? The gradient shows where to go." | direction | It points to higher loss. A derivative of −0.86 means that the loss falls if the number grows. |
+| "Why minus? The gradient shows where to go." | direction | It points towards a higher loss. A derivative of −0.86 means that the loss falls if the number grows. |
 | "The network knows what *chat* means." | reading too much into it | It knows which words come before and after it, because that's all it was trained on. |
 | "A smaller training loss is better." | overfitting | Quote the network trained on 500 sentences: training loss {result:lesson_01/overfitting/after 400/training:.1f}, validation loss {result:lesson_01/overfitting/after 400/validation:.1f}. |
 | "softmax, then `cross_entropy`" | M29 | `cross_entropy` contains the softmax. Applied twice, it keeps the probabilities close together, and the loss stays high. |
@@ -753,7 +740,7 @@ r"""
 | perplexity | $e$ to the mean loss |
 
 - Every network in this course learns with the same five lines: predict, compute the loss, reset the gradients, compute new ones, update.
-- With good smoothing, longer n-grams don't hurt, but they soon stop helping. <!-- core -->
+- With good smoothing, longer n-grams do no harm, but they soon stop helping. <!-- core -->
 - Generation is sequential, and errors accumulate.
 
 **What's still missing.** The MLP's window ends after four words. In *la chèvre … parce qu'* **elle** (the goat … because **it**), the noun that decides between *il* and *elle* may be much farther away. We'd like a network that summarises **everything so far** in a vector of fixed size. You'll build one in [lesson 02](02_recurrent_networks.ipynb) and find out how long it can remember.

@@ -154,8 +154,8 @@ class WordByWord(Explorable):
     }
     goals = {
         "ends": "Temperature 1: generate until the sentence ends by itself",
-        "sure": "Temperature 1: a position where one word has a probability above 0.99",
-        "rash": "Generate a word to which the model gives less than 1 in 1,000",
+        "sure": "Temperature 1: find a position where one word has a probability above 0.99",
+        "rash": "Generate a word to which the model gives a probability below 0.001",
     }
     panels = (Panel("Generated so far", draw_text, 1.0), Panel("Most likely next words", draw_next, 1.1))
     compute = staticmethod(compute)

@@ -158,6 +158,13 @@ def turned_outer(embeddings, weight, word, target, rate):
     return new_embeddings, weight - rate * torch.outer(x, error), -probabilities[target].log()
 
 
+def forgets_outer(embeddings, weight, word, target, rate):
+    x, probabilities, error = parts(embeddings, weight, word, target)
+    new_embeddings = embeddings.clone()
+    new_embeddings[word] = x - rate * error @ weight
+    return new_embeddings, weight - rate * error * x, -probabilities[target].log()
+
+
 def forgets_the_transpose(embeddings, weight, word, target, rate):
     x, probabilities, error = parts(embeddings, weight, word, target)
     new_embeddings = embeddings.clone()
@@ -809,6 +816,7 @@ WRONG = {
         (row_of_the_copy, "new-row"),
         (log_ten, "log-ten"),
         (turned_outer, "outer-swapped"),
+        (forgets_outer, "no-outer"),
         (forgets_the_transpose, "not-transposed"),
         (transposes_for_the_logits, "`weight`"),
         (other_order((2, 0, 1)), "loss-first"),

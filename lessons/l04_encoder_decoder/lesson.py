@@ -356,7 +356,7 @@ Averaged over three runs of seq2seq, the probe finds {result:bottleneck_readout/
 
 The control with random weights holds a surprise. There the probe finds {result:bottleneck_readout/seq2seq/readout/untrained/3–5/mean:.0%} and {result:bottleneck_readout/seq2seq/readout/untrained/16–20/mean:.0%}, at least as many as with the trained encoder. Even a recurrent network with random weights mixes every word into its state, and a linear map can partly undo the mixing. So the probe doesn't show that training taught the encoder to store words, and the decline with length appears without training too. Cho's model, whose vector has only {result:lesson_04/numbers in the context vector/rnn_encoder_decoder:.0f} numbers, behaves differently: there, training raises the fraction at 16 to 20 words from {result:bottleneck_readout/rnn_encoder_decoder/readout/untrained/16–20/mean:.0%} to {result:bottleneck_readout/rnn_encoder_decoder/readout/trained/16–20/mean:.0%}.
 
-A probe can also miss information that is there, because it is linear and the decoder isn't. Seq2seq translates nearly all of the shortest sentences correctly, although the probe misses about one word in eight. A linear probe shows what can be read from a vector *linearly*. It shows neither everything that the vector contains nor what the decoder uses.
+A probe can also miss information that is there: it is linear, and the decoder isn't. Seq2seq translates nearly all of the shortest sentences correctly, although the probe misses about one word in eight. A linear probe shows what can be read from a vector *linearly*. It shows neither everything that the vector contains nor what the decoder uses.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -593,7 +593,7 @@ r"""
 | name | meaning |
 |---|---|
 | encoder, decoder | one network processes the source, another generates the target |
-| context vector | the encoder's last state, all that the decoder gets from the source |
+| context vector | the encoder's last state, all the decoder knows about the source |
 | BOS, EOS | the decoder's first input, and the end of a sentence |
 | greedy decoding | pick the most probable token, use it as the next input, stop at EOS |
 | exact match | the fraction of translations that are correct word for word |

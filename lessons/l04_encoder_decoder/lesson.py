@@ -52,12 +52,12 @@ quiz("04", "recall")
 r"""
 ## 1 · Two recurrent networks
 
-A language model predicts the next word of a text. A translator has a harder task: it gets an English sentence, the {term:source sentence}, and has to generate a French one, the {term:target sentence}. The two can differ in length and in word order. *The cat was thirsty* and *le chat avait soif* both have four words, but *I am going there* becomes *j'y vais*. A translator therefore can't simply replace one word after another.
+A language model predicts the next word of a text. A translator has a harder task: it gets an English sentence, the {term:source sentence}, and has to generate a French one, the {term:target sentence}. The two can differ in length and in word order. *The cat was thirsty* and *le chat avait soif* both have four words, but *I am going there* becomes *j'y vais*. So translating word by word isn't enough.
 
 In 2014 two research groups published the same idea: use **two** recurrent networks, an {term:encoder-decoder}.
 
 - The {term:encoder} processes the source word by word and updates its hidden state at each step. It generates no output. Its last hidden state is the {term:context vector}, also called the *thought vector*, and nothing else is passed on.
-- The {term:decoder} is a language model for French. Unlike the language models in the previous lessons, it doesn't start from a state of zeros but from the context vector.
+- The {term:decoder} is a language model for French. Unlike the language models in the previous lessons, it starts from the context vector rather than from a state of zeros.
 
 Two special tokens mark where a sentence begins and ends. You know both from lesson 01. The last token of the source is {term:EOS} (*end of sentence*, `</s>`), so the encoder can tell that the sentence is complete. The decoder's first input is {term:BOS} (*beginning of sentence*, `<s>`). When the translation is complete, the decoder generates EOS itself, so the target can have any length.
 """
@@ -77,12 +77,12 @@ views.diagram(PARTS, ARROWS, lit="context vector", notes=NOTES, title="Encoder-d
 
 # %% [markdown] kind="text"
 r"""
-We'll use both models of 2014. Ours were trained on the same 20,000 sentence pairs of our toy language and have about the same size: {result:lesson_04/thousand parameters/seq2seq:.0f},000 and {result:lesson_04/thousand parameters/rnn_encoder_decoder:.0f},000 parameters.
+We'll use small versions of both models, trained on the same 20,000 sentence pairs of our toy language. They are about the same size: {result:lesson_04/thousand parameters/seq2seq:.0f},000 and {result:lesson_04/thousand parameters/rnn_encoder_decoder:.0f},000 parameters.
 
-- **Sequence to sequence**, or {term:sequence-to-sequence|seq2seq} (Sutskever, Vinyals and Le, 2014): the encoder and the decoder are stacks of LSTM layers, in which the hidden states of one layer are the inputs of the next. The paper has four layers, our model two. The context vector is the decoder's **initial state** and isn't used again. It consists of the cell states and hidden states of both layers, {result:lesson_04/numbers in the context vector/seq2seq:.0f} numbers in total.
+- **Sequence to sequence**, or {term:sequence-to-sequence|seq2seq} (Sutskever, Vinyals and Le, 2014): the encoder and the decoder are stacks of LSTM layers, in which the hidden states of one layer are the inputs of the next. The paper uses four layers; our model has two. The context vector is the decoder's **initial state** and isn't used again. It consists of the cell states and hidden states of both layers, {result:lesson_04/numbers in the context vector/seq2seq:.0f} numbers in total.
 - **RNN encoder-decoder** (Cho et al., 2014): the encoder and the decoder are GRUs. The context vector has {result:lesson_04/numbers in the context vector/rnn_encoder_decoder:.0f} numbers, and the decoder gets it as an input **at every step**.
 
-Seq2seq also encodes the source in **reverse order**, which clearly helped in the paper. Our own runs don't settle it: over three random seeds, the model translated {result:min source_order/reversed/scores/test/exact:.0p} to {result:max source_order/reversed/scores/test/exact:.0%} of the test sentences correctly with the reversed source, and {result:min source_order/in order/scores/test/exact:.0p} to {result:max source_order/in order/scores/test/exact:.0%} with the source in its own order.
+Seq2seq also reads the source in **reverse order**, which clearly helped in the paper. Our own runs are inconclusive: over three random seeds, the model translated {result:min source_order/reversed/scores/test/exact:.0p} to {result:max source_order/reversed/scores/test/exact:.0%} of the test sentences correctly with the reversed source, and {result:min source_order/in order/scores/test/exact:.0p} to {result:max source_order/in order/scores/test/exact:.0%} with the source in its original order.
 
 The next cell runs one step of the decoder by hand. The models work with token ids, and both languages share one vocabulary.
 """
@@ -117,9 +117,9 @@ $$ h_j = \text{encoder}(x_j, h_{j-1}) \qquad c = h_n \qquad s_i = \text{decoder}
 | $c$ | `model.encode(src, lengths)` | the context vector |
 | $s_0$ | `model.start(context)` | the decoder's initial state; in seq2seq this is $c$ itself |
 | $y_0$ | `BOS` | the decoder's first input |
-| $s_i$, $W s_i$ | `model.step(context, state, tokens)` | one step: takes the previous tokens; returns the logits for the next ones and the new state |
+| $s_i$, $W s_i$ | `model.step(context, state, tokens)` | one step: takes the previous token of each sentence in the batch; returns the logits for the next token, the new state, and a third value that is `None` for these models |
 
-In Cho's model, $c$ is a learned function of $h_n$, and the decoder also gets it at every step: $s_i = \text{decoder}(y_{i-1}, s_{i-1}, c)$. The third value that `step` returns is `None` for these models.
+In Cho's model, $c$ is a learned function of $h_n$, and the decoder also gets it at every step: $s_i = \text{decoder}(y_{i-1}, s_{i-1}, c)$.
 """
 
 # %% kind="quiz"
@@ -131,7 +131,7 @@ r"""
 
 At each step the decoder returns a logit for every token of the vocabulary, and a softmax turns the logits into probabilities. Which token should it output? In lesson 01 we sampled one at random. For a translation we usually want the most probable one. {term:greedy decoding|Greedy decoding} picks the most probable token at every step, uses it as the next input, and never revises a choice. Decoding in which each input is the model's own previous output is called {term:autoregressive}.
 
-Decoding ends when the model outputs EOS. A poorly trained model might never do that, so there is also a limit.
+Decoding ends when the model outputs EOS. A poorly trained model might never do that, so we also limit the length.
 """
 
 # %% [markdown] kind="text" exercise="greedy_decode"
@@ -143,7 +143,7 @@ r"""
 3. Take the second step, with the *new* state and the token you've just picked.
 4. Turn this into a loop that ends at EOS or after `max_len` tokens.
 
-Return the generated tokens as a list of Python integers (`.item()` converts a tensor), without BOS and EOS. If `max_len` is 0, the list is empty. To test your function there is `Scripted`, a model without weights that generates the tokens you give it: `Scripted([7, 8])` generates 7, 8 and EOS if it is called correctly, and only the token 4 if it isn't. Then try `seq2seq.model`. Your function will work with every translator in this course.
+Return the generated tokens as a list of Python integers (`.item()` converts a tensor), without BOS and EOS. If `max_len` is 0, the list is empty. To test your function, use `Scripted`, a model without weights that generates the tokens you give it: `Scripted([7, 8])` generates 7, 8 and EOS if it is called correctly, and nothing but the token 4 if it isn't. Then try `seq2seq.model`. Your function will work with every translator in this course.
 """
 
 # %% kind="exercise" exercise="greedy_decode" title="Greedy decoding" difficulty=3 importance=5 track="short"
@@ -186,7 +186,7 @@ Three things change from step to step: the state, the next input and the list of
 
 # %% [markdown] kind="text"
 r"""
-Now use it with both models, and try a sentence of your own. The toy language is about people, animals, food, clothes and everyday things. `translations_of` returns the correct translations of almost every sentence in this language, and an empty set for any other text.
+Now use your function with both models, and try a sentence of your own. The toy language is about people, animals, food, clothes and everyday things. `translations_of` returns the correct translations of almost every sentence in this language, and an empty set for any other text.
 """
 
 # %% kind="example"
@@ -209,19 +209,19 @@ show_translations(KING)
 
 # %% [markdown] kind="text"
 r"""
-The last sentence goes wrong in an interesting way. The output of seq2seq is *fluent* French, but it isn't a translation: the English sentence mentions no cow, and nobody washes anything. The decoder works well as a language model, but it seems to have lost track of the source. Fluent output that the input doesn't support is now called *hallucination*.
+Both models get the last sentence wrong, and seq2seq does so in an interesting way. Its output is *fluent* French, but not a translation: the English sentence mentions no cow, and nobody washes anything. The decoder works well as a language model, but it seems to have lost track of the source. Fluent output that the input doesn't support is now called *hallucination*.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 3 · Accuracy and sentence length
 
-To evaluate translations we use {term:exact match}, the fraction of translations that are correct **word for word**. It is strict, because a single wrong ending makes the whole sentence count as wrong. In a real language, where a sentence has many good translations, it would be unfair. In our toy language almost every sentence has a single correct translation, so exact match is fair and easy to interpret. Here is an example of how strict it is: if each word is right with probability 0.95, independently of the others, only $0.95^{20} \approx 36\%$ of the translations with 20 words are entirely correct.
+To evaluate translations, we use {term:exact match}, the fraction of translations that are correct **word for word**. It is strict: a single wrong ending makes the whole sentence count as wrong. In a real language, where a sentence has many good translations, it would be unfair. In our toy language almost every sentence has a single correct translation, so exact match is fair and easy to interpret. To see how strict it is, suppose that each word is right with probability 0.95, independently of the others. Then only $0.95^{20} \approx 36\%$ of the translations with 20 words are entirely correct.
 
 We now test both models on 1,000 new sentences, grouped by length. Each model was trained three times with different random seeds. Almost all sentences of up to five words are translated correctly. The training sentences had up to 20 words, and more than a quarter of them had at least 16, so the models have seen many long sentences.
 """
 
-# %% kind="predict"
+# %% kind="predict" hide_input=true
 lengths = {"1–5": 3, "6–10": 8, "11–15": 13, "16–20": 18}  # groups and their middles
 
 
@@ -249,18 +249,18 @@ predict("04", "length-cliff", figure)
 
 # %% [markdown] kind="text"
 r"""
-Both models translate nearly all sentences of up to five words, but only about one in five with 16 to 20 words. In this group the three runs range from {result:min toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} for seq2seq and from {result:min toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} for Cho's model. The group has {result:toy_ladder/seq2seq/scores/test/by_length/16–20/n:.0f} sentences, so each of these percentages also has a margin of error of about {result:lesson_04/16–20 words/margin of error:.0p} points (95% confidence).
+Both models translate nearly all sentences of up to five words, but only about one in five of those with 16 to 20 words. In this group, the three runs range from {result:min toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} for seq2seq and from {result:min toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} for Cho's model. The group has {result:toy_ladder/seq2seq/scores/test/by_length/16–20/n:.0f} sentences, so each of these percentages also has a margin of error of about {result:lesson_04/16–20 words/margin of error:.0p} points (95% confidence).
 
-Do long sentences fail just because they have more words to get wrong? No. If each word were as easy as in the shortest group, seq2seq would still translate {result:lesson_04/16–20 words/exact match if words were equally hard:.0%} of the longest sentences correctly. So the words of long sentences are harder to get right.
+Do long sentences fail just because they have more words to get wrong? No. If each word were as easy as in the shortest group, seq2seq would still translate {result:lesson_04/16–20 words/exact match if words were equally hard:.0%} of the longest sentences correctly. So words are harder to get right in long sentences.
 
-The two models differ in many ways: LSTM or GRU, reversed source or not, context vector used once or at every step. What they share is that all information about the source has to pass through one vector of fixed size, whether the sentence has three words or twenty. This is the {term:bottleneck}. Does it cause the drop? This figure can't prove it, because long sentences also have a more complicated structure. If it does, a larger vector should help, and we'll test that in section 5.
+The two models differ in many ways: LSTM or GRU, reversed source or not, context vector used once or at every step. What they share is that all information about the source has to pass through one vector of fixed size, whether the sentence has three words or twenty. This is the {term:bottleneck}. Does it cause the drop? This figure can't tell us, because long sentences also have a more complicated structure. But if it does, a larger vector should help, and we'll test that in section 5.
 """
 
 # %% [markdown] kind="text" exercise="breaking_sentence"
 r"""
 Short sentences can go wrong too.
 
-**Find a sentence that seq2seq gets wrong.** It may have at most **eight** words (a question mark isn't a word) and must belong to the toy language, so that `translations_of` can translate it. About one sentence in twenty is wrong. Try candidates in a cell of your own with `show_translations("...")`. To get 200 sentence pairs as a starting point, call `generate(200, seed=1, length=(5, 8))`; each pair has a `src_text` and a `tgt_text`. Before each attempt, guess what the model will get wrong: the gender of a noun, an adjective, or who does what to whom?
+**Find a sentence that seq2seq gets wrong.** It may have at most **eight** words (a question mark isn't a word) and must belong to the toy language, so that `translations_of` can translate it. The model gets about one such sentence in twenty wrong. Try candidates in a cell of your own with `show_translations("...")`. To get 200 sentence pairs as a starting point, call `generate(200, seed=1, length=(5, 8))`; each pair has a `src_text` and a `tgt_text`. Before each attempt, guess what the model will get wrong: the gender of a noun, an adjective, or who does what to whom?
 """
 
 # %% kind="exercise" exercise="breaking_sentence" title="Break the translator" difficulty=2 importance=4 track="core"
@@ -276,7 +276,7 @@ check("breaking_sentence", breaking_sentence)
 # %% [markdown] kind="hints" exercise="breaking_sentence"
 r"""
 ### Let the computer search
-Generate 200 pairs, translate each `src_text` with `seq2seq(...).target`, and print those whose translation differs from `tgt_text`. What do they have in common?
+Generate 200 pairs and loop over them. `seq2seq(pair.src_text).target` is the model's translation as text. Print the pairs for which it differs from `pair.tgt_text`. What do they have in common?
 
 ---
 ### Promising sentences
@@ -294,7 +294,7 @@ r"""
 r"""
 ## 4 · What the context vector contains
 
-How much of the source is in the context vector? We can test this directly. Take 6,000 sentences and their context vectors, and fit a single matrix that turns a vector into a score for every word of the vocabulary: the score should be 1 for the words that occur in the sentence, at any position, and 0 for all others. This is linear regression. Such a simple model, fitted to the internal vectors of another model, is called a {term:linear probe}.
+How much of the source can be recovered from the context vector? Take 6,000 sentences and their context vectors, and fit a single matrix that turns a vector into a score for every word of the vocabulary: the score should be 1 for the words that occur in the sentence, at any position, and 0 for all others. This is linear regression, and the fitted matrix is a {term:linear probe}: a linear model that predicts something from the internal vectors of another model.
 
 We test the probe on other sentences. If a sentence has seven different words, we take the seven words with the highest scores and count how many of them are in the sentence. Try it with sentences of your own.
 """
@@ -320,7 +320,7 @@ for text in ("the cat sleeps", "the old fox sees two birds near the river", KING
 
 # %% [markdown] kind="text"
 r"""
-The probe finds every word of the short sentence, but only some words of the longer ones. In the second sentence it misses *birds*, the word that seq2seq mistranslated in section 2.
+The probe finds every word of the short sentence, but only some words of the longer ones. In the second sentence it misses *birds*, which seq2seq mistranslated in section 2, but also *sees*, *near* and *river*, which seq2seq got right.
 
 A result like this needs a control, because a probe can succeed for reasons that have little to do with what the model has learned. We use two. The first ignores the context vector and always picks the most frequent words of the language. The second fits a new probe to an encoder with the same architecture but **random weights**, which has never been trained.
 """
@@ -352,11 +352,11 @@ predict("04", "random-encoder", figure)
 
 # %% [markdown] kind="text"
 r"""
-Averaged over three runs of seq2seq, the probe finds {result:bottleneck_readout/seq2seq/readout/trained/3–5/mean:.0%} of the words in the shortest sentences and {result:bottleneck_readout/seq2seq/readout/trained/16–20/mean:.0%} in the longest, while the most frequent words alone give {result:bottleneck_readout/seq2seq/readout/most frequent words/3–5/mean:.0%} and {result:bottleneck_readout/seq2seq/readout/most frequent words/16–20/mean:.0%}. The 95% confidence intervals over sentences are within two points of these numbers. The context vector contains a good part of the source, but a smaller part the longer the sentence is.
+Averaged over three runs of seq2seq, the probe finds {result:bottleneck_readout/seq2seq/readout/trained/3–5/mean:.0%} of the words in the shortest sentences and {result:bottleneck_readout/seq2seq/readout/trained/16–20/mean:.0%} in the longest, while the most frequent words alone give {result:bottleneck_readout/seq2seq/readout/most frequent words/3–5/mean:.0%} and {result:bottleneck_readout/seq2seq/readout/most frequent words/16–20/mean:.0%}. The 95% confidence intervals over sentences are within two points of these numbers. So a good part of the source can be read from the context vector, but the longer the sentence, the smaller that part.
 
-The control with random weights is the surprise. There the probe finds {result:bottleneck_readout/seq2seq/readout/untrained/3–5/mean:.0%} and {result:bottleneck_readout/seq2seq/readout/untrained/16–20/mean:.0%}, at least as many as with the trained encoder. Even a recurrent network with random weights mixes every word into its state, and a linear map can partly undo the mixing. So the probe doesn't show that training taught the encoder to store words, and the decline with length appears without training too. Cho's model, whose vector has only {result:lesson_04/numbers in the context vector/rnn_encoder_decoder:.0f} numbers, behaves differently: there, training raises the fraction at 16 to 20 words from {result:bottleneck_readout/rnn_encoder_decoder/readout/untrained/16–20/mean:.0%} to {result:bottleneck_readout/rnn_encoder_decoder/readout/trained/16–20/mean:.0%}.
+The control with random weights holds a surprise. There the probe finds {result:bottleneck_readout/seq2seq/readout/untrained/3–5/mean:.0%} and {result:bottleneck_readout/seq2seq/readout/untrained/16–20/mean:.0%}, at least as many as with the trained encoder. Even a recurrent network with random weights mixes every word into its state, and a linear map can partly undo the mixing. So the probe doesn't show that training taught the encoder to store words, and the decline with length appears without training too. Cho's model, whose vector has only {result:lesson_04/numbers in the context vector/rnn_encoder_decoder:.0f} numbers, behaves differently: there, training raises the fraction at 16 to 20 words from {result:bottleneck_readout/rnn_encoder_decoder/readout/untrained/16–20/mean:.0%} to {result:bottleneck_readout/rnn_encoder_decoder/readout/trained/16–20/mean:.0%}.
 
-A probe also has limits in the other direction. It is linear, and the decoder isn't. Seq2seq translates nearly all of the shortest sentences correctly, although the probe misses about one word in eight. A linear probe shows what can be read from a vector *linearly*. It shows neither everything that the vector contains nor what the decoder uses.
+A probe can also miss information that is there: it is linear, and the decoder isn't. Seq2seq translates nearly all of the shortest sentences correctly, although the probe misses about one word in eight. A linear probe shows what can be read from a vector *linearly*. It shows neither everything that the vector contains nor what the decoder uses.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -366,7 +366,7 @@ r"""
 If the context vector is too small, we can make it larger. We trained seq2seq with hidden sizes from 32 to 512, three runs each, on the same 20,000 sentences. The **hidden size** is the number of values in the hidden state of each layer, and the model you've been using has 100. The largest one has {result:lesson_04/hidden size 512/million parameters:.1f} million parameters, {result:lesson_04/hidden size 512/times the parameters:.0f} times as many.
 """
 
-# %% kind="predict"
+# %% kind="predict" hide_input=true
 sizes = ("32", "64", "128", "256", "512")
 percentages = [exact_by_length("state_size", size) for size in sizes]
 figure = views.heatmap(
@@ -389,21 +389,16 @@ A larger hidden size helps a lot, and the drop starts at longer sentences. But i
 | 512 | {result:state_size/512/parameters:,.0f} | {result:state_size/512/scores/test/by_length/16–20/exact:.0%} | {result:min state_size/512/scores/test/by_length/16–20/exact:.0p} to {result:max state_size/512/scores/test/by_length/16–20/exact:.0%} |
 
 The whole network grows with the hidden size, so the table can't separate the effect of the larger vector from that of the additional parameters.
-The probe of section 4 can, as far as the words are concerned: in sentences of 16 to 20 words it finds {result:bottleneck_readout/seq2seq, hidden 64/readout/untrained/16–20/mean:.0%} of them with a hidden size of 64 and {result:bottleneck_readout/seq2seq, hidden 512/readout/untrained/16–20/mean:.0%} with 512, both with random weights. <!-- core -->
+The probe of section 4 gives a hint. In encoders with random weights, whose parameters haven't learned anything, it finds {result:bottleneck_readout/seq2seq, hidden 64/readout/untrained/16–20/mean:.0%} of the words in sentences of 16 to 20 words with a hidden size of 64 and {result:bottleneck_readout/seq2seq, hidden 512/readout/untrained/16–20/mean:.0%} with 512. So more words can be read from a larger vector, even before training. <!-- core -->
 
-In any case, a fixed size remains a limit: sentences can always get longer, and the vector can't.
-
-<details><summary>Details: is the vector really too small?</summary>
-
-Not in terms of storage. It takes $50 \cdot \log_2 37000 \approx 759$ bits to specify 50 words out of a vocabulary of 37,000, a realistic size, and a hundred numbers of 32 bits have 3,200 bits. A plausible explanation is that a network can't use every bit. The encoder and the decoder are smooth functions that were learned from examples, so a small change in the vector can only have a small effect.
-</details>
+In any case, a fixed size remains a limit: sentences can always get longer, but the vector can't.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 6 · Teacher forcing
 
-How were these models trained? In training, the correct translation is known. At each position the decoder gets the **correct** previous words, whatever it would have predicted itself, and has to predict the next word. This is called {term:teacher forcing}. If the model would have generated *la chat*, its input is still *le chat*. So every position of the target contributes to the loss, and an early mistake doesn't spoil the rest of the sentence. The loss is the cross-entropy from lesson 01, averaged over the target positions.
+How were these models trained? During training, the correct translation is known. At each position the decoder gets the **correct** previous words, whatever it would have predicted itself, and has to predict the next word. This is called {term:teacher forcing}. Even if the model would have generated *la*, its next input is *le*. An early mistake therefore doesn't spoil the rest of the sentence, and the model can learn from every position of the target. The loss is the cross-entropy from lesson 01, averaged over the target positions.
 
 The target is used twice, as the decoder's input and as the expected output. The input is {term:shifted target|shifted} by one position, so the decoder never sees the word it has to predict:
 
@@ -412,19 +407,19 @@ The target is used twice, as the decoder's input and as the expected output. The
 | decoder input | BOS | le | chat | dort |
 | expected output | le | chat | dort | EOS |
 
-At {term:inference}, when we use the trained model, there is no correct translation to rely on, and the decoder gets its own previous words. A mistake becomes part of the input for all the words that follow, and such inputs never occurred in training. This mismatch between training and inference is called {term:exposure bias}.
+At {term:inference}, when we use the trained model, there is no correct translation to rely on, so the decoder gets its own previous words. A mistake becomes part of the input for all the words that follow, and such inputs never occurred in training. This mismatch between training and inference is called {term:exposure bias}.
 """
 
 # %% [markdown] kind="text" exercise="forced_words"
 r"""
-**Write teacher forcing.** Which token does the model predict at each position if it is given the correct previous words? You don't need a loop: `model.decode(context, inputs)` runs the decoder on all input tokens, a tensor of shape (1, n), and returns the logits, of shape (1, n, vocabulary), and `None`. `source` and `target` are lists of token ids without BOS and EOS. The target can be empty.
+**Write teacher forcing.** Which token does the model predict at each position, given the correct previous words? You don't need a loop: `model.decode(context, inputs)` runs the decoder on all input tokens at once. It takes a tensor of shape (1, n) and returns a pair: the logits, of shape (1, n, vocabulary), and `None`. `source` and `target` are lists of token ids without BOS and EOS. The target can be empty.
 """
 
 # %% kind="exercise" exercise="forced_words" title="Teacher forcing" difficulty=2 importance=5 track="core"
 def forced_words(model, source, target):
     """Token ids of source and target  ->  a list, the most likely token at each step.
 
-    It has one token more than the target: EOS belongs at the last position.
+    It has one token more than the target: a perfect model predicts EOS at the end.
     """
     # solution
     lengths = torch.tensor([len(source) + 1])
@@ -452,7 +447,7 @@ The row *decoder input* goes in. If the model makes no mistake, the row *expecte
 r"""
 ## 7 · Train a translator
 
-Here is a complete training run, which takes about half a minute on a CPU. The model is a small seq2seq with one layer and a hidden size of 100, and the training data are about 6,000 sentences of three to five words. The loop is that of lesson 01, with teacher forcing in the middle. The sentences of a batch are {term:padding|padded} to the same length, and `ignore_index=PAD` leaves the padding out of the loss. Three sentences that aren't in the training data are translated before the first step and while the model learns.
+Here is a complete training run, which takes about half a minute on a CPU. The model is a small seq2seq with one layer and a hidden size of 100, and the training data are about 6,000 sentences of three to five words. The loop is the one from lesson 01, with teacher forcing in the middle: `batch.tgt_in` and `batch.tgt_out` are the two rows of the table in section 6. The sentences of a batch are {term:padding|padded} to the same length, and `ignore_index=PAD` leaves the padding out of the loss. The cell also prints the translations of three sentences that aren't in the training data, before the first step and while the model learns.
 
 > **Before you run it:** after 100 of the 500 steps, will the translations be random words, the beginnings of correct translations, or fluent French that means something else?
 """
@@ -476,7 +471,7 @@ with torch.enable_grad():
         logits, _ = model.decode(context, batch.tgt_in)  # teacher forcing
         loss = F.cross_entropy(
             logits.flatten(0, 1), batch.tgt_out.flatten(), ignore_index=PAD
-        )
+        )  # all positions of all sentences in one list
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -488,18 +483,18 @@ for pair in held_out_pairs():
     output = decode(model, to_ids(pair.src_text), max_len=10)
     n_correct += output == to_ids(pair.tgt_text)
 print(f"{n_correct} of {len(held_out_pairs())} unseen sentences translated correctly")
-assert n_correct > 250
+assert n_correct > 250, "Too few: was the training stopped early?"
 
 # %% [markdown] kind="text"
 r"""
-At first the output hardly depends on the source. Then, in our runs, the model generated plausible French for quite a while before it translated: around step 100, *the cat sleeps* became a French sentence about somebody else. A plausible reason is that the decoder can learn which words are frequent and which follow each other from the French sentences alone, while the content has to be learned through the context vector.
+At first the output hardly depends on the source. Then, in our runs, the model generated plausible French for quite a while before it learned to translate: around step 100, *the cat sleeps* became a French sentence about somebody else. A plausible reason is that the decoder can learn which words are frequent and which follow each other from the French sentences alone, while the content has to be learned through the context vector.
 """
 
 # %% [markdown] kind="text" contents="how much a model's own mistakes harm its translations, and whether they explain section 3"
 r"""
 ## 8 · Do mistakes cause mistakes?
 
-With teacher forcing, each prediction is based on correct previous words. At inference it isn't. How much does a model suffer when it has to rely on its own words?
+With teacher forcing, each prediction is based on correct previous words. At inference, it is based on the model's own words. How much does that hurt?
 
 In test sentences of 16 to 20 words, seq2seq gets about one position in ten wrong with teacher forcing. The next cell decodes 30 of these sentences autoregressively and compares the outputs with the correct translations position by position, including EOS.
 """
@@ -529,7 +524,7 @@ estimate("04", "free-mistakes", percent_wrong)
 
 # %% [markdown] kind="text"
 r"""
-Over all {result:lesson_04/16–20 words/sentences:.0f} test sentences of this length, {result:lesson_04/16–20 words/wrong when forced:.0%} of the positions are wrong with teacher forcing and {result:lesson_04/16–20 words/wrong when free:.0%} with autoregressive decoding. Part of the increase is due to the way we count, because a single missing word shifts everything that follows. But even if we count the fewest words to insert, delete or replace, it is {result:lesson_04/16–20 words/edits when free:.0%}. Only the decoder's input differs between the two measurements, so mistakes do cause further mistakes.
+Over all {result:lesson_04/16–20 words/sentences:.0f} test sentences of this length, {result:lesson_04/16–20 words/wrong when forced:.0%} of the positions are wrong with teacher forcing and {result:lesson_04/16–20 words/wrong when free:.0%} with autoregressive decoding. Part of the increase is due to the way we count, because a single missing word shifts everything that follows. But even if we count only the fewest words that have to be inserted, deleted or replaced, it is {result:lesson_04/16–20 words/edits when free:.0%}. Only the decoder's input differs between the two measurements, so mistakes do cause further mistakes.
 
 Does that explain the drop in section 3? That figure counts sentences **without any mistake**, decoded autoregressively. Imagine that every wrong word were corrected immediately, as in teacher forcing. In how many sentences would the model get *every* position right?
 """
@@ -558,9 +553,9 @@ predict("04", "forced-exact", table)
 
 # %% [markdown] kind="text"
 r"""
-The two rows are identical, and they have to be. Up to its first mistake, the model's own words *are* the correct words, so it gets the same inputs in both cases. If it makes no mistake with teacher forcing, it makes none without. Exposure bias makes a wrong translation worse, but it can't turn a correct one into a wrong one. The first mistake does that, and it happens after correct words only. Its cause must be something else: the context vector, the decoder's own state, or something that the model never learned.
+The two rows are identical, and they have to be. Up to its first mistake, the model's own words *are* the correct words, so it gets the same inputs in both cases. If it makes no mistake with teacher forcing, it makes none without. Exposure bias makes a wrong translation worse, but it can't turn a correct one into a wrong one. The first mistake does that, and only correct words precede it. Its cause must be something else: the context vector, the decoder's own state, or something that the model never learned.
 
-The best-known attempt to reduce exposure bias is {term:scheduled sampling} (Bengio et al., 2015), which replaces some of the decoder's inputs in training with its own predictions. In our runs it didn't improve exact match: {result:min scheduled_sampling/10%/scores/test/exact:.0p} to {result:max scheduled_sampling/10%/scores/test/exact:.0%} with 10% of the inputs replaced, {result:min scheduled_sampling/25%/scores/test/exact:.0p} to {result:max scheduled_sampling/25%/scores/test/exact:.0%} with 25%, and {result:min scheduled_sampling/0%/scores/test/exact:.0p} to {result:max scheduled_sampling/0%/scores/test/exact:.0%} without it (three runs each). It was introduced for tasks in which a single mistake matters less, such as image captions.
+The best-known attempt to reduce exposure bias is {term:scheduled sampling} (Bengio et al., 2015), which replaces some of the decoder's inputs in training with its own predictions. In our runs it didn't improve exact match: {result:min scheduled_sampling/10%/scores/test/exact:.0p} to {result:max scheduled_sampling/10%/scores/test/exact:.0%} with 10% of the inputs replaced, {result:min scheduled_sampling/25%/scores/test/exact:.0p} to {result:max scheduled_sampling/25%/scores/test/exact:.0%} with 25%, and {result:min scheduled_sampling/0%/scores/test/exact:.0p} to {result:max scheduled_sampling/0%/scores/test/exact:.0%} without it (three runs each). Its authors used it for captioning, parsing and speech recognition, with scores that give credit for partly correct outputs.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -575,7 +570,7 @@ quiz("04", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Think, pair, share (4 min).** "You have to translate a speech from memory, after it is over, without notes. What do you forget first? Would a better memory solve the problem?" Expected: names, numbers and details; a better memory only postpones it. Follow-up: "What would you rather have while you speak?" Collect answers and keep them for lesson 06.
+**Think, pair, share (4 min).** "You have to translate a speech from memory, after it is over, without notes. What do you forget first? Would a better memory solve the problem?" Expected: names, numbers and details; a better memory only postpones the problem. Follow-up: "What would you rather have while you speak?" Collect answers and keep them for lesson 06.
 
 **What learners say**
 
@@ -598,27 +593,26 @@ r"""
 | name | meaning |
 |---|---|
 | encoder, decoder | one network processes the source, another generates the target |
-| context vector | the encoder's last state, which is all that the decoder gets |
+| context vector | the encoder's last state, all the decoder knows about the source |
 | BOS, EOS | the decoder's first input, and the end of a sentence |
 | greedy decoding | pick the most probable token, use it as the next input, stop at EOS |
 | exact match | the fraction of translations that are correct word for word |
 | bottleneck | one vector of fixed size for a sentence of any length |
 | linear probe | a linear model that predicts a property from another model's vectors | <!-- core -->
-| teacher forcing | in training, the decoder gets the correct previous words |
-| inference, autoregressive | when the model is used, the decoder gets its own previous words |
-| exposure bias | the mismatch between the two |
+| teacher forcing | in training, the decoder gets the correct previous words; at inference, its own |
+| exposure bias | the mismatch between training and inference |
 
-- Two different models of 2014 translate nearly all sentences of up to five words, but only one in five with 16 to 20.
+- Two different models from 2014 translate nearly all sentences of up to five words, but only one in five of those with 16 to 20.
 - The longer the sentence, the smaller the fraction of its words that a linear probe can read from the context vector. <!-- core -->
-- A larger hidden size helps with longer sentences, at a high price. The drop doesn't disappear.
+- A larger hidden size helps with longer sentences, at a high cost, but the drop doesn't disappear.
 - Exposure bias makes wrong translations worse, but it isn't the cause of the first mistake. <!-- core -->
 
 **Still missing.** The single context vector leaves two different problems unsolved.
 
-1. The {term:alignment problem}: to generate *rivière*, the decoder mostly needs one English word, *river*. But it gets the whole sentence compressed into one vector, and nothing tells it where in the sentence the word it needs was.
-2. {term:long-range dependency|Long-range dependencies}: what is needed late has to survive all the steps in between, in the encoder and in the decoder. In *the women eat the mushrooms because they are hungry*, French has to choose between *elles* for the women and *ils* for the mushrooms, many steps after both were encoded.
+1. The {term:alignment problem}: to generate *rivière*, the decoder mostly needs one English word, *river*. But it gets the whole sentence compressed into one vector, and it has no way of selecting the word it needs.
+2. {term:long-range dependency|Long-range dependencies}: information that is needed late has to survive all the steps in between, in the encoder and in the decoder.
 
-[Lesson 05](05_distance_between_words.ipynb) is about the second problem: through how many steps does information have to pass between two words that belong together? [Lesson 06](06_bahdanau_attention.ipynb) solves the first.
+[Lesson 05](05_distance_between_words.ipynb) is about the second problem: how many steps separate two words that depend on each other? [Lesson 06](06_bahdanau_attention.ipynb) addresses the first.
 """
 
 # %% [markdown] kind="reading"

@@ -44,6 +44,14 @@ class Scripted:
     __hash__ = None
 
     def encode(self, src: Int[Tensor, "1 src"], src_lengths: Int[Tensor, " 1"]) -> Rows:
+        if not (isinstance(src, Tensor) and src.ndim == 2):
+            raise TypeError(
+                "`encode` needs the token ids as a tensor of shape (1, n), a batch of one sentence"
+            )
+        if not (isinstance(src_lengths, Tensor) and src_lengths.ndim == 1):
+            raise TypeError(
+                "`encode` needs the length as a tensor of shape (1,), for example torch.tensor([4])"
+            )
         *source, last = src[0].tolist()
         is_correct = last == EOS and not {BOS, EOS} & {*source} and int(src_lengths[0]) == src.shape[1]
         return {"is_correct": torch.tensor([is_correct])}
@@ -55,6 +63,10 @@ class Scripted:
     def step(
         self, memory: Rows, state: Rows, tokens: Int[Tensor, " 1"], *, with_weights: bool = False
     ) -> tuple[Float[Tensor, "1 vocab"], Rows, None]:
+        if not isinstance(tokens, Tensor):
+            raise TypeError(
+                "`step` needs the previous token as a tensor of shape (1,), torch.tensor([token])"
+            )
         wrong_start = torch.tensor([[LOST]])  # a state that didn't come from `start`
         prefix = torch.cat([state.get("prefix", wrong_start), tokens.reshape(1, 1)], dim=1)
         word = self._next(prefix[0].tolist()) if bool(memory["is_correct"][0]) else LOST

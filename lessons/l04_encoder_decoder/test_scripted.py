@@ -35,3 +35,18 @@ def test_a_scripted_model_follows_its_script_only_if_it_is_called_correctly(mode
     if inputs[1:2] == [7]:  # an old state is a wrong call
         assert model.step(memory, model.start(memory), torch.tensor([7]))[0].argmax() == LOST
         assert model.step(memory, memory, torch.tensor([BOS]))[0].argmax() == LOST
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda model: model.encode(torch.tensor([5, EOS]), torch.tensor([2])), r"shape \(1, n\)"),
+        (lambda model: model.encode([[5, EOS]], torch.tensor([2])), r"shape \(1, n\)"),
+        (lambda model: model.encode(torch.tensor([[5, EOS]]), 2), "needs the length"),
+        (lambda model: model.encode(torch.tensor([[5, EOS]]), torch.tensor(2)), "needs the length"),
+        (lambda model: model.step({}, {}, BOS), "previous token"),
+    ],
+)
+def test_arguments_that_are_no_tensors_of_the_right_shape_are_named(call, message):
+    with pytest.raises(TypeError, match=message):
+        call(Scripted([7]))

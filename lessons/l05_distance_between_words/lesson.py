@@ -4,7 +4,7 @@
 r"""
 # 05 · The distance between words
 
-**The question:** how many steps lie between two words that depend on each other, and why does it matter?
+**The question:** how many steps separate two words that depend on each other, and why does it matter?
 
 About {minutes} minutes. You need gradients (lesson 01), recurrent networks ([lesson 02](02_recurrent_networks.ipynb)) and the encoder–decoder ([lesson 04](04_encoder_decoder.ipynb)).
 """
@@ -13,7 +13,7 @@ About {minutes} minutes. You need gradients (lesson 01), recurrent networks ([le
 r"""
 After this lesson you can
 
-1. **describe** what a convolution computes, and how stacking and dilation widen its receptive field;
+1. **describe** what a convolution computes, and how stacking and dilation widen the receptive field;
 2. **implement** a convolution; <!-- core -->
 3. **count** the hops between two words in a recurrent network and in a stack of convolutions;
 4. **measure** how much each word influences an output; <!-- core -->
@@ -46,16 +46,16 @@ quiz("05", "recall")
 r"""
 ## 1 · Windows of neighbouring words
 
-In *the cat drank the water because it was thirsty*, the French word for *it* depends on *cat*, five words earlier. The encoder of lesson 04 has to carry *cat* through every step in between, and longer sentences have many more. Do other networks have shorter paths?
+In *the cat drank the water because it was thirsty*, the French word for *it* depends on *cat*, five words earlier. The encoder of lesson 04 has to carry *cat* through every step in between, and in longer sentences there are many more. Are there networks with shorter paths?
 
-A recurrent network processes one word at a time. A {term:convolution} computes each output from a *window* of neighbouring words, and it applies the same weights to every window. No window has to wait for another, so all outputs can be computed in parallel. The weights are called the {term:kernel}: one weight for each position of the window or, if words are vectors, one matrix. The number of words in the window is the kernel's *width* (`kernel_size` in PyTorch).
+A recurrent network processes one word at a time. A {term:convolution} instead computes each output from a *window* of neighbouring words, with the same weights for every window. No window has to wait for another, so all outputs can be computed in parallel. The weights are called the {term:kernel}: one weight for each position of the window or, if words are vectors, one matrix for each position. The number of words in the window is the kernel's *width* (`kernel_size` in PyTorch).
 
 **By hand.** Take four words, each represented by a single number: 1, 0, 2, 3. With the kernel (1, 2, 3), two windows fit:
 
 - The first window is (1, 0, 2), and its output is 1 · **1** + 0 · **2** + 2 · **3** = 7.
 - The second window is (0, 2, 3), and its output is 0 · **1** + 2 · **2** + 3 · **3** = 13.
 
-To get one output per word, we can add zeros. In a {term:causal convolution}, they all come *before* the sentence, so each window ends with its own word: (0, 0, **1**), (0, 1, **0**), (1, 0, **2**), (0, 2, **3**). No output depends on a later word, which is what we need when a network predicts the next word. All figures below show causal convolutions.
+To get one output per word, we can pad the sentence with zeros. In a {term:causal convolution}, they all come *before* the sentence, so each window ends with its own word: (0, 0, **1**), (0, 1, **0**), (1, 0, **2**), (0, 2, **3**). No output depends on a later word, which is what we need when a network predicts the next word. All figures below show causal convolutions.
 """
 
 # %% [markdown] kind="formula" track="core"
@@ -75,7 +75,7 @@ The components of a word's vector are called *channels*. The kernel holds all $k
 
 # %% [markdown] kind="text" exercise="convolve"
 r"""
-Implement this formula, using only the windows that fit (no zeros are added). You can assume that the sentence has at least as many words as the window. Return a tensor with one row for each window. A loop over the positions of the window is enough, because for each position you can process all windows at once.
+Implement this formula, using only the windows that fit, without padding. You can assume that the sentence has at least as many words as the window. Return a tensor with one row for each window. You need only one loop, over the positions of the window: for each position, you can process all windows at once.
 """
 
 # %% kind="exercise" exercise="convolve" title="A convolution over words" difficulty=3 importance=5 track="core"
@@ -122,9 +122,9 @@ print("9 words, width 3:", len(from_torch), "outputs, the same as torch's")
 r"""
 ## 2 · Receptive field and dilation
 
-A window of three words is too narrow to contain both *cat* and *it*. To connect words that are further apart, we stack convolutions: the second layer slides its window over the *outputs* of the first. Each of its three inputs depends on three words. These overlap, so together they depend on five. The words that an output depends on are its {term:receptive field}. Every further layer of width 3 adds two words to it, because a layer adds its width minus one.
+A window of three words is too narrow to contain both *cat* and *it*. To connect words that are further apart, we can stack convolutions: the second layer slides its window over the *outputs* of the first. Each of its three inputs depends on three words. These windows overlap, so together they cover five words. The words that an output depends on are its {term:receptive field}. Every further layer of width 3 adds two words to it; in general, a layer adds its width minus one.
 
-A window doesn't have to contain *adjacent* positions: it could take every second or third one. The step from one position of the window to the next is called its {term:dilation}, so an ordinary window has dilation 1. A layer adds (width − 1) · dilation words to the receptive field, and larger dilations need no extra weights.
+A window doesn't have to contain *adjacent* positions: it could take every second or third one. The step from one position of the window to the next is called its {term:dilation}, so an ordinary window has dilation 1. A layer extends the receptive field by (width − 1) · dilation positions, and a larger dilation needs no extra weights. If the dilation grows too fast from layer to layer, though, some words in between are skipped.
 """
 
 # %% kind="see" track="short"
@@ -134,10 +134,10 @@ draw_stacks(
 
 # %% [markdown] kind="text" track="short"
 r"""
-The lines show how information reaches the last output. Without dilation, its receptive field covers five words. With dilation 1 in the first layer and 3 in the second, it covers nine, and none is skipped. A third layer with dilation 9 would extend it to 27.
+The lines show how information reaches the last output. Without dilation, its receptive field covers five words. With dilation 1 in the first layer and 3 in the second, it covers nine words without skipping any. A third layer with dilation 9 would extend it to 27.
 """
 
-# %% kind="quiz" track="core"
+# %% kind="quiz" track="core" contents="a question about receptive fields"
 quiz("05", "field")
 
 # %% [markdown] kind="text" track="short"
@@ -149,7 +149,7 @@ For the last output to depend on the first word, information has to be passed on
 A causal convolution of width 3 can pass information at most two positions forward, because its window contains a word and the two before it. How many hops does it take to get from the first word of a sentence to the last?
 """
 
-# %% kind="predict" track="core"
+# %% kind="predict" track="core" contents="a prediction, and an explorable that counts the hops"
 predict("05", "hops-at-32", PathRace())
 
 # %% [markdown] kind="text" track="short"
@@ -160,14 +160,14 @@ r"""
 | convolutions of width 3 | 16 | $(n - 1) / 2$, rounded up |
 | convolutions of width 3, dilations 1, 3, 9, … | 4 | $\log_3 n$, rounded up |
 
-Short paths also save time, because all windows of a layer can be computed in parallel: four layers take four sequential steps. But this applies only to encoding. A decoder still needs one step for every word it generates, because each word depends on the words before it.
+Convolutions also save time: all windows of a layer can be computed in parallel, so four layers take only four sequential steps. But generating a translation still takes one step per word, because each word depends on the words generated before it.
 """
 
 # %% [markdown] kind="text" contents="how strongly each word influences the output, measured with gradients"
 r"""
 ## 4 · How much influence does a word have?
 
-The receptive field tells us whether a word *can* affect an output. It doesn't tell us how much. To measure that, we use gradients, as in lesson 02. The **influence** of a word is the norm of the gradient of the last output with respect to that word: it says how much the output changes if the word's vector changes a little. PyTorch computes gradients of single numbers, so the code first takes the dot product of the output and a random vector.
+The receptive field tells us whether a word *can* affect an output. It doesn't tell us how much. To measure that, we use gradients, as in lesson 02. By the **influence** of a word we mean the norm of the gradient of the last output with respect to that word's vector: it tells us how much the output can change if the vector changes a little. PyTorch computes gradients of single numbers, so the code first takes the dot product of the output and a random vector.
 """
 
 # %% kind="code" name="influence"
@@ -186,9 +186,9 @@ We compare four networks on sentences of 33 words. All of them have random weigh
 - 16 layers of convolution, without dilation;
 - four layers with dilations 1, 3, 9 and 27;
 - a plain RNN;
-- an LSTM whose forget gates we set close to 1 (a bias of 4 gives $\sigma(4) \approx 0.98$), so that it keeps most of its cell state at every step.
+- an LSTM whose forget gates are set close to 1 (a bias of 4 gives $\sigma(4) \approx 0.98$), so that it keeps most of its cell state at every step.
 
-Each curve is the average over three random seeds, divided by its maximum. Values below a millionth are drawn at one millionth.
+Each curve is the average over three random seeds, divided by its maximum. Values below one millionth are drawn as one millionth.
 """
 
 # %% kind="code" name="networks"
@@ -203,7 +203,7 @@ influences = {
     for name, three in networks.items()
 }
 
-# %% kind="predict"
+# %% kind="predict" hide_input=true
 means = {name: rows.mean(dim=0) for name, rows in influences.items()}
 curves = {name: (row / row.max()).clamp(min=1e-6) for name, row in means.items()}
 figure = views.lines(
@@ -221,7 +221,7 @@ All 33 words are in every network's receptive field, but their influence differs
 
 - **RNN.** The further back a word, the longer its path. With torch's initial weights, each hop shrinks the gradient, so almost nothing is left for the early words. This is the vanishing gradient of lesson 02.
 - **LSTM.** The paths are as long as in the RNN, and yet every word keeps a good part of its influence. So a long path isn't harmful in itself: what counts is how much each hop preserves.
-- **16 layers.** Every word is exactly 16 hops away, so path length can't explain the peak in the middle. A better candidate is the *number* of paths. In the left figure of section 2, you can count them: from words 5 to 9, there are 1, 2, 3, 2 and 1 paths to the output. In 16 layers, there are {result:lesson_05/16 layers/million paths of the middle word:.1f} million from the middle word, and still only one from the first and one from the last.
+- **16 layers.** Every word is exactly 16 hops away, so path length can't explain the peak in the middle. A better candidate is the *number* of paths. You can count them in the left-hand figure of section 2: words 5 to 9 have 1, 2, 3, 2 and 1 paths to the output. In 16 layers, there are {result:lesson_05/16 layers/million paths of the middle word:.1f} million from the middle word, but still only one from the first and one from the last.
 - **4 dilated layers.** Every word has one path of four hops, and the curve is nearly flat.
 
 If the number of paths is the reason, we can predict the height of the peak. With random weights, the contributions of many paths partly cancel, so their sum should grow only like the square root of their number: $\sqrt{{result:lesson_05/16 layers/million paths of the middle word:.1f} \text{ million}} \approx {result:lesson_05/16 layers/root of the paths of the middle word:,.0f}$. Here is the measured ratio between the largest influence and that of the first word, for each seed:
@@ -234,24 +234,24 @@ for seed, row in enumerate(influences["16 layers"]):
 
 # %% [markdown] kind="text"
 r"""
-The prediction is about right. So a word inside the receptive field may still have almost no influence. Training can change these curves, but it learns from gradients, and at first the gradient for such a word is tiny.
+All three are close to the prediction, which supports the explanation. So a word inside the receptive field may still have almost no influence. Training can change these curves, but it relies on gradients, and at first the gradient for such a word is tiny.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 5 · Five wishes
 
-What do we want from an architecture that cures the problems of lesson 04? Here are five wishes, which lesson 06 starts to grant.
+What do we want from an architecture that solves the problems of lesson 04? Here are five wishes. Lesson 06 begins to grant them.
 
 | | wish | why |
 |---|---|---|
-| ☐ | **More information:** more than one vector for a whole sentence | with one vector, the accuracy drops as sentences get longer (lesson 04) |
+| ☐ | **More information:** more than one vector for a whole sentence | with one vector, accuracy drops as sentences get longer (lesson 04) |
 | ☐ | **Short distance:** few hops between any two words, ideally one | in a recurrent network, the first and the last of 32 words are 31 hops apart |
 | ☐ | **Equal treatment:** no position is at a disadvantage | in a recurrent network, the first words have the longest path to the final state |
-| ☐ | **Emphasis:** the sentence itself decides which words matter most | a kernel's weights depend on the position, not on the word |
+| ☐ | **Emphasis:** the sentence itself decides which words matter most | a kernel's weights depend on the position in the window, not on the word |
 | ☐ | **Looking both ways:** each word can use what comes after it | whether *the* becomes *le* or *la* depends on the noun that follows |
 
-Dilated convolutions come close to the second and the third, but they can't grant the fourth: a trained kernel has the same weights for every sentence.
+Dilated convolutions come close to granting the second and the third, but not the fourth: a trained kernel has the same weights for every sentence.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -264,7 +264,7 @@ quiz("05", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Before section 3 (2 min).** Let eight people in a row pass on a whispered sentence, then let everyone hear it directly. Ask what got lost and where. Which of the two resembles a recurrent network? What would a stack of convolutions look like? Expected: groups of three who each pass on what they heard to the next row.
+**Before section 3 (2 min).** Let eight people in a row pass on a whispered sentence, then let everyone hear it directly. Ask what got lost and where. Which of the two resembles a recurrent network? What would a stack of convolutions look like? Expected: groups of three, each of which passes on what it heard to the next row.
 
 **Section 4 on the board (5 min).** Draw the left stack of section 2 and count the paths together: 1, 2, 3, 2, 1. Let learners predict the row for three layers before they meet it in the quiz (1, 3, 6, 7, 6, 3, 1).
 
@@ -272,7 +272,7 @@ r"""
 
 | statement | answer |
 |---|---|
-| "Sixteen layers see the word, so they know it." | The first word has one path, the middle word {result:lesson_05/16 layers/million paths of the middle word:.1f} million. Look at the curve. |
+| "The 16 layers see the word, so they can use it." | The first word has one path, the middle word {result:lesson_05/16 layers/million paths of the middle word:.1f} million. Look at the curve. |
 | "Long paths always lose information." | The LSTM's path is as long as the RNN's. What counts is how much each hop preserves. |
 | "The receptive field is the product of the widths." | Only if each dilation is the product of the widths below it. |
 | "Dilated convolutions solve everything." | Their weights are fixed: they can't emphasise a word because of what it means. |
@@ -287,13 +287,13 @@ r"""
 | name | what it is |
 |---|---|
 | convolution, kernel | the same weighted sum for every window of neighbours, and its weights |
-| receptive field | the words that an output depends on; each layer adds (width − 1) · dilation |
+| receptive field | the words that an output depends on; each layer extends it by (width − 1) · dilation |
 | hop, path length | one step that passes information on; the number of hops between two words |
-| influence | the norm of an output's gradient with respect to a word | <!-- core -->
+| influence | the norm of the gradient of an output with respect to a word | <!-- core -->
 
-- A word inside the receptive field can still have almost no influence: in 16 layers, the middle word had {printed:ratios/seed 0:} to {printed:ratios/seed 1:} times as much as the first. <!-- core -->
+- A word inside the receptive field can still have almost no influence: with 16 layers, the most influential word had {printed:ratios/seed 0:} to {printed:ratios/seed 1:} times as much as the first. <!-- core -->
 
-**Still missing.** No network so far grants all five wishes. The decoder still gets a single vector, and it can't pick out the words it needs. Lesson 06 changes both.
+**Still missing.** No network so far grants all five wishes. The decoder still gets a single vector, and it can't select the words it needs. Lesson 06 changes both.
 """
 
 # %% [markdown] kind="reading"

@@ -101,9 +101,9 @@ Years are those of the paper we follow, not of the invention: the LSTM is of 199
 r"""
 ## 2 · Two convolutional translators: RCTM and ConvS2S
 
-**RCTM**, the *recurrent continuous translation model* of Kalchbrenner and Blunsom (2013), is a year older than the encoder–decoders of [lesson 04](04_encoder_decoder.ipynb). Its encoder is a stack of convolutions ([lesson 05](05_distance_between_words.ipynb)) without padding. Kernels of width 2, 3 and 4, for example, reduce seven words to six, then to four, then to a single vector, from which a plain recurrent network generates the translation. The authors used it to score candidate translations of another system. Ours has to translate by itself, and it gets {result:each toy_ladder/rctm/scores/test/exact:.1%} of the test sentences right, depending on the seed. Of the pronouns, it gets {result:each toy_ladder/rctm/scores/coreference/pronouns:.0%} right, where guessing between two would give 50%.
+**RCTM**, the *recurrent continuous translation model* of Kalchbrenner and Blunsom (2013), is a year older than the encoder–decoders of [lesson 04](04_encoder_decoder.ipynb). Its encoder is a stack of convolutions ([lesson 05](05_distance_between_words.ipynb)) without padding. Kernels of width 2, 3 and 4, for example, reduce seven word vectors to six, then to four, then to a single one. From this vector, a plain recurrent network generates the translation. The authors used the model to rescore translations proposed by another system. Ours has to translate by itself. In three runs, it translates {result:each toy_ladder/rctm/scores/test/exact:.1%} of the test sentences correctly, and it gets {result:each toy_ladder/rctm/scores/coreference/pronouns:.0%} of the pronouns right, where guessing between two would give 50%.
 
-Does the word that decides the pronoun reach the decoder at all? Here are 200 pairs of sentences that differ only in their last word, such as *thirsty* and *cold*, so that *it* refers to something else. How often are both translated in the same way?
+Does the word that determines the pronoun affect the translation at all? The next cell translates 200 pairs of sentences that differ only in their last word, such as *thirsty* and *cold*, which changes what *it* refers to. In how many pairs do both sentences get the same translation?
 """
 
 # %% kind="example" name="rctm"
@@ -117,15 +117,15 @@ for name in ("rctm", "seq2seq"):
 
 # %% [markdown] kind="text"
 r"""
-With these two trained models, the last word makes no difference to RCTM's translation in most of the pairs, and it always makes one to seq2seq's. In a stack without dilation, few paths start at the last word (lesson 05), which is a plausible reason but not a proven one: RCTM also passes on a vector only a quarter the size of seq2seq's states, and its decoder has no gates. A convolutional encoder doesn't have to fail like this, as the second system shows.
+In most pairs, our RCTM translates both sentences in the same way; our seq2seq never does. A plausible reason is that few paths lead from the last word to the output of a stack without dilation (lesson 05). But we haven't tested it, and the models differ in other ways too: RCTM's vector is only a quarter the size of seq2seq's states, and its decoder has no gates. A convolutional encoder doesn't have to fail like this, as the second system shows.
 
-**ConvS2S** (Gehring, Auli, Grangier, Yarats and Dauphin, 2017) is a month older than the Transformer. Encoder and decoder are stacks of convolutions ([lesson 05](05_distance_between_words.ipynb)) with gates (lesson 03), residual paths and learned positions. So it has no recurrence either, and trains on all positions at once.
+**ConvS2S** (Gehring, Auli, Grangier, Yarats and Dauphin, 2017) is a month older than the Transformer. Its encoder and decoder are stacks of convolutions with gates (lesson 03), residual connections and learned position embeddings. So it has no recurrence either, and all positions can be trained in parallel.
 
-New in translation was {term:multi-step attention}: **every layer of the decoder looks at the source**, and each layer knows what the layers below it found. The Transformer's decoder does it, too, with several heads a look and self-attention in between.
+What it brought to translation was {term:multi-step attention}: **every layer of the decoder attends to the source**, and each layer can use what the layers below it found. The Transformer's decoder does this too, with several heads per layer and self-attention in between.
 
-Think of a treasure hunt. Under the first stone lies a note: "look behind the oak". Who has read it knows where the second look must go. One look, however wide, cannot do that.
+Think of a treasure hunt. Under the first stone you find a note that says "look behind the oak", and only then do you know where to look next. A single look can't do that, however many places it covers.
 
-**By hand.** Three words with keys (5, 0), (0, 5), (−5, −5). The query (1, 0) has the scores 5, 0, −5: it finds the first word. That word's *value* is the note (−1, 1). Add it to the query: (1, 0) + (−1, 1) = (0, 1). Its scores: 0, 5, −5. The second look finds the second word.
+**By hand.** Take three words with the keys (5, 0), (0, 5) and (−5, −5). The query (1, 0) has the scores 5, 0 and −5, so it finds the first word. That word's *value* is the note, (−1, 1). Adding it to the query gives (1, 0) + (−1, 1) = (0, 1), with the scores 0, 5 and −5. So the second look finds the second word.
 """
 
 # %% kind="example"
@@ -146,16 +146,16 @@ $$ h = \text{gated convolution}(x), \qquad q = W h + b + g, \qquad c = \sum_j \t
 
 | symbol | what it is |
 |---|---|
-| $x$, $x'$ | the position's state below and above the layer |
-| $h$ | a convolution makes two vectors; the sigmoid of one is the gate of the other |
-| $g$ | the word just said, with its position |
-| $q$ | the query: state and word |
-| $z_j$ | key of source word $j$: what the encoder made of it |
-| $z_j + e_j$ | its value: the plain word $e_j$ is in it, too |
-| $c$ | what the look finds |
-| $W$, $b$, $U$ | learned |
+| $x$, $x'$ | the input and the output of the layer at this position |
+| $h$ | the convolution returns two vectors; the sigmoid of one gates the other |
+| $g$ | the embedding of the previous target word, with its position |
+| $q$ | the query, which combines the state and that word |
+| $z_j$ | the key of source word $j$: the encoder's output |
+| $z_j + e_j$ | its value, which also contains the word's embedding $e_j$ |
+| $c$ | the result of the attention |
+| $W$, $b$, $U$ | learned parameters |
 
-It is one head, and the dot product is not divided by $\sqrt{d_k}$. (Left out: factors that keep sizes steady, $\sqrt{1/2}$ for sums, and $\sqrt{m}$ for $c$ with $m$ source words.) And this is the same, trained:
+There is only one head, and the dot product isn't divided by $\sqrt{d_k}$. We've left out the factors that stabilise the variance: $\sqrt{1/2}$ for sums, and $\sqrt{m}$ for $c$ with $m$ source words. Here are the attention weights of a trained model:
 """
 
 # %% kind="see"
@@ -171,7 +171,7 @@ views.gallery(
 
 # %% [markdown] kind="text"
 r"""
-(Layers and looks are counted from 1 here.) In the row of *il*, layer 1 looks at *the cat*, layer 2 at *was*, layer 3 at *it*. But a picture shows where, not what for. So we close one look after the other ($c = 0$), and translate this sentence and a hundred others:
+Layers are counted from 1 here. In the row for *il*, layer 1 attends to *the cat*, layer 2 to *was* and layer 3 to *it*. But the picture doesn't show what the attention is used for. So we switch off one look at a time ($c = 0$), and translate this sentence and a hundred others:
 """
 
 # %% kind="code"
@@ -200,7 +200,7 @@ quiz("18", "convs2s")
 
 # %% [markdown] kind="text"
 r"""
-Without look 2 *il* becomes *elle*; without look 3 one sentence in three is left. Is it a treasure hunt, then? Hardly. With looks 1 and 2 both closed, look 3 still has its largest weight on the same word in {result:lesson_18/third look unchanged:.0p} of 100 rows. In our small system the earlier looks bring **content**, more than the next place.
+Without look 2, *il* becomes *elle*; without look 3, only one sentence in three is still correct. Is it a treasure hunt, then? Hardly. With looks 1 and 2 both closed, look 3 still has its largest weight on the same word in {result:lesson_18/third look unchanged:.0p} of 100 rows. In our small model, the earlier looks seem to provide **content** rather than tell the later ones where to look.
 """
 
 # %% [markdown] kind="text" track="short"

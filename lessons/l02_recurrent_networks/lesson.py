@@ -225,7 +225,7 @@ A probe shows that information is present and that a linear function can read it
 
 # %% [markdown] kind="text" track="core" contents="a control, and a single probe for all sentences"
 r"""
-Two details complete the picture. As a control, we gave each noun a random label instead of its gender. Probes trained on these labels are right in {result:pronoun_probe/rnn_lm/pronouns/probe/one middle, random labels/mean:.0%} of cases, no better than guessing, while the 95% intervals of the probes for gender all start above {result:min pronoun_probe/rnn_lm/pronouns/probe/one middle/low:.0%}. And a single probe for all sentences is right in only {result:pronoun_probe/rnn_lm/pronouns/probe/new middles/mean:.0%} of cases on unseen middles, which suggests that the state encodes the gender differently after different words. That may be why the prediction doesn't use it: the output layer, too, applies the same linear function to every state.
+Two details complete the picture. As a control, we gave each noun a random label instead of its gender. With one such labelling, probes are right in {result:pronoun_probe/rnn_lm/pronouns/probe/one middle, random labels/mean:.0%} of cases. This number varies between labellings, because there are only 25 nouns, but the 95% intervals of the probes for gender all start above {result:min pronoun_probe/rnn_lm/pronouns/probe/one middle/low:.0%}. And a single probe for all sentences is right in only {result:pronoun_probe/rnn_lm/pronouns/probe/new middles/mean:.0%} of cases on unseen middles, which suggests that the state encodes the gender differently after different words. That may be why the prediction doesn't use it: the output layer, too, applies the same linear function to every state.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -333,8 +333,10 @@ r"""
 With sequences of length 2 all twenty networks learn the task, with length 5 more than half, and with length 10 fewer. With length 200 **none** does. We repeated this with three seeds, and {result:lesson_02/learned at length 200/as above/total:.0f} of {result:lesson_02/learned at length 200/networks:.0f} networks learned length 200. With twice the learning rate, {result:lesson_02/learned at length 200/rate × 2/total:.0f} of them did, with ten times as many training steps {result:lesson_02/learned at length 200/steps × 10/total:.0f}, and with both {result:lesson_02/learned at length 200/both/total:.0f}. Section 3 showed that suitable weights exist. Most runs don't find them.
 """
 
-# %% [markdown] kind="text" track="core" contents="a plot of the loss against u"
+# %% [markdown] kind="text" track="core" contents="a larger network, and a plot of the loss against u"
 r"""
+A larger network has the same difficulty. We trained RNNs with a state of 64 numbers for {result:recall_one_distance/rnn_lm/n_steps:,.0f} steps to recall one of ten symbols. At a distance of 5 steps, all three seeds reach an accuracy of {result:min recall_one_distance/rnn_lm/right/5:.0%}. At 10 steps they reach {result:each recall_one_distance/rnn_lm/right/10:.0%}, and at 20 steps at most {result:max recall_one_distance/rnn_lm/right/20:.0%}, close to the 10% of guessing.
+
 What is the obstacle? Let's plot the loss against the recurrent weight `u`. The other weights are fixed: `w` = 1, `b` = 0, and the logit of the answer +1 is three times the last state.
 """
 
@@ -383,7 +385,7 @@ r"""
 
 Training has to find out how the loss depends on the early steps. So we ask: if $h_1$ changes a little, how much does $h_T$ change?
 
-Take a network whose state is one number again. By the {term:chain rule}, each step multiplies a small change by one factor: `u` times the derivative of tanh. Where tanh has the output $h$, its derivative is $1 - h^2$: it is 1 at $h = 0$, but only 0.01 at $h = 0.995$. Over several steps, the factors are multiplied, as the product sign $\prod$ says:
+Take a network whose state is one number again. By the {term:chain rule}, each step multiplies a small change by one factor: `u` times the derivative of tanh. Where tanh has the output $h$, its derivative is $1 - h^2$: it is 1 at $h = 0$, but only 0.01 at $h = 0.995$. Over several steps, the factors are multiplied; $\prod$ stands for their product:
 
 $$ \frac{\partial h_T}{\partial h_1} \;=\; \prod_{t=2}^{T} u\,(1 - h_t^2) $$
 
@@ -444,7 +446,7 @@ Compare the two matrices: the first row of `w_rec` is multiplied by the first de
 
 The Jacobian of two steps is the matrix product `later @ earlier`. A change in component $j$ reaches component $i$ through every component in between, and the dot product of a row and a column adds up these contributions.
 
-**Multiply them.** Given the states $h_1 … h_n$ of one sequence and the matrix `w_rec`, return the Jacobian of $h_n$ with respect to $h_1$: the product of the Jacobians of all steps in between, with the last step on the left. With a single state there are no steps, and the result is the identity matrix.
+**Multiply them.** Given the states $h_1 … h_n$ of one sequence and the matrix `w_rec`, return the Jacobian of $h_n$ with respect to $h_1$: the product of the Jacobians of all steps in between, with the last step on the left. With a single state there are no steps, and the result is the identity matrix, which has ones on its diagonal and zeros elsewhere.
 """
 
 # %% kind="exercise" exercise="product_of_jacobians" title="Multiply the Jacobians" difficulty=3 importance=3 track="stretch"

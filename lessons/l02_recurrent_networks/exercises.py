@@ -470,7 +470,7 @@ WIRE_MEMORY = PlainExercise(
         Slip(
             "all-ones",
             lambda: (1.0, 1.0, 0.0),
-            "with `u` = 1, a quiet step replaces the state by its tanh, which is always a little closer to "
+            "with `u` = 1, a quiet step replaces the state with its tanh, which is always a little closer to "
             "0. Over 200 steps, these small losses add up.",
         ),
         Slip(
@@ -721,13 +721,13 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
         Slip(
             "transposed",
             lambda states, w: product_of_jacobians(states, w).T,
-            "the result is transposed. Row i should say how element i of the last state changes.",
+            "the result is transposed. Row i should describe how element i of the last state changes.",
         ),
         Slip(
             "steps-transposed",
             with_steps(lambda steps, w: [step.T for step in steps]),
-            "the Jacobian of each step is transposed. Row i should say how element i of the new state "
-            "changes.",
+            "the Jacobian of each step is transposed. Row i should describe how element i of the new "
+            "state changes.",
         ),
         Slip(
             "norm",

@@ -154,7 +154,8 @@ class GradientTelephone(Explorable):
     @staticmethod
     def describe(facts: Facts) -> str:
         return (
-            f"Each step back multiplies by a matrix scaled by {fixed(facts['factor'], 2)} and by derivatives "
-            f"of {facts['activation']}, {fixed(facts['mean_derivative'], 2)} on average. "
+            f"Each step back multiplies by a matrix scaled by {fixed(facts['factor'], 2)} and by the "
+            f"derivatives of the activation ({facts['activation']}), "
+            f"{fixed(facts['mean_derivative'], 2)} on average. "
             f"After {facts['steps']} steps a gradient of norm 1 has norm {significant(facts['arrives'], 3)}."
         )

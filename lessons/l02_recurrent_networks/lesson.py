@@ -17,7 +17,7 @@ After this lesson you can
 2. **distinguish** what a hidden state contains from what the prediction uses;
 3. **choose** weights by hand that store a signal for 200 time steps; <!-- core -->
 4. **compute** how much a gradient shrinks or grows on its way back through time;
-5. **explain** why training rarely finds weights that remember for long, and what gradient clipping can and can't repair.
+5. **explain** why training rarely finds weights that remember for long, and what gradient clipping can and can't fix.
 """
 
 # %% kind="setup"
@@ -25,7 +25,7 @@ import torch
 from torch.nn import functional as F
 
 from course_lib import views
-from course_lib.formatting import fixed, significant
+from course_lib.formatting import fixed
 from course_lib.teaching import check, explain, predict, quiz, start_lesson
 from course_lib.teaching import yours
 from course_lib.text import BOS
@@ -51,17 +51,17 @@ quiz("02", "recall")
 r"""
 ## 1 · A state that changes with every word
 
-The MLP of lesson 01 predicts the next word from the last four and can't see anything earlier. A larger window needs more weights, and some sentences will always be longer.
+The MLP of lesson 01 predicts the next word from the last four and can't see anything earlier. A larger window needs more weights, and there will always be a longer sentence.
 
 A {term:recurrent neural network} (RNN) has no window. It processes a text word by word and keeps a vector, its {term:hidden state}, or *state* for short. After each word, it computes a new state from the old one and the word's embedding. The state never grows, so whatever the network needs later has to fit into it.
 
-**By hand, with a state of one number.** Let the new state be half of the old one plus the input. We start from 0, and the inputs are 1, 0 and 0. Then the states are 0.5 · 0 + 1 = **1**, 0.5 · 1 + 0 = **0.5** and 0.5 · 0.5 + 0 = **0.25**. At the end, the 1 still has an effect, but only a quarter of its original size. Keep an eye on that factor.
+**By hand, with a state of one number.** Let the new state be half of the old one plus the input. We start from 0, and the inputs are 1, 0 and 0. Then the states are 0.5 · 0 + 1 = **1**, 0.5 · 1 + 0 = **0.5** and 0.5 · 0.5 + 0 = **0.25**. At the end, the first input still has an effect, but only a quarter of the original one. Keep an eye on that factor of 0.5.
 
 **From numbers to vectors.** In a real RNN, inputs and states are vectors, and the factor becomes a matrix. As in lesson 01, the product of a matrix and a vector contains the dot product of each *row* with the vector. A matrix with three rows and two columns, of shape (3, 2), turns two numbers into three:
 
 $$ \begin{pmatrix} 1 & 2 \\ 0 & 1 \\ 3 & 0 \end{pmatrix} \begin{pmatrix} 4 \\ 5 \end{pmatrix} = \begin{pmatrix} 1 \cdot 4 + 2 \cdot 5 \\ 0 \cdot 4 + 1 \cdot 5 \\ 3 \cdot 4 + 0 \cdot 5 \end{pmatrix} = \begin{pmatrix} 14 \\ 5 \\ 12 \end{pmatrix} $$
 
-The {term:matrix multiplication|matrix product} `A @ B` does this for several vectors at once: in row $i$ and column $j$ it has the dot product of row $i$ of `A` with **column** $j$ of `B`. In torch, vectors are usually the rows of a matrix `X`. To multiply each of them by `W`, we need the dot products of the rows of `X` with the rows of `W`, so we write `X @ W.T`, where `.T` swaps the rows and columns of `W`.
+The {term:matrix multiplication|matrix product} `A @ B` does this for several vectors at once: its entry in row $i$ and column $j$ is the dot product of row $i$ of `A` with **column** $j$ of `B`. In torch, vectors are usually the rows of a matrix `X`. To multiply each of them by `W`, we write `X @ W.T`, where `.T` swaps the rows and columns of `W`.
 """
 
 # %% kind="example" track="core" contents="the matrix product in code"
@@ -75,7 +75,7 @@ print(fixed(X @ W.T, 0))
 
 # %% [markdown] kind="formula"
 r"""
-Now the network, as Elman described it in 1990. Each step multiplies the input and the old state by one matrix each, adds a bias, and applies an activation function:
+Now the network, which goes back to Elman (1990). Each step multiplies the input and the old state by a matrix each, adds a bias, and applies an activation function, here tanh:
 
 $$ h_t = \tanh\left(W x_t + U h_{t-1} + b\right) $$
 
@@ -88,9 +88,9 @@ $$ h_t = \tanh\left(W x_t + U h_{t-1} + b\right) $$
 | $U$ | `w_rec` | (hidden, hidden) | the recurrent weights |
 | $b$ | `bias` | (hidden) | the bias |
 
-The function $\tanh$ maps every number to between −1 and 1. Small numbers hardly change ($\tanh 0.1 = 0.0997$), and large ones saturate ($\tanh 3 = 0.995$).
+The function $\tanh$ maps every number into the range from −1 to 1. Small numbers hardly change ($\tanh 0.1 = 0.0997$), and large ones saturate ($\tanh 3 = 0.995$).
 
-Every step uses the **same** $W$, $U$ and $b$. Because of this {term:weight sharing}, the number of weights doesn't depend on the length of the text. Drawing the loop as a chain with one link per word is called {term:unrolling} the network.
+Every step uses the **same** $W$, $U$ and $b$. Because of this {term:weight sharing}, the number of weights doesn't depend on the length of the text. Drawing the loop as a chain, with one link per word, is called {term:unrolling}.
 """
 
 # %% kind="diagram" hide_input=true
@@ -113,9 +113,9 @@ quiz("02", "hidden-state")
 
 # %% [markdown] kind="text" exercise="read_sequence"
 r"""
-**Build it.** Process the words in order: compute each new state from the word and the old state, and return all states. Leave the tensors you are given unchanged. The input may be a single sentence of shape (n, input) or any batch of sentences, (…, n, input). If you count the axes from the end, the same code handles both: `inputs[..., 0, :]` is the first word of every sentence.
+**Build it.** Process the words in order: compute each new state from the word and the old state, collect the states in a list, and join them with `torch.stack`, which puts a list of tensors on a new axis. Don't modify the tensors you are given. The input may be a single sentence of shape (n, input) or any batch of sentences, (…, n, input). If you count the axes from the end, the same code handles both: `inputs[..., 0, :]` is the first word of every sentence.
 
-Work in small steps, and try each one in a cell of its own: a single step for a single sentence, then the loop, then the stacked states, then two sentences at once.
+Work in small steps, each in a cell of its own: a single step for one sentence, then the loop, then the stacked states, then two sentences at once.
 """
 
 # %% kind="exercise" exercise="read_sequence" title="Run an RNN over a sequence" difficulty=3 importance=5 track="short"
@@ -145,20 +145,20 @@ You need one variable that carries the state from one iteration of the loop to t
 ### Step by step
 1. Start with `state = start` and an empty list.
 2. In each step, take the word `inputs[..., step, :]`. The new state is the tanh of a sum of three terms. Append it to the list.
-3. `torch.stack(states, dim=-2)` puts the states on a new axis, in the same position as the words had in `inputs`.
+3. `torch.stack(states, dim=-2)` puts the states on a new axis, in the position that the words have in `inputs`.
 
 ---
 ### It works for one sentence, but not for a batch
-Either an axis is counted from the front: the words are on axis −2, however many axes come before it. Or you multiply as in `w_in @ word`, which expects a single vector. Like `X @ W.T` above, `word @ w_in.T` works for any number of them.
+There are two likely causes. You may have counted an axis from the front: the words are on axis −2, however many axes come before it. Or you may have written `w_in @ word`, which expects a single vector. Like `X @ W.T` above, `word @ w_in.T` works for any number of vectors.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 2 · What a trained RNN uses, and what its state contains
 
-`rnn_lm` is an RNN language model for our toy French, with a state of 216 numbers. Its perplexity is {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f}; that of the MLP in lesson 01 was {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f}. Below, your function computes its states, and an assertion compares them with those of `torch.nn.RNN`.
+`rnn_lm` is an RNN language model for our toy French, with a state of 216 numbers. Its perplexity is {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f}; that of the MLP in lesson 01 was {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f}. Below, your function computes its states, and an assertion checks that `torch.nn.RNN` gets the same ones.
 
-Consider the beginning *la souris dort parce qu'* (the mouse is sleeping because). The next word is *il* (he) or *elle* (she), depending on the gender of the noun: *le chat* (the cat) is masculine and *la souris* feminine. Does the prediction depend on it too?
+Consider the beginning *la souris dort parce qu'* (the mouse is sleeping because). *La souris* is feminine, so the right pronoun is *elle* (she). After *le chat* (the cat), which is masculine, it's *il* (he). Does the prediction depend on the gender too?
 """
 
 # %% kind="see" name="pronouns"
@@ -189,14 +189,14 @@ for middle in ("dort", "a souvent dormi hier", "a bu l' eau"):
 r"""
 Three words after the noun, the prediction depends on it: *il* gets {printed:pronouns/le chat dort parce qu'} after the cat and {printed:pronouns/la souris dort parce qu'} after the mouse. After six words (*has often slept yesterday because*) it still does, with {printed:pronouns/le chat a souvent} and {printed:pronouns/la souris a souvent}.
 
-In the last two sentences (*drank the water because*), one of the six words is a second noun, *eau*, which is feminine. Now *elle* is the only correct word in the sentence about the mouse, but it gets just {printed:pronouns/la souris a bu/2}, and the probabilities are almost the same in the sentence about the cat. The prediction hardly uses the gender of the subject any more. The distance can't be the only reason, because it was the same in the two sentences before.
+In the last two sentences (*drank the water because*), one of the six words is a second noun, *eau*, which is feminine. In the sentence about the mouse, both nouns are feminine, so *il* can't be right. Yet *elle* gets just {printed:pronouns/la souris a bu/2}, and the probabilities are almost the same in the sentence about the cat. The prediction hardly depends on the gender of the subject any more. Distance can't be the only reason, because it was the same in the previous two sentences.
 
-Does the state still contain the gender? The predictions can't answer this question.
+Does the state still contain the gender? The predictions can't tell us.
 """
 
 # %% [markdown] kind="text" track="core" contents="a linear probe, trained on the states"
 r"""
-So we train another, much simpler model to answer it: a linear classifier that gets the state of the RNN and predicts the gender of the subject. The RNN itself stays unchanged.
+So we train another, much simpler model to find out: a linear classifier that takes the state of the RNN as its input and predicts the gender of the subject. The RNN itself stays unchanged.
 
 The data are {result:pronoun_probe/rnn_lm/pronouns/beginnings:,.0f} beginnings such as *le garçon a mangé la pomme parce qu'* (the boy ate the apple because). In each, a subject is combined with a *middle*, a verb and an object that also occur with subjects of the other gender. In the first test, there is one classifier for each middle. It is trained on four fifths of the subjects and tested on the rest, so it has never seen the nouns it is tested on. In the second test, a single classifier for all sentences is tested on middles that it has never seen.
 """
@@ -218,21 +218,21 @@ predict("02", "gender-probe", figure)
 
 # %% [markdown] kind="text"
 r"""
-A linear classifier that is trained to read some property from the states of another network is called a {term:linear probe}. We probed three RNNs, trained with different seeds, for the gender of the subject after *parce qu'*. For nouns that the probe had never seen, its accuracy was {result:each pronoun_probe/rnn_lm/pronouns/probe/one middle/mean:.1%}. So the state still contains the gender, but the prediction hardly uses it. If the subject is feminine instead of masculine, the probability of *elle* rises by only {result:pronoun_probe/rnn_lm/pronouns/moved by the subject:.2f} on average. If the *object* is feminine, it rises by {result:pronoun_probe/rnn_lm/pronouns/moved by the object:.2f}: the prediction follows the last noun.
+A linear classifier that is trained to read some property from the states of another network is called a {term:linear probe}. We probed three RNNs, trained with different seeds, for the gender of the subject after *parce qu'*. For nouns that the probe had never seen, its accuracy was {result:each pronoun_probe/rnn_lm/pronouns/probe/one middle/mean:.1%}. So the state still contains the gender, but the prediction hardly uses it. If we compare only *il* and *elle*, a feminine subject instead of a masculine one raises the probability of *elle* by just {result:pronoun_probe/rnn_lm/pronouns/moved by the subject:.2f} on average. A feminine *object* raises it by {result:pronoun_probe/rnn_lm/pronouns/moved by the object:.2f}: the prediction follows the last noun.
 
 A probe shows that information is present and that a linear function can read it. It doesn't show that the network uses it.
 """
 
 # %% [markdown] kind="text" track="core" contents="a control, and a single probe for all sentences"
 r"""
-Two details complete the picture. As a control, we trained probes on random labels instead of genders. They are right in {result:pronoun_probe/rnn_lm/pronouns/probe/one middle, random labels/mean:.0%} of cases, no better than guessing, while the 95% intervals of the probes for gender all start above {result:min pronoun_probe/rnn_lm/pronouns/probe/one middle/low:.0%}. And a single probe for all sentences is right in only {result:pronoun_probe/rnn_lm/pronouns/probe/new middles/mean:.0%} of cases on unseen middles, so the state encodes the gender differently after different words. This is a plausible reason why the output layer doesn't use it: that layer, too, is a single linear function for all sentences.
+Two details complete the picture. As a control, we gave each noun a random label instead of its gender. With one such labelling, probes are right in {result:pronoun_probe/rnn_lm/pronouns/probe/one middle, random labels/mean:.0%} of cases. This number varies between labellings, because there are only 25 nouns, but the 95% intervals of the probes for gender all start above {result:min pronoun_probe/rnn_lm/pronouns/probe/one middle/low:.0%}. And a single probe for all sentences is right in only {result:pronoun_probe/rnn_lm/pronouns/probe/new middles/mean:.0%} of cases on unseen middles, which suggests that the state encodes the gender differently after different words. That may be why the prediction doesn't use it: the output layer, too, applies the same linear function to every state.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 3 · Weights chosen by hand
 
-How long could a recurrent network remember? Take the smallest one: its state is a single number, it has three weights, $h_t = \tanh(w\,x_t + u\,h_{t-1} + b)$, and it starts from 0. Its first input is a signal, +1 or −1. Then come 199 inputs of noise. Can the last state still reveal what the signal was? Nothing is trained here: we choose the three weights by hand.
+How long could a recurrent network remember? Take the smallest one: its state is a single number, it has three weights, $h_t = \tanh(w\,x_t + u\,h_{t-1} + b)$, and it starts from 0. Its first input is a signal, +1 or −1, followed by 199 inputs of noise. Can the last state still reveal what the signal was? Nothing is trained here: we choose the three weights by hand.
 """
 
 # %% [markdown] kind="text" exercise="wire_memory"
@@ -287,11 +287,11 @@ views.lines(
 
 # %% [markdown] kind="text" track="short"
 r"""
-The state keeps the sign of the signal. With `w` = 3.5, `u` = 3 and `b` = 0, a state near 1 becomes $\tanh(3 \cdot 1) \approx 0.995$ at the next step, then $\tanh(3 \cdot 0.995) \approx 0.995$, and so on for ever. The factor `u` pushes the state away from 0, tanh keeps it below 1, and the noise is too weak to move it to the other side. So a recurrent network can remember something for 200 steps or for 200,000.
+The state keeps the sign of the signal. With `w` = 3.5, `u` = 3 and `b` = 0, a state near 1 becomes $\tanh(3 \cdot 1) \approx 0.995$ after a quiet step, then $\tanh(3 \cdot 0.995) \approx 0.995$, and so on for ever. The factor `u` pushes the state away from 0, tanh keeps it below 1, and the noise is too weak to move it to the other side. So a recurrent network can remember something for 200 steps or for 200,000.
 
 ## 4 · Can training find these weights?
 
-Now we train the same network on the same task. Two more weights turn the last state into an answer: was the signal +1 or −1? We train twenty networks with different random weights between −1 and 1, using the loop of lesson 01: 100 training steps, each with 32 new sequences. You don't need to read the code closely; all we vary is the length of the sequences.
+Now we train the same network on the same task. Two more weights turn the last state into an answer: was the signal +1 or −1? We train twenty networks with random initial weights between −1 and 1, using the loop of lesson 01: 100 training steps, each with 32 new sequences. You don't need to read the code closely; all we vary is the length of the sequences.
 """
 
 # %% kind="train" name="tiny training" minutes=1.5 because="the text says that it need not be read closely"
@@ -330,12 +330,12 @@ predict("02", "trained-memory", figure)
 
 # %% [markdown] kind="text"
 r"""
-With sequences of length 2 all twenty networks learn the task, with length 5 more than half, and with length 10 fewer. With length 200 **none** does. We repeated this with three seeds, and {result:lesson_02/learned at length 200/as above/total:.0f} of {result:lesson_02/learned at length 200/networks:.0f} networks learned length 200. With twice the learning rate, {result:lesson_02/learned at length 200/rate × 2/total:.0f} of them did, with ten times as many training steps {result:lesson_02/learned at length 200/steps × 10/total:.0f}, and with both {result:lesson_02/learned at length 200/both/total:.0f}. Section 3 has shown that suitable weights exist. Most runs don't find them.
+With sequences of length 2 all twenty networks learn the task, with length 5 more than half, and with length 10 fewer. With length 200 **none** does. We repeated this with three seeds, and {result:lesson_02/learned at length 200/as above/total:.0f} of {result:lesson_02/learned at length 200/networks:.0f} networks learned length 200. With twice the learning rate, {result:lesson_02/learned at length 200/rate × 2/total:.0f} of them did, with ten times as many training steps {result:lesson_02/learned at length 200/steps × 10/total:.0f}, and with both {result:lesson_02/learned at length 200/both/total:.0f}. Section 3 showed that suitable weights exist. Most runs don't find them.
 """
 
 # %% [markdown] kind="text" track="core" contents="a larger network, and a plot of the loss against u"
 r"""
-A larger network has the same difficulty. We trained RNNs with a state of 64 numbers for {result:recall_one_distance/rnn_lm/n_steps:,.0f} steps to recall one of ten symbols, with three seeds for each distance. At a distance of 5 steps their accuracy is at least {result:min recall_one_distance/rnn_lm/right/5:.0%}. At 10 steps it is {result:each recall_one_distance/rnn_lm/right/10:.0%}, and at 20 steps it is at most {result:max recall_one_distance/rnn_lm/right/20:.0%}, close to the 10% of guessing.
+A larger network has the same difficulty. We trained RNNs with a state of 64 numbers for {result:recall_one_distance/rnn_lm/n_steps:,.0f} steps to recall one of ten symbols. At a distance of 5 steps, all three seeds reach an accuracy of {result:min recall_one_distance/rnn_lm/right/5:.0%}. At 10 steps they reach {result:each recall_one_distance/rnn_lm/right/10:.0%}, and at 20 steps at most {result:max recall_one_distance/rnn_lm/right/20:.0%}, close to the 10% of guessing.
 
 What is the obstacle? Let's plot the loss against the recurrent weight `u`. The other weights are fixed: `w` = 1, `b` = 0, and the logit of the answer +1 is three times the last state.
 """
@@ -363,9 +363,9 @@ views.lines(
 
 # %% [markdown] kind="text" track="core"
 r"""
-With length 2, the loss falls steadily as `u` grows, so gradient descent is led to a large `u` from any starting point. With length 200 there is a plateau: the loss is nearly flat, then it even rises before it drops off a steep edge. A run that starts on the plateau has almost no gradient to follow, and on the way to the edge the gradient points it back.
+With length 2, the loss falls steadily as `u` grows, so gradient descent finds a large `u` from any starting point. With length 200 there is a plateau: the loss is nearly flat, then it even rises before it drops off a steep edge. A run that starts on the plateau has almost no gradient to follow, and on the slope before the edge, gradient descent moves `u` back.
 
-If the plateau is the obstacle, it should help to start beyond the edge. We tested this by drawing the initial values of `u` from 2 to 4 and changing nothing else. Now {result:lesson_02/learned at length 200/u from 2 to 4/total:.0f} of {result:lesson_02/learned at length 200/networks:.0f} networks learned length 200, instead of {result:lesson_02/learned at length 200/as above/total:.0f}. Most still fail, so the plateau isn't the only obstacle.
+If the plateau is the obstacle, starting beyond the edge should help. We tested this by drawing the initial values of `u` from 2 to 4 and changing nothing else. Now {result:lesson_02/learned at length 200/u from 2 to 4/total:.0f} of {result:lesson_02/learned at length 200/networks:.0f} networks learned length 200, instead of {result:lesson_02/learned at length 200/as above/total:.0f}. Most still fail, so the plateau isn't the only obstacle.
 """
 
 # %% kind="quiz"
@@ -374,60 +374,29 @@ quiz("02", "can-and-learn")
 # %% [markdown] kind="instructor"
 r"""
 **Ask the room (2 min).** "The network with weights chosen by hand and the trained ones have the same form. So what exactly fails?" Expected answer: the network can store the signal; training doesn't find the weights.
-Let them say it before section 5 does. Somebody may suggest more training steps. That helps a few networks (ten times the steps: {result:lesson_02/learned at length 200/steps × 10/total:.0f} of {result:lesson_02/learned at length 200/networks:.0f}; with twice the learning rate as well: {result:lesson_02/learned at length 200/both/total:.0f}), and slow progress is exactly what a tiny gradient looks like from outside.
+Let them say it before section 5 does. Somebody may suggest more training steps. That helps a few networks (ten times the steps: {result:lesson_02/learned at length 200/steps × 10/total:.0f} of {result:lesson_02/learned at length 200/networks:.0f}; with twice the learning rate as well: {result:lesson_02/learned at length 200/both/total:.0f}), and slow progress is exactly what a tiny gradient looks like from the outside.
 
 **The exercise in section 3.** Learners who get stuck usually keep `u` below 1, because they think of it as a decay factor. Suggest `u` = 3 with `w` = 1, and let the check complain about overwriting next.
 """
 
-# %% [markdown] kind="text" track="short"
+# %% [markdown] kind="formula" track="short"
 r"""
 ## 5 · Backpropagation through time
 
 Training has to find out how the loss depends on the early steps. So we ask: if $h_1$ changes a little, how much does $h_T$ change?
-"""
 
-# %% [markdown] kind="text" track="core" contents="a measurement of how much a small change affects later states"
-r"""
-Let's measure it in a network of one number without inputs, $h_t = \tanh(u\,h_{t-1})$. We change the first state by 0.001 and divide the change of the last state by 0.001.
-"""
-
-# %% kind="example" track="core"
-def last_of(first, u, steps):
-    """The state after some steps without inputs."""
-    state = torch.tensor(first, dtype=torch.float64)
-    for _ in range(steps):
-        state = torch.tanh(u * state)
-    return state
-
-
-for steps in (1, 2, 3, 4, 5):
-    fading = (last_of(0.101, 0.9, steps) - last_of(0.1, 0.9, steps)) / 0.001
-    stored = (last_of(0.991, 3.0, steps) - last_of(0.99, 3.0, steps)) / 0.001
-    numbers = f"{fixed(fading, 2)}    u = 3, near 1: {significant(stored, 2)}"
-    print(f"steps: {steps}    u = 0.9, near 0: {numbers}")
-
-# %% [markdown] kind="formula"
-r"""
-By the {term:chain rule}, each step of a network of one number multiplies a small change by one factor: `u` times the derivative of tanh. Where tanh has the output $h$, its derivative is $1 - h^2$: it is 1 at $h = 0$, but only 0.01 at $h = 0.995$. Several steps multiply their factors:
+Take a network whose state is one number again. By the {term:chain rule}, each step multiplies a small change by one factor: `u` times the derivative of tanh. Where tanh has the output $h$, its derivative is $1 - h^2$: it is 1 at $h = 0$, but only 0.01 at $h = 0.995$. Over several steps, the factors are multiplied; $\prod$ stands for their product:
 
 $$ \frac{\partial h_T}{\partial h_1} \;=\; \prod_{t=2}^{T} u\,(1 - h_t^2) $$
 
-Inputs would change the states, but not this formula. **On paper:** let `u` = 2, and suppose that the states are 0.5, 0.6 and 0.8. There are two steps, so there are two factors: $2 \cdot (1 - 0.36) = 1.28$ and $2 \cdot (1 - 0.64) = 0.72$. Their product is 0.92, so a change of the first state reaches the last one almost in full.
+The inputs enter this formula only through the states. **On paper:** let `u` = 2, and suppose that the states are 0.5, 0.6 and 0.8. There are two steps, so there are two factors: $2 \cdot (1 - 0.36) = 1.28$ and $2 \cdot (1 - 0.64) = 0.72$. Their product is 0.92, so a small change in the first state reaches the last one almost in full.
 
 Gradients take the same path in the opposite direction. They start at the loss, at the end of the unrolled chain, and every step back multiplies them by the factor of that step. This is {term:backpropagation through time} (BPTT). Since all steps share the weight `u`, the gradient of `u` is the sum of the contributions of all steps.
 
-If most factors are below 1, the contributions of early steps become tiny: this is the {term:vanishing gradients|vanishing gradient} problem. If most factors are above 1, they grow exponentially: these are {term:exploding gradients}.
+If most factors have an absolute value below 1, the contributions of early steps become tiny: this is the {term:vanishing gradients|vanishing gradient} problem. If most are above 1, the contributions grow exponentially: these are {term:exploding gradients}.
 
-The explorable below shows how fast this happens in a network of eight numbers, whose matrix multiplies the length of every vector by a factor that you can set. With the activation *linear* there is no activation function, so only this factor counts.
+The explorable below shows how fast this happens in a network with an eight-number state, whose matrix multiplies the length of every vector by a factor that you can set. *Linear* means that there is no activation function, so only this factor counts.
 """
-
-# %% kind="diagram" hide_input=true track="core" contents="a diagram"
-BACK = [(end, start) for start, end in ARROWS if start[0] == "h" and start != "h₀"]
-FACTORS = {"h₂": "× factor", "h₃": "× factor"}
-views.diagram(
-    {"loss": (0, 0), "h₃": (1, 0), "h₂": (2, 0), "h₁": (3, 0)}, BACK,
-    lit="h₁", notes=FACTORS, title="The gradient goes back, with one factor per step",
-)
 
 # %% kind="predict"
 predict("02", "nine-tenths", GradientTelephone())
@@ -436,14 +405,14 @@ predict("02", "nine-tenths", GradientTelephone())
 r"""
 Try the goals below the figure. Without an activation function, only a factor of exactly 1 preserves the gradient over many steps. The derivative of tanh is at most 1, so tanh can only shrink it further. The derivative of the sigmoid is at most ¼, so it shrinks the gradient much faster.
 
-Now look back at section 4. Every network started with `u` between −1 and 1, so the absolute value of every factor was below 1, and even 0.9 leaves less than a billionth after 199 steps. The product describes both directions: the signal hardly affects the last state, and the gradient hardly reaches the first steps.
+In section 4, every network started with `u` between −1 and 1, so the absolute value of every factor was below 1, and even 0.9 leaves less than a billionth after 199 steps. This is true in both directions: the signal hardly affects the last state, and the gradient hardly reaches the first steps.
 
-With the weights chosen by hand, the signal does affect the last state. Yet at $h = 0.995$ and `u` = 3 the factor is only about 0.03, so the gradient vanishes there too. The state withstands noise because small changes die out, and gradients describe small changes. Bengio, Simard and Frasconi proved in 1994 that this happens in every recurrent network whose stored information withstands noise.
+With the weights chosen by hand, the signal does affect the last state. Yet at $h = 0.995$ and `u` = 3 the factor is only about 0.03, so the gradient vanishes there too. The state withstands noise because small changes die out, and gradients describe small changes. Bengio, Simard and Frasconi proved in 1994 that gradients vanish whenever a recurrent network stores information in stable states that withstand noise.
 """
 
 # %% [markdown] kind="text" track="core" contents="Jacobians, an explanation in your own words, and an optional exercise"
 r"""
-**With a state of many numbers**, a change of *one* of them affects *all* numbers of the next state. The factor of a step is then a matrix of derivatives, its {term:Jacobian}: the number in row $i$ and column $j$ is the derivative of number $i$ of the new state with respect to number $j$ of the old one. For our network, the Jacobian is $U$ with row $i$ multiplied by $1 - h_i^2$, the derivative of its own tanh. The factors of several steps are combined by the matrix product.
+**With a state of many numbers**, a change in *one* of them affects *all* components of the next state. The factor of a step is then a matrix of derivatives, its {term:Jacobian}: the entry in row $i$ and column $j$ is the derivative of component $i$ of the new state with respect to component $j$ of the old one. For our network, the Jacobian is $U$ with row $i$ multiplied by $1 - h_i^2$, the derivative of its own tanh. The factors of several steps are combined by the matrix product.
 """
 
 # %% kind="explain" track="core"
@@ -451,7 +420,7 @@ explain("02", "forgets-or-cannot-learn")
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-**If you have time**, here is a measured Jacobian with two numbers. We change one number of the old state at a time.
+**If you have time**, let's measure the Jacobian of a step with a two-number state. We change one component of the old state by 0.01 and divide the change in the new state by 0.01.
 """
 
 # %% kind="example" track="stretch"
@@ -473,11 +442,11 @@ print(fixed(torch.stack(columns, dim=1), 2))
 
 # %% [markdown] kind="text" exercise="product_of_jacobians"
 r"""
-Compare the two matrices: the first row was multiplied by the first derivative, and the second row by the second one.
+Compare the two matrices: the first row of `w_rec` is multiplied by the first derivative, and the second row by the second one.
 
-The Jacobian of two steps is the matrix product `later @ earlier`. A change of number $j$ reaches number $i$ through every number in between, and the dot product of a row and a column adds up these contributions.
+The Jacobian of two steps is the matrix product `later @ earlier`. A change in component $j$ reaches component $i$ through every component in between, and the dot product of a row and a column adds up these contributions.
 
-**Multiply them.** Given the states $h_1 … h_n$ of one sequence and the matrix `w_rec`, return the Jacobian of $h_n$ with respect to $h_1$: the product of the Jacobians of all steps in between, with the last step on the left. With a single state there are no steps, and the result is the identity matrix.
+**Multiply them.** Given the states $h_1 … h_n$ of one sequence and the matrix `w_rec`, return the Jacobian of $h_n$ with respect to $h_1$: the product of the Jacobians of all steps in between, with the last step on the left. With a single state there are no steps, and the result is the identity matrix, which has ones on its diagonal and zeros elsewhere.
 """
 
 # %% kind="exercise" exercise="product_of_jacobians" title="Multiply the Jacobians" difficulty=3 importance=3 track="stretch"
@@ -529,7 +498,7 @@ print("the product of 20 Jacobians equals the one computed by autograd")
 r"""
 ## 6 · Exploding gradients and long texts
 
-A single update with a gradient a thousand times too long can destroy what a network has learned. The usual remedy is {term:gradient clipping} (Pascanu, Mikolov and Bengio, 2013). Put the gradients of all weights into one long vector and compute its length, the root of the sum of all squares, which is called its {term:norm}. If the norm exceeds a limit, multiply all gradients by limit / norm: the update gets shorter, but keeps its direction. Smaller gradients aren't changed, so clipping doesn't help against vanishing gradients. In torch, call `torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)` before each optimiser step.
+A single update with a gradient a thousand times too large can destroy what a network has learned. The usual remedy is {term:gradient clipping} (Pascanu, Mikolov and Bengio, 2013). Put the gradients of all weights into one long vector and compute its length, the square root of the sum of all squares, which is called its {term:norm}. If the norm exceeds a limit, multiply all gradients by limit / norm: the update gets shorter, but keeps its direction. Smaller gradients aren't changed, so clipping doesn't help against vanishing gradients. In torch, call `torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)` before each optimiser step.
 """
 
 # %% kind="example" track="core" contents="clipping in code, a question, and truncated BPTT"
@@ -549,7 +518,7 @@ quiz("02", "clipping")
 
 # %% [markdown] kind="text" track="core"
 r"""
-**Truncation.** BPTT has to store all states until the backward pass, which becomes expensive for long texts. **Truncated BPTT** cuts the text into chunks of, say, 50 words. The last state of a chunk becomes the first state of the next one, but its gradient stops there; in torch, `state.detach()` passes on the numbers and cuts the path for gradients. The state can still carry information across the border, but training no longer teaches the network to do so.
+**Truncation.** BPTT has to store all states until the backward pass, which becomes expensive for long texts. **Truncated BPTT** cuts the text into chunks of, say, 50 words. The last state of a chunk becomes the first state of the next one, but its gradient stops there; in torch, `state.detach()` passes on the numbers and cuts the path for gradients. The state can still carry information across the boundary, but no gradient crosses it, so an early chunk isn't trained on what a later one needs.
 """
 
 # %% [markdown] kind="text"
@@ -561,7 +530,7 @@ r"""
 r"""
 ## Check yourself
 
-The first try counts for your score; you may try again as often as you like, and every answer gets a reason.
+Only your first try counts for your score. You can try again as often as you like, and every answer comes with an explanation.
 """
 
 # %% kind="quiz"
@@ -579,7 +548,7 @@ r"""
 | "the probe finds the gender, so the network uses it" | | The predictions are nearly the same for both genders. The probe only shows that the information is there. |
 | "clipping solves the gradient problem" | | It shortens gradients that are too long. It can't lengthen those that have vanished. |
 | "my RNN works, but not with batches" | | An axis is counted from the front. |
-| "just use a larger state" | M03 | In the recall task, 64 numbers have to store one of ten symbols, which takes 3.3 bits. There is enough room. |
+| "just use a larger state" | M03 | With the weights chosen by hand, a single number is enough to store the signal. |
 | "a GPU makes it fast" | | It makes each step fast, but the steps still have to wait for each other. |
 
 **If time is short**, skip the plot of the loss in section 4 and the explanation in section 5. Keep the exercise in section 3 and the predictions in sections 2 and 4.
@@ -591,11 +560,10 @@ r"""
 
 | name | meaning | shape |
 |---|---|---|
-| hidden state $h_t$ | all that the network carries from one word to the next | (hidden) |
+| hidden state $h_t$ | everything the network carries from one word to the next | (hidden) |
 | $W$, $U$, $b$ | the weights, shared by all steps | (hidden, input), (hidden, hidden), (hidden) |
 | factor $u\,(1 - h^2)$ | what one step back multiplies the gradient by, for a state of one number | a number |
 | {term:Jacobian} | the same for a state of many numbers | (hidden, hidden) | <!-- core -->
-| norm | the length of the whole gradient, which clipping limits | a number |
 
 - The state may contain more than the prediction uses. After a second noun, our RNN's predictions hardly depend on the subject's gender, but a linear probe can still read it from the state.
 - An RNN **can** remember: three numbers chosen by hand store a signal for 200 steps. Training rarely **finds** such weights.

@@ -39,8 +39,8 @@ def float32_gate(bias: float) -> float:
     return torch.tensor(bias, dtype=torch.float32).sigmoid().item()
 
 
-NOT_WHOLE = "the result is rounded to whole steps. Return it with all its digits; it needn't be whole."
-NOT_ROUNDED = "the result is rounded. Return it with all its digits."
+NOT_WHOLE = "the result is rounded to whole steps. Don't round it: a half-life needn't be whole."
+NOT_ROUNDED = "the result is rounded. Return it without rounding."
 OTHER_BASE = "two logarithms with different bases are mixed. Use `math.log`, the natural logarithm, for both."
 
 HALF_LIFE = PlainExercise(
@@ -66,7 +66,7 @@ HALF_LIFE = PlainExercise(
         Slip(
             "time-constant",
             life_with(above=1.0),
-            "this is the time until 1/e (37%) is left. Until one half is left, solve gate ** n = 1/2.",
+            "this is the time until 1/e (37%) is left. For one half, solve gate ** n = 1/2.",
         ),
         Slip(
             "negative-time-constant",
@@ -336,23 +336,23 @@ LSTM_CELL = TensorExercise(
             Slip(
                 f"order-{''.join(map(str, order))}",
                 in_order(*order),
-                f"the four blocks seem to be in another order. {BLOCKS}",
+                f"the four blocks seem to be in the wrong order. {BLOCKS}",
             )
             for order in OTHER_ORDERS
         ),
         Slip(
             "interleaved",
             lambda *given: lstm_step(interleave(scores_of(*given[:2], *given[3:])), given[2]),
-            "each gate gets every fourth column of the scores. It should get a block of `width` adjacent "
-            "columns: `chunk(4, dim=-1)`.",
+            "each gate gets every fourth column of the scores. It should get a block of hidden_size "
+            "adjacent columns: `chunk(4, dim=-1)`.",
         ),
         Slip(
             "mixed-rows",
             lambda *given: lstm_step(
                 torch.cat(scores_of(*given[:2], *given[3:]), -1).reshape(4, *given[2].shape), given[2]
             ),
-            "the scores seem to be reshaped to (4, batch, width), which mixes up the batch. Split the last "
-            "axis: `chunk(4, dim=-1)`.",
+            "the scores seem to be reshaped to (4, batch, hidden_size), which mixes up the batch. Split the "
+            "last axis: `chunk(4, dim=-1)`.",
         ),
         Slip(
             "sigmoid-candidate",
@@ -832,7 +832,7 @@ BIAS_FOR = PlainExercise(
             Slip(
                 f"rounded-{digits}",
                 lambda steps, digits=digits: round(bias_for(steps), digits),
-                "the result is rounded. Return it with all its digits.",
+                "the result is rounded. Return it without rounding.",
             )
             for digits in (0, 1, 2, 3)
         ),

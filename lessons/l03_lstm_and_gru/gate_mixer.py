@@ -80,7 +80,7 @@ def draw_cell(axes: Axes) -> Show:
         reached = facts["half_life"] <= steps
         dot.set(data=([facts["half_life"] / steps if reached else -1], [0.5]), markerfacecolor=theme.ORANGE)
         remaining.set_text(f"left of the initial 1 after {steps} steps: {significant(facts['remaining'], 2)}")
-        value.set_text(f"cell state then: {fixed(facts['cell'][-1], 2)}")
+        value.set_text(f"cell state at the end: {fixed(facts['cell'][-1], 2)}")
 
     return show
 
@@ -148,7 +148,7 @@ class GateMixer(Explorable):
     def describe(facts: Facts) -> str:
         return (
             f"Forget bias {fixed(facts['forget_bias'], 1)}: the forget gate is {fixed(facts['forget'], 2)}, "
-            f"the half-life {fixed(facts['half_life'], 1)} steps. With the input gate at "
+            f"and the half-life is {fixed(facts['half_life'], 1)} steps. With the input gate at "
             f"{fixed(facts['write'], 1)}, after {facts['steps']} steps "
             f"{significant(facts['remaining'], 2)} of the initial 1 is left, "
             f"and the cell state is {fixed(facts['cell'][-1], 2)}."

@@ -28,7 +28,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_lib import views
-from course_lib.formatting import fixed, significant
+from course_lib.formatting import fixed
 from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yours
 from course_lib.text import BOS
@@ -53,15 +53,15 @@ r"""
 
 A plain RNN recomputes its whole hidden state at every step: it multiplies the old state by a matrix, adds the input and applies tanh. Whatever the network remembers of an early word has to survive all of these transformations, and the gradient has to pass through all of them on its way back.
 
-Hochreiter and Schmidhuber (1997) added a second state vector, the {term:cell state}. At each step, its components are only scaled, and something is added to them. Gates control both operations. A {term:gate} is a vector of numbers between 0 and 1, and another vector is multiplied by it component by component: 1 lets a component pass unchanged, 0 blocks it, and 0.25 lets a quarter of it through.
+Hochreiter and Schmidhuber (1997) added a second state vector, the {term:cell state}. At each step, its components are scaled and something is added to them, and that is all. Gates control both operations. A {term:gate} is a vector of numbers between 0 and 1 that is multiplied by another vector, component by component: 1 lets a component pass unchanged, 0 blocks it, and 0.25 lets a quarter of it through.
 
-- The {term:forget gate} scales the old cell state. The name is misleading, because a forget gate of 1 forgets nothing.
+- The {term:forget gate} scales the old cell state. It was added in 2000 (Gers and colleagues). The name is misleading, because a forget gate of 1 forgets nothing.
 - The **input gate** scales the new content, called the **candidate**, before it is added. The candidate is between −1 and 1.
-- The **output gate** scales what the rest of the network gets to see of the cell state. The result is the hidden state.
+- The **output gate** controls how much of the cell state the rest of the network gets to see. The result is the hidden state.
 
 **An example.** A component of the cell state is 0.8, its forget gate is 0.5, its input gate is 0.5 and its candidate is −0.4. The new cell state is 0.5 · 0.8 + 0.5 · (−0.4) = 0.2.
 
-At every step, the network computes the gates from the input and the hidden state, with a linear layer followed by the {term:sigmoid} function σ. It maps any number into the range from 0 to 1: σ(−5) = 0.007, σ(0) = 0.5, σ(1) = 0.73, σ(5) = 0.993. A recurrent network of this kind is called an {term:LSTM}, short for *long short-term memory*.
+At every step, the network computes the gates from the input and the hidden state, with linear layers followed by the {term:sigmoid} function σ, which maps any number into the range from 0 to 1: σ(−5) = 0.007, σ(0) = 0.5, σ(1) = 0.73, σ(5) = 0.993. A recurrent network of this kind is called an {term:LSTM}, short for *long short-term memory*.
 
 The diagram shows one step. On the highlighted path from the old cell state to the new one, there is a product with the forget gate and a sum, but no matrix and no tanh.
 """
@@ -82,16 +82,12 @@ NOTES = {
     "x, h": "input, hidden", "candidate": "tanh", "write": "×", "keep": "×",
     "new cell": "+", "new hidden": "tanh, ×",
 } | dict.fromkeys(("input gate", "forget gate", "output gate"), "σ")
-ALT = "One LSTM step. Input and hidden state determine three gates and a candidate. "
-
-
-def draw_step(*lit, title, alt):
-    options = {"lit": lit, "notes": NOTES, "title": title, "alt": ALT + alt}
-    return views.diagram(PARTS, ARROWS, **options)
-
-
-draw_step("old cell", "keep", "new cell", title="The path of the cell state",
-          alt="Highlighted: the old cell state is scaled and added to.")
+views.diagram(
+    PARTS, ARROWS, lit=("old cell", "keep", "new cell"), notes=NOTES,
+    title="The path of the cell state",
+    alt="One LSTM step. Input and hidden state determine three gates and a candidate. "
+    "Highlighted: the old cell state is scaled and added to.",
+)
 
 # %% kind="quiz"
 quiz("03", "one-step")
@@ -100,14 +96,9 @@ quiz("03", "one-step")
 r"""
 ## 2 · How long does a cell state last?
 
-Suppose that the input gate is 0, so nothing is added. With a forget gate of 0.9, a fraction of 0.9 is left after one step, 0.81 after two steps and 0.73 after three. After seven steps it is 0.48, less than half. The number of steps until half is left is called the {term:half-life}, a term borrowed from radioactive decay.
+Suppose that the input gate is 0, so nothing is added. With a forget gate of 0.9, a fraction of 0.9 of the cell state is left after one step, 0.81 after two steps and 0.73 after three. After seven steps it is 0.48, less than half. The number of steps until half is left is called the {term:half-life}, a term borrowed from radioactive decay.
 
-The forget gate is the sigmoid of a sum of three terms: one depends on the input, one on the hidden state, and the third is a constant, the {term:forget bias}. If the first two are 0, the bias alone determines the gate. A bias of 0 gives a gate of 0.5, which loses half at every step, so many implementations start at 1, where the gate is 0.73.
-"""
-
-# %% [markdown] kind="text" track="core"
-r"""
-How long does a cell state last with a bias of 1? Make a prediction, then move the sliders and try to reach the goals.
+The forget gate is the sigmoid of a sum of three terms: one depends on the input, one on the hidden state, and the third is a constant, the {term:forget bias}. If the first two are 0, the bias alone determines the gate. A bias of 0 gives a gate of 0.5, which loses half at every step. That's why many implementations start with a bias of 1, where the gate is 0.73.
 """
 
 # %% kind="predict" track="core"
@@ -115,20 +106,16 @@ predict("03", "bias-one", GateMixer())
 
 # %% [markdown] kind="formula" track="core"
 r"""
-You can compute the half-life. If nothing is added, $n$ steps multiply the cell state by $f^n$, where $f = \sigma(b)$ is the forget gate. Half is left when
+Move the sliders and try to reach the goals. You can also compute the half-life. If nothing is added, $n$ steps multiply the cell state by $f^n$, where $f = \sigma(b) = 1/(1 + e^{-b})$ is the forget gate for the forget bias $b$. Half is left when
 
 $$ f^{\,n} = \tfrac{1}{2} \qquad\Longleftrightarrow\qquad n \ln f = \ln \tfrac12 \qquad\Longleftrightarrow\qquad n = \frac{\ln 2}{-\ln f} $$
 
-| symbol | meaning | range |
-|---|---|---|
-| $b$ | forget bias | any number |
-| $f = \sigma(b) = 1/(1 + e^{-b})$ | forget gate | between 0 and 1 |
-| $n$ | half-life in steps | positive, not necessarily whole |
+The half-life $n$ needn't be a whole number.
 """
 
 # %% [markdown] kind="text" exercise="half_life"
 r"""
-Compute the half-life for a given forget bias, a Python number. Return a number with all its digits. `math.exp` and `math.log`, the natural logarithm, are all you need.
+Compute the half-life for a given forget bias, a Python number. Don't round the result. `math.exp` and `math.log`, the natural logarithm, are all you need.
 """
 
 # %% kind="exercise" exercise="half_life" title="From a bias to a half-life" difficulty=1 importance=4 track="core"
@@ -160,7 +147,7 @@ for bias in (0.0, 1.0, 2.0, 3.0):
 
 # %% [markdown] kind="text" track="core"
 r"""
-Does the formula hold for a real LSTM? Take a forget bias of **5** and predict the half-life, with your function in a new cell or in your head: for large biases, each additional unit multiplies the half-life by almost the same factor. After your estimate, `measure` sets the forget bias of torch's `nn.LSTMCell` to 5 and all other weights to 0, so the candidate is 0 and nothing is added. It starts with a cell state of 1 and counts for how many steps at least half is left.
+Does the formula hold for a real LSTM? Estimate the half-life for a forget bias of **5**, with your function in a new cell or in your head: for large biases, each additional unit multiplies the half-life by almost the same factor. After your estimate, `measure` sets the forget bias of torch's `nn.LSTMCell` to 5 and all other weights to 0, so the candidate is 0 and nothing is added. It starts with a cell state of 1 and counts for how many steps at least half is left.
 """
 
 # %% kind="estimate" track="core"
@@ -186,17 +173,8 @@ The formula predicts {result:lesson_03/half-life/5:.0f} steps, and in torch's LS
 
 # %% [markdown] kind="text"
 r"""
-**The gradient shrinks at the same rate.** Along the path of the cell state, each step multiplies by the forget gate $f$ and adds something. If the cell state changes a little now, the cell state $n$ steps later changes by $f^n$ times as much, and this factor is the gradient along the path. So an LSTM doesn't abolish vanishing gradients, although you'll often read that it does. Its forget gates control how fast they vanish, and only a gate of exactly 1 loses nothing. Other paths lead back through the hidden state and its weight matrices. Gradients can also grow along them, so LSTMs are still trained with gradient clipping.
+**The gradient shrinks at the same rate.** Along the path of the cell state, each step multiplies by the forget gate $f$ and adds something. If the cell state changes a little now, the cell state $n$ steps later changes by $f^n$ times as much, and this factor is the gradient along the path. So an LSTM doesn't eliminate vanishing gradients, although you'll often read that it does. Its forget gates control how fast they vanish, and only a gate of exactly 1 loses nothing. There are other paths back, through the hidden state and its weight matrices. Along them, gradients can also grow, so LSTMs are still trained with gradient clipping.
 """
-
-# %% kind="example" track="core" contents="the gradient over 100 steps, computed with autograd"
-for gate in (0.5, 0.9, 0.99, 0.999):
-    start = torch.tensor(0.3, requires_grad=True)
-    cell = start
-    for _ in range(100):
-        cell = gate * cell + 0.1  # keep a part, add something
-    cell.backward()
-    print(f"forget gate {gate}: gradient after 100 steps {significant(start.grad, 2)}")
 
 # %% [markdown] kind="instructor"
 r"""
@@ -210,7 +188,7 @@ r"""
 r"""
 ## 3 · One LSTM step
 
-The input $x$ and the old hidden state $h$ give four vectors of scores, each with its own weights. Three of them become gates and one becomes the candidate $g$. They determine the new cell state $c'$, and from it the new hidden state $h'$:
+From the input $x$ and the old hidden state $h$, the LSTM computes four vectors of scores, each with its own weights. Three of them become gates and one becomes the candidate $g$. They determine the new cell state $c'$, and from it the new hidden state $h'$:
 
 $$ \begin{aligned}
 i &= \sigma(W_i x + U_i h + b_i) & f &= \sigma(W_f x + U_f h + b_f) \\
@@ -233,11 +211,6 @@ torch stacks the four weight matrices into one, in the order **input, forget, ce
 | $U$ | `w_h` | `weight_hh` | (4 · hidden_size, hidden_size) |
 | $b$ | `b` | `bias_ih + bias_hh` | (4 · hidden_size) |
 """
-
-# %% kind="diagram" hide_input=true track="core"
-draw_step("input gate", "candidate", "forget gate", "output gate",
-          title="Three gates and a candidate, from the same inputs",
-          alt="Highlighted: input gate, candidate, forget gate, output gate.")
 
 # %% [markdown] kind="text" exercise="lstm_cell"
 r"""
@@ -296,14 +269,14 @@ print("the same hidden state and cell state as torch.nn.LSTMCell")
 r"""
 ## 4 · The GRU: one state and two gates
 
-Cho and colleagues (2014) simplified the LSTM. Their {term:GRU}, or *gated recurrent unit*, has no separate cell state and no output gate. A single gate decides both what is kept and what is replaced:
+Cho and colleagues (2014) simplified the LSTM. Their {term:GRU}, or *gated recurrent unit*, has no separate cell state and no output gate. A single gate decides how much of the old state is kept and how much is replaced:
 
 $$ \begin{aligned}
 r &= \sigma(W_r x + b_r + U_r h + b'_r) & z &= \sigma(W_z x + b_z + U_z h + b'_z) \\
 n &= \tanh\big(W_n x + b_n + r \odot (U_n h + b'_n)\big) & h' &= (1 - z) \odot n + z \odot h
 \end{aligned} $$
 
-The {term:update gate} $z$ mixes the old state with the candidate $n$: 1 keeps the old state, 0 replaces it. The **reset gate** $r$ controls how much of the old state enters the candidate. Papers and libraries disagree about details: in some papers $z$ and $1 - z$ are swapped. This course uses torch's version.
+The {term:update gate} $z$ mixes the old state with the candidate $n$: 1 keeps the old state, 0 replaces it. The **reset gate** $r$ controls how much of the old state enters the candidate. Definitions differ in details: in some papers, $z$ and $1 - z$ are swapped. This course uses torch's version.
 """
 
 # %% kind="library" track="core" contents="the GRU step in code, compared with torch's"
@@ -363,10 +336,7 @@ The last column compares feminine with masculine subjects, followed by the same 
 # %% [markdown] kind="text" track="core" contents="confidence intervals, perplexities, and the same prediction with your own LSTM step"
 r"""
 In the table we compare only *il* and *elle*, and the last column includes beginnings whose nouns differ in gender, {result:pronoun_probe/rnn_lm/pronouns/beginnings:,.0f} in all. For the probability, the 95% intervals, computed by resampling the subjects, end at {result:max pronoun_probe/rnn_lm/pronouns/probability/high:.2f} for the best RNN and begin at {result:min pronoun_probe/lstm_lm/pronouns/probability/low:.2f} for the worst LSTM. On all words of the test sentences, both kinds of gates help: the mean perplexity is {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f} for the RNNs, {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} for the LSTMs and {result:toy_language_models/gru_lm/scores/test/perplexity:.1f} for the GRUs.
-"""
 
-# %% [markdown] kind="text" track="core"
-r"""
 Your own LSTM step can make this prediction. We take the weights of the shipped LSTM language model, which has a cell state of 104 numbers, and run your `lstm_cell` word by word.
 """
 
@@ -394,7 +364,7 @@ for word in ("il", "elle"):
 r"""
 ## 6 · Recall over distance
 
-Sentences are short, so let's measure memory over longer distances directly. In this task a network sees one of ten symbols, then other symbols, and finally has to output the first one. Guessing is right in 10% of cases. We trained an RNN, an LSTM and a GRU, each with a hidden state of 64 numbers and with three random seeds. Each training batch has a random distance between 1 and 100 steps. The forget bias of the LSTM starts at 1.
+Sentences are short, so let's measure memory over longer distances directly. In this task, a network sees one of ten symbols, then other symbols, and finally has to output the first one. Guessing gives an accuracy of 10%. We trained an RNN, an LSTM and a GRU, each with a hidden state of 64 numbers and with three random seeds. Each training batch has a random distance between 1 and 100 steps. The forget bias of the LSTM starts at 1.
 """
 
 # %% kind="predict" hide_input=true
@@ -421,7 +391,7 @@ predict("03", "mixed-distances", figure)
 
 # %% [markdown] kind="text"
 r"""
-With gates, every run solves the task: over a distance of 100, each LSTM and each GRU has an accuracy of {result:min recall/lstm_lm/right/100:.0%}. The RNNs reach between {result:min recall/rnn_lm/right/100:.0%} and {result:max recall/rnn_lm/right/100:.0%}. So gates pay off when information has to be kept for many steps.
+With gates, every run solves the task: at a distance of 100, each LSTM and each GRU has an accuracy of {result:min recall/lstm_lm/right/100:.0%}. The RNNs reach between {result:min recall/rnn_lm/right/100:.0%} and {result:max recall/rnn_lm/right/100:.0%}. So in this task, networks with gates keep information for many more steps than a plain RNN.
 """
 
 # %% [markdown] kind="text" track="core" contents="why the same LSTM fails when it is trained on one long distance alone, and two ways to help it"
@@ -443,9 +413,9 @@ predict("03", "fifty-alone", figure)
 
 # %% [markdown] kind="text" track="core"
 r"""
-At a distance of 50, all LSTMs and GRUs stay at chance. More training doesn't help: four times as many steps give the LSTM {result:each recall_alone_longer/lstm_lm/right/50:.0%}. Lesson 02 made the same distinction: a network may be *able* to remember something and yet not *learn* to.
+At a distance of 50, all LSTMs and GRUs stay at chance. Four times as many training steps don't help the LSTM, which reaches {result:each recall_alone_longer/lstm_lm/right/50:.0%}. As in lesson 02, a network may be *able* to remember something and yet not *learn* to.
 
-To see what a new LSTM has to work with, we change the first symbol and look at the last hidden state, 40 steps later. *Forward* is how much the last hidden state changes. *Backward* is the size of its gradient with respect to the first symbol's embedding.
+To see what an untrained LSTM starts from, we change the first symbol and look at the last hidden state, 40 steps later. *Forward* is how much the last hidden state changes. *Backward* is the size of its gradient with respect to the first symbol's embedding.
 """
 
 # %% kind="code" track="core" name="new LSTM"
@@ -476,14 +446,14 @@ for bias in (1.0, 3.0, 5.0):
 
 # %% [markdown] kind="text" track="core"
 r"""
-With a bias of 1, hardly anything arrives in either direction. Along the cell state, the signal and the gradient are multiplied by the same forget gates, and $0.73^{40}$ is about three millionths; the printed numbers also include the paths through the hidden state. So the output can hardly depend on the symbol at first, and the gradient that should change this is tiny as well. A larger forget bias repairs both directions at once.
+With a bias of 1, hardly anything arrives in either direction. Along the cell state, the signal and the gradient are multiplied by the same forget gates, and $0.73^{40}$ is about three millionths; the printed numbers also include the paths through the hidden state. So at first the output hardly depends on the symbol, and the gradient that should change this is tiny as well. A larger forget bias helps in both directions.
 
 It's tempting to blame the small gradient alone, but its size at the start doesn't decide the outcome by itself. In the runs with one distance, a GRU learned distance 20 although its gradient there started at only {result:min recall_one_distance/gru_lm/gradient/fresh/20:.1e}. An LSTM failed at distance 50 with a slightly larger one, {result:max recall_one_distance/lstm_lm/gradient/fresh/50:.1e}.
 """
 
 # %% [markdown] kind="text" exercise="bias_for"
 r"""
-**Design your own forget bias.** Your function `half_life` maps a bias to a half-life. Now write its inverse: return the forget bias, a Python number, for which the half-life is exactly `steps`. You can assume that `steps` is a number greater than 1; it needn't be whole. Return the bias with all its digits.
+**Design your own forget bias.** Your function `half_life` maps a bias to a half-life. Now write its inverse: return the forget bias, a Python number, for which the half-life is exactly `steps`. You can assume that `steps` is a number greater than 1; it needn't be whole. Don't round the result.
 """
 
 # %% kind="exercise" exercise="bias_for" title="From a half-life to a bias" difficulty=2 importance=4 track="core"
@@ -560,9 +530,9 @@ predict("03", "your-bias", figure)
 
 # %% [markdown] kind="text" track="core"
 r"""
-A loss of 2.3 is $\ln 10$, which means guessing among the ten symbols. With a bias of 1, the loss stays there. With your bias it falls. We recorded the same comparison for the larger LSTM at distance 50, with three seeds and {result:recall_forget_bias/bias 1/n_steps:,.0f} training steps: a bias of 1 gives {result:each recall_forget_bias/bias 1/right/50:.0%}, and a bias of 3 or 5 gives {result:min recall_forget_bias/bias 3/right/50:.0%} with every seed. A larger bias has a cost, too: you need to know the distance in advance, and a network that starts by keeping everything has to learn to forget.
+A loss of 2.3, or $\ln 10$, corresponds to guessing among the ten symbols. With a bias of 1, the loss stays there. With your bias, it falls. We recorded the same comparison for the larger LSTM at distance 50, with three seeds and {result:recall_forget_bias/bias 1/n_steps:,.0f} training steps: a bias of 1 gives {result:each recall_forget_bias/bias 1/right/50:.0%}, and a bias of 3 or 5 gives {result:min recall_forget_bias/bias 3/right/50:.0%} with every seed. But choosing a large bias takes some knowledge of the distance, and a network that starts by keeping everything has to learn to forget.
 
-There is a second remedy that leaves the bias at 1. Start with short distances and make them longer during training. Training on easy cases first is called {term:curriculum learning} (Bengio and colleagues, 2009). Here the distance grows from 1 to 40 within the first 200 of the 300 steps.
+There is a second remedy, which leaves the bias at 1: start with short distances and make them longer during training. Training on easy cases first is called {term:curriculum learning} (Bengio and colleagues, 2009). Here the distance grows from 1 to 40 within the first 200 of the 300 steps.
 """
 
 # %% kind="train" name="curriculum" ignore_output=true track="core"
@@ -575,7 +545,7 @@ assert max(at_40["bias 1"]) < 0.2 and min(at_40["bias 1, curriculum"]) > 0.8
 
 # %% [markdown] kind="text" track="core"
 r"""
-The numbers are the accuracies at distance 40 for the three seeds. With a curriculum, the same LSTM learns the task from the same initialisation in the same number of steps. In section 6 the distances came in random order, but short ones were among them. A plausible reason for the success there is that the mixture works like a curriculum: the network learns short distances first, and from there longer ones come within reach.
+The numbers are the accuracies at distance 40 for the three seeds. With a curriculum, the same LSTM learns the task from the same initialisation in the same number of steps. In section 6 the distances came in random order, but short ones were among them. A plausible reason for the success there is that the mixture works like a curriculum: the network learns short distances first, and these make longer ones easier to learn.
 """
 
 # %% [markdown] kind="instructor"
@@ -583,7 +553,7 @@ r"""
 **Think, pair, share (4 min)** before the prediction about distance 50: "The LSTM can remember a symbol for 100 steps. Can it be trained on 50 alone?" Most say
 yes. Afterwards, ask for the difference between *can remember* and *learns to remember*, and for a link to lesson 02.
 
-**Common error:** reading the printed forward and backward numbers as properties of a trained network. They describe a new one, before any training.
+**Common error:** taking the printed forward and backward numbers for properties of a trained network. They describe a new one, before any training.
 
 **"So the small gradient was the reason?"** The forget bias changes the forward signal and the gradient together, so this experiment can't separate the two.
 
@@ -595,15 +565,15 @@ r"""
 ## 8 · What gates don't solve
 
 - **The state has a fixed size.** The LSTM language model above has a cell state of 104 numbers, whether the text has five words or fifty. It has to decide what to keep *before* it knows what will be needed.
-- **The path is as long as before.** Two words that are 50 positions apart are still connected by 50 steps, and each step can lose something. Gates reduce the loss per step, but not the number of steps.
-- **The steps are sequential.** The gates of step 50 depend on the hidden state of step 49, so more processors don't help.
+- **The path is as long as before.** Two words that are 50 positions apart are still connected by 50 steps, and each step can lose something. With gates, each step loses less, but there are as many steps as before.
+- **The steps are sequential.** The gates of step 50 depend on the hidden state of step 49, so the steps can't be computed in parallel.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
 
-Your score counts the first try, but you can try again as often as you like.
+Only your first try counts for your score, but you can try again as often as you like.
 """
 
 # %% kind="quiz"
@@ -621,9 +591,9 @@ r"""
 
 - Along the cell state, both the signal and the gradient are multiplied by the forget gates.
 - A forget bias of 1 means a half-life of {result:lesson_03/half-life/1:.1f} steps, a bias of 5 means {result:lesson_03/half-life/5:.0f}. <!-- core -->
-- An LSTM that can remember for 100 steps may still fail to learn it. A larger forget bias or a curriculum helps. <!-- core -->
+- An LSTM that can remember something for 100 steps may still fail to learn to. In our experiments, a larger forget bias or a curriculum helped. <!-- core -->
 
-**What's still missing.** Everything the network remembers has to fit into one state of fixed size. What happens if a whole sentence has to pass through such a state, to be translated into another language? That is the subject of [lesson 04](04_encoder_decoder.ipynb).
+**What's still missing.** Everything the network remembers has to fit into one state of fixed size. What happens if a whole sentence has to pass through such a state in order to be translated? That is the subject of [lesson 04](04_encoder_decoder.ipynb).
 """
 
 # %% [markdown] kind="reading"

@@ -225,7 +225,7 @@ A probe shows that information is present and that a linear function can read it
 
 # %% [markdown] kind="text" track="core" contents="a control, and a single probe for all sentences"
 r"""
-Two details complete the picture. As a control, we gave each noun a random label instead of its gender. With one such labelling, probes are right in {result:pronoun_probe/rnn_lm/pronouns/probe/one middle, random labels/mean:.0%} of cases. This number varies between labellings, because there are only 25 nouns, but the 95% intervals of the probes for gender all start above {result:min pronoun_probe/rnn_lm/pronouns/probe/one middle/low:.0%}. And a single probe for all sentences is right in only {result:pronoun_probe/rnn_lm/pronouns/probe/new middles/mean:.0%} of cases on unseen middles, which suggests that the state encodes the gender differently after different words. That may be why the prediction doesn't use it: the output layer, too, applies the same linear function to every state.
+Two details complete the picture. As a control, we gave each noun a random label instead of its gender. Over twenty such labellings, probes are right in {result:pronoun_probe/rnn_lm/pronouns/probe/one middle, random labels/mean:.0%} of cases, about as often as guessing. And a single probe for all sentences is right in only {result:pronoun_probe/rnn_lm/pronouns/probe/new middles/mean:.0%} of cases on unseen middles, which suggests that the state encodes the gender differently after different words. That may be why the prediction doesn't use it: the output layer, too, applies the same linear function to every state.
 """
 
 # %% [markdown] kind="text" track="short"

@@ -142,7 +142,7 @@ def summarise(values: Float[Tensor, " n"], groups: Sequence[str]) -> dict[str, f
     return {"mean": values.mean().item(), "low": low, "high": high}
 
 
-def measure_pronouns(model: nn.Module, tokenizer: Tokenizer) -> dict:
+def measure_pronouns(model: nn.Module, tokenizer: Tokenizer, *, n_labellings: int = 20) -> dict:
     """What the prediction does with the genders, and what can be read from the state of a recurrent model.
 
     `right`: how often the only correct pronoun is preferred, where subject and object have the same gender;
@@ -168,10 +168,13 @@ def measure_pronouns(model: nn.Module, tokenizer: Tokenizer) -> dict:
     }
     if isinstance(model, RecurrentLM):
         states, middles = last_states(model, tokenizer, texts), [beginning.middle for beginning in beginnings]
-        any_label = _shuffle_genders(subjects)
+        random_labels = [
+            accuracy_with_the_same_middle(states, _draw_labels(subjects, seed), beginnings)
+            for seed in range(n_labellings)
+        ]
         accuracies = {
             "one middle": accuracy_with_the_same_middle(states, feminine, beginnings),
-            "one middle, random labels": accuracy_with_the_same_middle(states, any_label, beginnings),
+            "one middle, random labels": torch.stack(random_labels).mean(dim=0),
             "new middles": held_out_accuracy(states, feminine, middles),
         }
         result["probe"] = {name: summarise(right, subjects) for name, right in accuracies.items()}
@@ -191,8 +194,8 @@ def _effect(values: Tensor, feminine: Tensor, groups: Sequence[str]) -> float:
     return mean(differences)
 
 
-def _shuffle_genders(subjects: Sequence[str]) -> Bool[Tensor, " n"]:
+def _draw_labels(subjects: Sequence[str], seed: int) -> Bool[Tensor, " n"]:
     """A random half of the subjects is labelled feminine, whatever its gender: the control for a probe."""
     names = sorted(set(subjects))
-    feminine = set(random.Random(1).sample(names, len(names) // 2))
+    feminine = set(random.Random(seed).sample(names, len(names) // 2))
     return torch.tensor([subject in feminine for subject in subjects])

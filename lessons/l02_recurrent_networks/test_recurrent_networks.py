@@ -53,7 +53,7 @@ def test_the_state_contains_the_gender_that_the_prediction_does_not_use():
         seeds(*path, "probe", name) for name in ("one middle", "one middle, random labels", "new middles")
     )
     assert len(new_nouns) == 3 and min(found["low"] for found in new_nouns) > 0.97
-    assert max(found["mean"] for found in random_labels) < 0.5, "no better than guessing"
+    assert all(abs(found["mean"] - 0.5) < 0.06 for found in random_labels), "about as often as guessing"
     assert max(found["high"] for found in new_middles) < 0.75
     assert max(seeds(*path, "moved by the subject")) < 0.05
     assert min(seeds(*path, "moved by the object")) > 0.3, "the last noun"

@@ -429,7 +429,7 @@ r"""
 
 Now we train on the real corpus of {printed:corpus/training set} sentences. The principle stays the same, but five things change:
 
-- **A longer context.** The network sees four words. Their embeddings, 32 numbers each, are concatenated into one vector of 128 numbers.
+- **A longer context.** The network sees four words. Their embeddings, 32 numbers each, are {term:concatenate|concatenated} into one vector of 128 numbers.
 - **Another layer.** Between the embeddings and the output layer, there is now a {term:hidden layer}: a linear layer with 96 outputs, followed by a *nonlinearity* or {term:activation function}. Ours is {term:tanh}, which maps every number into the range from −1 to 1. Without it, two linear layers could do no more than one, just as 2 · (3 · x) is simply 6 · x. A network of linear layers with nonlinearities between them is an {term:MLP}, a multi-layer perceptron. Bengio and others published a language model of this kind in 2003.
 - **Biases.** PyTorch's `nn.Linear` also adds a learned number, a {term:bias}, to each of its outputs.
 - **Batches.** Each step uses the mean gradient of a {term:batch} of 1,024 examples chosen at random. This is mini-batch {term:stochastic gradient descent} (SGD). Compared with a single example, the gradient is less noisy; compared with the whole training set, it is much cheaper to compute.

@@ -88,7 +88,7 @@ $$ h_t = \tanh\left(W x_t + U h_{t-1} + b\right) $$
 | $U$ | `w_rec` | (hidden, hidden) | the recurrent weights |
 | $b$ | `bias` | (hidden) | the bias |
 
-The function $\tanh$ maps every number into the range from −1 to 1. Small numbers hardly change ($\tanh 0.1 = 0.0997$), and large ones saturate ($\tanh 3 = 0.995$).
+The function $\tanh$ maps every number into the range from −1 to 1. Small numbers hardly change ($\tanh 0.1 = 0.0997$), and large ones end up close to 1 ($\tanh 3 = 0.995$).
 
 Every step uses the **same** $W$, $U$ and $b$. Because of this {term:weight sharing}, the number of weights doesn't depend on the length of the text. Drawing the loop as a chain, with one link per word, is called {term:unrolling}.
 """
@@ -239,9 +239,9 @@ How long could a recurrent network remember? Take the smallest one: its state is
 r"""
 **Choose the three numbers yourself** so that the network meets these requirements:
 
-- The first input is a signal, +1 or −1. After 200 quiet steps (input 0), the state still has the sign of the signal, and its absolute value is at least 0.5.
+- The first input is a signal, +1 or −1. After 200 quiet steps (input 0), the state still has the sign of the signal, and it is at least 0.5 away from 0.
 - The same is true if the 199 inputs after the signal are noise between −0.3 and 0.3, even if all of it pushes in the wrong direction.
-- A *new*, opposite signal after 100 quiet steps overwrites the old one: 100 quiet steps later, the state has the sign of the new signal and again an absolute value of at least 0.5.
+- A *new*, opposite signal after 100 quiet steps overwrites the old one: 100 quiet steps later, the state has the sign of the new signal, and it is again at least 0.5 away from 0.
 
 Many answers are correct. Try some numbers with a loop in a cell of your own first. The check tells you which requirement isn't met yet.
 """
@@ -393,7 +393,7 @@ The inputs enter this formula only through the states. **On paper:** let `u` = 2
 
 Gradients take the same path in the opposite direction. They start at the loss, at the end of the unrolled chain, and every step back multiplies them by the factor of that step. This is {term:backpropagation through time} (BPTT). Since all steps share the weight `u`, the gradient of `u` is the sum of the contributions of all steps.
 
-If most factors have an absolute value below 1, the contributions of early steps become tiny: this is the {term:vanishing gradients|vanishing gradient} problem. If most are above 1, the contributions grow exponentially: these are {term:exploding gradients}.
+If most factors are between −1 and 1, the contributions of early steps become tiny: this is the {term:vanishing gradients|vanishing gradient} problem. If most are above 1 or below −1, the contributions grow exponentially: these are {term:exploding gradients}.
 
 The explorable below shows how fast this happens in a network with an eight-number state, whose matrix multiplies the length of every vector by a factor that you can set. *Linear* means that there is no activation function, so only this factor counts.
 """
@@ -403,9 +403,9 @@ predict("02", "nine-tenths", GradientTelephone())
 
 # %% [markdown] kind="text"
 r"""
-Try the goals below the figure. Without an activation function, only a factor of exactly 1 preserves the gradient over many steps. The derivative of tanh is at most 1, so tanh can only shrink it further. The derivative of the sigmoid is at most ¼, so it shrinks the gradient much faster.
+Try the goals below the figure. Without an activation function, only a factor of exactly 1 preserves the gradient over many steps. The derivative of tanh is at most 1, so tanh can only shrink it further. The derivative of the {term:sigmoid} is at most ¼, so it shrinks the gradient much faster.
 
-In section 4, every network started with `u` between −1 and 1, so the absolute value of every factor was below 1, and even 0.9 leaves less than a billionth after 199 steps. This is true in both directions: the signal hardly affects the last state, and the gradient hardly reaches the first steps.
+In section 4, every network started with `u` between −1 and 1, so every factor was between −1 and 1, and even 0.9 leaves less than a billionth after 199 steps. This is true in both directions: the signal hardly affects the last state, and the gradient hardly reaches the first steps.
 
 With the weights chosen by hand, the signal does affect the last state. Yet at $h = 0.995$ and `u` = 3 the factor is only about 0.03, so the gradient vanishes there too. The state withstands noise because small changes die out, and gradients describe small changes. Bengio, Simard and Frasconi proved in 1994 that gradients vanish whenever a recurrent network stores information in stable states that withstand noise.
 """

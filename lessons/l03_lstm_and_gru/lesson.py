@@ -398,7 +398,7 @@ With gates, every run solves the task: at a distance of 100, each LSTM and each 
 r"""
 ## 7 · Remembering, and learning to remember
 
-Now we train new networks **on a single distance**, and test them on the same distance. The architecture and the initialisation stay the same. You have just seen that this LSTM can remember a symbol for 100 steps.
+Now we train new networks **on a single distance**, and test them on the same distance. The architecture and the {term:initialisation} stay the same. You have just seen that this LSTM can remember a symbol for 100 steps.
 """
 
 # %% kind="predict" hide_input=true track="core"
@@ -591,7 +591,7 @@ r"""
 
 - Along the cell state, both the signal and the gradient are multiplied by the forget gates.
 - A forget bias of 1 means a half-life of {result:lesson_03/half-life/1:.1f} steps, a bias of 5 means {result:lesson_03/half-life/5:.0f}. <!-- core -->
-- An LSTM that can remember something for 100 steps may still fail to learn to. In our experiments, a larger forget bias or a curriculum helped. <!-- core -->
+- An LSTM that can remember something for 100 steps may still fail to learn to. In our experiments, a larger forget bias or a {term:curriculum learning|curriculum} helped. <!-- core -->
 
 **What's still missing.** Everything the network remembers has to fit into one state of fixed size. What happens if a whole sentence has to pass through such a state in order to be translated? That is the subject of [lesson 04](04_encoder_decoder.ipynb).
 """

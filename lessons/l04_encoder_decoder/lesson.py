@@ -117,7 +117,7 @@ $$ h_j = \text{encoder}(x_j, h_{j-1}) \qquad c = h_n \qquad s_i = \text{decoder}
 | $c$ | `model.encode(src, lengths)` | the context vector |
 | $s_0$ | `model.start(context)` | the decoder's initial state; in seq2seq this is $c$ itself |
 | $y_0$ | `BOS` | the decoder's first input |
-| $s_i$, $W s_i$ | `model.step(context, state, tokens)` | one step: takes the previous token of each sentence in the batch; returns the logits for the next token, the new state, and a third value that is `None` for these models |
+| $s_i$, $W s_i$ | `model.step(context, state, tokens)` | one step: takes the previous token of each sentence in the batch; returns the logits for the next token, the new state, and `None` (other models return something there) |
 
 In Cho's model, $c$ is a learned function of $h_n$, and the decoder also gets it at every step: $s_i = \text{decoder}(y_{i-1}, s_{i-1}, c)$.
 """
@@ -352,7 +352,7 @@ predict("04", "random-encoder", figure)
 
 # %% [markdown] kind="text"
 r"""
-Averaged over three runs of seq2seq, the probe finds {result:bottleneck_readout/seq2seq/readout/trained/3–5/mean:.0%} of the words in the shortest sentences and {result:bottleneck_readout/seq2seq/readout/trained/16–20/mean:.0%} in the longest, while the most frequent words alone give {result:bottleneck_readout/seq2seq/readout/most frequent words/3–5/mean:.0%} and {result:bottleneck_readout/seq2seq/readout/most frequent words/16–20/mean:.0%}. The 95% confidence intervals over sentences are within two points of these numbers. So a good part of the source can be read from the context vector, but the longer the sentence, the smaller that part.
+Averaged over three runs of seq2seq, the probe finds {result:bottleneck_readout/seq2seq/readout/trained/3–5/mean:.0%} of the words in the shortest sentences and {result:bottleneck_readout/seq2seq/readout/trained/16–20/mean:.0%} in the longest, while the most frequent words alone give {result:bottleneck_readout/seq2seq/readout/most frequent words/3–5/mean:.0%} and {result:bottleneck_readout/seq2seq/readout/most frequent words/16–20/mean:.0%}. The 95% {term:confidence interval|confidence intervals} over sentences are within two points of these numbers. So a good part of the source can be read from the context vector, but the longer the sentence, the smaller that part.
 
 The control with random weights holds a surprise. There the probe finds {result:bottleneck_readout/seq2seq/readout/untrained/3–5/mean:.0%} and {result:bottleneck_readout/seq2seq/readout/untrained/16–20/mean:.0%}, at least as many as with the trained encoder. Even a recurrent network with random weights mixes every word into its state, and a linear map can partly undo the mixing. So the probe doesn't show that training taught the encoder to store words, and the decline with length appears without training too. Cho's model, whose vector has only {result:lesson_04/numbers in the context vector/rnn_encoder_decoder:.0f} numbers, behaves differently: there, training raises the fraction at 16 to 20 words from {result:bottleneck_readout/rnn_encoder_decoder/readout/untrained/16–20/mean:.0%} to {result:bottleneck_readout/rnn_encoder_decoder/readout/trained/16–20/mean:.0%}.
 

@@ -75,7 +75,7 @@ The components of a word's vector are called *channels*. The kernel holds all $k
 
 # %% [markdown] kind="text" exercise="convolve"
 r"""
-Implement this formula, using only the windows that fit, without padding. You can assume that the sentence has at least as many words as the window. Return a tensor with one row for each window. You need only one loop, over the positions of the window: for each position, you can process all windows at once.
+Implement this formula, using only the windows that fit entirely into the sentence. You can assume that the sentence has at least as many words as the window. Return a tensor with one row for each window. You need only one loop, over the positions of the window: for each position, you can process all windows at once.
 """
 
 # %% kind="exercise" exercise="convolve" title="A convolution over words" difficulty=3 importance=5 track="core"

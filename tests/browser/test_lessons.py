@@ -6,6 +6,7 @@ the other solutions. In 00 and 08 a learner also guesses, answers and makes mist
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import re
@@ -248,7 +249,7 @@ def a_quiz_answered_by_keyboard_is_still_there_the_next_day(lab, photograph) -> 
     expect(question.locator(".cq-feedback")).to_contain_text(reason)
     lab.save()
     saved = lab.read_file("00_start_here.ipynb")
-    assert reason in json.dumps(saved["metadata"]["widgets"], ensure_ascii=False)
+    assert reason in html.unescape(json.dumps(saved["metadata"]["widgets"], ensure_ascii=False))
     lab.open("00_start_here.ipynb")
     reopened = lab.cell(index).locator(".cq-feedback").first
     expect(reopened).to_contain_text(reason, timeout=90_000)  # every card of the page is restored first

@@ -105,7 +105,7 @@ LIMITS = {
         Limit("ends", "Temperature 1", "temperature"),
         Limit("sure", "Temperature 1", "temperature"),
         Limit("sure", "above 0.99", ("probabilities", 0)),
-        Limit("rash", "less than 1 in 1,000", "last_probability"),
+        Limit("rash", "below 0.001", "last_probability"),
     ],
     "GradientTelephone": [
         Limit("steady", "100 steps", "steps"),

@@ -154,7 +154,7 @@ class WordByWord(Explorable):
     }
     goals = {
         "ends": "Temperature 1: generate until the sentence ends by itself",
-        "sure": "Temperature 1: find a position where one word has a probability above 0.99",
+        "sure": "At temperature 1, find a word with a probability above 0.99",
         "rash": "Generate a word to which the model gives a probability below 0.001",
     }
     panels = (Panel("Generated so far", draw_text, 1.0), Panel("Most likely next words", draw_next, 1.1))

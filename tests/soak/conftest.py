@@ -29,7 +29,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.internal.conjecture import engine
 from hypothesis.strategies import SearchStrategy
 
-from course_lib.runtime import PROJECT_ROOT
+from course_lib.runtime import PROJECT_ROOT, write_atomically
 
 SECONDS = float(os.environ.get("SOAK_SECONDS", 60))  # for all parts together, on each core
 SEED = int(os.environ.get("SOAK_SEED", 0))
@@ -148,7 +148,7 @@ class Soak:
     def write(self, *, finished: bool) -> None:
         row = {"part": self.part, "cases": self.n_cases, "failures": list(self.failures.values())}
         row |= {"seconds": time.monotonic() - self.start, "finished": finished}
-        self.report.write_text(json.dumps(row), encoding="utf-8")
+        write_atomically(self.report, json.dumps(row))  # Ctrl-C may come at any moment
 
 
 def place_of(error: BaseException) -> str:

@@ -102,8 +102,8 @@ LIMITS = {
     "AttentionLines": [],
     "SoftmaxDial": [Limit("sure", "above 0.9", ("probabilities", 0))],
     "WordByWord": [
-        Limit("ends", "Temperature 1", "temperature"),
-        Limit("sure", "Temperature 1", "temperature"),
+        Limit("ends", "temperature 1", "temperature"),
+        Limit("sure", "temperature 1", "temperature"),
         Limit("sure", "above 0.99", ("probabilities", 0)),
         Limit("rash", "below 0.001", "last_probability"),
     ],

@@ -41,8 +41,8 @@ def find_exercise(name: str) -> Exercise:
     if name in REMOVED_EXERCISES:
         raise ValueError(
             f"The exercise {name!r} is no longer part of the course. If you solved it, your function is "
-            "still in `my_road.py`. A notebook that asks for it is from an earlier version: open the current one "
-            "from `notebooks/`."
+            "still in `my_road.py`. A notebook that asks for it is from an earlier version: open the current "
+            "one from `notebooks/`."
         )
     close_names = difflib.get_close_matches(name, exercise_topics(), n=1)
     names = ", ".join(exercise_topics())

@@ -112,9 +112,7 @@ def draw_classes(axes: Axes) -> None:
     points, classes = first_two_components(embeddings_of(vocabulary())), word_classes()
     for name, colour in CLASSES.items():
         rows = [i for i, word in enumerate(vocabulary()) if classes.get(word, "other word") == name]
-        axes.scatter(
-            *points[rows].T, s=14, color=colour, label=f"{name}s" if name != "other" else "other words"
-        )
+        axes.scatter(*points[rows].T, s=14, color=colour, label=f"{name}s")
     axes.set_title("All words, by word class")
 
 

@@ -487,6 +487,17 @@ def test_threads_that_end_or_wait_for_work_are_fine():
         pool.shutdown()
 
 
+def test_threads_that_cannot_be_stopped_are_given_up_together():
+    def attempt(numbers):
+        for _ in range(20):
+            threading.Thread(target=lambda: time.sleep(60), daemon=True).start()
+        return 2 * numbers
+
+    start = time.monotonic()
+    verdict = judge(DOUBLE_IT, attempt)
+    assert verdict.slip == "left-running" and time.monotonic() - start < 30
+
+
 def test_an_operation_that_was_given_up_is_mentioned_while_it_runs(monkeypatch):
     monkeypatch.setattr(guarded_call, "_given_up", [])
     assert "kernel" not in judge(IMPATIENT, loop).details

@@ -399,9 +399,9 @@ def test_the_limit_needs_no_signal_and_works_in_any_thread():
 
 def test_a_call_that_is_busy_in_c_is_given_up():
     start = time.monotonic()
-    verdict = judge(replace(DOUBLE_IT, seconds=0.2), lambda numbers: time.sleep(12))
-    assert verdict.slip == "too-slow" and "time.sleep(12)" in verdict.details
-    assert time.monotonic() - start < 11  # before the call itself ends
+    verdict = judge(replace(DOUBLE_IT, seconds=0.2), lambda numbers: time.sleep(60))
+    assert verdict.slip == "too-slow" and "time.sleep(60)" in verdict.details
+    assert time.monotonic() - start < 50  # before the call itself ends
 
 
 # ---- strict mode

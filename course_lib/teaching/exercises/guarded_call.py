@@ -190,18 +190,19 @@ def _run_within(limit: TimeLimit, work: Callable[[], None], result: CallResult) 
         if not finished.is_set():
             result.timed_out = True
             line = _describe_position(sys._current_frames().get(thread.ident))
-            result.runs_on = not _stop(thread, OutOfTime, finished.is_set)
+            result.runs_on = not _stop(thread, OutOfTime, finished.is_set, TimeLimit(GRACE))
     return line
 
 
-def _stop(thread: threading.Thread, exception: type[BaseException], has_ended: Callable[[], bool]) -> bool:
-    """Raise an exception inside the thread until it ends; False if it hasn't ended after some time."""
+def _stop(
+    thread: threading.Thread, exception: type[BaseException], has_ended: Callable[[], bool], grace: TimeLimit
+) -> bool:
+    """Raise an exception inside the thread until it ends; False if it hasn't when the grace is over."""
     faulthandler.cancel_dump_traceback_later()  # nothing is frozen
-    limit, longest_import = TimeLimit(GRACE), TimeLimit(LONGEST_IMPORT)
     while not has_ended():
         importing = not _raise_inside(thread, exception)
         time.sleep(STOP_INTERVAL)
-        if (longest_import if importing else limit).seconds_left() <= 0:
+        if grace.seconds_spent() > (LONGEST_IMPORT if importing else grace.seconds):
             _given_up.append(thread)
             return False
     return True
@@ -230,11 +231,12 @@ def _stop_new_threads(before: list[threading.Thread], result: CallResult) -> Non
     new = [thread for thread in threading.enumerate() if thread not in before and thread.name != CALL]
     if new:
         time.sleep(SHORTEST_LIMIT)  # they may be about to end
+    grace = TimeLimit(GRACE)  # for all of them together
     for thread in new:
         if line := _describe_position(sys._current_frames().get(thread.ident)):
             result.left_running = line
             # a SystemExit ends a thread without a message
-            has_ended = _stop(thread, SystemExit, lambda thread=thread: not thread.is_alive())
+            has_ended = _stop(thread, SystemExit, lambda thread=thread: not thread.is_alive(), grace)
             result.runs_on = result.runs_on or not has_ended
 
 

@@ -23,7 +23,9 @@ class TimeLimit:
         self.seconds = seconds
         self.clock, self.cpu = time.monotonic(), time.process_time()
 
-    def seconds_left(self) -> float:
+    def seconds_spent(self) -> float:
         on_the_clock = time.monotonic() - self.clock
-        spent = max(min(time.process_time() - self.cpu, on_the_clock), on_the_clock / PATIENCE)
-        return self.seconds - spent
+        return max(min(time.process_time() - self.cpu, on_the_clock), on_the_clock / PATIENCE)
+
+    def seconds_left(self) -> float:
+        return self.seconds - self.seconds_spent()

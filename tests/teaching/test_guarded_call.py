@@ -487,15 +487,21 @@ def test_threads_that_end_or_wait_for_work_are_fine():
         pool.shutdown()
 
 
+@collected_by_pytest
 def test_threads_that_cannot_be_stopped_are_given_up_together():
     def attempt(numbers):
         for _ in range(20):
-            threading.Thread(target=lambda: time.sleep(60), daemon=True).start()
+            threads.append(threading.Thread(target=lambda: released.wait(), daemon=True))
+            threads[-1].start()
         return 2 * numbers
 
+    threads, released = [], threading.Event()
     start = time.monotonic()
     verdict = judge(DOUBLE_IT, attempt)
     assert verdict.slip == "left-running" and time.monotonic() - start < 30
+    released.set()  # they end here, not in the middle of another test
+    for thread in threads:
+        thread.join(20)
 
 
 def test_an_operation_that_was_given_up_is_mentioned_while_it_runs(monkeypatch):

@@ -28,10 +28,11 @@ from course_lib.training.checkpoint import machine, versions
 from tools.experiments.catalogue import Experiment, experiments, results_file
 from tools.experiments.cpu_runs import run_claim, run_divisor, run_faulty, run_key_and_value
 from tools.experiments.recall_run import run_recall
+from tools.experiments.snapshot_run import run_snapshots
 from tools.experiments.tables import brief
 from tools.experiments.trained_run import run_trained
 
-LARGE = {"train": run_trained, "recall": run_recall}  # on a GPU if there is one
+LARGE = {"train": run_trained, "recall": run_recall, "snapshots": run_snapshots}  # on a GPU if there is one
 SMALL = {"divisor": run_divisor, "key and value": run_key_and_value, "sick": run_faulty, "claim": run_claim}
 
 

@@ -47,6 +47,17 @@ def clinic_measures(run: dict) -> list[Measure]:
     return [*columns, Measure("correct, %", ("ends", "exact"))]
 
 
+def snapshot_measures(run: dict) -> list[Measure]:
+    steps, saved = ([row["step"] for row in run[part]] for part in ("curve", "snapshots"))
+    shown = [step for step in (0, 100, 200, 300, 400, 600, 1000, 4000) if step in saved]
+    errors = [("curve", steps.index(step), "alignment_error") for step in shown]
+    correct = [("snapshots", saved.index(step), "exact") for step in shown]
+    columns = [
+        Measure(f"step {step:,}", path, "{:.2f}".format) for step, path in zip(shown, errors, strict=True)
+    ]
+    return columns + [Measure(f"{step:,}, %", path) for step, path in zip(shown, correct, strict=True)]
+
+
 PRONOUNS = [
     Measure("pronoun correct, %", ("pronouns", "right", "mean")),
     Measure("its probability", ("pronouns", "probability", "mean"), "{:.2f}".format),
@@ -96,6 +107,7 @@ MEASURES: dict[str, Callable[[dict], list[Measure]]] = {  # by the kind of an ex
         Measure(f"learning rate {rate}", ("end", rate), "{:.3f}".format) for rate in run["end"]
     ],
     "key and value": lambda run: [Measure("correct, %", ("right",))],
+    "snapshots": snapshot_measures,
     "sick": clinic_measures,
     "claim": lambda run: [Measure(f"{split}, %", ("right", split)) for split in run["right"]],
 }

@@ -11,6 +11,7 @@ from dataclasses import fields
 
 import psutil
 import pytest
+import torch
 
 from course_lib.models.registry import make_config
 from course_lib.runtime import PROJECT_ROOT, data_path
@@ -20,7 +21,7 @@ from course_lib.training.checkpoint import load_system
 from course_lib.training.data import encode_data, sides
 from course_lib.training.recipe import Recipe
 from tools.cli import main
-from tools.experiments import catalogue, trained_run
+from tools.experiments import catalogue, snapshot_run, trained_run
 from tools.experiments.catalogue import experiments
 from tools.experiments.cpu_runs import run_divisor, run_key_and_value
 from tools.experiments.recall_run import DISTANCES, SIZES, run_recall
@@ -187,3 +188,19 @@ def test_a_recorded_run_can_be_reproduced():
 @pytest.mark.parametrize("shared", [True, False])
 def test_a_wide_enough_attention_learns_to_look_up(shared):
     assert run_key_and_value({"width": 32, "shared": shared}, seed=0, n_steps=600)["right"] > 0.9
+
+
+def test_snapshots_of_attention_are_taken_before_and_during_training(monkeypatch):
+    monkeypatch.setattr(snapshot_run, "EVERY", 1)
+    monkeypatch.setattr(snapshot_run, "STEPS", (0, 2))
+    monkeypatch.setattr(snapshot_run, "N_SENTENCES", 4)
+    result = snapshot_run.run_snapshots({"system": "bahdanau"}, seed=0, n_steps=2, device="cpu")
+    assert [point["step"] for point in result["curve"]] == [0, 1, 2]
+    assert [point["loss"] is None for point in result["curve"]] == [True, False, False]
+    before, after = result["snapshots"]
+    assert (before["step"], after["step"]) == (0, 2)
+    for name, (source, reference) in snapshot_run.SENTENCES.items():
+        first, last = (torch.tensor(snapshot["maps"][name]["weights"]) for snapshot in (before, after))
+        assert first.shape == last.shape == (len(reference.split()) + 1, len(source.split()) + 1)
+        torch.testing.assert_close(last.sum(dim=-1), torch.ones(len(last)), atol=0.01, rtol=0)
+        assert not torch.equal(first, last)

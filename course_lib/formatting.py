@@ -74,7 +74,8 @@ def rounded(tensor: Tensor, decimals: int | None = None, matrix: int = 0) -> str
         return f"shape {shape_text(tensor.shape)}"
     matrices = tensor.reshape(-1, *tensor.shape[-2:]) if tensor.ndim > 2 else tensor[None]
     if tensor.ndim > 2 and len(matrices) <= MOST_MATRICES:
-        return "\n\n".join(rounded(matrix, decimals) for matrix in matrices)
+        text = "\n\n".join(rounded(matrix, decimals) for matrix in matrices)
+        return f"shape {shape_text(tensor.shape)}:\n{text}"
     if tensor.ndim > 2:
         text = rounded(matrices[matrix], decimals)
         index = [int(i) for i in np.unravel_index(matrix, tensor.shape[:-2])]  # torch's version loads sympy

@@ -244,6 +244,15 @@ def test_numbers_of_the_notebook_are_found_but_not_its_constants():
     assert find_notebook_numbers(ends) == ["width"]
 
 
+def test_a_function_without_inputs_is_not_told_to_use_them():
+    def wire():
+        return (width, width, width)  # noqa: F821
+
+    wire.__globals__["width"] = 3.0
+    details = judge(find_exercise("wire_memory"), wire).details
+    assert "`width`" in details and "inputs" not in details
+
+
 # ---- functions of plain values, and written tests; the lessons' wrong answers (test_mutants) try the rest
 
 

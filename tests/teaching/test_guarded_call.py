@@ -513,6 +513,11 @@ def test_an_operation_that_was_given_up_is_mentioned_while_it_runs(monkeypatch):
     assert "earlier" not in judge(IMPATIENT, loop).details
 
 
+def test_a_matrix_times_a_batch_gets_advice_about_the_order():
+    details = judge(DOUBLE_IT, lambda numbers: torch.ones(5, 4) @ torch.ones(2, 3, 4)).details
+    assert "`x @ w.T`" in details and "bmm" not in details
+
+
 FREEZES = """
 import time
 from dataclasses import replace

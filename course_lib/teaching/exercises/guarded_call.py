@@ -371,7 +371,11 @@ HINTS = {  # what to do about an exception, by a pattern of its class and messag
         "A whole tensor is used where a single number or a condition is needed. Select one element, or use "
         "`torch.where`. To ask whether there is a mask at all, write `mask is not None`."
     ),
-    r"batch[12] must be a 3D tensor|first two dimensions of batch2 tensor": (
+    r"first two dimensions of batch2 tensor": (
+        "These shapes don't fit: the last axis of the left tensor must be as long as the second to last of "
+        "the right one. To multiply every row of `x` by a matrix `w` of shape (out, in), write `x @ w.T`."
+    ),
+    r"batch[12] must be a 3D tensor": (
         "`torch.bmm` needs exactly one axis in front of the matrices. `@` works with any number of them."
     ),
     r"(not enough|too many) values to unpack": (

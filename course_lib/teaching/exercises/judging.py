@@ -199,14 +199,14 @@ def _judge_function(
     if problem := exercise.find_problem(trials):
         shown = failures.pop(0) if by_hand_failed else problem
         shown = _explain_problem(shown, exercise, attempt, trials, failed_cases)
-        return _add_observations(shown, attempt, form_problems, failures)
+        return _add_observations(shown, exercise, attempt, form_problems, failures)
     if failures:
         shown = _explain_problem(failures[0], exercise, attempt, trials, failed_cases)
         if shown.slip == "raises" and (optional := _describe_optional(exercise, trials, failed_cases)):
             shown = replace(shown, details=join_paragraphs(optional, shown.details))
         elif shown.slip == "raises" and (axes := _describe_axes(trials, failed_cases)):
             shown = replace(shown, details=join_paragraphs(axes, shown.details), slip="fixed-axes")
-        return _add_observations(shown, attempt, form_problems, [])
+        return _add_observations(shown, exercise, attempt, form_problems, [])
     if form_problems:
         details = join_paragraphs(*(problem.headline for problem in form_problems))
         left = "is still one thing" if len(form_problems) == 1 else f"are still {len(form_problems)} things"
@@ -214,7 +214,9 @@ def _judge_function(
         return wrong_verdict(headline, details, form_problems[0].slip)
     if problem := exercise.find_further_problem(attempt, limit):
         return problem
-    return Verdict("", "passed", exercise.praise(len(trials) - 1), _describe_notebook_numbers(attempt))
+    return Verdict(
+        "", "passed", exercise.praise(len(trials) - 1), _describe_notebook_numbers(exercise, attempt)
+    )
 
 
 def _describe_optional(exercise: FunctionExercise, trials: list[Trial], failed_cases: list[Case]) -> str:
@@ -332,10 +334,14 @@ def _explain_problem(
 
 
 def _add_observations(
-    problem: Verdict, attempt: Callable, form_problems: list[Verdict], failures: list[Verdict]
+    problem: Verdict,
+    exercise: FunctionExercise,
+    attempt: Callable,
+    form_problems: list[Verdict],
+    failures: list[Verdict],
 ) -> Verdict:
     """The problem, with what else was noticed; if its slip is unknown, that may be the cause."""
-    notebook_text = _describe_notebook_numbers(attempt)
+    notebook_text = _describe_notebook_numbers(exercise, attempt)
     slips = [problem.slip, "left-over" if notebook_text else None, *(form.slip for form in form_problems)]
     besides = [f"Also: {form.headline}" for form in form_problems]
     if failures:
@@ -347,17 +353,17 @@ def _add_observations(
     return replace(problem, slip=next(filter(None, slips), None), details=details)
 
 
-def _describe_notebook_numbers(attempt: Callable) -> str:
+def _describe_notebook_numbers(exercise: FunctionExercise, attempt: Callable) -> str:
     """A sentence about numbers that come from the notebook; empty if there are none."""
     if not (names := find_notebook_numbers(attempt)):
         return ""
     are, its, it = ("is a notebook variable, not a parameter", "Its value", "it")
     if len(names) > 1:
         are, its, it = ("are notebook variables, not parameters", "Their values", "them")
-    return (
-        f"Your function uses {quote_names(names)}, which {are}. {its} may be wrong for other inputs, so "
-        f"compute {it} from the inputs."
-    )
+    uses = f"Your function uses {quote_names(names)}, which {are}."
+    if not exercise.inputs:
+        return f"{uses} {its} may change, so write {it} into the function."
+    return f"{uses} {its} may be wrong for other inputs, so compute {it} from the inputs."
 
 
 # ---- a test to write

@@ -84,6 +84,13 @@ class Block(nn.Module):
             )
             self.around_feed_forward = residual_connection()
 
+    @torch.no_grad()
+    def scale_outputs(self, factor: float) -> None:
+        """Multiply the weights of each layer whose output is added to the input of the block."""
+        for layer in (self.attention, self.cross, self.feed_forward):
+            if layer is not None:
+                (layer.w_output if isinstance(layer, MultiHead) else layer.outer.weight).mul_(factor)
+
     def forward(
         self,
         x: Float[Tensor, "batch len model"],

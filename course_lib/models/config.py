@@ -10,6 +10,7 @@ so it can be stored in a checkpoint's JSON.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import get_args, get_type_hints
 
@@ -35,11 +36,13 @@ class Config:
             name, value = field.name, getattr(self, field.name)
             if field.type in ACCEPTED_TYPES and type(value) not in ACCEPTED_TYPES[field.type]:
                 raise TypeError(f"Expected {name} to be of type {field.type}, but got {value!r}.")
-            if field.type == "float" and not 0 <= value < 1:  # every float is a dropout rate
+            if field.type == "float" and "dropout" in name and not 0 <= value < 1:
                 raise ValueError(
                     f"Expected {name} of at least 0 and below 1, but got {value}. "
                     "It is the fraction of values set to 0 during training: 0.1 drops one in ten."
                 )
+            if field.type == "float" and "dropout" not in name and not 0 < value < math.inf:
+                raise ValueError(f"Expected {name} to be a number above 0, but got {value}.")
             if field.type != "float" and type(value) is int and value < 1:
                 raise ValueError(f"Expected {name} of at least 1, but got {value}.")
             if field.type.startswith("Literal"):

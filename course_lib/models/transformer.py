@@ -17,6 +17,9 @@ Where this differs from the paper:
 - `d_k` and `d_v`, the widths of a head's keys and values, default to d_model / h.
 - `norm="rms"` (2019), `feed_forward="swiglu"` (2020) and `ff_dropout`, inside the feed-forward layer, are
   later developments.
+- `output_scale` multiplies the initial weights of the layers whose output is added to the residual stream;
+  GPT-2 (2019) uses 1 / √(number of such layers). The paper doesn't say how its weights are initialised; ours
+  are Xavier uniform, with a scale of 1.
 - Lessons use some settings for ablations: `residual`, `norm="none"` or "batch", `feed_forward="none"`,
   `target_positions="none"`, and `leaky`, a causal mask that also allows the next word.
 - It is smaller: the paper's base model has d_model 512, 8 heads, d_ff 2048 and 6 layers.
@@ -68,6 +71,7 @@ class TransformerConfig(Config):
     positions: str = "sinusoidal"
     target_positions: str | None = None
     ff_dropout: float = 0.0
+    output_scale: float = 1.0
 
     def make_positions(self, kind: str | None = None) -> NoPositions:
         """Of the configured kind, unless another is given."""
@@ -97,6 +101,8 @@ class TransformerConfig(Config):
             )
             for _ in range(self.n_layers)
         ]
+        for block in blocks:
+            block.scale_outputs(self.output_scale)
         return Stack(blocks, last_norm=make_norm(self.norm, d_model=self.d_model) if self.pre_norm else None)
 
     def causal_arguments(self, n: int, *, device: torch.device) -> dict[str, bool | Tensor]:

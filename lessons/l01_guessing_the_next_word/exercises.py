@@ -141,6 +141,14 @@ COUNT_NEXT = PlainExercise(
             "separately.",
         ),
         Slip(
+            "padded-once",
+            lambda sentences, n: count_windows(
+                [[*[START] * (n - 1), *(word for words in sentences for word in [*words, END])]], n
+            ),
+            "only the first sentence has start tokens, so later ones continue from the sentence before. "
+            "Count each sentence separately, with n − 1 start tokens of its own.",
+        ),
+        Slip(
             "one-long-sentence",
             lambda sentences, n: count_next([[word for words in sentences for word in words]], n),
             "the sentences are joined into one long sentence. Count each sentence separately, with start "
@@ -162,6 +170,11 @@ COUNT_NEXT = PlainExercise(
             count_windows,
             "the start and end tokens are missing. Add n − 1 start tokens before each sentence and one end "
             "token after it.",
+        ),
+        Slip(
+            "one-start-token-too-few",
+            with_tokens(lambda words, n: [START] * (n - 2) + list(words) + [END]),
+            "there are only n − 2 start tokens. The first word should come after n − 1 of them.",
         ),
         Slip(
             "one-too-many",
@@ -819,6 +832,15 @@ GRADIENT_STEP = PlainExercise(
             "these are the gradients. Return the new embeddings, the new output weights and the loss.",
         ),
         Slip(
+            "gradient-of-the-row",
+            lambda embeddings, weight, word, target, rate: (
+                weight.T @ find_error(embeddings, weight, word, target),
+                *only_gradients(embeddings, weight, word, target, rate)[1:],
+            ),
+            "these are the gradients. Return the new embeddings (all rows), the new output weights and the "
+            "loss.",
+        ),
+        Slip(
             "row-only",
             with_outputs(
                 lambda new_embeddings, new_weight, loss, embeddings, weight, word, *rest: (
@@ -1020,6 +1042,11 @@ PERPLEXITY = PlainExercise(
             "the first word isn't counted. Python counts from 0.",
         ),
         Slip(
+            "rounded",
+            lambda probabilities: round(perplexity(probabilities)),
+            "the result is rounded to a whole number. Keep its decimals.",
+        ),
+        Slip(
             "n-minus-one",
             lambda probabilities: torch.exp(-torch.log(probabilities).sum() / (len(probabilities) - 1)),
             "the sum of the losses is divided by n − 1. A mean of n numbers is their sum divided by n.",
@@ -1051,12 +1078,12 @@ def find_interval(probabilities, u, **options) -> int:
     return search(torch.cumsum(probabilities, dim=0), u, **options)
 
 
-def or_else(last: int) -> Callable:
-    """A function that returns `last` if the probabilities sum to less than u."""
+def or_else(last: Callable[[Tensor], int]) -> Callable:
+    """A function that returns `last(probabilities)` if they sum to less than u."""
 
     def sample(probabilities, u):
         index = find_interval(probabilities, u)
-        return index if index < len(probabilities) else last
+        return index if index < len(probabilities) else last(probabilities)
 
     return sample
 
@@ -1106,8 +1133,8 @@ SAMPLE_NEXT = PlainExercise(
         ([0.1, 0.6, 0.1, 0.2], 0.75),
         ([0.9, 0.02, 0.03, 0.05], 0.88),
         ([1.0], 0.7),
-        ([0.333, 0.333, 0.333], 0.9995),
-        ([0.004] * 250, 0.37),
+        ([0.25, 0.5, 0.249], 0.9995),
+        ([n / 31375 for n in range(250, 0, -1)], 0.37),
     ),
     slips=(
         Slip(
@@ -1118,15 +1145,21 @@ SAMPLE_NEXT = PlainExercise(
         ),
         Slip(
             "minus-one",
-            or_else(-1),
+            or_else(lambda probabilities: -1),
             "if rounding leaves the sum of the probabilities below `u`, your function returns −1. Return "
             "the last index, `len(probabilities) - 1`.",
         ),
         Slip(
             "zero-at-the-end",
-            or_else(0),
+            or_else(lambda probabilities: 0),
             "if rounding leaves the sum of the probabilities below `u`, your function returns 0. Return the "
             "last index in this case. If you use `argmax`, note that it returns 0 when no element is True.",
+        ),
+        Slip(
+            "likeliest-at-the-end",
+            or_else(lambda probabilities: int(probabilities.argmax())),
+            "if rounding leaves the sum of the probabilities below `u`, your function returns the most "
+            "likely word. Return the last index in this case.",
         ),
         Slip(
             "first-or-last",

@@ -172,6 +172,12 @@ COUNT_NEXT = PlainExercise(
             "token after it.",
         ),
         Slip(
+            "one-start-token",
+            with_tokens(lambda words, n: [START] * min(1, n - 1) + list(words) + [END]),
+            "there is only one start token, however large n is. The first word should come after n − 1 of "
+            "them.",
+        ),
+        Slip(
             "one-start-token-too-few",
             with_tokens(lambda words, n: [START] * (n - 2) + list(words) + [END]),
             "there are only n − 2 start tokens. The first word should come after n − 1 of them.",
@@ -580,6 +586,18 @@ GRADIENT_STEP = PlainExercise(
             "1 is added for the target. The error of the target is its probability minus 1.",
         ),
         Slip(
+            "softmax-derivative",
+            with_step(error_of=lambda probabilities, one_hot: probabilities * (1 - probabilities)),
+            "the errors are p · (1 − p), the derivative of a probability with respect to its own logit. The "
+            "derivative of the loss is p, minus 1 for the target.",
+        ),
+        Slip(
+            "log-derivative",
+            with_step(error_of=lambda probabilities, one_hot: -one_hot / probabilities),
+            "the error is −1/p, the derivative of the loss with respect to the target's probability. With "
+            "respect to the logits, it is p, minus 1 for the target.",
+        ),
+        Slip(
             "assigned",
             with_step(error_of=lambda probabilities, one_hot: probabilities * (1 - one_hot) - one_hot),
             "the error of the target is set to −1. It should be the probability minus 1.",
@@ -719,6 +737,11 @@ GRADIENT_STEP = PlainExercise(
             "j of `weight` by the errors and adds the products.",
         ),
         Slip(
+            "no-softmax",
+            with_step(probabilities_of=lambda logits: logits),
+            "the logits are used as probabilities. Apply a softmax to them first.",
+        ),
+        Slip(
             "sigmoid",
             with_step(probabilities_of=torch.sigmoid),
             "the probabilities come from a sigmoid, so they don't sum to 1. Use a softmax.",
@@ -839,6 +862,17 @@ GRADIENT_STEP = PlainExercise(
             ),
             "these are the gradients. Return the new embeddings (all rows), the new output weights and the "
             "loss.",
+        ),
+        Slip(
+            "change-only",
+            with_outputs(
+                lambda new_embeddings, new_weight, loss, embeddings, weight, word, *rest: (
+                    new_embeddings - embeddings * (torch.arange(len(weight)) == word)[:, None],
+                    new_weight,
+                    loss,
+                )
+            ),
+            "the embedding of `word` is replaced by the change. Add the change to the old embedding.",
         ),
         Slip(
             "row-only",
@@ -1287,14 +1321,14 @@ SAMPLE_NEXT = PlainExercise(
         Slip(
             "nearest-probability",
             lambda probabilities, u: int((probabilities - u).abs().argmin()),
-            "this is the word with the probability closest to `u`. Return the word with the interval that "
-            "contains `u`.",
+            "this is the word whose probability is closest to `u`. Return the word whose interval contains "
+            "`u`.",
         ),
         Slip(
             "nearest-end",
             lambda probabilities, u: int((torch.cumsum(probabilities, 0) - u).abs().argmin()),
-            "this is the word with the interval that ends closest to `u`. Return the word with the interval "
-            "that contains `u`.",
+            "this is the word whose interval ends closest to `u`. Return the word whose interval contains "
+            "`u`.",
         ),
     ),
 )

@@ -195,6 +195,22 @@ def gradient_of_the_row(embeddings, weight, word, target, rate):
     return weight.T @ error, torch.outer(error, x), -probabilities[target].log()
 
 
+def row_is_the_change(embeddings, weight, word, target, rate):
+    x, probabilities, error = parts(embeddings, weight, word, target)
+    new_embeddings = embeddings.clone()
+    new_embeddings[word] = -rate * (weight.T @ error)
+    return new_embeddings, weight - rate * torch.outer(error, x), -probabilities[target].log()
+
+
+def logits_as_probabilities(embeddings, weight, word, target, rate):
+    x, new_embeddings = embeddings[word], embeddings.clone()
+    error = weight @ x
+    loss = -torch.log(error[target])
+    error[target] -= 1
+    new_embeddings[word] -= rate * (weight.T @ error)
+    return new_embeddings, weight - rate * torch.outer(error, x), loss
+
+
 def step_by_loops(embeddings, weight, word, target, rate):
     x = [float(number) for number in embeddings[word]]
     logits = [sum(m * n for m, n in zip(row.tolist(), x, strict=True)) for row in weight]
@@ -743,6 +759,7 @@ WRONG = {
         (counted_with(lambda n: ["<s>"] * max(1, n - 1)), "start-token-for-unigrams"),
         (counted_with(lambda n: ["<s>", "<s>"]), "two-start-tokens"),
         (counted_with(lambda n: ["<s>"] * (n - 2)), "one-start-token-too-few"),
+        (counted_with(lambda n: ["<s>"] if n > 1 else []), "one-start-token"),
         (pads_once, "padded-once"),
         (counted_with(lambda n: [["<s>"] * (n - 1)]), "raises", "not even inside a tuple"),
         (counted_with(lambda n: ["<s>"] * (n - 1), after=("<s>",)), "start-token-at-the-end"),
@@ -843,6 +860,13 @@ WRONG = {
         (other_order((1, 0, 2)), "weight-first"),
         (gradients_only, "gradients-only"),
         (gradient_of_the_row, "gradient-of-the-row"),
+        (row_is_the_change, "change-only"),
+        (logits_as_probabilities, "no-softmax"),
+        (
+            step_with(error_of=lambda probabilities, error: probabilities - probabilities**2),
+            "softmax-derivative",
+        ),
+        (step_with(error_of=lambda p, error: -(error < 0).float() / p), "log-derivative"),
         (step_with(table_rate=-1.0), "embeddings-uphill"),
         (step_with(matrix_rate=-1.0), "weight-uphill"),
         (

@@ -155,5 +155,5 @@ class AttentionLines(Explorable):
         attended = [f"“{word}” {fixed(weight, 2)}" for word, weight in pairs if weight > SMALLEST]
         return (
             f"For word {facts['step']} of {len(facts['target'])}, “{facts['newest']}”, "
-            f"the attention weights are: {', '.join(attended)}. Every other English word gets almost none."
+            f"the attention weights are: {', '.join(attended)}. All other weights are close to 0."
         )

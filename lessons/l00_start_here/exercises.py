@@ -57,7 +57,7 @@ DOUBLE_IT = TensorExercise(
         Slip(
             "sum",
             lambda numbers: 2 * numbers.sum(),
-            "the numbers are added up. Don't add them: return each number of the input, doubled.",
+            "the numbers are added up. Return each number of the input, doubled.",
         ),
         Slip(
             "mean",

@@ -34,7 +34,7 @@ start_lesson("start_here")
 r"""
 ## Four translators on your computer
 
-Four small {term:neural networks} came with the course. Each has about 400,000 {term:parameters}, numbers that were set by training on the same 20,000 pairs of sentences.
+Four small {term:neural networks} come with the course. Each has about 400,000 {term:parameters}, numbers that were set by training on the same 20,000 pairs of sentences.
 
 - `rnn_encoder_decoder` and `seq2seq` (both 2014) turn the English sentence into one list of numbers, a *vector*, and write the French sentence from it.
 - `bahdanau` (2015) and `transformer` (2017) have {term:attention}: for every French word, they can look back at all the English words.
@@ -68,7 +68,7 @@ estimate("00", "how-typical", lambda: percent_correct(systems["seq2seq"]))
 
 # %% [markdown] kind="text"
 r"""
-In three {term:training runs} with different {term:random seeds}, each system translated these percentages without a mistake:
+In three {term:training runs} with different {term:random seeds}, the systems translated these percentages of the sentences without a mistake:
 
 | | vector only | | with attention |
 |---|---|---|---|
@@ -82,7 +82,7 @@ Other seeds or sentences are unlikely to close a gap this large. A plausible rea
 r"""
 ## Watch attention at work
 
-Before `bahdanau` writes a word, it gives every English word an {term:attention weight}, and all of them sum to 1. Here it has just skipped *sad* and written *filles* (girls). Move the slider one step to the right, then through the whole sentence, and reach the two goals. The network was never told which words belong together: it was trained only on pairs of whole sentences.
+Before `bahdanau` writes a word, it gives every English word an {term:attention weight}; these weights sum to 1. Here it has just skipped *sad* and written *filles* (girls). Move the slider one step to the right, then through the whole sentence, and reach the two goals. The network was never told which words belong together: it was trained only on pairs of whole sentences.
 """
 
 # %% kind="explore"
@@ -156,7 +156,7 @@ quiz("00", "closing")
 r"""
 ## Choose your track
 
-You have seen what {term:attention} does; by lesson 14 you will have built a {term:Transformer} yourself. The short track has the main ideas in about half the time, with links to what it skips. You can switch at any time, here or at the top of each lesson. When you have chosen, go on to [lesson 01](01_guessing_the_next_word.ipynb).
+You have seen what {term:attention} does; by lesson 14 you will have built a {term:Transformer} yourself. The short track covers the main ideas in about half the time, with links to what it skips. You can switch at any time, here or at the top of each lesson. When you have chosen, go on to [lesson 01](01_guessing_the_next_word.ipynb).
 """
 
 # %% kind="see" track="short"
@@ -170,19 +170,22 @@ The systems know these words, among others. Most nouns also have a plural, and m
 
 boy girl man woman father mother brother sister king queen · cat dog horse bird rabbit wolf fox cow mouse goat frog · water milk tea coffee juice · apple pear carrot mushroom egg cake bread cheese soup · book letter box bottle cup hat dress flower chair table bed car door window · garden house kitchen forest school church village river tree castle · big small young old beautiful good new red white black cold hot sweet heavy empty clean tired sad rich happy thirsty hungry · sees follows loves likes finds eats drinks buys takes carries opens closes sleeps runs swims goes · the a some this these in on near but and because it they is are was were not very often
 
-The timeline shows the models and ideas that you will build or run, by year of publication.
+The timeline shows the models and ideas that you will build or run, by year of publication. The number after each name is the lesson that explains it.
 """
 
 # %% kind="see"
 systems_by_year = {
-    1990: ["Elman network"],
-    1997: ["LSTM"],
-    2003: ["neural language model"],
-    2013: ["RCTM"],
-    2014: ["RNN encoder–decoder", "seq2seq", "GRU"],
-    2015: ["Bahdanau attention", "Luong attention"],
-    2016: ["LSTMN", "residual connections"],
-    2017: ["key–value–predict", "self-attentive embedding", "ConvS2S", "Transformer"],
+    1990: ["Elman network (02)"],
+    1997: ["LSTM (03)"],
+    2003: ["neural language model (01)"],
+    2013: ["RCTM (18)"],
+    2014: ["RNN encoder–decoder (04)", "seq2seq (04)", "GRU (03)"],
+    2015: ["Bahdanau attention (06)", "Luong attention (07)"],
+    2016: ["LSTMN (09)", "residual connections (13)"],
+    2017: [
+        "key–value–predict (08)", "self-attentive embedding (09)",
+        "ConvS2S (18)", "Transformer (14)",
+    ],
 }
 views.timeline(systems_by_year, title="From recurrent networks to the Transformer")
 

@@ -152,8 +152,8 @@ def embedding_map() -> StaticImage:
         axes.legend(ncols=n_columns, handletextpad=0.2, columnspacing=1.0, **below)
     alt = (
         "Two scatter plots of embeddings. Left: all words; verbs and participles are mostly in regions of "
-        "their own, nouns and adjectives overlap. Right: nouns; people, animals, food and drinks, things "
-        "and places form groups, singular and plural forms are apart, and masculine and feminine nouns are "
-        "often on different sides of a group."
+        "their own, while nouns and adjectives overlap. Right: nouns; people, animals, food and drinks, "
+        "things and places form groups, singular and plural forms are apart, and masculine and feminine "
+        "nouns are often on different sides of a group."
     )
     return StaticImage(figure, alt=alt)

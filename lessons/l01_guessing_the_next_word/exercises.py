@@ -141,6 +141,14 @@ COUNT_NEXT = PlainExercise(
             "separately.",
         ),
         Slip(
+            "padded-once",
+            lambda sentences, n: count_windows(
+                [[*[START] * (n - 1), *(word for words in sentences for word in [*words, END])]], n
+            ),
+            "only the first sentence has start tokens, so later ones continue from the sentence before. "
+            "Count each sentence separately, with n − 1 start tokens of its own.",
+        ),
+        Slip(
             "one-long-sentence",
             lambda sentences, n: count_next([[word for words in sentences for word in words]], n),
             "the sentences are joined into one long sentence. Count each sentence separately, with start "
@@ -162,6 +170,17 @@ COUNT_NEXT = PlainExercise(
             count_windows,
             "the start and end tokens are missing. Add n − 1 start tokens before each sentence and one end "
             "token after it.",
+        ),
+        Slip(
+            "one-start-token",
+            with_tokens(lambda words, n: [START] * min(1, n - 1) + list(words) + [END]),
+            "there is only one start token, however large n is. The first word should come after n − 1 of "
+            "them.",
+        ),
+        Slip(
+            "one-start-token-too-few",
+            with_tokens(lambda words, n: [START] * (n - 2) + list(words) + [END]),
+            "there are only n − 2 start tokens. The first word should come after n − 1 of them.",
         ),
         Slip(
             "one-too-many",
@@ -567,6 +586,18 @@ GRADIENT_STEP = PlainExercise(
             "1 is added for the target. The error of the target is its probability minus 1.",
         ),
         Slip(
+            "softmax-derivative",
+            with_step(error_of=lambda probabilities, one_hot: probabilities * (1 - probabilities)),
+            "the errors are p · (1 − p), the derivative of a probability with respect to its own logit. The "
+            "derivative of the loss is p, minus 1 for the target.",
+        ),
+        Slip(
+            "log-derivative",
+            with_step(error_of=lambda probabilities, one_hot: -one_hot / probabilities),
+            "the error is −1/p, the derivative of the loss with respect to the target's probability. With "
+            "respect to the logits, it is p, minus 1 for the target.",
+        ),
+        Slip(
             "assigned",
             with_step(error_of=lambda probabilities, one_hot: probabilities * (1 - one_hot) - one_hot),
             "the error of the target is set to −1. It should be the probability minus 1.",
@@ -706,6 +737,11 @@ GRADIENT_STEP = PlainExercise(
             "j of `weight` by the errors and adds the products.",
         ),
         Slip(
+            "no-softmax",
+            with_step(probabilities_of=lambda logits: logits),
+            "the logits are used as probabilities. Apply a softmax to them first.",
+        ),
+        Slip(
             "sigmoid",
             with_step(probabilities_of=torch.sigmoid),
             "the probabilities come from a sigmoid, so they don't sum to 1. Use a softmax.",
@@ -817,6 +853,26 @@ GRADIENT_STEP = PlainExercise(
             "gradients-only",
             only_gradients,
             "these are the gradients. Return the new embeddings, the new output weights and the loss.",
+        ),
+        Slip(
+            "gradient-of-the-row",
+            lambda embeddings, weight, word, target, rate: (
+                weight.T @ find_error(embeddings, weight, word, target),
+                *only_gradients(embeddings, weight, word, target, rate)[1:],
+            ),
+            "these are the gradients. Return the new embeddings (all rows), the new output weights and the "
+            "loss.",
+        ),
+        Slip(
+            "change-only",
+            with_outputs(
+                lambda new_embeddings, new_weight, loss, embeddings, weight, word, *rest: (
+                    new_embeddings - embeddings * (torch.arange(len(weight)) == word)[:, None],
+                    new_weight,
+                    loss,
+                )
+            ),
+            "the embedding of `word` is replaced by the change. Add the change to the old embedding.",
         ),
         Slip(
             "row-only",
@@ -1020,6 +1076,11 @@ PERPLEXITY = PlainExercise(
             "the first word isn't counted. Python counts from 0.",
         ),
         Slip(
+            "rounded",
+            lambda probabilities: round(perplexity(probabilities)),
+            "the result is rounded to a whole number. Keep its decimals.",
+        ),
+        Slip(
             "n-minus-one",
             lambda probabilities: torch.exp(-torch.log(probabilities).sum() / (len(probabilities) - 1)),
             "the sum of the losses is divided by n − 1. A mean of n numbers is their sum divided by n.",
@@ -1051,12 +1112,12 @@ def find_interval(probabilities, u, **options) -> int:
     return search(torch.cumsum(probabilities, dim=0), u, **options)
 
 
-def or_else(last: int) -> Callable:
-    """A function that returns `last` if the probabilities sum to less than u."""
+def or_else(last: Callable[[Tensor], int]) -> Callable:
+    """A function that returns `last(probabilities)` if they sum to less than u."""
 
     def sample(probabilities, u):
         index = find_interval(probabilities, u)
-        return index if index < len(probabilities) else last
+        return index if index < len(probabilities) else last(probabilities)
 
     return sample
 
@@ -1106,8 +1167,8 @@ SAMPLE_NEXT = PlainExercise(
         ([0.1, 0.6, 0.1, 0.2], 0.75),
         ([0.9, 0.02, 0.03, 0.05], 0.88),
         ([1.0], 0.7),
-        ([0.333, 0.333, 0.333], 0.9995),
-        ([0.004] * 250, 0.37),
+        ([0.25, 0.5, 0.249], 0.9995),
+        ([n / 31375 for n in range(250, 0, -1)], 0.37),
     ),
     slips=(
         Slip(
@@ -1118,15 +1179,21 @@ SAMPLE_NEXT = PlainExercise(
         ),
         Slip(
             "minus-one",
-            or_else(-1),
+            or_else(lambda probabilities: -1),
             "if rounding leaves the sum of the probabilities below `u`, your function returns −1. Return "
             "the last index, `len(probabilities) - 1`.",
         ),
         Slip(
             "zero-at-the-end",
-            or_else(0),
+            or_else(lambda probabilities: 0),
             "if rounding leaves the sum of the probabilities below `u`, your function returns 0. Return the "
             "last index in this case. If you use `argmax`, note that it returns 0 when no element is True.",
+        ),
+        Slip(
+            "likeliest-at-the-end",
+            or_else(lambda probabilities: int(probabilities.argmax())),
+            "if rounding leaves the sum of the probabilities below `u`, your function returns the most "
+            "likely word. Return the last index in this case.",
         ),
         Slip(
             "first-or-last",
@@ -1254,14 +1321,14 @@ SAMPLE_NEXT = PlainExercise(
         Slip(
             "nearest-probability",
             lambda probabilities, u: int((probabilities - u).abs().argmin()),
-            "this is the word with the probability closest to `u`. Return the word with the interval that "
-            "contains `u`.",
+            "this is the word whose probability is closest to `u`. Return the word whose interval contains "
+            "`u`.",
         ),
         Slip(
             "nearest-end",
             lambda probabilities, u: int((torch.cumsum(probabilities, 0) - u).abs().argmin()),
-            "this is the word with the interval that ends closest to `u`. Return the word with the interval "
-            "that contains `u`.",
+            "this is the word whose interval ends closest to `u`. Return the word whose interval contains "
+            "`u`.",
         ),
     ),
 )

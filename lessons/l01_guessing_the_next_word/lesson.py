@@ -69,8 +69,8 @@ vocabulary = sorted({word for words in text for word in words})
 for words in text[:3]:
     print(" ".join(words))
 n_words = sum(map(len, text))
-print(f"training set: {len(text):,} sentences with {n_words:,} words", end=", ")
-print(f"{len(vocabulary)} of them different")
+print(f"training set: {len(text):,} sentences with {n_words:,} words")
+print(f"vocabulary: {len(vocabulary)} different words")
 
 # %% [markdown] kind="text"
 r"""
@@ -112,7 +112,7 @@ check("count_next", count_next)
 
 # %% [markdown] kind="hints" exercise="count_next"
 r"""
-### A nudge
+### Try other values of n
 The function is right for $n = 2$. Call it with one short sentence and $n = 3$, then with $n = 1$, and compare the result with what you would count by hand.
 
 ---
@@ -138,7 +138,7 @@ quiz("01", "counting")
 r"""
 ## 2 · Longer contexts and unseen n-grams
 
-A single word of context is very little. Why not use four, and count 5-grams? The next cell, whose code is collapsed, counts the different n-grams in the training set for $n = 1$ to 5, next to the number of n-grams that are possible with {result:lesson_01/corpus/vocabulary:.0f} words and the end token. Then it checks how many n-grams of the validation set were never counted.
+A single word of context is very little. Why not use four, and count 5-grams? The next cell, whose code is collapsed, prints how many n-grams are possible with {result:lesson_01/corpus/vocabulary:.0f} words and the end token, and how many different ones occur in the training set, for $n = 1$ to 5. Then it checks how many n-grams of the validation set were never counted.
 """
 
 # %% kind="predict" hide_input=true
@@ -184,7 +184,7 @@ Our network has two matrices, each with one row per word. The rows of the {term:
 
 To make a prediction, the network takes the embedding $x$ of the input word and computes its {term:dot product} with every row of the output weights: multiply corresponding numbers and add the products. For example, (1, 0) and (1.1, 0) give 1 · 1.1 + 0 · 0 = 1.1. A {term:layer} that computes one dot product for each row of a matrix is a {term:linear layer}. Its weight matrix has the shape (out, in), here (5, 2). In code, the layer is `weight @ x`. The last layer of a network is its {term:output layer}.
 
-Its results are one score for each possible next word, the {term:logits}. A softmax turns them into a probability distribution.
+Its outputs are the {term:logits}, one score for each possible next word. A softmax turns them into a probability distribution.
 
 **By hand.** The embedding of *le* is (1, 0), so each logit is the first number of a row of output weights: 0, 0, 0, 1.1, 0. Raising $e$ to these logits gives 1, 1, 1, 3, 1 (since $e^{1.1} \approx 3$), which sum to 7. So *vache* gets a probability of 3/7, and every other word gets 1/7. That's wrong: *le* should be followed by *chat*.
 """
@@ -318,18 +318,18 @@ r"""
 
 The second ingredient is the derivative of each logit, $z_i = \sum_j \text{weight}_{ij} \, x_j$.
 
-- An output weight affects only the logit of its own word. The derivative of that logit with respect to it is $x_j$.
+- An output weight, $\text{weight}_{ij}$, affects only the logit $z_i$ of its own word, with the derivative $x_j$.
 - A number $x_j$ in the embedding affects every logit $z_i$, with the derivative $\text{weight}_{ij}$, so the products are added over all words.
 
 $$ \text{error}_i = \text{probability}_i - \text{one-hot}_i \qquad
 \frac{\partial L}{\partial\,\text{weight}_{ij}} = \text{error}_i \, x_j \qquad
 \frac{\partial L}{\partial x_j} = \sum_i \text{error}_i \, \text{weight}_{ij} $$
 
-| symbol | name in code | shape | here |
+| symbol | name in code | shape | in our example |
 |---|---|---|---|
 | $x$ | `embeddings[word]` | (width,) | 2 |
 | weight | `weight` | (words, width) | 5 × 2 |
-| error | `error` | (words,) | 5; they sum to 0 |
+| error | `error` | (words,) | 5 (their sum is 0) |
 """
 
 # %% [markdown] kind="text" exercise="gradient_step"
@@ -361,8 +361,8 @@ check("gradient_step", gradient_step)
 
 # %% [markdown] kind="hints" exercise="gradient_step"
 r"""
-### A nudge
-Start with the loss alone: embedding, logits, probabilities, and minus the logarithm of one of them. For *le* and *chat* it should be {result:lesson_01/nudge/before:.2f}. Then compute the errors, and compare your two gradients with those that nudging found above.
+### Start with the loss
+Compute the embedding, the logits, the probabilities, and minus the logarithm of one of them. For *le* and *chat*, this loss should be {result:lesson_01/nudge/before:.2f}. Then compute the errors, and compare your two gradients with those that nudging found above.
 
 ---
 ### Step by step
@@ -432,7 +432,7 @@ Now we train on the real corpus of {printed:corpus/training set} sentences. The 
 - **A longer context.** The network sees four words. Their embeddings, 32 numbers each, are {term:concatenate|concatenated} into one vector of 128 numbers.
 - **Another layer.** Between the embeddings and the output layer, there is now a {term:hidden layer}: a linear layer with 96 outputs, followed by a *nonlinearity* or {term:activation function}. Ours is {term:tanh}, which maps every number into the range from −1 to 1. Without it, two linear layers could do no more than one, just as 2 · (3 · x) is simply 6 · x. A network of linear layers with nonlinearities between them is an {term:MLP}, a multi-layer perceptron. Bengio and others published a language model of this kind in 2003.
 - **Biases.** PyTorch's `nn.Linear` also adds a learned number, a {term:bias}, to each of its outputs.
-- **Batches.** Each step uses the mean gradient of a {term:batch} of 1,024 examples chosen at random. This is mini-batch {term:stochastic gradient descent} (SGD). Compared with a single example, the gradient is less noisy; compared with the whole training set, it is much cheaper to compute.
+- **Batches.** Each step uses the mean gradient of a {term:batch} of 1,024 examples chosen at random. This is mini-batch {term:stochastic gradient descent} (SGD). Its gradient is less noisy than that of a single example, and much cheaper to compute than that of the whole training set.
 - **A better update.** The {term:optimiser} decides how the gradients change the parameters. We use {term:Adam}, which gives each parameter its own step size; lesson 15 explains how.
 """
 
@@ -497,7 +497,7 @@ quiz("01", "five-lines")
 
 # %% [markdown] kind="text" track="core" contents="what the embeddings of a trained network have learned about words"
 r"""
-**What has a network learned about words?** In the tiny language, two words that are used alike got similar embeddings. Does this also happen on the real corpus? Let's look at an MLP that came with the course and was trained for longer. It uses one matrix both as the embedding matrix and as the output weights. For each word, the next cell finds its nearest neighbour, the word with the most similar embedding. Similarity is the dot product after all vectors have been scaled to length 1. How often do the two words have the same word class, compared with random vectors?
+**What has a network learned about words?** In the tiny language, two words that are used alike got similar embeddings. Does this also happen on the real corpus? Let's look at an MLP that comes with the course and was trained for longer. It uses one matrix both as the embedding matrix and as the output weights. For each word, the next cell finds its nearest neighbour, the word with the most similar embedding. We use the *cosine similarity*, the dot product after all vectors have been scaled to length 1. How often do the two words belong to the same word class, and how often would they if the vectors were random?
 """
 
 # %% kind="see" track="core" name="neighbours" hide_input=true
@@ -516,7 +516,7 @@ embedding_map()
 
 # %% [markdown] kind="text" track="core"
 r"""
-For {printed:neighbours/trained embeddings} of {printed:neighbours/trained embeddings/2} words, the nearest neighbour has the same word class, compared with {printed:neighbours/random vectors} for random vectors. The picture shows more: nouns group by what they refer to, by number and partly by gender, although the network was never told about any of these. But be careful with such pictures. They show only the two directions in which the 64-dimensional vectors vary most. On the left, nouns and adjectives overlap, although the neighbours show that they are well separated in all 64 dimensions.
+For {printed:neighbours/trained embeddings} of {printed:neighbours/trained embeddings/2} words, the nearest neighbour has the same word class, compared with {printed:neighbours/random vectors} for random vectors. The picture shows more: nouns cluster by what they refer to, by number and partly by gender, although the network was never told about any of these. But be careful with such pictures. They show only the two directions in which the 64-dimensional vectors vary most. On the left, nouns and adjectives overlap, although the neighbours show that they are well separated in all 64 dimensions.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -548,7 +548,7 @@ check("perplexity", perplexity)
 
 # %% [markdown] kind="hints" exercise="perplexity"
 r"""
-### A nudge
+### A small example
 Try `[0.5, 0.125]`: a choice among 2 words, then among 8. That is as hard as choosing among 4 words twice, since 2 · 8 = 4 · 4. What does the first version return?
 
 ---
@@ -572,7 +572,7 @@ assert 10.5 < perplexity_on(validation_text) < 13
 
 # %% [markdown] kind="text" track="core" contents="exercise 3 · Perplexity, n-gram models with two kinds of smoothing"
 r"""
-**A fair comparison with counting.** How much context can an n-gram model use? Its smoothing method decides what happens to n-grams that were never seen. These are perplexities on the validation set:
+**How much context can an n-gram model use?** That depends on its smoothing method, which decides what happens to n-grams that were never seen. These are perplexities on the validation set:
 
 | | $n = 2$ | 3 | 4 | 5 | 6 |
 |---|---|---|---|---|---|
@@ -593,7 +593,7 @@ The {term:temperature} controls how random this is: it divides the logits before
 
 # %% [markdown] kind="text" exercise="sample_next"
 r"""
-Divide the line from 0 to 1 into intervals. The first one belongs to word 0 and is as long as its probability, the next belongs to word 1, and so on. A random number `u`, at least 0 and below 1, falls into one of these intervals. Return the index of that interval's word as an integer. An interval includes its start but not its end: with the probabilities 1/2, 1/4 and 1/4, `u = 0.5` selects word 1. Rounding may leave the sum of the probabilities slightly below 1; if `u` is not below that sum, return the last index.
+Divide the line from 0 to 1 into intervals. The first interval belongs to word 0, the next to word 1, and so on; each is as long as its word's probability. A random number `u`, at least 0 and below 1, falls into one of these intervals. Return the index of that interval's word as an integer. An interval includes its start but not its end: with the probabilities 1/2, 1/4 and 1/4, `u = 0.5` selects word 1. Rounding may leave the sum of the probabilities slightly below 1; if `u` is not below that sum, return the last index.
 """
 
 # %% kind="exercise" exercise="sample_next" title="Sample a word" difficulty=2 importance=4 track="stretch"
@@ -613,7 +613,7 @@ check("sample_next", sample_next)
 
 # %% [markdown] kind="hints" exercise="sample_next"
 r"""
-### A nudge
+### A running sum
 Start at 0 and add up the probabilities one by one. Stop as soon as the sum is greater than `u`.
 
 ---
@@ -671,7 +671,7 @@ quiz("01", "costs")
 r"""
 ## 7 · The test set, used once
 
-All choices have been made, so we can finally use the test set. We compare three kinds of models on its 1,000 sentences. The n-gram model uses $n = 5$ and Kneser–Ney smoothing, a good method for n-grams that never occurred in the training set. The MLP sees the same four words. It is larger than ours (120,000 parameters instead of 64,000) and was trained on ten times as many examples. The third model is an {term:recurrent neural network|RNN} with 120,000 parameters. It processes a text word by word and has no fixed window; you'll build one in lesson 02. Both networks were trained three times with different random seeds. All three models share a vocabulary of {result:toy_language_models/rnn_lm/config/vocab_size:.0f} tokens, English words included, so their perplexities are comparable.
+All choices have been made, so we can finally use the test set. We compare three kinds of model on its 1,000 sentences. The n-gram model uses $n = 5$ and Kneser–Ney smoothing, a good way of handling n-grams that never occurred in the training set. The MLP sees the same four words. It is larger than ours (120,000 parameters instead of 64,000) and was trained on ten times as many examples. The third model is an {term:recurrent neural network|RNN} with 120,000 parameters. It processes a text word by word and has no fixed window; you'll build one in lesson 02. Both networks were trained three times with different random seeds. All three models share a vocabulary of {result:toy_language_models/rnn_lm/config/vocab_size:.0f} tokens, English words included, so their perplexities are comparable.
 """
 
 # %% kind="predict" hide_input=true
@@ -688,7 +688,7 @@ predict("01", "three-models", figure)
 
 # %% [markdown] kind="text"
 r"""
-The perplexities are {result:lesson_01/n-gram/Kneser-Ney/test/5:.1f} for the n-gram model, {result:min toy_language_models/mlp_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/mlp_lm/scores/test/perplexity:.2f} for the three MLPs and {result:min toy_language_models/rnn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/rnn_lm/scores/test/perplexity:.2f} for the three RNNs. Would other test sentences change the order? To find out, we drew 1,000 of these sentences at random, with repetition, many times. In 95% of the draws, the n-gram model's perplexity is {result:lesson_01/test set/n-gram to MLP/low:.2f} to {result:lesson_01/test set/n-gram to MLP/high:.2f} times that of the MLP; likewise, the MLP's is {result:lesson_01/test set/MLP to RNN/low:.2f} to {result:lesson_01/test set/MLP to RNN/high:.2f} times that of the RNN. So a different order is unlikely.
+The perplexities are {result:lesson_01/n-gram/Kneser-Ney/test/5:.1f} for the n-gram model, {result:min toy_language_models/mlp_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/mlp_lm/scores/test/perplexity:.2f} for the three MLPs and {result:min toy_language_models/rnn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/rnn_lm/scores/test/perplexity:.2f} for the three RNNs. Would other test sentences change the order? To find out, we used a *bootstrap*: we drew 1,000 of these sentences at random, with replacement, many times. In 95% of the draws, the n-gram model's perplexity is {result:lesson_01/test set/n-gram to MLP/low:.2f} to {result:lesson_01/test set/n-gram to MLP/high:.2f} times that of the MLP; likewise, the MLP's is {result:lesson_01/test set/MLP to RNN/low:.2f} to {result:lesson_01/test set/MLP to RNN/high:.2f} times that of the RNN. So a different order is unlikely.
 
 The n-gram model and the MLP see the same four words, so the amount of context doesn't explain the difference. A plausible reason is that the MLP's embeddings let similar words share what was learned. The RNN isn't limited to four words, which may explain why it is better still, but it also differs from the MLP in other ways.
 """
@@ -705,7 +705,7 @@ quiz("01", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Ask the room (2 min), before section 1.** "Finish my sentence: *I would like a cup of …*" Collect answers and count them on the board: the counts give a probability for each next word. Then try "*… of the word that the man whom we met yesterday …*". No one has heard this beginning before, yet everyone can continue it. Counting whole beginnings can't explain that.
+**Ask the room (2 min), before section 1.** "Finish my sentence: *I would like a cup of …*" Collect answers and count them on the board: the counts give a probability for each next word. Then try "*The word that the man whom we met yesterday …*". No one has heard this beginning before, yet everyone can continue it. Counting whole beginnings can't explain that.
 
 **Before the long exercise.** Let everyone work out the probabilities after *le* on paper (1/7, 1/7, 1/7, 3/7, 1/7), and then the five errors. Once they have the errors, most of the exercise is done.
 
@@ -743,7 +743,7 @@ r"""
 - With good smoothing, longer n-grams do no harm, but they soon stop helping. <!-- core -->
 - Generation is sequential, and errors accumulate.
 
-**What's still missing.** The MLP's window ends after four words. In *la chèvre … parce qu'* **elle** (the goat … because **it**), the noun that decides between *il* and *elle* may be much farther away. We'd like a network that summarises **everything so far** in a vector of fixed size. You'll build one in [lesson 02](02_recurrent_networks.ipynb) and find out how long it can remember.
+**What's still missing.** The MLP's window is only four words long. In *la chèvre … parce qu'* **elle** (the goat … because **it**), the noun that decides between *il* and *elle* may be much farther away. We'd like a network that summarises **everything so far** in a vector of fixed size. You'll build one in [lesson 02](02_recurrent_networks.ipynb) and find out how long it can remember.
 """
 
 # %% [markdown] kind="reading"

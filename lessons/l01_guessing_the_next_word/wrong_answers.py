@@ -52,6 +52,13 @@ def flat_list(sentences, n):
     return counts
 
 
+def pads_once(sentences, n):
+    row = ["<s>"] * (n - 1)
+    for words in sentences:
+        row += [*words, "</s>"]
+    return counted([row], n)
+
+
 def zip_without_end(sentences, n):
     counts = defaultdict(Counter)
     for words in sentences:
@@ -183,6 +190,27 @@ def gradients_only(embeddings, weight, word, target, rate):
     return down, torch.outer(error, x), -probabilities[target].log()
 
 
+def gradient_of_the_row(embeddings, weight, word, target, rate):
+    x, probabilities, error = parts(embeddings, weight, word, target)
+    return weight.T @ error, torch.outer(error, x), -probabilities[target].log()
+
+
+def row_is_the_change(embeddings, weight, word, target, rate):
+    x, probabilities, error = parts(embeddings, weight, word, target)
+    new_embeddings = embeddings.clone()
+    new_embeddings[word] = -rate * (weight.T @ error)
+    return new_embeddings, weight - rate * torch.outer(error, x), -probabilities[target].log()
+
+
+def logits_as_probabilities(embeddings, weight, word, target, rate):
+    x, new_embeddings = embeddings[word], embeddings.clone()
+    error = weight @ x
+    loss = -torch.log(error[target])
+    error[target] -= 1
+    new_embeddings[word] -= rate * (weight.T @ error)
+    return new_embeddings, weight - rate * torch.outer(error, x), loss
+
+
 def step_by_loops(embeddings, weight, word, target, rate):
     x = [float(number) for number in embeddings[word]]
     logits = [sum(m * n for m, n in zip(row.tolist(), x, strict=True)) for row in weight]
@@ -310,6 +338,11 @@ def returns_in_the_first_round(probabilities, u):
 
 def prints_it(probabilities, u):
     print(int(torch.searchsorted(torch.cumsum(probabilities, 0), u, right=True)))
+
+
+def sorts_by_probability(probabilities, u):
+    numbers, order = torch.sort(probabilities, descending=True)
+    return int(order[by_counting(numbers, u)])
 
 
 def from_the_back(probabilities, u):
@@ -725,6 +758,10 @@ WRONG = {
         (one_inner_dictionary, "shared-dictionary"),
         (counted_with(lambda n: ["<s>"] * max(1, n - 1)), "start-token-for-unigrams"),
         (counted_with(lambda n: ["<s>", "<s>"]), "two-start-tokens"),
+        (counted_with(lambda n: ["<s>"] * (n - 2)), "one-start-token-too-few"),
+        (counted_with(lambda n: ["<s>"] if n > 1 else []), "one-start-token"),
+        (pads_once, "padded-once"),
+        (counted_with(lambda n: [["<s>"] * (n - 1)]), "raises", "not even inside a tuple"),
         (counted_with(lambda n: ["<s>"] * (n - 1), after=("<s>",)), "start-token-at-the-end"),
         (counted_with(lambda n: ["<s>" * (n - 1)]), "joined-start-token"),
         (one_start_and_short_contexts, "short-first-contexts"),
@@ -822,6 +859,14 @@ WRONG = {
         (other_order((2, 0, 1)), "loss-first"),
         (other_order((1, 0, 2)), "weight-first"),
         (gradients_only, "gradients-only"),
+        (gradient_of_the_row, "gradient-of-the-row"),
+        (row_is_the_change, "change-only"),
+        (logits_as_probabilities, "no-softmax"),
+        (
+            step_with(error_of=lambda probabilities, error: probabilities - probabilities**2),
+            "softmax-derivative",
+        ),
+        (step_with(error_of=lambda p, error: -(error < 0).float() / p), "log-derivative"),
         (step_with(table_rate=-1.0), "embeddings-uphill"),
         (step_with(matrix_rate=-1.0), "weight-uphill"),
         (
@@ -871,6 +916,8 @@ WRONG = {
         (median, "median"),
         (for_each, "each-word"),
         (multiplied, "product"),
+        (lambda p: 1 / math.prod(p.tolist()) ** (1 / len(p)), "raises", "is rounded to 0"),
+        (lambda probabilities: round(with_math(probabilities)), "rounded"),
         (lambda probabilities: (-(probabilities + 1e-7).log().mean()).exp(), None),
         (lambda probabilities: (-probabilities.clamp(min=1e-5).log().mean()).exp(), None),
         (lambda probabilities: sum(1 / probabilities) / len(probabilities), "mean-of-inverses"),
@@ -956,6 +1003,13 @@ WRONG = {
         (sorted_first(descending=True), "sorted"),
         (sorted_first(), "sorted-ascending"),
         (likeliest_first, "likeliest-first"),
+        (sorts_by_probability, "likeliest-first"),
+        (
+            lambda probabilities, u: next(
+                (i for i, end in enumerate(probabilities.cumsum(0)) if u < end), int(probabilities.argmax())
+            ),
+            "likeliest-at-the-end",
+        ),
         (
             with_running_sum(lambda sums, u: min(range(len(sums)), key=lambda i: abs(sums[i] - u))),
             "nearest-end",

@@ -359,6 +359,9 @@ HINTS = {  # what to do about an exception, by a pattern of its class and messag
     r"math domain error": (
         "`math.log` needs a number above 0, and `math.sqrt` can't take a negative one. Print the argument."
     ),
+    r"ZeroDivisionError": (
+        "The divisor is 0. Should it be? A product of many small numbers, for example, is rounded to 0."
+    ),
     r"maximum recursion depth": "The function calls itself again and again without stopping.",
     r"name '.*' is not defined|cannot access \w+ variable": (
         "Is the name spelled correctly, and have you run the cell that defines it?"
@@ -382,7 +385,8 @@ HINTS = {  # what to do about an exception, by a pattern of its class and messag
         "There are more or fewer values on the right than names on the left. Print the right-hand side."
     ),
     r"unhashable type: '(list|dict|set)'": (
-        "A list can't be a key of a dictionary or an element of a set. Use a tuple: `tuple(words)`."
+        "A list can't be a key of a dictionary or an element of a set, not even inside a tuple. Use a tuple "
+        "of strings or numbers: `tuple(words)`."
     ),
     r"unsupported operand type\(s\) for .*(NoneType|ellipsis)": (
         "A value is missing here. Fill in every `...`, and make sure your own functions `return` something."

@@ -69,12 +69,15 @@ def backwards(inputs: Tensor, *given: Tensor) -> Tensor:
     return read_sequence(inputs.flip(-2), *given).flip(-2)
 
 
-def over_first_axis(inputs: Tensor, start: Tensor, *weights: Tensor) -> Tensor:
-    state, states = start, []
-    for word in inputs:
-        state = rnn_step(word, state, *weights)
-        states.append(state)
-    return torch.stack(states)
+def over_first_axis(join: Callable) -> Callable:
+    def reader(inputs: Tensor, start: Tensor, *weights: Tensor) -> Tensor:
+        state, states = start, []
+        for word in inputs:
+            state = rnn_step(word, state, *weights)
+            states.append(state)
+        return join(states)
+
+    return reader
 
 
 def tanh_by_exp(total: Tensor) -> Tensor:
@@ -260,10 +263,12 @@ READ_SEQUENCE = TensorExercise(
             with_states(lambda states, inputs, start: states.flip(-2)),
             "the states are in reverse order. Append each one at the end of the list.",
         ),
-        Slip(
-            "backwards",
-            backwards,
-            "the last input is processed first. Start with the first one.",
+        *(
+            Slip(name, function, "the last input is processed first. Start with the first one.")
+            for name, function in (
+                ("backwards", backwards),
+                ("reversed-inputs", with_inputs(lambda inputs: inputs.flip(-2))),
+            )
         ),
         Slip(
             "same-input",
@@ -317,11 +322,14 @@ READ_SEQUENCE = TensorExercise(
             by_loop(rnn_step, join=partial(torch.cat, dim=-1)),
             "the states are concatenated into one long vector. `torch.stack` puts them on a new axis.",
         ),
-        Slip(
-            "over-first-axis",
-            over_first_axis,
-            "the loop runs over the first axis. For a batch of sentences, this isn't the axis of the words, "
-            "which is axis −2: use `inputs[..., t, :]`.",
+        *(
+            Slip(
+                name,
+                over_first_axis(join),
+                "the loop runs over the first axis. For a batch of sentences, this isn't the axis of the "
+                "words, which is axis −2: use `inputs[..., t, :]`.",
+            )
+            for name, join in (("over-first-axis", torch.stack), ("over-sentences", stack_states))
         ),
         Slip(
             "first-length",
@@ -361,7 +369,11 @@ def three_numbers(inputs: tuple, answer: object) -> str:
         return f"Expected three numbers, `return w, u, b`, but your function returned {len(values)}."
     if any(isinstance(value, str) for value in values):
         return "Return numbers, not strings."
-    if not all(math.isfinite(float(value)) for value in values):
+    try:
+        are_finite = all(math.isfinite(float(value)) for value in values)
+    except (TypeError, ValueError, RuntimeError):  # None, a list, or a tensor with several elements
+        return "Each of the three must be a single number."
+    if not are_finite:
         return "Each of the three must be a finite number."
     return ""
 
@@ -510,6 +522,14 @@ def with_derivatives(derivatives_of: Callable[[Tensor], Tensor]) -> Callable:
 def with_steps(change: Callable) -> Callable:
     """The product of other Jacobians; `change` gets the right ones and `w_rec`."""
     return lambda states, w: product_of(change(step_jacobians(states, w), w), w)
+
+
+def without_identity(states: Tensor, w_rec: Tensor) -> Tensor:
+    first, *others = step_jacobians(states, w_rec)  # fails without any steps
+    product = first
+    for step in others:
+        product = step @ product
+    return product
 
 
 def split_product(power_of: Callable[[int], int]) -> Callable:
@@ -734,10 +754,28 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
             lambda states, w: product_of_jacobians(states, w).norm(),
             "this is the norm of the Jacobian. Return the matrix itself.",
         ),
+        *(
+            Slip(name, function, "these are the Jacobians of all steps. Return their product.")
+            for name, function in (
+                ("each-step", lambda states, w: torch.stack(step_jacobians(states, w))),
+                (
+                    "each-step-and-identity",
+                    lambda states, w: torch.stack([torch.eye(len(w)), *step_jacobians(states, w)]),
+                ),
+            )
+        ),
         Slip(
-            "each-step",
-            lambda states, w: torch.stack([torch.eye(len(w), dtype=w.dtype), *step_jacobians(states, w)])[1:],
-            "these are the Jacobians of all steps. Return their product.",
+            "each-product",
+            lambda states, w: torch.stack(
+                [product_of_jacobians(states[:n], w) for n in range(1, len(states) + 1)]
+            ),
+            "these are the products after each step. Return only the last one, which contains all steps.",
+        ),
+        Slip(
+            "needs-a-step",
+            without_identity,
+            "with a single state there are no steps, so there is no first Jacobian to start from. Start with "
+            "the identity matrix, `torch.eye(...)`, and treat all steps alike.",
         ),
     ),
 )

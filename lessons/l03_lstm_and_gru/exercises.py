@@ -23,7 +23,7 @@ def sigmoid(x: float) -> float:
 
 
 def half_life(forget_bias: float) -> float:
-    return math.log(2) / -math.log(sigmoid(forget_bias))
+    return math.log(2) / math.log1p(math.exp(-forget_bias))  # −ln(gate), also where the gate rounds to 1
 
 
 def life_with(
@@ -165,6 +165,11 @@ HALF_LIFE = PlainExercise(
             "ln 2 and −ln(gate) are added. Divide the first by the second.",
         ),
         Slip(
+            "log-of-quotient",
+            lambda bias: math.log(2 / -math.log(sigmoid(bias))),
+            "2 is divided by −ln(gate) before the logarithm is taken. Take ln 2 first: check the parentheses.",
+        ),
+        Slip(
             "sum",
             lambda bias: math.log(2) + math.log(sigmoid(bias)),
             "ln 2 and ln(gate) are added. Divide ln 2 by −ln(gate).",
@@ -256,6 +261,16 @@ def raw_gate(name: str) -> Callable[..., tuple[Tensor, Tensor]]:
         return gates["output"] * cell.tanh(), cell
 
     return step
+
+
+def with_matrix_products(turned: Callable[[Tensor], Tensor]) -> Callable[..., tuple[Tensor, Tensor]]:
+    """A step with `@` instead of `*`; `turned` is applied to the right factors of the new cell."""
+
+    def step(i: Tensor, f: Tensor, g: Tensor, o: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+        cell = f.sigmoid() @ turned(c) + i.sigmoid() @ turned(g.tanh())
+        return o.sigmoid() @ cell.tanh(), cell
+
+    return lstm_with(step)
 
 
 def in_order(*order: int) -> Callable[..., tuple[Tensor, Tensor]]:
@@ -554,6 +569,17 @@ LSTM_CELL = TensorExercise(
             "the scores are used without a sigmoid or `tanh`. Apply the sigmoid to the gates and `tanh` to "
             "the candidate.",
         ),
+        *(
+            Slip(
+                name,
+                with_matrix_products(turned),
+                "the gates are multiplied with `@`, the matrix product. ⊙ is the elementwise product, `*`.",
+            )
+            for name, turned in (
+                ("matrix-products", lambda factor: factor),
+                ("matrix-products-transposed", lambda factor: factor.mT),
+            )
+        ),
         Slip(
             "gates-added",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c + i.sigmoid() + g.tanh())),
@@ -649,6 +675,7 @@ BIAS_FOR = PlainExercise(
         lambda: (6.0,),
         lambda: (12.5,),
         lambda: (25,),
+        lambda: (500.0,),  # a search that ends at a bias of 5 doesn't find it
     ),
     slips=(
         Slip(
@@ -839,7 +866,7 @@ BIAS_FOR = PlainExercise(
         *(
             Slip(
                 f"rounded-gate-{digits}",
-                bias_with(lambda steps, digits=digits: min(round(gate_for(steps), digits), 1 - 1e-16)),
+                bias_with(lambda steps, digits=digits: round(gate_for(steps), digits)),
                 "the gate is rounded. Use all its digits: the closer it is to 1, the more they matter.",
             )
             for digits in (2, 3, 4)

@@ -178,13 +178,13 @@ READ_SEQUENCE = TensorExercise(
         Slip(
             "recurrent-transposed",
             by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T + h @ u + b)),
-            "`w_rec` isn't transposed. Each of its rows belongs to one element of the new state, so `w_rec` "
-            "needs a transpose, just as `w_in` does.",
+            "`w_rec` isn't transposed. Each of its rows belongs to one component of the new state, so "
+            "`w_rec` needs a transpose, just as `w_in` does.",
         ),
         Slip(
             "neither-transposed",
             by_loop(lambda x, h, w, u, b: torch.tanh(x @ w + h @ u + b)),
-            "neither `w_in` nor `w_rec` is transposed. Each row of them belongs to one element of the new "
+            "neither `w_in` nor `w_rec` is transposed. Each row of them belongs to one component of the new "
             "state, so transpose them if you multiply by them from the right.",
         ),
         Slip(
@@ -646,7 +646,7 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
         Slip(
             "columns-scaled",
             lambda states, w: product_of([(1 - state**2) * w for state in states[1:]], w),
-            "the derivatives multiply the columns. Row i of the matrix belongs to element i of the new "
+            "the derivatives multiply the columns. Row i of the matrix belongs to component i of the new "
             "state, and so does derivative i. To multiply rows, the derivatives need the shape (hidden, 1).",
         ),
         Slip(
@@ -684,7 +684,7 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
             "mean-derivative",
             with_derivatives(lambda state: (1 - state**2).mean().expand_as(state)),
             "all rows are multiplied by the same mean derivative. Row i has its own derivative, that of "
-            "element i of the new state.",
+            "component i of the new state.",
         ),
         Slip(
             "derivatives-first",
@@ -741,12 +741,12 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
         Slip(
             "transposed",
             lambda states, w: product_of_jacobians(states, w).T,
-            "the result is transposed. Row i should describe how element i of the last state changes.",
+            "the result is transposed. Row i should describe how component i of the last state changes.",
         ),
         Slip(
             "steps-transposed",
             with_steps(lambda steps, w: [step.T for step in steps]),
-            "the Jacobian of each step is transposed. Row i should describe how element i of the new "
+            "the Jacobian of each step is transposed. Row i should describe how component i of the new "
             "state changes.",
         ),
         Slip(

@@ -69,12 +69,15 @@ def backwards(inputs: Tensor, *given: Tensor) -> Tensor:
     return read_sequence(inputs.flip(-2), *given).flip(-2)
 
 
-def over_first_axis(inputs: Tensor, start: Tensor, *weights: Tensor) -> Tensor:
-    state, states = start, []
-    for word in inputs:
-        state = rnn_step(word, state, *weights)
-        states.append(state)
-    return torch.stack(states)
+def over_first_axis(join: Callable) -> Callable:
+    def reader(inputs: Tensor, start: Tensor, *weights: Tensor) -> Tensor:
+        state, states = start, []
+        for word in inputs:
+            state = rnn_step(word, state, *weights)
+            states.append(state)
+        return join(states)
+
+    return reader
 
 
 def tanh_by_exp(total: Tensor) -> Tensor:
@@ -175,13 +178,13 @@ READ_SEQUENCE = TensorExercise(
         Slip(
             "recurrent-transposed",
             by_loop(lambda x, h, w, u, b: torch.tanh(x @ w.T + h @ u + b)),
-            "`w_rec` isn't transposed. Each of its rows belongs to one element of the new state, so `w_rec` "
-            "needs a transpose, just as `w_in` does.",
+            "`w_rec` isn't transposed. Each of its rows belongs to one component of the new state, so "
+            "`w_rec` needs a transpose, just as `w_in` does.",
         ),
         Slip(
             "neither-transposed",
             by_loop(lambda x, h, w, u, b: torch.tanh(x @ w + h @ u + b)),
-            "neither `w_in` nor `w_rec` is transposed. Each row of them belongs to one element of the new "
+            "neither `w_in` nor `w_rec` is transposed. Each row of them belongs to one component of the new "
             "state, so transpose them if you multiply by them from the right.",
         ),
         Slip(
@@ -260,10 +263,12 @@ READ_SEQUENCE = TensorExercise(
             with_states(lambda states, inputs, start: states.flip(-2)),
             "the states are in reverse order. Append each one at the end of the list.",
         ),
-        Slip(
-            "backwards",
-            backwards,
-            "the last input is processed first. Start with the first one.",
+        *(
+            Slip(name, function, "the last input is processed first. Start with the first one.")
+            for name, function in (
+                ("backwards", backwards),
+                ("reversed-inputs", with_inputs(lambda inputs: inputs.flip(-2))),
+            )
         ),
         Slip(
             "same-input",
@@ -317,11 +322,14 @@ READ_SEQUENCE = TensorExercise(
             by_loop(rnn_step, join=partial(torch.cat, dim=-1)),
             "the states are concatenated into one long vector. `torch.stack` puts them on a new axis.",
         ),
-        Slip(
-            "over-first-axis",
-            over_first_axis,
-            "the loop runs over the first axis. For a batch of sentences, this isn't the axis of the words, "
-            "which is axis −2: use `inputs[..., t, :]`.",
+        *(
+            Slip(
+                name,
+                over_first_axis(join),
+                "the loop runs over the first axis. For a batch of sentences, this isn't the axis of the "
+                "words, which is axis −2: use `inputs[..., t, :]`.",
+            )
+            for name, join in (("over-first-axis", torch.stack), ("over-sentences", stack_states))
         ),
         Slip(
             "first-length",
@@ -361,7 +369,11 @@ def three_numbers(inputs: tuple, answer: object) -> str:
         return f"Expected three numbers, `return w, u, b`, but your function returned {len(values)}."
     if any(isinstance(value, str) for value in values):
         return "Return numbers, not strings."
-    if not all(math.isfinite(float(value)) for value in values):
+    try:
+        are_finite = all(math.isfinite(float(value)) for value in values)
+    except (TypeError, ValueError, RuntimeError):  # None, a list, or a tensor with several elements
+        return "Each of the three must be a single number."
+    if not are_finite:
         return "Each of the three must be a finite number."
     return ""
 
@@ -512,6 +524,14 @@ def with_steps(change: Callable) -> Callable:
     return lambda states, w: product_of(change(step_jacobians(states, w), w), w)
 
 
+def without_identity(states: Tensor, w_rec: Tensor) -> Tensor:
+    first, *others = step_jacobians(states, w_rec)  # fails without any steps
+    product = first
+    for step in others:
+        product = step @ product
+    return product
+
+
 def split_product(power_of: Callable[[int], int]) -> Callable:
     """The derivatives of all steps multiplied together, times a power of the matrix."""
 
@@ -626,7 +646,7 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
         Slip(
             "columns-scaled",
             lambda states, w: product_of([(1 - state**2) * w for state in states[1:]], w),
-            "the derivatives multiply the columns. Row i of the matrix belongs to element i of the new "
+            "the derivatives multiply the columns. Row i of the matrix belongs to component i of the new "
             "state, and so does derivative i. To multiply rows, the derivatives need the shape (hidden, 1).",
         ),
         Slip(
@@ -664,7 +684,7 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
             "mean-derivative",
             with_derivatives(lambda state: (1 - state**2).mean().expand_as(state)),
             "all rows are multiplied by the same mean derivative. Row i has its own derivative, that of "
-            "element i of the new state.",
+            "component i of the new state.",
         ),
         Slip(
             "derivatives-first",
@@ -721,12 +741,12 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
         Slip(
             "transposed",
             lambda states, w: product_of_jacobians(states, w).T,
-            "the result is transposed. Row i should describe how element i of the last state changes.",
+            "the result is transposed. Row i should describe how component i of the last state changes.",
         ),
         Slip(
             "steps-transposed",
             with_steps(lambda steps, w: [step.T for step in steps]),
-            "the Jacobian of each step is transposed. Row i should describe how element i of the new "
+            "the Jacobian of each step is transposed. Row i should describe how component i of the new "
             "state changes.",
         ),
         Slip(
@@ -734,10 +754,28 @@ PRODUCT_OF_JACOBIANS = TensorExercise(
             lambda states, w: product_of_jacobians(states, w).norm(),
             "this is the norm of the Jacobian. Return the matrix itself.",
         ),
+        *(
+            Slip(name, function, "these are the Jacobians of all steps. Return their product.")
+            for name, function in (
+                ("each-step", lambda states, w: torch.stack(step_jacobians(states, w))),
+                (
+                    "each-step-and-identity",
+                    lambda states, w: torch.stack([torch.eye(len(w)), *step_jacobians(states, w)]),
+                ),
+            )
+        ),
         Slip(
-            "each-step",
-            lambda states, w: torch.stack([torch.eye(len(w), dtype=w.dtype), *step_jacobians(states, w)])[1:],
-            "these are the Jacobians of all steps. Return their product.",
+            "each-product",
+            lambda states, w: torch.stack(
+                [product_of_jacobians(states[:n], w) for n in range(1, len(states) + 1)]
+            ),
+            "these are the products after each step. Return only the last one, which contains all steps.",
+        ),
+        Slip(
+            "needs-a-step",
+            without_identity,
+            "with a single state there are no steps, so there is no first Jacobian to start from. Start with "
+            "the identity matrix, `torch.eye(...)`, and treat all steps alike.",
         ),
     ),
 )

@@ -75,7 +75,7 @@ print(fixed(X @ W.T, 0))
 
 # %% [markdown] kind="formula"
 r"""
-Now the network, which goes back to Elman (1990). Each step multiplies the input and the old state by a matrix each, adds a bias, and applies an activation function, here tanh:
+Our network goes back to Elman (1990). Each step multiplies the input by one matrix and the old state by another, adds both products and a bias, and applies an activation function, here tanh:
 
 $$ h_t = \tanh\left(W x_t + U h_{t-1} + b\right) $$
 
@@ -113,7 +113,7 @@ quiz("02", "hidden-state")
 
 # %% [markdown] kind="text" exercise="read_sequence"
 r"""
-**Build it.** Process the words in order: compute each new state from the word and the old state, collect the states in a list, and join them with `torch.stack`, which puts a list of tensors on a new axis. Don't modify the tensors you are given. The input may be a single sentence of shape (n, input) or any batch of sentences, (…, n, input). If you count the axes from the end, the same code handles both: `inputs[..., 0, :]` is the first word of every sentence.
+**Build it.** Process the words in order: compute each new state from the word and the old state, collect the states in a list, and combine them with `torch.stack`, which joins tensors along a new axis. Don't modify the tensors you are given. The input may be a single sentence of shape (n, input) or a batch of sentences with any number of axes in front, (…, n, input). If you count the axes from the end, the same code handles both: `inputs[..., 0, :]` is the first word of every sentence.
 
 Work in small steps, each in a cell of its own: a single step for one sentence, then the loop, then the stacked states, then two sentences at once.
 """
@@ -145,7 +145,7 @@ You need one variable that carries the state from one iteration of the loop to t
 ### Step by step
 1. Start with `state = start` and an empty list.
 2. In each step, take the word `inputs[..., step, :]`. The new state is the tanh of a sum of three terms. Append it to the list.
-3. `torch.stack(states, dim=-2)` puts the states on a new axis, in the position that the words have in `inputs`.
+3. `torch.stack(states, dim=-2)` joins the states along a new axis, in the same position as the axis of words in `inputs`.
 
 ---
 ### It works for one sentence, but not for a batch
@@ -170,7 +170,7 @@ IL, ELLE = shipped.tokenizer.encode("il elle")
 
 @torch.no_grad()
 def next_word(text):
-    """The probability of each word in the vocabulary to come next."""
+    """The probability that each word in the vocabulary comes next."""
     words = torch.tensor([BOS, *shipped.tokenizer.encode(text)])  # BOS: sentence start
     inputs, start = model.words.target(words), torch.zeros(216)
     states = run_rnn(inputs, start, rnn.weight_ih_l0, rnn.weight_hh_l0, bias)
@@ -187,7 +187,7 @@ for middle in ("dort", "a souvent dormi hier", "a bu l' eau"):
 
 # %% [markdown] kind="text"
 r"""
-Three words after the noun, the prediction depends on it: *il* gets {printed:pronouns/le chat dort parce qu'} after the cat and {printed:pronouns/la souris dort parce qu'} after the mouse. After six words (*has often slept yesterday because*) it still does, with {printed:pronouns/le chat a souvent} and {printed:pronouns/la souris a souvent}.
+Three words after the noun, the prediction depends on it: *il* gets {printed:pronouns/le chat dort parce qu'} after the cat and {printed:pronouns/la souris dort parce qu'} after the mouse. After six words (literally *has often slept yesterday because*) it still does, with {printed:pronouns/le chat a souvent} and {printed:pronouns/la souris a souvent}.
 
 In the last two sentences (*drank the water because*), one of the six words is a second noun, *eau*, which is feminine. In the sentence about the mouse, both nouns are feminine, so *il* can't be right. Yet *elle* gets just {printed:pronouns/la souris a bu/2}, and the probabilities are almost the same in the sentence about the cat. The prediction hardly depends on the gender of the subject any more. Distance can't be the only reason, because it was the same in the previous two sentences.
 
@@ -198,7 +198,7 @@ Does the state still contain the gender? The predictions can't tell us.
 r"""
 So we train another, much simpler model to find out: a linear classifier that takes the state of the RNN as its input and predicts the gender of the subject. The RNN itself stays unchanged.
 
-The data are {result:pronoun_probe/rnn_lm/pronouns/beginnings:,.0f} beginnings such as *le garçon a mangé la pomme parce qu'* (the boy ate the apple because). In each, a subject is combined with a *middle*, a verb and an object that also occur with subjects of the other gender. In the first test, there is one classifier for each middle. It is trained on four fifths of the subjects and tested on the rest, so it has never seen the nouns it is tested on. In the second test, a single classifier for all sentences is tested on middles that it has never seen.
+The data are {result:pronoun_probe/rnn_lm/pronouns/beginnings:,.0f} beginnings such as *le garçon a mangé la pomme parce qu'* (the boy ate the apple because). In each, a subject is combined with a *middle*: a verb and an object that also occur with subjects of the other gender. In the first test, there is one classifier for each middle. It is trained on four fifths of the subjects and tested on the rest, so it has never seen the nouns it is tested on. In the second test, a single classifier for all sentences is tested on middles that it has never seen.
 """
 
 # %% kind="predict" track="core"
@@ -225,7 +225,7 @@ A probe shows that information is present and that a linear function can read it
 
 # %% [markdown] kind="text" track="core" contents="a control, and a single probe for all sentences"
 r"""
-Two details complete the picture. As a control, we gave each noun a random label instead of its gender. Over twenty such labellings, probes are right in {result:pronoun_probe/rnn_lm/pronouns/probe/one middle, random labels/mean:.0%} of cases, about as often as guessing. And a single probe for all sentences is right in only {result:pronoun_probe/rnn_lm/pronouns/probe/new middles/mean:.0%} of cases on unseen middles, which suggests that the state encodes the gender differently after different words. That may be why the prediction doesn't use it: the output layer, too, applies the same linear function to every state.
+Two details complete the picture. As a control, we gave each noun a random label instead of its gender. Over twenty such labellings, probes are right in {result:pronoun_probe/rnn_lm/pronouns/probe/one middle, random labels/mean:.0%} of cases, which is no better than guessing. And a single probe for all sentences is right in only {result:pronoun_probe/rnn_lm/pronouns/probe/new middles/mean:.0%} of cases on unseen middles, which suggests that the state encodes the gender differently after different words. That may be why the prediction doesn't use it: the output layer, too, applies the same linear function to every state.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -266,7 +266,7 @@ Leave out the noise at first: set `w` = 1 and `b` = 0, and try `u` = 0.5, 1, 2 a
 1. Set `b` = 0, so that neither sign is favoured.
 2. Choose `u` well above 1. The state then settles where $h = \tanh(u\,h)$: near 0.96 for `u` = 2, near 0.995 for `u` = 3.
 3. A new signal contributes `w`, and the old state contributes almost `u` with the opposite sign. So `w` has to be a little larger than `u`.
-4. The noise contributes up to 0.3 · `w`. If it wins, increase `u` and `w` together.
+4. The noise contributes up to 0.3 · `w`. If it changes the sign of the state, increase `u` and `w` together.
 """
 
 # %% kind="see" hide_input=true
@@ -383,7 +383,7 @@ Let them say it before section 5 does. Somebody may suggest more training steps.
 r"""
 ## 5 · Backpropagation through time
 
-Training has to find out how the loss depends on the early steps. So we ask: if $h_1$ changes a little, how much does $h_T$ change?
+To train the network, we need to know how the loss depends on the early steps. So we ask: if $h_1$ changes a little, how much does $h_T$ change?
 
 Take a network whose state is one number again. By the {term:chain rule}, each step multiplies a small change by one factor: `u` times the derivative of tanh. Where tanh has the output $h$, its derivative is $1 - h^2$: it is 1 at $h = 0$, but only 0.01 at $h = 0.995$. Over several steps, the factors are multiplied; $\prod$ stands for their product:
 
@@ -395,7 +395,7 @@ Gradients take the same path in the opposite direction. They start at the loss, 
 
 If most factors are between −1 and 1, the contributions of early steps become tiny: this is the {term:vanishing gradients|vanishing gradient} problem. If most are above 1 or below −1, the contributions grow exponentially: these are {term:exploding gradients}.
 
-The explorable below shows how fast this happens in a network with an eight-number state, whose matrix multiplies the length of every vector by a factor that you can set. *Linear* means that there is no activation function, so only this factor counts.
+The explorable below shows how fast this happens in a network with an eight-number state. Its matrix multiplies the length of every vector by a factor that you can set. *Linear* means that there is no activation function, so only this factor counts.
 """
 
 # %% kind="predict"
@@ -518,7 +518,7 @@ quiz("02", "clipping")
 
 # %% [markdown] kind="text" track="core"
 r"""
-**Truncation.** BPTT has to store all states until the backward pass, which becomes expensive for long texts. **Truncated BPTT** cuts the text into chunks of, say, 50 words. The last state of a chunk becomes the first state of the next one, but its gradient stops there; in torch, `state.detach()` passes on the numbers and cuts the path for gradients. The state can still carry information across the boundary, but no gradient crosses it, so an early chunk isn't trained on what a later one needs.
+**Truncation.** BPTT has to store all states until the backward pass, which becomes expensive for long texts. **Truncated BPTT** cuts the text into chunks of, say, 50 words. The last state of a chunk becomes the first state of the next one, but its gradient stops there; in torch, `state.detach()` passes on the numbers and cuts the path for gradients. The state can still carry information across the boundary, but no gradient crosses it, so the network isn't trained to keep what only a later chunk needs.
 """
 
 # %% [markdown] kind="text"
@@ -567,7 +567,7 @@ r"""
 
 - The state may contain more than the prediction uses. After a second noun, our RNN's predictions hardly depend on the subject's gender, but a linear probe can still read it from the state.
 - An RNN **can** remember: three numbers chosen by hand store a signal for 200 steps. Training rarely **finds** such weights.
-- In BPTT, every step back multiplies the gradient by a factor. After 50 steps, 0.9 leaves 0.5%, and 1.1 multiplies by 117. Clipping helps against exploding gradients, but not against vanishing ones.
+- In BPTT, every step back multiplies the gradient by a factor. After 50 steps, a factor of 0.9 leaves 0.5% of it, and a factor of 1.1 makes it 117 times as large. Clipping helps against exploding gradients, but not against vanishing ones.
 
 **Still missing.** Repeated multiplication makes gradients vanish or explode. It would help to have a path on which the old state is kept, and new information is added to it. Lesson 03 builds one.
 """
@@ -578,5 +578,5 @@ r"""
 
 - Elman, *Finding Structure in Time* (1990): what a small recurrent network learns about language by predicting the next word. [doi.org](https://doi.org/10.1207/s15516709cog1402_1)
 - Bengio, Simard and Frasconi, *Learning Long-Term Dependencies with Gradient Descent is Difficult* (1994): the trade-off between a robust state and a usable gradient. [doi.org](https://doi.org/10.1109/72.279181)
-- Pascanu, Mikolov and Bengio, *On the difficulty of training recurrent neural networks* (2013), sections 2 and 3: both kinds of gradients, and clipping. [arXiv 1211.5063](https://arxiv.org/abs/1211.5063)
+- Pascanu, Mikolov and Bengio, *On the difficulty of training recurrent neural networks* (2013), sections 2 and 3: vanishing and exploding gradients, and clipping. [arXiv 1211.5063](https://arxiv.org/abs/1211.5063)
 """

@@ -35,12 +35,15 @@ def stacked_in_front(inputs, start, w_in, w_rec, bias):
     return torch.stack(states)
 
 
-def over_sentences(inputs, start, w_in, w_rec, bias):
-    states, state = [], start
-    for word in inputs:
-        state = torch.tanh(word @ w_in.T + state @ w_rec.T + bias)
-        states.append(state)
-    return torch.stack(states)
+def over_sentences(join):
+    def reader(inputs, start, w_in, w_rec, bias):
+        states, state = [], start
+        for word in inputs:
+            state = torch.tanh(word @ w_in.T + state @ w_rec.T + bias)
+            states.append(state)
+        return join(states)
+
+    return reader
 
 
 def detached_each_step(inputs, start, w_in, w_rec, bias):
@@ -335,6 +338,20 @@ def needs_a_step(states, w_rec):
     return product
 
 
+def all_jacobians(states, w_rec):
+    jacobians = [torch.eye(len(w_rec))]
+    for state in states[1:]:
+        jacobians.append(torch.diag(1 - state**2) @ w_rec)
+    return torch.stack(jacobians)
+
+
+def all_products(states, w_rec):
+    products = [torch.eye(len(w_rec))]
+    for state in states[1:]:
+        products.append(torch.diag(1 - state**2) @ w_rec @ products[-1])
+    return torch.stack(products)
+
+
 def last_derivatives_everywhere(states, w_rec):
     jacobian = torch.eye(len(w_rec))
     for _ in states[1:]:
@@ -385,7 +402,8 @@ WRONG = {
         (joined(lambda states: torch.stack(states, 1)), "stacked-second"),
         (joined(lambda states: torch.stack(states, -1)), "stacked-last"),
         (joined(lambda states: torch.cat(states, -1)), "concatenated"),
-        (over_sentences, "over-first-axis"),
+        (over_sentences(torch.stack), "over-first-axis"),
+        (over_sentences(lambda states: torch.stack(states, dim=-2)), "over-sentences"),
         (as_many_steps_as_sentences, "first-length"),
         (always_a_batch, "batch-axis-added"),
         (always_the_first_word, "same-input"),
@@ -432,6 +450,7 @@ WRONG = {
             "one-step-late",
         ),
         (lambda x, h, w, u, b: plain_reader(x.flip(-2), h, w, u, b).flip(-2), "backwards"),
+        (word_at(lambda t: -1 - t), "reversed-inputs"),
         (lambda x, h, w, u, b: F.linear(x, w, b).tanh(), "no-recurrence"),
     ],
     "wire_memory": [
@@ -453,6 +472,8 @@ WRONG = {
         (lambda: {"w": 3.5, "u": 3.0, "b": 0.0}, "`return w, u, b`"),
         (lambda: ("3.5", "3.0", "0.0"), None),
         (lambda: (float("nan"), 3.0, 0.0), None),
+        (lambda: (torch.tensor([3.5, 3.5]), 3.0, 0.0), "single number"),
+        (lambda: (3.5, 3.0, None), "single number"),
         (lambda: 3.0, "a float"),
         (lambda: torch.rand(3), "random"),
         (lambda: [1, 1, 0], "all-ones"),
@@ -479,7 +500,7 @@ WRONG = {
         (only_steps(lambda states: states[:1]), "first-only"),
         (first_step_from_the_matrix, "first-without-derivatives"),
         (derivatives_with(lambda state: (1 - state) ** 2), "difference-squared"),
-        (needs_a_step, "raises"),
+        (needs_a_step, "needs-a-step"),
         (jacobians_with(lambda before, after, w: torch.diag(1 - before**2) @ w), "derivatives-of-before"),
         (jacobians_with(lambda before, after, w: w @ torch.diag(1 - after**2)), "columns-scaled"),
         (derivatives_with(lambda state: 1 - state), "not-squared"),
@@ -495,6 +516,8 @@ WRONG = {
         (jacobians_with(row_derivatives, join=torch.mul, start=lambda n: torch.ones(n, n)), "elementwise"),
         (jacobians_with(row_derivatives, join=torch.mul), "elementwise-identity"),
         (lambda states, w: torch.stack([torch.diag(1 - h**2) @ w for h in states[1:]]), "each-step"),
+        (all_jacobians, "each-step-and-identity"),
+        (all_products, "each-product"),
     ],
 }
 

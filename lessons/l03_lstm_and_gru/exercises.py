@@ -23,7 +23,7 @@ def sigmoid(x: float) -> float:
 
 
 def half_life(forget_bias: float) -> float:
-    return math.log(2) / -math.log(sigmoid(forget_bias))
+    return math.log(2) / math.log1p(math.exp(-forget_bias))  # −ln(gate), also where the gate rounds to 1
 
 
 def life_with(
@@ -72,7 +72,7 @@ HALF_LIFE = PlainExercise(
             "negative-time-constant",
             life_with(above=-1.0),
             "1 is divided by ln(gate). Two things are wrong: ln(gate) is negative, so the sign must change, "
-            "and the 1 stands for 1/e of the content instead of 1/2.",
+            "and with 1 as the numerator, 1/e is left instead of 1/2.",
         ),
         Slip(
             "half-above",
@@ -163,6 +163,12 @@ HALF_LIFE = PlainExercise(
             "difference",
             lambda bias: math.log(2) - math.log(sigmoid(bias)),
             "ln 2 and −ln(gate) are added. Divide the first by the second.",
+        ),
+        Slip(
+            "log-of-quotient",
+            lambda bias: math.log(2 / -math.log(sigmoid(bias))),
+            "2 is divided by −ln(gate) before the logarithm is taken. Take ln 2 first: check the "
+            "parentheses.",
         ),
         Slip(
             "sum",
@@ -258,6 +264,16 @@ def raw_gate(name: str) -> Callable[..., tuple[Tensor, Tensor]]:
     return step
 
 
+def with_matrix_products(turned: Callable[[Tensor], Tensor]) -> Callable[..., tuple[Tensor, Tensor]]:
+    """A step with `@` instead of `*`; `turned` is applied to the right factors of the new cell."""
+
+    def step(i: Tensor, f: Tensor, g: Tensor, o: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+        cell = f.sigmoid() @ turned(c) + i.sigmoid() @ turned(g.tanh())
+        return o.sigmoid() @ cell.tanh(), cell
+
+    return lstm_with(step)
+
+
 def in_order(*order: int) -> Callable[..., tuple[Tensor, Tensor]]:
     """The blocks read in another order than write, forget, new, show."""
 
@@ -285,8 +301,8 @@ OTHER_ORDERS = [
     if order not in [(0, 1, 2, 3), *(swapped for _, swapped, _ in SWAPPED_BLOCKS)]
 ]
 SQUASHED_CELL = (
-    "the new cell goes through `tanh` before it is returned. Apply `tanh` only to compute the hidden state, "
-    "and return the cell without it."
+    "the new cell state goes through `tanh` before it is returned. Apply `tanh` only to compute the hidden "
+    "state, and return the cell state without it."
 )
 
 
@@ -320,8 +336,9 @@ LSTM_CELL = TensorExercise(
         },
         answer={"new_hidden": [[0.375]], "new_cell": [[LN3 / 2]]},
         says="The four scores are ln 3, 0, ½ ln 3 and ln 3, so the input gate is 3/4, the forget gate 1/2, "
-        "the candidate tanh(½ ln 3) = 1/2 and the output gate 3/4. The old cell is 0.349, so the new cell is "
-        "1/2 · 0.349 + 3/4 · 1/2 = 0.549. Its tanh is 1/2, so the hidden state is 3/4 · 1/2 = 0.375.",
+        "the candidate tanh(½ ln 3) = 1/2 and the output gate 3/4. The old cell state is 0.349, so the new "
+        "cell state is 1/2 · 0.349 + 3/4 · 1/2 = 0.549. Its tanh is 1/2, so the hidden state is 3/4 · 1/2 = "
+        "0.375.",
     ),
     slips=(
         *(
@@ -401,12 +418,12 @@ LSTM_CELL = TensorExercise(
                     f.sigmoid() * c + i.sigmoid() * g.sigmoid(),
                 )
             ),
-            "everything goes through a sigmoid. The candidate and the new cell go through `tanh`.",
+            "everything goes through a sigmoid. The candidate and the new cell state go through `tanh`.",
         ),
         Slip(
             "hidden-twice",
             lambda *given: (lstm_cell(*given)[0],) * 2,
-            "the new hidden state is returned twice. The second output is the new cell.",
+            "the new hidden state is returned twice. The second output is the new cell state.",
         ),
         Slip(
             "tanh-gates",
@@ -421,23 +438,23 @@ LSTM_CELL = TensorExercise(
         Slip(
             "no-tanh-out",
             lstm_with(lambda i, f, g, o, c: (o.sigmoid() * updated(i, f, g, c), updated(i, f, g, c))),
-            "the output gate is multiplied by the new cell itself. Multiply it by the `tanh` of the new "
-            "cell.",
+            "the output gate is multiplied by the new cell state itself. Multiply it by the `tanh` of the "
+            "new cell state.",
         ),
         Slip(
             "sigmoid-out",
             lstm_with(
                 lambda i, f, g, o, c: (o.sigmoid() * updated(i, f, g, c).sigmoid(), updated(i, f, g, c))
             ),
-            "the hidden state contains the sigmoid of the new cell. It should contain the `tanh`.",
+            "the hidden state contains the sigmoid of the new cell state. It should contain the `tanh`.",
         ),
         Slip(
             "tanh-outside",
             lstm_with(
                 lambda i, f, g, o, c: ((o.sigmoid() * updated(i, f, g, c)).tanh(), updated(i, f, g, c))
             ),
-            "`tanh` is applied to the product of output gate and new cell. Apply it to the new cell, then "
-            "multiply by the output gate.",
+            "`tanh` is applied to the product of output gate and new cell state. Apply it to the new cell "
+            "state, then multiply by the output gate.",
         ),
         Slip(
             "one-minus-output",
@@ -449,7 +466,7 @@ LSTM_CELL = TensorExercise(
         Slip(
             "shows-candidate",
             lstm_with(lambda i, f, g, o, c: (o.sigmoid() * g.tanh(), updated(i, f, g, c))),
-            "the hidden state is computed from the candidate. Compute it from the new cell.",
+            "the hidden state is computed from the candidate. Compute it from the new cell state.",
         ),
         Slip(
             "hidden-added",
@@ -459,17 +476,18 @@ LSTM_CELL = TensorExercise(
         Slip(
             "output-unused",
             lstm_with(lambda i, f, g, o, c: (updated(i, f, g, c).tanh(), updated(i, f, g, c))),
-            "the hidden state is the `tanh` of the new cell. The output gate should multiply it.",
+            "the hidden state is the `tanh` of the new cell state. The output gate should multiply it.",
         ),
         Slip(
             "shows-old-cell",
             lstm_with(lambda i, f, g, o, c: (o.sigmoid() * c.tanh(), updated(i, f, g, c))),
-            "the hidden state is computed from the old cell. Update the cell first, then use the new one.",
+            "the hidden state is computed from the old cell state. Update the cell state first, then use "
+            "the new one.",
         ),
         Slip(
             "returns-old-cell",
             lambda *given: (lstm_cell(*given)[0], given[2]),
-            "the old cell is returned. Return the new one.",
+            "the old cell state is returned. Return the new one.",
         ),
         Slip(
             "squashed-cell",
@@ -486,23 +504,25 @@ LSTM_CELL = TensorExercise(
         Slip(
             "nothing-kept",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, i.sigmoid() * g.tanh())),
-            "the old cell isn't kept. The new cell is forget gate · old cell + input gate · candidate.",
+            "the old cell state isn't kept. The new cell state is forget gate · old cell state + input gate "
+            "· candidate.",
         ),
         Slip(
             "keeps-hidden",
             lambda x, h, c, w_x, w_h, b: lstm_cell(x, h, h, w_x, w_h, b),
-            "the forget gate is multiplied by the hidden state. Multiply it by the old cell.",
+            "the forget gate is multiplied by the hidden state. Multiply it by the old cell state.",
         ),
         Slip(
             "all-kept",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, c + i.sigmoid() * g.tanh())),
-            "the whole old cell is kept: the forget gate isn't used. The original LSTM of 1997 had none; "
-            "this one does.",
+            "the whole old cell state is kept: the forget gate isn't used. The original LSTM of 1997 had "
+            "none; this one has one.",
         ),
         Slip(
             "one-minus-forget",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, (1 - f.sigmoid()) * c + i.sigmoid() * g.tanh())),
-            "the old cell is multiplied by 1 − forget gate. Despite its name, a gate of 1 keeps everything.",
+            "the old cell state is multiplied by 1 − forget gate. Despite the name, a gate of 1 keeps "
+            "everything.",
         ),
         Slip(
             "coupled",
@@ -518,7 +538,7 @@ LSTM_CELL = TensorExercise(
         Slip(
             "coupled-to-input",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, (1 - i.sigmoid()) * c + i.sigmoid() * g.tanh())),
-            "the old cell is multiplied by 1 − input gate. An LSTM has a separate forget gate.",
+            "the old cell state is multiplied by 1 − input gate. An LSTM has a separate forget gate.",
         ),
         Slip(
             "one-minus-input",
@@ -528,14 +548,14 @@ LSTM_CELL = TensorExercise(
         Slip(
             "forgets-new",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * (c + i.sigmoid() * g.tanh()))),
-            "the forget gate also scales the new content. It should scale only the old cell: check the "
+            "the forget gate also scales the new content. It should scale only the old cell state: check the "
             "parentheses.",
         ),
         Slip(
             "squashed-old-cell",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c.tanh() + i.sigmoid() * g.tanh())),
-            "the old cell goes through `tanh` before it is kept. Multiply the old cell itself by the forget "
-            "gate.",
+            "the old cell state goes through `tanh` before it is kept. Multiply the old cell state itself "
+            "by the forget gate.",
         ),
         Slip(
             "subtracted",
@@ -546,13 +566,24 @@ LSTM_CELL = TensorExercise(
             "linear",
             lstm_with(lambda i, f, g, o, c: (o * (f * c + i * g), f * c + i * g)),
             "the scores are used without a sigmoid or `tanh`. Apply the sigmoid to the gates, and `tanh` to "
-            "the candidate and to the new cell.",
+            "the candidate and to the new cell state.",
         ),
         Slip(
             "linear-cell",
             lstm_with(lambda i, f, g, o, c: (o * (f * c + i * g).tanh(), f * c + i * g)),
             "the scores are used without a sigmoid or `tanh`. Apply the sigmoid to the gates and `tanh` to "
             "the candidate.",
+        ),
+        *(
+            Slip(
+                name,
+                with_matrix_products(turned),
+                "the gates are multiplied with `@`, the matrix product. ⊙ is the elementwise product, `*`.",
+            )
+            for name, turned in (
+                ("matrix-products", lambda factor: factor),
+                ("matrix-products-transposed", lambda factor: factor.mT),
+            )
         ),
         Slip(
             "gates-added",
@@ -567,7 +598,7 @@ LSTM_CELL = TensorExercise(
         Slip(
             "multiplied",
             lstm_with(lambda i, f, g, o, c: with_hidden(o, f.sigmoid() * c * i.sigmoid() * g.tanh())),
-            "the two terms of the new cell are multiplied. Add them.",
+            "the two terms of the new cell state are multiplied. Add them.",
         ),
         Slip(
             "no-bias",
@@ -598,7 +629,7 @@ LSTM_CELL = TensorExercise(
         Slip(
             "gates-from-cell",
             lambda x, h, c, w_x, w_h, b: lstm_cell(x, c, c, w_x, w_h, b),
-            "the gates are computed from the old cell. Compute them from `x` and the hidden state.",
+            "the gates are computed from the old cell state. Compute them from `x` and the hidden state.",
         ),
         Slip(
             "squeezed",
@@ -649,6 +680,7 @@ BIAS_FOR = PlainExercise(
         lambda: (6.0,),
         lambda: (12.5,),
         lambda: (25,),
+        lambda: (500.0,),  # a search that ends at a bias of 5 doesn't find it
     ),
     slips=(
         Slip(
@@ -839,7 +871,7 @@ BIAS_FOR = PlainExercise(
         *(
             Slip(
                 f"rounded-gate-{digits}",
-                bias_with(lambda steps, digits=digits: min(round(gate_for(steps), digits), 1 - 1e-16)),
+                bias_with(lambda steps, digits=digits: round(gate_for(steps), digits)),
                 "the gate is rounded. Use all its digits: the closer it is to 1, the more they matter.",
             )
             for digits in (2, 3, 4)

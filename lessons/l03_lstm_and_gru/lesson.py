@@ -55,7 +55,7 @@ A plain RNN recomputes its whole hidden state at every step: it multiplies the o
 
 Hochreiter and Schmidhuber (1997) added a second state vector, the {term:cell state}. At each step, its components are scaled and something is added to them, and that is all. Gates control both operations. A {term:gate} is a vector of numbers between 0 and 1 that is multiplied by another vector, component by component: 1 lets a component pass unchanged, 0 blocks it, and 0.25 lets a quarter of it through.
 
-- The {term:forget gate} scales the old cell state. It was added in 2000 (Gers and colleagues). The name is misleading, because a forget gate of 1 forgets nothing.
+- The {term:forget gate} scales the old cell state. Gers and colleagues added it in 2000. The name is misleading, because a forget gate of 1 forgets nothing.
 - The **input gate** scales the new content, called the **candidate**, before it is added. The candidate is between −1 and 1.
 - The **output gate** controls how much of the cell state the rest of the network gets to see. The result is the hidden state.
 
@@ -96,9 +96,9 @@ quiz("03", "one-step")
 r"""
 ## 2 · How long does a cell state last?
 
-Suppose that the input gate is 0, so nothing is added. With a forget gate of 0.9, a fraction of 0.9 of the cell state is left after one step, 0.81 after two steps and 0.73 after three. After seven steps it is 0.48, less than half. The number of steps until half is left is called the {term:half-life}, a term borrowed from radioactive decay.
+Suppose that the input gate is 0, so nothing is added. With a forget gate of 0.9, 90% of the cell state is left after one step, 81% after two steps and 73% after three. After seven steps, 48% is left, less than half. The number of steps until half is left is called the {term:half-life}, a term borrowed from radioactive decay.
 
-The forget gate is the sigmoid of a sum of three terms: one depends on the input, one on the hidden state, and the third is a constant, the {term:forget bias}. If the first two are 0, the bias alone determines the gate. A bias of 0 gives a gate of 0.5, which loses half at every step. That's why many implementations start with a bias of 1, where the gate is 0.73.
+The forget gate is the sigmoid of a sum of three terms: one depends on the input, one on the hidden state, and the third is a constant, the {term:forget bias}. If the first two are 0, the bias alone determines the gate. A bias of 0 gives a gate of 0.5, which halves the cell state at every step. That's why many implementations start with a bias of 1, where the gate is 0.73.
 """
 
 # %% kind="predict" track="core"
@@ -147,7 +147,7 @@ for bias in (0.0, 1.0, 2.0, 3.0):
 
 # %% [markdown] kind="text" track="core"
 r"""
-Does the formula hold for a real LSTM? Estimate the half-life for a forget bias of **5**, with your function in a new cell or in your head: for large biases, each additional unit multiplies the half-life by almost the same factor. After your estimate, `measure` sets the forget bias of torch's `nn.LSTMCell` to 5 and all other weights to 0, so the candidate is 0 and nothing is added. It starts with a cell state of 1 and counts for how many steps at least half is left.
+Does the formula hold for a real LSTM? Estimate the half-life for a forget bias of **5**, with your function in a new cell or in your head: for large biases, each additional unit multiplies the half-life by almost the same factor. After your estimate, `measure` sets the forget bias of torch's `nn.LSTMCell` to 5 and all other parameters to 0, so the candidate is 0 and nothing is added. It starts with a cell state of 1 and counts the steps after which at least half is left.
 """
 
 # %% kind="estimate" track="core"
@@ -173,22 +173,22 @@ The formula predicts {result:lesson_03/half-life/5:.0f} steps, and in torch's LS
 
 # %% [markdown] kind="text"
 r"""
-**The gradient shrinks at the same rate.** Along the path of the cell state, each step multiplies by the forget gate $f$ and adds something. If the cell state changes a little now, the cell state $n$ steps later changes by $f^n$ times as much, and this factor is the gradient along the path. So an LSTM doesn't eliminate vanishing gradients, although you'll often read that it does. Its forget gates control how fast they vanish, and only a gate of exactly 1 loses nothing. There are other paths back, through the hidden state and its weight matrices. Along them, gradients can also grow, so LSTMs are still trained with gradient clipping.
+**The gradient shrinks at the same rate.** Along the path of the cell state, each step multiplies by the forget gate $f$ and adds something. If the cell state changes a little now, the cell state $n$ steps later changes by $f^n$ times as much, and this factor is the gradient along the path. So an LSTM doesn't eliminate vanishing gradients, although you'll often read that it does. Its forget gates control how fast gradients vanish, and only a gate of exactly 1 loses nothing. There are other paths back, through the hidden state and its weight matrices. Along them, gradients can also grow, so LSTMs are still trained with gradient clipping.
 """
 
 # %% [markdown] kind="instructor"
 r"""
-**Ask the group (2 min)** before the estimate: "A bias of 3 gives {result:lesson_03/half-life/3:.0f} steps. What does 5 give?" Common answers are 24 (extrapolating a straight line through the values for
-2 and 3) and 28 (doubling). For large biases $-\ln\sigma(b) \approx e^{-b}$, so each unit multiplies the half-life by $e = 2.7$: 14 · 2.7 · 2.7 ≈ 104.
+**Ask the group (2 min)** before the estimate: "A bias of 3 gives {result:lesson_03/half-life/3:.0f} steps. What does 5 give?" Common answers are 24 (in proportion to the bias), 28 (doubling) and 32
+(a straight line through the values for 2 and 3). For large biases $-\ln\sigma(b) \approx e^{-b}$, so each unit multiplies the half-life by $e = 2.7$: 14 · 2.7 · 2.7 ≈ 104.
 
-**Common errors in `half_life`:** 1/(1 − f), which is the mean lifetime, 1.44 half-lives; a missing minus sign.
+**Common errors in `half_life`:** 1/(1 − f), which is the mean lifetime, about 1.44 half-lives for large biases; a missing minus sign.
 """
 
 # %% [markdown] kind="formula" track="short"
 r"""
 ## 3 · One LSTM step
 
-From the input $x$ and the old hidden state $h$, the LSTM computes four vectors of scores, each with its own weights. Three of them become gates and one becomes the candidate $g$. They determine the new cell state $c'$, and from it the new hidden state $h'$:
+From the input $x$ and the old hidden state $h$, the LSTM computes four vectors of scores (*pre-activations*), each with its own weights. Three of them become gates and one becomes the candidate $g$. They determine the new cell state $c'$, and from it the new hidden state $h'$:
 
 $$ \begin{aligned}
 i &= \sigma(W_i x + U_i h + b_i) & f &= \sigma(W_f x + U_f h + b_f) \\
@@ -276,7 +276,7 @@ r &= \sigma(W_r x + b_r + U_r h + b'_r) & z &= \sigma(W_z x + b_z + U_z h + b'_z
 n &= \tanh\big(W_n x + b_n + r \odot (U_n h + b'_n)\big) & h' &= (1 - z) \odot n + z \odot h
 \end{aligned} $$
 
-The {term:update gate} $z$ mixes the old state with the candidate $n$: 1 keeps the old state, 0 replaces it. The **reset gate** $r$ controls how much of the old state enters the candidate. Definitions differ in details: in some papers, $z$ and $1 - z$ are swapped. This course uses torch's version.
+The {term:update gate} $z$ mixes the old state with the candidate $n$: 1 keeps the old state, 0 replaces it. The **reset gate** $r$ controls how much of the old state enters the candidate. Definitions differ slightly: in some papers, $z$ and $1 - z$ are swapped. This course uses torch's version.
 """
 
 # %% kind="library" track="core" contents="the GRU step in code, compared with torch's"
@@ -298,7 +298,7 @@ print("the same hidden state as torch.nn.GRUCell")
 r"""
 ## 5 · Back to the sentence that the RNN got wrong
 
-In lesson 02, an RNN language model had to continue *la souris a bu l' eau parce qu'* (“the mouse drank the water because”). Both nouns are feminine, so the right pronoun is *elle*. The RNN gave *elle* only {result:lesson_03/elle/rnn_lm/souris:.2f}, about as much as after *le chat a bu l' eau parce qu'* ({result:lesson_03/elle/rnn_lm/chat:.2f}), where the first noun is masculine. The course also ships an LSTM and a GRU language model, trained on the same sentences with about as many parameters.
+In lesson 02, an RNN language model had to continue *la souris a bu l' eau parce qu'* (“the mouse drank the water because”). Both nouns are feminine, so the right pronoun is *elle*. The RNN gave *elle* only {result:lesson_03/elle/rnn_lm/souris:.2f}, about as much as after *le chat a bu l' eau parce qu'* ({result:lesson_03/elle/rnn_lm/chat:.2f}), where the first noun is masculine. The course also ships an LSTM and a GRU language model, trained on the same sentences, with about the same number of parameters.
 """
 
 # %% kind="predict" hide_input=true name="mouse"
@@ -330,14 +330,14 @@ This looks like a clear win for the LSTM, but one sentence and one random seed p
 | GRU | {result:each pronoun_probe/gru_lm/pronouns/probability/mean:.2f} | {result:each pronoun_probe/gru_lm/pronouns/moved by the subject:.2f} |
 | LSTM | {result:each pronoun_probe/lstm_lm/pronouns/probability/mean:.2f} | {result:each pronoun_probe/lstm_lm/pronouns/moved by the subject:.2f} |
 
-The last column compares feminine with masculine subjects, followed by the same words. All LSTMs are better than all RNNs, whose predictions hardly depend on the subject. The GRUs vary with the seed, and the one in the figure is the worst of the three.
+The last column compares feminine with masculine subjects, followed by the same words. Every LSTM is better than every RNN, and the RNNs' predictions hardly depend on the subject. The GRUs vary with the seed, and the one in the figure is the worst of the three.
 """
 
 # %% [markdown] kind="text" track="core" contents="confidence intervals, perplexities, and the same prediction with your own LSTM step"
 r"""
-In the table we compare only *il* and *elle*, and the last column includes beginnings whose nouns differ in gender, {result:pronoun_probe/rnn_lm/pronouns/beginnings:,.0f} in all. For the probability, the 95% intervals, computed by resampling the subjects, end at {result:max pronoun_probe/rnn_lm/pronouns/probability/high:.2f} for the best RNN and begin at {result:min pronoun_probe/lstm_lm/pronouns/probability/low:.2f} for the worst LSTM. On all words of the test sentences, both kinds of gates help: the mean perplexity is {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f} for the RNNs, {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} for the LSTMs and {result:toy_language_models/gru_lm/scores/test/perplexity:.1f} for the GRUs.
+In the table we compare only *il* and *elle*, and the last column includes beginnings whose nouns differ in gender, {result:pronoun_probe/rnn_lm/pronouns/beginnings:,.0f} in all. For the probability, the 95% intervals, computed by resampling the subjects, end at {result:max pronoun_probe/rnn_lm/pronouns/probability/high:.2f} for the best RNN and begin at {result:min pronoun_probe/lstm_lm/pronouns/probability/low:.2f} for the worst LSTM. On all words of the test sentences, both gated networks are better: the mean perplexity is {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f} for the RNNs, {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} for the LSTMs and {result:toy_language_models/gru_lm/scores/test/perplexity:.1f} for the GRUs.
 
-Your own LSTM step can make this prediction. We take the weights of the shipped LSTM language model, which has a cell state of 104 numbers, and run your `lstm_cell` word by word.
+Your own LSTM step can make the prediction about the mouse. We take the weights of the shipped LSTM language model, which has a cell state of 104 numbers, and run your `lstm_cell` word by word.
 """
 
 # %% kind="library" name="trained model" track="core"
@@ -385,7 +385,7 @@ def accuracies(experiment, distances):
 axes = {"log_x": True, "y_limits": (0, 106)}
 mixed, name = accuracies("recall", DISTANCES), "accuracy, %"
 all_mixed = views.Part("Trained on all distances", DISTANCES, mixed, name, **axes)
-alt = "Accuracy over distances of 1 to 100: LSTM and GRU 100%, RNN falls to 20%."
+alt = "Accuracy over distances 1 to 100: LSTM and GRU stay at 100%, RNN falls to 20%."
 figure = views.panels([all_mixed], x_name="distance, steps", alt=alt)
 predict("03", "mixed-distances", figure)
 
@@ -530,7 +530,7 @@ predict("03", "your-bias", figure)
 
 # %% [markdown] kind="text" track="core"
 r"""
-A loss of 2.3, or $\ln 10$, corresponds to guessing among the ten symbols. With a bias of 1, the loss stays there. With your bias, it falls. We recorded the same comparison for the larger LSTM at distance 50, with three seeds and {result:recall_forget_bias/bias 1/n_steps:,.0f} training steps: a bias of 1 gives {result:each recall_forget_bias/bias 1/right/50:.0%}, and a bias of 3 or 5 gives {result:min recall_forget_bias/bias 3/right/50:.0%} with every seed. But choosing a large bias takes some knowledge of the distance, and a network that starts by keeping everything has to learn to forget.
+A loss of 2.3, or $\ln 10$, corresponds to guessing among the ten symbols. With a bias of 1, the loss stays there. With your bias, it falls. We made the same comparison for the larger LSTM at distance 50, with three seeds and {result:recall_forget_bias/bias 1/n_steps:,.0f} training steps: a bias of 1 gives {result:each recall_forget_bias/bias 1/right/50:.0%}, and a bias of 3 or 5 gives {result:min recall_forget_bias/bias 3/right/50:.0%} with every seed. But choosing a large bias takes some knowledge of the distance, and a network that starts by keeping everything has to learn to forget.
 
 There is a second remedy, which leaves the bias at 1: start with short distances and make them longer during training. Training on easy cases first is called {term:curriculum learning} (Bengio and colleagues, 2009). Here the distance grows from 1 to 40 within the first 200 of the 300 steps.
 """
@@ -586,12 +586,12 @@ r"""
 | name | meaning | shape |
 |---|---|---|
 | cell state | a second state that is only scaled and added to | (batch, hidden_size) |
-| LSTM | input, forget and output gate, candidate, cell state | 4 blocks of weights |
-| GRU | reset and update gate, candidate, no separate cell state | 3 blocks of weights |
+| LSTM | input, forget and output gates, candidate, cell state | 4 blocks of weights |
+| GRU | reset and update gates, candidate, no separate cell state | 3 blocks of weights |
 
 - Along the cell state, both the signal and the gradient are multiplied by the forget gates.
 - A forget bias of 1 means a half-life of {result:lesson_03/half-life/1:.1f} steps, a bias of 5 means {result:lesson_03/half-life/5:.0f}. <!-- core -->
-- An LSTM that can remember something for 100 steps may still fail to learn to. In our experiments, a larger forget bias or a {term:curriculum learning|curriculum} helped. <!-- core -->
+- An LSTM that can remember something for 100 steps may still fail to learn to do so. In our experiments, a larger forget bias or a {term:curriculum learning|curriculum} helped. <!-- core -->
 
 **What's still missing.** Everything the network remembers has to fit into one state of fixed size. What happens if a whole sentence has to pass through such a state in order to be translated? That is the subject of [lesson 04](04_encoder_decoder.ipynb).
 """

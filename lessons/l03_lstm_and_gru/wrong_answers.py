@@ -185,8 +185,7 @@ def steps_as_lifetime(steps):
     return math.log(gate / (1 - gate))
 
 
-def by_bisection(steps):
-    low, high = -50.0, 50.0
+def by_bisection(steps, low=-50.0, high=50.0):
     for _ in range(200):
         middle = (low + high) / 2
         if softplus_life(middle) < steps:
@@ -232,6 +231,15 @@ def forgets_less(x, hidden, cell, w_x, w_h, b):
     keep = torch.sigmoid(torch.logit(keep.double()) + 1).float()
     new_cell = keep * cell + write * torch.tanh(scores[:, 2 * k : 3 * k])
     return show * torch.tanh(new_cell), new_cell
+
+
+def multiplies_matrices(turned):
+    def cell_step(x, hidden, cell, w_x, w_h, b):
+        i, f, g, o = (F.linear(x, w_x, b) + F.linear(hidden, w_h)).chunk(4, dim=-1)
+        new = f.sigmoid() @ turned(cell) + i.sigmoid() @ turned(g.tanh())
+        return o.sigmoid() @ new.tanh(), new
+
+    return cell_step
 
 
 def shows_candidate(x, hidden, cell, w_x, w_h, b):
@@ -285,6 +293,7 @@ WRONG = {
         (lambda bias: int(math.log(2) / math.log1p(math.exp(-bias)) + 1e-12), "full-steps"),
         (lambda bias: 0.5 * (1 + math.exp(-bias)), "half-over-gate"),
         (lambda bias: math.log(2 / usual_gate(bias)), "difference"),
+        (lambda bias: math.log(2 / math.log1p(math.exp(-bias))), "log-of-quotient"),
         (lambda bias: math.log(2 * usual_gate(bias)), "sum"),
         (lambda bias: math.e**bias, "exponential"),
         (lambda bias: max(1.0, softplus_life(bias)), "at-least-one"),
@@ -372,6 +381,8 @@ WRONG = {
         (lstm_with(lambda i, f, g, old: f * old + i * g, lambda o, new, old: o * new.tanh()), "linear-cell"),
         (lstm_with(usual_cell, lambda o, new, old: (o.sigmoid() * new).tanh()), "tanh-outside"),
         (lstm_with(usual_cell, lambda o, new, old: (-o).sigmoid() * new.tanh()), "one-minus-output"),
+        (multiplies_matrices(lambda factor: factor), "matrix-products"),
+        (multiplies_matrices(lambda factor: factor.T), "matrix-products-transposed"),
         (shows_candidate, "shows-candidate"),
         (adds_hidden, "hidden-added"),
         (lstm_with(usual_cell, factors=(1, 1, 2)), "bias-twice"),
@@ -426,6 +437,7 @@ WRONG = {
         (bias_of_gate(lambda steps: round(gate_of(steps), 3)), "rounded-gate-3"),
         (bias_of_gate(lambda steps: round(gate_of(steps), 4)), "rounded-gate-4"),
         (lambda steps: by_expm1(int(steps)), "whole-steps"),
+        (lambda steps: by_bisection(steps, 0.0, 5.0), None),
         (lambda steps: 4.74, None),
     ],
 }

@@ -392,7 +392,7 @@ HINTS = {  # what to do about an exception, by a pattern of its class and messag
         "A value is missing here. Fill in every `...`, and make sure your own functions `return` something."
     ),
     r"\w+\(\): argument 'input' .* must be Tensor, not (int|float)": (
-        "torch functions expect tensors. For a plain number, use `math.sqrt(d)` or `d ** 0.5`."
+        "torch functions expect tensors. For a plain number, use Python's `math`: `math.sqrt`, `math.exp`, …"
     ),
 }
 

@@ -15,7 +15,6 @@ from course_lib.teaching.exercises import ByHand, PlainExercise, Slip
 from course_lib.teaching.exercises.answer import describe_type
 from course_lib.teaching.exercises.verdict import quote_names
 from course_lib.text.special import BOS, EOS
-from course_lib.text.toy.generate import generate
 from course_lib.translation.pipeline import clean_text
 from course_lib.translation.shipped import load_shipped
 from lessons.l04_encoder_decoder.read import translations_of
@@ -235,6 +234,12 @@ GREEDY_DECODE = PlainExercise(
             lambda model, source, max_len: greedy_decode(model, source, max(max_len, 1)),
             "a token is generated even if `max_len` is 0. Check the limit before each step.",
         ),
+        Slip(
+            "stops-at-source-length",
+            lambda model, source, max_len: greedy_decode(model, source, min(len(source), max_len)),
+            "decoding stops after as many tokens as the source has. A translation can be longer than its "
+            "source: only EOS and `max_len` end it.",
+        ),
         Slip("first-word-lost", lambda *given: greedy_decode(*given)[1:], "the first token is missing."),
         Slip(
             "tensors-of-one",
@@ -286,18 +291,6 @@ def read_sentence(answer: str) -> str:
     return clean_text(answer, shipped("seq2seq").tokenizer)
 
 
-@cache
-def generated_translations() -> dict[str, str]:
-    """The generated sentences that the task suggests, with their translations."""
-    return {pair.src_text: pair.tgt_text for pair in generate(200, seed=1, length=(5, MOST_WORDS))}
-
-
-def right_translations(text: str) -> set[str]:
-    """The correct translations of a sentence, if it can be parsed or is one of the generated ones."""
-    generated = generated_translations().get(text)
-    return translations_of(text) | ({generated} if generated else set())
-
-
 def is_a_sentence(given: tuple, answer: Any) -> str:
     if not isinstance(answer, str):
         return f"Expected a sentence (a string), but your function returned {describe_type(answer)}."
@@ -314,22 +307,22 @@ def is_a_sentence(given: tuple, answer: Any) -> str:
 
 def has_known_translation(given: tuple, answer: str) -> str:
     text = read_sentence(answer)
-    if right_translations(text):
+    if translations_of(text):
         return ""
     if FRENCH & set(text.split()):
         return "Your sentence is French. Return the English sentence, not its translation."
     return (
-        "The toy language doesn't contain this sentence: `translations_of` finds no translation of it. Is "
-        "it a single complete sentence, do the verbs agree with their subjects, and does it make sense? For "
-        "example, `the tired women see a big fox` is in the language, and so is every sentence from "
-        "`generate(200, seed=1, length=(5, 8))`."
+        "The toy language doesn't contain this sentence: `translations_of` finds no translation of it. Is it "
+        "a single complete sentence, does every noun have a determiner (`the`, `a`, `this`, `some`, `two`), "
+        "do the verbs agree with their subjects, and does it make sense? For example, `the tired women see "
+        "a big fox` is in the language, and so is every sentence from `generate`."
     )
 
 
 def breaks_it(given: tuple, answer: str) -> str:
     text = read_sentence(answer)
     translation = shipped("seq2seq")(text).target
-    if translation not in right_translations(text):
+    if translation not in translations_of(text):
         return ""
     return (
         f"seq2seq translates this as “{translation}”, which is correct. Try a sentence with more to "
@@ -372,6 +365,19 @@ def forced_words(model: Any, source: Sequence[int], target: Sequence[int]) -> li
     return predict_after(model, source, [BOS, *target])
 
 
+def largest_of_all(model: Any, source: Sequence[int], target: Sequence[int]) -> int:
+    return int(forced_logits(model, source, [BOS, *target]).argmax())
+
+
+def compare_with_target(model: Any, source: Sequence[int], target: Sequence[int]) -> list[bool]:
+    return list(map(operator.eq, forced_words(model, source, target), [*target, EOS]))
+
+
+OVER_EVERYTHING = (
+    "`argmax()` is taken over all positions and tokens at once. Take it over the vocabulary, the last axis, "
+    "so that there is one token for each position."
+)
+SHOWS_WHERE_RIGHT = "this shows where the model is right. Return the tokens that it predicts."
 RUNS_FREE = "the model is given its own predictions. In teacher forcing it gets the words of `target`."
 LAST_MISSING = (
     "the last prediction is missing. It is the one after the last word of the target, where the model should "
@@ -469,10 +475,11 @@ FORCED_WORDS = PlainExercise(
             lambda model, source, target: [*target, EOS],
             "this is the target, not what the model predicts. Use `model.decode` and `argmax`.",
         ),
+        Slip("compares", compare_with_target, SHOWS_WHERE_RIGHT),
         Slip(
-            "compares",
-            lambda *given: list(map(operator.eq, forced_words(*given), [*given[2], EOS])),
-            "this shows where the model is right. Return the tokens that it predicts.",
+            "compares-as-numbers",
+            lambda *given: list(map(int, compare_with_target(*given))),
+            SHOWS_WHERE_RIGHT,
         ),
         Slip(
             "source-without-eos",
@@ -502,12 +509,8 @@ FORCED_WORDS = PlainExercise(
             lambda model, source, target: forced_logits(model, source, [BOS, *target]).amax(dim=-1),
             "these are the largest logits themselves. Return the tokens that have them: use `argmax`.",
         ),
-        Slip(
-            "over-everything",
-            lambda model, source, target: int(forced_logits(model, source, [BOS, *target]).argmax()),
-            "`argmax()` is taken over all positions and tokens at once. Take it over the vocabulary, the "
-            "last axis, so that there is one token for each position.",
-        ),
+        Slip("over-everything", largest_of_all, OVER_EVERYTHING),
+        Slip("over-everything-listed", lambda *given: [largest_of_all(*given)], OVER_EVERYTHING),
         Slip(
             "reads-source",
             lambda model, source, target: predict_after(model, source, [BOS, *source]),
@@ -531,7 +534,8 @@ FORCED_WORDS = PlainExercise(
         Slip(
             "batch-axis",
             lambda *given: [forced_words(*given)],
-            "the answer still has the batch axis. The batch contains one sentence: take `[0]`.",
+            "the answer still has the batch axis. `decode` returns a pair, whose `[0]` is the logits of the "
+            "whole batch; the `[0]` of these logits belongs to its only sentence.",
         ),
     ),
 )

@@ -13,10 +13,10 @@ About {minutes} minutes. You need the hidden state from [lesson 02](02_recurrent
 r"""
 After this lesson you can
 
-1. **explain** how an encoder and a decoder translate a sentence, and why the vector between them is a bottleneck.
-2. **write** greedy decoding, and **run** two trained translators with it.
-3. **explain** teacher forcing, and how training differs from inference.
-4. **break** a translator with a short sentence of your own, and **read** the source words from its context vector with a linear probe. <!-- core -->
+1. **explain** how an encoder and a decoder translate a sentence, and why the vector between them is a bottleneck;
+2. **write** greedy decoding, and **run** two trained translators with it;
+3. **explain** teacher forcing, and how training differs from inference;
+4. **break** a translator with a short sentence of your own, and **read** the source words from its context vector with a linear probe; <!-- core -->
 5. **train** a small translator, and **measure** whether a model's own mistakes explain its wrong translations. <!-- core -->
 """
 
@@ -56,7 +56,7 @@ A language model predicts the next word of a text. A translator has a harder tas
 
 In 2014 two research groups published the same idea: use **two** recurrent networks, an {term:encoder-decoder}.
 
-- The {term:encoder} processes the source word by word and updates its hidden state at each step. It generates no output. Its last hidden state is the {term:context vector}, also called the *thought vector*, and nothing else is passed on.
+- The {term:encoder} processes the source word by word and updates its hidden state at each step. It doesn't generate any words. Its last hidden state is the {term:context vector}, also called the *thought vector*, and nothing else is passed on.
 - The {term:decoder} is a language model for French. Unlike the language models in the previous lessons, it starts from the context vector rather than from a state of zeros.
 
 Two special tokens mark where a sentence begins and ends. You know both from lesson 01. The last token of the source is {term:EOS} (*end of sentence*, `</s>`), so the encoder can tell that the sentence is complete. The decoder's first input is {term:BOS} (*beginning of sentence*, `<s>`). When the translation is complete, the decoder generates EOS itself, so the target can have any length.
@@ -77,7 +77,7 @@ views.diagram(PARTS, ARROWS, lit="context vector", notes=NOTES, title="Encoder-d
 
 # %% [markdown] kind="text"
 r"""
-We'll use small versions of both models, trained on the same 20,000 sentence pairs of our toy language. They are about the same size: {result:lesson_04/thousand parameters/seq2seq:.0f},000 and {result:lesson_04/thousand parameters/rnn_encoder_decoder:.0f},000 parameters.
+We'll use small versions of the two groups' models, trained on the same 20,000 sentence pairs of our toy language. They are about the same size: {result:lesson_04/thousand parameters/seq2seq:.0f},000 and {result:lesson_04/thousand parameters/rnn_encoder_decoder:.0f},000 parameters.
 
 - **Sequence to sequence**, or {term:sequence-to-sequence|seq2seq} (Sutskever, Vinyals and Le, 2014): the encoder and the decoder are stacks of LSTM layers, in which the hidden states of one layer are the inputs of the next. The paper uses four layers; our model has two. The context vector is the decoder's **initial state** and isn't used again. It consists of the cell states and hidden states of both layers, {result:lesson_04/numbers in the context vector/seq2seq:.0f} numbers in total.
 - **RNN encoder-decoder** (Cho et al., 2014): the encoder and the decoder are GRUs. The context vector has {result:lesson_04/numbers in the context vector/rnn_encoder_decoder:.0f} numbers, and the decoder gets it as an input **at every step**.
@@ -285,7 +285,7 @@ Try seven or eight words with two adjectives, plural nouns, *not* or *very*. Fiv
 
 # %% [markdown] kind="instructor"
 r"""
-**Collect the sentences (3 min).** Write the learners' sentences on the board and sort them: wrong gender, a noun replaced by a similar one (hens for goats, mice for birds), a missing clause. Ask which of these mistakes a dictionary would have prevented. Expected answer: the replaced nouns, but hardly the gender.
+**Collect the sentences (3 min).** Write the learners' sentences on the board and sort them: wrong gender, a noun replaced by a similar one (hens for goats, mice for birds), a missing clause. Ask which of these mistakes a dictionary would have prevented. Expected answer: the replaced nouns. A dictionary also lists the gender of a noun, but it doesn't make an adjective agree with it.
 
 **If someone finds none:** "the soup is very hot" (5 words), "these hats are not beautiful", "the cows saw the very big letter".
 """
@@ -412,14 +412,14 @@ At {term:inference}, when we use the trained model, there is no correct translat
 
 # %% [markdown] kind="text" exercise="forced_words"
 r"""
-**Write teacher forcing.** Which token does the model predict at each position, given the correct previous words? You don't need a loop: `model.decode(context, inputs)` runs the decoder on all input tokens at once. It takes a tensor of shape (1, n) and returns a pair: the logits, of shape (1, n, vocabulary), and `None`. `source` and `target` are lists of token ids without BOS and EOS. The target can be empty.
+**Implement teacher forcing.** Which token does the model predict at each position, given the correct previous words? You don't need a loop: `model.decode(context, inputs)` runs the decoder on all input tokens at once. It takes a tensor of shape (1, n) and returns a pair: the logits, of shape (1, n, vocabulary), and `None`. `source` and `target` are lists of token ids without BOS and EOS. The target can be empty.
 """
 
 # %% kind="exercise" exercise="forced_words" title="Teacher forcing" difficulty=2 importance=5 track="core"
 def forced_words(model, source, target):
     """Token ids of source and target  ->  a list, the most likely token at each step.
 
-    It has one token more than the target: a perfect model predicts EOS at the end.
+    It has one more token than the target: a perfect model predicts EOS at the end.
     """
     # solution
     lengths = torch.tensor([len(source) + 1])
@@ -487,7 +487,7 @@ assert n_correct > 250, "Too few: was the training stopped early?"
 
 # %% [markdown] kind="text"
 r"""
-At first the output hardly depends on the source. Then, in our runs, the model generated plausible French for quite a while before it learned to translate: around step 100, *the cat sleeps* became a French sentence about somebody else. A plausible reason is that the decoder can learn which words are frequent and which follow each other from the French sentences alone, while the content has to be learned through the context vector.
+At first the output hardly depends on the source. Then, in our runs, the model generated plausible French for quite a while before it learned to translate: around step 100, *the cat sleeps* became a French sentence with a different meaning. A plausible reason is that the decoder can learn which words are frequent and which follow each other from the French sentences alone, while the meaning of the source reaches it only through the context vector.
 """
 
 # %% [markdown] kind="text" contents="how much a model's own mistakes harm its translations, and whether they explain section 3"
@@ -524,7 +524,7 @@ estimate("04", "free-mistakes", percent_wrong)
 
 # %% [markdown] kind="text"
 r"""
-Over all {result:lesson_04/16–20 words/sentences:.0f} test sentences of this length, {result:lesson_04/16–20 words/wrong when forced:.0%} of the positions are wrong with teacher forcing and {result:lesson_04/16–20 words/wrong when free:.0%} with autoregressive decoding. Part of the increase is due to the way we count, because a single missing word shifts everything that follows. But even if we count only the fewest words that have to be inserted, deleted or replaced, it is {result:lesson_04/16–20 words/edits when free:.0%}. Only the decoder's input differs between the two measurements, so mistakes do cause further mistakes.
+Over all {result:lesson_04/16–20 words/sentences:.0f} test sentences of this length, {result:lesson_04/16–20 words/wrong when forced:.0%} of the positions are wrong with teacher forcing and {result:lesson_04/16–20 words/wrong when free:.0%} with autoregressive decoding. Part of the increase is due to the way we count, because a single missing word shifts everything that follows. But even if we count only the smallest number of words that have to be inserted, deleted or replaced, the error rate is {result:lesson_04/16–20 words/edits when free:.0%}. Only the decoder's input differs between the two measurements, so mistakes do cause further mistakes.
 
 Does that explain the drop in section 3? That figure counts sentences **without any mistake**, decoded autoregressively. Imagine that every wrong word were corrected immediately, as in teacher forcing. In how many sentences would the model get *every* position right?
 """
@@ -607,7 +607,7 @@ r"""
 - A larger hidden size helps with longer sentences, at a high cost, but the drop doesn't disappear.
 - Exposure bias makes wrong translations worse, but it isn't the cause of the first mistake. <!-- core -->
 
-**Still missing.** The single context vector leaves two different problems unsolved.
+**Still missing.** These models leave two problems unsolved.
 
 1. The {term:alignment problem}: to generate *rivière*, the decoder mostly needs one English word, *river*. But it gets the whole sentence compressed into one vector, and it has no way of selecting the word it needs.
 2. {term:long-range dependency|Long-range dependencies}: information that is needed late has to survive all the steps in between, in the encoder and in the decoder.

@@ -6,7 +6,7 @@
     set()
 
 The parser proposes syntax trees and keeps those that `realisation.py` realises as exactly these words, so a
-translation is never wrong. An ambiguous sentence has several. It can't parse `a bottle of hot tea`.
+translation is never wrong. An ambiguous sentence has several.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, product
 
-from course_lib.text.toy.lexicon import Adverb, Noun, grammar, lexicon
+from course_lib.text.toy.lexicon import Adverb, Noun, Preposition, grammar, lexicon
 from course_lib.text.toy.realisation import BE, CONJUNCTIONS, DO, realise
 from course_lib.text.toy.sense import adjectives_of, prepositions_after, qualities_of, verbs_with_subject
 from course_lib.text.toy.tree import Clause, Phrase, PrepositionalPhrase, Pronoun
@@ -23,6 +23,7 @@ from course_lib.text.toy.tree import Clause, Phrase, PrepositionalPhrase, Pronou
 PEOPLE = {"him": "m", "her": "f"}
 ITS_OBJECT = Pronoun("m")  # until the antecedent is known
 ENGLISH_PRONOUNS = frozenset({"he", "she", "it", "they"})
+DETERMINERS = tuple(name for name in grammar().determiners if name != "none")  # it is for `of tea`
 
 
 def translations_of(text: str) -> set[str]:
@@ -35,6 +36,12 @@ def translations_of(text: str) -> set[str]:
         else:
             candidates += [realise(clauses, past=past) for clauses in _Parser(words, past).sentences(0)]
     return {pair.tgt_text for pair in candidates if list(pair.src) == words}
+
+
+def contents_of(noun: Noun) -> list[tuple[Preposition, frozenset[str]]]:
+    """`of`, with the tags of what it can contain: `a cup of tea`"""
+    of = grammar().preposition("full of")
+    return [(of, right) for left, right in of.frames if left & noun.tags]
 
 
 class _Parser:
@@ -149,9 +156,11 @@ class _Parser:
         outside = [Pronoun(gender) for word, gender in PEOPLE.items() if self.matches(at, word)]
         return outside + [ITS_OBJECT for word in (*PEOPLE, "it", "them") if self.matches(at, word)]
 
-    def noun_phrases(self, at: int, depth: int = 2) -> Iterator[tuple[Phrase, int]]:
+    def noun_phrases(
+        self, at: int, depth: int = 2, determiners: Sequence[str] = DETERMINERS
+    ) -> Iterator[tuple[Phrase, int]]:
         """`the very old house (near the river)`"""
-        for determiner, plural in product(grammar().determiners, (False, True)):
+        for determiner, plural in product(determiners, (False, True)):
             article = grammar().determiners[determiner]["en"][plural]
             if article is None or not (self.matches(at, article) or self.matches(at, article + "n")):
                 continue
@@ -163,9 +172,8 @@ class _Parser:
                 for adjectives in self.adjectives(self.words[start:first], noun):
                     phrase, end = Phrase(noun, plural, determiner, *adjectives, very), first + noun.n_words
                     yield phrase, end
-                    for modifier, stop in (
-                        self.prepositional_phrases(end, prepositions_after(noun), depth - 1) if depth else ()
-                    ):
+                    choices = (*prepositions_after(noun), *contents_of(noun)) if depth else ()
+                    for modifier, stop in self.prepositional_phrases(end, choices, depth - 1):
                         yield replace(phrase, modifier=modifier), stop
                     if depth and (self.matches(end, "that") or self.matches(end, "who")):
                         yield from self.with_relatives(end + 1, phrase, depth - 1)
@@ -196,7 +204,8 @@ class _Parser:
     ) -> Iterator[tuple[PrepositionalPhrase, int]]:
         for preposition, grounds in choices:
             if self.matches(at, preposition.en):
-                for phrase, stop in self.noun_phrases(at + preposition.n_words, depth):
+                start = at + preposition.n_words
+                for phrase, stop in self.noun_phrases(start, depth, preposition.determiners):
                     if phrase.noun.tags & grounds:
                         yield PrepositionalPhrase(preposition, phrase), stop
 

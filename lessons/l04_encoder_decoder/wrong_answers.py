@@ -358,6 +358,18 @@ def feeds_the_source(model, source, max_len):
     return words
 
 
+def as_long_as_the_source(model, source, max_len):
+    memory, state = encode_and_start(model, source)
+    token, words = BOS, []
+    for _ in source[:max_len]:
+        logits, state, _ = model.step(memory, state, torch.tensor([token]))
+        token = logits[0].argmax().item()
+        if token == EOS:
+            break
+        words.append(token)
+    return words
+
+
 def own_limit(model, source, max_len):
     return right_loop(model, source, len(source) + 5)
 
@@ -398,6 +410,10 @@ def cut_at_eos(model, source, target):
     return words[: words.index(EOS) + 1] if EOS in words else words
 
 
+def where_right(model, source, target):
+    return [a == b for a, b in zip(forced_by_steps(model, source, target), [*target, EOS], strict=True)]
+
+
 WRONG = {
     "greedy_decode": [
         (bos_inside_the_loop, "feeds-bos-again"),
@@ -427,6 +443,7 @@ WRONG = {
         (checks_afterwards, "limit-checked-late"),
         (returns_in_loop, "one-step-only"),
         (feeds_the_source, "feeds-source"),
+        (as_long_as_the_source, "stops-at-source-length"),
         (own_limit, None),
         (never_ends, "too-slow"),
         (lambda model, source, max_len: source, None),
@@ -445,6 +462,8 @@ WRONG = {
         (lambda: "the cats sees the dog", None, "translations_of"),
         (lambda: "the sweet cakes", None, "translations_of"),
         (lambda: "the cat sleeps the dog sleeps", None, "translations_of"),
+        (lambda: "the boy drinks milk", None, "determiner"),
+        (lambda: "cats sleep", None, "determiner"),
         (lambda: "le chat dort", None, "French"),
         (lambda: ["the", "soup"], None, "list"),
         (lambda: ("the soup is very hot", "la soupe est très chaude"), None, "string"),
@@ -458,6 +477,7 @@ WRONG = {
         (over_the_places, "over-positions"),
         (as_logits, None),
         (lambda *given: as_logits(*given).argmax().item(), "over-everything"),
+        (lambda *given: [as_logits(*given).argmax().item()], "over-everything-listed"),
         (lambda model, source, target: forced_by_steps(model, source, source), "reads-source"),
         (lambda model, source, target: forced_by_steps(model, target, target), "encodes-target"),
         (lambda *given: forced_by_steps(*given)[1:], "no-first"),
@@ -467,10 +487,8 @@ WRONG = {
         (length_without_eos, "source-without-eos"),
         (always_from_the_start, "keeps-first-state"),
         (cut_at_eos, "stops-at-eos"),
-        (
-            lambda *given: [a == b for a, b in zip(forced_by_steps(*given), [*given[2], EOS], strict=True)],
-            "compares",
-        ),
+        (where_right, "compares"),
+        (lambda *given: [int(right) for right in where_right(*given)], "compares-as-numbers"),
         (read_by_decoder(lambda target: target or [BOS]), None),
         (read_by_decoder(list), "no-bos"),
         (read_by_decoder(lambda target: [BOS, *target, EOS]), "reads-eos"),
@@ -496,6 +514,7 @@ RIGHT = {
         lambda: "the hats in the living room were beautiful",
         lambda: "the carrot that this hedgehog sees is good",
         lambda: "was the bag on the chair old ?",
+        lambda: "this cup of tea does not fall",
     ],
     "forced_words": [forced_by_steps, forced_by_topk, forced_by_prefix],
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -65,6 +65,46 @@ def sum_over_reshaped(words: Tensor, kernel: Tensor) -> Tensor:
     return convolve(words, kernel.reshape(width, channels, out).permute(2, 1, 0))
 
 
+def width_from(axis: int) -> Callable:
+    """The width read from the wrong axis of the kernel."""
+
+    def convolve_wrongly(words: Tensor, kernel: Tensor) -> Tensor:
+        width = kernel.shape[axis]
+        n_windows = len(words) - width + 1
+        return sum(words[j : j + n_windows] @ kernel[:, :, j].T for j in range(width))
+
+    return convolve_wrongly
+
+
+def sum_of_windows(words: Tensor, kernel: Tensor) -> Tensor:
+    """The slice for a position has as many words as a window, rather than one word from each window."""
+    width = kernel.shape[-1]
+    return sum(words[j : j + width] @ kernel[:, :, j].T for j in range(width))
+
+
+def sum_to_same_end(words: Tensor, kernel: Tensor) -> Tensor:
+    """The slices of all positions end at the same word."""
+    n_windows = count_windows(words, kernel)
+    return sum(words[j:n_windows] @ kernel[:, :, j].T for j in range(kernel.shape[-1]))
+
+
+def sum_without_transpose(words: Tensor, kernel: Tensor) -> Tensor:
+    n_windows = count_windows(words, kernel)
+    return sum(words[j : j + n_windows] @ kernel[:, :, j] for j in range(kernel.shape[-1]))
+
+
+def sum_over_reshaped_matrices(words: Tensor, kernel: Tensor) -> Tensor:
+    """`reshape` instead of a transpose of each matrix."""
+    out, channels, width = kernel.shape
+    return convolve(words, kernel.permute(2, 0, 1).reshape(width, channels, out).permute(2, 1, 0))
+
+
+NOT_ONE_WORD_PER_WINDOW = (
+    "a slice of the words has the wrong length. Position j needs one word from each window: the "
+    "n − width + 1 words from index j on."
+)
+SAME_WORDS = "every position of the window uses the same words. Position j needs the words from index j on."
+WRONG_WIDTH = "the width is read from the wrong axis. It is the size of the kernel's last axis."
 LAST_FORGOTTEN, FIRST_FORGOTTEN = (
     f"the {name} word of each window is left out. Does the loop over the positions {how}?"
     for name, how in (("last", "end one step too early"), ("first", "start at 1"))
@@ -296,7 +336,17 @@ CONVOLVE_WORDS = TensorExercise(
         Slip(
             "never-moves",
             lambda words, kernel: words[: count_windows(words, kernel)] @ kernel.sum(-1).T,
-            "every position of the window uses the same words. Position j needs the words from index j on.",
+            SAME_WORDS,
+        ),
+        Slip("no-slices", lambda words, kernel: words @ kernel.sum(-1).T, SAME_WORDS),
+        Slip("slice-as-long-as-a-window", sum_of_windows, NOT_ONE_WORD_PER_WINDOW),
+        Slip("slices-with-the-same-end", sum_to_same_end, NOT_ONE_WORD_PER_WINDOW),
+        Slip("width-from-out", width_from(0), WRONG_WIDTH),
+        Slip("width-from-channels", width_from(1), WRONG_WIDTH),
+        Slip(
+            "channels-kept",
+            lambda words, kernel: torch.einsum("tck,ock->tc", windows_of(words, kernel), kernel),
+            "the products are added over the output channels instead of the input channels.",
         ),
         Slip(
             "batch-axis",
@@ -317,6 +367,17 @@ CONVOLVE_WORDS = TensorExercise(
             "kernel-reshaped",
             sum_over_reshaped,
             "the kernel is reshaped, which mixes up its numbers. To reorder its axes, use `permute`.",
+        ),
+        Slip(
+            "not-transposed",
+            sum_without_transpose,
+            "the matrices aren't transposed. Each has the shape (out, channels), and the words are rows, so "
+            "multiply them by its transpose: `.T`.",
+        ),
+        Slip(
+            "matrices-reshaped",
+            sum_over_reshaped_matrices,
+            "each matrix is reshaped, which mixes up its numbers. To swap its axes, transpose it: `.T`.",
         ),
         Slip(
             "first-axis-as-width",

@@ -6,7 +6,7 @@ r"""
 
 **The question:** how many steps separate two words that depend on each other, and why does it matter?
 
-About {minutes} minutes. You need gradients (lesson 01), recurrent networks ([lesson 02](02_recurrent_networks.ipynb)) and the encoder–decoder ([lesson 04](04_encoder_decoder.ipynb)).
+About {minutes} minutes. You need gradients (lesson 01), recurrent networks ([lesson 02](02_recurrent_networks.ipynb)) and the encoder-decoder ([lesson 04](04_encoder_decoder.ipynb)).
 """
 
 # %% [markdown] kind="goals"
@@ -55,7 +55,7 @@ A recurrent network processes one word at a time. A {term:convolution} instead c
 - The first window is (1, 0, 2), and its output is 1 · **1** + 0 · **2** + 2 · **3** = 7.
 - The second window is (0, 2, 3), and its output is 0 · **1** + 2 · **2** + 3 · **3** = 13.
 
-To get one output per word, we can pad the sentence with zeros. In a {term:causal convolution}, they all come *before* the sentence, so each window ends with its own word: (0, 0, **1**), (0, 1, **0**), (1, 0, **2**), (0, 2, **3**). No output depends on a later word, which is what we need when a network predicts the next word. All figures below show causal convolutions.
+To get one output per word, we can pad the sentence with zeros. In a {term:causal convolution}, they all come *before* the sentence, so the window of each word ends with that word: (0, 0, **1**), (0, 1, **0**), (1, 0, **2**), (0, 2, **3**). No output depends on a later word, which is what we need when a network predicts the next word. All figures below show causal convolutions.
 """
 
 # %% [markdown] kind="formula" track="core"
@@ -75,7 +75,7 @@ The components of a word's vector are called *channels*. The kernel holds all $k
 
 # %% [markdown] kind="text" exercise="convolve"
 r"""
-Implement this formula, using only the windows that fit entirely into the sentence. You can assume that the sentence has at least as many words as the window. Return a tensor with one row for each window. You need only one loop, over the positions of the window: for each position, you can process all windows at once.
+Implement this formula, using only the windows that fit entirely within the sentence. You can assume that the sentence has at least as many words as the window. Return a tensor with one row for each window. You need only one loop, over the positions of the window: for each position, you can process all windows at once.
 """
 
 # %% kind="exercise" exercise="convolve" title="A convolution over words" difficulty=3 importance=5 track="core"
@@ -106,7 +106,7 @@ How many windows fit? Which words are at the *first* position of these windows, 
 
 ---
 ### If the shapes don't match
-The words are the rows of a slice, and the matrix has shape (out, channels). So the slice has to be multiplied by the *transposed* matrix. If adding fails, check that every slice contains exactly as many words as there are windows.
+The words are the rows of a slice, and the matrix has shape (out, channels). So the slice has to be multiplied by the *transposed* matrix. If the addition fails, check that every slice contains exactly as many words as there are windows.
 """
 
 # %% kind="library" track="core"
@@ -144,7 +144,7 @@ quiz("05", "field")
 r"""
 ## 3 · Counting hops
 
-For the last output to depend on the first word, information has to be passed on: from one hidden state to the next in a recurrent network, or from one layer to the next in a stack of convolutions. We call each of these steps a {term:hop}. At every hop, the information is multiplied by a weight matrix, mixed with information about other words and passed through a nonlinearity. The number of hops between two words is their {term:path length}.
+For the last output to depend on the first word, information has to be passed on: from one hidden state to the next in a recurrent network, or from one layer to the next in a stack of convolutions. We call each of these steps a {term:hop}. Every hop multiplies a vector by a weight matrix, mixes the result with information about other words and applies a nonlinearity. The number of hops between two words is their {term:path length}.
 
 A causal convolution of width 3 can pass information at most two positions forward, because its window contains a word and the two before it. How many hops does it take to get from the first word of a sentence to the last?
 """
@@ -183,8 +183,8 @@ def influence(network, n_words=33):
 r"""
 We compare four networks on sentences of 33 words. All of them have random weights, as they would before training:
 
-- 16 layers of convolution, without dilation;
-- four layers with dilations 1, 3, 9 and 27;
+- 16 convolutional layers without dilation;
+- four convolutional layers with dilations 1, 3, 9 and 27;
 - a plain RNN;
 - an LSTM whose forget gates are set close to 1 (a bias of 4 gives $\sigma(4) \approx 0.98$), so that it keeps most of its cell state at every step.
 
@@ -224,7 +224,7 @@ All 33 words are in every network's receptive field, but their influence differs
 - **16 layers.** Every word is exactly 16 hops away, so path length can't explain the peak in the middle. A better candidate is the *number* of paths. You can count them in the left-hand figure of section 2: words 5 to 9 have 1, 2, 3, 2 and 1 paths to the output. In 16 layers, there are {result:lesson_05/16 layers/million paths of the middle word:.1f} million from the middle word, but still only one from the first and one from the last.
 - **4 dilated layers.** Every word has one path of four hops, and the curve is nearly flat.
 
-If the number of paths is the reason, we can predict the height of the peak. With random weights, the contributions of many paths partly cancel, so their sum should grow only like the square root of their number: $\sqrt{{result:lesson_05/16 layers/million paths of the middle word:.1f} \text{ million}} \approx {result:lesson_05/16 layers/root of the paths of the middle word:,.0f}$. Here is the measured ratio between the largest influence and that of the first word, for each seed:
+If the number of paths is the reason, we can predict the height of the peak. With random weights, the contributions of many paths partly cancel, so their sum should grow only like the square root of their number: $\sqrt{{result:lesson_05/16 layers/million paths of the middle word:.1f} \text{ million}} \approx {result:lesson_05/16 layers/root of the paths of the middle word:,.0f}$. Here is the measured ratio of the largest influence to that of the first word, for each seed:
 """
 
 # %% kind="see" name="ratios"
@@ -300,6 +300,6 @@ r"""
 r"""
 ## Reading
 
-- Vaswani and others, *Attention Is All You Need* (2017), the first half of section 4: why path lengths matter. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
-- Luo and others, *Understanding the Effective Receptive Field in Deep Convolutional Neural Networks* (2016): the influence curves of section 4, derived and measured. [arXiv 1701.04128](https://arxiv.org/abs/1701.04128) <!-- core -->
+- Vaswani et al., *Attention Is All You Need* (2017), the first half of section 4: why path lengths matter. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
+- Luo et al., *Understanding the Effective Receptive Field in Deep Convolutional Neural Networks* (2016): the influence curves of section 4, derived and measured. [arXiv 1701.04128](https://arxiv.org/abs/1701.04128) <!-- core -->
 """

@@ -177,6 +177,34 @@ def sum_over_axis(axis):
     return convolve
 
 
+def slice_words(choose):
+    """The words of each position, chosen by its number, the number of windows and the width."""
+
+    def convolve(words, kernel):
+        width = kernel.shape[2]
+        n = len(words) - width + 1
+        return sum(words[choose(j, n, width)] @ kernel[:, :, j].T for j in range(width))
+
+    return convolve
+
+
+def width_of(kernel_axis):
+    def convolve(words, kernel):
+        width = kernel.size(kernel_axis)
+        n = len(words) - width + 1
+        return sum(words[j : j + n] @ kernel[:, :, j].T for j in range(width))
+
+    return convolve
+
+
+def viewed_matrices(words, kernel):
+    out, channels, width = kernel.shape
+    n, outputs = len(words) - width + 1, 0
+    for j in range(width):
+        outputs = outputs + words[j : j + n] @ kernel[:, :, j].reshape(channels, out)
+    return outputs
+
+
 WRONG = {
     "convolve": [
         (flipped_by_index, "turned-round"),
@@ -189,11 +217,19 @@ WRONG = {
         (lambda words, kernel: windows_by_unfold(words, kernel) / kernel.shape[2], "mean"),
         (lists_of_numbers, "no-gradient"),
         (positions_first_by_reshape, "kernel-reshaped"),
-        (not_transposed, "raises"),
+        (not_transposed, "not-transposed"),
         (first_axis_as_width, "first-axis-as-width"),
         (lambda words, kernel: windows_by_unfold(words, kernel)[None], "batch-axis"),
         (lambda words, kernel: F.conv1d(words.T[None], kernel), "conv1d-output"),
         (never_moved, "never-moves"),
+        (slice_words(lambda j, n, width: slice(None)), "no-slices"),
+        (slice_words(lambda j, n, width: slice(j, None)), "raises"),
+        (slice_words(lambda j, n, width: slice(j, n)), "slices-with-the-same-end"),
+        (slice_words(lambda j, n, width: slice(j, j + width)), "slice-as-long-as-a-window"),
+        (width_of(0), "width-from-out"),
+        (width_of(1), "width-from-channels"),
+        (viewed_matrices, "matrices-reshaped"),
+        (sum_over_axis((0, 2)), "channels-kept"),
         (loop_over(lambda width: range(width - 1)), "last-place-unread"),
         (loop_over(lambda width: range(1, width)), "first-place-unread"),
         (three_built_in, "width-3"),

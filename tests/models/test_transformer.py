@@ -231,3 +231,13 @@ def test_dropout_is_applied_to_embeddings_residual_connections_and_feed_forward_
 def test_the_language_model_has_no_parameters_for_a_source():
     names = [name for name, _ in TransformerLM(config(tied=False)).named_parameters()]
     assert not any("cross" in name or "source" in name for name in names)
+
+
+def test_the_output_scale_multiplies_what_is_added_to_the_residual_stream():
+    plain, scaled = made().state_dict(), made(output_scale=0.25).state_dict()
+    outputs = [name for name in plain if name.endswith(("w_output", "feed_forward.outer.weight"))]
+    assert len(outputs) == 5 * N_LAYERS
+    for name, weights in plain.items():
+        torch.testing.assert_close(scaled[name], 0.25 * weights if name in outputs else weights)
+    with pytest.raises(ValueError, match="output_scale to be a number above 0"):
+        config(output_scale=0.0)

@@ -5,14 +5,6 @@ import math
 import torch
 from torch.nn import functional as F
 
-
-def random_inputs(n_sentences=3):
-    """States, annotations, w_state, w_annotation and v, with sizes that all differ."""
-    torch.manual_seed(1)
-    shapes = (n_sentences, 2), (n_sentences, 4, 5), (6, 2), (6, 5), (6,)
-    return [torch.randn(shape) for shape in shapes]
-
-
 # ---- additive scores
 
 
@@ -119,83 +111,6 @@ def look_scaled(states, annotations, w_state, w_annotation, v):
     scores = torch.tanh((states @ w_state.T)[:, None] + annotations @ w_annotation.T) @ v
     weights = torch.softmax(scores / len(v) ** 0.5, dim=-1)
     return torch.einsum("bn,bna->ba", weights, annotations), weights
-
-
-# ---- tests of it
-
-
-def tests_by_loop(look):
-    given = random_inputs()
-    for got, expected in zip(look(*given), look_by_loop(*given), strict=True):
-        assert torch.allclose(got, expected, atol=1e-5)
-
-
-def tests_by_sum(look):
-    given = random_inputs()
-    context, weights = look(*given)
-    expected = look_by_sum(*given)
-    torch.testing.assert_close(weights, expected[1])
-    torch.testing.assert_close(context, expected[0])
-
-
-def tests_with_errors(look):
-    given = random_inputs()
-    for got, expected in zip(look(*given), look_by_einsum(*given), strict=True):
-        if (got - expected).abs().max() > 1e-4:
-            raise ValueError("not the same")
-
-
-def tests_the_sums_only(look):
-    _, weights = look(*random_inputs())
-    assert torch.allclose(weights.sum(-1), torch.ones(3))
-
-
-def tests_one_sentence(look):
-    given = random_inputs(n_sentences=1)
-    for got, expected in zip(look(*given), look_by_loop(*given), strict=True):
-        assert torch.allclose(got, expected, atol=1e-5)
-
-
-# ---- links
-
-
-def links_by_loop(weights):
-    return torch.tensor([int(row[:-1].argmax()) for row in weights[:-1]])
-
-
-def links_by_max(weights):
-    words = weights[: weights.shape[0] - 1, : weights.shape[1] - 1]
-    return words.max(dim=1).indices
-
-
-def links_by_sorting(weights):
-    return weights[:-1, :-1].sort(dim=-1, descending=True).indices[:, 0]
-
-
-def links_one_late(weights):
-    late = weights[1:]
-    return late[:, :-1].argmax(-1)
-
-
-def links_with_the_end(weights):
-    return weights[:-1].argmax(dim=1)
-
-
-def links_of_columns(weights):
-    return weights[:-1, :-1].argmax(dim=0)
-
-
-def links_of_columns_transposed(weights):
-    return weights.T[:-1, :-1].argmax(dim=1)
-
-
-def links_without_the_first(weights):
-    words = weights[:-1]
-    return words[:, 1:].argmax(dim=1)
-
-
-def links_as_floats(weights):
-    return weights[:-1, :-1].argmax(-1).float()
 
 
 # ---- forced attention
@@ -411,19 +326,6 @@ WRONG = {
         (attention_after(lambda e, h: weighted(softmax_by_hand(e, e[:, :1]), h)), "not-finite"),
         (attention_after(lambda e, h: weighted(softmax_by_hand(e.clamp(-80, 80), 0), h)), "large-numbers"),
     ],
-    "test_additive_attention": [
-        (tests_the_sums_only, "lets-through"),
-        (tests_one_sentence, "lets-through"),
-    ],
-    "aligned_words": [
-        (links_one_late, "unrepaired"),
-        (links_with_the_end, "end-column"),
-        (links_without_the_first, "first-word-out"),
-        (links_of_columns, "down-the-columns"),
-        (links_of_columns_transposed, "down-the-columns"),
-        (links_as_floats, "dtype"),
-        (lambda weights: weights[:, :-1].max(dim=1).indices, "end-row"),
-    ],
     "make_it_she": [
         (still_a_he, None, "thirsty", "qu' il avait soif"),
         (too_early, None, "chat", "le eau a bu"),
@@ -439,7 +341,5 @@ WRONG = {
 RIGHT = {
     "additive_scores": [scores_by_loop, scores_by_concat, scores_by_linear, scores_by_sigmoid],
     "additive_attention": [look_by_sum, look_by_einsum, look_by_loop],
-    "test_additive_attention": [tests_by_loop, tests_by_sum, tests_with_errors],
-    "aligned_words": [links_by_loop, links_by_max, links_by_sorting],
     "make_it_she": [she_by_the, she_by_drank, she_as_a_list, she_as_a_tensor],
 }

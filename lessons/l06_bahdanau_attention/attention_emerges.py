@@ -52,7 +52,7 @@ def recorded(seed: int) -> dict[str, Any]:
 
 
 def compute(*, step: int, sentence: str, seed: int) -> Facts:
-    """The map and the translation at one step, and the curves of the whole run."""
+    """The map and the translation at one step, and the measurements of the whole run."""
     run = recorded(seed)
     name, source, target = SENTENCES[sentence]
     snapshot = run["snapshots"][step]
@@ -126,8 +126,9 @@ def draw_curves(axes: Axes) -> Show:
     correct_text = add_text(axes, 1.5, 0.055, colour=theme.BLUE, **text)
 
     def show(facts: Facts) -> None:
-        error.set_data(facts["steps"], facts["errors"])
-        correct.set_data(facts["snapshot_steps"], facts["correct"])
+        so_far, shots_so_far = facts["steps"] <= facts["step"], facts["snapshot_steps"] <= facts["step"]
+        error.set_data(facts["steps"][so_far], facts["errors"][so_far])
+        correct.set_data(facts["snapshot_steps"][shots_so_far], facts["correct"][shots_so_far])
         error_dot.set(data=([facts["step"]], [facts["error_now"]]), markerfacecolor=theme.ORANGE)
         correct_dot.set(data=([facts["step"]], [facts["correct_now"]]), markerfacecolor=theme.BLUE)
         error_text.set_text(f"alignment error {fixed(facts['error_now'], 2)}")
@@ -162,7 +163,7 @@ class AttentionEmerges(Explorable):
     }
     panels = (
         Panel("Attention map", draw_map, 1.0),
-        Panel("The whole run (200 sentences)", draw_curves, 1.15),
+        Panel("The run so far (200 test sentences)", draw_curves, 1.15),
     )
     compute = staticmethod(compute)
 

@@ -43,6 +43,15 @@ WRONG_SCORES = {  # of the projected state, the projected annotations and v
         lambda p, k, v: torch.tanh(p + k).sum(-1),
         "the components of the hidden layer are summed without `v`. Take the dot product with `v` instead.",
     ),
+    "mean-without-v": (
+        lambda p, k, v: torch.tanh(p + k).mean(-1),
+        "the components of the hidden layer are averaged without `v`. Take the dot product with `v` instead.",
+    ),
+    "exp-activation": (
+        lambda p, k, v: torch.exp(p + k) @ v,
+        "the activation function is an exponential. The additive score uses tanh. The exponential belongs to "
+        "the softmax.",
+    ),
     "v-inside": (
         lambda p, k, v: torch.tanh((p + k) * v).sum(-1),
         "`v` is multiplied in before the tanh. Apply tanh to the sum alone, then take the dot product with "
@@ -172,6 +181,34 @@ ADDITIVE_SCORES = TensorExercise(
             "scores as they are.",
         ),
         Slip(
+            "only-one-score",
+            lambda s, h, w, u, v: additive_scores(s, h[-1:], w, u, v)[0],
+            "only the score of the last word is returned. Collect the scores of all words.",
+        ),
+        Slip(
+            "words-summed",
+            lambda s, h, w, u, v: additive_scores(s, h.sum(0, keepdim=True), w, u, v)[0],
+            "the annotations of all words are summed first, which gives a single score. Each word needs a "
+            "score of its own.",
+        ),
+        Slip(
+            "words-averaged",
+            lambda s, h, w, u, v: additive_scores(s, h.mean(0, keepdim=True), w, u, v)[0],
+            "the annotations of all words are averaged first, which gives a single score. Each word needs a "
+            "score of its own.",
+        ),
+        Slip(
+            "running-sum",
+            lambda s, h, w, u, v: additive_scores(s, h.cumsum(0), w, u, v),
+            "each word's score includes the annotations of the words before it. Does a loop keep adding to "
+            "the same variable? Use only the word's own annotation.",
+        ),
+        Slip(
+            "times-v",
+            wrong_scores(lambda p, k, v: torch.tanh(p + k) * v),
+            "the hidden layer is multiplied by `v` but not summed. A dot product is a sum: use `@ v`.",
+        ),
+        Slip(
             "last-word",
             lambda s, h, w, u, v: F.pad(additive_scores(s, h, w, u, v)[:-1], (0, 1)),
             "the last word gets a score of 0. Does a loop end one word too early?",
@@ -268,6 +305,26 @@ ADDITIVE_ATTENTION = TensorExercise(
             lambda s, h, w, u, v: blend(batch_scores(s, h, w, u, v).softmax(-1), h @ u.T),
             "the context is computed from the projected annotations. They are needed only for the scores: "
             "weight the annotations themselves.",
+        ),
+        Slip(
+            "blends-hidden",
+            lambda s, h, w, u, v: blend(
+                batch_scores(s, h, w, u, v).softmax(-1), torch.tanh((s @ w.T)[:, None] + h @ u.T)
+            ),
+            "the context is computed from the hidden layer. It is needed only for the scores: weight the "
+            "annotations themselves.",
+        ),
+        Slip(
+            "products-not-summed",
+            lambda *given: (attend(*given)[1][..., None] * given[1], attend(*given)[1]),
+            "each annotation is multiplied by its attention weight, but the products aren't summed over the "
+            "words.",
+        ),
+        Slip(
+            "softmax-of-hidden",
+            lambda s, h, w, u, v: blend(torch.tanh((s @ w.T)[:, None] + h @ u.T).softmax(1) @ v, h),
+            "the softmax is applied to the hidden layer, before the product with `v`. Compute the scores "
+            "first, then their softmax.",
         ),
         Slip(
             "no-tanh",

@@ -81,25 +81,25 @@ A fixed diagonal isn't enough: *not* becomes *ne … pas* and *drank* becomes *a
 - **Something to attend to.** We want one vector per source word, and it should depend on the words on both sides. A {term:bidirectional|bidirectional RNN} consists of two recurrent networks, here GRUs. One processes the sentence from left to right, the other from right to left. For each word $j$ their two hidden states are {term:concatenated}, and the result is the word's {term:annotation} $h_j$.
 - **Something that decides where to attend.** Before the decoder outputs word $i$, it has the hidden state $s_{i-1}$, which has just been used to predict the previous word. The previous word itself isn't part of $s_{i-1}$ yet. It will be an input to the next step of the GRU, together with what attention finds.
 
-The diagram shows one step of the decoder.
+The diagram shows one step of the decoder. The next section computes the scores, the attention weights $\alpha$ and the context vector $c_i$.
 """
 
 # %% kind="diagram" hide_input=true
 PARTS = {
     "annotations": (0, 0), "state s(i−1)": (0, 2), "scores": (1, 1),
-    "attention weights": (2, 1), "context vector": (3, 0), "previous word": (3, 3),
-    "state s(i)": (4, 2), "next word": (5, 1),
+    "attention α": (2, 1), "context c(i)": (3, 0), "word i−1": (3, 3),
+    "state s(i)": (4, 2), "word i": (5, 1),
 }
 ARROWS = [
-    ("annotations", "scores"), ("state s(i−1)", "scores"),
-    ("scores", "attention weights"), ("attention weights", "context vector"),
-    ("annotations", "context vector"), ("context vector", "state s(i)"),
-    ("state s(i−1)", "state s(i)"), ("previous word", "state s(i)"),
-    ("context vector", "next word"), ("state s(i)", "next word"),
-    ("previous word", "next word"),
+    ("annotations", "scores"), ("state s(i−1)", "scores"), ("scores", "attention α"),
+    ("attention α", "context c(i)"), ("annotations", "context c(i)"),
+    ("context c(i)", "state s(i)"), ("state s(i−1)", "state s(i)"),
+    ("word i−1", "state s(i)"), ("context c(i)", "word i"), ("state s(i)", "word i"),
+    ("word i−1", "word i"),
 ]
 views.diagram(
-    PARTS, ARROWS, lit=("annotations", "state s(i−1)"), title="One step of the decoder",
+    PARTS, ARROWS, lit=("annotations", "state s(i−1)"),
+    title="Step i of the decoder, which generates word i",
 )
 
 # %% [markdown] kind="text" track="short"

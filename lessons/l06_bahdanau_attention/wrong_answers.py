@@ -208,6 +208,20 @@ def scores_without_the_last(state, annotations, w_state, w_annotation, v):
     return scores
 
 
+def score_of_the_last(state, annotations, w_state, w_annotation, v):
+    for annotation in annotations:
+        score = v @ torch.tanh(w_state @ state + w_annotation @ annotation)
+    return score
+
+
+def scores_of_a_running_sum(state, annotations, w_state, w_annotation, v):
+    hidden, scores = w_state @ state, []
+    for annotation in annotations:
+        hidden = hidden + w_annotation @ annotation
+        scores.append(v @ torch.tanh(hidden))
+    return torch.stack(scores)
+
+
 def scores_from_a_reshaped_matrix(state, annotations, w_state, w_annotation, v):
     columns = w_annotation @ annotations.reshape(w_annotation.shape[1], -1)
     return v @ torch.tanh((w_state @ state)[:, None] + columns)
@@ -231,6 +245,8 @@ def softmax_by_hand(scores, shift):
 WRONG_SCORES = [
     (lambda p, k, v: ((p + k) @ v).tanh(), "tanh-after-v"),
     (lambda p, k, v: (p + k).tanh() @ torch.ones_like(v), "no-v"),
+    (lambda p, k, v: (p + k).tanh().sum(-1) / len(v), "mean-without-v"),
+    (lambda p, k, v: (p + k).exp() @ v, "exp-activation"),
     (lambda p, k, v: torch.einsum("...d->...", torch.tanh(v * p + v * k)), "v-inside"),
     (lambda p, k, v: (p + k).sigmoid() @ v, "sigmoid"),
     (lambda p, k, v: F.relu(p + k) @ v, "relu"),
@@ -275,6 +291,11 @@ WRONG = {
         (scores_with(lambda p, k, v: (scores := (p + k).tanh() @ v) - max(scores)), "shifted"),
         (scores_with(lambda p, k, v: (p - k).tanh() @ v), "input-negated"),
         (scores_without_the_last, "last-word"),
+        (score_of_the_last, "only-one-score"),
+        (lambda s, h, w, u, v: v @ torch.tanh(w @ s + u @ h.sum(0)), "words-summed"),
+        (lambda s, h, w, u, v: v @ torch.tanh(w @ s + u @ h.mean(0)), "words-averaged"),
+        (scores_of_a_running_sum, "running-sum"),
+        (scores_with(lambda p, k, v: v * (p + k).tanh()), "times-v"),
         (scores_from_a_reshaped_matrix, "annotations-reshaped"),
         (scores_of_reshaped_projections, "projections-reshaped"),
     ],
@@ -311,6 +332,15 @@ WRONG = {
             lambda s, h, w, u, v: weighted(F.softmax(bent_sum(s, h, w, u) @ v, dim=1), F.linear(h, u)),
             "blends-projections",
         ),
+        (
+            lambda s, h, w, u, v: (
+                torch.einsum("bn,bnd->bd", (bent_sum(s, h, w, u) @ v).softmax(1), bent_sum(s, h, w, u)),
+                (bent_sum(s, h, w, u) @ v).softmax(1),
+            ),
+            "blends-hidden",
+        ),
+        (attention_after(lambda e, h: (e.softmax(1).unsqueeze(-1) * h, e.softmax(1))), "products-not-summed"),
+        (lambda s, h, w, u, v: weighted(bent_sum(s, h, w, u).softmax(1) @ v, h), "softmax-of-hidden"),
         (
             lambda s, h, w, u, v: weighted(F.softmax(bent_sum(s[:1], h, w, u) @ v, dim=1), h),
             "first-state-for-all",

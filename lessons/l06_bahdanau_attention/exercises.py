@@ -83,6 +83,10 @@ WRONG_SCORES = {  # of the projected state, the projected annotations and v
         "the scores are divided by d: is there a mean where there should be a sum? A dot product is a sum.",
     ),
 }
+BOTH_TRANSPOSED = (
+    "both matrices are used the wrong way round. They have the shape (out, in): multiply by their transpose "
+    "from the right, as in `annotations @ w_annotation.T`."
+)
 ONE_TANH = "Add the two projections first, then apply tanh to the sum."
 
 
@@ -179,6 +183,11 @@ ADDITIVE_SCORES = TensorExercise(
             lambda s, h, w, u, v: additive_scores(s, h, w, u, v) - additive_scores(s, h, w, u, v).max(),
             "the largest score is subtracted from all of them. That belongs to the softmax; return the "
             "scores as they are.",
+        ),
+        Slip(
+            "both-transposed",
+            lambda s, h, w, u, v: torch.tanh(s @ w + h @ u) @ v,
+            BOTH_TRANSPOSED,
         ),
         Slip(
             "only-one-score",
@@ -305,6 +314,11 @@ ADDITIVE_ATTENTION = TensorExercise(
             lambda s, h, w, u, v: blend(batch_scores(s, h, w, u, v).softmax(-1), h @ u.T),
             "the context is computed from the projected annotations. They are needed only for the scores: "
             "weight the annotations themselves.",
+        ),
+        Slip(
+            "both-transposed",
+            lambda s, h, w, u, v: blend((torch.tanh((s @ w)[:, None] + h @ u) @ v).softmax(-1), h),
+            BOTH_TRANSPOSED,
         ),
         Slip(
             "blends-hidden",

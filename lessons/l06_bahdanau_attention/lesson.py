@@ -79,7 +79,7 @@ r"""
 A fixed diagonal isn't enough: *not* becomes *ne … pas* and *drank* becomes *a bu*, and each additional word shifts everything that follows. Where the decoder should look depends on the sentence, so the network has to compute it from the sentence. This is **attention**, and it needs two things:
 
 - **Something to attend to.** We want one vector per source word, and it should depend on the words on both sides. A {term:bidirectional|bidirectional RNN} consists of two recurrent networks, here GRUs. One processes the sentence from left to right, the other from right to left. For each word $j$ their two hidden states are {term:concatenated}, and the result is the word's {term:annotation} $h_j$.
-- **Something that decides where to attend.** Before the decoder outputs word $i$, it has the hidden state $s_{i-1}$, which has just been used to predict the previous word. The previous word itself isn't part of $s_{i-1}$ yet. It will be an input to the next step of the GRU, together with what attention finds.
+- **Something that decides where to attend.** Before the decoder outputs word $i$, it has the hidden state $s_{i-1}$, which has just been used to predict the previous word. The GRU hasn't processed the previous word itself yet. That word will be an input to its next step, together with what attention finds.
 
 The diagram shows one step of the decoder. The next section computes the scores, the attention weights $\alpha$ and the context vector $c_i$.
 """
@@ -281,11 +281,11 @@ predict("06", "crossing-map", figure)
 
 # %% [markdown] kind="text"
 r"""
-The map has two crossings, one for each adjective that follows its noun in French. But *vieille* precedes its noun, and there the map stays on the diagonal. So the model doesn't apply a fixed rule to adjectives: it has learned which French adjectives come first.
+The map has two crossings, one for each adjective that follows its noun in French. But *vieille* precedes its noun, and there the map doesn't cross. So the attention doesn't simply swap each adjective with its noun.
 
 The map isn't one-to-one either. *n'* and *pas* both attend to *not*, though not exclusively: *n'* gives it a weight of {result:lesson_06/weights on not/n':.2f} and *pas* {result:lesson_06/weights on not/pas:.2f}, and the rest goes to *did*. The last row attends to the end of the source.
 
-The rings show the correct links, which together are the {term:word alignment} of the two sentences. To measure how well a map agrees with it, we link each French word to the English word with the largest attention weight. The {term:alignment error} is $1 - \frac{2 \cdot \text{correct links}}{\text{links found} + \text{true links}}$, and 0 is perfect. On the whole test set, with the correct previous words as inputs, it is {result:min toy_ladder/bahdanau/scores/test/alignment_error:.2f} to {result:max toy_ladder/bahdanau/scores/test/alignment_error:.2f} in three runs.
+A *link* joins a French word to the English word it comes from. The rings show the correct links, which we know because we made up the toy language. All links together are the {term:word alignment} of the two sentences. To measure how well a map agrees with it, we link each French word to the English word with the largest attention weight. The {term:alignment error} is $1 - \frac{2 \cdot \text{correct links}}{\text{links found} + \text{true links}}$, and 0 is perfect. On the whole test set, with the correct previous words as inputs, it is {result:each toy_ladder/bahdanau/scores/test/alignment_error:.3f} in three runs.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -304,7 +304,7 @@ predict("06", "which-comes-first", AttentionEmerges())
 r"""
 Go through the snapshots slowly, and read the output above the curves at each of them.
 
-- **At first all rows are the same.** Each French word spreads its attention in the same way, so the decoder gets the same context vector at every step.
+- **At first all rows are nearly the same.** Each French word spreads its attention in the same way, so the decoder gets nearly the same context vector at every step.
 - **Then comes fluent French about something else.** At step 150 of the first run, *the cat drank the water because it was thirsty* becomes *la reine a bu le lait parce qu' elle était très bonne*.
 - **Then the rows become different.** Between steps 200 and 600, the alignment error falls from {result:attention_emerges/bahdanau/curve/4/alignment_error:.2f} to {result:attention_emerges/bahdanau/curve/12/alignment_error:.2f}, averaged over the three runs, and the fraction of correct translations rises from {result:attention_emerges/bahdanau/snapshots/4/exact:.0%} to {result:attention_emerges/bahdanau/snapshots/11/exact:.0%}.
 
@@ -348,9 +348,9 @@ predict("06", "length-curve", figure)
 r"""
 At 16 to 20 words, the three runs with attention translate {result:min toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} of the sentences correctly, and at 21 to 30 words {result:min toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%}. With {result:toy_ladder/bahdanau/scores/long/by_length/21–30/n:.0f} sentences in the last group, each percentage has a margin of error of about {result:lesson_06/21–30 words/margin of error:.0p} points (95% confidence), far less than the difference between the models.
 
-Is it the attention that makes the difference? This model also has a bidirectional encoder, which the others don't. But a model of about the same size with attention and a single forward encoder, which you'll meet in lesson 07, still translates {result:min encoder_direction/from the start/scores/test/by_length/16–20/exact:.0p} to {result:max encoder_direction/from the start/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words correctly. So most of the gain at this length doesn't need the second direction. Bahdanau's paper has the same finding for real sentences: without attention, the quality drops as sentences get longer, and with attention it doesn't, even at 50 words and more.
+Is it the attention that makes the difference? This model also has a bidirectional encoder, which the others don't. But a model of about the same size with attention and a single forward encoder, which you'll meet in lesson 07, still translates {result:min encoder_direction/from the start/scores/test/by_length/16–20/exact:.0p} to {result:max encoder_direction/from the start/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words correctly. It differs in other ways too, but most of the gain at this length evidently doesn't need the second direction. Bahdanau's paper has the same finding for real sentences: without attention, the quality drops as sentences get longer, and with attention it doesn't, even at 50 words and more.
 
-Attention doesn't solve everything. At 31 to 40 words, up to twice as long as any training sentence, the mean is {result:toy_ladder/bahdanau/scores/long/by_length/31–40/exact:.0%}. No information about the source has to fit into one vector any more, but both GRUs still process the words one after another, and here they do so for much longer than in training.
+Attention doesn't solve everything. At 31 to 40 words, up to twice as long as any training sentence, the mean is {result:toy_ladder/bahdanau/scores/long/by_length/31–40/exact:.0%}. The source no longer has to fit into one vector, but the GRUs still process the words one after another, here for much longer than in training.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -365,12 +365,14 @@ predict("06", "where-il-looks", AttentionStepper())
 
 # %% [markdown] kind="text"
 r"""
-Most of the attention goes to *thirsty*, with a weight of {result:lesson_06/weights at il/thirsty:.2f}, and then to the end of the source, with {result:lesson_06/weights at il/end:.2f}. You might have expected *cat*, since *il* refers to the cat, but *cat* gets {result:lesson_06/weights at il/cat:.2f}. A plausible reason is that the decoder has already generated *le chat* and *l' eau*, and what it still needs to know is which of the two the pronoun refers to. Cats get thirsty; water doesn't.
+In our model, most of the attention goes to *thirsty*, with a weight of {result:lesson_06/weights at il/thirsty:.2f}, and then to the end of the source, with {result:lesson_06/weights at il/end:.2f}. You might have expected *cat*, since *il* refers to the cat, but *cat* gets {result:lesson_06/weights at il/cat:.2f}. A plausible reason is that the decoder has already generated *le chat* and *l' eau*, and what it still needs to know is which of the two the pronoun refers to. Cats get thirsty; water doesn't.
 
-That's a nice story, but one map can't prove it. To find out whether the attention at this step matters, we have to change it. `force_attention(step, position)` returns an attention function that is the same as yours, except that at one step all the attention goes to one position. We start with step 1, which generates *chat*, and force the attention onto each source position in turn.
+That's a nice story about one map. In the test set there are {result:lesson_06/pronouns/sentences:.0f} sentences of this kind, and the model translates all of them correctly. Yet the adjective gets the largest attention weight in only {result:lesson_06/pronouns/adjective:.0%} of them. In {result:lesson_06/pronouns/because:.0%} it is *because*, and in {result:lesson_06/pronouns/pronoun:.0%} the pronoun itself.
+
+Does the attention at a step matter for the output at all? To find out, we have to change it. `force_attention(step, position)` returns an attention function that is the same as yours, except that at one step all the attention goes to one position. We start with step 1, which generates *chat*, and force the attention onto each source position in turn.
 """
 
-# %% kind="see"
+# %% kind="code"
 THIRSTY = "the cat drank the water because it was thirsty"
 sources = [*THIRSTY.split(), "</s>"]
 
@@ -401,7 +403,7 @@ r"""
 **Now you steer.** Make the system generate *elle* instead of *il* in the thirsty sentence, with every other word unchanged. You may force the attention of one step onto one position. Count both from 0: *le* is generated at step 0, and the first *the* has position 0. There is more than one solution. Return the step and the position.
 """
 
-# %% kind="exercise" exercise="make_it_she" mode="transfer" title="Make the cat a she" difficulty=2 importance=3 track="short"
+# %% kind="exercise" exercise="make_it_she" mode="transfer" title="Turn il into elle" difficulty=2 importance=3 track="short"
 def make_it_she():
     """(step, position): where to force the attention so that il becomes elle"""
     # solution
@@ -421,16 +423,28 @@ Which step generates *il*? Count in `translate(THIRSTY, attend)[0].split()`. The
 Try all positions in a loop: `for position in range(10): print(position, translate(THIRSTY, force_attention(8, position))[0])`
 """
 
-# %% kind="see"
+# %% kind="code"
+COLD = "the cat drank the water because it was cold"
+
+
+def forced_word(sentence, position):
+    """The output of step 8 if it attends to one position only."""
+    words = translate(sentence, force_attention(8, position))[0].split()
+    return [*words, "</s>"][8]
+
+
+print("position  thirsty  cold")
 for position, word in enumerate(sources):
-    words = translate(THIRSTY, force_attention(8, position))[0].split()
-    print(f"{word:8}", words[8])
+    in_both = forced_word(THIRSTY, position), forced_word(COLD, position)
+    print(f"{word:9} {in_both[0]:8} {in_both[1]}")
 
 # %% [markdown] kind="text"
 r"""
-These are the words that step 8 generates for each of the ten positions. The attention does matter: forced onto most of the earlier words, the decoder generates *elle*. But it generates *il* not only for *thirsty*. It does so for *it*, *was* and the end of the source too, so the choice didn't depend on the annotation of *thirsty* alone. The other three annotations evidently contain what is needed as well. The two GRUs have carried information from word to word.
+The column *thirsty* shows the output of step 8 for each position. The attention does matter: forced onto most of the earlier words, the decoder generates *elle*. But it generates *il* for *it*, *was* and the end of the source too, not only for *thirsty*. Do the annotations of these words contain what the decoder needs?
 
-The attention map showed where the model **did** attend. It didn't show that the same output needed this particular attention. An attention map is evidence about what a model does, but it isn't an explanation.
+This needs a control, which is the column *cold*. There *elle* is correct, and position 8 is *cold*. Forced onto *it* or onto the end, the decoder generates *il* in **both** sentences, so it may just prefer *il* there. Only the adjective and *was* lead to the correct pronoun in both. A plausible reason is that the backward GRU has carried the adjective into the annotation of *was*.
+
+The attention map showed where the model **did** attend. It didn't show that the output depends on this particular attention. A map is a good source of hypotheses, and forcing the attention is a way to test them.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -456,7 +470,7 @@ r"""
 | "attention picks the word with the highest score" | M12 | It computes a weighted average. At *il*, no word has half of the attention. |
 | "il attends to cat" | – | Open the stepper at step 8: *cat* has {result:lesson_06/weights at il/cat:.2f}. |
 | "attention gives the decoder a longer summary" | M04 | The context vector has the size of one annotation, but there is a new one at every step. |
-| "the map explains the output" | M46 | Four positions give *il*. The map shows only one of them. |
+| "the map explains the output" | M46 | Forced onto *was*, the model still generates *il*. And in most sentences of this kind the adjective doesn't get the largest weight. |
 | "the context vector replaces the state" | – | It is an input to the GRU, next to the previous word. |
 
 **If time is short,** leave out `additive_scores` and the stepper. Keep the emergence and the forcing.
@@ -477,13 +491,7 @@ r"""
 - An alignment emerges during training, from sentence pairs alone.
 - An attention map shows where a model attends. Whether that matters for the output has to be tested, for example by forcing the attention.
 
-| | wish of lesson 05 | granted by |
-|---|---|---|
-| ☑ | more information | one annotation per word |
-| ☑ (half) | short distance | one hop from the decoder to any source word, but not inside the encoder |
-| ☑ | equal treatment | the same score function for every position |
-| ☑ | emphasis | attention weights computed from the sentence |
-| ☑ | looking both ways | two GRUs |
+Of the five wishes in lesson 05, four are granted: an annotation for every word, the same score function for every position, attention weights that are computed from the sentence, and an encoder that looks both ways. The fifth, short distance, is half granted. The decoder reaches any source word in one hop, but inside the encoder the distances are as long as before.
 
 **Still missing.** Is a small network the best score function? [Lesson 07](07_score_functions.ipynb) tries others. And the encoder still processes the words one after another. Lesson 09 changes that.
 """
@@ -492,7 +500,7 @@ r"""
 r"""
 ## Reading
 
-- Bahdanau, Cho and Bengio, *Neural Machine Translation by Jointly Learning to Align and Translate* (2015), section 3, section 5.2 and figure 3. You now know every symbol. [arXiv 1409.0473](https://arxiv.org/abs/1409.0473)
+- Bahdanau, Cho and Bengio, *Neural Machine Translation by Jointly Learning to Align and Translate* (2015), section 3, section 5.2 and figure 3. The notation is that of this lesson. [arXiv 1409.0473](https://arxiv.org/abs/1409.0473)
 - Graves, *Generating Sequences With Recurrent Neural Networks* (2013), section 5: a year earlier, a soft window that moves along a text. [arXiv 1308.0850](https://arxiv.org/abs/1308.0850)
 - The differences between our system and the paper are listed at the top of `course_lib/models/bahdanau.py`.
 """

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from math import sqrt
 from statistics import mean
 
 from course_lib.results import runs
 from course_lib.text.pair import Pair
 from course_lib.text.toy.splits import TEST_SIZES, splits
+from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
 from lessons.l06_bahdanau_attention.attention_emerges import MOTHER, SENTENCES
 from lessons.l06_bahdanau_attention.attention_stepper import compute
 
 IL = 8  # the step that generates it
+PRONOUNS = ("il", "elle", "ils", "elles")
+FROM_THE_END = {"because": -4, "pronoun": -3, "verb": -2, "adjective": -1, "end": 0}
 SOURCE, TARGET = (text.split() for text in SENTENCES[MOTHER][1:])
 
 
 def measure() -> dict[str, dict[str, float]]:
-    pairs = splits(seed=0, sizes=TEST_SIZES).test
+    tests = splits(seed=0, sizes=TEST_SIZES)
+    pairs = tests.test
     step = compute(sentence="thirsty", step=IL)
     weights = {word: float(weight) for word, weight in zip(step["source"], step["weights"], strict=True)}
     return {
         "weights at il": {"thirsty": weights["thirsty"], "end": weights["</s>"], "cat": weights["cat"]},
         "weights on not": weights_on_not(),
+        "pronouns": attended_at_pronouns(tests.coreference),
         "links on the diagonal": {
             "all": diagonal_fraction(pairs),
             "up to five words": diagonal_fraction(pair for pair in pairs if pair.length <= 5),
@@ -37,6 +43,21 @@ def weights_on_not() -> dict[str, float]:
     """How much n' and pas attend to not, in the sentence with the crossings."""
     weights = shared("bahdanau")(" ".join(SOURCE), with_weights=True).weights[0, 0]
     return {word: float(weights[TARGET.index(word), SOURCE.index("not")]) for word in ("n'", "pas")}
+
+
+def attended_at_pronouns(pairs: Sequence[Pair]) -> dict[str, float]:
+    """Which word gets the largest attention weight at the pronoun of `… because it was ADJECTIVE`."""
+    system = shared("bahdanau")
+    texts = [pair.src_text for pair in pairs]
+    attended, n_correct = Counter(), 0
+    for pair, output in zip(
+        pairs, translate(texts, system.model, system.tokenizer, with_weights=True), strict=True
+    ):
+        n_correct += output.target == pair.tgt_text
+        step = max(i for i, word in enumerate(pair.tgt) if word in PRONOUNS)
+        attended[int(output.weights[0, 0, step].argmax()) - pair.length] += 1
+    fractions = {name: attended[place] / len(pairs) for name, place in FROM_THE_END.items()}
+    return {"sentences": len(pairs), "correct": n_correct / len(pairs), **fractions}
 
 
 def diagonal_fraction(pairs: Iterable[Pair]) -> float:

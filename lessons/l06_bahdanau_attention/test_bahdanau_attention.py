@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
 
@@ -137,12 +139,42 @@ def test_the_second_step_forced_onto_each_word():
     assert forced[3].split()[1] == "matin" and SOURCE_TOKENS[3] == "the"
 
 
-def test_the_step_of_il_forced_onto_each_word():
+def test_the_step_of_il_forced_onto_each_word_in_both_sentences():
     words = [translate_forced(IL, position).split()[IL] for position in range(len(SOURCE_TOKENS))]
     it = SOURCE_TOKENS.index("it")
-    assert words[it:] == ["il"] * 4, "three words and the end"
+    assert words[it:] == ["il"] * 4, "it, was, thirsty and the end"
     others = dict(zip(SOURCE_TOKENS[:it], words[:it], strict=True))
     assert others.pop("cat") == "chat" and set(others.values()) == {"elle"}
+
+
+def test_only_was_and_the_adjective_lead_to_the_correct_pronoun_in_both_sentences(translate):
+    def force(position):
+        steps = itertools.count()
+
+        def attend_there(states, annotations, *parameters):
+            context, weights = attend(states, annotations, *parameters)
+            return (annotations[:, position] if next(steps) == IL else context), weights
+
+        return attend_there
+
+    cold = THIRSTY.replace("thirsty", "cold")
+    outputs = [
+        [[*translate(text, force(position))[0].split(), "</s>"][IL] for position in range(len(SOURCE_TOKENS))]
+        for text in (THIRSTY, cold)
+    ]
+    correct = [
+        SOURCE_TOKENS[i] for i, both in enumerate(zip(*outputs, strict=True)) if both == ("il", "elle")
+    ]
+    assert correct == ["was", "thirsty"]
+    for word in ("it", "</s>"):
+        assert [output[SOURCE_TOKENS.index(word)] for output in outputs] == ["il", "il"]
+
+
+def test_the_adjective_gets_the_largest_weight_in_a_minority_of_such_sentences():
+    pronouns = STORED["pronouns"]
+    assert pronouns["correct"] == 1, "all of them are translated correctly"
+    assert pronouns["adjective"] < 0.5
+    assert pronouns["adjective"] > pronouns["because"] > pronouns["pronoun"] > 5 * pronouns["verb"]
 
 
 def test_another_order_moves_the_weights_and_nothing_else(translate):

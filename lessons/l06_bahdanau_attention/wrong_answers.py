@@ -291,6 +291,7 @@ WRONG = {
         (scores_with(lambda p, k, v: (scores := (p + k).tanh() @ v) - max(scores)), "shifted"),
         (scores_with(lambda p, k, v: (p - k).tanh() @ v), "input-negated"),
         (scores_without_the_last, "last-word"),
+        (lambda s, h, w, u, v: (s @ w + h @ u).tanh() @ v, "both-transposed"),
         (score_of_the_last, "only-one-score"),
         (lambda s, h, w, u, v: v @ torch.tanh(w @ s + u @ h.sum(0)), "words-summed"),
         (lambda s, h, w, u, v: v @ torch.tanh(w @ s + u @ h.mean(0)), "words-averaged"),
@@ -338,6 +339,10 @@ WRONG = {
                 (bent_sum(s, h, w, u) @ v).softmax(1),
             ),
             "blends-hidden",
+        ),
+        (
+            lambda s, h, w, u, v: weighted((((s @ w).unsqueeze(1) + h @ u).tanh() @ v).softmax(1), h),
+            "both-transposed",
         ),
         (attention_after(lambda e, h: (e.softmax(1).unsqueeze(-1) * h, e.softmax(1))), "products-not-summed"),
         (lambda s, h, w, u, v: weighted(bent_sum(s, h, w, u).softmax(1) @ v, h), "softmax-of-hidden"),

@@ -20,6 +20,7 @@ from course_lib.runtime import PROJECT_ROOT, data_path
 
 TRACKS = FULL, SHORT = "full", "short"  # each has a notebook of its own for every lesson
 REMOVED_EXERCISES = {  # of earlier versions; some with a replacement for a learner's own functions
+    "aligned_words": "",
     "cheapest_cnn": "",
     "clip_gradients": "lessons.l15_training_a_translator.by_hand.clipped",
     "convolve_words": "",
@@ -29,6 +30,7 @@ REMOVED_EXERCISES = {  # of earlier versions; some with a replacement for a lear
     "gru_cell": "",
     "look_back": "",
     "receptive_field": "",
+    "test_additive_attention": "",
     "test_greedy": "",
     "test_looks_back": "",
     "test_perplexity": "",

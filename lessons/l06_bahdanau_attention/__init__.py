@@ -3,6 +3,7 @@
 from course_lib.lazy import lazy
 
 HOMES = {
+    "AttentionEmerges": "attention_emerges",
     "AttentionStepper": "attention_stepper",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -1,4 +1,4 @@
-"""The exercises of lesson 06: additive scores and attention, its test, links, and forced attention."""
+"""The exercises of lesson 06: additive scores, additive attention, and forced attention."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from course_lib.teaching.exercises import (
     ByHand,
     Invariant,
     PlainExercise,
-    RandomInput,
     Slip,
     TensorExercise,
-    TestExercise,
     gaussian,
 )
 from course_lib.teaching.exercises.answer import to_plain
@@ -44,6 +42,15 @@ WRONG_SCORES = {  # of the projected state, the projected annotations and v
     "no-v": (
         lambda p, k, v: torch.tanh(p + k).sum(-1),
         "the components of the hidden layer are summed without `v`. Take the dot product with `v` instead.",
+    ),
+    "mean-without-v": (
+        lambda p, k, v: torch.tanh(p + k).mean(-1),
+        "the components of the hidden layer are averaged without `v`. Take the dot product with `v` instead.",
+    ),
+    "exp-activation": (
+        lambda p, k, v: torch.exp(p + k) @ v,
+        "the activation function is an exponential. The additive score uses tanh. The exponential belongs to "
+        "the softmax.",
     ),
     "v-inside": (
         lambda p, k, v: torch.tanh((p + k) * v).sum(-1),
@@ -76,6 +83,10 @@ WRONG_SCORES = {  # of the projected state, the projected annotations and v
         "the scores are divided by d: is there a mean where there should be a sum? A dot product is a sum.",
     ),
 }
+BOTH_TRANSPOSED = (
+    "both matrices are used the wrong way round. They have the shape (out, in): multiply by their transpose "
+    "from the right, as in `annotations @ w_annotation.T`."
+)
 ONE_TANH = "Add the two projections first, then apply tanh to the sum."
 
 
@@ -172,6 +183,39 @@ ADDITIVE_SCORES = TensorExercise(
             lambda s, h, w, u, v: additive_scores(s, h, w, u, v) - additive_scores(s, h, w, u, v).max(),
             "the largest score is subtracted from all of them. That belongs to the softmax; return the "
             "scores as they are.",
+        ),
+        Slip(
+            "both-transposed",
+            lambda s, h, w, u, v: torch.tanh(s @ w + h @ u) @ v,
+            BOTH_TRANSPOSED,
+        ),
+        Slip(
+            "only-one-score",
+            lambda s, h, w, u, v: additive_scores(s, h[-1:], w, u, v)[0],
+            "only the score of the last word is returned. Collect the scores of all words.",
+        ),
+        Slip(
+            "words-summed",
+            lambda s, h, w, u, v: additive_scores(s, h.sum(0, keepdim=True), w, u, v)[0],
+            "the annotations of all words are summed first, which gives a single score. Each word needs a "
+            "score of its own.",
+        ),
+        Slip(
+            "words-averaged",
+            lambda s, h, w, u, v: additive_scores(s, h.mean(0, keepdim=True), w, u, v)[0],
+            "the annotations of all words are averaged first, which gives a single score. Each word needs a "
+            "score of its own.",
+        ),
+        Slip(
+            "running-sum",
+            lambda s, h, w, u, v: additive_scores(s, h.cumsum(0), w, u, v),
+            "each word's score includes the annotations of the words before it. Does a loop keep adding to "
+            "the same variable? Use only the word's own annotation.",
+        ),
+        Slip(
+            "times-v",
+            wrong_scores(lambda p, k, v: torch.tanh(p + k) * v),
+            "the hidden layer is multiplied by `v` but not summed. A dot product is a sum: use `@ v`.",
         ),
         Slip(
             "last-word",
@@ -272,6 +316,31 @@ ADDITIVE_ATTENTION = TensorExercise(
             "weight the annotations themselves.",
         ),
         Slip(
+            "both-transposed",
+            lambda s, h, w, u, v: blend((torch.tanh((s @ w)[:, None] + h @ u) @ v).softmax(-1), h),
+            BOTH_TRANSPOSED,
+        ),
+        Slip(
+            "blends-hidden",
+            lambda s, h, w, u, v: blend(
+                batch_scores(s, h, w, u, v).softmax(-1), torch.tanh((s @ w.T)[:, None] + h @ u.T)
+            ),
+            "the context is computed from the hidden layer. It is needed only for the scores: weight the "
+            "annotations themselves.",
+        ),
+        Slip(
+            "products-not-summed",
+            lambda *given: (attend(*given)[1][..., None] * given[1], attend(*given)[1]),
+            "each annotation is multiplied by its attention weight, but the products aren't summed over the "
+            "words.",
+        ),
+        Slip(
+            "softmax-of-hidden",
+            lambda s, h, w, u, v: blend(torch.tanh((s @ w.T)[:, None] + h @ u.T).softmax(1) @ v, h),
+            "the softmax is applied to the hidden layer, before the product with `v`. Compute the scores "
+            "first, then their softmax.",
+        ),
+        Slip(
             "no-tanh",
             attend_with(lambda p, k, v: (p + k) @ v),
             "there is no tanh around the sum of both projections. Then the state adds the same number to "
@@ -314,104 +383,6 @@ ADDITIVE_ATTENTION = TensorExercise(
         ),
         *score_slips(attend_with),
         *softmax_slips(lambda *given: (batch_scores(*given), given[1]), blend, "`annotations`"),
-    ),
-)
-
-
-def attend_by_einsum(
-    states: Tensor, annotations: Tensor, w: Tensor, u: Tensor, v: Tensor
-) -> tuple[Tensor, Tensor]:
-    hidden = torch.einsum("bs,ds->bd", states, w).unsqueeze(1) + torch.einsum("bna,da->bnd", annotations, u)
-    weights = torch.einsum("bnd,d->bn", hidden.tanh(), v).softmax(dim=1)
-    return torch.einsum("bn,bna->ba", weights, annotations), weights
-
-
-def attend_one_by_one(
-    states: Tensor, annotations: Tensor, w: Tensor, u: Tensor, v: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = torch.stack(
-        [additive_scores(s, h, w, u, v).softmax(-1) for s, h in zip(states, annotations, strict=True)]
-    )
-    return (weights[..., None] * annotations).sum(1), weights
-
-
-def careful_test(implementation: Callable) -> None:
-    generator = torch.Generator().manual_seed(0)
-    sizes = [(2, 3), (2, 5, 4), (6, 3), (6, 4), (6,)]
-    given = [torch.randn(size, generator=generator) for size in sizes]
-    for got, expected in zip(implementation(*given), attend(*given), strict=True):
-        torch.testing.assert_close(got, expected)
-
-
-TEST_ADDITIVE_ATTENTION = TestExercise(
-    name="test_additive_attention",
-    lesson="bahdanau_attention",
-    inputs={"attend": "a function"},
-    of=ADDITIVE_ATTENTION,
-    what="attention function",
-    accepts={"with einsum": attend_by_einsum, "sentence by sentence": attend_one_by_one},
-    rejects={
-        "softmax-over-batch": "computes the softmax over the sentences of the batch",
-        "raw-scores": "uses the scores themselves as attention weights",
-        "hard-choice": "puts all the weight on the highest score",
-        "no-tanh": "leaves out the tanh",
-        "first-state-for-all": "scores every sentence with the first state",
-        "uniform": "gives every word the same weight",
-        "weights-are-scores": "returns the scores instead of the attention weights",
-    },
-    reference=careful_test,
-)
-
-
-def random_weights(axes: str) -> RandomInput:
-    """Attention weights: rows that sum to 1."""
-    return RandomInput(axes, lambda size, g: torch.randn(size, generator=g, device="cpu").mul(2).softmax(-1))
-
-
-def links_one_late(weights: Tensor) -> Tensor:
-    return weights[1:, :-1].argmax(dim=-1)
-
-
-ALIGNED_WORDS = TensorExercise(
-    name="aligned_words",
-    lesson="bahdanau_attention",
-    inputs={"weights": random_weights("t s")},
-    returns={"positions": "french"},
-    sizes={"t": 6, "s": 5},
-    other_sizes=({"t": 3, "s": 7}, {"t": 4, "s": 4}, {"t": 2, "s": 2}),
-    large=(),
-    trains=False,
-    reference=lambda weights: weights[:-1, :-1].argmax(-1),
-    by_hand=ByHand(
-        inputs={"weights": [[0.7, 0.1, 0.2], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5], [0.0, 0.1, 0.9]]},
-        answer={"positions": [0.0, 0.0, 1.0]},
-        says="Three French words and the end; two English words and the end. The first two French words look "
-        "most at place 0. The third has 0.5 on the end, which is never linked; of the words, place 1 has the "
-        "most. The last row is the end's own.",
-    ),
-    unrepaired=links_one_late,
-    slips=(
-        Slip(
-            "end-column",
-            lambda weights: weights[:-1].argmax(-1),
-            "the column of `</s>` takes part in the choice. The end is never linked: leave it out.",
-        ),
-        Slip(
-            "end-row",
-            lambda weights: weights[:, :-1].argmax(-1),
-            "there is a place for the end too. One for each French *word*: leave the last row out.",
-        ),
-        Slip(
-            "first-word-out",
-            lambda weights: weights[:-1, 1:].argmax(-1),
-            "the column of the first English word is left out. The end is the last column: `:-1`.",
-        ),
-        Slip(
-            "down-the-columns",
-            lambda weights: weights[:-1, :-1].argmax(0),
-            "this runs down the columns and finds a French word for each English one. Each *row* looks for "
-            "its largest weight: `dim=-1`.",
-        ),
     ),
 )
 
@@ -490,4 +461,4 @@ MAKE_IT_SHE = PlainExercise(
     demands=(is_a_step_and_a_position, makes_elle),
 )
 
-EXERCISES = (ADDITIVE_SCORES, ADDITIVE_ATTENTION, TEST_ADDITIVE_ATTENTION, ALIGNED_WORDS, MAKE_IT_SHE)
+EXERCISES = (ADDITIVE_SCORES, ADDITIVE_ATTENTION, MAKE_IT_SHE)

@@ -6,18 +6,18 @@ r"""
 
 **The question:** what if the decoder could look back at every word of the source?
 
-About {minutes} minutes. You need the encoder and the decoder of [lesson 04](04_encoder_decoder.ipynb), the GRU of [lesson 03](03_lstm_and_gru.ipynb) and the softmax.
+About {minutes} minutes. You need the encoder and the decoder from [lesson 04](04_encoder_decoder.ipynb), the GRU from [lesson 03](03_lstm_and_gru.ipynb), and the softmax from [lesson 01](01_guessing_the_next_word.ipynb).
 """
 
 # %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
-1. **write** additive attention in six steps, for a whole batch of sentences;
-2. **drive** a trained translator with your own attention, word by word;
-3. **read** a map of weights, and **measure** how far it is from the true alignment;
-4. **steer** the translator: force its eyes onto a wrong word and foresee what it says;
-5. **explain** what happens when the words it looks at are shuffled.
+1. **write** additive attention for a batch of sentences, in six steps.
+2. **run** a trained translator with your own attention function, and **read** its attention map.
+3. **describe** how an alignment emerges during training, although the model is never shown one.
+4. **compare** models with and without attention on long sentences, and **say** what the comparison shows.
+5. **steer** a translation by forcing the attention, and **explain** what an attention map doesn't tell you.
 """
 
 # %% kind="setup"
@@ -26,13 +26,11 @@ import itertools
 import torch
 
 from course_lib import views
-from course_lib.formatting import fixed
 from course_lib.results import mean_over_seeds
-from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
-from course_lib.teaching import yours
+from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yours
 from course_lib.text import BOS, EOS, TEST_SIZES, splits
 from course_lib.translation import load_shipped
-from lessons.l06_bahdanau_attention import AttentionStepper
+from lessons.l06_bahdanau_attention import AttentionEmerges, AttentionStepper
 
 start_lesson("bahdanau_attention", seed=6)
 tests = splits(seed=0, sizes=TEST_SIZES)
@@ -49,22 +47,25 @@ quiz("06", "recall")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 1 · Keep everything, and look
+## 1 · A vector for every word
 
-The encoder of lesson 04 reads a whole sentence and hands over **one** vector. Everything the decoder will ever know has to fit into it. Long sentences do not.
+The encoder of lesson 04 passes a single context vector to the decoder, however long the sentence is. Yet while it processes the source, it computes a hidden state for *every* word, and then discards all of them except the last. What if we kept them all? The decoder would have ten vectors for ten words, and it would have to find the one that matters for the next French word.
 
-Yet while it read, the encoder had a state for *every* word, and threw all but the last away. So keep them all. Now the decoder has the opposite trouble: ten vectors, twenty, and it has to know which one matters for the next French word.
+In 2014 Dzmitry Bahdanau was an intern in Yoshua Bengio's lab and, as he put it, "super skeptical about the idea of cramming a sequence of words in a vector". He later told Andrej Karpathy in an email how he looked for an alternative, and [Karpathy published it](https://x.com/karpathy/status/1864023344435380613) in 2024. There were three ideas:
 
-How would *you* do it? Dzmitry Bahdanau went through three ideas in 2014. (He told the story in a letter that Andrej Karpathy made public ten years later.)
+1. **Two cursors,** one that moves through the source and one that moves through the target, with dynamic programming to sum over all their possible paths. This would have been too hard to implement in the five weeks that were left of the internship.
+2. **Two cursors that move in step.** The first French word uses the first English word, the second uses the second, and so on. He calls this "hard-coded diagonal attention". It "sort of worked", but it lacked elegance.
+3. **A cursor that the decoder learns to place.** The inspiration was the translation exercises in his English lessons at school: "Your gaze shifts back and forth between source and target sequence as you translate." He let the decoder search *softly*, with a softmax and a weighted average of all the encoder's states. It worked "from the very first try".
 
-- **Two cursors,** one on the source and one on the translation; at each moment one of them is pushed. To learn that seemed too hard for the five weeks that were left of his internship.
-- **A fixed diagonal.** The first French word looks at the first English one, the second at the second. Clumsy, but it worked a little.
-- **A soft search.** Let the network itself decide where to look, and let it look *softly*: a bit here, a lot there. That is simple, it has gradients everywhere, and it is this lesson.
-
-Take the second idea seriously for a moment. In our toy language we know for every French word which English word it comes from. Call each such pair a *link*. How often does a link join equal places?
+He called the system RNNSearch. The name *attention* was added by Bengio, in one of the final passes over the paper.
 """
 
-# %% kind="estimate"
+# %% [markdown] kind="text" track="core"
+r"""
+How far would the second idea take us? In our toy language, we know which English words each French word comes from. Let's call each such pair of words a *link*. How many links join words at equal positions?
+"""
+
+# %% kind="estimate" track="core"
 def percent_on_diagonal():
     """The percentage of all links that join equal positions."""
     links = [link for pair in tests.test for link in pair.links]
@@ -75,54 +76,56 @@ estimate("06", "diagonal", percent_on_diagonal)
 
 # %% [markdown] kind="text"
 r"""
-*la petite boîte rouge*, *the small red box*: an adjective behind its noun swaps two places. *ne … pas* for *not* and *a bu* for *drank* add a word and push all that follows off the diagonal. Where to look depends on the sentence, so the network must work it out from the sentence.
+A fixed diagonal isn't enough: *not* becomes *ne … pas* and *drank* becomes *a bu*, and each additional word shifts everything that follows. Where the decoder should look depends on the sentence, so the network has to compute it from the sentence. This is **attention**, and it needs two things:
 
-**What is looked at.** One state for each word, and a good one. A {term:bidirectional} reader is two GRUs: one reads the sentence forwards, the other backwards, and word $j$ gets both states side by side. The double state $h_j$ is the word's {term:annotation}: the word, and what stands before *and* after it.
+- **Something to attend to.** We want one vector per source word, and it should depend on the words on both sides. A {term:bidirectional|bidirectional RNN} consists of two recurrent networks, here GRUs. One processes the sentence from left to right, the other from right to left. For each word $j$ their two hidden states are {term:concatenated}, and the result is the word's {term:annotation} $h_j$.
+- **Something that decides where to attend.** Before the decoder outputs word $i$, it has the hidden state $s_{i-1}$, which has just been used to predict the previous word. The GRU hasn't processed the previous word itself yet. That word will be an input to its next step, together with what attention finds.
 
-**Who looks.** The decoder's state just before the next word, $s_{i-1}$: what has been said so far, and so what is wanted now. ($j$ counts source words, $i$ target words.)
-
-To look softly, with shares that the network computes for itself, is attention.
+The diagram shows one step of the decoder. The next section computes the scores, the attention weights $\alpha$ and the context vector $c_i$.
 """
 
 # %% kind="diagram" hide_input=true
 PARTS = {
-    "annotations": (0, 0), "old state": (0, 2), "scores": (1, 1), "weights": (2, 1),
-    "context": (3, 0), "word before": (3, 3), "new state": (4, 2), "next word": (5, 1),
+    "annotations": (0, 0), "state s(i−1)": (0, 2), "scores": (1, 1),
+    "attention α": (2, 1), "context c(i)": (3, 0), "word i−1": (3, 3),
+    "state s(i)": (4, 2), "word i": (5, 1),
 }
 ARROWS = [
-    ("annotations", "scores"), ("old state", "scores"), ("scores", "weights"),
-    ("weights", "context"), ("annotations", "context"), ("context", "new state"),
-    ("old state", "new state"), ("word before", "new state"),
-    ("context", "next word"), ("new state", "next word"), ("word before", "next word"),
+    ("annotations", "scores"), ("state s(i−1)", "scores"), ("scores", "attention α"),
+    ("attention α", "context c(i)"), ("annotations", "context c(i)"),
+    ("context c(i)", "state s(i)"), ("state s(i−1)", "state s(i)"),
+    ("word i−1", "state s(i)"), ("context c(i)", "word i"), ("state s(i)", "word i"),
+    ("word i−1", "word i"),
 ]
 views.diagram(
-    PARTS, ARROWS, lit=("annotations", "old state"), title="One step of the decoder",
+    PARTS, ARROWS, lit=("annotations", "state s(i−1)"),
+    title="Step i of the decoder, which generates word i",
 )
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 2 · How well does a word fit?
+## 2 · Additive attention
 
-The decoder's state $s$ and an annotation $h_j$ are vectors of different widths, made by different networks. How well do they fit? Let a tiny network judge, one with a single hidden layer:
+How relevant is an annotation $h_j$ to the decoder's state $s_{i-1}$? The two vectors can have different sizes and come from different networks, so we can't compare them directly. Bahdanau lets a small neural network with one hidden layer compute a **score**:
 
-$$e_j = v^\top \tanh(W s + U h_j)$$
+$$e_j = v^\top \tanh(W s_{i-1} + U h_j)$$
 
-$W$ brings the state to some width, $U$ brings the annotation to the same width, they are *added*, $\tanh$ bends the sum into −1 to 1, and the dot product with $v$ makes one number of it: the score. Hence the name **additive** score. $W$, $U$ and $v$ are learned with everything else.
+The matrix $W$ projects the state to $d$ numbers, and $U$ projects the annotation to $d$ numbers too. The two are *added*, tanh is applied to the sum, and the dot product with the vector $v$ gives a single number. This is why the method is called {term:additive attention}. $W$, $U$ and $v$ are parameters, trained together with the rest of the model.
 
-**By hand, with everything one number wide.** Say $W = 1$, $U = -1$, $v = 2$. The state is $1$, the annotations are $0$ and $1$.
+**An example with vectors of size 1.** Let $W = 1$, $U = -1$ and $v = 2$. The state is $1$, and two words have the annotations $0$ and $1$.
 
-- First word: $2 \tanh(1 - 0) = 2 \cdot 0.76 = 1.52$.
-- Second word: $2 \tanh(1 - 1) = 0$.
+- The first word's score is $2 \tanh(1 - 0) = 2 \cdot 0.76 = 1.52$.
+- The second word's score is $2 \tanh(1 - 1) = 0$.
 
-With these numbers a word fits best if its number is *far below* the state's. The network chooses $W$, $U$ and $v$ so that fitting means something useful.
+With these parameters, a word gets a high score if its annotation is far below the state. Training finds parameters for which the score is high if the word is useful at this step.
 """
 
 # %% [markdown] kind="text" exercise="additive_scores"
 r"""
-Compute the scores of one state for all words of a sentence. Return the scores themselves, before any softmax. A loop is fine, but try to write it without one. `matrix @ vector` and `matrix @ other.T` are all the products you need; adding a vector to a matrix adds it to every row.
+Compute the scores of **one** state for all the words of a sentence. Return the scores themselves, without a softmax. A loop over the words is fine, but try to do without. The matrices have the shape (out, in), so `w_state @ state` is a vector of size d.
 """
 
-# %% kind="exercise" exercise="additive_scores" title="The additive score" difficulty=2 importance=5 track="core"
+# %% kind="exercise" exercise="additive_scores" title="Additive scores" difficulty=2 importance=5 track="core"
 def additive_scores(state, annotations, w_state, w_annotation, v):
     """state (s,), annotations (n, a), w_state (d, s), w_annotation (d, a), v (d,)
 
@@ -139,33 +142,31 @@ check("additive_scores", additive_scores)
 
 # %% [markdown] kind="hints" exercise="additive_scores"
 r"""
-### A nudge
-Make both parts d wide first: one vector for the state, one *row* for each annotation.
+### Where to start
+Project both inputs to d numbers first. You need one vector for the state, and one *row* for each annotation.
 
 ---
 ### Step by step
 1. `w_state @ state` has shape (d,).
-2. `annotations @ w_annotation.T` has shape (n, d): a row for each word.
-3. Add them (the vector is added to every row), take `torch.tanh`.
-4. `@ v` makes one number of each row.
+2. `annotations @ w_annotation.T` has shape (n, d), with a row for each word.
+3. Add the two. The vector is added to every row. Apply `torch.tanh`.
+4. `@ v` turns each row into one number.
 """
 
 # %% [markdown] kind="text"
 r"""
-Now the whole look, in six steps:
+A softmax turns the scores into {term:attention weights} $\alpha_j$, which are positive and sum to 1. The weighted average of the annotations is the context vector. In lesson 04 there was one context vector for the whole sentence; now there is a new one at every step. Here are all six steps:
 
 | step | in words | formula |
 |---|---|---|
-| 1 | bring the state to width d | $W s$ |
-| 2 | bring every annotation to width d | $U h_j$ |
-| 3 | add, and bend | $\tanh(W s + U h_j)$ |
-| 4 | judge: one score a word | $e_j = v^\top(\ldots)$ |
-| 5 | share out | $\alpha = \text{softmax}(e)$ |
-| 6 | blend the annotations | $c = \sum_j \alpha_j h_j$ |
+| 1 | project the state | $W s_{i-1}$ |
+| 2 | project each annotation | $U h_j$ |
+| 3 | add them and apply tanh | $\tanh(W s_{i-1} + U h_j)$ |
+| 4 | compute one score per word | $e_j = v^\top \tanh(\ldots)$ |
+| 5 | normalise the scores | $\alpha = \operatorname{softmax}(e)$ |
+| 6 | take the weighted average | $c_i = \sum_j \alpha_j h_j$ |
 
-The shares $\alpha_j$ that the softmax gives are called the {term:attention weight|attention weights}, weights for short: computed anew at every step, unlike the learned weights of lesson 01. The blend $c$ is the {term:context}: what the decoder learns about the source at this step. (In lesson 04 $c$ was one for all steps; now there is one for each.)
-
-One thing to know about step 5: only differences count. Scores of 1.52 and 0 give the weights 0.82 and 0.18, and so do 11.52 and 10. A number added to *all* scores changes nothing.
+In the example, the scores 1.52 and 0 give the attention weights 0.82 and 0.18. The scores 11.52 and 10 would give the same ones, because a softmax depends only on the differences between scores: a number that is added to *all* of them cancels out.
 """
 
 # %% kind="quiz"
@@ -173,12 +174,14 @@ quiz("06", "six-steps")
 
 # %% [markdown] kind="text" exercise="additive_attention"
 r"""
-**Build it, for a whole batch.** A translator works on many sentences at once, so now every sentence has its own state and its own annotations: there is one axis more in front. (All are equally long here; sentences of different lengths are a matter for lesson 10.) Steps 1, 2, 5 and 6 hardly change. Step 3 is the hard one: (b, d) must be added to (b, n, d), each state to all words of *its own* sentence. `x[:, None]` puts an axis of size 1 in second place: (b, d) becomes (b, 1, d), which fits.
+**Build it for a whole batch.** Now there are b sentences, each with its own state and its own annotations, so states and annotations have an additional first axis. All sentences have the same length here. Return two tensors, the context vectors and the attention weights.
 
-Try every step in a cell of its own and look at the shapes. `torch.softmax` also handles large scores; if you write the softmax yourself, make sure that yours does too. In a minute this function will translate.
+Step 3 is the hard one. It has to add a tensor of shape (b, d) to one of shape (b, n, d), so that each state is added to all the words of *its own* sentence. `x[:, None]` inserts an axis of size 1 and turns (b, d) into (b, 1, d). When the two are added, this axis is repeated n times, which is called {term:broadcasting}.
+
+Try each step in a cell of its own and print the shapes. `torch.softmax` can handle large scores. If you write the softmax yourself, make sure that yours can too. In the next section, this function will translate.
 """
 
-# %% kind="exercise" exercise="additive_attention" title="Look back, in six steps" difficulty=4 importance=5 track="short"
+# %% kind="exercise" exercise="additive_attention" title="Additive attention" difficulty=4 importance=5 track="short"
 def additive_attention(states, annotations, w_state, w_annotation, v):
     """states (b, s), annotations (b, n, a), w_state (d, s), w_annotation (d, a), v (d,)
 
@@ -198,59 +201,28 @@ check("additive_attention", additive_attention)
 
 # %% [markdown] kind="hints" exercise="additive_attention"
 r"""
-### A nudge
-Write the shape beside each of the six steps. Only step 3 adds two shapes that differ.
+### Where to start
+Write down the shape of the result of each of the six steps. Only in step 3 are two different shapes added.
 
 ---
 ### Step by step
-1. `states @ w_state.T` is (b, d); `annotations @ w_annotation.T` is (b, n, d).
-2. Give the first an axis in the middle, add, `torch.tanh`.
-3. `@ v` gives the scores (b, n). Softmax along the last axis: each *sentence* shares out over its words.
-4. The blend: `weights[:, None]` is (b, 1, n); times the annotations (b, n, a) it is (b, 1, a). Take the axis of size 1 out again.
+1. `states @ w_state.T` has shape (b, d), and `annotations @ w_annotation.T` has shape (b, n, d).
+2. Insert an axis in the middle of the first one, add the two, and apply `torch.tanh`.
+3. `@ v` gives the scores, of shape (b, n). Apply the softmax along the last axis, so that the attention weights of each *sentence* sum to 1.
+4. `weights[:, None]` has shape (b, 1, n). Its matrix product with the annotations, (b, n, a), has shape (b, 1, a). Remove the axis of size 1 with `[:, 0]`.
 
 ---
-### Another way to blend
-Multiply each annotation by its weight and add up over the words: `(weights[..., None] * annotations).sum(dim=1)`.
-"""
-
-# %% [markdown] kind="text" exercise="test_additive_attention"
-r"""
-**Now the other side: write the test.** You are handed somebody's `additive_attention`. Raise if it is wrong, let it pass if it is right.
-"""
-
-# %% kind="exercise" exercise="test_additive_attention" mode="test" title="Write the test" difficulty=3 importance=3 track="stretch"
-def test_additive_attention(attend):
-    """Takes a function like additive_attention; raises if it is wrong."""
-    # solution
-    generator = torch.Generator().manual_seed(0)
-    sizes = [(2, 3), (2, 5, 4), (6, 3), (6, 4), (6,)]
-    states, h, w, u, v = (torch.randn(size, generator=generator) for size in sizes)
-    context, weights = attend(states, h, w, u, v)
-    for b in range(2):
-        hidden = [torch.tanh(w @ states[b] + u @ word) for word in h[b]]
-        scores = torch.stack(hidden) @ v
-        torch.testing.assert_close(weights[b], torch.softmax(scores, dim=0))
-        torch.testing.assert_close(context[b], torch.softmax(scores, dim=0) @ h[b])
-    # end solution
-
-# %% kind="check" exercise="test_additive_attention"
-check("test_additive_attention", test_additive_attention)
-
-# %% [markdown] kind="hints" exercise="test_additive_attention"
-r"""
-### A nudge
-A slow loop over sentences and words, written straight from the formula, is the best judge of a fast one.
-
----
-### Step by step
-Random inputs whose sizes all differ. For each sentence and each word one score by the formula; softmax; blend. Compare weights *and* context with `torch.testing.assert_close`.
+### Another way to write the weighted average
+Multiply each annotation by its attention weight and sum over the words: `(weights[..., None] * annotations).sum(dim=1)`.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 3 · Your code translates
 
-Here is the trained system of 2015, in our size: {result:toy_ladder/bahdanau/parameters:,.0f} numbers, trained on 20,000 pairs of sentences. We take its encoder, its GRU and its output layer as they are, and put **your** `additive_attention` between them. Read the loop: it is that of lesson 04 with `step` opened up, and one line more. (`score.w_query` and `score.w_key` are our $W$ and $U$. The look comes before the last word is read, so the state that asks does not know that word yet.)
+Here is a small version of Bahdanau's system with {result:toy_ladder/bahdanau/parameters:,.0f} parameters, trained on 20,000 sentence pairs. The next cell uses its encoder, its decoder GRU and its output layer, but **your** `additive_attention`. The loop is greedy decoding from lesson 04, with the decoder's `step` written out. `score.w_query` and `score.w_key` are $W$ and $U$.
+
+Note the order within a step: `attend` gets the old state, and only then does the GRU get the previous word and the context vector.
 """
 
 # %% kind="code" name="translate"
@@ -260,17 +232,19 @@ model, tokenizer, score = shipped.model, shipped.tokenizer, shipped.model.score
 
 @torch.no_grad()
 def translate(sentence, attend, max_len=30):
+    """The translation, and the attention weights: one row per output token."""
     source = torch.tensor([[*tokenizer.encode(sentence), EOS]])
     memory = model.encode(source, torch.tensor([source.shape[1]]))
     annotations, state = memory["annotations"], model.start(memory)["hidden"]
     token, words, rows = BOS, [], []
-    learned = score.w_query, score.w_key, score.v
+    parameters = score.w_query, score.w_key, score.v
     while len(words) < max_len:
-        context, weights = attend(state, annotations, *learned)
+        context, weights = attend(state, annotations, *parameters)
         rows.append(weights[0])
-        last = model.embed(torch.tensor([[token]]))[:, 0]
-        state = model.decoder(torch.cat([last, context], dim=-1), state)
-        token = model.logits(torch.cat([state, last, context], dim=-1)).argmax().item()
+        previous = model.embed(torch.tensor([[token]]))[:, 0]
+        state = model.decoder(torch.cat([previous, context], dim=-1), state)
+        logits = model.logits(torch.cat([state, previous, context], dim=-1))
+        token = logits.argmax().item()
         if token == EOS:
             break
         words.append(token)
@@ -279,115 +253,74 @@ def translate(sentence, attend, max_len=30):
 # %% kind="code"
 attend = yours("additive_attention")
 
-THIRSTY = "the cat drank the water because it was thirsty"
-COLD = "the cat drank the water because it was cold"
-for sentence in (THIRSTY, COLD):
-    translation, _ = translate(sentence, attend)
-    print(sentence, "→", translation)
-    assert translation == shipped(sentence).target  # the library's is the same
+MOTHER = "the happy mother did not sell the old white flower"
+translation, weights = translate(MOTHER, attend)  # try sentences of your own, too
+print(MOTHER, "→", translation)
+assert translation == shipped(MOTHER).target  # the library's attention agrees
 
 # %% [markdown] kind="text"
 r"""
-Type a sentence of your own into the cell above, if you like: small words, animals, food, colours. Then follow one translation step by step. Before the picture opens, think about the hardest word: at the step that says *il*, where would *you* look?
+Your code translates. The attention weights of one sentence form an **attention map**, with a row for each French word and a column for each English word. Both sentences end with `</s>`, which is how EOS is written.
+
+Look at the end of this translation. *The old white flower* became *la vieille fleur blanche*. Before you see the map, think about the last two words: what does the decoder attend to when it generates *fleur*, and when it generates *blanche*?
 """
 
-# %% kind="predict"
-predict("06", "where-il-looks", AttentionStepper())
-
-# %% [markdown] kind="text"
-r"""
-It looks most at *thirsty* ({printed:weights/thirsty}), and next at the end of the source ({printed:weights/thirsty/2}). *il* stands for the cat, yet the cat gets no weight at all. The decoder has said *le chat … l' eau* already; what it still needs is which of the two was meant, and cats get thirsty, water does not. (Both GRUs carry a word into its neighbours' annotations, so they may know as well. Section 5 asks them.)
-
-So a weight tells where something was **fetched from**, not what a word **means**. Keep that in mind for lesson 09.
-
-Also, *a* and *bu* both look at *drank*: nothing forces one word to one word. And the last row looks at `</s>`, the end of the source: that is how the decoder knows when to stop.
-"""
-
-# %% kind="see" name="weights"
-translation, weights = translate(THIRSTY, attend)
-rows = [*translation.split(), "</s>"]
-columns = [*THIRSTY.split(), "</s>"]
-pair = tests.coreference[0]
-assert (pair.src_text, pair.tgt_text) == (THIRSTY, translation)
-at_il = [f"{columns[j]} {fixed(weights[8, j], 2)}" for j in range(5, 10)]
-print("at il:", ", ".join(at_il))  # the words before get next to nothing
-
-views.heatmap(
-    weights, rows=rows, columns=columns, numbers=False, row_name="said",
-    column_name="looked at", title="Weights (full blue: 1), true links (rings)",
+# %% kind="predict" hide_input=true
+pair = tests.test[4]  # the same sentence, with its links
+translation, weights = translate(MOTHER, attend)
+assert (pair.src_text, pair.tgt_text) == (MOTHER, translation)
+rows, columns = [*translation.split(), "</s>"], [*MOTHER.split(), "</s>"]
+figure = views.heatmap(
+    weights, rows=rows, columns=columns, numbers=False,
+    row_name="generated word", column_name="source word",
+    title="Attention weights (rings: correct links)",
     marks={(french, english) for english, french in pair.links},
+    alt="The attention map of the sentence about the mother and the flower.",
 )
+predict("06", "crossing-map", figure)
 
 # %% [markdown] kind="text"
 r"""
-The rings are the truth. Which English word each French word comes from is the sentence's {term:word alignment|alignment}. Our toy language knows it, and nobody ever showed it to the network. It was trained on pairs of sentences alone, and found the alignment because it helps.
+The map has two crossings, one for each adjective that follows its noun in French. But *vieille* precedes its noun, and there the map doesn't cross. So the attention doesn't simply swap each adjective with its noun.
 
-How good is it? Give every French word the English word with the largest weight, and count: the {term:alignment error} is the share of links that do not agree, 0 for perfect. (Exactly: $1 - \frac{2 \cdot \text{right}}{\text{found} + \text{true}}$.)
-"""
+The map isn't one-to-one either. *n'* and *pas* both attend to *not*, though not exclusively: *n'* gives it a weight of {result:lesson_06/weights on not/n':.2f} and *pas* {result:lesson_06/weights on not/pas:.2f}, and the rest goes to *did*. The last row attends to the end of the source.
 
-# %% [markdown] kind="text" exercise="aligned_words"
-r"""
-The function that reads the links off the weights is written already. It gets the weights of one translation, with a row for every word said and one for the end, and a column for every source word and one for `</s>`. It gives for each French word the place of its English word; neither end is ever linked. Run it, and look at the alignment error in the cell after the check. Can that be, with such a map?
-"""
-
-# %% kind="exercise" exercise="aligned_words" mode="bug" title="Read the links off the weights" difficulty=2 importance=3 track="core"
-def aligned_words(weights):
-    """weights (french words + 1, english words + 1)  ->  positions (french words,)"""
-    # bug
-    return weights[1:, :-1].argmax(dim=-1)
-    # end bug
-    # solution
-    return weights[:-1, :-1].argmax(dim=-1)
-    # end solution
-
-# %% kind="check" exercise="aligned_words"
-check("aligned_words", aligned_words)
-
-# %% [markdown] kind="hints" exercise="aligned_words"
-r"""
-### A nudge
-Print what it gives for the sentence above, next to the French words. Which English word does *le* get?
-
----
-### Step by step
-Which row belongs to the end? The map has it at the bottom. And which row does the slice throw away?
-"""
-
-# %% kind="see" track="core"
-def alignment_error(pairs, read_off):
-    n_right = n_found = n_true = 0
-    for pair in pairs:
-        translation, weights = translate(pair.src_text, attend)
-        if translation != pair.tgt_text:
-            continue  # another sentence has another alignment
-        positions = read_off(weights).tolist()
-        links = {(english, french) for french, english in enumerate(positions)}
-        n_right += len(links & pair.links)
-        n_found, n_true = n_found + len(links), n_true + len(pair.links)
-    return 1 - 2 * n_right / (n_found + n_true)
-
-
-error = alignment_error(tests.test[:60], aligned_words)
-print("alignment error:", fixed(error, 2))
-
-# %% [markdown] kind="text" track="core"
-r"""
-A map like the one above and an error near {result:lesson_06/alignment error of 60 sentences/one row late:.1f} do not go together: one of the two is misread, and it is not the map. Once the links are read off rightly, run the cell again: {result:lesson_06/alignment error of 60 sentences/right:.2f} on these sixty sentences.
-"""
-
-# %% [markdown] kind="text"
-r"""
-Recorded over the whole test set, over three trainings, while the system reads the right translation, the alignment error is {result:toy_ladder/bahdanau/scores/test/alignment_error:.2f}. Part of that cannot be helped: where a French word comes from *two* English ones, one look can name only one of them.
+A *link* joins a French word to the English word it comes from. The rings show the correct links, which we know because we made up the toy language. All links together are the {term:word alignment} of the two sentences. To measure how well a map agrees with it, we link each French word to the English word with the largest attention weight. The {term:alignment error} is $1 - \frac{2 \cdot \text{correct links}}{\text{links found} + \text{true links}}$, and 0 is perfect. On the whole test set, with the correct previous words as inputs, it is {result:each toy_ladder/bahdanau/scores/test/alignment_error:.3f} in three runs.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 4 · By length, again
+## 4 · Attention emerges
 
-Back to the picture of lesson 04: exact match by the length of the sentence. Seq2seq has {result:toy_ladder/seq2seq/parameters:,.0f} parameters, this system {result:toy_ladder/bahdanau/parameters:,.0f}; same corpus, same number of steps, and no sentence of more than 20 words in training. Seq2seq translates {result:toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words without a fault, and of longer ones next to none.
+The training data contain English sentences and their French translations, but no links. The model was trained to predict the next French word, as in lesson 04, and nothing in the loss mentions an alignment. So where does it come from?
+
+Let's watch. We trained the system three times, for 4,000 steps each, and recorded its attention maps along the way. Before training, the attention weights are nearly uniform and no translation is correct. At the end, the maps look like the one above and nearly all translations are correct. What happens in between?
 """
 
 # %% kind="predict"
+predict("06", "which-comes-first", AttentionEmerges())
+
+# %% [markdown] kind="text"
+r"""
+Go through the snapshots slowly, and read the output above the curves at each of them.
+
+- **At first all rows are nearly the same.** Each French word spreads its attention in the same way, so the decoder gets nearly the same context vector at every step.
+- **Then comes fluent French about something else.** At step 150 of the first run, *the cat drank the water because it was thirsty* becomes *la reine a bu le lait parce qu' elle était très bonne*.
+- **Then the rows become different.** Between steps 200 and 600, the alignment error falls from {result:attention_emerges/bahdanau/curve/4/alignment_error:.2f} to {result:attention_emerges/bahdanau/curve/12/alignment_error:.2f}, averaged over the three runs, and the fraction of correct translations rises from {result:attention_emerges/bahdanau/snapshots/4/exact:.0%} to {result:attention_emerges/bahdanau/snapshots/11/exact:.0%}.
+
+A plausible reason is that each needs the other. Gradient descent raises the score of *flower* at the step of *fleur* only if attending to *flower* makes *fleur* more probable, and that requires a decoder that can already use the annotation of *flower*.
+
+One detail: from step {result:lesson_06/emergence/la attends to mother from step:.0f} to step {result:lesson_06/emergence/la attends to mother to step:.0f}, the first *la* attends mostly to *mother* in all three runs. By step {result:lesson_06/emergence/la attends to the from step:.0f} it attends mostly to *the* in all of them. What could *la* need from *mother*? Keep your guess for lesson 07.
+"""
+
+# %% [markdown] kind="text" track="short"
+r"""
+## 5 · Long sentences
+
+Does attention help with the problem of lesson 04? There, the fraction of correct translations dropped as the sentences got longer, to {result:toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} for seq2seq and {result:toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} for Cho's model at 16 to 20 words. The system with attention has about as many parameters ({result:toy_ladder/bahdanau/parameters:,.0f}) as seq2seq ({result:toy_ladder/seq2seq/parameters:,.0f}) and was trained on the same sentences for the same number of steps. No training sentence has more than 20 words, so the last two groups in the next figure are longer than anything the models were trained on.
+"""
+
+# %% kind="predict" hide_input=true
 def exact(run, split, words):
     return 100 * run["scores"][split]["by_length"][words]["exact"]
 
@@ -400,60 +333,77 @@ by_group = [
 ]
 curves = {
     "attention": [means["bahdanau"] for means in by_group],
-    "Cho 2014": [means["rnn_encoder_decoder"] for means in by_group],
+    "Cho": [means["rnn_encoder_decoder"] for means in by_group],
     "seq2seq": [means["seq2seq"] for means in by_group],
 }
 figure = views.lines(
     (3, 8, 13, 18, 25, 35), curves,
-    x_name="words in the source (middle of group)", y_name="exact match, %",
-    title="One vector, or a look at every word",
+    x_name="words in the source (middle of the group)", y_name="exact match, %",
+    title="Exact match by length",
+    alt="Exact match by sentence length for three models.",
 )
 predict("06", "length-curve", figure)
 
 # %% [markdown] kind="text"
 r"""
-Nine in ten, at lengths up to half as long again as any it was trained on. And at 16 to 20 words it is {result:toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} where it was {result:toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%}. Beyond 30 words it drops to a quarter: attention took the bottleneck away; it did not teach the two GRUs to read and write lengths they never met. (Nor is looking enough: the Transformer looks at every word too, and has {result:toy_ladder/transformer/scores/long/by_length/21–30/exact:.0%}. Why, lesson 11 asks.)
+At 16 to 20 words, the three runs with attention translate {result:min toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} of the sentences correctly, and at 21 to 30 words {result:min toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%}. With {result:toy_ladder/bahdanau/scores/long/by_length/21–30/n:.0f} sentences in the last group, each percentage has a margin of error of about {result:lesson_06/21–30 words/margin of error:.0p} points (95% confidence), far less than the difference between the models.
 
-What is new: a second GRU that reads backwards, the states that are kept, and the look. (Compare it with Cho's system above all, which is built of the same GRUs; Sutskever's has LSTMs in two layers.) What is not: the decoder's very first state is still one vector, made of the backward GRU's last.
+Is it the attention that makes the difference? This model also has a bidirectional encoder, which the others don't. But a model of about the same size with attention and a single forward encoder, which you'll meet in lesson 07, still translates {result:min encoder_direction/from the start/scores/test/by_length/16–20/exact:.0p} to {result:max encoder_direction/from the start/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words correctly. It differs in other ways too, but most of the gain at this length evidently doesn't need the second direction. Bahdanau's paper has the same finding for real sentences: without attention, the quality drops as sentences get longer, and with attention it doesn't, even at 50 words and more.
+
+Attention doesn't solve everything. At 31 to 40 words, up to twice as long as any training sentence, the mean is {result:toy_ladder/bahdanau/scores/long/by_length/31–40/exact:.0%}. The source no longer has to fit into one vector, but the GRUs still process the words one after another, here for much longer than in training.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 5 · Steer it
+## 6 · Steering the translation
 
-A map of weights is a picture. To know whether the looking *matters*, take hold of it. `force_attention(step, position)` makes a look that is yours everywhere except at one step, where all the weight goes to one place.
-
-Here is the second step, which should say *chat*, with its eyes forced onto every word in turn. Read what comes out, and what it does to the rest of the sentence.
+*The cat drank the water because it was thirsty.* To translate *it*, the decoder has to choose between *il*, for the cat (*le chat*), and *elle*, for the water (*l'eau*). What does it attend to at this step?
 """
 
-# %% kind="see"
+# %% kind="predict" track="core"
+predict("06", "where-il-looks", AttentionStepper())
+
+# %% [markdown] kind="text"
+r"""
+In our model, most of the attention goes to *thirsty*, with a weight of {result:lesson_06/weights at il/thirsty:.2f}, and then to the end of the source, with {result:lesson_06/weights at il/end:.2f}. You might have expected *cat*, since *il* refers to the cat, but *cat* gets {result:lesson_06/weights at il/cat:.2f}. A plausible reason is that the decoder has already generated *le chat* and *l' eau*, and what it still needs to know is which of the two the pronoun refers to. Cats get thirsty; water doesn't.
+
+That's a nice story about one map. In the test set there are {result:lesson_06/pronouns/sentences:.0f} sentences of this kind, and the model translates all of them correctly. Yet the adjective gets the largest attention weight in only {result:lesson_06/pronouns/adjective:.0%} of them. In {result:lesson_06/pronouns/because:.0%} it is *because*, and in {result:lesson_06/pronouns/pronoun:.0%} the pronoun itself.
+
+Does the attention at a step matter for the output at all? To find out, we have to change it. `force_attention(step, position)` returns an attention function that is the same as yours, except that at one step all the attention goes to one position. We start with step 1, which generates *chat*, and force the attention onto each source position in turn.
+"""
+
+# %% kind="code"
+THIRSTY = "the cat drank the water because it was thirsty"
+sources = [*THIRSTY.split(), "</s>"]
+
+
 def force_attention(step, position):
-    """Your attention, but with all the weight on one position at one step."""
+    """Your attention, except that one step attends to one position only."""
     steps = itertools.count()
 
-    def attend_there(states, annotations, *learned):
+    def attend_there(states, annotations, *parameters):
         if next(steps) != step:
-            return attend(states, annotations, *learned)
+            return attend(states, annotations, *parameters)
         weights = torch.eye(annotations.shape[1])[[position]]
         return weights @ annotations[0], weights
 
     return attend_there
 
 
-for position, word in enumerate(columns):
+for position, word in enumerate(sources):
     print(f"{word:8}", translate(THIRSTY, force_attention(1, position))[0])
 
 # %% [markdown] kind="text"
 r"""
-Forced onto *water* it says *eau*, and then goes on as if nothing had happened. Forced onto *because* it skips a clause. Forced onto the end, it stops. Other lines are stranger: *thirsty* gives *avait*, the second *the* gives *matin*, a morning nobody spoke of. We do not know why. The word said is not a copy of the word looked at: context and state decide together.
+With its attention on *water*, the decoder generates *eau* and then continues as if nothing had happened. With its attention on *because*, it skips a clause, and with its attention on the end of the source, it stops. Other results are harder to understand: the second *the* leads to *matin*, which means *morning*. The output isn't simply a copy of the attended word. It depends on the context vector, the state and the previous word together.
 """
 
 # %% [markdown] kind="text" exercise="make_it_she"
 r"""
-**Your turn to steer.** Make the system generate *elle* instead of *il* in the thirsty sentence, with every other word unchanged. You may force the attention of one step onto one position. Count both from 0: *le* is step 0, the first *the* is position 0. There is more than one way.
+**Now you steer.** Make the system generate *elle* instead of *il* in the thirsty sentence, with every other word unchanged. You may force the attention of one step onto one position. Count both from 0: *le* is generated at step 0, and the first *the* has position 0. There is more than one solution. Return the step and the position.
 """
 
-# %% kind="exercise" exercise="make_it_she" mode="transfer" title="Make the cat a she" difficulty=2 importance=3 track="short"
+# %% kind="exercise" exercise="make_it_she" mode="transfer" title="Turn il into elle" difficulty=2 importance=3 track="short"
 def make_it_she():
     """(step, position): where to force the attention so that il becomes elle"""
     # solution
@@ -465,93 +415,43 @@ check("make_it_she", make_it_she)
 
 # %% [markdown] kind="hints" exercise="make_it_she"
 r"""
-### A nudge
-Which step generates *il*? Count in `translation.split()`. Then try the positions one by one with `translate(THIRSTY, force_attention(step, position))`.
+### Where to start
+Which step generates *il*? Count in `translate(THIRSTY, attend)[0].split()`. Then try positions with `translate(THIRSTY, force_attention(step, position))[0]`.
 
 ---
 ### Step by step
-`for position in range(10): print(position, translate(THIRSTY, force_attention(8, position))[0])`
+Try all positions in a loop: `for position in range(10): print(position, translate(THIRSTY, force_attention(8, position))[0])`
 """
 
-# %% kind="see"
-for position, word in enumerate(columns):
-    words = translate(THIRSTY, force_attention(8, position))[0].split()
-    print(f"{word:8}", words[8])
+# %% kind="code"
+COLD = "the cat drank the water because it was cold"
+
+
+def forced_word(sentence, position):
+    """The output of step 8 if it attends to one position only."""
+    words = translate(sentence, force_attention(8, position))[0].split()
+    return [*words, "</s>"][8]
+
+
+print("position  thirsty  cold")
+for position, word in enumerate(sources):
+    in_both = forced_word(THIRSTY, position), forced_word(COLD, position)
+    print(f"{word:9} {in_both[0]:8} {in_both[1]}")
 
 # %% [markdown] kind="text"
 r"""
-Here are all ten places, at the step that says *il*. Three words and the end all say *il*: not only *thirsty*, but its neighbours too, whose annotations know about it. All that stands before *it*, water or not, gives *elle*, but for *cat*, which is copied. So the weights told where it **did** look. They did not tell where else it could have looked with the same result. A map of weights is evidence, not an explanation.
+The column *thirsty* shows the output of step 8 for each position. The attention does matter: forced onto most of the earlier words, the decoder generates *elle*. But it generates *il* for *it*, *was* and the end of the source too, not only for *thirsty*. Do the annotations of these words contain what the decoder needs?
 
-Now a question about order. The annotations come in a row, first word first. Suppose somebody drops them like cards, picks them up in any order, and hands them to the decoder.
-"""
+This needs a control, which is the column *cold*. There *elle* is correct, and position 8 is *cold*. Forced onto *it* or onto the end, the decoder generates *il* in **both** sentences, so it may just prefer *il* there. Only the adjective and *was* lead to the correct pronoun in both. A plausible reason is that the backward GRU has carried the adjective into the annotation of *was*.
 
-# %% kind="predict"
-order = torch.tensor([9, 3, 1, 0, 5, 2, 8, 7, 6, 4])
-
-
-def attend_shuffled(states, annotations, *learned):
-    return attend(states, annotations[:, order], *learned)
-
-
-shuffled, moved = translate(THIRSTY, attend_shuffled)
-figure = views.heatmap(
-    moved, rows=[*shuffled.split(), "</s>"], columns=[columns[i] for i in order],
-    numbers=False, row_name="said", column_name="looked at (dropped and picked up)",
-    title="The dropped cards (full blue: 1)",
-)
-predict("06", "cards-picked-up", figure)
-
-# %% kind="explain"
-explain("06", "dropped-cards")
-
-# %% [markdown] kind="text" contents="what the trained model does with uniform and with diagonal attention"
-r"""
-## Break it
-
-Two ways to look without thinking: the same weight for everyone, and the fixed diagonal of section 1.
-
-> **Before you run it:** which of the two will do better on sixty test sentences? How well?
-"""
-
-# %% kind="break"
-def uniform_attention(states, annotations, *learned):
-    n = annotations.shape[1]
-    weights = torch.full((1, n), 1 / n)
-    return weights @ annotations[0], weights
-
-
-def diagonal_attention():
-    steps = itertools.count()
-
-    def attend_there(states, annotations, *learned):
-        n = annotations.shape[1]
-        weights = torch.eye(n)[[min(next(steps), n - 1)]]
-        return weights @ annotations[0], weights
-
-    return attend_there
-
-# %% kind="break"
-kinds = {
-    "learned attention": lambda: attend,
-    "the diagonal": diagonal_attention,  # it counts steps: a new one for each sentence
-    "the same for all": lambda: uniform_attention,
-}
-for name, make in kinds.items():
-    n_right = 0
-    for pair in tests.test[:60]:
-        n_right += translate(pair.src_text, make())[0] == pair.tgt_text
-    print(f"{name:17} {n_right} of 60")
-
-# %% [markdown] kind="text"
-r"""
-(A little unkind: the system was trained for neither. It shows how much hangs on the look, not how well such systems could be made to work.)
+The attention map showed where the model **did** attend. It didn't show that the output depends on this particular attention. A map is a good source of hypotheses, and forcing the attention is a way to test them.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
 
-The first try counts for your score; every answer gets a reason.
+Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"
@@ -559,54 +459,48 @@ quiz("06", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Open with the length curve of lesson 04** and ask: which information is lost, and when? Expected: it was there (a state per word) and was thrown away at the end of the encoder.
+**Open with the length curve of lesson 04** and ask: "Which information does the decoder lack, and where was it lost?" Expected: the encoder had a hidden state for each word, and all but the last were discarded. Then ask for ideas before you tell Bahdanau's story. Somebody usually proposes the diagonal.
 
-**Live:** run the forcing cell with a sentence from the room. Ask for bets before each line.
+**Section 4 on one screen (5 min).** Move the slider through the snapshots while learners read the outputs aloud. Ask after each: "Does it use the source yet? How can you tell?"
 
-| they say | what it is | answer |
+**Section 6 live.** Force the attention in a sentence from the room, and collect bets before each line.
+
+| they say | misconception | answer |
 |---|---|---|
-| "attention picks the word with the best score" | M12 | It blends. At *il* no word has half of the weight, and the word comes out right. |
-| "il looks at cat" | – | Open the stepper at step 8: cat has {result:lesson_06/weights at il/cat:.2f}. |
-| "the decoder needs the annotations in order" | – | Drop the cards. The order is inside them. |
-| "Bahdanau's context replaces the state" | M05 | It enters the GRU beside the last word; the state goes on. |
+| "attention picks the word with the highest score" | M12 | It computes a weighted average. At *il*, no word has half of the attention. |
+| "il attends to cat" | – | Open the stepper at step 8: *cat* has {result:lesson_06/weights at il/cat:.2f}. |
+| "attention gives the decoder a longer summary" | M04 | The context vector has the size of one annotation, but there is a new one at every step. |
+| "the map explains the output" | M46 | Forced onto *was*, the model still generates *il*. And in most sentences of this kind the adjective doesn't get the largest weight. |
+| "the context vector replaces the state" | – | It is an input to the GRU, next to the previous word. |
 
-**If time is short**, leave out the test exercise and the break; keep the forcing.
+**If time is short,** leave out `additive_scores` and the stepper. Keep the emergence and the forcing.
 """
 
 # %% [markdown] kind="summary"
 r"""
 ## What you have now
 
-| name | what it is | shape |
+| name | meaning | shape |
 |---|---|---|
-| annotation $h_j$ | a word, read from both sides | (n, a) |
-| state $s_{i-1}$ | what has been said, before the next word | (s,) |
-| scores $e_j = v^\top\tanh(Ws + Uh_j)$ | how well each word fits | (n,) |
-| weights $\alpha$ | the softmax of the scores; they sum to 1 | (n,) |
-| context $c = \sum_j \alpha_j h_j$ | what is fetched at this step | (a,) |
+| annotation $h_j$ | the concatenated states of a forward and a backward GRU | (n, a) |
+| score $e_j = v^\top\tanh(Ws_{i-1} + Uh_j)$ | how relevant word $j$ is at step $i$ | (n,) |
+| attention weights $\alpha$ | the softmax of the scores | (n,) |
+| context vector $c_i = \sum_j \alpha_j h_j$ | a weighted average of the annotations, new at every step | (a,) |
 
-- Nothing is squeezed: each source word keeps a vector of its own, and the context is made anew for every word.
-- The alignment is learned from translations alone, because it helps. Error {result:toy_ladder/bahdanau/scores/test/alignment_error:.2f}.
-- 16 to 20 words: {result:toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} → {result:toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%}, at the same size (and {result:toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} → {result:toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} against Cho's, its nearest relative).
-- A weight says where something was fetched, not what a word refers to.
-- The order of the words is inside the annotations, not in the look.
+- At 16 to 20 words, exact match rises from {result:toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} (Cho) to {result:toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%}.
+- An alignment emerges during training, from sentence pairs alone.
+- An attention map shows where a model attends. Whether that matters for the output has to be tested, for example by forcing the attention.
 
-| | the wish of lesson 05 | granted by |
-|---|---|---|
-| ☑ | more information | a vector for every word |
-| ☑ (half) | short distance | one hop from the decoder to any source word; inside the encoder as far as before |
-| ☑ | equal treatment | the same score for every place |
-| ☑ | emphasis | weights computed from the sentence |
-| ☑ | looking both ways | two GRUs |
+Of the five wishes in lesson 05, four are granted: an annotation for every word, the same score function for every position, attention weights that are computed from the sentence, and an encoder that looks both ways. The fifth, short distance, is half granted. The decoder reaches any source word in one hop, but inside the encoder the distances are as long as before.
 
-**Still missing.** Is a small network the best judge of a fit? Lesson 07 tries others. And the encoder still reads one word after the other: that waits until lesson 09. Writing stays word by word to the end of the course.
+**Still missing.** Is a small network the best score function? [Lesson 07](07_score_functions.ipynb) tries others. And the encoder still processes the words one after another. Lesson 09 changes that.
 """
 
 # %% [markdown] kind="reading"
 r"""
 ## Reading
 
-- Bahdanau, Cho and Bengio, *Neural Machine Translation by Jointly Learning to Align and Translate* (2015), sections 3.1, 5.2 and Figure 3: you can now read every symbol. [arXiv 1409.0473](https://arxiv.org/abs/1409.0473)
-- Graves, *Generating Sequences With Recurrent Neural Networks* (2013), section 5: a soft window that slides over a text, a year earlier. [arXiv 1308.0850](https://arxiv.org/abs/1308.0850)
-- What differs from the paper in our system stands at the top of `course_lib/models/bahdanau.py`.
+- Bahdanau, Cho and Bengio, *Neural Machine Translation by Jointly Learning to Align and Translate* (2015), section 3, section 5.2 and figure 3. The notation is that of this lesson. [arXiv 1409.0473](https://arxiv.org/abs/1409.0473)
+- Graves, *Generating Sequences With Recurrent Neural Networks* (2013), section 5: a year earlier, a soft window that moves along a text. [arXiv 1308.0850](https://arxiv.org/abs/1308.0850)
+- The differences between our system and the paper are listed at the top of `course_lib/models/bahdanau.py`.
 """

@@ -1,4 +1,4 @@
-"""The attention stepper translates the running pair."""
+"""The attention stepper translates the running pair; the snapshots are those of the recorded runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from lessons.l06_bahdanau_attention import attention_stepper
+from course_lib.results import runs
+from lessons.l06_bahdanau_attention import attention_emerges, attention_stepper
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,24 @@ def test_the_heading_separates_what_is_written_from_what_comes_next(step):
     written, following = (part.split() for part in stepper.heading(facts))
     assert following[-1] == facts["words"][step] and facts["words"][step] not in written
     assert written[len(written) - step :] == facts["words"][:step]
+
+
+def test_every_snapshot_is_recorded_for_every_seed_and_sentence():
+    for run in runs("attention_emerges"):
+        snapshots = {shot["step"]: shot for shot in run["snapshots"]}
+        for step in attention_emerges.STEPS:
+            for sentence, (name, _, target) in attention_emerges.SENTENCES.items():
+                facts = attention_emerges.compute(step=step, sentence=sentence, seed=run["seed"])
+                shape = len(facts["target"]), len(facts["source"])
+                assert facts["weights"].shape == shape and shape[0] == attention_emerges.N_ROWS
+                assert facts["weights"].sum(axis=1) == pytest.approx(1, abs=0.01)
+                assert facts["translation"] == snapshots[step]["maps"][name]["translation"]
+                assert facts["error_now"] == facts["errors"][facts["steps"].tolist().index(step)]
+                if step == max(attention_emerges.STEPS):
+                    assert facts["translation"] == target
+
+
+def test_a_long_output_is_cut_after_a_word():
+    cut = attention_emerges.shortened("mère " * 30)
+    assert len(cut) < 60 and cut.endswith("mère …")
+    assert attention_emerges.shortened("la mère") == "la mère"

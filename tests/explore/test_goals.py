@@ -129,6 +129,10 @@ LIMITS = {
         Limit("wide-enough", "128 words", "n"),
         Limit("wide-enough", "at most 16", ("hops", "convolution")),
     ],
+    "AttentionEmerges": [
+        Limit("aligned", "below 0.5", "error_now"),
+        Limit("crossed", "more than half", "flower_and_white"),
+    ],
     "AttentionStepper": [
         Limit("unsure", "half", lambda facts, v: facts | {"weights": np.array([v, 0.0])}, operator.lt),
     ],
@@ -285,6 +289,6 @@ def test_a_goal_is_reached_from_the_number_in_its_words_on(kind):
 def test_every_goal_with_a_number_has_its_limits():
     goals = {(kind.__name__, goal): text for kind in KINDS for goal, text in kind.goals.items()}
     limited = {(name, limit.goal) for name, limits in LIMITS.items() for limit in limits}
-    assert len(KINDS) == 27 and limited <= goals.keys()
+    assert len(KINDS) == 28 and limited <= goals.keys()
     for goal, text in goals.items():
         assert goal in limited or not re.search(r"[\d½¾]|half|million|fifth|tenth", text), f"{goal}: {text}"

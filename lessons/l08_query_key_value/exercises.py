@@ -109,6 +109,15 @@ SOFT_LOOKUP = TensorExercise(
             "the softmax is computed over the components of a key. First sum their products to one score per "
             "key, then compute the softmax over the keys.",
         ),
+        *(
+            Slip(
+                f"softmax-per-component-{name}",
+                lambda q, k, v, total=total: blend(total((k * q).softmax(0), -1), v),
+                "a softmax is computed for each component of the keys. First sum the products to one score "
+                "per key, then compute a single softmax over the keys.",
+            )
+            for name, total in (("sum", torch.sum), ("mean", torch.mean))
+        ),
         *softmax_slips(lambda q, k, v: (k @ q, v), blend, "`values`"),
     ),
 )
@@ -261,6 +270,16 @@ SCALED_ATTENTION = TensorExercise(
             "query and a column for each key.",
         ),
         Slip(
+            "unscaled-weights",
+            lambda q, k, v: (attend_with(scaled(q, k), v)[0], (q @ k.mT).softmax(-1)),
+            "the context is right, but the attention weights come from scores that aren't divided by √d_k.",
+        ),
+        Slip(
+            "unscaled-context",
+            lambda q, k, v: (attend_with(q @ k.mT, v)[0], scaled(q, k).softmax(-1)),
+            "the attention weights are right, but the context comes from scores that aren't divided by √d_k.",
+        ),
+        Slip(
             "last-row",
             lambda q, k, v: tuple(output * not_last(output) for output in attend_with(scaled(q, k), v)),
             "the last query gets only zeros. Does a loop end one query too early?",
@@ -296,6 +315,11 @@ def by_torch(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Ten
 def scaled_first(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     root = keys.shape[-1] ** 0.25
     return attend_with((queries / root) @ (keys / root).mT, values)
+
+
+def in_double(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, ...]:
+    outputs = right_attention(queries.double(), keys.double(), values.double())
+    return tuple(output.to(queries.dtype) for output in outputs)
 
 
 def careful_test(implementation: Callable) -> None:
@@ -350,6 +374,7 @@ TEST_ATTENTION = TestExercise(
         "with einsum": by_einsum,
         "with torch's own function": by_torch,
         "so that it scales before the product": scaled_first,
+        "in double precision, so that it is rounded differently": in_double,
     },
     rejects={
         "no-scale": "doesn't divide by √d_k",

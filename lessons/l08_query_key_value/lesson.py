@@ -49,12 +49,12 @@ quiz("08", "recall")
 r"""
 ## 1 · A soft lookup
 
-A Python dictionary returns the value that is stored under a key, as in `menu["apple"]`. The key has to match exactly: `menu["something sweet"]` is an error, even if there is ice cream on the menu. A network can't learn with such a lookup, because it learns in small steps: it needs a lookup that can get a little better or a little worse.
+A Python dictionary returns the value that is stored under a key, as in `menu["apple"]`. The key has to match exactly: `menu["something sweet"]` is an error, even if there is ice cream on the menu. A network can't learn to use such a lookup. It learns in small steps, so it needs a lookup that can get a little better or a little worse.
 
 So let's make the lookup soft. Three kinds of vectors take part in it.
 
-- The {term:query} is *what I'm looking for*: "something sweet" is the vector (1, 0).
-- The {term:key} is *what I contain*: how sweet and how crunchy a dish is.
+- The **{term:query}** is *what I'm looking for*: "something sweet" is the vector (1, 0).
+- The **{term:key}** is *what I contain*: how sweet and how crunchy a dish is.
 - The {term:value} is *what I'll tell you*: how many grams of sugar, protein and fat the dish has.
 
 | dish | key: (sweet, crunchy) | value: (sugar, protein, fat) |
@@ -167,11 +167,11 @@ r"""
 
 In lesson 06, the decoder's state was the query, and each annotation $h_j$ had two jobs: it was compared with the query, and it was also what the weighted sum added up. Why not leave it at that? On our menu, we would search for something sweet and get back an average of sweetness and crunch, but nothing about sugar or fat.
 
-A single vector can do both jobs if it is wide enough, so here is a test at several widths. Each of four stored vectors represents a pair of a name and a content; there are 16 names and 16 contents. The query is one of the four names, and the network has to output the matching content. It computes the keys from the stored vectors with a learned matrix. In one version the keys also serve as values; in the other, a second matrix computes the values. The table shows the accuracies of three runs each:
+Couldn't a single vector do both jobs, if it is wide enough? Here is a test with several widths. Each of four stored vectors represents a pair of a name and a content; there are 16 names and 16 contents. The query is one of the four names, and the network has to output the matching content. It computes the keys from the stored vectors with a learned matrix. In one version the keys also serve as values; in the other, a second matrix computes the values. The table shows the accuracies of three runs each:
 
 | width of keys and values | one matrix | two matrices |
 |---|---|---|
-| 2 | {result:min key_and_value/width 2, one matrix/right:.0p} to {result:max key_and_value/width 2, one matrix/right:.0%} | {result:min key_and_value/width 2, two matrices/right:.0%} or more |
+| 2 | {result:min key_and_value/width 2, one matrix/right:.0p} to {result:max key_and_value/width 2, one matrix/right:.0%} | {result:min key_and_value/width 2, two matrices/right:.0%} |
 | 4 | {result:min key_and_value/width 4, one matrix/right:.0p} to {result:max key_and_value/width 4, one matrix/right:.0%} | {result:min key_and_value/width 4, two matrices/right:.0%} |
 | 8 | {result:min key_and_value/width 8, one matrix/right:.0%} | {result:min key_and_value/width 8, two matrices/right:.0%} |
 
@@ -214,9 +214,9 @@ predict("08", "unscaled-max", SaturationLab())
 r"""
 Compare the three divisors at $d_k = 512$, and try to reach the goals. If you divide by 1, one key usually gets nearly all the attention. If you divide by $d_k$, all scores are close to 0, and each of the eight keys gets about an eighth. If you divide by $\sqrt{d_k}$, the scores have a standard deviation of 1 at every width.
 
-Why is it a problem if one key gets all the attention before training? The softmax is {term:saturation|saturated}: its gradient is almost 0. With scores of 0 and 20, for example, increasing the first score by 0.1 changes its attention weight by less than a billionth. So gradient descent gets hardly any information about how to improve the scores. This is the reason given in the paper, with some caution: "We suspect that for large values of $d_k$, the dot products grow large in magnitude, pushing the softmax function into regions where it has extremely small gradients." Footnote 4 of the paper contains the derivation you have just done.
+Why is it a problem if one key gets all the attention before training? The softmax is {term:saturation|saturated}: its gradient is almost 0. With scores of 0 and 20, for example, increasing the first score by 0.1 changes its attention weight by less than a billionth. Gradient descent then gets hardly any information about how to improve the scores. The paper gives this reason with some caution: "We suspect that for large values of $d_k$, the dot products grow large in magnitude, pushing the softmax function into regions where it has extremely small gradients." Footnote 4 of the paper contains the derivation you have just done.
 
-The division isn't needed to prevent an overflow in $e^{\text{score}}$, as you may read elsewhere. Implementations of the softmax subtract the largest score first, which doesn't change the result.
+The division isn't needed to prevent an overflow in $e^{\text{score}}$, as you may read elsewhere. Softmax functions subtract the largest score first, which doesn't change the result.
 """
 
 # %% [markdown] kind="formula"
@@ -246,7 +246,7 @@ views.diagram(
 
 # %% [markdown] kind="text" exercise="scaled_attention"
 r"""
-**Build the function at the heart of the Transformer.** It processes many queries at once, and many sentences at once: `queries`, `keys` and `values` can have any number of batch axes in front, or none, and these are the same for all three. You don't need a loop. As before, very large scores must not cause an overflow. Later lessons use your function again.
+**Build the function at the heart of the Transformer.** It processes many queries at once, and many sentences at once: `queries`, `keys` and `values` can have any number of batch axes in front, or none, and these are the same for all three. There is at least one query and one key. You don't need a loop. As before, very large scores must not cause an overflow.
 
 Work in small steps, and try each of them in a cell of its own: the scores for one query, for many, and for a batch; then the divisor, the softmax over the right axis, and the weighted sum.
 """
@@ -324,12 +324,12 @@ predict("08", "three-divisors", figure)
 
 # %% [markdown] kind="text"
 r"""
-The three runs differ clearly, and they do so with other random seeds too. In three recorded runs of this task, the loss after 100 steps was {result:min divisor/d_k 512, divided by root/end/0.001:.3f} to {result:max divisor/d_k 512, divided by root/end/0.001:.3f} with $\sqrt{d_k}$, {result:min divisor/d_k 512, divided by 1/end/0.001:.2f} to {result:max divisor/d_k 512, divided by 1/end/0.001:.2f} without scaling, and {result:min divisor/d_k 512, divided by d_k/end/0.001:.2f} to {result:max divisor/d_k 512, divided by d_k/end/0.001:.2f} with $d_k$. Without scaling, the network starts with the highest loss, because it attends almost entirely to a single key, and that is usually a wrong one. With $d_k$, its attention is still not far from uniform after 100 steps.
+The three runs differ clearly. Over three random seeds, the mean loss of the last ten steps was {result:min divisor/d_k 512, divided by root/end/0.001:.3f} to {result:max divisor/d_k 512, divided by root/end/0.001:.3f} with $\sqrt{d_k}$, {result:min divisor/d_k 512, divided by 1/end/0.001:.2f} to {result:max divisor/d_k 512, divided by 1/end/0.001:.2f} without scaling, and {result:min divisor/d_k 512, divided by d_k/end/0.001:.2f} to {result:max divisor/d_k 512, divided by d_k/end/0.001:.2f} with $d_k$. Without scaling, the network starts with the highest loss, because it attends almost entirely to a single key, and that is usually a wrong one. With $d_k$, the loss is still not far below that of uniform attention. The result depends on the learning rate, however: at much larger rates, dividing by $d_k$ works best.
 """
 
 # %% [markdown] kind="text" track="core" contents="other learning rates, a measurement of the gradients, and the scores of a trained Transformer"
 r"""
-**Other learning rates.** Dividing the scores by a larger number also means that each training step changes them less, so the result depends on the learning rate as well. We recorded six rates, from 0.001 to 0.2, at $d_k = 64$ and $d_k = 512$. Up to a rate of 0.02, $\sqrt{d_k}$ gave the lowest loss, except for a tie with 1 at $d_k = 64$ and a rate of 0.003. At 0.07 and 0.2, dividing by $d_k$ was best: at $d_k = 512$ and a rate of 0.07 its loss was {result:divisor/d_k 512, divided by d_k/end/0.07:.4f}, compared with {result:divisor/d_k 512, divided by root/end/0.07:.3f} for $\sqrt{d_k}$. And with every divisor there is some rate at which the network learns the task. So $\sqrt{d_k}$ is a good default rather than a law.
+**Other learning rates.** Dividing the scores by a larger number also means that each training step changes them less, so the divisor and the learning rate act together. We recorded six rates, from 0.001 to 0.2, at $d_k = 64$ and $d_k = 512$. Up to a rate of 0.02, $\sqrt{d_k}$ gave the lowest loss, except for a tie with dividing by 1 at $d_k = 64$ and a rate of 0.003. At 0.07 and 0.2, dividing by $d_k$ was best: at $d_k = 512$ and a rate of 0.07, its loss was {result:divisor/d_k 512, divided by d_k/end/0.07:.4f}, compared with {result:divisor/d_k 512, divided by root/end/0.07:.3f} for $\sqrt{d_k}$. And with every divisor there is some rate at which the network learns the task. So $\sqrt{d_k}$ is a good default rather than a law.
 
 **Are the gradients small?** The paper only suspects it, so we measured it for this task: the gradient of `w_q` for each of 2,048 examples, before the first step, averaged over three random seeds. Without scaling, the median norm of these gradients is {result:lesson_08/gradients/1/median:.3f}, compared with {result:lesson_08/gradients/root/median:.1f} with $\sqrt{d_k}$. For most examples the gradient is indeed extremely small. The mean norm, however, is *larger* without scaling, {result:lesson_08/gradients/1/mean:.1f} compared with {result:lesson_08/gradients/root/mean:.1f}, because a tenth of the examples contributes {result:lesson_08/gradients/1/of the largest tenth:.0%} of the total. The gradient of a batch is therefore not small but noisy: over batches of 64, its standard deviation is {result:lesson_08/gradients/1/noise:.1f} times the norm of the mean gradient, compared with {result:lesson_08/gradients/root/noise:.1f} times with $\sqrt{d_k}$. This is our own finding on one small task, and the paper doesn't claim it.
 
@@ -357,7 +357,7 @@ r"""
 
 In the Transformer, every word plays all three roles. Three learned matrices turn its vector $x$, whose width is called {term:d_model}, into a query $W_Q x$, a key $W_K x$ and a value $W_V x$. Such a product is called a {term:projection}. $W_Q$ and $W_K$ have the shape (d_k, d_model), and $W_V$ has the shape (d_v, d_model). In code, `x` has one row per word, so the queries are `x @ w_q.T`.
 
-Why do queries and keys need two matrices? With one matrix $W$ for both, the score of word $i$ for word $j$ would be $(W x_i) \cdot (W x_j)$. This doesn't change if you swap $i$ and $j$, so the scores would be symmetric. But what a word looks for is usually not what it contains: a pronoun looks for a noun, while the noun doesn't have to look for the pronoun. In the next cell, two numbers describe whether a word is a noun or a pronoun, and the matrices are set by hand so that pronouns look for nouns.
+Why do queries and keys need two matrices? With one matrix $W$ for both, the score of word $i$ for word $j$ would be $(W x_i) \cdot (W x_j)$. This doesn't change if you swap $i$ and $j$, so the scores would be symmetric. But what a word looks for is usually not what it contains: a pronoun looks for a noun, while the noun doesn't have to look for the pronoun. In the next cell, two numbers describe whether a word is a noun or a pronoun, and we set the matrices by hand so that pronouns look for nouns.
 """
 
 # %% kind="example" name="hand_made"
@@ -423,7 +423,7 @@ The fixed layer attends to the same *positions*, and attention finds the same *w
 r"""
 ## 6 · If you have time
 
-**Bugs that raise no error.** Suppose that you compute the softmax over the wrong axis. There is no error message, and the shapes are right, because a softmax returns the shape it was given. Bugs in attention are often of this kind, so tests are the only protection.
+**Bugs that raise no error.** Suppose that you compute the softmax over the wrong axis. There is no error message, and the shapes are right, because a softmax returns the shape it was given. Bugs in attention are often of this kind, so it's worth writing a test.
 """
 
 # %% [markdown] kind="text" exercise="test_attention"

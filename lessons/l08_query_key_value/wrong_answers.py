@@ -252,6 +252,11 @@ def says_false(attention):
     return all(map(torch.allclose, attention(*inputs), right_attention(*inputs)))
 
 
+def exactly_equal(attention):
+    inputs = random_inputs(2)
+    assert all(map(torch.equal, attention(*inputs), right_attention(*inputs)))
+
+
 def rejects_all(attention):
     attention(*random_inputs())
     raise AssertionError("no")
@@ -349,6 +354,14 @@ WRONG = {
             with_weights(lambda query, keys: torch.softmax(query * keys, dim=-1).mean(dim=1)),
             "softmax-over-width",
         ),
+        (
+            with_weights(lambda query, keys: torch.softmax(query * keys, dim=0).mean(dim=1)),
+            "softmax-per-component-mean",
+        ),
+        (
+            with_weights(lambda query, keys: torch.softmax(query * keys, dim=0).sum(dim=1)),
+            "softmax-per-component-sum",
+        ),
     ],
     "scaled_attention": [
         *((attention_after(lambda s, v, f=f: weighted(f(s), v)), slip) for f, slip in WRONG_WEIGHTS),
@@ -418,6 +431,11 @@ WRONG = {
             ),
             "mean-of-products",
         ),
+        (
+            lambda q, k, v: (F.scaled_dot_product_attention(q, k, v), F.softmax(q @ k.mT, dim=-1)),
+            "unscaled-weights",
+        ),
+        (lambda q, k, v: (F.softmax(q @ k.mT, dim=-1) @ v, scaled(q, k).softmax(-1)), "unscaled-context"),
         (lambda q, k, v: tuple(map(without_last_row, right_attention(q, k, v))), "last-row"),
         (
             lambda q, k, v: weighted(F.softmax(q @ k.mT, dim=-1) / q.shape[-1] ** 0.5, v),
@@ -456,6 +474,7 @@ WRONG = {
         (one_component_of_the_context, "lets-through", "last component"),
         (says_false, "returns-instead"),
         (rejects_all, "rejects-the-right-one"),
+        (exactly_equal, "too-strict", "double precision"),
         (never_calls, "never-calls"),
         (misspelt, "raises", "NameError"),
     ],

@@ -19,7 +19,7 @@ d_k = 32  # a variable of the notebook, defined in another cell
 
 
 def with_weights(weights):
-    """A look-up or an attention that is wrong in its weights alone: `weights` takes queries and keys."""
+    """A lookup or an attention that is wrong in its weights alone: `weights` takes queries and keys."""
     return lambda queries, keys, values: blend(weights(queries, keys), values)
 
 

@@ -2,8 +2,8 @@
 
 `samples/version_0_1` was recorded with the course as it was before each lesson had a folder of its own: the
 import lines of its lessons, those that it wrote into my_road.py, and one learner's two files.
-`samples/second_edition` holds the files of a learner who solved lessons 00 to 05 and 15 at commit 91216a4; the
-solutions of lesson 08 at 847f4b9 were added by hand.
+`samples/second_edition` holds the files of a learner who solved lessons 00 to 05 and 15 at commit 91216a4;
+the solutions of lesson 08 at 847f4b9 were added by hand.
 """
 
 from __future__ import annotations

@@ -379,12 +379,20 @@ it, cat = words.index("it"), words.index("cat")
 print("score of 'it' for 'cat':", fixed(scores[it, cat], 1))
 print("score of 'cat' for 'it':", fixed(scores[cat, it], 1))
 
-# %% [markdown] kind="text" track="core" contents="one full matrix instead of two"
+# %% [markdown] kind="text" track="core" contents="one full matrix instead of two, and random words with a shared matrix"
 r"""
 With a shared matrix, these two scores would have to be equal. And a word's score for itself, $(W x_i) \cdot (W x_i)$, would be a squared length, so it could never be negative.
 
 In a score, only the product of the two matrices matters: $q \cdot k = x_i^\top W_Q^\top W_K \, x_j$. So *one full matrix* $M = W_Q^\top W_K$ could compute the same scores; this is the bilinear (*general*) score from lesson 07. If $d_k$ is less than half of d_model, two matrices have fewer parameters. *Sharing* one matrix between queries and keys is something else, because it restricts the scores.
 """
+
+# %% [markdown] kind="text" track="stretch"
+r"""
+**If you have time**, look at random words and random matrices, as before training. A shared matrix then has another effect besides the symmetric scores. Make a prediction, then try to reach the two goals.
+"""
+
+# %% kind="predict" track="stretch"
+predict("08", "one-matrix", WhoAttends())
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -419,11 +427,11 @@ r"""
 The fixed layer attends to the same *positions*, and attention finds the same *words*. Which of the two nouns does *it* refer to, the cat or the water? Our hand-made vectors can't answer that, so both nouns get the same attention weight. Lesson 09 asks the question again, with a trained model.
 """
 
-# %% [markdown] kind="text" track="stretch" contents="a test that catches wrong attention functions, and random words with a shared matrix"
+# %% [markdown] kind="text" track="stretch" contents="a test that catches wrong attention functions"
 r"""
-## 6 · If you have time
+## 6 · Bugs that raise no error
 
-**Bugs that raise no error.** Suppose that you compute the softmax over the wrong axis. There is no error message, and the shapes are right, because a softmax returns the shape it was given. Bugs in attention are often of this kind, so it's worth writing a test.
+Suppose that you compute the softmax over the wrong axis. There is no error message, and the shapes are right, because a softmax returns the shape it was given. Bugs in attention are often of this kind, so it's worth writing a test.
 """
 
 # %% [markdown] kind="text" exercise="test_attention"
@@ -457,14 +465,6 @@ Which property does every correct attention function have? Each row of attention
 ### Step by step
 Create a batch of random queries, keys and values with sizes such as 2, 3, 5, 16 and 7. Compute the expected attention weights and context vectors step by step, and compare both outputs with `torch.testing.assert_close`.
 """
-
-# %% [markdown] kind="text" track="stretch"
-r"""
-**One matrix for queries and keys.** With random words and random matrices, as before training, a shared matrix has another effect besides the symmetric scores. Make a prediction, then try to reach the two goals.
-"""
-
-# %% kind="predict" track="stretch"
-predict("08", "one-matrix", WhoAttends())
 
 # %% [markdown] kind="text" track="short"
 r"""

@@ -1,4 +1,4 @@
-"""The exercises of lesson 08: a soft look-up, scaled attention and its test, projections, a smoother."""
+"""The exercises of lesson 08: a soft lookup, scaled dot-product attention and a test of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from course_lib.layers.scores import dot
 from course_lib.teaching.exercises import (
     ByHand,
     Invariant,
-    RandomInput,
     Slip,
     TensorExercise,
     TestExercise,
@@ -34,11 +33,6 @@ NO_TINY = ("large", "equal", "zero")  # tiny: the attention is uniform, up to ro
 BLENDS_KEYS = (
     "the context is a weighted sum of the keys. The keys are needed only for the scores: weight the values."
 )
-
-
-def random_width(axes: str) -> RandomInput:
-    """The width of a smoother, different in each case."""
-    return RandomInput(axes, lambda size, generator: 0.3 + torch.rand(size, generator=generator))
 
 
 def blend(weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -114,6 +108,15 @@ SOFT_LOOKUP = TensorExercise(
             lambda q, k, v: blend((k * q).softmax(-1).mean(-1), v),
             "the softmax is computed over the components of a key. First sum their products to one score per "
             "key, then compute the softmax over the keys.",
+        ),
+        *(
+            Slip(
+                f"softmax-per-component-{name}",
+                lambda q, k, v, total=total: blend(total((k * q).softmax(0), -1), v),
+                "a softmax is computed for each component of the keys. First sum the products to one score "
+                "per key, then compute a single softmax over the keys.",
+            )
+            for name, total in (("sum", torch.sum), ("mean", torch.mean))
         ),
         *softmax_slips(lambda q, k, v: (k @ q, v), blend, "`values`"),
     ),
@@ -267,6 +270,16 @@ SCALED_ATTENTION = TensorExercise(
             "query and a column for each key.",
         ),
         Slip(
+            "unscaled-weights",
+            lambda q, k, v: (attend_with(scaled(q, k), v)[0], (q @ k.mT).softmax(-1)),
+            "the context is right, but the attention weights come from scores that aren't divided by √d_k.",
+        ),
+        Slip(
+            "unscaled-context",
+            lambda q, k, v: (attend_with(q @ k.mT, v)[0], scaled(q, k).softmax(-1)),
+            "the attention weights are right, but the context comes from scores that aren't divided by √d_k.",
+        ),
+        Slip(
             "last-row",
             lambda q, k, v: tuple(output * not_last(output) for output in attend_with(scaled(q, k), v)),
             "the last query gets only zeros. Does a loop end one query too early?",
@@ -302,6 +315,11 @@ def by_torch(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Ten
 def scaled_first(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     root = keys.shape[-1] ** 0.25
     return attend_with((queries / root) @ (keys / root).mT, values)
+
+
+def in_double(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, ...]:
+    outputs = right_attention(queries.double(), keys.double(), values.double())
+    return tuple(output.to(queries.dtype) for output in outputs)
 
 
 def careful_test(implementation: Callable) -> None:
@@ -356,6 +374,7 @@ TEST_ATTENTION = TestExercise(
         "with einsum": by_einsum,
         "with torch's own function": by_torch,
         "so that it scales before the product": scaled_first,
+        "in double precision, so that it is rounded differently": in_double,
     },
     rejects={
         "no-scale": "doesn't divide by √d_k",
@@ -397,166 +416,4 @@ TEST_ATTENTION = TestExercise(
 )
 
 
-def projected(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, ...]:
-    return queries, keys, values, scaled(queries, keys)
-
-
-def rescaled(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, divisor: float) -> tuple[Tensor, ...]:
-    queries, keys = x @ w_q, x @ w_k
-    return queries, keys, x @ w_v, queries @ keys.T / divisor
-
-
-def first_version(x, w_q, w_k, w_v):
-    queries, keys, values = x @ w_q, x @ w_k, x @ w_v
-    scores = queries @ keys.transpose(-2, -1) / math.sqrt(x.shape[-1])
-    return queries, keys, values, scores
-
-
-PROJECT_QKV = TensorExercise(
-    name="project_qkv",
-    lesson="query_key_value",
-    inputs={
-        "x": gaussian("n d_model"),
-        "w_q": gaussian("d_model d_k"),
-        "w_k": gaussian("d_model d_k"),
-        "w_v": gaussian("d_model d_v"),
-    },
-    returns={"queries": "n d_k", "keys": "n d_k", "values": "n d_v", "scores": "n n"},
-    sizes={"n": 5, "d_model": 8, "d_k": 3, "d_v": 6},
-    reference=lambda x, w_q, w_k, w_v: projected(x @ w_q, x @ w_k, x @ w_v),
-    by_hand=ByHand(
-        inputs={
-            "x": [[1.0, 0.0], [0.0, 1.0]],
-            "w_q": [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]],
-            "w_k": [[0.0, 2.0, 0.0, 0.0], [4.0, 0.0, 0.0, 0.0]],
-            "w_v": [[1.0], [10.0]],
-        },
-        answer={
-            "queries": [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]],
-            "keys": [[0.0, 2.0, 0.0, 0.0], [4.0, 0.0, 0.0, 0.0]],
-            "values": [[1.0], [10.0]],
-            "scores": [[0.0, 2.0], [1.0, 0.0]],
-        },
-        says="With this `x` the queries are `w_q`, the keys `w_k` and the values `w_v` themselves. "
-        "The first query meets the second key: 1 · 4 / √4 = 2. The second meets the first: 1 · 2 / √4 = 1.",
-    ),
-    unrepaired=first_version,
-    slips=(
-        Slip(
-            "shared-w_q",
-            lambda x, w_q, w_k, w_v: projected(x @ w_q, x @ w_q, x @ w_v),
-            "`w_q` makes the keys too. Then every word fits itself best and A fits B just as B fits A. "
-            "Keys come from `w_k`.",
-        ),
-        Slip(
-            "shared-w_k",
-            lambda x, w_q, w_k, w_v: projected(x @ w_k, x @ w_k, x @ w_v),
-            "`w_k` makes the queries too. Then every word fits itself best and A fits B just as B fits A. "
-            "Queries come from `w_q`.",
-        ),
-        Slip(
-            "exchanged",
-            lambda x, w_q, w_k, w_v: projected(x @ w_k, x @ w_q, x @ w_v),
-            "`w_q` and `w_k` have changed places: queries come from `w_q`, keys from `w_k`.",
-        ),
-        Slip(
-            "root-of-words",
-            lambda x, w_q, w_k, w_v: rescaled(x, w_q, w_k, w_v, math.sqrt(len(x))),
-            "the scores are divided by the root of the number of words. What counts is the width of a key.",
-            misconception="M08",
-        ),
-        Slip(
-            "over-d",
-            lambda x, w_q, w_k, w_v: rescaled(x, w_q, w_k, w_v, w_k.shape[-1]),
-            "the scores are divided by d_k itself, not by its root.",
-            misconception="M07",
-        ),
-        Slip(
-            "no-scale",
-            lambda x, w_q, w_k, w_v: rescaled(x, w_q, w_k, w_v, 1.0),
-            "the scores are not divided by √d_k.",
-        ),
-        Slip(
-            "transposed-scores",
-            lambda x, w_q, w_k, w_v: (x @ w_q, x @ w_k, x @ w_v, scaled(x @ w_k, x @ w_q)),
-            "the scores lie on their side. A row belongs to a query, a column to a key: `queries @ keys.T`.",
-        ),
-        Slip(
-            "weights-for-scores",
-            lambda x, w_q, w_k, w_v: (x @ w_q, x @ w_k, x @ w_v, scaled(x @ w_q, x @ w_k).softmax(-1)),
-            "these are weights, after a softmax. The scores come before it: leave the softmax out.",
-        ),
-        Slip(
-            "values-from-w_k",
-            lambda x, w_q, w_k, w_v: projected(x @ w_q, x @ w_k, x @ w_k),
-            "the values are made with `w_k`. They have a projection of their own, `w_v`.",
-        ),
-        Slip(
-            "values-unprojected",
-            lambda x, w_q, w_k, w_v: projected(x @ w_q, x @ w_k, x),
-            "the values are `x` as it came. Queries, keys and values are all projections of `x`: `x @ w_v`.",
-        ),
-    ),
-)
-
-
-def smoothed(scores: Tensor, y: Tensor) -> Tensor:
-    return scores.softmax(-1) @ y
-
-
-def scaled_distances(places: Tensor, x: Tensor, width: Tensor) -> Tensor:
-    return (places[:, None] - x) / width
-
-
-SMOOTH_CURVE = TensorExercise(
-    name="smooth_curve",
-    lesson="query_key_value",
-    inputs={"places": gaussian("m"), "x": gaussian("n"), "y": gaussian("n"), "width": random_width("")},
-    returns={"smoothed": "m"},
-    sizes={"m": 4, "n": 7},
-    large=(),
-    trains=False,
-    reference=lambda places, x, y, width: smoothed(-0.5 * scaled_distances(places, x, width) ** 2, y),
-    by_hand=ByHand(
-        inputs={"places": [2.0, 0.0, 90.0], "x": [0.0, 4.0], "y": [4.0, 8.0], "width": 2.0},
-        answer={"smoothed": [6.0, 4.0 + 4 / (1 + math.exp(2)), 8.0]},
-        says="The first place lies half way between both measurements, so it gets half of each: 6. At the "
-        "second one lies at distance 0, the other two widths away: scores 0 and −2, weights 0.88 and 0.12. "
-        "The third is far from both, and still gets an answer: the nearer one's.",
-    ),
-    slips=(
-        Slip(
-            "far-ones-count",
-            lambda places, x, y, width: smoothed(0.5 * scaled_distances(places, x, width) ** 2, y),
-            "far measurements count more than near ones. The score is *minus* half the squared distance.",
-        ),
-        Slip(
-            "no-half",
-            lambda places, x, y, width: smoothed(-(scaled_distances(places, x, width) ** 2), y),
-            "the ½ in the score is missing.",
-        ),
-        Slip(
-            "not-squared",
-            lambda places, x, y, width: smoothed(-0.5 * scaled_distances(places, x, width).abs(), y),
-            "the distance is not squared.",
-        ),
-        Slip(
-            "width-outside",
-            lambda places, x, y, width: smoothed(-0.5 * (places[:, None] - x) ** 2 / width, y),
-            "the width stands outside the square. It belongs inside: distance over width, squared.",
-        ),
-        Slip(
-            "width-for-the-half",
-            lambda places, x, y, width: smoothed(-((places[:, None] - x) ** 2) / width, y),
-            "the score is minus the squared distance over the width. It is minus *half* the square of "
-            "distance over width.",
-        ),
-        Slip(
-            "no-width",
-            lambda places, x, y, width: smoothed(-0.5 * (places[:, None] - x) ** 2, y),
-            "the width is not used.",
-        ),
-    ),
-)
-
-EXERCISES = (SOFT_LOOKUP, SCALED_ATTENTION, TEST_ATTENTION, PROJECT_QKV, SMOOTH_CURVE)
+EXERCISES = (SOFT_LOOKUP, SCALED_ATTENTION, TEST_ATTENTION)

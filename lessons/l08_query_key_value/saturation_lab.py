@@ -148,7 +148,7 @@ class SaturationLab(Explorable):
     }
     goals = {
         "lose-90": "÷ 1: the smallest d_k that loses 90% of the initial gradient",
-        "too-flat": "÷ d_k: the smallest d_k whose mean largest attention is below 0.14",
+        "too-flat": "÷ d_k: the smallest d_k whose mean largest weight is below 0.14",
         "spared": "÷ 1, d_k = 512: a query whose largest attention weight is below 0.8",
     }
     panels = (

@@ -1,10 +1,11 @@
-"""The soft dictionary: a cafeteria where you get a bit of every dish, the more the better its label fits.
+"""The soft dictionary: a lookup on a menu that returns a weighted sum over all dishes.
 
-    >>> compute(temperature=0.02, crunch=0.2, cream=10.0)["weights"].round(2)    # low: the best label alone
+    >>> compute(temperature=0.02, crunch=0.2, cream=10.0)["weights"].round(2)    # low: the best key alone
     array([0.99, 0.01, 0.  , 0.  , 0.  ])
 
-The query describes what you would like to eat. A dish has a label (its key) that is compared with the query,
-and contents (its value). The waffle can be edited: its label by `crunch`, its contents by `cream`.
+The query describes what you would like to eat. The key of a dish says how sweet and how crunchy it is, and
+its value how much sugar, protein and fat it has. The waffle can be edited: its key by `crunch`, its value by
+`cream`.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ from course_lib.views.pillow_text import add_text
 from lessons.l00_start_here.softmax_dial import softmax
 
 DISHES = ("waffle", "apple", "ice cream", "nachos", "soup")
-CONTENTS = ("sugar", "protein", "fat")
+NUTRIENTS = ("sugar", "protein", "fat")
 QUERY = np.array([1.0, 0.5])  # something sweet, and rather crunchy
-LABELS = np.array([[0.9, 0.2], [0.5, 0.8], [0.9, -0.8], [-0.7, 0.9], [-0.8, -0.7]])  # sweet, crunchy
+KEYS = np.array([[0.9, 0.2], [0.5, 0.8], [0.9, -0.8], [-0.7, 0.9], [-0.8, -0.7]])  # sweet, crunchy
 GRAMS = [[20.0, 7.0, 10.0], [19.0, 0.0, 0.0], [28.0, 5.0, 14.0], [2.0, 6.0, 24.0], [4.0, 9.0, 5.0]]
 VALUES = np.array(GRAMS)
 WAFFLE, APPLE, CRUNCHY, FAT = 0, 1, 1, 2
 TEMPERATURES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
 
-ROWS = np.arange(len(DISHES))  # one row for each dish, and below a rule the plate
-RULE, PLATE, TRAY_ENDS = len(DISHES) - 0.4, len(DISHES) + 0.1, (len(DISHES) + 0.65, -1.0)
+ROWS = np.arange(len(DISHES))  # one row for each dish, and below a rule their weighted sum
+RULE, SUM_ROW, ROW_ENDS = len(DISHES) - 0.4, len(DISHES) + 0.1, (len(DISHES) + 0.65, -1.0)
 MOST_CREAM = 40.0
 GRAM = 0.66 / MOST_CREAM  # the width of a gram: the longest bar leaves room for its number
-STARTS = 1.15 * np.arange(len(CONTENTS))  # left edges of the three columns
+STARTS = 1.15 * np.arange(len(NUTRIENTS))  # left edges of the three columns
 
 
 def look_up(
@@ -44,9 +45,9 @@ def look_up(
 
 
 def compute(*, temperature: float, crunch: float, cream: float) -> Facts:
-    keys, values = LABELS.copy(), VALUES.copy()
+    keys, values = KEYS.copy(), VALUES.copy()
     keys[WAFFLE, CRUNCHY], values[WAFFLE, FAT] = crunch, cream
-    plate, weights = look_up(QUERY, keys, values, temperature)
+    context, weights = look_up(QUERY, keys, values, temperature)
     scores = keys @ QUERY
     return {
         "query": QUERY,
@@ -54,11 +55,11 @@ def compute(*, temperature: float, crunch: float, cream: float) -> Facts:
         "scores": scores,
         "weights": weights,
         "values": values,
-        "plate": plate,
+        "context": context,
     }
 
 
-def draw_labels(axes: Axes) -> Show:
+def draw_keys(axes: Axes) -> Show:
     """The query and the keys as arrows; only the waffle's key moves."""
     blank_axes(axes, x=(-1.4, 1.75), y=(-1.3, 1.25))
     axes.set(aspect="equal", anchor="N")
@@ -68,7 +69,7 @@ def draw_labels(axes: Axes) -> Show:
     for name, (x, y) in {**tastes, "crunchy": (0.05, 1.22), "soft": (0.05, -1.27)}.items():
         sides = {"ha": "right" if x > 1 else "left", "va": "bottom" if y < -1 else "top"}
         axes.text(x, y, name, fontsize=8.5, color=theme.SOFT_INK, **sides)
-    for (x, y), name in zip(LABELS[1:], DISHES[1:], strict=True):
+    for (x, y), name in zip(KEYS[1:], DISHES[1:], strict=True):
         _arrow(axes, x, y, theme.KEY)
         side, right = ("right", -0.06) if name == "ice cream" else ("center", 0)  # beside the waffle's
         up, level = (0.08, "bottom") if y > 0 else (-0.1, "top")
@@ -96,12 +97,12 @@ def _arrow(axes: Axes, x: float, y: float, colour: str) -> None:
 
 
 def draw_weights(axes: Axes) -> Show:
-    axes.set(xlim=(0, 1.22), ylim=TRAY_ENDS, xticks=())
+    axes.set(xlim=(0, 1.22), ylim=ROW_ENDS, xticks=())
     axes.set_yticks(ROWS, DISHES, fontsize=10, color=theme.INK)
     axes.spines[:].set_visible(False)
     axes.axhline(RULE, color=theme.INK, linewidth=1)
     words = {"ha": "right", "va": "center", "fontsize": 9.5, "fontweight": "bold", "linespacing": 1.3}
-    axes.text(1.2, PLATE, "your plate =\nweighted sum", **words)
+    axes.text(1.2, SUM_ROW, "context vector =\nweighted sum", **words)
     bars = Rectangles(axes, len(DISHES), theme.SKY)
     readings = [add_text(axes, 0, row, va="center", size=9.5) for row in ROWS]
 
@@ -114,41 +115,41 @@ def draw_weights(axes: Axes) -> Show:
     return show
 
 
-def draw_contents(axes: Axes) -> Show:
-    """The contents of each dish, paler if its attention weight is small, and their weighted sum below."""
-    blank_axes(axes, x=(0, 3 * STARTS[1]), y=TRAY_ENDS)
+def draw_values(axes: Axes) -> Show:
+    """The value of each dish, paler if its attention weight is small, and their weighted sum below."""
+    blank_axes(axes, x=(0, 3 * STARTS[1]), y=ROW_ENDS)
     axes.axhline(RULE, color=theme.INK, linewidth=1)
-    for start, name in zip(STARTS, CONTENTS, strict=True):
+    for start, name in zip(STARTS, NUTRIENTS, strict=True):
         axes.text(start, -0.55, name, fontsize=9, color=theme.SOFT_INK, va="bottom")
-    rows, starts = np.repeat(ROWS, len(CONTENTS)), np.tile(STARTS, len(DISHES))
-    cells, blend = Rectangles(axes, VALUES.size), Rectangles(axes, len(CONTENTS), theme.VALUE)
+    rows, starts = np.repeat(ROWS, len(NUTRIENTS)), np.tile(STARTS, len(DISHES))
+    cells, total = Rectangles(axes, VALUES.size), Rectangles(axes, len(NUTRIENTS), theme.VALUE)
     grams = [add_text(axes, 0, row, va="center", size=9) for row in rows]
-    plate_grams = [add_text(axes, 0, PLATE, va="center", size=10.5, weight="bold") for _ in CONTENTS]
+    sum_grams = [add_text(axes, 0, SUM_ROW, va="center", size=10.5, weight="bold") for _ in NUTRIENTS]
 
     def show(facts: Facts) -> None:
-        values, plate = facts["values"].ravel(), facts["plate"]
+        values, context = facts["values"].ravel(), facts["context"]
         shades = np.tile(to_rgba(theme.VALUE), (len(rows), 1))
-        shades[:, 3] = 0.18 + 0.82 * np.repeat(facts["weights"], len(CONTENTS)) ** 0.6
-        ends, tops = starts + values * GRAM, STARTS + plate * GRAM
+        shades[:, 3] = 0.18 + 0.82 * np.repeat(facts["weights"], len(NUTRIENTS)) ** 0.6
+        ends, tops = starts + values * GRAM, STARTS + context * GRAM
         cells.set_edges(left=starts, right=ends, low=rows - 0.31, high=rows + 0.31, colours=shades)
-        blend.set_edges(left=STARTS, right=tops, low=PLATE - 0.36, high=PLATE + 0.36)
+        total.set_edges(left=STARTS, right=tops, low=SUM_ROW - 0.36, high=SUM_ROW + 0.36)
         for text, end, value in zip(grams, ends, values, strict=True):
             text.set(x=end + 0.035, text=fixed(value, 0))
-        for text, end, value in zip(plate_grams, tops, plate, strict=True):
+        for text, end, value in zip(sum_grams, tops, context, strict=True):
             text.set(x=end + 0.035, text=fixed(value, 1))
 
     return show
 
 
 class SoftDictionary(Explorable):
-    title = "Soft dictionary: the cafeteria"
-    question = "You feel like something sweet and crunchy. What ends up on your plate?"
+    title = "Soft dictionary: a larger menu"
+    question = "You are looking for something sweet and crunchy. What does the lookup return?"
     temperature = Choice("temperature", TEMPERATURES, 0.5, text=lambda value: f"{value:g}")
     crunch = Number("crunch (key)", -1.0, 1.0, 0.2, step=0.1)
     cream = Number("cream (value)", 0.0, MOST_CREAM, 10.0, step=1.0)
     presets = {
-        "low: almost exact look-up": {"temperature": 0.02},
-        "high: a bit of everything": {"temperature": 20.0},
+        "low: almost an exact lookup": {"temperature": 0.02},
+        "high: nearly uniform": {"temperature": 20.0},
         "twin keys": {"crunch": -0.8},
         "triple cream": {"cream": 30.0},
     }
@@ -158,18 +159,18 @@ class SoftDictionary(Explorable):
         "tie": "Make waffle and apple tie: work out the crunch first",
     }
     panels = (
-        Panel("Query and keys", draw_labels, 1.32),
+        Panel("Query and keys", draw_keys, 1.32),
         Panel("Attention weights", draw_weights, 0.95),
-        Panel("Contents, in grams", draw_contents, 1.25),
+        Panel("Values, in grams", draw_values, 1.25),
     )
     compute = staticmethod(compute)
 
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         return {
-            "fat-by-values": abs(now["plate"][FAT] - 15) < 0.25
+            "fat-by-values": abs(now["context"][FAT] - 15) < 0.25
             and np.allclose(now["weights"], start["weights"]),
-            "fat-by-weights": abs(now["plate"][FAT] - 10) < 0.25
+            "fat-by-weights": abs(now["context"][FAT] - 10) < 0.25
             and np.allclose(now["values"], start["values"]),
             "tie": np.isclose(now["weights"][WAFFLE], now["weights"][APPLE]),
         }
@@ -182,5 +183,9 @@ class SoftDictionary(Explorable):
     @staticmethod
     def describe(facts: Facts) -> str:
         weights = ", ".join(f"{dish} {fixed(w, 2)}" for dish, w in zip(DISHES, facts["weights"], strict=True))
-        plate = ", ".join(f"{name} {fixed(g, 1)} g" for name, g in zip(CONTENTS, facts["plate"], strict=True))
-        return f"Temperature {facts['temperature']:g}: attention weights {weights}. On the plate: {plate}."
+        context = ", ".join(
+            f"{name} {fixed(g, 1)} g" for name, g in zip(NUTRIENTS, facts["context"], strict=True)
+        )
+        return (
+            f"Temperature {facts['temperature']:g}: attention weights {weights}. Context vector: {context}."
+        )

@@ -22,14 +22,14 @@ def lab(d_k: int, divisor: str, query: int = 1) -> dict:
     return saturation_lab.compute(d_k=d_k, divisor=divisor, query=query)
 
 
-def cafeteria(**changes) -> dict:
+def menu(**changes) -> dict:
     return soft_dictionary.compute(**{"temperature": 0.5, "crunch": 0.2, "cream": 10.0, **changes})
 
 
 # ---- SaturationLab
 
 
-def test_scores_are_dot_products_and_the_slope_is_that_of_autograd():
+def test_scores_are_dot_products_and_the_gradient_is_that_of_autograd():
     generator = np.random.default_rng(saturation_lab.SEED)
     queries = generator.standard_normal((2048, 512), dtype=np.float32)
     keys = generator.standard_normal((2048, 8, 512), dtype=np.float32)
@@ -81,51 +81,51 @@ def test_the_largest_weight_unscaled_is_the_answer_and_not_shown_at_the_start():
 
 
 def test_values_do_not_move_weights_and_keys_do():
-    """By autograd: the plate depends on the values, the weights do not."""
-    query, keys = (torch.tensor(array) for array in (soft_dictionary.QUERY, soft_dictionary.LABELS))
+    """By autograd: the context depends on the values, the weights do not."""
+    query, keys = (torch.tensor(array) for array in (soft_dictionary.QUERY, soft_dictionary.KEYS))
     values = torch.tensor(soft_dictionary.VALUES, requires_grad=True)
-    plate = torch.softmax(keys @ query / 0.5, dim=0) @ values
-    gradient = torch.autograd.grad(plate[2], values)[0]
-    assert gradient[:, 2].tolist() == pytest.approx(cafeteria()["weights"].tolist())
+    context = torch.softmax(keys @ query / 0.5, dim=0) @ values
+    gradient = torch.autograd.grad(context[2], values)[0]
+    assert gradient[:, 2].tolist() == pytest.approx(menu()["weights"].tolist())
     assert gradient[:, :2].abs().sum() == 0
     for cream in (0.0, 40.0):
-        assert np.array_equal(cafeteria(cream=cream)["weights"], cafeteria()["weights"])
-    assert cafeteria(cream=40.0)["plate"][2] > cafeteria(cream=0.0)["plate"][2]
-    waffle = [cafeteria(crunch=crunch)["weights"][0] for crunch in np.linspace(-1, 1, 9)]
+        assert np.array_equal(menu(cream=cream)["weights"], menu()["weights"])
+    assert menu(cream=40.0)["context"][2] > menu(cream=0.0)["context"][2]
+    waffle = [menu(crunch=crunch)["weights"][0] for crunch in np.linspace(-1, 1, 9)]
     assert np.all(np.diff(waffle) > 0)
-    assert soft_dictionary.VALUES[0, 2] == 10 and soft_dictionary.LABELS[0, 1] == 0.2, "not modified"
+    assert soft_dictionary.VALUES[0, 2] == 10 and soft_dictionary.KEYS[0, 1] == 0.2, "not modified"
 
 
 def test_three_times_the_cream_leaves_the_weights_as_they_are():
     question, _, before, after = open_question("08", "more-cream", SoftDictionary)
     assert question.right == [2] and after["cream"] == 3 * before["cream"]
     np.testing.assert_array_equal(before["weights"], after["weights"])
-    assert after["plate"][2] > before["plate"][2]
+    assert after["context"][2] > before["context"][2]
 
 
 @pytest.mark.parametrize("temperature", soft_dictionary.TEMPERATURES)
 def test_a_soft_look_up_lies_between_the_exact_one_and_the_mean(temperature):
-    facts = cafeteria(temperature=temperature)
+    facts = menu(temperature=temperature)
     assert facts["weights"].sum() == pytest.approx(1.0)
-    assert np.all(facts["values"].min(axis=0) - 1e-9 <= facts["plate"])
-    assert np.all(facts["plate"] <= facts["values"].max(axis=0) + 1e-9)
+    assert np.all(facts["values"].min(axis=0) - 1e-9 <= facts["context"])
+    assert np.all(facts["context"] <= facts["values"].max(axis=0) + 1e-9)
     inputs = facts["query"], facts["keys"], facts["values"]
     best = int(facts["scores"].argmax())
-    plate, weights = soft_dictionary.look_up(*inputs, 1e-6)
-    assert plate == pytest.approx(facts["values"][best]) and weights[best] == pytest.approx(1.0)
+    context, weights = soft_dictionary.look_up(*inputs, 1e-6)
+    assert context == pytest.approx(facts["values"][best]) and weights[best] == pytest.approx(1.0)
     assert soft_dictionary.look_up(*inputs, 1e9)[0] == pytest.approx(facts["values"].mean(axis=0))
-    twins = cafeteria(crunch=-0.8, temperature=temperature)  # waffle and ice cream: equal keys, other values
+    twins = menu(crunch=-0.8, temperature=temperature)  # waffle and ice cream: equal keys, other values
     assert twins["weights"][0] == twins["weights"][2] and (twins["values"][0] != twins["values"][2]).any()
 
 
 def test_the_coldest_temperature_picks_one_dish_and_the_hottest_takes_the_mean():
-    assert cafeteria(temperature=0.02)["weights"].max() > 0.99
-    hottest = cafeteria(temperature=20.0)["plate"]
+    assert menu(temperature=0.02)["weights"].max() > 0.99
+    hottest = menu(temperature=20.0)["context"]
     assert hottest == pytest.approx(soft_dictionary.VALUES.mean(axis=0), rel=0.05)
 
 
-def test_the_description_holds_the_contents_of_the_plate():
-    assert all(f"{grams:.1f}" in SoftDictionary().description for grams in cafeteria()["plate"])
+def test_the_description_holds_the_context_vector():
+    assert all(f"{grams:.1f}" in SoftDictionary().description for grams in menu()["context"])
 
 
 # ---- WhoAttends

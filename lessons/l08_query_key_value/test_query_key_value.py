@@ -35,29 +35,28 @@ def run_cells(*names: str, **variables) -> dict:
 
 
 def test_a_new_measurement_agrees_with_the_stored_one():
-    assert_measured_again(measure(), L.stored(), abs=1e-3)
+    assert_measured_again(measure(), L.stored(), rel=1e-2)
 
 
 def test_with_two_numbers_two_matrices_learn_the_look_up_and_one_does_not():
     right = means("key_and_value", "right")
-    assert max(seeds("key_and_value", "width 2, one matrix", "right")) < 1 / 4  # choosing among four contents
+    assert max(seeds("key_and_value", "width 2, one matrix", "right")) < 1 / 4
     assert min(seeds("key_and_value", "width 2, two matrices", "right")) > 0.99
     assert 0.95 < right["width 4, one matrix"] < right["width 2, two matrices"]  # nearly as well
     assert all(right[f"width {width}, one matrix"] > 0.99 for width in (8, 16, 32))
-    assert L.asked("one-or-two").right == [1]
 
 
 def test_attention_and_the_split_do_not_help_the_language_model():
-    perplexity = means("toy_language_models", "scores", "test", "perplexity")
-    assert perplexity["lstm_lm"] < perplexity["attention_lm"] < perplexity["key_value_lm"]
-    others = ("attention_lm", "key_value_lm", "key_value_predict_lm", "ngram_rnn_lm")
-    assert all(perplexity["lstm_lm"] < perplexity[name] for name in others)
-    assert perplexity["attention_lm"] < perplexity["key_value_predict_lm"]
-    parameters = [means("toy_language_models", "parameters")[name] for name in ("lstm_lm", *others)]
+    names = ("lstm_lm", "attention_lm", "key_value_lm")
+    lstm, attention, key_value = (
+        seeds("toy_language_models", name, "scores", "test", "perplexity") for name in names
+    )
+    assert max(lstm) < min(attention) and max(attention) < min(key_value)
+    parameters = [means("toy_language_models", "parameters")[name] for name in names]
     assert max(parameters) < 1.05 * min(parameters)
 
 
-def test_a_nudge_moves_the_weight_less_the_larger_the_gap():
+def test_a_change_of_a_score_changes_the_weight_less_the_larger_the_gap():
     moved = []
     for gap in (0.0, 2.0, 8.0, 20.0):
         before, after = (
@@ -71,6 +70,12 @@ def test_a_softmax_of_large_scores_is_finite():
     assert torch.tensor([10_000.0, 9_999.0, 0.0]).softmax(dim=-1).isfinite().all()
 
 
+def test_ice_cream_gets_more_than_75_percent_and_39_with_small_scores():
+    assert torch.tensor([3.0, 0.0, 1.0]).softmax(dim=0)[0] > 0.75
+    assert torch.tensor([0.3, 0.0, 0.1]).softmax(dim=0)[0].item() == pytest.approx(0.39, abs=0.005)
+    assert torch.tensor([1.0, 0.0]).softmax(dim=0)[0].item() == pytest.approx(0.73, abs=0.005)
+
+
 @pytest.mark.parametrize("d_k", [64, 512])
 def test_which_divisor_has_the_lowest_loss_at_each_rate(d_k):
     best = dict.fromkeys(("1", "root", "d_k"), float("inf"))
@@ -79,22 +84,33 @@ def test_which_divisor_has_the_lowest_loss_at_each_rate(d_k):
         loss = {name: means_at_rate[f"d_k {d_k}, divided by {name}"] for name in best}
         if rate in LARGEST_RATES:
             assert loss["d_k"] == min(loss.values()), rate
+        elif (d_k, rate) == (64, "0.003"):
+            assert loss["root"] == pytest.approx(loss["1"], abs=0.001) and loss["d_k"] > loss["1"]  # a tie
         else:
-            assert loss["root"] <= min(loss.values()) + 0.002, rate
+            assert loss["root"] < 0.75 * min(loss["1"], loss["d_k"]), rate
         best = {name: min(best[name], loss[name]) for name in best}
     assert max(best.values()) < 0.02  # at some rate each divisor learns
-    if d_k == 512:
-        assert best["1"] > 5 * max(best["root"], best["d_k"])  # and dividing by 1 stays behind
-    assert L.asked("divisor-map").right == [1]
 
 
-def test_the_root_learns_fastest_in_the_live_training():
-    learn = run_cells("learn_to_look_up", torch=torch)["learn_to_look_up"]
-    losses = {name: torch.tensor(learn(divisor)) for name, divisor in (("1", 1), ("root", 8), ("d_k", 64))}
-    first_below = {name: int((loss < 0.1).int().argmax()) or len(loss) for name, loss in losses.items()}
-    assert min(first_below, key=first_below.get) == "root"
-    area = {name: float(loss.sum()) for name, loss in losses.items()}
-    assert min(area, key=area.get) == "root"
+def test_the_three_divisors_differ_in_the_live_run_and_in_the_records():
+    def ends(name: str) -> list[float]:
+        return seeds("divisor", f"d_k 512, divided by {name}", "end", "0.001")
+
+    assert max(ends("root")) < 0.2 * min(ends("1")) and max(ends("1")) < 0.3 * min(ends("d_k"))
+    learn = run_cells("learn_lookup", torch=torch)["learn_lookup"]
+    losses = {name: learn(divisor) for name, divisor in (("1", 1), ("root", 512**0.5), ("d_k", 512))}
+    assert 5 * losses["root"][-1] < losses["1"][-1] < losses["d_k"][-1] / 3
+    assert losses["1"][0] == max(loss[0] for loss in losses.values())  # a wrong key gets all the attention
+    assert 0.65 < losses["d_k"][-1] < losses["d_k"][0] == pytest.approx(7 / 8, abs=0.05)  # uniform attention
+    assert all(len(loss) == 21 for loss in losses.values())
+    assert L.asked("three-divisors").right == [2]
+
+
+def test_without_scaling_most_gradients_are_tiny_and_the_gradient_of_a_batch_is_noisy():
+    unscaled, scaled = (L.stored()["gradients"][name] for name in ("1", "root"))
+    assert unscaled["median"] < 0.01 * scaled["median"] and unscaled["mean"] > 3 * scaled["mean"]
+    assert unscaled["of the largest tenth"] > 0.75 and scaled["of the largest tenth"] < 0.3
+    assert unscaled["noise"] > 2.5 * scaled["noise"]
 
 
 def test_training_spreads_the_scores():
@@ -122,7 +138,7 @@ def test_fixed_weights_stay_at_positions_and_attention_finds_the_words():
 
     def weights_of_it(sentence: list[str]) -> torch.Tensor:
         x = describe(sentence)
-        scores = (x @ notebook["w_query"]) @ (x @ notebook["w_key"]).T
+        scores = (x @ notebook["w_q"].T) @ (x @ notebook["w_k"].T).T
         return scores.softmax(dim=-1)[sentence.index("it")]
 
     nouns = [moved.index("cat"), moved.index("water")]

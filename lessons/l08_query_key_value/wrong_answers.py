@@ -19,7 +19,7 @@ d_k = 32  # a variable of the notebook, defined in another cell
 
 
 def with_weights(weights):
-    """A look-up or an attention that is wrong in its weights alone: `weights` takes queries and keys."""
+    """A lookup or an attention that is wrong in its weights alone: `weights` takes queries and keys."""
     return lambda queries, keys, values: blend(weights(queries, keys), values)
 
 
@@ -165,47 +165,6 @@ def attention_scaling_queries(queries, keys, values):
     return blend(torch.softmax(queries @ keys.mT, -1), values)
 
 
-# --- project_qkv
-
-
-def exchanged(x, w_q, w_k, w_v):
-    queries, keys = F.linear(x, w_k.T), F.linear(x, w_q.T)
-    return queries, keys, x @ w_v, scaled(queries, keys)
-
-
-def whole_root(x, w_q, w_k, w_v):
-    queries, keys = x @ w_q, x @ w_k
-    return queries, keys, x @ w_v, queries @ keys.mT / int(math.sqrt(keys.shape[1]))
-
-
-def one_matrix_and_no_scale(x, w_q, w_k, w_v):
-    return x @ w_q, x @ w_q, x @ w_v, x @ w_q @ (x @ w_q).T
-
-
-def keys_then_queries(x, w_q, w_k, w_v):
-    return x @ w_k, x @ w_q, x @ w_v, scaled(x @ w_q, x @ w_k)
-
-
-def scores_from_numbers(x, w_q, w_k, w_v):
-    queries, keys = x @ w_q, x @ w_k
-    scores = torch.tensor([[float(q @ k) / math.sqrt(len(k)) for k in keys] for q in queries])
-    return queries, keys, x @ w_v, scores
-
-
-def project_einsum(x, w_q, w_k, w_v):
-    queries, keys = torch.einsum("nm,md->nd", x, w_q), torch.einsum("nm,md->nd", x, w_k)
-    return queries, keys, x @ w_v, torch.einsum("id,jd->ij", queries, keys) / w_q.shape[-1] ** 0.5
-
-
-def project_linear(x, w_q, w_k, w_v):
-    queries, keys, values = F.linear(x, w_q.T), F.linear(x, w_k.T), F.linear(x, w_v.T)
-    return queries, keys, values, torch.matmul(queries, keys.transpose(-2, -1)).div(w_k.size(1) ** 0.5)
-
-
-def project_merged(x, w_q, w_k, w_v):
-    return x @ w_q, x @ w_k, x @ w_v, x @ (w_q @ w_k.T) @ x.T / math.sqrt(w_q.shape[1])
-
-
 # --- test_attention
 
 
@@ -293,6 +252,11 @@ def says_false(attention):
     return all(map(torch.allclose, attention(*inputs), right_attention(*inputs)))
 
 
+def exactly_equal(attention):
+    inputs = random_inputs(2)
+    assert all(map(torch.equal, attention(*inputs), right_attention(*inputs)))
+
+
 def rejects_all(attention):
     attention(*random_inputs())
     raise AssertionError("no")
@@ -307,44 +271,6 @@ def misspelt(attention):
     assert context.shape == (3, 7)  # noqa: F821
 
 
-# --- smooth_curve
-
-
-def loop_smoother(places, x, y, width):
-    smoothed = []
-    for place in places:
-        scores = -0.5 * ((place - x) / width) ** 2
-        weights = torch.exp(scores - scores.max())
-        smoothed.append((weights * y).sum() / weights.sum())
-    return torch.stack(smoothed)
-
-
-def without_the_maximum(places, x, y, width):
-    weights = torch.exp(-0.5 * ((places[:, None] - x) / width) ** 2)
-    return (weights @ y) / weights.sum(-1)
-
-
-def wide_smoother(places, x, y, width):
-    return torch.softmax(-((places.unsqueeze(1) - x.unsqueeze(0)) ** 2) / (2 * width**2), dim=1) @ y
-
-
-def cdist_smoother(places, x, y, width):
-    distances = (places[:, None] - x[None]).abs() / width
-    return (torch.softmax(-distances.square() / 2, -1) * y).sum(-1)
-
-
-def over_places(places, x, y, width):
-    return torch.softmax(-0.5 * ((places[:, None] - x) / width) ** 2, dim=0) @ y
-
-
-def sums_only(places, x, y, width):
-    return torch.exp(-0.5 * ((places[:, None] - x) / width) ** 2) @ y
-
-
-def nearest(places, x, y, width):
-    return y[(places[:, None] - x).abs().argmin(-1)]
-
-
 # ---- a slip each, without the helpers of the exercises
 
 
@@ -355,17 +281,6 @@ def weighted(weights, values):
 def without_last_row(output):
     n = max(output.shape[-2] - 1, 1)
     return F.pad(output[..., :n, :], (0, 0, 0, output.shape[-2] - n))
-
-
-def projections(x, w_q, w_k, w_v, divisor=None):
-    """Queries, keys, values and scores, divided by the root of a key's width or by another number."""
-    queries, keys = x @ w_q, x @ w_k
-    return queries, keys, x @ w_v, queries @ keys.T / (divisor or keys.shape[1] ** 0.5)
-
-
-def smooth_with(score):
-    """The curve for another score of the distances and the width."""
-    return lambda places, x, y, width: score(places.unsqueeze(1) - x, width).softmax(dim=1) @ y
 
 
 def attention_over(divisor):
@@ -439,6 +354,14 @@ WRONG = {
             with_weights(lambda query, keys: torch.softmax(query * keys, dim=-1).mean(dim=1)),
             "softmax-over-width",
         ),
+        (
+            with_weights(lambda query, keys: torch.softmax(query * keys, dim=0).mean(dim=1)),
+            "softmax-per-component-mean",
+        ),
+        (
+            with_weights(lambda query, keys: torch.softmax(query * keys, dim=0).sum(dim=1)),
+            "softmax-per-component-sum",
+        ),
     ],
     "scaled_attention": [
         *((attention_after(lambda s, v, f=f: weighted(f(s), v)), slip) for f, slip in WRONG_WEIGHTS),
@@ -508,6 +431,11 @@ WRONG = {
             ),
             "mean-of-products",
         ),
+        (
+            lambda q, k, v: (F.scaled_dot_product_attention(q, k, v), F.softmax(q @ k.mT, dim=-1)),
+            "unscaled-weights",
+        ),
+        (lambda q, k, v: (F.softmax(q @ k.mT, dim=-1) @ v, scaled(q, k).softmax(-1)), "unscaled-context"),
         (lambda q, k, v: tuple(map(without_last_row, right_attention(q, k, v))), "last-row"),
         (
             lambda q, k, v: weighted(F.softmax(q @ k.mT, dim=-1) / q.shape[-1] ** 0.5, v),
@@ -528,31 +456,6 @@ WRONG = {
         ),
         (lambda q, k, v: weighted(F.softmax(q @ k.mT / q.shape[-1] ** 0.5, dim=-1), k), "blends-keys"),
     ],
-    "project_qkv": [
-        (exchanged, "exchanged"),
-        (whole_root, None),
-        (one_matrix_and_no_scale, None),
-        (keys_then_queries, "swapped-outputs"),
-        (scores_from_numbers, "wrong-gradient"),
-        (lambda x, w_q, w_k, w_v: projections(x, w_q, w_q, w_v), "shared-w_q"),
-        (lambda x, w_q, w_k, w_v: projections(x, w_k, w_k, w_v), "shared-w_k"),
-        (lambda x, w_q, w_k, w_v: projections(x, w_q, w_k, w_v, len(x) ** 0.5), "root-of-words"),
-        (lambda x, w_q, w_k, w_v: projections(x, w_q, w_k, w_v, w_q.shape[1]), "over-d"),
-        (lambda x, w_q, w_k, w_v: projections(x, w_q, w_k, w_v, 1), "no-scale"),
-        (
-            lambda x, w_q, w_k, w_v: (*projections(x, w_q, w_k, w_v)[:3], projections(x, w_q, w_k, w_v)[3].T),
-            "transposed-scores",
-        ),
-        (
-            lambda x, w_q, w_k, w_v: (
-                *projections(x, w_q, w_k, w_v)[:3],
-                F.softmax(projections(x, w_q, w_k, w_v)[3], dim=1),
-            ),
-            "weights-for-scores",
-        ),
-        (lambda x, w_q, w_k, w_v: projections(x, w_q, w_k, w_k), "values-from-w_k"),
-        (lambda x, w_q, w_k, w_v: projections(x, w_q, w_k, torch.eye(x.shape[1])), "values-unprojected"),
-    ],
     "test_attention": [
         (only_rows, "lets-through"),
         (only_shapes, "lets-through"),
@@ -571,22 +474,9 @@ WRONG = {
         (one_component_of_the_context, "lets-through", "last component"),
         (says_false, "returns-instead"),
         (rejects_all, "rejects-the-right-one"),
+        (exactly_equal, "too-strict", "double precision"),
         (never_calls, "never-calls"),
         (misspelt, "raises", "NameError"),
-    ],
-    "smooth_curve": [
-        (over_places, None),
-        (sums_only, None),
-        (nearest, None),
-        (without_the_maximum, "not-finite"),
-        (lambda places, x, y, width: wide_smoother(places, x, y, 0.5), None),
-        (lambda places, x, y, width: torch.softmax(-2 * (places[:, None] - x) ** 2, -1) @ y, None),
-        (smooth_with(lambda gap, width: (gap / width).square() / 2), "far-ones-count"),
-        (smooth_with(lambda gap, width: -(gap / width).square()), "no-half"),
-        (smooth_with(lambda gap, width: -(gap / width).abs() / 2), "not-squared"),
-        (smooth_with(lambda gap, width: -gap.square() / (2 * width)), "width-outside"),
-        (smooth_with(lambda gap, width: -gap.square() / width), "width-for-the-half"),
-        (smooth_with(lambda gap, width: -gap.square() / 2), "no-width"),
     ],
 }
 
@@ -594,6 +484,4 @@ RIGHT = {
     "soft_lookup": [lookup_loop, lookup_einsum, lookup_sdpa],
     "scaled_attention": [attention_loop, attention_einsum, attention_sdpa, attention_scaling_queries],
     "test_attention": [test_by_loop, test_by_formula, test_by_hand],
-    "project_qkv": [project_einsum, project_linear, project_merged],
-    "smooth_curve": [loop_smoother, wide_smoother, cdist_smoother],
 }

@@ -158,7 +158,7 @@ def stills_before_the_first_run(lab, photograph) -> None:
 
 
 def a_guess_opens_the_explorable_and_a_key_press_moves_it(lab, photograph) -> None:
-    cell = lab.cell(lab.indices_of("predict")[2])  # the number: how large is the largest weight?
+    cell = lab.cell(lab.indices_of("predict")[1])  # the number: how large is the largest weight?
     picture = cell.get_by_role("img")
     expect(picture).to_have_count(0)
     cell.get_by_label("Your answer").fill("0.5")

@@ -152,8 +152,8 @@ LIMITS = {
         Limit("spared", "below 0.8", lambda facts, v: facts | {"weights": np.array([v, 0.0])}),
     ],
     "SoftDictionary": [
-        *within(("plate", FAT), "fat-by-values", "About 15 g", 14.75, 15.25),
-        *within(("plate", FAT), "fat-by-weights", "About 10 g", 9.75, 10.25),
+        *within(("context", FAT), "fat-by-values", "About 15 g", 14.75, 15.25),
+        *within(("context", FAT), "fat-by-weights", "About 10 g", 9.75, 10.25),
     ],
     "WhoAttends": [
         Limit("others-win", "most words", "on_diagonal", operator.lt, N_WORDS / 2),

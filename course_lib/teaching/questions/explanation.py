@@ -1,7 +1,7 @@
 """In your own words: the learner writes, then sees a model answer and a list of points to tick.
 
-    >>> explain("08", "two-matrices")                   # as the last line of a cell
-    Explanation('08', 'two-matrices')
+    >>> explain("02", "forgets-or-cannot-learn")        # as the last line of a cell
+    Explanation('02', 'forgets-or-cannot-learn')
 
 Nothing is judged automatically. What was written and ticked is recorded in the learner's progress.
 """

@@ -2,7 +2,7 @@
 
     >>> predict("08", "unscaled-max", SaturationLab())                  # as the last line of a cell
     Guess('08', 'unscaled-max')
-    >>> predict("08", "divisor-map", views.heatmap(...))                # a figure can be hidden too
+    >>> predict("08", "three-divisors", views.lines(...))               # a figure can be hidden too
     >>> estimate("08", "trained-spread", measure)                       # measured after the guess
 
 The question is in the lesson's quiz.json, so the cell doesn't give the answer away. After the guess, it

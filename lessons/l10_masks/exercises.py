@@ -475,6 +475,18 @@ TRAINING_MASK = PlainExercise(
             "to all earlier positions.",
         ),
         Slip(
+            "only-far-ahead",
+            lambda n: torch.ones(n, n).triu(diagonal=2) == 1,
+            "True and False are swapped, and the next position is still treated like the earlier ones. True "
+            "means that the position may attend, which is right for itself and earlier positions.",
+        ),
+        Slip(
+            "neighbours",
+            lambda n: ~causal_mask(n).tril(-2) & one_step_ahead(n),
+            "each position may attend to its neighbours on both sides. It must not attend to the next one, "
+            "and it may attend to all earlier ones.",
+        ),
+        Slip(
             "only-next-masked",
             band_only,
             "only the next position is masked. All later positions must be masked: when the model generates "
@@ -525,6 +537,14 @@ TRAINING_MASK = PlainExercise(
             lambda n: causal_mask(16),
             "the mask always has 16 rows. It should be (n, n).",
         ),
+        *(
+            Slip(
+                f"fixed-size-{size}",
+                lambda n, size=size: causal_mask(size),
+                f"the mask always has {size} rows. It should be (n, n).",
+            )
+            for size in (3, 4)
+        ),
         Slip(
             "one-position-short",
             lambda n: causal_mask(n - 1),
@@ -566,6 +586,16 @@ def source_with(change: Callable[[Tensor, int], Tensor]) -> Callable:
 def decoder_with(change: Callable[[Tensor, int], Tensor]) -> Callable:
     """The three masks, with another one for the decoder."""
     return lambda s, t, n, m: (padding_mask(s, n), change(t, m), padding_mask(s, n))
+
+
+def decoder_of(change: Callable[[Tensor], Tensor]) -> Callable:
+    """The three masks, with the decoder's changed."""
+
+    def masks(*inputs: Tensor | int) -> tuple[Tensor, Tensor, Tensor]:
+        encoder, decoder, cross = three_masks(*inputs)
+        return encoder, change(decoder), cross
+
+    return masks
 
 
 def cross_with(change: Callable[[Tensor, Tensor, int, int], Tensor]) -> Callable:
@@ -737,6 +767,17 @@ TRANSLATOR_MASKS = PlainExercise(
             "the padding is visible and the words are hidden. Words are the positions below the length.",
         ),
         Slip(
+            "target-padding-inverted",
+            decoder_with(lambda t, m: ~padding_mask(t, m) & causal_mask(m)),
+            "in the decoder's mask the padding is visible and the words are masked. Words are the positions "
+            "below the length: `<`.",
+        ),
+        Slip(
+            "target-padding-above",
+            decoder_with(lambda t, m: ~padding_mask(t + 1, m) & causal_mask(m)),
+            "in the decoder's mask the words are masked. Words are the positions below the length: `<`.",
+        ),
+        Slip(
             "padding-in-front",
             lambda s, t, n, m: (
                 padding_mask(s, n).flip(-1),
@@ -773,6 +814,44 @@ TRANSLATOR_MASKS = PlainExercise(
             "inverted",
             of_masks(torch.logical_not),
             "True and False are swapped. True means that a query may attend.",
+        ),
+        Slip(
+            "decoder-inverted",
+            decoder_of(torch.logical_not),
+            "in the decoder's mask True and False are swapped. True means that a query may attend.",
+        ),
+        Slip(
+            "decoder-additive",
+            decoder_of(lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -math.inf)),
+            "the decoder's mask is an additive mask of 0 and −∞. Here a mask contains True and False.",
+        ),
+        Slip(
+            "decoder-heads-axis",
+            decoder_of(lambda mask: mask[:, None]),
+            "the decoder's mask has an extra axis of size 1. It should be (b, n_tgt, n_tgt).",
+        ),
+        Slip(
+            "decoder-first-length",
+            decoder_with(lambda t, m: padding_mask(t[:1].expand_as(t), m) & causal_mask(m)),
+            "in the decoder's mask every sentence is masked with the length of the first one.",
+        ),
+        Slip(
+            "decoder-first-length-alone",
+            decoder_with(lambda t, m: padding_mask(t[:1], m)[0] & causal_mask(m)),
+            "the decoder's mask is computed from a single length. It needs a mask for each sentence, "
+            "(b, n_tgt, n_tgt).",
+        ),
+        Slip(
+            "decoder-longest-sentence",
+            decoder_with(lambda t, m: padding_mask(t, int(t.max())) & causal_mask(int(t.max()))),
+            "the decoder's mask is as wide as the longest target sentence. It should be as wide as the "
+            "batch: `n_tgt`.",
+        ),
+        Slip(
+            "exclusive-or",
+            decoder_with(lambda t, m: padding_mask(t, m) ^ causal_mask(m)),
+            "the decoder's mask allows what exactly one of the two masks allows. A query may attend where "
+            "both allow it: `&`.",
         ),
         Slip(
             "longest-sentence",
@@ -839,6 +918,17 @@ TRANSLATOR_MASKS = PlainExercise(
             cross_with(lambda s, t, n, m: padding_mask(t, n)),
             "the cross mask is computed from `tgt_lengths`. The keys are those of the source: use "
             "`src_lengths`.",
+        ),
+        Slip(
+            "cross-like-decoder",
+            lambda *inputs: (*three_masks(*inputs)[:2], three_masks(*inputs)[1]),
+            "the decoder's mask is used for cross-attention too. There the keys come from the source, and "
+            "only its padding is masked: leave the given `cross` as it is.",
+        ),
+        Slip(
+            "without-cross",
+            lambda *inputs: three_masks(*inputs)[:2],
+            "the mask for cross-attention is missing. Return all three: `return encoder, decoder, cross`.",
         ),
         Slip(
             "cross-both",

@@ -87,16 +87,16 @@ r"""
 | 0 after, renormalised | yes | yes | {result:lesson_10/perplexity/renormalised:.1f} |
 | −∞ before | yes | yes | {result:lesson_10/perplexity/-inf before:.1f} |
 
-The last column is the perplexity of this model on {result:lesson_10/sentences:.0f} test sentences, with a causal mask applied in each of the four ways. In training, it was applied in the last way. Without any mask, the model does much worse on the sentence in the figure, although it sees the next word. A plausible reason is that it has never learned to use later words.
+The last column is the perplexity of this model on {result:lesson_10/sentences:.0f} test sentences, with a causal mask applied in each of the four ways. In training, it was applied in the last way.
 
-Multiplying by 0 is the most treacherous of the four. All shapes are right and the rows sum to 1, but a score of 0 isn't $-\infty$: since $e^0 = 1$, it gets as much weight as any other score of 0. In these sentences, masked words get {result:lesson_10/attention on masked words, x 0 before:.0%} of the attention on average.
+Multiplying by 0 is the most treacherous of the four. All shapes are right and the rows sum to 1, but a score of 0 isn't $-\infty$: since $e^0 = 1$, it gets as much weight as any other score of 0. In these sentences, masked words get {result:lesson_10/attention on masked words, x 0 before:.0%} of the attention, averaged over all heads.
 
 So we set masked scores to $-\infty$ before the softmax, because $e^{-\infty} = 0$. Renormalising is equivalent on paper but fragile in practice: the masked scores still take part in the softmax, and if one of them is much higher than the others, all visible weights round to 0.
 
 Both methods fail if *all* keys of a query are masked, for example in an empty sentence that consists of padding only. The softmax of nothing but $-\infty$ is $0/0$, which is **NaN** (not a number). In the mask painter, a single such row turns every prediction of the model into NaN, because in the next layer all words attend to the position with NaN. A safe remedy is to give such a row finite scores before the softmax, and to set its attention weights to 0 afterwards.
 """
 
-# %% kind="diagram" hide_input=true track="core"
+# %% kind="diagram" hide_input=true track="core" contents="a diagram of attention with a mask"
 PARTS = {
     "queries": (0, 0), "keys": (0, 1), "scores": (1, 0.5), "mask": (1, 1.5),
     "masked scores": (2, 0.5), "attention weights": (3, 0.5), "values": (3, 1.5),
@@ -158,7 +158,7 @@ A language model predicts the next word. With self-attention, one run over a who
 
 But now the answer is part of the input. Word $i + 1$ is the next input token, so position $i$ must not attend to it. A {term:causal mask} lets each position attend to itself and to earlier positions, but never to later ones. It serves the same purpose as the zeros in front of a causal convolution in lesson 05.
 
-Here is a very small language model. It has an embedding for each word and each position, one attention layer, and it uses the embedding matrix a second time to compute the logits. The input `x` is added to the output of the attention, for a reason that lesson 13 explains. **Your** attention is in the middle. The parameters are initialised, and trained with the loop from lesson 01, in `small_language_model.py`. The training data are the shorter ones of 3,000 French sentences of the toy language, about two thousand. The model needs no padding mask: all padding comes after the words, where the causal mask hides it from them, and the loss ignores the predictions for padding.
+Here is a very small language model. It has an embedding for each word and each position, one attention layer, and it uses the embedding matrix a second time to compute the logits. The input `x` is added to the output of the attention, for a reason that lesson 13 explains. **Your** attention is in the middle. The file `lessons/l10_masks/small_language_model.py` initialises the parameters and trains them with the loop from lesson 01. The training data are the shorter ones of 3,000 French sentences of the toy language, about two thousand. The model needs no padding mask: all padding comes after the words, where the causal mask hides it from them, and the loss ignores the predictions for padding.
 """
 
 # %% kind="code" name="model"
@@ -288,7 +288,7 @@ for name, model, its_mask in (("first", first, first_mask), ("second", second, m
 r"""
 The first model has learned to **copy the next word**. In three runs with other random seeds, it also “predicted” about nine in ten random words, and the second model almost none. When the first model generates text, there is no next word to copy yet, and in all our runs it mostly repeated the words it already had.
 
-Note that a clean test set doesn't protect you from this, because the model processes it with the same faulty mask. What helps is to let the model do what it is made for, and a direct test: change all words after position $i$, and compare the predictions at position $i$. With a correct causal mask, they can't change.
+A clean test set doesn't protect you from this, because the model processes it with the same faulty mask. What helps is to let the model do what it is made for, and a direct test: change all words after position $i$, and compare the predictions at position $i$. With a correct causal mask, they can't change.
 """
 
 # %% [markdown] kind="text" track="core" contents="the same leak in a larger language model and in a translator, where the loss doesn't reveal it"
@@ -370,7 +370,7 @@ r"""
 Instead of masking the future, we could leave it out of the input: one run on the first word, one on the first two words, and so on. With a causal mask, the prediction at position $i$ of the long run depends on exactly the words that the short run up to position $i$ gets. So both give the same predictions.
 """
 
-# %% kind="tensor" track="core"
+# %% kind="tensor" track="core" contents="a cell that compares both"
 sentence = test_rows[:1, :N]
 with torch.no_grad():
     at_once = logits_of(second, sentence, mask(N))[0]
@@ -385,18 +385,14 @@ r"""
 In training, the whole sentence is known, so a single run with a causal mask trains the model on all positions in parallel. In generation, the next words don't exist yet, so the model has to work word by word again. Lesson 16 makes that cheaper.
 """
 
-# %% kind="explain" track="core"
+# %% kind="explain" track="core" contents="explain the difference to a recurrent network in your own words"
 explain("10", "at-once")
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 5 · Masks in PyTorch
 
-Not all code applies masks the way we do, and the conventions differ even within PyTorch.
-
-- **Additive masks.** Instead of replacing scores, we can add a matrix of floating-point numbers to them: 0 where the query may attend, and $-\infty$ where it may not. The result is the same. This is called an {term:additive mask}. <!-- core -->
-- **−1e9.** Some code uses a very negative number such as −1e9 instead of $-\infty$. It avoids NaN in a fully masked row, but such a row then attends to all its masked keys equally, and no error reveals it. It also doesn't work in 16-bit floating point (float16), whose range ends at ±65,504. <!-- core -->
-- **Boolean masks.** `True` means opposite things in different functions:
+Not all code applies masks the way we do. Even within PyTorch, `True` means opposite things in different functions:
 
 | in PyTorch | argument | `True` means that the query |
 |---|---|---|
@@ -407,8 +403,13 @@ Not all code applies masks the way we do, and the conventions differ even within
 The masks of `nn.Transformer` follow the convention of `nn.MultiheadAttention`. A mask of floating-point numbers is always added to the scores.
 """
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="additive masks, −1e9, and our mask passed to `nn.MultiheadAttention` unchanged"
 r"""
+You will meet two more ways of masking:
+
+- **Additive masks.** Instead of replacing scores, we can add a matrix of floating-point numbers to them: 0 where the query may attend, and $-\infty$ where it may not. The result is the same. This is called an {term:additive mask}.
+- **−1e9.** Some code uses a very negative number such as −1e9 instead of $-\infty$. It avoids NaN in a fully masked row, but such a row then attends to all its masked keys equally, and no error reveals it. It also doesn't work in 16-bit floating point (float16), whose range ends at ±65,504.
+
 > **Before you run it:** we pass our causal mask to `nn.MultiheadAttention` unchanged. To which positions can each query attend now? What will the last row be?
 """
 
@@ -447,6 +448,7 @@ r"""
 | they say | misconception | answer |
 |---|---|---|
 | "multiply the scores by 0" | M19 | Mask painter, × 0 before: the rows sum to 1, but masked positions get attention. |
+| "without a mask it sees the answer, so why is it worse?" | – | In the mask painter, the model was trained with a causal mask. A plausible reason is that it has never learned to use later words. |
 | "set the attention weights to 0 afterwards" | M20 | Look at the row sums. |
 | "mask the rows of the padding too" | M21 | Then these queries may attend to nothing, and the plain softmax gives NaN. Mask columns. |
 | "True means the same everywhere" | M22 | The table in section 5. |
@@ -471,7 +473,6 @@ r"""
 - A query that may attend to nothing needs special care: weights of 0 instead of NaN.
 - A leak can make a loss too good to be true and the model useless. A clean test set doesn't reveal it; letting the model generate does.
 - The causal mask gives the predictions at all positions of a sentence in one run. Cross-attention needs no causal mask.
-- In PyTorch, check what `True` means.
 
 **Still missing.** Our small model got a vector for each position. Without it, attention couldn't distinguish the order of the words that it may attend to. [Lesson 11](11_positions.ipynb) is about positions.
 """

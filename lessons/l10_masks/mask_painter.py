@@ -127,11 +127,16 @@ def apply(scores: np.ndarray, mask: np.ndarray, method: str) -> tuple[np.ndarray
 
 
 def compute(*, mask: str, method: str, head: int) -> Facts:
-    """The facts at one setting; rows that are not numbers are `broken`, and their weights are given as 0."""
+    """The facts at one setting.
+
+    Rows that are not numbers are `broken`, and predictions that are not `fails`; both are given as 0.
+    """
     visible = masks()[mask]
     weights, masked = apply(model_scores()[head], visible, method)
     broken = ~np.isfinite(weights).all(axis=-1)
     weights = np.where(broken[:, None], 0.0, weights)
+    predictions = next_word(mask, method)
+    fails = np.isnan(predictions)
     return {
         "scores": np.where(np.isfinite(masked), masked, 0.0),
         "infinite": ~np.isfinite(masked),
@@ -140,7 +145,9 @@ def compute(*, mask: str, method: str, head: int) -> Facts:
         "broken": broken,
         "hidden_weight": float(weights[~visible].sum()),
         "visible": visible,
-        "next_word": next_word(mask, method),
+        "next_word": np.where(fails, 0.0, predictions),
+        "fails": fails,
+        "perplexity": 0.0 if fails.any() else float(np.exp(-np.log(predictions).mean())),
     }
 
 
@@ -201,8 +208,7 @@ def draw_next_word(axes: Axes) -> Show:
     bars = HorizontalBars(axes, np.arange(N_REAL) + 0.5, gap=0.06)
 
     def show(facts: Facts) -> None:
-        is_nan = np.isnan(facts["next_word"])
-        values = np.where(is_nan, 0.0, facts["next_word"])
+        is_nan, values = facts["fails"], facts["next_word"]
         readings = ["NaN" if nan else fixed(value, 2) for nan, value in zip(is_nan, values, strict=True)]
         bars.show(values, readings)
         set_texts(bars.value_texts, readings, np.where(is_nan, theme.ORANGE, theme.INK))
@@ -210,9 +216,8 @@ def draw_next_word(axes: Axes) -> Show:
     return show
 
 
-def perplexity(next_word: np.ndarray) -> str:
-    """The model's perplexity on the sentence, as text."""
-    return "NaN" if np.isnan(next_word).any() else fixed(np.exp(-np.log(next_word).mean()), 1)
+def describe_perplexity(facts: Facts) -> str:
+    return "NaN" if facts["fails"].any() else fixed(facts["perplexity"], 1)
 
 
 class MaskPainter(Explorable):
@@ -255,7 +260,7 @@ class MaskPainter(Explorable):
         return [
             f"mask: {facts['mask']}, {facts['method']}",
             f"attention on masked positions: {leaked}",
-            f"perplexity of the model: {perplexity(facts['next_word'])}",
+            f"perplexity: {describe_perplexity(facts)}",
         ]
 
     @staticmethod
@@ -266,5 +271,5 @@ class MaskPainter(Explorable):
             f"Mask: {facts['mask']}, method: {facts['method']}, head 0.{facts['head']}. Rows sum to "
             f"{fixed(sums.min(), 2)} to {fixed(sums.max(), 2)}, {broken} of {N} are NaN; the attention "
             f"weights of masked positions sum to {fixed(facts['hidden_weight'], 2)}. The model's perplexity "
-            f"on the sentence is {perplexity(facts['next_word'])}."
+            f"on the sentence is {describe_perplexity(facts)}."
         )

@@ -1,9 +1,10 @@
-"""The exercises of lesson 10: attention with a mask, a causal mask, and the three masks of a translator."""
+"""The exercises of lesson 10: attention with a mask, a causal mask, and the masks of a translator."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Generator, Tensor
@@ -75,6 +76,11 @@ def renormalise(weights: Tensor, least: float = 0.0) -> Tensor:
     return weights / weights.sum(-1, keepdim=True).clamp(min=least)
 
 
+def renormalise_plus(scores: Tensor, mask: Tensor, *, epsilon: float) -> Tensor:
+    weights = scores.softmax(-1) * mask
+    return weights / (weights.sum(-1, keepdim=True) + epsilon)
+
+
 def attend_with(weights_of: Callable[[Tensor, Tensor], Tensor]) -> Callable:
     """Attention with other weights, computed from the scaled scores and the mask."""
     return lambda q, k, v, mask: blend(weights_of(scaled(q, k), mask), v)
@@ -94,6 +100,18 @@ def plain_and_emptied(
     )
 
 
+def without_scale(
+    name: str, weights_of: Callable[[Tensor, Tensor], Tensor], message: str, misconception: str | None = None
+) -> Slip:
+    """A slip in the mask of an attention that also lacks the division by √d_k."""
+
+    def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        return blend(weights_of(q @ k.mT, mask), v)
+
+    return Slip(f"{name}-not-scaled", attention, f"{message} {DIVIDE_TOO}", misconception)
+
+
+DIVIDE_TOO = "The scores aren't divided by √d_k either."
 INVERTED = (
     "the mask is inverted: −∞ is written where a query *may* attend. It belongs where the mask is False: "
     "`~mask`."
@@ -118,6 +136,33 @@ ALL_INSTEAD_OF_ANY = (
     "a query gets weights of 0 as soon as *one* key is masked. It should get them only if *all* of its keys "
     "are: check with `mask.any(...)`."
 )
+
+NO_MASK = (
+    "the mask has no effect on the attention weights: masked keys take part in the softmax like all others. "
+    f"{SET_BEFORE} Then their weights are exactly 0."
+)
+TIMES_ZERO = (
+    "the scores of masked keys become 0, for example because they are multiplied by the mask. But 0 isn't "
+    "−∞: since e⁰ = 1, a masked key still gets weight, even more than an unmasked key with a negative score. "
+    "Set the scores to −∞, for example with `masked_fill(~mask, -math.inf)`."
+)
+ZERO_AFTER = (
+    "the weights of masked keys are set to 0 after the softmax, so the others sum to less than 1. Mask the "
+    "scores, before the softmax."
+)
+
+
+def no_mask(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores.softmax(-1)
+
+
+def times_zero(scores: Tensor, mask: Tensor) -> Tensor:
+    return (scores * mask).softmax(-1)
+
+
+def zero_after(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores.softmax(-1) * mask
+
 
 MASKED_ATTENTION = TensorExercise(
     name="masked_attention",
@@ -167,31 +212,18 @@ MASKED_ATTENTION = TensorExercise(
         ),
     ),
     slips=(
-        *plain_and_emptied(
-            "no-mask",
-            lambda scores, mask: scores.softmax(-1),
-            f"the mask has no effect on the weights: masked keys get weight like the others. {SET_BEFORE}",
-        ),
-        *plain_and_emptied(
-            "times-zero",
-            lambda scores, mask: (scores * mask).softmax(-1),
-            "the scores of masked keys are set to 0. A score of 0 still gets weight, because e⁰ = 1. Set "
-            "them to −∞.",
-            misconception="M19",
-        ),
+        *plain_and_emptied("no-mask", no_mask, NO_MASK),
+        without_scale("no-mask", no_mask, NO_MASK),
+        *plain_and_emptied("times-zero", times_zero, TIMES_ZERO, misconception="M19"),
+        without_scale("times-zero", times_zero, TIMES_ZERO, misconception="M19"),
         *plain_and_emptied(
             "mask-added",
             lambda scores, mask: (scores + mask.float()).softmax(-1),
             "the mask is added to the scores as 0 and 1, which only raises the scores of the other keys by "
             "1. Set the scores of masked keys to −∞.",
         ),
-        Slip(
-            "zero-after",
-            attend_with(lambda scores, mask: scores.softmax(-1) * mask),
-            "the weights of masked keys are set to 0 after the softmax, so the others sum to less than 1. "
-            "Mask the scores, before the softmax.",
-            misconception="M20",
-        ),
+        Slip("zero-after", attend_with(zero_after), ZERO_AFTER, misconception="M20"),
+        without_scale("zero-after", zero_after, ZERO_AFTER, misconception="M20"),
         Slip(
             "zero-after-in-context",
             lambda q, k, v, mask: ((scaled(q, k).softmax(-1) * mask) @ v, scaled(q, k).softmax(-1)),
@@ -225,6 +257,14 @@ MASKED_ATTENTION = TensorExercise(
             "renormalised-without-nan",
             attend_with(lambda scores, mask: renormalise(scores.softmax(-1) * mask, least=1e-9)),
             RENORMALISED,
+        ),
+        *(
+            Slip(
+                f"renormalised-plus-{epsilon}",
+                attend_with(partial(renormalise_plus, epsilon=epsilon)),
+                RENORMALISED,
+            )
+            for epsilon in (1e-9, 1e-8, 1e-6)
         ),
         Slip(
             "inverted",
@@ -394,8 +434,8 @@ TRAINING_MASK = PlainExercise(
     by_hand=ByHand(
         {"n": 3},
         [[True, False, False], [True, True, False], [True, True, True]],
-        "Position 0 has read <s> and predicts the first word, so it may attend to <s> only. Position 1 may "
-        "attend to two positions, position 2 to all three.",
+        "The input at position 0 is <s>, and the first word is predicted there, so it may attend to <s> "
+        "only. Position 1 may attend to two positions, position 2 to all three.",
     ),
     others=(lambda: (1,), lambda: (2,), lambda: (7,), lambda: (20,), lambda: (100,)),
     reference=causal_mask,
@@ -427,6 +467,24 @@ TRAINING_MASK = PlainExercise(
             "all-open",
             lambda n: torch.ones(n, n) == 1,
             "nothing is masked, so every position sees the word that it should predict.",
+        ),
+        Slip(
+            "all-masked",
+            lambda n: torch.zeros(n, n) == 1,
+            "everything is masked, so no position may attend to anything. Each should attend to itself and "
+            "to all earlier positions.",
+        ),
+        Slip(
+            "only-far-ahead",
+            lambda n: torch.ones(n, n).triu(diagonal=2) == 1,
+            "True and False are swapped, and the next position is still treated like the earlier ones. True "
+            "means that the position may attend, which is right for itself and earlier positions.",
+        ),
+        Slip(
+            "neighbours",
+            lambda n: ~causal_mask(n).tril(-2) & one_step_ahead(n),
+            "each position may attend to its neighbours on both sides. It must not attend to the next one, "
+            "and it may attend to all earlier ones.",
         ),
         Slip(
             "only-next-masked",
@@ -479,6 +537,14 @@ TRAINING_MASK = PlainExercise(
             lambda n: causal_mask(16),
             "the mask always has 16 rows. It should be (n, n).",
         ),
+        *(
+            Slip(
+                f"fixed-size-{size}",
+                lambda n, size=size: causal_mask(size),
+                f"the mask always has {size} rows. It should be (n, n).",
+            )
+            for size in (3, 4)
+        ),
         Slip(
             "one-position-short",
             lambda n: causal_mask(n - 1),
@@ -522,6 +588,16 @@ def decoder_with(change: Callable[[Tensor, int], Tensor]) -> Callable:
     return lambda s, t, n, m: (padding_mask(s, n), change(t, m), padding_mask(s, n))
 
 
+def decoder_of(change: Callable[[Tensor], Tensor]) -> Callable:
+    """The three masks, with the decoder's changed."""
+
+    def masks(*inputs: Tensor | int) -> tuple[Tensor, Tensor, Tensor]:
+        encoder, decoder, cross = three_masks(*inputs)
+        return encoder, change(decoder), cross
+
+    return masks
+
+
 def cross_with(change: Callable[[Tensor, Tensor, int, int], Tensor]) -> Callable:
     """The three masks, with another one for cross-attention."""
     return lambda s, t, n, m: (*three_masks(s, t, n, m)[:2], change(s, t, n, m))
@@ -535,6 +611,14 @@ def of_masks(change: Callable[[Tensor], Tensor]) -> Callable:
 def padding_without_full(lengths: Tensor, n: int) -> Tensor:
     """With `mask[-(n - length):] = False`, a sentence without padding loses everything."""
     return padding_mask(lengths, n) & (lengths < n)[:, None, None]
+
+
+def decoder_with_source(
+    src_lengths: Tensor, tgt_lengths: Tensor, n_src: int, n_tgt: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """It fails unless both sides are equally wide."""
+    source = padding_mask(src_lengths, n_src)
+    return source, source & causal_mask(n_tgt), source
 
 
 def mask_inputs(src: list[int], tgt: list[int], n_src: int, n_tgt: int) -> tuple:
@@ -611,6 +695,30 @@ TRANSLATOR_MASKS = PlainExercise(
             "in the decoder's mask a position may not attend to itself. It should: column ≤ row.",
         ),
         Slip(
+            "only-later",
+            decoder_with(lambda t, m: padding_mask(t, m) & ~causal_mask(m)),
+            "in the decoder's mask each position may attend only to later positions. `triu(1)` is True for "
+            "what should be *masked*: invert it with `~`, or allow column ≤ row.",
+        ),
+        Slip(
+            "no-axis-in-decoder",
+            decoder_with(lambda t, m: padding_mask(t, m)[:, 0] & causal_mask(m)),
+            "the padding mask of the target has the shape (b, n_tgt). Combined with the causal mask (n_tgt, "
+            "n_tgt), its sentences are compared with queries. It needs an axis of size 1 in the middle, "
+            "(b, 1, n_tgt), like the mask of the source: `[:, None]`.",
+        ),
+        Slip(
+            "source-in-decoder",
+            decoder_with_source,
+            "the decoder's mask is computed from the mask of the source. It needs the padding of the target: "
+            "`tgt_lengths` and `n_tgt`.",
+        ),
+        Slip(
+            "decoder-alone",
+            lambda *inputs: three_masks(*inputs)[1],
+            "only the decoder's mask is returned. Return all three: `return encoder, decoder, cross`.",
+        ),
+        Slip(
             "padding-rows",
             decoder_with(lambda t, m: padding_mask(t, m) & causal_mask(m) & padding_mask(t, m).mT),
             "in the decoder's mask the rows of the padding are all False. Mask the padding as keys "
@@ -659,6 +767,17 @@ TRANSLATOR_MASKS = PlainExercise(
             "the padding is visible and the words are hidden. Words are the positions below the length.",
         ),
         Slip(
+            "target-padding-inverted",
+            decoder_with(lambda t, m: ~padding_mask(t, m) & causal_mask(m)),
+            "in the decoder's mask the padding is visible and the words are masked. Words are the positions "
+            "below the length: `<`.",
+        ),
+        Slip(
+            "target-padding-above",
+            decoder_with(lambda t, m: ~padding_mask(t + 1, m) & causal_mask(m)),
+            "in the decoder's mask the words are masked. Words are the positions below the length: `<`.",
+        ),
+        Slip(
             "padding-in-front",
             lambda s, t, n, m: (
                 padding_mask(s, n).flip(-1),
@@ -695,6 +814,44 @@ TRANSLATOR_MASKS = PlainExercise(
             "inverted",
             of_masks(torch.logical_not),
             "True and False are swapped. True means that a query may attend.",
+        ),
+        Slip(
+            "decoder-inverted",
+            decoder_of(torch.logical_not),
+            "in the decoder's mask True and False are swapped. True means that a query may attend.",
+        ),
+        Slip(
+            "decoder-additive",
+            decoder_of(lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -math.inf)),
+            "the decoder's mask is an additive mask of 0 and −∞. Here a mask contains True and False.",
+        ),
+        Slip(
+            "decoder-heads-axis",
+            decoder_of(lambda mask: mask[:, None]),
+            "the decoder's mask has an extra axis of size 1. It should be (b, n_tgt, n_tgt).",
+        ),
+        Slip(
+            "decoder-first-length",
+            decoder_with(lambda t, m: padding_mask(t[:1].expand_as(t), m) & causal_mask(m)),
+            "in the decoder's mask every sentence is masked with the length of the first one.",
+        ),
+        Slip(
+            "decoder-first-length-alone",
+            decoder_with(lambda t, m: padding_mask(t[:1], m)[0] & causal_mask(m)),
+            "the decoder's mask is computed from a single length. It needs a mask for each sentence, "
+            "(b, n_tgt, n_tgt).",
+        ),
+        Slip(
+            "decoder-longest-sentence",
+            decoder_with(lambda t, m: padding_mask(t, int(t.max())) & causal_mask(int(t.max()))),
+            "the decoder's mask is as wide as the longest target sentence. It should be as wide as the "
+            "batch: `n_tgt`.",
+        ),
+        Slip(
+            "exclusive-or",
+            decoder_with(lambda t, m: padding_mask(t, m) ^ causal_mask(m)),
+            "the decoder's mask allows what exactly one of the two masks allows. A query may attend where "
+            "both allow it: `&`.",
         ),
         Slip(
             "longest-sentence",
@@ -761,6 +918,17 @@ TRANSLATOR_MASKS = PlainExercise(
             cross_with(lambda s, t, n, m: padding_mask(t, n)),
             "the cross mask is computed from `tgt_lengths`. The keys are those of the source: use "
             "`src_lengths`.",
+        ),
+        Slip(
+            "cross-like-decoder",
+            lambda *inputs: (*three_masks(*inputs)[:2], three_masks(*inputs)[1]),
+            "the decoder's mask is used for cross-attention too. There the keys come from the source, and "
+            "only its padding is masked: leave the given `cross` as it is.",
+        ),
+        Slip(
+            "without-cross",
+            lambda *inputs: three_masks(*inputs)[:2],
+            "the mask for cross-attention is missing. Return all three: `return encoder, decoder, cross`.",
         ),
         Slip(
             "cross-both",

@@ -4,36 +4,34 @@
 r"""
 # 10 · Masks
 
-**The question:** which positions must be hidden from a model, and what happens if one leaks?
+**The question:** which positions must a model not attend to, and what happens if it can see one of them after all?
 
-About {minutes} minutes. You need scaled attention from [lesson 08](08_query_key_value.ipynb), self-attention from lesson 09 and the training loop of [lesson 01](01_guessing_the_next_word.ipynb).
+About {minutes} minutes. You need scaled attention from [lesson 08](08_query_key_value.ipynb), self-attention from [lesson 09](09_self_attention.ipynb) and the training loop from [lesson 01](01_guessing_the_next_word.ipynb).
 """
 
 # %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
-1. **say** which words must be hidden in a batch, in a decoder, and across;
-2. **write** attention with a mask, also where a word may look at nothing;
-3. **tell** other ways of masking from the right one, by the sums of their rows and by what hidden words get;
-4. **recognise** a leak, though shapes, sums and test set look right;
-5. **explain** why a mask lets training compute all positions of a sentence side by side.
+1. **decide** which positions have to be masked in an encoder, in a decoder and in cross-attention.
+2. **write** attention with a mask, including the case of a query that may attend to nothing.
+3. **distinguish** correct masking from methods that look similar, by the row sums and by the weights of masked keys.
+4. **recognise** a leak, even if the shapes, the row sums and the loss on the test set look fine.
+5. **explain** why a causal mask makes it possible to train on all positions of a sentence in parallel.
 """
 
 # %% kind="setup"
 import math
-import time
 
 import torch
+from torch.nn import functional as F
 
 from course_lib import views
 from course_lib.formatting import fixed
-from course_lib.results import mean_over_seeds
-from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
-from course_lib.teaching import yours
-from course_lib.text import BOS, EOS, PAD, splits
+from course_lib.teaching import check, explain, predict, quiz, start_lesson, yours
+from course_lib.text import BOS, EOS, PAD
 from course_lib.translation import load_shipped
-from lessons.l10_masks import MaskPainter
+from lessons.l10_masks import MaskPainter, toy_rows, train
 
 start_lesson("masks", seed=10)
 
@@ -49,34 +47,32 @@ quiz("10", "recall")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 1 · Words that are not there
+## 1 · Masking the padding
 
-In lesson 09 you closed a word by taking its key and value away. That serves as long as all queries close the same words. In a batch each sentence closes others, and in a decoder each word does: so we need a table.
+A batch is a rectangular tensor, but sentences differ in length. Short sentences are therefore filled up with a special token, `<pad>`. This is called {term:padding}. The padding token has an embedding like any other token, so it also has a key and a value, and attention treats it like a word.
 
-A batch is a rectangle, and sentences are not. So the short ones are filled up with a word that means nothing, `<pad>`: the {term:padding}. It has a vector like any other word, hence a key and a value, and attention does not know that it is nothing.
+**By hand.** Take a sentence of two words in a batch of width four, and suppose that all four scores are 0. Then each position gets an attention weight of ¼, and half of the context vector comes from padding. We want the attention weights ½, ½, 0, 0, as if the padding weren't there.
 
-**By hand.** A sentence of two words in a batch of width four. Say all four scores are 0. Then each gets a weight of ¼, and half of what this query fetches is padding.
-
-What we want is the weights ½, ½, 0, 0: as if the padding were not there. A table that says who may look at whom is a {term:mask}. Ours has a row for each query and a column for each key, like the scores it lies on, and holds `True` where a query **may look**.
+In lesson 09 we hid a word from all the others by removing its key and its value. That works only if every query has to ignore the same words. Here, each sentence of the batch has other positions to ignore. So we use an {term:attention mask}, a matrix with a row for each query and a column for each key, like the scores. In this course, `True` means that the query **may attend** to the key.
 """
 
 # %% kind="example"
 scores = torch.zeros(1, 4)
 mask = torch.tensor([[True, True, False, False]])
 
-print("no mask:", fixed(scores.softmax(dim=-1), 2))
-print("wanted: ", fixed(scores[:, :2].softmax(dim=-1), 2), "and then two zeros")
+print("without a mask:", fixed(scores.softmax(dim=-1), 2))
+print("what we want:  ", fixed(scores[:, :2].softmax(dim=-1), 2), "and then two zeros")
 
 # %% [markdown] kind="text"
 r"""
-How do we get there? Four ideas, and all have been seen in the wild:
+How do we turn scores and a mask into such attention weights? Here are four methods:
 
-- multiply the hidden scores by 0, **before** the softmax;
-- set the hidden weights to 0, **after** the softmax;
-- the same, and then divide each row by its sum;
-- set the hidden scores to $-\infty$, **before** the softmax.
+- **× 0 before:** multiply the masked scores by 0, before the softmax.
+- **0 after:** set the masked attention weights to 0, after the softmax.
+- **0 after, renormalised:** the same, and then divide each row by its sum.
+- **−∞ before:** set the masked scores to $-\infty$, before the softmax.
 
-In the picture below you can try each, on the real scores of a trained language model. (It has four heads, each with its own scores; lesson 12 explains why.) *padding* hides the padding, *causal* hides what comes later, *fully masked row* hides everything from one word. Think first.
+Below you can try all four on a trained language model. The scores and attention weights belong to one head of its first layer; the model has four heads per layer, which lesson 12 explains. For the bars on the right, the mask is applied in the same way in every head and layer, and each bar shows the probability that the model then assigns to the correct next word. The mask *padding* hides the padding, *causal* hides all later positions, and *fully masked row* hides every key from the query *bu*. Make your prediction first, then try to reach the three goals.
 """
 
 # %% kind="predict"
@@ -84,49 +80,56 @@ predict("10", "times-zero", MaskPainter())
 
 # %% [markdown] kind="text"
 r"""
-| method | each row sums to 1? | hidden words get 0? |
-|---|---|---|
-| × 0 before | yes | **no**: a score of 0 is an ordinary score, $e^0 = 1$ |
-| 0 after | **no** | yes |
-| 0 after, renormalised | yes | yes, until a hidden score is so large that the rest rounds to 0 |
-| −∞ before | yes | yes |
+| method | does each row sum to 1? | do masked keys get a weight of 0? | perplexity |
+|---|---|---|---|
+| × 0 before | yes | **no** | {result:lesson_10/perplexity/x 0 before:.1f} |
+| 0 after | **no** | yes | {result:lesson_10/perplexity/0 after:.1f} |
+| 0 after, renormalised | yes | yes | {result:lesson_10/perplexity/renormalised:.1f} |
+| −∞ before | yes | yes | {result:lesson_10/perplexity/-inf before:.1f} |
 
-So −∞, before: $e^{-\infty} = 0$. (Dividing by the sum is right on paper, and fragile in a computer.) The first wrong way is the nasty one: its rows sum to 1, its shapes are right, and the hidden words still whisper. And −∞ fails in one case: a query that may look at *nothing*, say in an empty sentence, all padding. The softmax over nothing but −∞ is $0/0$: NaN, “not a number”, and one NaN spreads through a whole network in a step.
+The last column is the perplexity of this model on {result:lesson_10/sentences:.0f} test sentences, with a causal mask applied in each of the four ways. In training, it was applied in the last way.
+
+Multiplying by 0 is the most treacherous of the four. All shapes are right and the rows sum to 1, but a score of 0 isn't $-\infty$: since $e^0 = 1$, it gets as much weight as any other score of 0. In these sentences, masked words get {result:lesson_10/attention on masked words, x 0 before:.0%} of the attention, averaged over all heads.
+
+So we set masked scores to $-\infty$ before the softmax, because $e^{-\infty} = 0$. Renormalising is equivalent on paper but fragile in practice: the masked scores still take part in the softmax, and if one of them is much higher than the others, all visible weights round to 0.
+
+Both methods fail if *all* keys of a query are masked, for example in an empty sentence that consists of padding only. The softmax of nothing but $-\infty$ is $0/0$, which is **NaN** (not a number). In the mask painter, a single such row turns every prediction of the model into NaN, because in the next layer all words attend to the position with NaN. A safe remedy is to give such a row finite scores before the softmax, and to set its attention weights to 0 afterwards.
 """
 
-# %% kind="diagram" hide_input=true
+# %% kind="diagram" hide_input=true track="core" contents="a diagram of attention with a mask"
 PARTS = {
     "queries": (0, 0), "keys": (0, 1), "scores": (1, 0.5), "mask": (1, 1.5),
-    "masked scores": (2, 0.5), "weights": (3, 0.5), "values": (3, 1.5),
-    "context": (4, 0.5),
+    "masked scores": (2, 0.5), "attention weights": (3, 0.5), "values": (3, 1.5),
+    "context vectors": (4, 0.5),
 }
 ARROWS = [
     ("queries", "scores"), ("keys", "scores"), ("scores", "masked scores"),
-    ("mask", "masked scores"), ("masked scores", "weights"), ("weights", "context"),
-    ("values", "context"),
+    ("mask", "masked scores"), ("masked scores", "attention weights"),
+    ("attention weights", "context vectors"), ("values", "context vectors"),
 ]
-views.diagram(PARTS, ARROWS, lit=("mask", "masked scores"), title="Where the mask acts")
+LIT = ("mask", "masked scores")
+views.diagram(PARTS, ARROWS, lit=LIT, title="Attention with a mask")
 
 # %% [markdown] kind="text" exercise="masked_attention"
 r"""
-**Build it.** Your attention of lesson 08, with a mask. `mask` has the shape of the scores, or one that broadcasts to it, such as (batch, 1, n); `scores.masked_fill(where, value)` puts a value wherever `where` is true, and `~mask` turns a mask round.
+**Add a mask to scaled attention.** `mask` is a Boolean tensor with the shape of the scores, or one that broadcasts to it, such as (m, n) or (batch, 1, n). Two tools: `scores.masked_fill(where, value)` returns a copy of the scores with `value` wherever `where` is True, and `~mask` swaps True and False.
 
-A masked key gets a weight of exactly 0, however high its score. Then the hard part: a query that may attend to no key at all gets weights of 0 and a context of 0, with no NaN in the outputs or in the gradients.
+A masked key gets an attention weight of exactly 0, however high its score is. A query that may attend to no key at all gets attention weights of 0 and a context vector of 0, without any NaN in the outputs or in the gradients.
 """
 
-# %% kind="exercise" exercise="masked_attention" title="Attention with a mask" difficulty=4 importance=5 track="short"
+# %% kind="exercise" exercise="masked_attention" title="Attention with a mask" difficulty=3 importance=5 track="short"
 def masked_attention(queries, keys, values, mask):
     """queries (..., m, d_k), keys (..., n, d_k), values (..., n, d_v),
-    mask (..., m, n)
+    mask (..., m, n) or broadcastable to it, True where a query may attend
 
     ->  context (..., m, d_v), weights (..., m, n)
     """
     # solution
     scores = queries @ keys.mT / math.sqrt(keys.shape[-1])
-    is_blind = ~mask.any(dim=-1, keepdim=True)
-    safe_mask = mask | is_blind  # a blind row looks everywhere, so no NaN
-    weights = torch.softmax(scores.masked_fill(~safe_mask, -math.inf), dim=-1)
-    weights = weights.masked_fill(is_blind, 0.0)  # and gets weights of 0
+    all_masked = ~mask.any(dim=-1, keepdim=True)
+    opened = mask | all_masked  # let these rows attend to everything: no NaN
+    weights = torch.softmax(scores.masked_fill(~opened, -math.inf), dim=-1)
+    weights = weights.masked_fill(all_masked, 0.0)  # then remove their weights
     return weights @ values, weights
     # end solution
 
@@ -135,92 +138,63 @@ check("masked_attention", masked_attention)
 
 # %% [markdown] kind="hints" exercise="masked_attention"
 r"""
-### A nudge
-First without the hard part: scores, then `masked_fill` with `-math.inf` where a query may *not* look, then softmax, then blend.
+### Where to start
+Leave out the fully masked rows at first. Compute the scores as in lesson 08, replace them by `-math.inf` wherever the query may *not* attend, apply the softmax, and compute the weighted sum of the values.
 
 ---
-### The blind rows
-`mask.any(dim=-1, keepdim=True)` tells which queries may look at something. Make the others harmless *before* the softmax (let them look everywhere), and empty their weights *after* it.
+### Fully masked rows
+`mask.any(dim=-1, keepdim=True)` is True for the queries that may attend to at least one key. For the others, change the mask before the softmax so that they may attend to every key. After the softmax, set their attention weights to 0.
 
 ---
-### Could one simply replace the NaN afterwards?
-`weights.nan_to_num(0.0)` passes too: the blind row was filled with −∞ throughout, and what was filled in sends no gradient back. It also hides every other NaN that your network may ever make.
+### Can't I just replace the NaN afterwards?
+If you use `masked_fill`, `weights.nan_to_num(0.0)` passes the check too, because no gradient flows through the values that were filled in. But it also hides every other NaN that your network might ever produce.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 2 · Words that are not there *yet*
+## 2 · Masking the future
 
-A language model guesses the next word. Lesson 01 cut a text into windows and guessed all places at once. With self-attention one run over the whole sentence does it: let position $i$ guess word $i + 1$. This is {term:teacher forcing}, with the shift of lesson 04.
+A language model predicts the next word. With self-attention, one run over a whole sentence gives a prediction at every position: position $i$ predicts word $i + 1$. As in lesson 04, this is {term:teacher forcing} with a {term:shifted target}.
 
-But then position $i$ must not see word $i + 1$: it stands right there in the input. The {term:causal mask} lets each position look at itself and back, never ahead.
+But now the answer is part of the input. Word $i + 1$ is the next input token, so position $i$ must not attend to it. A {term:causal mask} lets each position attend to itself and to earlier positions, but never to later ones. It serves the same purpose as the zeros in front of a causal convolution in lesson 05.
 
-Here is a language model as small as one can be: a vector for each word and each place, one attention, the guess. (Here the table that reads is also the matrix that guesses; in lesson 01 they were two. And $x$ is added to what was fetched: lesson 13 says why.) **Your** attention is in the middle. It learns French from the shorter ones of 3,000 toy sentences, about two thousand. A causal mask is all it needs: the padding stands at the end, where no word looks, and the loss skips it.
+Here is a very small language model. It has an embedding for each word and each position, one attention layer, and it uses the embedding matrix a second time to compute the logits. The input `x` is added to the output of the attention, for a reason that lesson 13 explains. **Your** attention is in the middle. The file `lessons/l10_masks/small_language_model.py` initialises the parameters and trains them with the loop from lesson 01. The training data are the shorter ones of 3,000 French sentences of the toy language, about two thousand. The model needs no padding mask: all padding comes after the words, where the causal mask hides it from them, and the loss ignores the predictions for padding.
 """
 
-# %% kind="code" name="data"
+# %% kind="code" name="model"
 tokenizer = load_shipped("transformer").tokenizer
-N = 16  # positions; the longer sentences are left out
-VOCABULARY = 680  # words
-
-
-def rows(pairs):
-    """Sentences as ids, <s> first and </s> last, filled up with padding."""
-    ids = [[BOS, *tokenizer.encode(pair.tgt_text), EOS] for pair in pairs]
-    short = [row for row in ids if len(row) <= N + 1]
-    return torch.tensor([row + [PAD] * (N + 1 - len(row)) for row in short])
-
-
-toy = splits(seed=0, sizes={"train": 3000, "test": 300})
-train_rows, test_rows = rows(toy.train), rows(toy.test)
+N = 16  # input positions; longer sentences are left out
+train_rows, test_rows = toy_rows(tokenizer, N)  # (sentences, N + 1)
 attention = yours("masked_attention")
 
 
-def guess(model, ids, mask):
-    """A score for every word of the vocabulary, at every position."""
-    x = model["words"][ids] + model["positions"][: ids.shape[1]]
-    context, _ = attention(x @ model["q"], x @ model["k"], x @ model["v"], mask)
-    # each word with its context, compared with the vector of every word
-    return (x + context) @ model["words"].T
+def logits_of(model, ids, mask):
+    """Token ids (batch, n)  ->  logits (batch, n, vocabulary)."""
+    x = model["embedding"][ids] + model["positions"][: ids.shape[1]]
+    queries, keys, values = (x @ model[name].T for name in ("w_q", "w_k", "w_v"))
+    context, _ = attention(queries, keys, values, mask)
+    return (x + context) @ model["embedding"].T
 
-# %% kind="code"
+
 def loss_of(model, sentences, mask):
-    """Cross-entropy of the next word, padding not counted."""
-    scores = guess(model, sentences[:, :-1], mask)
-    targets = sentences[:, 1:]
-    # torch wants the vocabulary on the second axis, and skips targets of `ignore_index`
-    return torch.nn.functional.cross_entropy(scores.mT, targets, ignore_index=PAD)
-
-
-def train(mask, steps=160, width=32):
-    generator = torch.Generator().manual_seed(0)
-    sizes = {"words": (VOCABULARY, width), "positions": (N, width)}
-    sizes |= {"q": (width, width), "k": (width, width), "v": (width, width)}
-    model = {
-        name: (torch.randn(size, generator=generator) * 0.2).requires_grad_()
-        for name, size in sizes.items()
-    }
-    optimizer = torch.optim.Adam(model.values(), lr=0.02)
-    for _ in range(steps):
-        chosen = torch.randint(len(train_rows), (48,), generator=generator)
-        loss = loss_of(model, train_rows[chosen], mask(N))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    return model
+    """The cross-entropy of the next word, without the padding."""
+    logits = logits_of(model, sentences[:, :-1], mask)
+    targets = sentences[:, 1:]  # shifted by one position
+    # torch expects the vocabulary on the second axis
+    return F.cross_entropy(logits.mT, targets, ignore_index=PAD)
 
 # %% [markdown] kind="text"
 r"""
-And a mask, made by somebody for this run. Train with it, and look at the perplexity on sentences the model has never seen. (For comparison: trained on 20,000 sentences of all lengths and tested on such, an n-gram model has about {result:toy_language_models/ngram_lm/scores/test/perplexity:.0f}, the best of our models {result:toy_language_models/gru_lm/scores/test/perplexity:.1f}.)
+A colleague has written a mask for this model. The next cell trains with it and prints the perplexity on sentences that the model has never seen. For comparison, models trained on 20,000 sentences and tested on sentences of all lengths reach about {result:toy_language_models/ngram_lm/scores/test/perplexity:.0f} (n-gram model) and {result:toy_language_models/gru_lm/scores/test/perplexity:.0f} (GRU).
 """
 
 # %% kind="train" ignore_output=true hide_input=true
 def first_mask(n):
-    """What each position may look at."""
+    """The colleague's mask."""
     return torch.ones(n, n).tril(diagonal=1) == 1
 
 
-first = train(first_mask)
+first = train(loss_of, train_rows, first_mask)
 with torch.no_grad():
     perplexity = loss_of(first, test_rows, first_mask(N)).exp()
 print("perplexity on unseen sentences:", fixed(perplexity, 2))
@@ -231,34 +205,34 @@ quiz("10", "too-good")
 
 # %% [markdown] kind="text"
 r"""
-Let it write, then, from three beginnings: word by word, each time with what it has written so far; the likeliest word each time.
+Let it generate French from three beginnings, with greedy decoding: the model gets the words so far, and its most probable next word is appended.
 """
 
-# %% kind="see" ignore_output=true
+# %% kind="see" name="writes" ignore_output=true
+BEGINNINGS = ("le", "la souris", "les chats noirs")
+
+
 @torch.no_grad()
 def write(model, mask, beginning, max_length=12):
-    """A sentence with this beginning, generated greedily."""
-    generated = [BOS, *tokenizer.encode(beginning)]
-    while len(generated) <= max_length:
-        ids = torch.tensor([generated + [PAD] * (N - len(generated))])
-        word = guess(model, ids, mask(N))[0, len(generated) - 1].argmax().item()
-        if word == EOS:
-            break
-        generated.append(word)
-    return tokenizer.decode(generated[1:])
+    """Continue a sentence with greedy decoding."""
+    ids = [BOS, *tokenizer.encode(beginning)]
+    while ids[-1] != EOS and len(ids) <= max_length:
+        logits = logits_of(model, torch.tensor([ids]), mask(len(ids)))
+        ids.append(logits[0, -1].argmax().item())
+    return tokenizer.decode(ids[1:])
 
 
-for beginning in ("le", "la souris", "les chats noirs"):
+for beginning in BEGINNINGS:
     print(write(first, first_mask, beginning))
 
 # %% [markdown] kind="text" exercise="training_mask"
 r"""
-A wonderful loss, and this. Here is the mask of the run again, under the name that the lesson will use. Make its check pass.
+A model with a nearly perfect score can't write a single sentence. Here is the function that made its mask, under the name that the rest of the lesson uses. Make its check pass.
 """
 
 # %% kind="exercise" exercise="training_mask" mode="bug" title="The mask of the run" difficulty=2 importance=5 track="short"
 def training_mask(n):
-    """n positions  ->  mask (n, n) of True and False; rows are queries, columns keys"""
+    """n positions  ->  a Boolean mask (n, n): rows are queries, columns are keys"""
     # bug
     return torch.ones(n, n).tril(diagonal=1) == 1
     # end bug
@@ -271,61 +245,84 @@ check("training_mask", training_mask)
 
 # %% [markdown] kind="hints" exercise="training_mask"
 r"""
-### A nudge
-Print `training_mask(4)`. Position 0 has read `<s>` and shall guess the first word. What does row 0 let it see?
+### Where to start
+Print `training_mask(4)`. The input at position 0 is BOS, and this position has to predict the first word. Which positions does row 0 allow?
 
 ---
 ### Step by step
-The input at position $i$ is word $i$; what it shall guess is word $i + 1$. Row $i$ may hold `True` in the columns 0 to $i$, and no further.
+The input at position $i$ is word $i$, and the model predicts word $i + 1$ there. So row $i$ should be True in columns 0 to $i$ and False in all others.
 """
 
 # %% kind="train" ignore_output=true
 mask = yours("training_mask")
-sound = train(mask)
+second = train(loss_of, train_rows, mask)
 with torch.no_grad():
-    perplexity = loss_of(sound, test_rows, mask(N)).exp()
+    perplexity = loss_of(second, test_rows, mask(N)).exp()
 print("perplexity on unseen sentences:", fixed(perplexity, 0))
-for beginning in ("le", "la souris", "les chats noirs"):
-    print(write(sound, mask, beginning))
+for beginning in BEGINNINGS:
+    print(write(second, mask, beginning))
 assert 8 < perplexity < 60
 
 # %% [markdown] kind="text"
 r"""
-Much worse, and honest: this one has learned some French.
+The perplexity is much worse, but the output begins to look like French. The two runs differ only in the mask: the first one let each position attend to the word that it had to predict. Such a flaw is called a {term:leak}.
 
-What happened in the first run is a {term:leak}: what is to be guessed can be seen. The model did the sensible thing and learned to **copy the next word**. When it writes, the next word is not there yet. In its place stands padding, which it never had to copy, and what it says then means nothing.
+What did the first model learn? If it has learned to copy the next word from its input, it should be able to “predict” words that are impossible to predict. So we give both models sequences of **random** words.
 
-A clean test set does not protect you: it is read with the same mask. What gives a leak away: a loss that is too good to be true, and letting the model *do* what it is for. We trained a real Transformer language model both ways, three times each (`leak_language_model`).
+> **Before you run it:** how many of the random words will each model predict correctly?
 """
 
-# %% kind="see"
-RUNS = "leak_language_model"
-at_once = mean_over_seeds(RUNS, lambda run: run["scores"]["test"]["perplexity"])
-word_by_word = mean_over_seeds(RUNS, lambda run: run["word by word"])
-for name in ("sound", "leaky"):
-    print(f"{name}: read at once {at_once[name]:.2f}", end=", ")
-    print(f"word by word {word_by_word[name]:,.2f}")
+# %% kind="see" name="noise" ignore_output=true
+words = train_rows.unique()[4:]  # without the four special tokens
+generator = torch.Generator().manual_seed(10)
+noise = words[torch.randint(len(words), (200, N), generator=generator)]
+
+for name, model, its_mask in (("first", first, first_mask), ("second", second, mask)):
+    with torch.no_grad():
+        predicted = logits_of(model, noise, its_mask(N)).argmax(dim=-1)
+    fraction = (predicted[:, :-1] == noise[:, 1:]).float().mean()
+    print(f"{name} model: {fixed(100 * fraction, 0)}% of the random words predicted")
+    assert (fraction > 0.7) == (model is first)
 
 # %% [markdown] kind="text"
 r"""
-Read at once, the leaky one is perfect. Read word by word, as when it writes, its perplexity is above ten million. Blind guessing among 680 words would have 680: this one is *sure*, and wrong.
+The first model has learned to **copy the next word**. In three runs with other random seeds, it also “predicted” about nine in ten random words, and the second model almost none. When the first model generates text, there is no next word to copy yet, and in all our runs it mostly repeated the words it already had.
 
-And a warning from our own records. In the **translator** the same leak does not show in the loss at all: {result:leak/leaky/history/-1/loss:.2f} on validation where the sound one has {result:leak/sound/history/-1/loss:.2f}. With the source in front of you the next French word is nearly certain anyway, and both were trained to leave a little doubt ({term:label smoothing}, lesson 15), which keeps every loss from 0. Yet of a thousand sentences the leaky one translates none. Never trust a loss alone.
+A clean test set doesn't protect you from this, because the model processes it with the same faulty mask. What helps is to let the model do what it is made for, and a direct test: change all words after position $i$, and compare the predictions at position $i$. With a correct causal mask, they can't change.
+"""
+
+# %% [markdown] kind="text" track="core" contents="the same leak in a larger language model and in a translator, where the loss doesn't reveal it"
+r"""
+We also trained a larger Transformer language model both ways, in three runs each. If it processes a sentence all at once, its perplexity on test sentences is {result:min leak_language_model/sound/scores/test/perplexity:.2f} to {result:max leak_language_model/sound/scores/test/perplexity:.2f} with a correct mask and {result:min leak_language_model/leaky/scores/test/perplexity:.3f} to {result:max leak_language_model/leaky/scores/test/perplexity:.3f} with the leak. If it processes the same sentences word by word, as in generation, nothing changes for the correct models, but the leaky ones have perplexities above **ten million**. A model that assigns the same probability to all 680 words has a perplexity of 680. So the leaky models are not just uncertain: they are confident, and wrong.
+
+A leak *can* make a loss too good to be true, but it doesn't have to. With the same leak in a **translator**, the validation loss is {result:leak/leaky/history/-1/loss:.2f}, compared with {result:leak/sound/history/-1/loss:.2f} for the correct model (means of three runs). Yet the leaky translator gets none of 1,000 test sentences right. A plausible reason for its ordinary loss is that a model that knows the source sentence can be nearly certain of the next French word anyway. So don't rely on the loss alone: let the model generate.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 3 · All masks of a translator
+## 3 · The masks of a translator
 
-A Transformer that translates (lesson 14) attends in three places, and each wants its own mask:
+A Transformer that translates (lesson 14) uses attention in three ways, and each needs its own mask:
 
-| where | who asks | who is looked at | hidden |
+| attention | queries | keys and values | what is masked |
 |---|---|---|---|
-| encoder | source words | source words | source padding |
-| decoder | target words | target words | target padding, **and** what is ahead |
-| across | target words | source words | source padding |
+| encoder self-attention | source | source | source padding |
+| decoder self-attention | target | target | target padding **and** later positions |
+| cross-attention | target | source | source padding |
 
-In {term:cross-attention} the queries come from the target, keys and values from the source: the look of lesson 06, with the formula of lesson 08. Across, nothing is ahead: the source is known whole. And a mask takes away **keys**, never queries. What a padding position itself looks at does not matter: its key is hidden from all, and the loss does not count its guess. Masks join with `&`: may look by this one *and* by that one. (With many heads, lesson 12, one more axis of size 1 stands before the rows.)
+In {term:cross-attention}, the queries come from the target, and the keys and values from the source. This is the attention of lesson 06 with the formula of lesson 08. It isn't causal, because the whole source is known before the first target word is generated.
+
+A {term:padding mask} hides padding as **keys**, never as queries. What a padding position itself attends to doesn't matter: no word attends to it, and the loss ignores its prediction. Two masks are combined with `&`, since a query may attend to a key only if both masks allow it.
+
+A mask doesn't need the full shape of the scores, as long as it {term:broadcasting|broadcasts} to it: the shapes are compared from the last axis backwards, and an axis that is missing or has size 1 is repeated.
+
+| mask | shape | is the same for |
+|---|---|---|
+| padding mask | (batch, 1, keys) | all queries of a sentence |
+| causal mask | (n, n) | all sentences of the batch |
+| both, combined with `&` | (batch, n, n) | – |
+
+With several heads (lesson 12), the scores have the shape (batch, heads, queries, keys). A causal mask (n, n) still fits. A padding mask needs one more axis of size 1, for the heads: (batch, 1, 1, keys).
 """
 
 # %% kind="quiz"
@@ -333,20 +330,22 @@ quiz("10", "which-mask")
 
 # %% [markdown] kind="text" exercise="translator_masks"
 r"""
-Write all three at once, with `True` where a query may attend. The lengths are tensors of whole numbers, one for each sentence; `n_src` and `n_tgt` are the widths of the two rectangles, and the padding comes after the words. Mask keys (columns) only. `torch.arange(n)` numbers the places, and comparing `(b, 1)` with `(n,)` gives `(b, n)`.
+**Write the decoder's mask.** The masks of the encoder and of cross-attention are given. Compute the third, and return all three. `src_lengths` and `tgt_lengths` are tensors with one integer per sentence, `n_src` and `n_tgt` are the widths of the padded batch, and the padding comes after the words. Comparing a tensor of shape (b, 1) with one of shape (n,) gives a tensor of shape (b, n).
 """
 
-# %% kind="exercise" exercise="translator_masks" title="Three masks" difficulty=3 importance=4 track="core"
+# %% kind="exercise" exercise="translator_masks" title="The masks of a translator" difficulty=2 importance=4 track="core"
 def translator_masks(src_lengths, tgt_lengths, n_src, n_tgt):
     """lengths (b,)
 
     ->  encoder (b, 1, n_src), decoder (b, n_tgt, n_tgt), cross (b, 1, n_src)
     """
+    is_source_word = torch.arange(n_src) < src_lengths[:, None]  # (b, n_src)
+    encoder = cross = is_source_word[:, None]  # (b, 1, n_src): for every query
     # solution
-    source = (torch.arange(n_src) < src_lengths[:, None])[:, None]
-    target = (torch.arange(n_tgt) < tgt_lengths[:, None])[:, None]
+    is_target_word = torch.arange(n_tgt) < tgt_lengths[:, None]
     causal = torch.arange(n_tgt) <= torch.arange(n_tgt)[:, None]
-    return source, target & causal, source
+    decoder = is_target_word[:, None] & causal
+    return encoder, decoder, cross
     # end solution
 
 # %% kind="check" exercise="translator_masks"
@@ -354,98 +353,87 @@ check("translator_masks", translator_masks)
 
 # %% [markdown] kind="hints" exercise="translator_masks"
 r"""
-### A nudge
-A padding mask is the same for every query, so its middle axis may have size 1: it broadcasts.
+### Where to start
+The decoder's mask combines two masks: a padding mask of shape (b, 1, n_tgt), made like the one for the source, and a causal mask of shape (n_tgt, n_tgt).
 
 ---
 ### Step by step
-1. `torch.arange(n_src) < src_lengths[:, None]` is (b, n_src): True for real words. Put an axis in the middle.
-2. The same for the target.
-3. Rows ask, columns are looked at: column ≤ row. Join it with the target's padding by `&`.
-4. Across, the keys are the source's.
+1. Compare `torch.arange(n_tgt)` with the target lengths. The result, (b, n_tgt), is True for words. Insert an axis of size 1 in the middle.
+2. Make a causal mask: rows are queries, columns are keys, and it is True where column ≤ row. You can write it as in `training_mask`.
+3. Combine both with `&`. Broadcasting gives (b, n_tgt, n_tgt).
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 4 · Twenty guesses for one
+## 4 · All positions in one run
 
-One can also hide the future by not giving it: a run on the first word, one on the first two, and so on. Do both give the same guesses? They must: with a causal mask, position $i$ of the long run knows exactly what the short run knows.
+Instead of masking the future, we could leave it out of the input: one run on the first word, one on the first two words, and so on. With a causal mask, the prediction at position $i$ of the long run depends on exactly the words that the short run up to position $i$ gets. So both give the same predictions.
 """
 
-# %% kind="tensor"
+# %% kind="tensor" track="core" contents="a cell that compares both"
 sentence = test_rows[:1, :N]
 with torch.no_grad():
-    at_once = guess(sound, sentence, mask(N))[0]
+    at_once = logits_of(second, sentence, mask(N))[0]
     one_by_one = torch.stack(
-        [guess(sound, sentence[:, : i + 1], mask(i + 1))[0, -1] for i in range(N)]
+        [logits_of(second, sentence[:, : i + 1], mask(i + 1))[0, -1] for i in range(N)]
     )
 assert torch.allclose(at_once, one_by_one, atol=1e-4)
-print("one run with a mask = ", N, "runs without the future")
-
-# %% [markdown] kind="text" track="core" contents="how much time one masked run saves, and why, in your own words"
-r"""
-The same guesses. Now the time, on the real Transformer language model and a text of 60 words. Estimate first: how many times as long do 60 runs take, of 1, 2, … 60 words, as one run of all 60?
-"""
-
-# %% kind="estimate" track="core"
-language_model = load_shipped("transformer_lm").model
-text = torch.full((8, 60), BOS)
-
-
-def seconds(run):
-    run()
-    start = time.perf_counter()
-    for _ in range(3):
-        run()
-    return time.perf_counter() - start
-
-
-@torch.no_grad()
-def times_as_long():
-    one_by_one = seconds(lambda: [language_model(text[:, : i + 1]) for i in range(60)])
-    return one_by_one / seconds(lambda: language_model(text))
-
-
-estimate("10", "sixty-runs", times_as_long)
-
-# %% kind="explain" track="core"
-explain("10", "at-once")
+print(f"one run with a causal mask = {N} runs without the future")
 
 # %% [markdown] kind="text"
 r"""
-So in training one run computes all positions of a sentence. When the model **writes**, the words are not there yet, and it is word by word again (lesson 16 makes that cheaper).
+In training, the whole sentence is known, so a single run with a causal mask trains the model on all positions in parallel. In generation, the next words don't exist yet, so the model has to work word by word again. Lesson 16 makes that cheaper.
 """
 
-# %% [markdown] kind="text" contents="two attentions in torch whose masks mean opposite things"
+# %% kind="explain" track="core" contents="explain the difference to a recurrent network in your own words"
+explain("10", "at-once")
+
+# %% [markdown] kind="text" track="short"
 r"""
-## Break it
+## 5 · Masks in PyTorch
 
-In torch there are two attentions, and their masks mean opposite things. `scaled_dot_product_attention` takes `True` as *may look*, as we do. `nn.MultiheadAttention` takes `True` as *ignore*.
+Not all code applies masks the way we do. Even within PyTorch, `True` means opposite things in different functions:
 
-> **Before you run it:** hand our causal mask to `nn.MultiheadAttention` as it is. Which positions will be able to look where? What comes out at the last one?
+| in PyTorch | argument | `True` means that the query |
+|---|---|---|
+| `F.scaled_dot_product_attention` | `attn_mask` | **may** attend to the key, as in this course |
+| `nn.MultiheadAttention` | `attn_mask` | may **not** attend to the key |
+| | `key_padding_mask`, (batch, keys) | may **not** attend to the key: it is padding |
+
+The masks of `nn.Transformer` follow the convention of `nn.MultiheadAttention`. A mask of floating-point numbers is always added to the scores.
 """
 
-# %% kind="break"
+# %% [markdown] kind="text" track="core" contents="additive masks, −1e9, and our mask passed to `nn.MultiheadAttention` unchanged"
+r"""
+You will meet two more ways of masking:
+
+- **Additive masks.** Instead of replacing scores, we can add a matrix of floating-point numbers to them: 0 where the query may attend, and $-\infty$ where it may not. The result is the same. This is called an {term:additive mask}.
+- **−1e9.** Some code uses a very negative number such as −1e9 instead of $-\infty$. It avoids NaN in a fully masked row, but such a row then attends to all its masked keys equally, and no error reveals it. It also doesn't work in 16-bit floating point (float16), whose range ends at ±65,504.
+
+> **Before you run it:** we pass our causal mask to `nn.MultiheadAttention` unchanged. To which positions can each query attend now? What will the last row be?
+"""
+
+# %% kind="break" track="core"
 torch.manual_seed(10)
 layer = torch.nn.MultiheadAttention(embed_dim=8, num_heads=1, batch_first=True)
 x = torch.randn(1, 4, 8)
 with torch.no_grad():
-    for name, attn_mask in (("our mask", mask(4)), ("turned round", ~mask(4))):
+    for name, attn_mask in (("our mask", mask(4)), ("inverted", ~mask(4))):
         context, weights = layer(x, x, x, attn_mask=attn_mask)
         print(name)
         for row in weights[0]:
             print("   ", fixed(row, 2))
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
-With our mask as it is, every word sees only the *future*, and the last sees nothing: NaN. No error anywhere. Where two libraries meet, print a small mask.
+With our mask, each word attends only to *later* words, and the last one to nothing, so its row is NaN. There is no error message. Whenever you pass a mask to somebody else's code, print the attention weights for a small one first.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
 
-The first try counts for your score; every answer gets a reason.
+Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"
@@ -453,42 +441,47 @@ quiz("10", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Let them believe the leak.** Show the perplexity near 1 and ask who would publish it. Only then let it write. Expected objection: "the test set is clean!" Answer: it is; the mask is not.
+**Let them believe in the leak (5 min).** Show the perplexity near 1 and ask: "Who would publish this?" Only then let the model generate. Expected objection: "But the test set is clean!" Answer: the test set is, but the mask isn't. Then ask for a bet before the random words.
 
-| they say | what it is | answer |
+**What learners say**
+
+| they say | misconception | answer |
 |---|---|---|
-| "multiply the scores by 0" | M19 | Mask painter, × 0 before: rows sum to 1, hidden words have weight. |
-| "zero the weights afterwards" | M20 | The sums of the rows. |
-| "hide the padded rows too" | M21 | Then they see nothing: NaN. Hide columns. |
-| "cross-attention needs a causal mask" | M25 | What is ahead in a source that is known whole? |
+| "multiply the scores by 0" | M19 | Mask painter, × 0 before: the rows sum to 1, but masked positions get attention. |
+| "without a mask it sees the answer, so why is it worse?" | – | In the mask painter, the model was trained with a causal mask. A plausible reason is that it has never learned to use later words. |
+| "set the attention weights to 0 afterwards" | M20 | Look at the row sums. |
+| "mask the rows of the padding too" | M21 | Then these queries may attend to nothing, and the plain softmax gives NaN. Mask columns. |
+| "True means the same everywhere" | M22 | The table in section 5. |
+| "cross-attention needs a causal mask" | M25 | The whole source is known before the first target word. |
 
-**If time is short**, leave out section 3's exercise; keep the leak.
+**If time is short,** leave out the exercise of section 3. Keep the leak.
 """
 
 # %% [markdown] kind="summary"
 r"""
 ## What you have now
 
-| name | what it is | shape |
+| name | meaning | shape |
 |---|---|---|
-| `mask` | True where a query may look at a key | (queries, keys) |
-| padding mask | hides columns that are no words | (batch, 1, keys) |
-| causal mask | hides what is ahead | (n, n) |
-| masked scores | −∞ where a query may not look | (queries, keys) |
+| attention mask | True where a query may attend to a key | (queries, keys), or broadcastable to it |
+| padding mask | masks the keys that are padding | (batch, 1, keys) |
+| causal mask | masks all later positions | (n, n) |
+| additive mask | 0 or −∞, added to the scores | (queries, keys) | <!-- core -->
+| leak | a flaw that shows the model what it has to predict | |
 
-- −∞ before the softmax: rows sum to 1, hidden words get exactly 0.
-- A query that may look nowhere needs care: 0, not NaN.
-- A leak makes a loss too good to be true, and a model useless. A clean test set is no help: it is read with the same mask. Let the model write.
-- The causal mask gives all guesses of a sentence in one run. Across, nothing is causal.
+- Masked scores are set to −∞ before the softmax. Then the rows sum to 1, and masked keys get a weight of exactly 0.
+- A query that may attend to nothing needs special care: weights of 0 instead of NaN.
+- A leak can make a loss too good to be true and the model useless. A clean test set doesn't reveal it; letting the model generate does.
+- The causal mask gives the predictions at all positions of a sentence in one run. Cross-attention needs no causal mask.
 
-**Still missing.** Take the mask away, and attention does not know which word came first. Lesson 11 brings the order.
+**Still missing.** Our small model got a vector for each position. Without it, attention couldn't distinguish the order of the words that it may attend to. [Lesson 11](11_positions.ipynb) is about positions.
 """
 
 # %% [markdown] kind="reading"
 r"""
 ## Reading
 
-- Vaswani and others, *Attention Is All You Need* (2017), section 3.2.3, third point: the mask in one sentence. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
-- The page of torch's `scaled_dot_product_attention` and that of `nn.MultiheadAttention`: compare what each says about `attn_mask`.
-- `course_lib/layers/masks.py`: the course's masks, on one page.
+- Vaswani et al., *Attention Is All You Need* (2017), section 3.2.3. The third point explains the decoder's mask. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
+- The PyTorch documentation of `scaled_dot_product_attention` and of `nn.MultiheadAttention`. Compare what they say about `attn_mask`.
+- `course_lib/layers/masks.py`, the masks of this course on one page.
 """

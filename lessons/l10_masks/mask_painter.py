@@ -1,27 +1,33 @@
-"""The mask painter: the attention weights after a mask is applied in the right way and in wrong ones.
+"""The mask painter: a mask applied to a trained model, in the right way and in wrong ones.
 
     >>> apply(np.zeros((1, 4)), np.array([[True, True, False, False]]), BEFORE)[0]
     array([[0.5, 0.5, 0. , 0. ]])
 
-The scores are those of the shipped Transformer language model, layer 0, on a French sentence followed by
-three padding tokens, without a mask. They are recovered from the unmasked attention weights: the
-logarithm of a softmax differs from the scores by one constant for each row, so each row is shown with mean 0.
-A masked cell has a stroke, which is orange where the cell gets an attention weight all the same.
+The model is the shipped Transformer language model, on a French sentence followed by three padding tokens.
+The scores and the attention weights are those of a head in layer 0. For the predictions, the same mask is
+applied in the same way in every head of every layer. A masked cell has a stroke, which is orange where the
+cell gets an attention weight all the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, partial
 
 import numpy as np
 import torch
 from matplotlib.collections import LineCollection
+from torch import Tensor
+from torch.nn import functional as F
 
 from course_lib import theme
 from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show, blank_axes
 from course_lib.formatting import fixed
-from course_lib.text.special import BOS, PAD
+from course_lib.layers.multi_head import MultiHead, join_heads
+from course_lib.models.transformer_lm import TransformerLM
+from course_lib.text.special import BOS, EOS, PAD
 from course_lib.translation.shipped import shared
 from course_lib.views.bars import HorizontalBars
 from course_lib.views.heatmap import Heatmap
@@ -48,23 +54,71 @@ def masks() -> dict[str, np.ndarray]:
     return {NONE: everything, PADDING: padding, CAUSAL: causal, BOTH: padding & causal, BLIND: blind}
 
 
-@cache
+@contextmanager
+def attending(model: TransformerLM, weights_of: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """In every head, compute the attention weights from the scaled scores with this function."""
+
+    def attend(heads: MultiHead, query: Tensor, keys: Tensor, values: Tensor, **_) -> tuple[Tensor, Tensor]:
+        weights = weights_of(query @ keys.mT / math.sqrt(keys.shape[-1]))
+        return F.linear(join_heads(weights @ values), heads.w_output), weights
+
+    layers = [block.attention for block in model.stack.blocks]
+    for heads in layers:
+        heads.attend = partial(attend, heads)
+    try:
+        yield
+    finally:
+        for heads in layers:
+            del heads.attend
+
+
 @torch.no_grad()
+def logits_with(tokens: Tensor, weights_of: Callable[[Tensor], Tensor]) -> Tensor:
+    """(words, vocabulary): what the language model predicts with attention weights computed like this."""
+    model = shared("transformer_lm").model
+    with attending(model, weights_of):
+        x = model.positions.add(model.words.target(tokens[None]))
+        return model.words.logits(model.stack(x, rotate=model.positions.rotate)[0])[0]
+
+
+def sentence() -> list[int]:
+    return [BOS, *shared("transformer_lm").tokenizer.encode(" ".join(WORDS))]
+
+
+def padded_sentence() -> Tensor:
+    return torch.tensor(sentence() + [PAD] * (N - N_REAL))
+
+
+@cache
 def model_scores() -> np.ndarray:
-    """(heads, queries, keys): each row with mean 0."""
-    model, encode = shared("transformer_lm").model, shared("transformer_lm").tokenizer.encode
-    tokens = torch.tensor([[BOS, *encode(" ".join(WORDS)), *[PAD] * (N - N_REAL)]])
-    x = model.positions.add(model.words.target(tokens))
-    weights = model.stack(x, rotate=model.positions.rotate, with_weights=True)[2]["own"][0, 0]
-    logs = weights.clamp(min=1e-30).log()
-    return (logs - logs.mean(dim=-1, keepdim=True)).numpy().astype(float)
+    """The scaled scores of layer 0, (heads, queries, keys)."""
+    seen = []
+
+    def keep(scores: Tensor) -> Tensor:
+        seen.append(scores)
+        return scores.softmax(dim=-1)
+
+    logits_with(padded_sentence(), keep)
+    return seen[0][0].numpy().astype(float)
+
+
+def masked_weights(scores: Tensor, mask: np.ndarray, method: str) -> Tensor:
+    return torch.from_numpy(apply(scores.numpy(), mask, method)[0])
+
+
+@cache
+def next_word(mask: str, method: str) -> np.ndarray:
+    """The probability that the model gives the correct next word, after each of the words."""
+    logits = logits_with(padded_sentence(), partial(masked_weights, mask=masks()[mask], method=method))
+    targets = torch.tensor([*sentence()[1:], EOS])
+    return logits[:N_REAL].softmax(dim=-1)[torch.arange(N_REAL), targets].numpy().astype(float)
 
 
 def apply(scores: np.ndarray, mask: np.ndarray, method: str) -> tuple[np.ndarray, np.ndarray]:
     """The attention weights, and the scores that went into the softmax. A row of −∞ alone is 0 / 0: NaN."""
     with np.errstate(invalid="ignore"):
         if method in (BEFORE, TIMES_0):
-            scores = np.where(mask, scores, -np.inf if method == BEFORE else 0.0)
+            scores = np.where(mask, scores, np.asarray(-np.inf if method == BEFORE else 0.0, scores.dtype))
             return softmax(scores), scores
         weights = softmax(scores) * mask
         if method == RENORMED:
@@ -73,11 +127,16 @@ def apply(scores: np.ndarray, mask: np.ndarray, method: str) -> tuple[np.ndarray
 
 
 def compute(*, mask: str, method: str, head: int) -> Facts:
-    """The facts at one setting; rows that are not numbers are `broken`, and their weights are given as 0."""
+    """The facts at one setting.
+
+    Rows that are not numbers are `broken`, and predictions that are not `fails`; both are given as 0.
+    """
     visible = masks()[mask]
     weights, masked = apply(model_scores()[head], visible, method)
     broken = ~np.isfinite(weights).all(axis=-1)
     weights = np.where(broken[:, None], 0.0, weights)
+    predictions = next_word(mask, method)
+    fails = np.isnan(predictions)
     return {
         "scores": np.where(np.isfinite(masked), masked, 0.0),
         "infinite": ~np.isfinite(masked),
@@ -86,6 +145,9 @@ def compute(*, mask: str, method: str, head: int) -> Facts:
         "broken": broken,
         "hidden_weight": float(weights[~visible].sum()),
         "visible": visible,
+        "next_word": np.where(fails, 0.0, predictions),
+        "fails": fails,
+        "perplexity": 0.0 if fails.any() else float(np.exp(-np.log(predictions).mean())),
     }
 
 
@@ -98,7 +160,7 @@ def _strokes(axes: Axes) -> Callable[[np.ndarray, np.ndarray], None]:
     def show(mask: np.ndarray, weights: np.ndarray) -> None:
         hidden = np.argwhere(~mask)
         strokes.set_segments([((x + 0.28, y + 0.72), (x + 0.72, y + 0.28)) for y, x in hidden])
-        strokes.set_color(np.where(weights[~mask] > 0.005, theme.ORANGE, theme.SOFT_INK).tolist())
+        strokes.set_color(np.where(weights[~mask] > 0, theme.ORANGE, theme.SOFT_INK).tolist())
 
     return show
 
@@ -131,7 +193,7 @@ def draw_sums(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         sums, broken = facts["sums"], facts["broken"]
-        wrong = broken | (np.abs(sums - 1) > 0.005)
+        wrong = broken | (~np.isclose(sums, 1))
         readings = ["NaN" if is_nan else fixed(total, 2) for is_nan, total in zip(broken, sums, strict=True)]
         bars.show(sums, readings, colours=np.where(wrong, theme.ORANGE, theme.BLUE).tolist())
         set_texts(bars.value_texts, readings, np.where(wrong, theme.ORANGE, theme.INK))
@@ -139,10 +201,29 @@ def draw_sums(axes: Axes) -> Show:
     return show
 
 
+def draw_next_word(axes: Axes) -> Show:
+    blank_axes(axes, x=(0, 1.75), y=(N, 0))
+    axes.set_xticks((0, 0.5, 1), ("0", "½", "1"))
+    axes.axvline(1, color=theme.HAIRLINE, linewidth=1.2)
+    bars = HorizontalBars(axes, np.arange(N_REAL) + 0.5, gap=0.06)
+
+    def show(facts: Facts) -> None:
+        is_nan, values = facts["fails"], facts["next_word"]
+        readings = ["NaN" if nan else fixed(value, 2) for nan, value in zip(is_nan, values, strict=True)]
+        bars.show(values, readings)
+        set_texts(bars.value_texts, readings, np.where(is_nan, theme.ORANGE, theme.INK))
+
+    return show
+
+
+def describe_perplexity(facts: Facts) -> str:
+    return "NaN" if facts["fails"].any() else fixed(facts["perplexity"], 1)
+
+
 class MaskPainter(Explorable):
     title = "Mask painter"
-    question = "A stroke marks a masked position. What does each way of masking do to the attention weights?"
-    size = (9.6, 4.0)
+    question = "A stroke marks a masked position. What does each way of masking do to a trained model?"
+    size = (10.4, 4.0)
     mask = Choice("mask", (NONE, PADDING, CAUSAL, BOTH, BLIND), NONE, buttons=True)
     method = Choice("method", (BEFORE, TIMES_0, AFTER, RENORMED), BEFORE, buttons=True)
     head = Integer("head", 0, N_HEADS - 1, 0)
@@ -152,14 +233,15 @@ class MaskPainter(Explorable):
         "causal, 0 after": {"mask": CAUSAL, "method": AFTER},
     }
     goals = {
-        "quiet-leak": "Every row sums to 1, yet masked positions get attention",
-        "lost": "A row that has lost four fifths of its attention",
-        "nan": "Break a row: turn it into NaN",
+        "quiet-leak": "Every row sums to 1, yet masked positions get some attention",
+        "lost": "A row that has lost more than four fifths of its attention",
+        "nan": "Turn one row into NaN, and see what becomes of the predictions",
     }
     panels = (
-        Panel("Scores (blue above 0, orange below)", draw_scores),
+        Panel("Scores (blue > 0, orange < 0)", draw_scores),
         Panel("Attention weights (orange: leak)", draw_weights),
-        Panel("Sum of each row", draw_sums, 0.45),
+        Panel("Sum of the row", draw_sums, 0.42),
+        Panel("P(next word)", draw_next_word, 0.42),
     )
     compute = staticmethod(compute)
 
@@ -167,7 +249,7 @@ class MaskPainter(Explorable):
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         broken, sums = now["broken"], now["sums"]
         return {
-            "quiet-leak": not broken.any() and np.allclose(sums, 1) and now["hidden_weight"] > 0.5,
+            "quiet-leak": not broken.any() and np.allclose(sums, 1) and now["hidden_weight"] > 0,
             "lost": (sums[~broken] < 0.2).any(),
             "nan": broken.any(),
         }
@@ -175,7 +257,11 @@ class MaskPainter(Explorable):
     @staticmethod
     def heading(facts: Facts) -> list[str]:
         leaked = fixed(facts["hidden_weight"], 2)
-        return [f"mask: {facts['mask']}", facts["method"], f"attention on masked positions: {leaked}"]
+        return [
+            f"mask: {facts['mask']}, {facts['method']}",
+            f"attention on masked positions: {leaked}",
+            f"perplexity: {describe_perplexity(facts)}",
+        ]
 
     @staticmethod
     def describe(facts: Facts) -> str:
@@ -184,5 +270,6 @@ class MaskPainter(Explorable):
         return (
             f"Mask: {facts['mask']}, method: {facts['method']}, head 0.{facts['head']}. Rows sum to "
             f"{fixed(sums.min(), 2)} to {fixed(sums.max(), 2)}, {broken} of {N} are NaN; the attention "
-            f"weights of masked positions sum to {fixed(facts['hidden_weight'], 2)}."
+            f"weights of masked positions sum to {fixed(facts['hidden_weight'], 2)}. The model's perplexity "
+            f"on the sentence is {describe_perplexity(facts)}."
         )

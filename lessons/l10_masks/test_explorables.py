@@ -6,9 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
+from course_lib.text.special import EOS
+from course_lib.translation.shipped import shared
 from lessons.l10_masks import mask_painter
 from lessons.l10_masks.mask_painter import (
     AFTER,
@@ -61,16 +64,45 @@ def test_times_zero_keeps_the_sums_and_gives_weight_to_hidden_words():
     question, _, _, after = open_question("10", "times-zero", MaskPainter)
     assert question.right == [1] and (after["mask"], after["method"]) == (CAUSAL, TIMES_0)
     assert after["sums"] == pytest.approx(np.ones(10)) and after["hidden_weight"] > 0.5
-    visible, *hidden = after["weights"][0]  # the first word sees itself alone
-    assert after["scores"][0, 0] < 0 and visible < min(hidden)
+    for word in ("le", "l'"):  # most visible scores are negative, so their weights are below a masked word's
+        row = mask_painter.LABELS.index(word)
+        visible = after["visible"][row]
+        masked_weight = after["weights"][row][~visible].min()
+        assert np.median(after["scores"][row][visible]) < 0
+        assert (after["weights"][row][visible] < masked_weight).mean() > 0.5
 
 
 def test_the_masks_hide_columns_and_the_scores_are_those_of_a_trained_model():
     masks, scores = mask_painter.masks(), mask_painter.model_scores()
     assert masks[CAUSAL].sum() == 55 and (masks[BOTH] == (masks[PADDING] & masks[CAUSAL])).all()
     assert masks[PADDING][:, :7].all() and not masks[PADDING][:, 7:].any()
-    assert scores.mean(axis=-1) == pytest.approx(np.zeros((4, 10)), abs=1e-5)
-    assert scores.std() > 0.5
+    model = shared("transformer_lm").model
+    x = model.positions.add(model.words.target(mask_painter.padded_sentence()[None]))
+    weights = model.stack(x, rotate=model.positions.rotate, with_weights=True)[2]["own"][0, 0]
+    assert mask_painter.softmax(scores) == pytest.approx(weights.detach().numpy(), abs=1e-5)
+
+
+def test_the_predictions_are_those_of_the_model_if_the_mask_is_applied_correctly():
+    shipped = shared("transformer_lm")
+    ids = torch.tensor(mask_painter.sentence())
+    with torch.no_grad():
+        logits = shipped.model.say(ids[None], with_weights=False)[0][0]
+    expected = logits.softmax(-1)[torch.arange(7), torch.tensor([*ids[1:].tolist(), EOS])]
+    for method in (BEFORE, RENORMED):
+        found = mask_painter.compute(mask=CAUSAL, method=method, head=0)["next_word"]
+        assert found == pytest.approx(expected.numpy(), abs=1e-4)
+    assert "attend" not in vars(shipped.model.stack.blocks[0].attention)  # the model is as it was
+
+
+def test_one_fully_masked_row_turns_every_prediction_into_nan():
+    for method in (BEFORE, RENORMED):
+        assert np.isnan(mask_painter.next_word(BLIND, method)).all()
+    assert mask_painter.LABELS[4] == "bu" and not mask_painter.masks()[BLIND][4].any()
+
+
+def test_without_a_mask_the_model_does_much_worse_on_the_sentence():
+    none, causal = (mask_painter.compute(mask=mask, method=BEFORE, head=0) for mask in (NONE, CAUSAL))
+    assert none["perplexity"] > 3 * causal["perplexity"]
 
 
 @pytest.mark.parametrize("draw", [mask_painter.draw_scores, mask_painter.draw_weights])

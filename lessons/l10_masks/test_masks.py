@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+from collections.abc import Callable
+
 import pytest
 import torch
 
+from course_lib.formatting import fixed
 from course_lib.layers.attention import attend
 from course_lib.layers.masks import causal_mask
 from course_lib.text.special import BOS, EOS, PAD
-from course_lib.text.toy.splits import splits
 from course_lib.translation.shipped import load_shipped, shared
 from lessons.l10_masks.exercises import MASKED_ATTENTION, TRANSLATOR_MASKS, one_step_ahead
 from lessons.l10_masks.measurements import measure
+from lessons.l10_masks.small_language_model import toy_rows, train
 from tests.lesson_claims import LessonText, assert_measured_again, indices_of_true, means, seeds
 
 L = LessonText("masks")
@@ -38,25 +43,46 @@ def test_the_leaky_translator_has_nearly_the_same_loss_and_translates_nothing():
     assert min(seeds("leak", "sound", "scores", "test", "exact")) > 0.95
 
 
-def test_the_best_language_model_is_the_one_that_is_quoted():
-    perplexity = means("toy_language_models", "scores", "test", "perplexity")
-    assert min(perplexity, key=perplexity.get) == "gru_lm"
+def test_both_correct_methods_agree_and_the_wrong_ones_harm_the_model():
+    perplexity = L.stored()["perplexity"]
+    assert perplexity["renormalised"] == pytest.approx(perplexity["-inf before"])
+    assert min(perplexity["x 0 before"], perplexity["0 after"]) > 1.2 * perplexity["-inf before"]
 
 
-def test_the_small_language_model_reads_about_two_thousand_short_sentences():
-    notebook = L.run_cell(
-        "data",
-        torch=torch,
-        load_shipped=load_shipped,
-        splits=splits,
-        yours=lambda name: MASKED_ATTENTION.reference,
-        BOS=BOS,
-        EOS=EOS,
-        PAD=PAD,
-    )
+def small_model() -> dict:
+    """The notebook after the cell that defines the small language model."""
+    given = {"torch": torch, "F": torch.nn.functional, "load_shipped": load_shipped, "toy_rows": toy_rows}
+    tokens = {"BOS": BOS, "EOS": EOS, "PAD": PAD, "fixed": fixed}
+    return L.run_cell("model", yours=lambda name: MASKED_ATTENTION.reference, **given, **tokens)
+
+
+def test_the_small_language_model_is_trained_on_about_two_thousand_short_sentences():
     vocabulary_sizes = {shared(name).tokenizer.vocab_size for name in ("transformer", "transformer_lm")}
-    assert vocabulary_sizes == {notebook["VOCABULARY"]}
-    assert 1800 < len(notebook["train_rows"]) < 2300
+    assert vocabulary_sizes == {inspect.signature(train).parameters["vocabulary"].default} == {680}
+    assert 1800 < len(small_model()["train_rows"]) < 2300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_with_other_seeds_the_leaky_model_predicts_random_words_and_repeats_what_it_has(seed):
+    notebook = small_model()
+    rows, loss_of = notebook["train_rows"], notebook["loss_of"]
+    first, second = (train(loss_of, rows, mask, seed=seed) for mask in (one_step_ahead, causal_mask))
+    notebook |= {"first": first, "first_mask": one_step_ahead, "second": second, "mask": causal_mask}
+    notebook = L.run_cell("writes", **notebook)
+    notebook = L.run_cell("noise", **notebook)
+    noise = notebook["noise"]
+
+    def predicted(model: dict, mask: Callable[[int], torch.Tensor]) -> float:
+        """The fraction of the random words that a model predicts."""
+        words = notebook["logits_of"](model, noise, mask(noise.shape[1])).argmax(-1)
+        return (words[:, :-1] == noise[:, 1:]).float().mean().item()
+
+    assert 0.85 < predicted(first, one_step_ahead) < 0.95 and predicted(second, causal_mask) < 0.01
+    for beginning in notebook["BEGINNINGS"]:
+        words = notebook["write"](first, one_step_ahead, beginning).split()
+        repeated = [word in words[:i] for i, word in enumerate(words)][len(beginning.split()) :]
+        assert sum(repeated) > 0.8 * len(repeated)
 
 
 def output_at(position: int, mask: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
@@ -83,6 +109,7 @@ def test_torch_takes_our_mask_the_other_way_round():
     x, mask = torch.randn(1, 4, 8), torch.ones(4, 4).tril() == 1
     weights = layer(x, x, x, attn_mask=mask)[1][0]
     assert weights[3].isnan().all() and weights[:3][mask[:3]].sum() == 0
+    assert L.asked("what-true-means").right == [1]
     torch.testing.assert_close(layer(x, x, x, attn_mask=~mask)[1][0].triu(1), torch.zeros(4, 4))
 
 
@@ -90,11 +117,22 @@ def test_torch_takes_our_mask_the_other_way_round():
 
 
 def test_the_numbers_of_the_quiz():
-    assert L.asked("count-open").answer == causal_mask(10).sum()
     is_open = torch.tensor([1.0, 1.0, 0.0, 0.0])
     times_zero = (torch.tensor([0.0, 0.0, 7.0, 7.0]) * is_open).softmax(0)
     assert L.asked("zero-score-weight").answer == times_zero[0].item()
     assert L.asked("zero-after-sum").answer == (torch.zeros(4).softmax(0) * is_open).sum().item()
+
+
+def test_which_masks_broadcast_to_the_scores():
+    question = L.asked("mask-shapes")
+
+    def broadcasts(option: str) -> bool:
+        try:
+            return torch.broadcast_shapes(ast.literal_eval(option), (2, 4, 7, 7)) == (2, 4, 7, 7)
+        except RuntimeError:
+            return False
+
+    assert question.right == indices_of_true(*(broadcasts(option.text) for option in question.options))
 
 
 def test_across_the_third_word_sees_the_whole_source_without_its_padding():

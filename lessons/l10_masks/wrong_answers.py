@@ -232,6 +232,22 @@ def divides_by_some_sum(scores, mask):
     return weights / torch.where(total == 0, 1.0, total)
 
 
+def divides_by_sum_plus(epsilon):
+    def weights_of(scores, mask):
+        weights = torch.where(mask, scores.softmax(-1), 0.0)
+        return weights / (weights.sum(-1, keepdim=True) + epsilon)
+
+    return weights_of
+
+
+def not_scaled(weights_of):
+    def attention(queries, keys, values, mask):
+        weights = weights_of(torch.einsum("...md,...nd->...mn", queries, keys), mask)
+        return weights @ values, weights
+
+    return attention
+
+
 def fills_weights(scores, mask):
     return torch.softmax(scores, dim=-1).masked_fill(~mask, -math.inf)
 
@@ -419,10 +435,14 @@ WRONG = {
         (multiplies_weights, "zero-after"),
         (forgets_the_mask, "no-mask"),
         (weighs_with(lambda scores, mask: scores.softmax(-1), emptied=True), "no-mask-emptied"),
+        (not_scaled(lambda scores, mask: scores.softmax(-1)), "no-mask-not-scaled"),
+        (not_scaled(lambda scores, mask: (scores * mask).softmax(-1)), "times-zero-not-scaled"),
+        (not_scaled(lambda scores, mask: scores.softmax(-1) * mask), "zero-after-not-scaled"),
         (weighs_with(adds_the_mask), "mask-added"),
         (weighs_with(adds_the_mask, emptied=True), "mask-added-emptied"),
         (weighs_with(divides_by_the_sum), "renormalised"),
         (weighs_with(divides_by_some_sum), "renormalised-without-nan"),
+        *((weighs_with(divides_by_sum_plus(e)), f"renormalised-plus-{e}") for e in (1e-9, 1e-8, 1e-6)),
         (weighs_with(fills_weights), "infinity-after"),
         (masks_the_context, "zero-after-in-context"),
         (polarity, "inverted"),
@@ -469,13 +489,18 @@ WRONG = {
         (causal_with(lambda row, column: column == row + 1), "only-next"),
         (causal_with(lambda row, column: column >= row - 1), "from-previous-on"),
         (lambda n: torch.full((n, n), True), "all-open"),
+        (lambda n: torch.full((n, n), False), "all-masked"),
         (causal_with(lambda row, column: column > row), "inverted"),
         (causal_with(lambda row, column: column != row + 1), "only-next-masked"),
         (causal_with(lambda row, column: column == row), "only-itself"),
+        (causal_with(lambda row, column: column > row + 1), "only-far-ahead"),
+        (causal_with(lambda row, column: (row - column).abs() <= 1), "neighbours"),
         (causal_with(lambda row, column: (column == row) | (column == row - 1)), "only-last-two"),
         (causal_with(lambda row, column: (column <= row) & (row - column < 8)), None),
         (causal_with(lambda row, column: (column < row) | (row + column == 0)), "not-itself-but-first"),
         (lambda n: torch.ones(16, 16).tril().bool(), "fixed-size"),
+        (lambda n: torch.ones(3, 3).tril().bool(), "fixed-size-3"),
+        (lambda n: torch.ones(4, 4).tril().bool(), "fixed-size-4"),
         (lambda n: causal_by_arange(n - 1), "one-position-short"),
         (lambda n: causal_by_arange(n + 1), "one-position-long"),
         (loops_from(0, 1), "last-row-missing"),
@@ -516,6 +541,42 @@ WRONG = {
         (masks_with(lambda row, column, length: (column >= row) & (column < length)), "ahead"),
         (masks_with(lambda row, column, length: (column <= row + 1) & (column < length)), "one-ahead"),
         (masks_with(lambda row, column, length: (column < row) & (column < length)), "not-itself"),
+        (masks_with(lambda row, column, length: (column > row) & (column < length)), "only-later"),
+        (
+            changes("decoder", lambda mask, s, t, n, m: real_words(t, m) & causal_by_arange(m)),
+            "no-axis-in-decoder",
+        ),
+        (
+            changes("decoder", lambda mask, s, t, n, m: real_words(s, n)[:, None] & causal_by_arange(m)),
+            "source-in-decoder",
+        ),
+        (lambda s, t, n, m: three_by_loop(s, t, n, m)[1], "decoder-alone"),
+        (lambda s, t, n, m: three_by_loop(s, t, n, m)[:2], "without-cross"),
+        (changes("decoder", lambda mask, *_: mask.logical_not()), "decoder-inverted"),
+        (changes("decoder", lambda mask, *_: torch.where(mask, 0.0, -math.inf)), "decoder-additive"),
+        (changes("decoder", lambda mask, *_: mask.unsqueeze(1)), "decoder-heads-axis"),
+        (changes("decoder", lambda mask, *_: mask[:1].repeat(len(mask), 1, 1)), "decoder-first-length"),
+        (changes("decoder", lambda mask, *_: mask[0]), "decoder-first-length-alone"),
+        (
+            changes("decoder", lambda mask, s, t, n, m: mask[:, : max(t.tolist()), : max(t.tolist())]),
+            "decoder-longest-sentence",
+        ),
+        (
+            changes("decoder", lambda mask, s, t, n, m: real_words(t, m)[:, None] ^ causal_by_arange(m)),
+            "exclusive-or",
+        ),
+        (
+            lambda s, t, n, m: [three_by_view(s, t, n, m)[i] for i in (0, 1, 1)],
+            "cross-like-decoder",
+        ),
+        (
+            masks_with(lambda row, column, length: (column <= row) & (column >= length)),
+            "target-padding-inverted",
+        ),
+        (
+            masks_with(lambda row, column, length: (column <= row) & (column > length)),
+            "target-padding-above",
+        ),
         (lambda s, t, n, m: three_by_view(s + 1, t + 1, n, m), "one-too-many"),
         (lambda s, t, n, m: three_by_view(s - 1, t - 1, n, m), "one-too-few"),
         (lambda s, t, n, m: three_by_view(s - 1, t, n, m), "one-too-few-in-source"),

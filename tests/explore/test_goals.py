@@ -166,7 +166,8 @@ LIMITS = {
     ],
     "MaskPainter": [
         Limit("quiet-leak", "sums to 1", set_sums),
-        Limit("lost", "lost four fifths", set_sums, operator.lt, 0.2),
+        Limit("quiet-leak", "some attention", "hidden_weight", operator.gt, 0),
+        Limit("lost", "more than four fifths", set_sums, operator.lt, 0.2),
     ],
     "ClockHands": [
         Limit("three-quarters", "below ¾", "product", None, lambda now, start: 0.75 * now["length"] ** 2),

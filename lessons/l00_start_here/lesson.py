@@ -82,7 +82,7 @@ Other seeds or sentences are unlikely to close a gap this large. A plausible rea
 r"""
 ## Watch attention at work
 
-Before `bahdanau` writes a word, it gives every English word an {term:attention weight}; these weights sum to 1. Here it has just skipped *sad* and written *filles* (girls). Move the slider one step to the right, then through the whole sentence, and reach the two goals. The network was never told which words belong together: it was trained only on pairs of whole sentences.
+Before `bahdanau` writes a word, it gives every English word an {term:attention weight}; these numbers sum to 1. Here it has just skipped *sad* and written *filles* (girls). Move the slider one step to the right, then through the whole sentence, and reach the two goals. The network was never told which words belong together: it was trained only on pairs of whole sentences.
 """
 
 # %% kind="explore"

@@ -13,7 +13,7 @@ About {minutes} minutes. You need a little Python, but no French and no mathemat
 r"""
 After this lesson you can
 
-1. **show** with one sentence what attention changes, and say how typical that sentence is;
+1. **show** with one sentence how translators with and without attention differ, and say how typical that sentence is;
 2. **explain** what a softmax does to a few scores;
 3. **use** the building blocks of every lesson: estimates, predictions, explanations, exercises and a quiz.
 
@@ -75,14 +75,14 @@ In three {term:training runs} with different {term:random seeds}, the systems tr
 | `rnn_encoder_decoder` | {result:each toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0p} | `bahdanau` | {result:each toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0p} |
 | `seq2seq` | {result:each toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0p} | `transformer` | {result:each toy_ladder/transformer/scores/test/by_length/16–20/exact:.0p} |
 
-Other seeds or sentences are unlikely to close a gap this large. A plausible reason is that one vector can't hold twenty words. Lesson 04 looks into this.
+Other seeds or sentences are unlikely to close a gap this large. A plausible reason is that a single vector of this size can't hold twenty words. Lesson 04 looks into this.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## Watch attention at work
 
-Before `bahdanau` writes a word, it gives every English word an {term:attention weight}; these weights sum to 1. Here it has just skipped *sad* and written *filles* (girls). Move the slider one step to the right, then through the whole sentence, and reach the two goals. The network was never told which words belong together: it was trained only on pairs of whole sentences.
+Before `bahdanau` writes a word, it gives every English word an {term:attention weight}; these numbers sum to 1. Here it has just skipped *sad* and written *filles* (girls). Move the slider one step to the right, then through the whole sentence, and reach the two goals. The network was never told which words belong together: it was trained only on pairs of whole sentences.
 """
 
 # %% kind="explore"
@@ -104,7 +104,7 @@ for note in systems["transformer"](sentence).notes:
 
 # %% [markdown] kind="text"
 r"""
-All four get both sentences right. On {result:toy_ladder/seq2seq/scores/coreference/n:.0f} such sentences, the three runs of `rnn_encoder_decoder` get {result:each toy_ladder/rnn_encoder_decoder/scores/coreference/pronouns:.0p}% of the pronouns right, `seq2seq` {result:each toy_ladder/seq2seq/scores/coreference/pronouns:.0p}%, `bahdanau` {result:each toy_ladder/bahdanau/scores/coreference/pronouns:.0p}%, and `transformer` {result:min toy_ladder/transformer/scores/coreference/pronouns:.0%}. So attention isn't the whole answer here. How does a network work out what *it* refers to? We'll come back to this question throughout the course.
+All four get both sentences right. On {result:toy_ladder/seq2seq/scores/coreference/n:.0f} such sentences, the three runs of `rnn_encoder_decoder` get {result:each toy_ladder/rnn_encoder_decoder/scores/coreference/pronouns:.0p}% of the pronouns right, `seq2seq` {result:each toy_ladder/seq2seq/scores/coreference/pronouns:.0p}%, `bahdanau` {result:each toy_ladder/bahdanau/scores/coreference/pronouns:.0p}%, and `transformer` {result:min toy_ladder/transformer/scores/coreference/pronouns:.0%}. Systems without attention also get most of these pronouns right, so attention can't be the whole answer. How does a network work out what *it* refers to? We'll come back to this question throughout the course.
 
 **Explain in your own words:** write a sentence, then compare it with a model answer.
 """
@@ -179,11 +179,11 @@ systems_by_year = {
     1997: ["LSTM (03)"],
     2003: ["neural language model (01)"],
     2013: ["RCTM (18)"],
-    2014: ["RNN encoder–decoder (04)", "seq2seq (04)", "GRU (03)"],
+    2014: ["RNN encoder-decoder (04)", "seq2seq (04)", "GRU (03)"],
     2015: ["Bahdanau attention (06)", "Luong attention (07)"],
     2016: ["LSTMN (09)", "residual connections (13)"],
     2017: [
-        "key–value–predict (08)", "self-attentive embedding (09)",
+        "key–value–predict (08)", "structured self-attention (09)",
         "ConvS2S (18)", "Transformer (14)",
     ],
 }

@@ -57,7 +57,7 @@ Your phone suggests the next word while you type. A {term:language model} does t
 
 The units of text that a model works with are its {term:token|tokens}. Ours are whole words; larger systems also use pieces of words, as you'll see in lesson 15. All the tokens that a model knows form its {term:vocabulary}.
 
-Our text, or {term:corpus}, is the French half of the sentence pairs from lesson 00. It is split into three parts. The model learns from the {term:training set}. We use the {term:validation set} to compare models and to choose settings. The {term:test set} stays untouched until section 7: text that has influenced our choices can no longer show how well a model does on new text.
+Our text, or {term:corpus}, is the French half of the sentence pairs from lesson 00. It is split into three parts. The model learns from the {term:training set}. We use the {term:validation set} to compare models and to choose settings. The {term:test set} stays untouched while we choose: text that has influenced our choices can no longer show how well a model does on new text.
 """
 
 # %% kind="example" name="corpus"
@@ -175,12 +175,15 @@ Counting has a fundamental limitation. To an n-gram model, two words are either 
 
 Here is a language with just two sentences, *le chat dort* and *la vache dort* (the cat sleeps, the cow sleeps). With one word of context, there are four things to learn: *le* is followed by *chat*, *la* by *vache*, and both animals by *dort*.
 
-Our network has two matrices, each with one row per word. The rows of the {term:embedding matrix} represent the words as inputs: each is the word's {term:embedding}, also called its word vector. The rows of the *output weights* are used to predict the words. We made up all the numbers, and learning will change them.
+Our network has two matrices, which are tables of numbers. Each has one row per word. The rows of the {term:embedding matrix} represent the words as inputs: each is the word's {term:embedding}, also called its word vector. The rows of the *output weights* are used to predict the words. We made up all the numbers, and learning will change them.
 
-| | *le* | *la* | *chat* | *vache* | *dort* |
-|---|---|---|---|---|---|
-| embedding | (1, 0) | (0, 1) | (0.5, −0.5) | (−0.5, 0.5) | (0, 0) |
-| output weights | (0, 0) | (0, 0) | (0, 1.1) | (1.1, 0) | (0, 0) |
+| | embedding | output weights |
+|---|---|---|
+| *le* | (1, 0) | (0, 0) |
+| *la* | (0, 1) | (0, 0) |
+| *chat* | (0.5, −0.5) | (0, 1.1) |
+| *vache* | (−0.5, 0.5) | (1.1, 0) |
+| *dort* | (0, 0) | (0, 0) |
 
 To make a prediction, the network takes the embedding $x$ of the input word and computes its {term:dot product} with every row of the output weights: multiply corresponding numbers and add the products. For example, (1, 0) and (1.1, 0) give 1 · 1.1 + 0 · 0 = 1.1. A {term:layer} that computes one dot product for each row of a matrix is a {term:linear layer}. Its weight matrix has the shape (out, in), here (5, 2). In code, the layer is `weight @ x`. The last layer of a network is its {term:output layer}.
 
@@ -497,7 +500,7 @@ quiz("01", "five-lines")
 
 # %% [markdown] kind="text" track="core" contents="what the embeddings of a trained network have learned about words"
 r"""
-**What has a network learned about words?** In the tiny language, two words that are used alike got similar embeddings. Does this also happen on the real corpus? Let's look at an MLP that comes with the course and was trained for longer. It uses one matrix both as the embedding matrix and as the output weights. For each word, the next cell finds its nearest neighbour, the word with the most similar embedding. We use the *cosine similarity*, the dot product after all vectors have been scaled to length 1. How often do the two words belong to the same word class, and how often would they if the vectors were random?
+**What has a network learned about words?** In the tiny language, two words that are used alike got similar embeddings. Does this also happen on the real corpus? Let's look at an MLP that comes with the course and was trained for longer. It uses one matrix both as the embedding matrix and as the output weights. For each word, the next cell finds its nearest neighbour, the word with the most similar embedding. We use the {term:cosine similarity}, the dot product after all vectors have been scaled to length 1. How often do the two words belong to the same word class, and how often would they if the vectors were random?
 """
 
 # %% kind="see" track="core" name="neighbours" hide_input=true
@@ -669,7 +672,7 @@ quiz("01", "costs")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 7 · The test set, used once
+## 7 · The test set comes last
 
 All choices have been made, so we can finally use the test set. We compare three kinds of model on its 1,000 sentences. The n-gram model uses $n = 5$ and Kneser–Ney smoothing, a good way of handling n-grams that never occurred in the training set. The MLP sees the same four words. It is larger than ours (120,000 parameters instead of 64,000) and was trained on ten times as many examples. The third model is an {term:recurrent neural network|RNN} with 120,000 parameters. It processes a text word by word and has no fixed window; you'll build one in lesson 02. Both networks were trained three times with different random seeds. All three models share a vocabulary of {result:toy_language_models/rnn_lm/config/vocab_size:.0f} tokens, English words included, so their perplexities are comparable.
 """
@@ -688,7 +691,7 @@ predict("01", "three-models", figure)
 
 # %% [markdown] kind="text"
 r"""
-The perplexities are {result:lesson_01/n-gram/Kneser-Ney/test/5:.1f} for the n-gram model, {result:min toy_language_models/mlp_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/mlp_lm/scores/test/perplexity:.2f} for the three MLPs and {result:min toy_language_models/rnn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/rnn_lm/scores/test/perplexity:.2f} for the three RNNs. Would other test sentences change the order? To find out, we used a *bootstrap*: we drew 1,000 of these sentences at random, with replacement, many times. In 95% of the draws, the n-gram model's perplexity is {result:lesson_01/test set/n-gram to MLP/low:.2f} to {result:lesson_01/test set/n-gram to MLP/high:.2f} times that of the MLP; likewise, the MLP's is {result:lesson_01/test set/MLP to RNN/low:.2f} to {result:lesson_01/test set/MLP to RNN/high:.2f} times that of the RNN. So a different order is unlikely.
+The perplexities are {result:lesson_01/n-gram/Kneser-Ney/test/5:.1f} for the n-gram model, {result:min toy_language_models/mlp_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/mlp_lm/scores/test/perplexity:.2f} for the three MLPs and {result:min toy_language_models/rnn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/rnn_lm/scores/test/perplexity:.2f} for the three RNNs. Would other test sentences change the order? To find out, we used a {term:bootstrap}: we drew 1,000 of these sentences at random, with replacement, many times. In 95% of the draws, the n-gram model's perplexity is {result:lesson_01/test set/n-gram to MLP/low:.2f} to {result:lesson_01/test set/n-gram to MLP/high:.2f} times that of the MLP; likewise, the MLP's is {result:lesson_01/test set/MLP to RNN/low:.2f} to {result:lesson_01/test set/MLP to RNN/high:.2f} times that of the RNN. So a different order is unlikely.
 
 The n-gram model and the MLP see the same four words, so the amount of context doesn't explain the difference. A plausible reason is that the MLP's embeddings let similar words share what was learned. The RNN isn't limited to four words, which may explain why it is better still, but it also differs from the MLP in other ways.
 """
@@ -696,8 +699,6 @@ The n-gram model and the MLP see the same four words, so the amount of context d
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Only your first try counts for your score. You can try again as often as you like, and every answer comes with an explanation.
 """
 
 # %% kind="quiz"

@@ -17,7 +17,7 @@ After this lesson you can
 2. **distinguish** what a hidden state contains from what the prediction uses;
 3. **choose** weights by hand that store a signal for 200 time steps; <!-- core -->
 4. **compute** how much a gradient shrinks or grows on its way back through time;
-5. **explain** why training rarely finds weights that remember for long, and what gradient clipping can and can't fix.
+5. **explain** one reason why training rarely finds weights that remember for long, and what gradient clipping can and can't fix.
 """
 
 # %% kind="setup"
@@ -64,7 +64,7 @@ $$ \begin{pmatrix} 1 & 2 \\ 0 & 1 \\ 3 & 0 \end{pmatrix} \begin{pmatrix} 4 \\ 5 
 The {term:matrix multiplication|matrix product} `A @ B` does this for several vectors at once: its entry in row $i$ and column $j$ is the dot product of row $i$ of `A` with **column** $j$ of `B`. In torch, vectors are usually the rows of a matrix `X`. To multiply each of them by `W`, we write `X @ W.T`, where `.T` swaps the rows and columns of `W`.
 """
 
-# %% kind="example" track="core" contents="the matrix product in code"
+# %% kind="example"
 W = torch.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, 0.0]])  # (3, 2)
 X = torch.tensor([[4.0, 5.0], [1.0, 0.0]])  # two vectors of two numbers
 
@@ -88,7 +88,7 @@ $$ h_t = \tanh\left(W x_t + U h_{t-1} + b\right) $$
 | $U$ | `w_rec` | (hidden, hidden) | the recurrent weights |
 | $b$ | `bias` | (hidden) | the bias |
 
-The function $\tanh$ maps every number into the range from −1 to 1. Small numbers hardly change ($\tanh 0.1 = 0.0997$), and large ones end up close to 1 ($\tanh 3 = 0.995$).
+Remember that $\tanh$ hardly changes small numbers ($\tanh 0.1 = 0.0997$), while large ones end up close to 1 ($\tanh 3 = 0.995$).
 
 Every step uses the **same** $W$, $U$ and $b$. Because of this {term:weight sharing}, the number of weights doesn't depend on the length of the text. Drawing the loop as a chain, with one link per word, is called {term:unrolling}.
 """
@@ -187,7 +187,7 @@ for middle in ("dort", "a souvent dormi hier", "a bu l' eau"):
 
 # %% [markdown] kind="text"
 r"""
-Three words after the noun, the prediction depends on it: *il* gets {printed:pronouns/le chat dort parce qu'} after the cat and {printed:pronouns/la souris dort parce qu'} after the mouse. After six words (literally *has often slept yesterday because*) it still does, with {printed:pronouns/le chat a souvent} and {printed:pronouns/la souris a souvent}.
+Three words after the noun, the prediction depends on it: *il* gets {printed:pronouns/le chat dort parce qu'} after the cat and {printed:pronouns/la souris dort parce qu'} after the mouse. Even so, the RNN prefers the wrong pronoun for the mouse: *elle* gets only {printed:pronouns/la souris dort parce qu'/2}. After six words (literally *has often slept yesterday because*) the prediction still depends on the noun: *il* gets {printed:pronouns/le chat a souvent} and {printed:pronouns/la souris a souvent}.
 
 In the last two sentences (*drank the water because*), one of the six words is a second noun, *eau*, which is feminine. In the sentence about the mouse, both nouns are feminine, so *il* can't be right. Yet *elle* gets just {printed:pronouns/la souris a bu/2}, and the probabilities are almost the same in the sentence about the cat. The prediction hardly depends on the gender of the subject any more. Distance can't be the only reason, because it was the same in the previous two sentences.
 
@@ -218,7 +218,7 @@ predict("02", "gender-probe", figure)
 
 # %% [markdown] kind="text"
 r"""
-A linear classifier that is trained to read some property from the states of another network is called a {term:linear probe}. We probed three RNNs, trained with different seeds, for the gender of the subject after *parce qu'*. For nouns that the probe had never seen, its accuracy was {result:each pronoun_probe/rnn_lm/pronouns/probe/one middle/mean:.1%}. So the state still contains the gender, but the prediction hardly uses it. If we compare only *il* and *elle*, a feminine subject instead of a masculine one raises the probability of *elle* by just {result:pronoun_probe/rnn_lm/pronouns/moved by the subject:.2f} on average. A feminine *object* raises it by {result:pronoun_probe/rnn_lm/pronouns/moved by the object:.2f}: the prediction follows the last noun.
+A linear classifier that is trained to read some property from the states of another network is called a {term:linear probe}. We probed three RNNs, trained with different seeds, for the gender of the subject after *parce qu'*. For nouns that the probe had never seen, its accuracy was {result:each pronoun_probe/rnn_lm/pronouns/probe/one middle/mean:.1%}. So the state still contains the gender, but the prediction hardly uses it. If we compare only *il* and *elle*, a feminine subject instead of a masculine one raises the probability of *elle* by just {result:pronoun_probe/rnn_lm/pronouns/moved by the subject:.2f} on average. A feminine *object* raises it by {result:pronoun_probe/rnn_lm/pronouns/moved by the object:.2f}: the prediction follows the last noun. If both nouns have the same gender, this makes the right pronoun more likely in {result:min pronoun_probe/rnn_lm/pronouns/right/mean:.0p} to {result:max pronoun_probe/rnn_lm/pronouns/right/mean:.0%} of cases, so our sentence about the mouse isn't typical.
 
 A probe shows that information is present and that a linear function can read it. It doesn't show that the network uses it.
 """
@@ -363,9 +363,7 @@ views.lines(
 
 # %% [markdown] kind="text" track="core"
 r"""
-With length 2, the loss falls steadily as `u` grows, so gradient descent finds a large `u` from any starting point. With length 200 there is a plateau: the loss is nearly flat, then it even rises before it drops off a steep edge. A run that starts on the plateau has almost no gradient to follow, and on the slope before the edge, gradient descent moves `u` back.
-
-If the plateau is the obstacle, starting beyond the edge should help. We tested this by drawing the initial values of `u` from 2 to 4 and changing nothing else. Now {result:lesson_02/learned at length 200/u from 2 to 4/total:.0f} of {result:lesson_02/learned at length 200/networks:.0f} networks learned length 200, instead of {result:lesson_02/learned at length 200/as above/total:.0f}. Most still fail, so the plateau isn't the only obstacle.
+With length 2, the loss falls steadily as `u` grows, so gradient descent finds a large `u` from any starting point in the plot. With length 200 there is a plateau: the loss is nearly flat, then it even rises before it drops off a steep edge. A run that starts on the plateau has almost no gradient to follow, and on the slope before the edge, gradient descent moves `u` back.
 """
 
 # %% kind="quiz"
@@ -393,9 +391,9 @@ The inputs enter this formula only through the states. **On paper:** let `u` = 2
 
 Gradients take the same path in the opposite direction. They start at the loss, at the end of the unrolled chain, and every step back multiplies them by the factor of that step. This is {term:backpropagation through time} (BPTT). Since all steps share the weight `u`, the gradient of `u` is the sum of the contributions of all steps.
 
-If most factors are between −1 and 1, the contributions of early steps become tiny: this is the {term:vanishing gradients|vanishing gradient} problem. If most are above 1 or below −1, the contributions grow exponentially: these are {term:exploding gradients}.
+What counts is the product of the factors. If it gets closer to 0 with every step back, the contributions of early steps become tiny: this is the {term:vanishing gradients|vanishing gradient} problem. If the product grows exponentially, so do the contributions: these are {term:exploding gradients}.
 
-The explorable below shows how fast this happens in a network with an eight-number state. Its matrix multiplies the length of every vector by a factor that you can set. *Linear* means that there is no activation function, so only this factor counts.
+The explorable below shows how fast this happens in a network with an eight-number state. Its matrix multiplies the length of every vector, its {term:norm}, by a factor that you can set. *Linear* means that there is no activation function, so only this factor counts.
 """
 
 # %% kind="predict"
@@ -403,9 +401,9 @@ predict("02", "nine-tenths", GradientTelephone())
 
 # %% [markdown] kind="text"
 r"""
-Try the goals below the figure. Without an activation function, only a factor of exactly 1 preserves the gradient over many steps. The derivative of tanh is at most 1, so tanh can only shrink it further. The derivative of the {term:sigmoid} is at most ¼, so it shrinks the gradient much faster.
+Try the goals below the figure. Without an activation function, only a factor of exactly 1 preserves the gradient over many steps. The derivative of tanh is at most 1, so tanh can only shrink it further. The {term:sigmoid}, a similar function with outputs between 0 and 1, has a derivative of at most ¼, so it shrinks the gradient much faster.
 
-In section 4, every network started with `u` between −1 and 1, so every factor was between −1 and 1, and even 0.9 leaves less than a billionth after 199 steps. This is true in both directions: the signal hardly affects the last state, and the gradient hardly reaches the first steps.
+In section 4, every network started with `u` between −1 and 1, so every factor was between −1 and 1, and even 0.9 leaves less than a billionth after 199 steps. This is true in both directions: the signal hardly affects the last state, and the gradient hardly reaches the first steps. If small initial values were the only obstacle, larger ones should solve the problem. So we drew `u` from 2 to 4 and changed nothing else. Now {result:lesson_02/learned at length 200/u from 2 to 4/total:.0f} of {result:lesson_02/learned at length 200/networks:.0f} networks learned length 200, instead of {result:lesson_02/learned at length 200/as above/total:.0f}. Most still fail, so there are other obstacles too.
 
 With the weights chosen by hand, the signal does affect the last state. Yet at $h = 0.995$ and `u` = 3 the factor is only about 0.03, so the gradient vanishes there too. The state withstands noise because small changes die out, and gradients describe small changes. Bengio, Simard and Frasconi proved in 1994 that gradients vanish whenever a recurrent network stores information in stable states that withstand noise.
 """
@@ -498,7 +496,7 @@ print("the product of 20 Jacobians equals the one computed by autograd")
 r"""
 ## 6 · Exploding gradients and long texts
 
-A single update with a gradient a thousand times too large can destroy what a network has learned. The usual remedy is {term:gradient clipping} (Pascanu, Mikolov and Bengio, 2013). Put the gradients of all weights into one long vector and compute its length, the square root of the sum of all squares, which is called its {term:norm}. If the norm exceeds a limit, multiply all gradients by limit / norm: the update gets shorter, but keeps its direction. Smaller gradients aren't changed, so clipping doesn't help against vanishing gradients. In torch, call `torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)` before each optimiser step.
+A single update with a gradient a thousand times too large can destroy what a network has learned. The usual remedy is {term:gradient clipping} (Pascanu, Mikolov and Bengio, 2013). Put the gradients of all weights into one long vector and compute its norm, the square root of the sum of all squares. If the norm exceeds a limit, multiply all gradients by limit / norm: the update gets shorter, but keeps its direction. Smaller gradients aren't changed, so clipping doesn't help against vanishing gradients. In torch, call `torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)` before each optimiser step.
 """
 
 # %% kind="example" track="core" contents="clipping in code, a question, and truncated BPTT"
@@ -529,8 +527,6 @@ r"""
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Only your first try counts for your score. You can try again as often as you like, and every answer comes with an explanation.
 """
 
 # %% kind="quiz"

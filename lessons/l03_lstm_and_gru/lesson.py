@@ -53,7 +53,7 @@ r"""
 
 A plain RNN recomputes its whole hidden state at every step: it multiplies the old state by a matrix, adds the input and applies tanh. Whatever the network remembers of an early word has to survive all of these transformations, and the gradient has to pass through all of them on its way back.
 
-Hochreiter and Schmidhuber (1997) added a second state vector, the {term:cell state}. At each step, its components are scaled and something is added to them, and that is all. Gates control both operations. A {term:gate} is a vector of numbers between 0 and 1 that is multiplied by another vector, component by component: 1 lets a component pass unchanged, 0 blocks it, and 0.25 lets a quarter of it through.
+Hochreiter and Schmidhuber (1997) added a second state vector, the {term:cell state}. In their version, something was only added to it at each step; today its components are also scaled, but nothing else happens to them. Gates control both operations. A {term:gate} is a vector of numbers between 0 and 1 that is multiplied by another vector, component by component: 1 lets a component pass unchanged, 0 blocks it, and 0.25 lets a quarter of it through.
 
 - The {term:forget gate} scales the old cell state. Gers and colleagues added it in 2000. The name is misleading, because a forget gate of 1 forgets nothing.
 - The **input gate** scales the new content, called the **candidate**, before it is added. The candidate is between −1 and 1.
@@ -207,8 +207,8 @@ torch stacks the four weight matrices into one, in the order **input, forget, ce
 |---|---|---|---|
 | $x$ | `x` | `input` | (batch, input_size) |
 | $h$, $c$ | `hidden`, `cell` | `h_0`, `c_0` | (batch, hidden_size) |
-| $W$ | `w_x` | `weight_ih` | (4 · hidden_size, input_size) |
-| $U$ | `w_h` | `weight_hh` | (4 · hidden_size, hidden_size) |
+| $W$ | `w_x` (`w_in` in lesson 02) | `weight_ih` | (4 · hidden_size, input_size) |
+| $U$ | `w_h` (`w_rec` in lesson 02) | `weight_hh` | (4 · hidden_size, hidden_size) |
 | $b$ | `b` | `bias_ih + bias_hh` | (4 · hidden_size) |
 """
 
@@ -269,23 +269,23 @@ print("the same hidden state and cell state as torch.nn.LSTMCell")
 r"""
 ## 4 · The GRU: one state and two gates
 
-Cho and colleagues (2014) simplified the LSTM. Their {term:GRU}, or *gated recurrent unit*, has no separate cell state and no output gate. A single gate decides how much of the old state is kept and how much is replaced:
+Cho and colleagues (2014) simplified the LSTM. Their {term:GRU}, or *gated recurrent unit*, has no separate cell state and no output gate. A single gate decides how much of the old state is kept and how much is replaced. Without biases, torch computes
 
 $$ \begin{aligned}
-r &= \sigma(W_r x + b_r + U_r h + b'_r) & z &= \sigma(W_z x + b_z + U_z h + b'_z) \\
-n &= \tanh\big(W_n x + b_n + r \odot (U_n h + b'_n)\big) & h' &= (1 - z) \odot n + z \odot h
+r &= \sigma(W_r x + U_r h) & z &= \sigma(W_z x + U_z h) \\
+n &= \tanh\big(W_n x + r \odot (U_n h)\big) & h' &= (1 - z) \odot n + z \odot h
 \end{aligned} $$
 
-The {term:update gate} $z$ mixes the old state with the candidate $n$: 1 keeps the old state, 0 replaces it. The **reset gate** $r$ controls how much of the old state enters the candidate. Definitions differ slightly: in some papers, $z$ and $1 - z$ are swapped. This course uses torch's version.
+The {term:update gate} $z$ mixes the old state with the candidate, which is called $n$ here, as in torch: 1 keeps the old state, 0 replaces it. The **reset gate** $r$ controls how much of the old state enters the candidate. Definitions differ slightly. Cho's reset gate acts before the matrix, $U_n (r \odot h)$, and Bahdanau's paper, the subject of lesson 06, swaps $z$ and $1 - z$. This course uses torch's version.
 """
 
 # %% kind="library" track="core" contents="the GRU step in code, compared with torch's"
 def gru_cell(x, hidden, w_x, w_h, b_x, b_h):
-    """One GRU step; the blocks are in torch's order: reset, update, new."""
+    """One GRU step with torch's two biases; the blocks are reset, update, new."""
     r_x, z_x, n_x = (x @ w_x.T + b_x).chunk(3, dim=-1)
     r_h, z_h, n_h = (hidden @ w_h.T + b_h).chunk(3, dim=-1)
     r, z = torch.sigmoid(r_x + r_h), torch.sigmoid(z_x + z_h)
-    n = torch.tanh(n_x + r * n_h)
+    n = torch.tanh(n_x + r * n_h)  # r also scales the bias of n_h
     return (1 - z) * n + z * hidden
 
 
@@ -296,7 +296,7 @@ print("the same hidden state as torch.nn.GRUCell")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 5 · Back to the sentence that the RNN got wrong
+## 5 · A sentence that the RNN got wrong
 
 In lesson 02, an RNN language model had to continue *la souris a bu l' eau parce qu'* (“the mouse drank the water because”). Both nouns are feminine, so the right pronoun is *elle*. The RNN gave *elle* only {result:lesson_03/elle/rnn_lm/souris:.2f}, about as much as after *le chat a bu l' eau parce qu'* ({result:lesson_03/elle/rnn_lm/chat:.2f}), where the first noun is masculine. The course also ships an LSTM and a GRU language model, trained on the same sentences, with about the same number of parameters.
 """
@@ -330,12 +330,12 @@ This looks like a clear win for the LSTM, but one sentence and one random seed p
 | GRU | {result:each pronoun_probe/gru_lm/pronouns/probability/mean:.2f} | {result:each pronoun_probe/gru_lm/pronouns/moved by the subject:.2f} |
 | LSTM | {result:each pronoun_probe/lstm_lm/pronouns/probability/mean:.2f} | {result:each pronoun_probe/lstm_lm/pronouns/moved by the subject:.2f} |
 
-The last column compares feminine with masculine subjects, followed by the same words. Every LSTM is better than every RNN, and the RNNs' predictions hardly depend on the subject. The GRUs vary with the seed, and the one in the figure is the worst of the three.
+Both columns compare only *il* and *elle*. The mouse turns out to be untypical: the RNNs prefer the right pronoun in {result:min pronoun_probe/rnn_lm/pronouns/right/mean:.0p} to {result:max pronoun_probe/rnn_lm/pronouns/right/mean:.0%} of these sentences. There the last noun always has the right gender, so they don't need to remember the subject. The last column is a fairer test: it compares feminine with masculine subjects, followed by the same words. Every LSTM is better than every RNN in both columns, and the RNNs' predictions hardly depend on the subject. The GRUs vary with the seed, and the one in the figure is the worst of the three.
 """
 
 # %% [markdown] kind="text" track="core" contents="confidence intervals, perplexities, and the same prediction with your own LSTM step"
 r"""
-In the table we compare only *il* and *elle*, and the last column includes beginnings whose nouns differ in gender, {result:pronoun_probe/rnn_lm/pronouns/beginnings:,.0f} in all. For the probability, the 95% intervals, computed by resampling the subjects, end at {result:max pronoun_probe/rnn_lm/pronouns/probability/high:.2f} for the best RNN and begin at {result:min pronoun_probe/lstm_lm/pronouns/probability/low:.2f} for the worst LSTM. On all words of the test sentences, both gated networks are better: the mean perplexity is {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f} for the RNNs, {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} for the LSTMs and {result:toy_language_models/gru_lm/scores/test/perplexity:.1f} for the GRUs.
+The last column of the table includes beginnings whose nouns differ in gender, {result:pronoun_probe/rnn_lm/pronouns/beginnings:,.0f} in all. For the probability, the 95% intervals, computed by resampling the subjects, end at {result:max pronoun_probe/rnn_lm/pronouns/probability/high:.2f} for the best RNN and begin at {result:min pronoun_probe/lstm_lm/pronouns/probability/low:.2f} for the worst LSTM. On all words of the test sentences, both gated networks are better, with three seeds each: the perplexities are {result:min toy_language_models/rnn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/rnn_lm/scores/test/perplexity:.2f} for the RNNs, {result:min toy_language_models/lstm_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/lstm_lm/scores/test/perplexity:.2f} for the LSTMs and {result:min toy_language_models/gru_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/gru_lm/scores/test/perplexity:.2f} for the GRUs.
 
 Your own LSTM step can make the prediction about the mouse. We take the weights of the shipped LSTM language model, which has a cell state of 104 numbers, and run your `lstm_cell` word by word.
 """
@@ -364,7 +364,7 @@ for word in ("il", "elle"):
 r"""
 ## 6 · Recall over distance
 
-Sentences are short, so let's measure memory over longer distances directly. In this task, a network sees one of ten symbols, then other symbols, and finally has to output the first one. Guessing gives an accuracy of 10%. We trained an RNN, an LSTM and a GRU, each with a hidden state of 64 numbers and with three random seeds. Each training batch has a random distance between 1 and 100 steps. The forget bias of the LSTM starts at 1.
+Sentences are short, so let's test longer distances directly. In this task, a network sees one of ten symbols, then other symbols, and finally has to output the first one. Guessing gives an accuracy of 10%. We trained an RNN, an LSTM and a GRU, each with a hidden state of 64 numbers and with three random seeds. Each training batch has a random distance between 1 and 100 steps. The forget bias of the LSTM starts at 1.
 """
 
 # %% kind="predict" hide_input=true
@@ -385,20 +385,23 @@ def accuracies(experiment, distances):
 axes = {"log_x": True, "y_limits": (0, 106)}
 mixed, name = accuracies("recall", DISTANCES), "accuracy, %"
 all_mixed = views.Part("Trained on all distances", DISTANCES, mixed, name, **axes)
-alt = "Accuracy over distances 1 to 100: LSTM and GRU stay at 100%, RNN falls to 20%."
+alt = (
+    "Accuracy over distances 1 to 100. LSTM and GRU: always 100%. RNN: below 50% even "
+    "at a distance of 1, and about 20% from 5 on."
+)
 figure = views.panels([all_mixed], x_name="distance, steps", alt=alt)
 predict("03", "mixed-distances", figure)
 
 # %% [markdown] kind="text"
 r"""
-With gates, every run solves the task: at a distance of 100, each LSTM and each GRU has an accuracy of {result:min recall/lstm_lm/right/100:.0%}. The RNNs reach between {result:min recall/rnn_lm/right/100:.0%} and {result:max recall/rnn_lm/right/100:.0%}. So in this task, networks with gates keep information for many more steps than a plain RNN.
+With gates, every run solves the task: at a distance of 100, each LSTM and each GRU has an accuracy of {result:min recall/lstm_lm/right/100:.0%}. The RNNs reach only {result:min recall/rnn_lm/right/100:.0p} to {result:max recall/rnn_lm/right/100:.0%}. But they already fail at a distance of 1, with {result:min recall/rnn_lm/right/1:.0p} to {result:max recall/rnn_lm/right/1:.0%}, although RNNs that are trained on a distance of 5 alone all reach {result:min recall_one_distance/rnn_lm/right/5:.0%} there. So the figure shows what each network *learned* from the mixture of distances, not how long a plain RNN could keep a symbol.
 """
 
 # %% [markdown] kind="text" track="core" contents="why the same LSTM fails when it is trained on one long distance alone, and two ways to help it"
 r"""
 ## 7 · Remembering, and learning to remember
 
-Now we train new networks **on a single distance**, and test them on the same distance. The architecture and the {term:initialisation} stay the same. You have just seen that this LSTM can remember a symbol for 100 steps.
+Now we train new networks **on a single distance**, for {result:recall_one_distance/lstm_lm/n_steps:,.0f} steps instead of {result:recall/lstm_lm/n_steps:,.0f}, and test them on the same distance. The architecture and the {term:initialisation} stay the same. You have just seen that this LSTM can remember a symbol for 100 steps.
 """
 
 # %% kind="predict" hide_input=true track="core"
@@ -564,7 +567,7 @@ yes. Afterwards, ask for the difference between *can remember* and *learns to re
 r"""
 ## 8 · What gates don't solve
 
-- **The state has a fixed size.** The LSTM language model above has a cell state of 104 numbers, whether the text has five words or fifty. It has to decide what to keep *before* it knows what will be needed.
+- **The state has a fixed size.** The LSTM of section 5 has a cell state of 104 numbers, whether the text has five words or fifty. It has to decide what to keep *before* it knows what will be needed.
 - **The path is as long as before.** Two words that are 50 positions apart are still connected by 50 steps, and each step can lose something. With gates, each step loses less, but there are as many steps as before.
 - **The steps are sequential.** The gates of step 50 depend on the hidden state of step 49, so the steps can't be computed in parallel.
 """
@@ -572,8 +575,6 @@ r"""
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Only your first try counts for your score, but you can try again as often as you like.
 """
 
 # %% kind="quiz"

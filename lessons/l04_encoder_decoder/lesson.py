@@ -54,9 +54,10 @@ r"""
 
 A language model predicts the next word of a text. A translator has a harder task: it gets an English sentence, the {term:source sentence}, and has to generate a French one, the {term:target sentence}. The two can differ in length and in word order. *The cat was thirsty* and *le chat avait soif* both have four words, but *I am going there* becomes *j'y vais*. So translating word by word isn't enough.
 
-In 2014 two research groups published the same idea: use **two** recurrent networks, an {term:encoder-decoder}.
+In 2014 two research groups published the same idea: use **two** recurrent networks, an {term:encoder-decoder}. Cho's group used it to score phrases inside a conventional translation system, Sutskever's to translate whole sentences.
+An encoder made of {term:convolutions} had been published a year earlier; lesson 18 describes it. <!-- core -->
 
-- The {term:encoder} processes the source word by word and updates its hidden state at each step. It doesn't generate any words. Its last hidden state is the {term:context vector}, also called the *thought vector*, and nothing else is passed on.
+- The {term:encoder} processes the source word by word and updates its hidden state at each step. It doesn't generate any words. Its last state is the {term:context vector}, also called the *thought vector*, and nothing else is passed on.
 - The {term:decoder} is a language model for French. Unlike the language models in the previous lessons, it starts from the context vector rather than from a state of zeros.
 
 Two special tokens mark where a sentence begins and ends. You know both from lesson 01. The last token of the source is {term:EOS} (*end of sentence*, `</s>`), so the encoder can tell that the sentence is complete. The decoder's first input is {term:BOS} (*beginning of sentence*, `<s>`). When the translation is complete, the decoder generates EOS itself, so the target can have any length.
@@ -82,7 +83,7 @@ We'll use small versions of the two groups' models, trained on the same 20,000 s
 - **Sequence to sequence**, or {term:sequence-to-sequence|seq2seq} (Sutskever, Vinyals and Le, 2014): the encoder and the decoder are stacks of LSTM layers, in which the hidden states of one layer are the inputs of the next. The paper uses four layers; our model has two. The context vector is the decoder's **initial state** and isn't used again. It consists of the cell states and hidden states of both layers, {result:lesson_04/numbers in the context vector/seq2seq:.0f} numbers in total.
 - **RNN encoder-decoder** (Cho et al., 2014): the encoder and the decoder are GRUs. The context vector has {result:lesson_04/numbers in the context vector/rnn_encoder_decoder:.0f} numbers, and the decoder gets it as an input **at every step**.
 
-Seq2seq also reads the source in **reverse order**, which clearly helped in the paper. Our own runs are inconclusive: over three random seeds, the model translated {result:min source_order/reversed/scores/test/exact:.0p} to {result:max source_order/reversed/scores/test/exact:.0%} of the test sentences correctly with the reversed source, and {result:min source_order/in order/scores/test/exact:.0p} to {result:max source_order/in order/scores/test/exact:.0%} with the source in its original order.
+Seq2seq also reads the source in **reverse order**, with EOS still at the end, which clearly helped in the paper. Our own runs are inconclusive: over three random seeds, the model translated {result:min source_order/reversed/scores/test/exact:.0p} to {result:max source_order/reversed/scores/test/exact:.0%} of the test sentences correctly with the reversed source, and {result:min source_order/in order/scores/test/exact:.0p} to {result:max source_order/in order/scores/test/exact:.0%} with the source in its original order.
 
 The next cell runs one step of the decoder by hand. The models work with token ids, and both languages share one vocabulary.
 """
@@ -108,15 +109,16 @@ print("logits for", logits.shape[1], "tokens; the three largest:", to_text(best)
 
 # %% [markdown] kind="formula"
 r"""
-In symbols, let $x_1, \dots, x_n$ be the source tokens, including EOS, and $y_1, y_2, \dots$ the target tokens:
+In symbols, let $x_1, \dots, x_n$ be the source tokens, including EOS, and $y_1, y_2, \dots$ the target tokens. From here on, $x_j$ is a token rather than its embedding, and $c$ is the context vector rather than a cell state:
 
-$$ h_j = \text{encoder}(x_j, h_{j-1}) \qquad c = h_n \qquad s_i = \text{decoder}(y_{i-1}, s_{i-1}) \qquad p(y_i) = \operatorname{softmax}(W s_i) $$
+$$ h_j = \text{encoder}(x_j, h_{j-1}) \qquad c = h_n \qquad s_i = \text{decoder}(y_{i-1}, s_{i-1}) \qquad p(y_i \mid y_{<i}, x) = \operatorname{softmax}(W s_i) $$
 
 | symbol | in code | meaning |
 |---|---|---|
 | $c$ | `model.encode(src, lengths)` | the context vector |
 | $s_0$ | `model.start(context)` | the decoder's initial state; in seq2seq this is $c$ itself |
 | $y_0$ | `BOS` | the decoder's first input |
+| $y_{<i}$ | | all target tokens before $y_i$ |
 | $s_i$, $W s_i$ | `model.step(context, state, tokens)` | one step: takes the previous token of each sentence in the batch; returns the logits for the next token, the new state, and `None` (other models return something there) |
 
 In Cho's model, $c$ is a learned function of $h_n$, and the decoder also gets it at every step: $s_i = \text{decoder}(y_{i-1}, s_{i-1}, c)$.
@@ -216,7 +218,7 @@ Both models get the last sentence wrong, and seq2seq does so in an interesting w
 r"""
 ## 3 · Accuracy and sentence length
 
-To evaluate translations, we use {term:exact match}, the fraction of translations that are correct **word for word**. It is strict: a single wrong ending makes the whole sentence count as wrong. In a real language, where a sentence has many good translations, it would be unfair. In our toy language almost every sentence has a single correct translation, so exact match is fair and easy to interpret. To see how strict it is, suppose that each word is right with probability 0.95, independently of the others. Then only $0.95^{20} \approx 36\%$ of the translations with 20 words are entirely correct.
+To evaluate translations, we use {term:exact match}, the fraction of translations that are correct **word for word**. It is strict: a single wrong ending makes the whole sentence count as wrong. In a real language, where a sentence has many good translations, it would be unfair. In our toy language almost every sentence has a single correct translation, so exact match is fair and easy to interpret.
 
 We now test both models on 1,000 new sentences, grouped by length. Each model was trained three times with different random seeds. Almost all sentences of up to five words are translated correctly. The training sentences had up to 20 words, and more than a quarter of them had at least 16, so the models have seen many long sentences.
 """
@@ -294,7 +296,7 @@ r"""
 r"""
 ## 4 · What the context vector contains
 
-How much of the source can be recovered from the context vector? Take 6,000 sentences and their context vectors, and fit a single matrix that turns a vector into a score for every word of the vocabulary: the score should be 1 for the words that occur in the sentence, at any position, and 0 for all others. This is linear regression, and the fitted matrix is a {term:linear probe}: a linear model that predicts something from the internal vectors of another model.
+How much of the source can be recovered from the context vector? Take 6,000 sentences and their context vectors, and fit a single matrix that turns a vector into a score for every word of the vocabulary: the score should be 1 for the words that occur in the sentence, at any position, and 0 for all others. This is a {term:linear probe}, as in lesson 02, this time fitted by linear regression.
 
 We test the probe on other sentences. If a sentence has seven different words, we take the seven words with the highest scores and count how many of them are in the sentence. Try it with sentences of your own.
 """
@@ -390,8 +392,6 @@ A larger hidden size helps a lot, and the drop starts at longer sentences. But i
 
 The whole network grows with the hidden size, so the table can't separate the effect of the larger vector from that of the additional parameters.
 The probe of section 4 gives a hint. In encoders with random weights, whose parameters haven't learned anything, it finds {result:bottleneck_readout/seq2seq, hidden 64/readout/untrained/16–20/mean:.0%} of the words in sentences of 16 to 20 words with a hidden size of 64 and {result:bottleneck_readout/seq2seq, hidden 512/readout/untrained/16–20/mean:.0%} with 512. So more words can be read from a larger vector, even before training. <!-- core -->
-
-In any case, a fixed size remains a limit: sentences can always get longer, but the vector can't.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -407,12 +407,12 @@ The target is used twice, as the decoder's input and as the expected output. The
 | decoder input | BOS | le | chat | dort |
 | expected output | le | chat | dort | EOS |
 
-At {term:inference}, when we use the trained model, there is no correct translation to rely on, so the decoder gets its own previous words. A mistake becomes part of the input for all the words that follow, and such inputs never occurred in training. This mismatch between training and inference is called {term:exposure bias}.
+At {term:inference}, when we use the trained model, there is no correct translation to rely on, so the decoder gets its own previous words. A mistake becomes part of the input for all the words that follow, and the decoder was never trained to continue a beginning that doesn't fit the source. This mismatch between training and inference is called {term:exposure bias}.
 """
 
 # %% [markdown] kind="text" exercise="forced_words"
 r"""
-**Implement teacher forcing.** Which token does the model predict at each position, given the correct previous words? You don't need a loop: `model.decode(context, inputs)` runs the decoder on all input tokens at once. It takes a tensor of shape (1, n) and returns a pair: the logits, of shape (1, n, vocabulary), and `None`. `source` and `target` are lists of token ids without BOS and EOS. The target can be empty.
+**Implement teacher forcing.** Which token does the model predict at each position, given the correct previous words? You don't need a loop: `model.decode(context, inputs)` runs the decoder on all input tokens in one call; inside, it still goes step by step. It takes a tensor of shape (1, n) and returns a pair: the logits, of shape (1, n, vocabulary), and `None`. `source` and `target` are lists of token ids without BOS and EOS. The target can be empty.
 """
 
 # %% kind="exercise" exercise="forced_words" title="Teacher forcing" difficulty=2 importance=5 track="core"
@@ -561,8 +561,6 @@ The best-known attempt to reduce exposure bias is {term:scheduled sampling} (Ben
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"
@@ -609,7 +607,7 @@ r"""
 
 **Still missing.** These models leave two problems unsolved.
 
-1. The {term:alignment problem}: to generate *rivière*, the decoder mostly needs one English word, *river*. But it gets the whole sentence compressed into one vector, and it has no way of selecting the word it needs.
+1. **Selecting words:** to generate *rivière*, the decoder mostly needs one English word, *river*. But it can't go back to that word; it has to recover it from a vector in which all the words of the sentence are mixed.
 2. {term:long-range dependency|Long-range dependencies}: information that is needed late has to survive all the steps in between, in the encoder and in the decoder.
 
 [Lesson 05](05_distance_between_words.ipynb) is about the second problem: how many steps separate two words that depend on each other? [Lesson 06](06_bahdanau_attention.ipynb) addresses the first.

@@ -49,18 +49,21 @@ r"""
 In *the cat drank the water because it was thirsty*, the French word for *it* depends on *cat*, five words earlier. The encoder of lesson 04 has to carry *cat* through every step in between, and in longer sentences there are many more. Are there networks with shorter paths?
 
 A recurrent network processes one word at a time. A {term:convolution} instead computes each output from a *window* of neighbouring words, with the same weights for every window. No window has to wait for another, so all outputs can be computed in parallel. The weights are called the {term:kernel}: one weight for each position of the window or, if words are vectors, one matrix for each position. The number of words in the window is the kernel's *width* (`kernel_size` in PyTorch).
+"""
 
+# %% [markdown] kind="text" track="core" contents="an example by hand, padding, exercise 1 · A convolution over words"
+r"""
 **By hand.** Take four words, each represented by a single number: 1, 0, 2, 3. With the kernel (1, 2, 3), two windows fit:
 
 - The first window is (1, 0, 2), and its output is 1 · **1** + 0 · **2** + 2 · **3** = 7.
 - The second window is (0, 2, 3), and its output is 0 · **1** + 2 · **2** + 3 · **3** = 13.
 
-To get one output per word, we can pad the sentence with zeros. In a {term:causal convolution}, they all come *before* the sentence, so the window of each word ends with that word: (0, 0, **1**), (0, 1, **0**), (1, 0, **2**), (0, 2, **3**). No output depends on a later word, which is what we need when a network predicts the next word. All figures below show causal convolutions.
+To get one output per word, we can pad the sentence with zeros. In a {term:causal convolution}, they all come *before* the sentence, so the window of each word ends with that word: (0, 0, **1**), (0, 1, **0**), (1, 0, **2**), (0, 2, **3**). No output depends on a later word, which is what we need when a network predicts the next word. The figures in this lesson show causal convolutions.
 """
 
 # %% [markdown] kind="formula" track="core"
 r"""
-When words are vectors, each position $j$ of the window has its own matrix $K_j$, and the output is a vector too:
+When words are vectors, each position $j$ of the window has its own matrix $K_j$, and the output is a vector too. Here, unlike in lesson 02, we count from 0, as in code:
 
 $$ y_t \;=\; \sum_{j=0}^{k-1} K_j\, x_{t+j} \qquad\qquad t = 0, \dots, n-k $$
 
@@ -124,32 +127,37 @@ r"""
 
 A window of three words is too narrow to contain both *cat* and *it*. To connect words that are further apart, we can stack convolutions: the second layer slides its window over the *outputs* of the first. Each of its three inputs depends on three words. These windows overlap, so together they cover five words. The words that an output depends on are its {term:receptive field}. Every further layer of width 3 adds two words to it; in general, a layer adds its width minus one.
 
-A window doesn't have to contain *adjacent* positions: it could take every second or third one. The step from one position of the window to the next is called its {term:dilation}, so an ordinary window has dilation 1. A layer extends the receptive field by (width − 1) · dilation positions, and a larger dilation needs no extra weights. If the dilation grows too fast from layer to layer, though, some words in between are skipped.
+A window doesn't have to contain *adjacent* positions: it could take every second or third one. The step from one position of the window to the next is called its {term:dilation}, so an ordinary window has dilation 1. A layer extends the receptive field by (width − 1) · dilation positions, and a larger dilation needs no extra weights. For example, three layers of width 3 with dilations 1, 3 and 9 cover 1 + 2 + 6 + 18 = 27 words.
 """
 
-# %% kind="see" track="short"
+# %% kind="see" track="core" contents="two stacks, drawn, and a question about receptive fields"
 draw_stacks(
     {"Dilation 1 in both layers": [1, 1], "Dilation 1, then 3": [1, 3]}, n_words=9
 )
 
-# %% [markdown] kind="text" track="short"
+# %% [markdown] kind="text" track="core"
 r"""
-The lines show how information reaches the last output. Without dilation, its receptive field covers five words. With dilation 1 in the first layer and 3 in the second, it covers nine words without skipping any. A third layer with dilation 9 would extend it to 27.
+The lines show how information reaches the last output. Without dilation, its receptive field covers five words. With dilation 1 in the first layer and 3 in the second, it covers nine words without skipping any. If the dilation grows too fast from layer to layer, some words in between are skipped.
 """
 
-# %% kind="quiz" track="core" contents="a question about receptive fields"
+# %% kind="quiz" track="core"
 quiz("05", "field")
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 3 · Counting hops
 
-For the last output to depend on the first word, information has to be passed on: from one hidden state to the next in a recurrent network, or from one layer to the next in a stack of convolutions. We call each of these steps a {term:hop}. Every hop multiplies a vector by a weight matrix, mixes the result with information about other words and applies a nonlinearity. The number of hops between two words is their {term:path length}.
+For the last output to depend on the first word, information has to be passed on: from one hidden state to the next in a recurrent network, or from one layer to the next in a stack of convolutions. We call each of these steps a {term:hop}. The number of hops between two words is their {term:path length}.
 
-A causal convolution of width 3 can pass information at most two positions forward, because its window contains a word and the two before it. How many hops does it take to get from the first word of a sentence to the last?
+The window of a {term:causal convolution} ends with its own word. With width 3 it also contains the two words before, so information moves at most two positions forward per layer.
 """
 
-# %% kind="predict" track="core" contents="a prediction, and an explorable that counts the hops"
+# %% [markdown] kind="text" track="core" contents="what happens in a hop, a prediction, and an explorable that counts the hops"
+r"""
+In a plain RNN or a convolution, every hop multiplies a vector by a weight matrix, mixes the result with information about other words and applies a nonlinearity. An LSTM's cell state is only scaled and added to. How many hops does it take to get from the first word of a sentence to the last?
+"""
+
+# %% kind="predict" track="core"
 predict("05", "hops-at-32", PathRace())
 
 # %% [markdown] kind="text" track="short"
@@ -160,7 +168,7 @@ r"""
 | convolutions of width 3 | 16 | $(n - 1) / 2$, rounded up |
 | convolutions of width 3, dilations 1, 3, 9, … | 4 | $\log_3 n$, rounded up |
 
-Convolutions also save time: all windows of a layer can be computed in parallel, so four layers take only four sequential steps. But generating a translation still takes one step per word, because each word depends on the words generated before it.
+Convolutions also save time: all windows of a layer can be computed in parallel, so four layers take only four sequential steps. <!-- core -->
 """
 
 # %% [markdown] kind="text" contents="how strongly each word influences the output, measured with gradients"
@@ -234,7 +242,7 @@ for seed, row in enumerate(influences["16 layers"]):
 
 # %% [markdown] kind="text"
 r"""
-All three are close to the prediction, which supports the explanation. So a word inside the receptive field may still have almost no influence. Training can change these curves, but it relies on gradients, and at first the gradient for such a word is tiny.
+All three are within a factor of 1.5 of the prediction, although it ignores tanh. This supports the explanation. So a word inside the receptive field may still have almost no influence. Training can change these curves, but it relies on gradients, and at first the gradient for such a word is tiny.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -246,16 +254,16 @@ What do we want from an architecture that solves the problems of lesson 04? Here
 | | wish | why |
 |---|---|---|
 | ☐ | **More information:** more than one vector for a whole sentence | with one vector, accuracy drops as sentences get longer (lesson 04) |
-| ☐ | **Short distance:** few hops between any two words, ideally one | in a recurrent network, the first and the last of 32 words are 31 hops apart |
+| ☐ | **Short distance:** few hops between any two words, ideally one | each hop can lose something, and the hops of a recurrent network have to wait for each other |
 | ☐ | **Equal treatment:** no position is at a disadvantage | in a recurrent network, the first words have the longest path to the final state |
 | ☐ | **Emphasis:** the sentence itself decides which words matter most | a kernel's weights depend on the position in the window, not on the word |
 | ☐ | **Looking both ways:** each word can use what comes after it | whether *the* becomes *le* or *la* depends on the noun that follows |
-
-Dilated convolutions come close to granting the second and the third, but not the fourth: a trained kernel has the same weights for every sentence.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
+A stack of dilated convolutions can come close to four of the five. It computes one vector per word, its paths are short and equally long for every position, and if each window is centred on its word, it looks both ways. What it lacks is the fourth, emphasis: a trained kernel has the same weights for every sentence.
+
 ## Check yourself
 """
 
@@ -287,19 +295,19 @@ r"""
 | name | what it is |
 |---|---|
 | convolution, kernel | the same weighted sum for every window of neighbours, and its weights |
-| receptive field | the words that an output depends on; each layer extends it by (width − 1) · dilation |
+| receptive field | the words that an output depends on; each layer extends it by (width − 1) · dilation | <!-- core -->
 | hop, path length | one step that passes information on; the number of hops between two words |
 | influence | the norm of the gradient of an output with respect to a word | <!-- core -->
 
 - A word inside the receptive field can still have almost no influence: with 16 layers, the most influential word had {printed:ratios/seed 0:} to {printed:ratios/seed 1:} times as much as the first. <!-- core -->
 
-**Still missing.** No network so far grants all five wishes. The decoder still gets a single vector, and it can't select the words it needs. Lesson 06 changes both.
+**Still missing.** No network so far grants all five wishes. The decoders of lesson 04 still get a single vector, and they can't go back to the words they need. Lesson 06 changes both.
 """
 
 # %% [markdown] kind="reading"
 r"""
 ## Reading
 
-- Vaswani et al., *Attention Is All You Need* (2017), the first half of section 4: why path lengths matter. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
+- Van den Oord et al., *WaveNet: A Generative Model for Raw Audio* (2016), section 2.1: stacks of dilated causal convolutions. [arXiv 1609.03499](https://arxiv.org/abs/1609.03499)
 - Luo et al., *Understanding the Effective Receptive Field in Deep Convolutional Neural Networks* (2016): the influence curves of section 4, derived and measured. [arXiv 1701.04128](https://arxiv.org/abs/1701.04128) <!-- core -->
 """

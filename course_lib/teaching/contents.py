@@ -28,11 +28,14 @@ REMOVED_EXERCISES = {  # of earlier versions; some with a replacement for a lear
     "free_accuracy": "",
     "gru_cell": "",
     "look_back": "",
+    "read_twice": "",
     "receptive_field": "",
     "test_greedy": "",
     "test_looks_back": "",
+    "test_order_blind": "",
     "test_perplexity": "",
     "test_reader": "",
+    "unshuffle": "",
 }
 
 

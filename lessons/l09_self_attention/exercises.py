@@ -63,6 +63,10 @@ def fill_with(score: float) -> Callable[[Tensor, Tensor], Tensor]:
     return lambda scores, is_open: scores.masked_fill(~is_open, score).softmax(-1)
 
 
+def lowered_by(score: float) -> Callable[[Tensor, Tensor], Tensor]:
+    return lambda scores, is_open: (scores - score * ~is_open).softmax(-1)
+
+
 def change_weights(change: Callable[[Tensor, Tensor], Tensor]) -> Callable:
     """The right outputs, but the weights changed."""
 
@@ -122,6 +126,11 @@ OPEN_WORDS_ATTEND = (
 COLUMNS = (
     "`is_open` is applied to the rows of the weights. A row belongs to the word that attends, a column to "
     "the word that is attended to, so masked words should lose their columns."
+)
+INVERTED = "`is_open` is inverted: the open words are masked and the masked ones open."
+OPEN_QUERIES = (
+    "the queries of masked words are left out, so these words have no output. A masked word still has a "
+    "query: take rows out of the keys and values only."
 )
 OVER_THE_QUERIES = "the softmax is taken down the columns. Each row should sum to 1: use `dim=-1`."
 
@@ -230,11 +239,19 @@ SELF_ATTENTION = TensorExercise(
             "masked words get a score of −10. Where the other scores are low, they still get weight. "
             f"{LEFT_OUT}",
         ),
-        Slip("low-score", layer_with(fill_with(-100.0)), FINITE_SCORE),
+        *(
+            Slip(f"{name}-{score}", layer_with(weights_of(score)), FINITE_SCORE)
+            for name, weights_of in (
+                ("low-score", lambda score: fill_with(-score)),
+                ("lowered-score", lowered_by),
+            )
+            for score in (100, 1000)
+        ),
         Slip(
-            "lowered-score",
-            layer_with(lambda scores, is_open: (scores - 100.0 * ~is_open).softmax(-1)),
-            FINITE_SCORE,
+            "adds-the-mask",
+            layer_with(lambda scores, is_open: (scores + is_open.float()).softmax(-1)),
+            "`is_open` is added to the scores as 0 or 1. Open words then get a little more weight, but "
+            f"masked words still get some. {LEFT_OUT}",
         ),
         Slip(
             "narrow-weights",
@@ -250,6 +267,31 @@ SELF_ATTENTION = TensorExercise(
             lambda x, w_q, w_k, w_v, is_open: attend(*(x[is_open] @ matrix.T for matrix in (w_q, w_k, w_v))),
             "masked words are removed from `x`, so they have no row. A masked word still has a query: take "
             "rows out of the keys and values only.",
+        ),
+        Slip(
+            "open-queries",
+            lambda *inputs: tuple(output[inputs[-1]] for output in self_attention(*inputs)),
+            OPEN_QUERIES,
+        ),
+        Slip(
+            "open-queries-square",
+            lambda *inputs: (
+                self_attention(*inputs)[0][inputs[-1]],
+                self_attention(*inputs)[1] * inputs[-1][:, None],
+            ),
+            OPEN_QUERIES,
+        ),
+        Slip(
+            "open-queries-zeros",
+            lambda *inputs: (self_attention(*inputs)[0][inputs[-1]], 0 * self_attention(*inputs)[1]),
+            f"{OPEN_QUERIES} And the weights are all 0: with `table[a][:, b] = …`, the values are written "
+            "into a copy.",
+        ),
+        Slip(
+            "zeros-in-weights",
+            change_weights(lambda weights, is_open: torch.zeros_like(weights)),
+            "the outputs are right, but the weights are all 0. With `table[a][:, b] = …`, the values are "
+            "written into a copy. Use a single index: `table[:, is_open] = …`.",
         ),
         Slip(
             "columns-at-the-right",
@@ -268,7 +310,17 @@ SELF_ATTENTION = TensorExercise(
         Slip(
             "inverted",
             lambda x, w_q, w_k, w_v, is_open: masked_attention(x @ w_q.T, x @ w_k.T, x @ w_v.T, ~is_open),
-            "`is_open` is inverted: the open words are masked and the masked ones open.",
+            INVERTED,
+        ),
+        Slip(
+            "inverted-nan",
+            layer_with(lambda scores, is_open: masked_softmax(scores, ~is_open)),
+            INVERTED,
+        ),
+        Slip(
+            "inverted-finite",
+            layer_with(lambda scores, is_open: fill_with(-1e9)(scores, ~is_open)),
+            INVERTED,
         ),
         Slip(
             "masked-rows-empty",
@@ -353,6 +405,14 @@ SELF_ATTENTION = TensorExercise(
             misconception="M08",
         ),
         Slip(
+            "root-of-open",
+            lambda x, w_q, w_k, w_v, is_open: self_attention(
+                x, w_q * math.sqrt(len(w_k) / is_open.sum()), w_k, w_v, is_open
+            ),
+            "the scores are divided by the square root of the number of open words. Divide by √d_k, where "
+            "d_k is the width of a key.",
+        ),
+        Slip(
             "root-of-d_v",
             lambda x, w_q, w_k, w_v, is_open: self_attention(
                 x, w_q * math.sqrt(len(w_k) / len(w_v)), w_k, w_v, is_open
@@ -375,6 +435,12 @@ SELF_ATTENTION = TensorExercise(
             lambda *inputs: (attend_to_all(*inputs)[0], self_attention(*inputs)[1]),
             "the weights are right, but the outputs still contain the masked words. Compute them from the "
             "weights that you return.",
+        ),
+        Slip(
+            "zeroed-on-return",
+            lambda *inputs: (attend_to_all(*inputs)[0], attend_to_all(*inputs)[1] * inputs[-1]),
+            "the outputs are computed without `is_open`, and the weights of masked words are set to 0 "
+            "afterwards. Mask the words *before* the softmax, and compute the outputs from those weights.",
         ),
         Slip(
             "weights-not-masked",
@@ -488,6 +554,7 @@ LONG = "the dog and the cat see the mouse and the cheese because it is good"
 ONE_AT_A_TIME = (
     "words stay masked while later ones are tried, so several are masked at once. Mask one word at a time."
 )
+ONE_WORD = "Mask one word at a time: `pronoun([position])`."
 ANY_CHANGE = "Any change counts: compare with the pronoun when no word is masked, `pronoun([])`."
 
 FLIPPING_WORDS = PlainExercise(
@@ -576,6 +643,33 @@ FLIPPING_WORDS = PlainExercise(
             "these are pairs of a position and a word. Return the positions only.",
         ),
         Slip(
+            "pairs-with-pronouns",
+            lambda words, pronoun: [(i, pronoun([i])) for i in flipping_words(words, pronoun)],
+            "these are pairs of a position and a pronoun. Return the positions only.",
+        ),
+        *(
+            Slip(f"dictionary-of-{name}", wrong, "this is a dictionary. Return a list of the positions.")
+            for name, wrong in (
+                ("words", of_flips(lambda words, flips: {i: words[i] for i in flips})),
+                (
+                    "pronouns",
+                    lambda words, pronoun: {i: pronoun([i]) for i in flipping_words(words, pronoun)},
+                ),
+            )
+        ),
+        *(
+            Slip(
+                f"masks-the-{name}-too",
+                lambda words, pronoun, step=step: [
+                    i
+                    for i in range(len(words))
+                    if pronoun([j for j in (i, i + step) if 0 <= j < len(words)]) != pronoun([])
+                ],
+                f"two words are masked at once, a word and the {name} one. {ONE_WORD}",
+            )
+            for name, step in (("next", 1), ("previous", -1))
+        ),
+        Slip(
             "first-occurrence",
             lambda words, pronoun: [
                 words.index(word) for word in words if pronoun([words.index(word)]) != pronoun([])
@@ -608,6 +702,16 @@ FLIPPING_WORDS = PlainExercise(
             "first-only",
             of_flips(lambda words, flips: flips[:1]),
             "only the first such word is returned. Does the function return inside the loop?",
+        ),
+        Slip(
+            "first-number-only",
+            of_flips(lambda words, flips: flips[0] if flips else None),
+            "this is a single position. Return a list of all positions that change the pronoun.",
+        ),
+        Slip(
+            "returns-at-once",
+            of_flips(lambda words, flips: [0] if 0 in flips else []),
+            "only the first word is tried. Does the function return inside the loop?",
         ),
         Slip(
             "last-only",

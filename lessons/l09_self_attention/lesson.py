@@ -14,9 +14,9 @@ r"""
 After this lesson you can
 
 1. **compute** the self-attention of three words by hand, and **build** a self-attention layer.
-2. **explain** why self-attention ignores the order of the words.
-3. **test** with interventions which words a translation depends on, and **explain** why a heat map alone is no explanation.
-4. **run** your layer with the weight matrices of a trained Transformer, and **locate** information in it with activation patching. <!-- core -->
+2. **explain** why self-attention ignores word order, and why a heat map alone is no explanation.
+3. **test** with interventions which words a translation depends on.
+4. **locate** information in a trained Transformer with activation patching. <!-- core -->
 5. **compare** self-attention with four systems that came before it. <!-- core -->
 """
 
@@ -49,15 +49,15 @@ quiz("09", "recall")
 r"""
 ## 1 · Three words in two dimensions
 
-On its own, the word *bank* is ambiguous. In *the river bank* it isn't, because of *river*. We'd like a network to do the same: give *bank* a new vector that takes the rest of the sentence into account.
+The word *bank* is ambiguous, but in *the river bank* it is clear what it means. We'd like a network to give *bank* a new vector that takes the rest of the sentence into account.
 
-Let's describe each word with two numbers: how much it has to do with water, and how much with money. *The* and *and* are (0, 0), *river* is (3, 0), and *bank* is (1, 1). The new vector of *bank* will be a weighted average of the vectors in its sentence. How should we choose the weights?
+Let's describe each word with two numbers, one for water and one for money: *the* and *and* are (0, 0), *river* is (3, 0), and *bank* is (1, 1). The new vector of *bank* will be a weighted average of the vectors in its sentence. How should we choose the weights?
 
-1. **The mean.** In *the river bank* it is $\tfrac13 (0, 0) + \tfrac13 (3, 0) + \tfrac13 (1, 1) \approx (1.3, 0.3)$. This contains some water, but *the* and *river* get the same vector as *bank*.
+1. **The mean.** In *the river bank* it is $\tfrac13 (0, 0) + \tfrac13 (3, 0) + \tfrac13 (1, 1) \approx (1.3, 0.3)$. This contains some water, but all three words get the same vector.
 2. **Fixed weights.** Take half of *bank* and half of the previous word: $\tfrac12 (1, 1) + \tfrac12 (3, 0) = (2, 0.5)$. That's better. But in *river and bank*, the previous word is *and*.
-3. **Weights computed from the words.** The dot products of *bank* with the three words are 0, 3 and 2. A softmax turns these scores into attention weights: $e^0 = 1$, $e^3 \approx 20.1$ and $e^2 \approx 7.4$, divided by their sum, 28.5, are about 0.04, 0.70 and 0.26. So *bank* becomes $0.04\,(0, 0) + 0.70\,(3, 0) + 0.26\,(1, 1) \approx (2.4, 0.3)$.
+3. **Weights computed from the words.** The dot products of *bank* with the three words are 0, 3 and 2. A softmax turns these scores into attention weights: $e^0 = 1$, $e^3 \approx 20.1$ and $e^2 \approx 7.4$, divided by their sum, are about 0.04, 0.70 and 0.26. So *bank* becomes $0.04\,(0, 0) + 0.70\,(3, 0) + 0.26\,(1, 1) \approx (2.4, 0.3)$.
 
-> **Before you run the cell:** what will the third method make of *bank* in *river and bank* and in *the money bank*, where *money* is (0, 3)?
+> **Before you run the cell:** what will the third method make of *bank* in *river and bank*, and in *the money bank* if *money* is (0, 3)?
 """
 
 # %% kind="example"
@@ -77,7 +77,7 @@ for sentence in ("the river bank", "river and bank", "the money bank"):
 r"""
 *Bank* gets the same vector in the first two sentences, and *money* moves it to the other side. The attention weights aren't stored anywhere. They are computed from the words of each sentence. This is {term:self-attention}: every word of a sequence attends to all words of the same sequence, including itself.
 
-The product `x @ x.T` contains the score of every word for every word. So all words are processed at once, while a recurrent network needs one step after another, and any two words are one step apart.
+The product `x @ x.T` contains the scores of all words, so they are processed at once, without recurrence.
 """
 
 # %% kind="quiz" track="core"
@@ -87,13 +87,16 @@ quiz("09", "three-words")
 r"""
 ## 2 · A self-attention layer
 
-Comparing the words directly has a drawback: the score of *bank* for *river* is the same as that of *river* for *bank*. But what a word is looking for usually differs from what it contains. So we use the three learned matrices of lesson 08. From its vector, each word computes a query (what it is looking for), a key (what it can be found by) and a value (what it passes on). The attention formula stays the same. What is new is that all three come from **one** input, $X$.
+Comparing the words directly has a drawback: *bank* has the same score for *river* as *river* has for *bank*. But what a word is looking for usually differs from what it contains. So we use the three learned matrices of lesson 08 to compute a query, a key and a value for each word. What is new is that all three come from **one** input, $X$.
 """
 
 # %% [markdown] kind="formula"
 r"""
 $$ Q = X W_Q^\top \qquad K = X W_K^\top \qquad V = X W_V^\top \qquad\quad \text{outputs} = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V $$
+"""
 
+# %% [markdown] kind="formula" track="core"
+r"""
 | symbol | in code | shape | in our Transformer |
 |---|---|---|---|
 | $X$ | `x` | (words, d_model) | 10 × 64 (nine words and `</s>`) |
@@ -125,7 +128,7 @@ scaled_attention = yours("scaled_attention")
 r"""
 **Build the layer.** The weight matrices have torch's orientation, (out, in): `w_q` and `w_k` have shape (d_k, d_model), and `w_v` has shape (d_v, d_model).
 
-Later we want to hide single words from the others, which is called {term:attention mask|masking} them. So the layer has a fifth input: `is_open` is False for masked words. No word attends to a masked word, not even the masked word itself. But a masked word still has a query, so it attends to the open words and has an output. At least one word is open. The simplest solution is to leave out the keys and values of masked words: `keys[is_open]` keeps the rows where `is_open` is True.
+Later we want to hide single words, which is called {term:attention mask|masking} them. So there is a fifth input, `is_open`, which is False for masked words. No word attends to a masked word, not even the masked word itself. But a masked word still has a query and an output. The simplest solution is to leave out the keys and values of masked words: `keys[is_open]` keeps the rows where `is_open` is True. At least one word is open.
 
 Return the outputs and the attention weights. The latter always have shape (n, n): the columns of masked words contain zeros. You can use `scaled_attention` from the cell above or write everything yourself.
 """
@@ -187,9 +190,9 @@ print(f"All {weights.numel()} attention weights match those inside the Transform
 r"""
 ## 3 · Self-attention ignores word order
 
-In section 1, *bank* got the same vector in *the river bank* and in *river and bank*. That was no coincidence. A score depends on two vectors and on nothing else, and a weighted sum doesn't depend on the order of its terms. So if you shuffle the inputs, the outputs are shuffled in the same way and don't change otherwise. This property is called {term:permutation equivariance}.
+In section 1, *bank* got the same vector in *the river bank* and in *river and bank*. The reason is that a score depends on two vectors and on nothing else, and a weighted sum doesn't depend on the order of its terms. If you shuffle the inputs, the outputs are shuffled in the same way and don't change otherwise. This is called {term:permutation equivariance}.
 
-The layer itself therefore can't distinguish *the cat drank the water* from *the water drank the cat*. A Transformer can, because it adds information about the position to each word's vector before the first layer. Lesson 11 shows how.
+So the layer itself can't distinguish *the cat drank the water* from *the water drank the cat*. Lesson 11 shows how a Transformer learns about positions.
 """
 
 # %% kind="example" track="core"
@@ -227,16 +230,16 @@ predict("09", "same-look", figure)
 r"""
 The head attends to *water* either way. If we had seen only the first heat map, we would have believed a plausible but false story. The other eleven heads of the encoder don't change the picture: over 100 such pairs of sentences, *it* or *they* attends most to the same position in {result:lesson_09/mean number of heads in which it attends most to the same position:.1f} of the 12 heads on average.
 
-Still, the model translates both sentences correctly. So what does the pronoun depend on?
+Still, the model translates both sentences correctly, so the difference must be somewhere else.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 5 · Change something and observe
 
-What does the translation of a pronoun depend on? In *the cat drank the water because it was thirsty*, our Transformer translates *it* as *il* (le chat). If the sentence ends in *cold*, it chooses *elle* (l'eau). To find out why, we change one thing, keep everything else as it is, and observe the output. This is an {term:intervention}.
+In *the cat drank the water because it was thirsty*, our Transformer translates *it* as *il* (le chat). If the sentence ends in *cold*, it chooses *elle* (l'eau). What does the pronoun depend on? We change one thing, keep everything else as it is, and observe the output. This is an {term:intervention}.
 
-**Mask a word.** If a word is masked for *all*, neither the other source words nor the decoder can attend to it. We measure the probabilities of *il* and *elle* at the position of the pronoun. The panel on the left shows how much the decoder attends to each source word there, averaged over its 12 attention heads.
+**Mask a word.** If a word is masked for *all*, neither the source words nor the decoder can attend to it. The left panel shows how much the decoder attends to each source word at the pronoun, averaged over its 12 {term:attention head|attention heads}, which run in parallel.
 """
 
 # %% kind="predict"
@@ -244,12 +247,43 @@ predict("09", "close-it", CloseAWord())
 
 # %% [markdown] kind="text"
 r"""
-The decoder attends most to *it*, with a mean weight of {result:lesson_09/decoder to it:.2f}, yet it hardly needs this word. That isn't specific to our example: in 200 test sentences of this kind, masking the pronoun changes its gender in the translation in only {result:lesson_09/flips in 200, it masked:.0f}. If we mask the last word instead, the gender changes in {result:lesson_09/flips in 200, last word masked:.0f}.
+The decoder attends most to *it*, with a mean weight of {result:lesson_09/decoder to it:.2f}, yet it hardly needs this word. Other sentences confirm this: in 200 test sentences of this kind, masking the pronoun changes its gender in the translation in only {result:lesson_09/flips in 200, it masked:.0f}. If we mask the last word instead, the gender changes in {result:lesson_09/flips in 200, last word masked:.0f}.
+
+**Isolate every word.** Does the pronoun need self-attention at all? The decoder can attend to *thirsty* and to *cold* directly. So let's allow each source word to attend only to **itself**, in all heads of the encoder. The decoder works as before.
 """
+
+# %% kind="example"
+transformer = load_shipped("transformer")
+for last_word in ("thirsty", "cold"):
+    sentence = f"the cat drank the water because it was {last_word}"
+    print("complete:", transformer(sentence).target)
+    print("isolated:", *translate_isolated(transformer, [sentence]))
+
+# %% [markdown] kind="text"
+r"""
+The first translation is unchanged. The second one now means that the **cat** was cold. A plausible reason is that *cold* has two meanings, as in English: somebody feels cold, or something is cold. If this is the reason, *hot* should have the same problem, and words with one meaning shouldn't. Among 400 test sentences with pronouns, {result:lesson_09/two meanings: sentences:.0f} end in *cold* or *hot*. With isolated words, the pronoun is right in {result:lesson_09/two meanings: pronouns right, isolated:.0f} of them, and in {result:lesson_09/one meaning: pronouns right, isolated:.0f} of the other {result:lesson_09/one meaning: sentences:.0f}. So in this model, self-attention helps to settle what an ambiguous word means.
+"""
+
+# %% [markdown] kind="text" track="core"
+r"""
+What about ordinary test sentences? The complete model translates {result:lesson_09/right:.0f} of 200 correctly.
+"""
+
+# %% kind="estimate" track="core"
+test = splits(seed=0, sizes=TEST_SIZES).test[:200]
+
+
+def n_exact_isolated():
+    outputs = translate_isolated(transformer, [pair.src_text for pair in test])
+    exact = [text == pair.tgt_text for text, pair in zip(outputs, test, strict=True)]
+    return float(sum(exact))
+
+
+estimate("09", "alone", n_exact_isolated)
 
 # %% [markdown] kind="text" exercise="flipping_words"
 r"""
-Trying all words by hand is tedious. **Write the loop:** mask the words **one at a time** and collect the positions that change the pronoun. The function `pronoun(masked)` takes a list of positions, counted from 0, masks these words and returns the pronoun in the translation, such as `"il"`. `pronoun([])` masks nothing. Any other pronoun counts as a change. Return a list of positions in increasing order. It is empty if no word changes the pronoun.
+Which words does the pronoun depend on, then? Masking all of them by hand is tedious. **Write the loop:** mask the words **one at a time** and collect the positions that change the pronoun. The function `pronoun(masked)` takes a list of positions, counted from 0, masks these words and returns the pronoun in the translation, such as `"il"`. `pronoun([])` masks nothing. Any other pronoun counts as a change. Return a list of positions in increasing order. It is empty if no word changes the pronoun.
 """
 
 # %% kind="exercise" exercise="flipping_words" title="Find the words that change the pronoun" difficulty=2 importance=4 track="core"
@@ -354,42 +388,6 @@ r"""
 With 100 pairs, patched in both directions, the vector of the last word changes the gender in {result:lesson_09/flips in 200, last word patched:.0f} of 200 cases, and the vector of *it* or *they* in {result:lesson_09/flips in 200, it patched:.0f}. So in this model, the encoder's output at the last word carries the information that decides the pronoun.
 """
 
-# %% [markdown] kind="text"
-r"""
-**Isolate every word.** Does the pronoun need self-attention at all? The decoder can attend to *thirsty* and to *cold* directly. So let's allow each source word to attend only to **itself**, in all heads of the encoder. The decoder works as before.
-"""
-
-# %% kind="example"
-transformer = load_shipped("transformer")
-for last_word in ("thirsty", "cold"):
-    sentence = f"the cat drank the water because it was {last_word}"
-    print("complete:", transformer(sentence).target)
-    print("isolated:", *translate_isolated(transformer, [sentence]))
-
-# %% [markdown] kind="text"
-r"""
-The first translation is unchanged. The second one now means that the **cat** was cold. In our toy language *cold* has two meanings, as in English: somebody feels cold, or something is cold. An isolated *cold* can't tell which, and the wrong pronoun follows.
-
-If that explanation is right, *hot* should have the same problem, and words with one meaning shouldn't. Among 400 test sentences with pronouns, {result:lesson_09/two meanings: sentences:.0f} end in *cold* or *hot*. With isolated words, the pronoun is right in {result:lesson_09/two meanings: pronouns right, isolated:.0f} of them, and in {result:lesson_09/one meaning: pronouns right, isolated:.0f} of the other {result:lesson_09/one meaning: sentences:.0f}. So one thing that self-attention does in this model is to settle what an ambiguous word means.
-"""
-
-# %% [markdown] kind="text" track="core"
-r"""
-What about ordinary test sentences? The complete model translates {result:lesson_09/right:.0f} of 200 correctly.
-"""
-
-# %% kind="estimate" track="core"
-test = splits(seed=0, sizes=TEST_SIZES).test[:200]
-
-
-def n_exact_isolated():
-    outputs = translate_isolated(transformer, [pair.src_text for pair in test])
-    exact = [text == pair.tgt_text for text, pair in zip(outputs, test, strict=True)]
-    return float(sum(exact))
-
-
-estimate("09", "alone", n_exact_isolated)
-
 # %% [markdown] kind="text" contents="heads whose attention is made uniform, and what *cold* attends to"
 r"""
 ## 6 · Change a single head
@@ -434,16 +432,15 @@ quiz("09", "one-head")
 r"""
 ## 7 · A heat map alone is no explanation
 
-An attention weight is the factor by which a value is multiplied in a weighted sum. It doesn't show what that value contains, or whether the rest of the model uses it.
+An attention weight is the factor by which a value is multiplied in a weighted sum. It doesn't show what that value contains, or whether the rest of the model uses it. When our decoder generates the pronoun, it attends most to *it*, but masking *it* hardly matters.
 
-We've seen heat maps that suggest a wrong conclusion. When the pronoun is due, the decoder attends most to *it*, which it hardly needs.
-And in encoder 1.1, *it* attends to *water* whether it refers to the water or to the cat. <!-- core -->
-But heat maps aren't useless.
-The row of *cold* in encoder 0.3 was informative, once we knew where to look. <!-- core -->
-In the decoder's head cross 1.3, *thirsty* has a weight of {result:lesson_09/cross 1.3 to thirsty:.2f} at the pronoun. If all words get the same weight in this head, {result:lesson_09/pronouns right, cross 1.3 uniform:.0f} of 200 pronouns are right, which is hardly better than guessing. So use attention weights to form a hypothesis, and an intervention to test it.
+But heat maps aren't useless. In the decoder's head cross 1.3, *thirsty* has a weight of {result:lesson_09/cross 1.3 to thirsty:.2f} at this step. If all words get the same weight in this head, {result:lesson_09/pronouns right, cross 1.3 uniform:.0f} of 200 pronouns are right, which is hardly better than guessing. So use attention weights to form a hypothesis, and an intervention to test it.
 
-Interventions have limits too. If a change has no effect, another part of the model may have compensated for it. Masking a word also increases the attention weights of others. And this is a single trained Transformer: with another random seed, the work might be distributed differently.
+Interventions have limits too. If a change has no effect, another part of the model may have compensated for it. And these are results for a single Transformer. With another random seed, they might differ.
+"""
 
+# %% [markdown] kind="text" track="core"
+r"""
 Researchers disagree about how much attention weights explain. Jain and Wallace (2019) found very different attention weights that lead to the same predictions. Wiegreffe and Pinter (2019) replied that it depends on what you expect from an explanation.
 """
 
@@ -455,10 +452,10 @@ The Transformer (2017) didn't invent self-attention. Its authors cite several ea
 
 | system | what attends to what | what is still sequential | what it is good for |
 |---|---|---|---|
-| End-to-end {term:memory network} (Sukhbaatar et al., 2015) | A question attends to stored sentences, several times. Each result is added to the query for the next round. | the rounds | answering questions that need several facts |
-| {term:LSTMN} (Cheng, Dong and Lapata, 2016) | Each word attends to the LSTM states of all earlier words. | every word | language modelling and sentiment classification in the paper, but not our toy language |
-| {term:decomposable attention} (Parikh et al., 2016) | The words of two sentences attend to each other and, in one version, to the words of their own sentence. | nothing | deciding whether one sentence follows from another, with few parameters |
-| {term:structured self-attentive embedding} (Lin et al., 2017) | A few learned queries, the same for every sentence, attend to the states of a bidirectional LSTM. | the LSTM | classifying sentences |
+| End-to-end {term:memory network} ([Sukhbaatar et al., 2015](https://arxiv.org/abs/1503.08895)) | A question attends to stored sentences, several times. Each result is added to the query for the next round. | the rounds | answering questions that need several facts |
+| {term:LSTMN} ([Cheng, Dong and Lapata, 2016](https://arxiv.org/abs/1601.06733)) | Each word attends to the LSTM states of all earlier words. | every word | language modelling and sentiment classification in the paper, but not our toy language |
+| {term:decomposable attention} ([Parikh et al., 2016](https://arxiv.org/abs/1606.01933)) | The words of two sentences attend to each other and, in one version, to the words of their own sentence. | nothing | deciding whether one sentence follows from another, with few parameters |
+| {term:structured self-attentive embedding} ([Lin et al., 2017](https://arxiv.org/abs/1703.03130)) | A few learned queries, the same for every sentence, attend to the states of a bidirectional LSTM. | the LSTM | classifying sentences |
 
 We trained two of them on our toy language, three runs each. The LSTMN's perplexity is {result:min toy_language_models/lstmn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/lstmn_lm/scores/test/perplexity:.2f}, slightly worse than that of a plain LSTM with as many parameters ({result:min toy_language_models/lstm_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/lstm_lm/scores/test/perplexity:.2f}). In the paper it beat the LSTM on longer, natural sentences. A structured self-attentive encoder has to predict which pronoun the French sentence needs. Of the {result:lesson_09/sentences that need a pronoun:.0f} test sentences that need one, it gets {result:lesson_09/pronouns classified correctly, worst run:.0f} to {result:lesson_09/pronouns classified correctly, best run:.0f} right.
 
@@ -505,24 +502,19 @@ r"""
 | `x` | the vectors of the words of one sentence | (words, d_model) |
 | `queries`, `keys`, `values` | three projections of the same `x` | (words, d_k or d_v) |
 | `weights` | how much each word attends to each word | (words, words) |
-| `outputs` | for each word, a weighted sum of the values | (words, d_v) |
 
-- In self-attention, every word of a sentence attends to all its words, with weights computed from the words themselves.
+- Every word attends to all words of its sentence, with weights computed from the words themselves.
 - Self-attention is permutation equivariant: on its own, it ignores word order.
-- Attention weights suggest what a model uses, and an intervention tests it. If it has no effect, another part may have compensated.
-- In our Transformer, self-attention settles what *cold* means, and the vector of the last word decides the pronoun. <!-- core -->
+- Attention weights suggest what a model uses, and an intervention tests it.
 
-**Still missing.** Here every word can attend to every other, but a decoder mustn't attend to the words that it has to predict. [Lesson 10](10_masks.ipynb) shows how masks prevent that. Word order is the topic of [lesson 11](11_positions.ipynb).
+**Still missing.** A decoder mustn't attend to the words that it has to predict. [Lesson 10](10_masks.ipynb) shows how masks prevent that, and [lesson 11](11_positions.ipynb) is about word order.
 """
 
 # %% [markdown] kind="reading"
 r"""
 ## Reading
 
-- Vaswani et al., *Attention Is All You Need* (2017), section 4. Its last figures show attention weights of *its*. How would you test what they suggest? [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
+- Vaswani et al., *Attention Is All You Need* (2017), section 4. How would you test what its last figures suggest about *its*? [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
 - Parikh et al., *A Decomposable Attention Model for Natural Language Inference* (2016), section 3. [arXiv 1606.01933](https://arxiv.org/abs/1606.01933) <!-- core -->
-- Cheng, Dong and Lapata, *Long Short-Term Memory-Networks for Machine Reading* (2016), section 3. [arXiv 1601.06733](https://arxiv.org/abs/1601.06733) <!-- core -->
-- Lin et al., *A Structured Self-attentive Sentence Embedding* (2017), section 2. [arXiv 1703.03130](https://arxiv.org/abs/1703.03130) <!-- core -->
-- Sukhbaatar et al., *End-To-End Memory Networks* (2015), section 2. [arXiv 1503.08895](https://arxiv.org/abs/1503.08895) <!-- core -->
-- Jain and Wallace, *Attention is not Explanation* (2019), [arXiv 1902.10186](https://arxiv.org/abs/1902.10186), and the reply by Wiegreffe and Pinter, *Attention is not not Explanation* (2019), [arXiv 1908.04626](https://arxiv.org/abs/1908.04626).
+- Jain and Wallace, *Attention is not Explanation* (2019), [arXiv 1902.10186](https://arxiv.org/abs/1902.10186), and Wiegreffe and Pinter, *Attention is not not Explanation* (2019), [arXiv 1908.04626](https://arxiv.org/abs/1908.04626).
 """

@@ -30,6 +30,59 @@ def without_transposes(x, w_q, w_k, w_v, is_open):
     return open_weights @ values, weights
 
 
+def open_queries(x, w_q, w_k, w_v, is_open):
+    weights, values = open_attention(x, w_q, w_k, w_v, is_open)
+    outputs, table = weights @ values, torch.zeros(len(x), len(x))
+    table[:, is_open] = weights
+    return outputs[is_open], table[is_open]
+
+
+def open_queries_square(x, w_q, w_k, w_v, is_open):
+    weights, values = open_attention(x, w_q, w_k, w_v, is_open)
+    table = torch.zeros(len(x), len(x))
+    table[:, is_open] = weights
+    return (weights @ values)[is_open], table * is_open.unsqueeze(1)
+
+
+def open_queries_zeros(x, w_q, w_k, w_v, is_open):
+    weights, values = open_attention(x, w_q, w_k, w_v, is_open)
+    table = torch.zeros(len(x), len(x))
+    table[is_open][:, is_open] = weights[is_open]
+    return weights[is_open] @ values, table
+
+
+def writes_into_a_copy(x, w_q, w_k, w_v, is_open):
+    weights, values = open_attention(x, w_q, w_k, w_v, is_open)
+    table = torch.zeros(len(x), len(x))
+    table[list(range(len(x)))][:, is_open] = weights
+    return weights @ values, table
+
+
+def zeroed_on_return(x, w_q, w_k, w_v, is_open):
+    weights = torch.softmax((x @ w_q.T) @ (x @ w_k.T).T / math.sqrt(len(w_k)), dim=-1)
+    return weights @ (x @ w_v.T), torch.where(is_open, weights, 0.0)
+
+
+def inverted_with(score):
+    def layer(x, w_q, w_k, w_v, is_open):
+        scores = (x @ w_q.T) @ (x @ w_k.T).T / math.sqrt(len(w_k))
+        return blend(scores.masked_fill(is_open, score).softmax(-1), x @ w_v.T)
+
+    return layer
+
+
+def adds_the_mask(x, w_q, w_k, w_v, is_open):
+    scores = (x @ w_q.T) @ (x @ w_k.T).T / math.sqrt(len(w_k))
+    return blend(torch.softmax(scores + 1.0 * is_open, dim=-1), x @ w_v.T)
+
+
+def root_of_the_open_words(x, w_q, w_k, w_v, is_open):
+    keys = (x @ w_k.T)[is_open]
+    scores = torch.full((len(x), len(x)), -math.inf)
+    scores[:, is_open] = x @ w_q.T @ keys.T / len(keys) ** 0.5
+    return blend(scores.softmax(-1), x @ w_v.T)
+
+
 def narrow_weights(x, w_q, w_k, w_v, is_open):
     weights, values = open_attention(x, w_q, w_k, w_v, is_open)
     return weights @ values, weights
@@ -96,9 +149,12 @@ def divides_by_some_sum(x, w_q, w_k, w_v, is_open):
     return blend(weights, x @ w_v.T)
 
 
-def lowers_scores(x, w_q, w_k, w_v, is_open):
-    scores = (x @ w_q.T) @ (x @ w_k.T).T / math.sqrt(w_k.shape[0]) + torch.where(is_open, 0.0, -1000.0)
-    return blend(torch.softmax(scores, dim=-1), x @ w_v.T)
+def lowers_scores(by):
+    def layer(x, w_q, w_k, w_v, is_open):
+        scores = (x @ w_q.T) @ (x @ w_k.T).T / math.sqrt(w_k.shape[0]) + torch.where(is_open, 0.0, -by)
+        return blend(torch.softmax(scores, dim=-1), x @ w_v.T)
+
+    return layer
 
 
 def wipes_queries(x, w_q, w_k, w_v, is_open):
@@ -328,6 +384,36 @@ def returns_early(words, pronoun):
     return []
 
 
+def first_number(words, pronoun):
+    for position in range(len(words)):
+        if pronoun([position]) != pronoun([]):
+            return position
+
+
+def returns_at_once(words, pronoun):
+    flips = []
+    for position in range(len(words)):
+        if pronoun([position]) != pronoun([]):
+            flips.append(position)
+        return flips
+
+
+def with_the_next(words, pronoun):
+    return [i for i in range(len(words)) if pronoun([i, i + 1]) != pronoun([])]
+
+
+def with_the_previous(words, pronoun):
+    return [i for i in range(len(words)) if pronoun([max(0, i - 1), i]) != pronoun([])]
+
+
+def positions_and_pronouns(words, pronoun):
+    found = []
+    for i in range(len(words)):
+        if pronoun([i]) != pronoun([]):
+            found.append((i, pronoun([i])))
+    return found
+
+
 def overwrites(words, pronoun):
     found = []
     for position in range(len(words)):
@@ -415,6 +501,13 @@ WRONG = {
     "self_attention": [
         (without_transposes, "in-out"),
         (narrow_weights, "narrow-weights"),
+        (open_queries, "open-queries"),
+        (open_queries_square, "open-queries-square"),
+        (open_queries_zeros, "open-queries-zeros"),
+        (writes_into_a_copy, "zeros-in-weights"),
+        (zeroed_on_return, "zeroed-on-return"),
+        (inverted_with(-math.inf), "inverted-nan"),
+        (inverted_with(-1e9), "inverted-finite"),
         (masks_x, "only-open-words"),
         (ignores_open, "nothing-masked"),
         (zero_afterwards, "zero-after-softmax"),
@@ -424,9 +517,13 @@ WRONG = {
         (zeroes_x, "x-of-0"),
         (wipes_queries, "queries-of-0"),
         (low_score(-10.0), "score-of-minus-10"),
-        (low_score(-1000.0), "low-score"),
-        (low_score(-10000.0), "low-score"),
-        (lowers_scores, "lowered-score"),
+        (low_score(-1000.0), "low-score-1000"),
+        (low_score(-10000.0), "low-score-1000"),
+        (low_score(-100.0), "low-score-100"),
+        (adds_the_mask, "adds-the-mask"),
+        (root_of_the_open_words, "root-of-open"),
+        (lowers_scores(100.0), "lowered-score-100"),
+        (lowers_scores(1000.0), "lowered-score-1000"),
         (divides_by_some_sum, "renormalised-without-nan"),
         (glues_zeros_on, "columns-at-the-right"),
         (masks_rows, "rows-masked"),
@@ -499,6 +596,16 @@ WRONG = {
         (skips_the_first, "first-forgotten"),
         (returns_early, "first-only"),
         (overwrites, "last-only"),
+        (first_number, "first-number-only"),
+        (with_the_next, "masks-the-next-too"),
+        (with_the_previous, "masks-the-previous-too"),
+        (positions_and_pronouns, "pairs-with-pronouns"),
+        (lambda words, pronoun: dict(positions_and_pronouns(words, pronoun)), "dictionary-of-pronouns"),
+        (
+            lambda words, pronoun: {i: w for i, w in enumerate(words) if pronoun([i]) != pronoun([])},
+            "dictionary-of-words",
+        ),
+        (returns_at_once, "returns-at-once"),
         (from_the_end, "reversed"),
         (as_a_set, "set"),
         (as_booleans, "booleans"),

@@ -18,7 +18,6 @@ BY_EXERCISE = {
     "join_heads": {"M34"},
     "layer_norm": {"M40"},
     "masked_attention": {"M19", "M20", "M22"},
-    "project_qkv": {"M07", "M08"},
     "scaled_attention": {"M07", "M08", "M11", "M12"},
     "self_attention": {"M08", "M19", "M20"},
     "sinusoids": {"M37"},

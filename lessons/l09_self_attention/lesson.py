@@ -66,12 +66,13 @@ vectors = {
     "river": (3.0, 0.0), "money": (0.0, 3.0),
 }
 
+print("new vector of bank:  mean, fixed weights, computed weights")
 for sentence in ("the river bank", "river and bank", "the money bank"):
     x = torch.tensor([vectors[word] for word in sentence.split()])  # (3 words, 2)
     attention_weights = torch.softmax(x @ x.T, dim=-1)  # a row for each word
-    new_vectors = attention_weights @ x
-    bank = fixed(new_vectors[2], 2)  # the last word
-    print(f"{sentence}: the mean is {fixed(x.mean(dim=0), 2)}, bank becomes {bank}")
+    computed = attention_weights @ x
+    rows = (x.mean(dim=0), (x[1] + x[2]) / 2, computed[2])  # "bank" is the last word
+    print(f"{sentence:20}", *(fixed(row, 2) for row in rows))
 
 # %% [markdown] kind="text"
 r"""
@@ -407,7 +408,7 @@ for head in ("1.1", "0.3"):
 r"""
 Encoder 1.1, the one with the convincing heat map, makes no difference here. With uniform attention in this head, the model still translates {result:lesson_09/right, encoder 1.1 uniform:.0f} of the 200 test sentences correctly, as before, and {result:lesson_09/coreference right, encoder 1.1 uniform:.0f} of 200 with pronouns.
 
-With encoder 0.3 uniform, *cold* is translated as *elle avait froid*: the pronoun of the water with the meaning for the cat. So this head has something to do with *cold*. We looked at its attention weights for *it*. Was that the right word? Let's also look at the row of *cold*.
+With encoder 0.3 uniform, *cold* is translated as *elle avait froid*: the pronoun of the water with the meaning for the cat. So this head has something to do with *cold*, although *it* attends to nothing in particular there. Perhaps *it* is the wrong word to look at. Let's compare its attention weights with those of *cold*.
 """
 
 # %% kind="see"
@@ -420,7 +421,7 @@ views.word_rows(
 
 # %% [markdown] kind="text"
 r"""
-*Cold* attends to *water* with a weight of {result:lesson_09/encoder 0.3 from cold to water:.2f} and to *drank* with {result:lesson_09/encoder 0.3 from cold to drank:.2f}. This heat map is informative. We had opened the wrong row, and only the intervention told us which one to open.
+*Cold* attends to *water* with a weight of {result:lesson_09/encoder 0.3 from cold to water:.2f} and to *drank* with {result:lesson_09/encoder 0.3 from cold to drank:.2f}. This heat map is informative. But we had been looking at the wrong row of it, and only the intervention told us which one to look at.
 
 Among all {result:lesson_09/cold: sentences:.0f} test sentences of this kind that end in *cold*, encoder 0.3 attends most from *cold* to the noun that it describes in {result:lesson_09/cold: encoder 0.3 attends most to the noun:.0f}. With uniform attention in this head, {result:lesson_09/cold: right, encoder 0.3 uniform:.0f} of the {result:lesson_09/cold: right:.0f} correct translations stay correct.
 """
@@ -457,7 +458,7 @@ The Transformer (2017) didn't invent self-attention. Its authors cite several ea
 | {term:decomposable attention} ([Parikh et al., 2016](https://arxiv.org/abs/1606.01933)) | The words of two sentences attend to each other and, in one version, to the words of their own sentence. | nothing | deciding whether one sentence follows from another, with few parameters |
 | {term:structured self-attentive embedding} ([Lin et al., 2017](https://arxiv.org/abs/1703.03130)) | A few learned queries, the same for every sentence, attend to the states of a bidirectional LSTM. | the LSTM | classifying sentences |
 
-We trained two of them on our toy language, three runs each. The LSTMN's perplexity is {result:min toy_language_models/lstmn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/lstmn_lm/scores/test/perplexity:.2f}, slightly worse than that of a plain LSTM with as many parameters ({result:min toy_language_models/lstm_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/lstm_lm/scores/test/perplexity:.2f}). In the paper it beat the LSTM on longer, natural sentences. A structured self-attentive encoder has to predict which pronoun the French sentence needs. Of the {result:lesson_09/sentences that need a pronoun:.0f} test sentences that need one, it gets {result:lesson_09/pronouns classified correctly, worst run:.0f} to {result:lesson_09/pronouns classified correctly, best run:.0f} right.
+We trained two of them on our toy language, three runs each. The LSTMN's perplexity is {result:min toy_language_models/lstmn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/lstmn_lm/scores/test/perplexity:.2f}, slightly worse than that of a plain LSTM with as many parameters ({result:min toy_language_models/lstm_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/lstm_lm/scores/test/perplexity:.2f}). In the paper, it beat the LSTM on English newspaper text. The structured self-attentive encoder had to predict which pronoun the French sentence needs. Of the {result:lesson_09/sentences that need a pronoun:.0f} test sentences that need one, it gets {result:lesson_09/pronouns classified correctly, worst run:.0f} to {result:lesson_09/pronouns classified correctly, best run:.0f} right.
 
 Decomposable attention comes closest to what you have built, since it attends within a sentence without any recurrence. According to its authors, the Transformer was the first model of its kind to rely on self-attention entirely: it generates whole sentences without recurrence or convolutions in its layers.
 """

@@ -76,7 +76,7 @@ for sentence in ("the river bank", "river and bank", "the money bank"):
 
 # %% [markdown] kind="text"
 r"""
-*Bank* gets the same vector in the first two sentences, and *money* moves it to the other side. The attention weights aren't stored anywhere. They are computed from the words of each sentence. This is {term:self-attention}: every word of a sequence attends to all words of the same sequence, including itself.
+With computed weights, *bank* gets the same vector in the first two sentences, and *money* moves it to the other side. The attention weights aren't stored anywhere. They are computed from the words of each sentence. This is {term:self-attention}: every word of a sequence attends to all words of the same sequence, including itself.
 
 The product `x @ x.T` contains the scores of all words, so they are processed at once, without recurrence.
 """

@@ -61,10 +61,8 @@ Let's describe each word with two numbers, one for water and one for money: *the
 """
 
 # %% kind="example"
-vectors = {
-    "the": (0.0, 0.0), "and": (0.0, 0.0), "bank": (1.0, 1.0),
-    "river": (3.0, 0.0), "money": (0.0, 3.0),
-}
+vectors = {"the": (0.0, 0.0), "and": (0.0, 0.0), "bank": (1.0, 1.0),
+           "river": (3.0, 0.0), "money": (0.0, 3.0)}
 
 print("new vector of bank:  mean, fixed weights, computed weights")
 for sentence in ("the river bank", "river and bank", "the money bank"):
@@ -78,7 +76,7 @@ for sentence in ("the river bank", "river and bank", "the money bank"):
 r"""
 With computed weights, *bank* gets the same vector in the first two sentences, and *money* moves it to the other side. The attention weights aren't stored anywhere. They are computed from the words of each sentence. This is {term:self-attention}: every word of a sequence attends to all words of the same sequence, including itself.
 
-The product `x @ x.T` contains the scores of all words, so they are processed at once, without recurrence.
+Since `x @ x.T` contains all scores, no word has to wait for another.
 """
 
 # %% kind="quiz" track="core"
@@ -191,7 +189,7 @@ print(f"All {weights.numel()} attention weights match those inside the Transform
 r"""
 ## 3 · Self-attention ignores word order
 
-In section 1, *bank* got the same vector in *the river bank* and in *river and bank*. The reason is that a score depends on two vectors and on nothing else, and a weighted sum doesn't depend on the order of its terms. If you shuffle the inputs, the outputs are shuffled in the same way and don't change otherwise. This is called {term:permutation equivariance}.
+Why did *bank* get the same vector in *the river bank* and in *river and bank*? A score depends on two vectors and on nothing else, and a weighted sum doesn't depend on the order of its terms. If you shuffle the inputs, the outputs are shuffled in the same way and don't change otherwise. This is called {term:permutation equivariance}.
 
 So the layer itself can't distinguish *the cat drank the water* from *the water drank the cat*. Lesson 11 shows how a Transformer learns about positions.
 """
@@ -240,7 +238,7 @@ r"""
 
 In *the cat drank the water because it was thirsty*, our Transformer translates *it* as *il* (le chat). If the sentence ends in *cold*, it chooses *elle* (l'eau). What does the pronoun depend on? We change one thing, keep everything else as it is, and observe the output. This is an {term:intervention}.
 
-**Mask a word.** If a word is masked for *all*, neither the source words nor the decoder can attend to it. The left panel shows how much the decoder attends to each source word at the pronoun, averaged over its 12 {term:attention head|attention heads}, which run in parallel.
+**Mask a word.** If a word is masked for *all*, no source word can attend to it, nor can the decoder. The left panel shows how much the decoder attends to each source word at the pronoun, averaged over its 12 {term:attention head|attention heads}, which run in parallel.
 """
 
 # %% kind="predict"
@@ -248,7 +246,7 @@ predict("09", "close-it", CloseAWord())
 
 # %% [markdown] kind="text"
 r"""
-The decoder attends most to *it*, with a mean weight of {result:lesson_09/decoder to it:.2f}, yet it hardly needs this word. Other sentences confirm this: in 200 test sentences of this kind, masking the pronoun changes its gender in the translation in only {result:lesson_09/flips in 200, it masked:.0f}. If we mask the last word instead, the gender changes in {result:lesson_09/flips in 200, last word masked:.0f}.
+The decoder attends most to *it*, with a mean weight of {result:lesson_09/decoder to it:.2f}, yet it hardly needs this word. In 200 test sentences of this kind, masking the pronoun changes its gender in the translation in only {result:lesson_09/flips in 200, it masked:.0f}. If we mask the last word instead, the gender changes in {result:lesson_09/flips in 200, last word masked:.0f}.
 
 **Isolate every word.** Does the pronoun need self-attention at all? The decoder can attend to *thirsty* and to *cold* directly. So let's allow each source word to attend only to **itself**, in all heads of the encoder. The decoder works as before.
 """
@@ -437,7 +435,7 @@ An attention weight is the factor by which a value is multiplied in a weighted s
 
 But heat maps aren't useless. In the decoder's head cross 1.3, *thirsty* has a weight of {result:lesson_09/cross 1.3 to thirsty:.2f} at this step. If all words get the same weight in this head, {result:lesson_09/pronouns right, cross 1.3 uniform:.0f} of 200 pronouns are right, which is hardly better than guessing. So use attention weights to form a hypothesis, and an intervention to test it.
 
-Interventions have limits too. If a change has no effect, another part of the model may have compensated for it. And these are results for a single Transformer. With another random seed, they might differ.
+Interventions have limits too. If a change has no effect, another part of the model may have compensated for it. And these results are for a single trained Transformer.
 """
 
 # %% [markdown] kind="text" track="core"

@@ -98,8 +98,10 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
     "course_lib.lessons.claim_book.claim_report": "lessons.l19_your_own_claim.claim_report",
     "course_lib.lessons.claim_book.try_claim": "lessons.l19_your_own_claim.try_claim",
     "course_lib.lessons.claim_book.write_down": "lessons.l19_your_own_claim.write_down",
+    "course_lib.lessons.interventions.equal_weights": "lessons.l09_self_attention.uniform_attention",
     "course_lib.lessons.interventions.speak": "lessons.l09_self_attention.decode_states",
     "course_lib.lessons.interventions.taken_apart": "lessons.l09_self_attention.take_apart",
+    "course_lib.lessons.interventions.translate_alone": "lessons.l09_self_attention.translate_isolated",
     "course_lib.lessons.small_run.EOS": "course_lib.text.EOS",
     "course_lib.lessons.small_run.HEALTHY": "lessons.l15_training_a_translator.HEALTHY",
     "course_lib.lessons.small_run.Habits": "lessons.l15_training_a_translator.TrainingSettings",
@@ -107,9 +109,13 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
     "course_lib.lessons.small_run.SmallRun": "lessons.l15_training_a_translator.SmallRun",
     "course_lib.lessons.small_run.short_data": "lessons.l15_training_a_translator.short_data",
     "course_lib.lessons.sound.faults": "lessons.l19_your_own_claim.faults",
+    "lessons.l09_self_attention.equal_weights": "lessons.l09_self_attention.uniform_attention",
+    "lessons.l09_self_attention.listen": "lessons.l09_self_attention.masked_translation",
+    "lessons.l09_self_attention.translate_alone": "lessons.l09_self_attention.translate_isolated",
     "course_lib.recorded.number": "course_lib.results.value_at",
     "course_lib.recorded.recorded": "course_lib.results.mean_over_seeds",
     "course_lib.explore.pronoun.ATTENTIONS": "lessons.l09_self_attention.HEADS",
+    "course_lib.explore.pronoun.listen": "lessons.l09_self_attention.masked_translation",
     "course_lib.teaching.contents.road_map": "course_lib.teaching.road_map",
     "course_lib.teaching.own_code.own_functions.called": "course_lib.teaching.count_own_calls",
     "course_lib.teaching.own_code.road_file.road": "course_lib.teaching.list_own_functions",
@@ -120,7 +126,11 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
     "course_lib.translation.translate.plainly": "course_lib.translation.clean_text",
 }
 REMOVED_NAMES = frozenset(  # names that have no successor
-    {"course_lib.explore.OneVectorSuitcase", "lessons.l04_encoder_decoder.OneVectorSuitcase"}
+    {
+        "course_lib.explore.OneVectorSuitcase",
+        "lessons.l04_encoder_decoder.OneVectorSuitcase",
+        "lessons.l09_self_attention.listen_alone",
+    }
 )
 RENAMED = {"may_look": "mask", "mask": "mask_"}  # lessons 10 to 17 call the learner's functions with `mask=`
 

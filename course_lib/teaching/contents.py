@@ -30,13 +30,16 @@ REMOVED_EXERCISES = {  # of earlier versions; some with a replacement for a lear
     "gru_cell": "",
     "look_back": "",
     "project_qkv": "",
+    "read_twice": "",
     "receptive_field": "",
     "smooth_curve": "",
     "test_additive_attention": "",
     "test_greedy": "",
     "test_looks_back": "",
+    "test_order_blind": "",
     "test_perplexity": "",
     "test_reader": "",
+    "unshuffle": "",
 }
 
 

@@ -6,11 +6,11 @@ HOMES = {
     "CloseAWord": "close_a_word",
     "HEADS": "pronoun",
     "decode_states": "interventions",
-    "equal_weights": "interventions",
-    "listen": "pronoun",
-    "listen_alone": "interventions",
+    "masked_translation": "pronoun",
+    "minimal_pairs": "interventions",
     "source_states": "interventions",
     "take_apart": "interventions",
-    "translate_alone": "interventions",
+    "translate_isolated": "interventions",
+    "uniform_attention": "interventions",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

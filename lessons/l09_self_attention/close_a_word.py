@@ -21,7 +21,7 @@ from course_lib.translation.shipped import shared
 from course_lib.views.bars import Bars, HorizontalBars
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.pillow_text import set_texts
-from lessons.l09_self_attention.pronoun import HEADS, TO, PronounTranslation, listen
+from lessons.l09_self_attention.pronoun import HEADS, TO, PronounTranslation, masked_translation
 
 SENTENCES = {
     "cat … thirsty": "the cat drank the water because it was thirsty",
@@ -38,7 +38,8 @@ READERS = {"all": "all", "source": "source words", "decoder": "the decoder"}
 @cache
 def translation(sentence: str, closed: int, to: str) -> PronounTranslation:
     """The translation with one word masked, counted from 1; 0 for none."""
-    return listen(shared("transformer"), SENTENCES[sentence], closed=[closed - 1] if closed else [], to=to)
+    masked = [closed - 1] if closed else []
+    return masked_translation(shared("transformer"), SENTENCES[sentence], masked=masked, to=to)
 
 
 def compute(*, sentence: str, closed: int, to: str) -> Facts:

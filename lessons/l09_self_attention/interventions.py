@@ -1,7 +1,7 @@
-"""Interventions on the Transformer: isolated source words, swapped states, heads with uniform attention.
+"""Interventions on the Transformer: isolated source words, patched states, heads with uniform attention.
 
-with equal_weights(transformer, "encoder", ["1.1"]):    # uniform attention in head encoder 1.1
-    result = listen(transformer, text)                  # `pronoun.py`
+with uniform_attention(transformer, "encoder", ["1.1"]):    # in head encoder 1.1
+    result = masked_translation(transformer, text)          # `pronoun.py`
 """
 
 from __future__ import annotations
@@ -15,26 +15,27 @@ from course_lib.layers.masks import padding_mask
 from course_lib.models.inference import eval_mode
 from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import make_batch
+from course_lib.text.pair import Pair
+from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.translation.ablation import multi_heads, of_head, zeroed
 from course_lib.translation.masking import mask_self_only, mask_without, masked_memory
 from course_lib.translation.search import greedy
 from course_lib.translation.shipped import Shipped
-from lessons.l09_self_attention.pronoun import (
-    HEADS,
-    PronounTranslation,
-    from_memory,
-    translate_masked,
-)
+from lessons.l09_self_attention.pronoun import HEADS, PronounTranslation, from_memory
 
 
-def listen_alone(shipped: Shipped, text: str) -> PronounTranslation:
-    """The translation when every source word attends to itself alone."""
-    n = len(text.split()) + 1
-    return translate_masked(shipped, text, own=mask_self_only(n), cross=mask_without([], n))
+def minimal_pairs(n: int) -> list[tuple[Pair, Pair]]:
+    """Test sentences in pairs: only the last word differs, and with it the noun that the pronoun refers to.
+
+    >>> [pair.src_text.split()[-1] for pair in minimal_pairs(1)[0]]
+    ['thirsty', 'cold']
+    """
+    sentences = splits(seed=0, sizes=TEST_SIZES).coreference[: 2 * n]
+    return list(zip(sentences[::2], sentences[1::2], strict=True))
 
 
-def translate_alone(shipped: Shipped, texts: Sequence[str]) -> list[str]:
-    """Translations when every source word attends to itself alone."""
+def translate_isolated(shipped: Shipped, texts: Sequence[str]) -> list[str]:
+    """Translations when every source word attends only to itself."""
     encode = shipped.tokenizer.encode
     batch = make_batch([encode(text) for text in texts], [[]] * len(texts))
     n = batch.src.shape[1]
@@ -45,33 +46,18 @@ def translate_alone(shipped: Shipped, texts: Sequence[str]) -> list[str]:
 
 
 @torch.no_grad()
-def source_states(
-    shipped: Shipped, text: str
-) -> tuple[Float[Tensor, "1 src model"], Float[Tensor, "layers heads src src"]]:
-    """The encoder's last states, one for each word and one for `</s>`; and its attention weights."""
+def source_states(shipped: Shipped, text: str) -> Float[Tensor, "src model"]:
+    """The encoder's outputs, one for each word and one for `</s>`."""
     src = make_batch([shipped.tokenizer.encode(text)], [[]]).src
     with eval_mode(shipped.model):
-        states, weights = shipped.model.run_encoder(src, mask_without([], src.shape[1]), with_weights=True)
-    return states, weights["encoder"][0]
+        states, _ = shipped.model.run_encoder(src, mask_without([], src.shape[1]), with_weights=False)
+    return states[0]
 
 
 @torch.no_grad()
-def decode_states(
-    shipped: Shipped,
-    text: str,
-    states: Float[Tensor, "1 src model"],
-    *,
-    values: Float[Tensor, "1 src model"] | None = None,
-) -> PronounTranslation:
-    """The translation decoded from these states.
-
-    If `values` is given, the values of cross-attention are made from those states, and only its keys from
-    `states`.
-    """
-    memory = shipped.model.make_memory(states, mask_without([], states.shape[1]))
-    if values is not None:
-        memory["values"] = shipped.model.decoder.project_source(values)["values"]
-    return from_memory(shipped, text, memory)
+def decode_states(shipped: Shipped, text: str, states: Float[Tensor, "src model"]) -> PronounTranslation:
+    """The translation decoded from these encoder outputs instead of those of the text."""
+    return from_memory(shipped, text, shipped.model.make_memory(states[None], mask_without([], len(states))))
 
 
 def indices_of(name: str) -> tuple[int, int]:
@@ -88,8 +74,8 @@ def indices_of(name: str) -> tuple[int, int]:
 @torch.no_grad()
 def take_apart(
     shipped: Shipped, text: str, name: str
-) -> tuple[Float[Tensor, "src model"], Float[Tensor, "model d_k"], Float[Tensor, "model d_k"], Tensor]:
-    """The input of one head of the encoder, and its three matrices: x, w_q, w_k, w_v."""
+) -> tuple[Float[Tensor, "src model"], Float[Tensor, "d_k model"], Float[Tensor, "d_k model"], Tensor]:
+    """The input of one head of the encoder, and its three weight matrices (out, in): x, w_q, w_k, w_v."""
     layer, head = indices_of(name)
     model, src = shipped.model, make_batch([shipped.tokenizer.encode(text)], [[]]).src
     blocks = model.encoder.blocks
@@ -100,10 +86,10 @@ def take_apart(
         x = blocks[layer].around_attention.before(x)[0]
     heads = blocks[layer].attention
     matrices = (heads.w_query, heads.w_key, heads.w_value)
-    return x, *(matrix[of_head(heads, head, len(matrix))].detach().T for matrix in matrices)
+    return x, *(matrix[of_head(heads, head, len(matrix))].detach() for matrix in matrices)
 
 
-def equal_weights(shipped: Shipped, use: str, names: Sequence[str]) -> AbstractContextManager[None]:
+def uniform_attention(shipped: Shipped, use: str, names: Sequence[str]) -> AbstractContextManager[None]:
     """Inside the block, the attention of these heads is uniform: their queries are 0, hence all their scores.
 
     `use` is "encoder", for self-attention in the encoder, or "cross", for cross-attention.

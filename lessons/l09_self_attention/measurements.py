@@ -5,70 +5,58 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-import torch
-
-from course_lib.results import mean_over_seeds
-from course_lib.shapes import Float, Tensor
+from course_lib.results import runs
 from course_lib.text.pair import Pair
-from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.splits import TEST_SIZES, Splits, splits
 from course_lib.translation.metrics import pronouns_right
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
 from lessons.l09_self_attention.interventions import (
     decode_states,
-    equal_weights,
+    minimal_pairs,
     source_states,
-    translate_alone,
+    translate_isolated,
+    uniform_attention,
 )
-from lessons.l09_self_attention.pronoun import HEADS, listen
+from lessons.l09_self_attention.pronoun import ELLE, IL, PronounTranslation, masked_translation
 
 THIRSTY = "the cat drank the water because it was thirsty"
 COLD = "the cat drank the water because it was cold"
-FRENCH = "le chat a bu l' eau parce qu' il avait soif"
 CAT, DRANK, WATER, IT, LAST = 1, 2, 4, 6, 8  # positions in THIRSTY and COLD
 N_SENTENCES = 200
+TWO_MEANINGS = ("cold", "hot")  # "was cold": was a cold thing, or felt cold
 
 
 def measure() -> dict[str, float]:
-    return {**recurrent_readers(), **one_pair_of_sentences(), **many_sentences()}
-
-
-def recurrent_readers() -> dict[str, float]:
-    most = [int(row.argmax()) for row in tape_weights()[1:]]
-    accuracy = mean_over_seeds("toy_sentence_encoder", lambda run: run["scores"]["test"]["right"]["all"])
     return {
-        "tape words that attend most to the neighbour": sum(at == i for i, at in enumerate(most)),
-        "pronouns classified correctly in 1,000": 1000 * accuracy["self_attentive"],
-        "smallest weight of view 3 on the first word": min(
-            view_weights(text)[2, 0].item() for text in (THIRSTY, COLD)
-        ),
+        **earlier_systems(),
+        **one_pair_of_sentences(),
+        **many_pairs(),
+        **isolated_words(),
+        **uniform_heads(),
     }
 
 
-@torch.no_grad()
-def tape_weights() -> Float[Tensor, "words words"]:
-    """The weights of the LSTMN language model over its tape, while it reads FRENCH; `<s>` comes first."""
-    system = shared("lstmn_lm")
-    ids = torch.tensor([[BOS, *system.tokenizer.encode(FRENCH)]])
-    return system.model.say(ids, with_weights=True)[1][0, 0, 0]
-
-
-@torch.no_grad()
-def view_weights(text: str) -> Float[Tensor, "views words"]:
-    """The weights of the four views of the self-attentive sentence encoder."""
-    system = shared("self_attentive")
-    ids = torch.tensor([[*system.tokenizer.encode(text), EOS]])
-    return system.model.encode(ids, torch.tensor([ids.shape[1]]))[1][0]
+def earlier_systems() -> dict[str, int]:
+    """The self-attentive sentence encoder on the test sentences whose translation needs a pronoun."""
+    test = all_tests().test
+    needed = [pair for pair in test if any(word in (*IL, *ELLE) for word in pair.tgt)]
+    scores = [run["scores"]["test"]["right"] for run in runs("toy_sentence_encoder")]
+    right = [round(len(test) * score["all"] - score["none"] * (len(test) - len(needed))) for score in scores]
+    return {
+        "sentences that need a pronoun": len(needed),
+        "pronouns classified correctly, worst run": min(right),
+        "pronouns classified correctly, best run": max(right),
+    }
 
 
 def one_pair_of_sentences() -> dict[str, float]:
-    """Weights and probabilities for THIRSTY and COLD."""
+    """Attention weights and probabilities for THIRSTY and COLD."""
     transformer = shared("transformer")
-    thirsty, cold = (listen(transformer, text) for text in (THIRSTY, COLD))
+    thirsty, cold = (masked_translation(transformer, text) for text in (THIRSTY, COLD))
     from_it = [result.encoder_weights[:, :, IT] for result in (thirsty, cold)]
     same = from_it[0].argmax(dim=-1) == from_it[1].argmax(dim=-1)
-    states, other_states = (source_states(transformer, text)[0] for text in (THIRSTY, COLD))
+    mean_weights = thirsty.pronoun_weights.mean(dim=(0, 1))
     return {
         "heads in which it attends most to the same position": int(same.sum()),
         "encoder 1.1 from it to water, thirsty": from_it[0][1, 1, WATER].item(),
@@ -76,34 +64,107 @@ def one_pair_of_sentences() -> dict[str, float]:
         "encoder 0.3 from cold to water": cold.encoder_weights[0, 3, LAST, WATER].item(),
         "encoder 0.3 from cold to drank": cold.encoder_weights[0, 3, LAST, DRANK].item(),
         "cross 1.3 to thirsty": thirsty.pronoun_weights[1, 3, LAST].item(),
-        "decoder to cat": thirsty.pronoun_weights.mean(dim=(0, 1))[CAT].item(),
+        "decoder to it": mean_weights[IT].item(),
         "il": thirsty.il,
-        "il, it closed": listen(transformer, THIRSTY, closed=[IT]).il,
-        "il, cat closed to the decoder": listen(transformer, THIRSTY, closed=[CAT], to="decoder").il,
-        "elle, values of cold": decode_states(transformer, THIRSTY, states, values=other_states).elle,
+        "il, it masked": masked_translation(transformer, THIRSTY, masked=[IT]).il,
     }
 
 
-def many_sentences() -> dict[str, int]:
-    """Of 200 test sentences and of 200 sentences with pronouns, how many are right under interventions."""
+def is_masculine(result: PronounTranslation) -> bool:
+    return result.il > result.elle
+
+
+def pronoun_at(pair: Pair) -> int:
+    """The position of the pronoun in the source."""
+    [(position, _)] = pair.antecedents
+    return position
+
+
+def many_pairs() -> dict[str, float]:
+    """In how many of 200 sentences (100 minimal pairs) an intervention changes the pronoun's gender."""
     transformer = shared("transformer")
-    test, coreference = all_tests().test[:N_SENTENCES], all_tests().coreference[:N_SENTENCES]
+    flips = dict.fromkeys(("it masked", "last word masked", "it patched", "last word patched"), 0)
+    same_heads = n_first_noun = n_first_flips = 0
+    for pair in minimal_pairs(N_SENTENCES // 2):
+        texts, at = [sentence.src_text for sentence in pair], pronoun_at(pair[0])
+        last = len(pair[0].src) - 1
+        usual = [masked_translation(transformer, text) for text in texts]
+        states = [source_states(transformer, text) for text in texts]
+        most = [result.encoder_weights[:, :, at].argmax(dim=-1) for result in usual]
+        same_heads += int((most[0] == most[1]).sum())
+        for i, text in enumerate(texts):
+            for name, position in (("it", at), ("last word", last)):
+                patched = states[i].clone()
+                patched[position] = states[1 - i][position]
+                results = {
+                    "masked": masked_translation(transformer, text, masked=[position]),
+                    "patched": decode_states(transformer, text, patched),
+                }
+                changed = {
+                    how: is_masculine(result) != is_masculine(usual[i]) for how, result in results.items()
+                }
+                for how in changed:
+                    flips[f"{name} {how}"] += changed[how]
+            n_first_noun += refers_to_first(pair, i)
+            n_first_flips += refers_to_first(pair, i) and changed["masked"]  # of the last word
+    mean_heads = same_heads / (N_SENTENCES // 2)
+    return {f"flips in 200, {name}": n for name, n in flips.items()} | {
+        "mean number of heads in which it attends most to the same position": mean_heads,
+        "sentences of 200 about the first noun": n_first_noun,
+        "flips in 200, last word masked, about the first noun": n_first_flips,
+    }
+
+
+def refers_to_first(pair: tuple[Pair, Pair], i: int) -> bool:
+    """Whether the pronoun of sentence i refers to the earlier one of the two nouns."""
+    nouns = [sentence.antecedents[0][1] for sentence in pair]
+    return nouns[i] == min(nouns)
+
+
+def isolated_words() -> dict[str, float]:
+    """How many translations are right when every source word attends only to itself."""
+    transformer = shared("transformer")
+    test = all_tests().test[:N_SENTENCES]
+    coreference = all_tests().coreference
+    outputs = translate_isolated(transformer, sources(coreference))
     numbers = {
         "right": n_exact(translations(test), test),
-        "right, words alone": n_exact(translate_alone(transformer, sources(test)), test),
-        "pronouns right, words alone": n_right_pronouns(
-            translate_alone(transformer, sources(coreference)), coreference
-        ),
+        "right, isolated": n_exact(translate_isolated(transformer, sources(test)), test),
     }
-    with equal_weights(transformer, "encoder", ["1.1"]):
+    for name, chosen in (("two meanings", True), ("one meaning", False)):
+        texts, pairs = zip(
+            *[
+                (text, pair)
+                for text, pair in zip(outputs, coreference, strict=True)
+                if (pair.src[-1] in TWO_MEANINGS) == chosen
+            ],
+            strict=True,
+        )
+        numbers[f"{name}: sentences"] = len(pairs)
+        numbers[f"{name}: pronouns right, isolated"] = n_right_pronouns(texts, pairs)
+    return numbers
+
+
+def uniform_heads() -> dict[str, int]:
+    """How many translations are right when the attention of a head is uniform."""
+    transformer = shared("transformer")
+    test, coreference = all_tests().test[:N_SENTENCES], all_tests().coreference[:N_SENTENCES]
+    cold = [pair for pair in all_tests().coreference if pair.src[-1] == "cold"]
+    numbers = {"cold: sentences": len(cold), "cold: right": n_exact(translations(cold), cold)}
+    with uniform_attention(transformer, "encoder", ["1.1"]):
         numbers["right, encoder 1.1 uniform"] = n_exact(translations(test), test)
         numbers["coreference right, encoder 1.1 uniform"] = n_exact(translations(coreference), coreference)
-    with equal_weights(transformer, "encoder", HEADS):
-        numbers["right, all even"] = n_exact(translations(test), test)
-    with equal_weights(transformer, "cross", ["1.3"]):
+    with uniform_attention(transformer, "encoder", ["0.3"]):
+        numbers["cold: right, encoder 0.3 uniform"] = n_exact(translations(cold), cold)
+    with uniform_attention(transformer, "cross", ["1.3"]):
         numbers["pronouns right, cross 1.3 uniform"] = n_right_pronouns(
             translations(coreference), coreference
         )
+    numbers["cold: encoder 0.3 attends most to the noun"] = sum(
+        int(masked_translation(transformer, pair.src_text).encoder_weights[0, 3, len(pair.src) - 1].argmax())
+        == pair.antecedents[0][1]
+        for pair in cold
+    )
     return numbers
 
 

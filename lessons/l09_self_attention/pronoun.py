@@ -1,13 +1,14 @@
 """The pronoun in a Transformer's translation when source words are masked: for `CloseAWord` and lesson 09.
 
-    >>> result = listen(shared("transformer"), "the cat drank the water because it was thirsty", closed=[8])
+    >>> thirsty = "the cat drank the water because it was thirsty"
+    >>> result = masked_translation(shared("transformer"), thirsty, masked=[8])
     >>> result.french                                       # “thirsty” is masked
     "le chat a bu l' eau parce qu' elle était était"
     >>> round(result.il, 2), round(result.elle, 2)
     (0.0, 0.93)
 
-A word is masked (`closed`) for the other words of its sentence ("source"), for the decoder ("decoder"), or
-for both ("all"). The masks are those of `translation/masking.py`.
+A word is masked for the words of its sentence ("source"), for the decoder ("decoder"), or for both ("all").
+The masks are those of `translation/masking.py`.
 """
 
 from __future__ import annotations
@@ -51,21 +52,23 @@ class PronounTranslation:
     pronoun_weights: Float[Tensor, "layers heads src"]
 
 
-def listen(shipped: Shipped, text: str, *, closed: Sequence[int] = (), to: str = "all") -> PronounTranslation:
+def masked_translation(
+    shipped: Shipped, text: str, *, masked: Sequence[int] = (), to: str = "all"
+) -> PronounTranslation:
     """The translation with some source words masked, by their positions from 0; `</s>` comes last."""
     if to not in TO:
         raise ValueError(f"Expected to be one of {', '.join(TO)}, but got {to!r}.")
     n = len(text.split()) + 1
-    some_closed, all_open = mask_without(closed, n), mask_without([], n)
-    return translate_masked(
+    some_masked, all_open = mask_without(masked, n), mask_without([], n)
+    return translate_with_masks(
         shipped,
         text,
-        own=all_open if to == "decoder" else some_closed,
-        cross=all_open if to == "source" else some_closed,
+        own=all_open if to == "decoder" else some_masked,
+        cross=all_open if to == "source" else some_masked,
     )
 
 
-def translate_masked(
+def translate_with_masks(
     shipped: Shipped, text: str, own: Bool[Tensor, "1 1 #src src"], cross: Bool[Tensor, "1 1 1 src"]
 ) -> PronounTranslation:
     """The translation with one mask for self-attention in the encoder and one for cross-attention."""

@@ -8,34 +8,27 @@ import pytest
 import torch
 
 from course_lib.layers.attention import attend
-from course_lib.text.special import BOS
+from course_lib.results import runs
 from course_lib.translation.shipped import shared
-from lessons.l08_query_key_value.exercises import look_up
-from lessons.l09_self_attention.exercises import read_twice
 from lessons.l09_self_attention.interventions import (
     decode_states,
-    equal_weights,
-    listen_alone,
     source_states,
-    translate_alone,
+    translate_isolated,
+    uniform_attention,
 )
 from lessons.l09_self_attention.measurements import (
     CAT,
     COLD,
     DRANK,
-    FRENCH,
     IT,
     LAST,
     N_SENTENCES,
     THIRSTY,
     WATER,
     measure,
-    tape_weights,
-    view_weights,
 )
-from lessons.l09_self_attention.pronoun import HEADS, PronounTranslation, before_pronoun
-from lessons.l09_self_attention.pronoun import listen as listen_to
-from tests.lesson_claims import LessonText, assert_measured_again, indices_of_true, means, seeds
+from lessons.l09_self_attention.pronoun import HEADS, PronounTranslation, masked_translation
+from tests.lesson_claims import LessonText, assert_measured_again, indices_of_true, means
 
 L = LessonText("self_attention")
 STORED = L.stored()
@@ -47,18 +40,18 @@ def transformer():
     return shared("transformer")
 
 
-def listen(text: str, **closed) -> PronounTranslation:
-    return listen_to(transformer(), text, **closed)
+def translated(text: str, **masked) -> PronounTranslation:
+    return masked_translation(transformer(), text, **masked)
 
 
 def gender(result: PronounTranslation) -> str:
     return "il" if result.il > result.elle else "elle"
 
 
-def flipping(text: str, **to) -> set[int]:
-    """The positions whose closing, each alone, flips the gender of the pronoun."""
-    before = gender(listen(text))
-    return {i for i in range(9) if gender(listen(text, closed=[i], **to)) != before}
+def flipping(text: str) -> set[int]:
+    """The positions that flip the gender of the pronoun when masked, each on its own."""
+    before = gender(translated(text))
+    return {i for i in range(9) if gender(translated(text, masked=[i])) != before}
 
 
 @pytest.mark.slow
@@ -66,62 +59,42 @@ def test_a_new_measurement_agrees_with_the_stored_one():
     assert_measured_again(measure(), STORED, abs=2e-3)
 
 
-@pytest.mark.slow
-def test_what_isolated_words_and_equal_weights_cost():
-    right = STORED["right"]
-    assert STORED["right, words alone"] < right / 2 < STORED["right, all even"] < right
-    assert STORED["right, encoder 1.1 uniform"] == right
-    assert STORED["coreference right, encoder 1.1 uniform"] == N_SENTENCES
-    assert STORED["pronouns right, words alone"] / N_SENTENCES == pytest.approx(0.9, abs=0.025)
-    assert STORED["pronouns right, cross 1.3 uniform"] / N_SENTENCES == pytest.approx(0.5, abs=0.1)
-
-
 # ---- sections 1 to 3
 
 
-def test_the_tape_attends_to_the_neighbour_and_to_four_other_words():
-    french, weights = FRENCH.split(), tape_weights()[1:]
-    most = weights.argmax(dim=-1).tolist()  # 0 is <s>, so the neighbour of word i is at i
-    neighbours = [i for i, position in enumerate(most) if position == i]
-    assert len(french) == 11 and L.asked("tape-neighbour").right == [0]
-    assert len(neighbours) > len(french) / 2
-    assert sum(float(weights[i, i]) > 0.9 for i in neighbours) > len(neighbours) / 2
-    leaps = {french[i]: ["<s>", *french][at] for i, at in enumerate(most) if at != i}
-    assert leaps == {"bu": "chat", "l'": "a", "il": "eau", "avait": "parce"}
-    assert {i - at for i, at in enumerate(most) if at != i} == {1, 2}  # over one word or two
+def test_bank_in_two_dimensions():
+    the, river, bank, money = torch.tensor([[0.0, 0.0], [3.0, 0.0], [1.0, 1.0], [0.0, 3.0]])
+
+    def outputs(*words):
+        x = torch.stack(words)
+        weights = torch.softmax(x @ x.T, dim=-1)
+        return weights, weights @ x
+
+    weights, vectors = outputs(the, river, bank)
+    assert weights[2].tolist() == pytest.approx([0.04, 0.70, 0.26], abs=0.006)
+    assert vectors[2].tolist() == pytest.approx([2.4, 0.3], abs=0.05)
+    assert weights[1, 1] > 0.99  # river attends to itself
+    torch.testing.assert_close(outputs(river, the, bank)[1][2], vectors[2])
+    torch.testing.assert_close(outputs(the, money, bank)[1][2], vectors[2].flip(0))
+    assert L.asked("the-in-three-words").answer == pytest.approx(vectors[0, 0].item(), abs=0.01)
 
 
-def test_the_tape_does_not_pay_here():
-    perplexity, parameters = (
-        means("toy_language_models", *path) for path in (("scores", "test", "perplexity"), ("parameters",))
-    )
-    assert perplexity["lstmn_lm"] > perplexity["lstm_lm"]
-    assert parameters["lstmn_lm"] == pytest.approx(parameters["lstm_lm"], rel=0.05)
-
-
-def test_one_read_finds_mary_and_a_second_one_the_kitchen():
-    milk, mary, john, kitchen, garden = torch.eye(5)
-    keys, values = torch.stack([milk, mary, john]), 8 * torch.stack([mary, kitchen, garden])
-    assert look_up(4 * milk, keys, values)[0].argmax() == mary.argmax()
-    assert read_twice(4 * milk, keys, values)[0].argmax() == kitchen.argmax()
-
-
-def test_only_the_fourth_view_moves_and_none_attends_to_the_last_word():
-    thirsty, cold = (view_weights(text) for text in (THIRSTY, COLD))
-    assert max(thirsty[:, LAST].max(), cold[:, LAST].max()) < 0.01
-    assert torch.equal(thirsty[:3].argmax(dim=-1), cold[:3].argmax(dim=-1))
-    assert (thirsty[3].argmax(), cold[3].argmax()) == (CAT, IT)
-    assert thirsty[2].argmax() == 0 and L.asked("view-on-the").right == [1]
-    assert min(seeds("toy_sentence_encoder", "self_attentive", "scores", "test", "right", "all")) > 0.99
+def test_shuffled_words_give_the_same_outputs_shuffled():
+    generator = torch.Generator().manual_seed(9)
+    x, order = torch.randn(6, 3, generator=generator), torch.tensor([3, 0, 5, 1, 4, 2])
+    outputs, shuffled = (attend(words, words, words)[0] for words in (x, x[order]))
+    along = torch.allclose(shuffled, outputs[order], atol=1e-6)
+    expected = indices_of_true(torch.allclose(shuffled, outputs), along, not along)
+    assert L.asked("later-shuffle").right == expected
 
 
 # ---- section 4
 
 
-def test_it_attends_most_to_the_same_position_in_all_heads_but_1b():
-    thirsty, cold = (listen(text).encoder_weights[:, :, IT].flatten(0, 1) for text in (THIRSTY, COLD))
+def test_it_attends_most_to_the_same_position_in_all_heads_but_0_1():
+    thirsty, cold = (translated(text).encoder_weights[:, :, IT].flatten(0, 1) for text in (THIRSTY, COLD))
     differs = (thirsty.argmax(dim=-1) != cold.argmax(dim=-1)).nonzero()[:, 0].tolist()
-    assert differs == [HEADS.index("0.1")] and L.asked("it-in-twelve").right == [2]
+    assert differs == [HEADS.index("0.1")]
     assert max(thirsty[differs].max(), cold[differs].max()) < 0.25
     head_1_1 = HEADS.index("1.1")
     assert thirsty[head_1_1].argmax() == cold[head_1_1].argmax() == WATER
@@ -131,118 +104,112 @@ def test_it_attends_most_to_the_same_position_in_all_heads_but_1b():
 # ---- section 5
 
 
+def test_masking_the_most_attended_word_changes_next_to_nothing():
+    weights = translated(THIRSTY).pronoun_weights.mean(dim=(0, 1))
+    assert weights.argmax() == IT
+    assert STORED["flips in 200, it masked"] < 0.02 * N_SENTENCES
+
+
 def test_which_single_words_flip_the_pronoun():
-    """The last word if it speaks for the subject, and the noun that is meant; never “it” or “they”."""
+    """The last word if it refers to the first noun, and the noun that is meant; never “it” or “they”."""
     assert flipping(THIRSTY) == {CAT, LAST} and flipping(COLD) == {WATER}
     assert flipping(f"{MOUSE} thirsty") == {LAST} and flipping(f"{MOUSE} cold") == set()
     assert flipping(f"{WOMEN} hungry") == {1, LAST} and flipping(f"{WOMEN} good") == {4}
-    assert listen(f"{MOUSE} thirsty", closed=[1]).elle < 0.5  # close, but not flipped
-    assert listen(f"{MOUSE} cold", closed=[4]).il < 0.6
 
 
 def test_without_hungry_the_pronoun_is_that_of_the_second_noun():
     dog = "the dog ate the soup because it was hungry"
-    assert gender(listen(dog)) == "il" and gender(listen(dog, closed=[LAST])) == "elle"
-    assert L.asked("without-hungry").right == [1]
+    assert translated(dog).french == "le chien a mangé la soupe parce qu' il avait faim"
+    assert gender(translated(dog, masked=[LAST])) == "elle" and L.asked("without-hungry").right == [1]
+    about_first = STORED["flips in 200, last word masked, about the first noun"]
+    assert about_first == STORED["flips in 200, last word masked"]  # none of the others
+    assert about_first == STORED["sentences of 200 about the first noun"]
 
 
-def test_without_they_the_plural_of_the_pronoun_is_lost():
-    assert listen(f"{WOMEN} hungry", closed=[IT]).french.endswith("elle ont faim")
-    assert listen(f"{WOMEN} good", closed=[IT]).french.endswith("il sont bons")
-
-
-def test_the_last_state_carries_the_pronoun_by_its_values():
-    states, other = (source_states(transformer(), text)[0] for text in (THIRSTY, COLD))
+def test_the_last_state_carries_the_pronoun():
+    states, other = (source_states(transformer(), text) for text in (THIRSTY, COLD))
+    assert L.asked("patch-which").right == [1]
     for position in range(10):
         mixed = states.clone()
-        mixed[0, position] = other[0, position]
+        mixed[position] = other[position]
         result = decode_states(transformer(), THIRSTY, mixed)
-        assert gender(result) == ("elle" if position == LAST else "il")
-    by_keys = decode_states(transformer(), THIRSTY, other, values=states)
-    by_values = decode_states(transformer(), THIRSTY, states, values=other)
-    assert gender(by_values) == "elle"
-    assert by_keys.il == pytest.approx(listen(THIRSTY).il, abs=0.01)
-    assert by_keys.french == listen(THIRSTY).french
+        assert result.elle > 0.8 if position == LAST else result.elle < 0.1
+    assert STORED["flips in 200, last word patched"] == N_SENTENCES
+    assert STORED["flips in 200, it patched"] == 0
 
 
-def test_the_decoder_attends_to_the_same_positions_in_both_sentences():
-    thirsty, cold = (listen(text).pronoun_weights for text in (THIRSTY, COLD))
-    assert torch.equal(thirsty.argmax(dim=-1), cold.argmax(dim=-1))
-    assert min(thirsty[1, 3, LAST], cold[1, 3, LAST]) > 0.99
+def test_an_isolated_cold_is_that_of_the_cat():
+    thirsty, cold = translate_isolated(transformer(), [THIRSTY, COLD])
+    assert thirsty == transformer()(THIRSTY).target and cold.endswith("il avait froid")
 
 
-def test_a_cold_that_is_alone_is_that_of_the_cat():
-    assert listen_alone(transformer(), THIRSTY).french.endswith("il avait soif")
-    assert listen_alone(transformer(), COLD).french.endswith("il avait froid")
-
-
-def test_inside_the_source_only_two_words_together_flip_cold():
-    before = gender(listen(COLD))
-    assert flipping(COLD, to="source") == set()
-    pairs = [
-        pair
-        for pair in itertools.combinations(range(9), 2)
-        if gender(listen(COLD, closed=pair, to="source")) != before
-    ]
-    assert pairs == [(DRANK, WATER)] and L.asked("two-wires").right == [1]
+def test_isolation_harms_words_with_two_meanings():
+    right = {
+        name: STORED[f"{name} meaning{'s' * (name == 'two')}: pronouns right, isolated"]
+        / STORED[f"{name} meaning{'s' * (name == 'two')}: sentences"]
+        for name in ("one", "two")
+    }
+    assert right["one"] > 0.9 and right["two"] < 0.5
+    assert STORED["right, isolated"] < STORED["right"] / 2
 
 
 def test_isolated_words_lose_adjectives_and_repeat_nouns():
     goat = "the goat behind the door does not eat the good bread on the black table"
     foxes = "two big black foxes slept in the forests because they were very sleepy"
-    without_adjective, repeated = translate_alone(transformer(), [goat, foxes])
+    without_adjective, repeated = translate_isolated(transformer(), [goat, foxes])
     assert "mange pas le bon pain" in transformer()(goat).target
     assert "mange pas le pain" in without_adjective
     assert "les forêts de les forêts" in repeated
 
 
-# ---- section 7
-
-
-@torch.no_grad()
-def il_with_cat_closed_at_the_pronoun() -> float:
-    model, prefix = transformer().model, [BOS, *before_pronoun(transformer(), THIRSTY)]
-    mask = torch.ones(1, 1, len(prefix), 10, dtype=torch.bool)
-    mask[..., -1, CAT] = False
-    memory = {**model.decoder.project_source(source_states(transformer(), THIRSTY)[0]), "mask": mask}
-    logits, _ = model.decode(memory, torch.tensor([prefix]), with_weights=True)
-    return logits[0, -1].softmax(dim=-1)[transformer().tokenizer.encode("il")[0]].item()
-
-
-def test_the_largest_weight_is_idle_and_a_small_one_matters():
-    usual = listen(THIRSTY)
-    weights = usual.pronoun_weights.mean(dim=(0, 1))
-    assert weights.argmax() == IT and weights[CAT] < 0.05
-    assert listen(THIRSTY, closed=[IT]).il == pytest.approx(usual.il, abs=0.03)
-    assert listen(THIRSTY, closed=[CAT], to="decoder").il < usual.il - 0.3
-    assert il_with_cat_closed_at_the_pronoun() == pytest.approx(usual.il, abs=0.01)
+# ---- sections 6 and 7
 
 
 def test_one_head_of_either_side_matters_for_the_pair_and_1_1_does_not():
     usual, changed = [transformer()(text).target for text in (THIRSTY, COLD)], {}
     for side, head in itertools.product(("encoder", "cross"), HEADS):
-        with equal_weights(transformer(), side, [head]):
+        with uniform_attention(transformer(), side, [head]):
             outputs = [transformer()(text).target for text in (THIRSTY, COLD)]
         if outputs != usual:
             changed[side, head] = outputs
     assert list(changed) == [("encoder", "0.3"), ("cross", "1.3")]
     assert changed["encoder", "0.3"][1].endswith("elle avait froid")
-    assert changed["cross", "1.3"][1] == usual[1]  # the second noun is the right one there
+    assert STORED["right, encoder 1.1 uniform"] == STORED["right"]
+    assert STORED["coreference right, encoder 1.1 uniform"] == N_SENTENCES
 
 
-def test_0_3_attends_from_cold_to_the_pair_that_closing_found_and_from_it_nowhere():
-    from_it, from_cold = listen(COLD).encoder_weights[0, 3, [IT, LAST]]
+def test_0_3_attends_from_cold_to_water_and_from_it_to_nothing_in_particular():
+    from_it, from_cold = translated(COLD).encoder_weights[0, 3, [IT, LAST]]
     assert from_it.max() < 0.25
     assert from_cold.topk(2).indices.tolist() == [WATER, DRANK]
+    n = STORED["cold: sentences"]
+    assert STORED["cold: right"] == n and STORED["cold: encoder 0.3 attends most to the noun"] > 0.9 * n
+    assert n / 2 < STORED["cold: right, encoder 0.3 uniform"] < n  # most of them, but not all
 
 
-def test_with_all_heads_even_elle_stays_and_the_rest_changes():
-    sentences = (THIRSTY, COLD, "these dirty classrooms are not cold")
-    with equal_weights(transformer(), "encoder", HEADS):
-        thirsty, cold, classrooms = [transformer()(text).target for text in sentences]
-    assert thirsty.endswith("il avait soif") and cold.endswith("elle avait froid")
-    assert classrooms.endswith("n' ont pas froid")
-    assert transformer()(COLD).target.endswith("elle était froide") and L.asked("all-even").right == [1]
+def test_without_cross_1_3_pronouns_are_not_clearly_better_than_guessed():
+    margin = 1.96 * (N_SENTENCES / 4) ** 0.5
+    assert abs(STORED["pronouns right, cross 1.3 uniform"] - N_SENTENCES / 2) < margin
+
+
+# ---- section 8
+
+
+def test_every_lstmn_is_slightly_worse_than_every_lstm_with_as_many_parameters():
+    perplexities = {
+        name: [run["scores"]["test"]["perplexity"] for run in runs("toy_language_models")
+               if run["variant"] == name]
+        for name in ("lstmn_lm", "lstm_lm")
+    }  # fmt: skip
+    parameters = means("toy_language_models", "parameters")
+    assert max(perplexities["lstm_lm"]) < min(perplexities["lstmn_lm"]) < 1.03 * min(perplexities["lstm_lm"])
+    assert parameters["lstmn_lm"] == pytest.approx(parameters["lstm_lm"], rel=0.01)
+    assert all(len(values) == 3 for values in perplexities.values())
+
+
+def test_the_sentence_encoder_is_judged_by_the_sentences_that_need_a_pronoun():
+    assert len(runs("toy_sentence_encoder")) == 3
+    assert STORED["sentences that need a pronoun"] == 185
 
 
 # ---- answers of the quiz
@@ -254,12 +221,3 @@ def test_the_numbers_of_the_quiz():
     assert L.asked("layer-by-hand").answer == outputs[1].item()
     words = torch.randn(20, 3)
     assert L.asked("scores-of-twenty").answer == attend(words, words, words)[1].numel()
-
-
-def test_shuffled_words_give_the_same_outputs_shuffled():
-    generator = torch.Generator().manual_seed(9)
-    x, order = torch.randn(6, 3, generator=generator), torch.tensor([3, 0, 5, 1, 4, 2])
-    outputs, shuffled = (attend(words, words, words)[0] for words in (x, x[order]))
-    along = torch.allclose(shuffled, outputs[order], atol=1e-6)
-    expected = indices_of_true(torch.allclose(shuffled, outputs), along, not along)
-    assert L.asked("later-shuffle").right == expected

@@ -14,7 +14,7 @@ from course_lib.text.special import PAD
 from course_lib.text.toy.generate import running_pair
 from course_lib.text.toy.splits import splits
 from course_lib.translation.shipped import shared
-from lessons.l09_self_attention.interventions import listen_alone
+from lessons.l09_self_attention.interventions import translate_isolated
 from lessons.l14_the_transformer import by_parts, three_uses
 from lessons.l14_the_transformer.by_parts import FAULTY, RIGHT, Wiring
 from lessons.l14_the_transformer.parameter_ledger import BASE, ONE, THREE, compute, counts
@@ -63,7 +63,7 @@ def mean_weight(use: str, row: str, column: str) -> float:
 def felt_cold() -> int:
     """For how many drinkers and drinks "was cold" becomes "felt cold" if source words see only themselves."""
     sentences = [f"the {who} drank the {what} because it was cold" for who, what in product(DRINKERS, DRINKS)]
-    translations = [listen_alone(shared("transformer"), sentence).french for sentence in sentences]
+    translations = translate_isolated(shared("transformer"), sentences)
     return sum(translation.endswith("avait froid") for translation in translations)
 
 

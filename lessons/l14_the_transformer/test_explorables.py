@@ -11,8 +11,8 @@ from course_lib.models.registry import make_config, n_parameters
 from course_lib.models.transformer import Transformer
 from course_lib.translation.ablation import multi_heads
 from course_lib.translation.shipped import shared
-from lessons.l09_self_attention.interventions import listen_alone
-from lessons.l09_self_attention.pronoun import listen
+from lessons.l09_self_attention.interventions import translate_isolated
+from lessons.l09_self_attention.pronoun import masked_translation
 from lessons.l14_the_transformer import ParameterLedger, ThreeUses, parameter_ledger, three_uses
 from lessons.l14_the_transformer.parameter_ledger import BASE, BATCH, BIG, N_SRC, N_TGT, ONE, OURS, THREE
 from tests.explore.settings import open_question
@@ -25,9 +25,9 @@ def uses(width: int = 16, heads: str = three_uses.ALL, mask: str = three_uses.AS
 def test_masks_do_what_the_interventions_do():
     system = shared("transformer")
     for i, pair in enumerate(three_uses.PAIR):
-        hidden = listen(system, pair.src_text, closed=[8], to="decoder").french
+        hidden = masked_translation(system, pair.src_text, masked=[8], to="decoder").french
         expected = {three_uses.AS_TRAINED: system(pair.src_text).target, three_uses.HIDDEN: hidden}
-        expected[three_uses.ALONE] = listen_alone(system, pair.src_text).french
+        expected[three_uses.ALONE] = translate_isolated(system, [pair.src_text])[0]
         assert {mask: " ".join(uses(mask=mask)["translations"][i]) for mask in expected} == expected
     assert uses()["is_right"] == (True, True)
 

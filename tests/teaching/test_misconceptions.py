@@ -90,7 +90,7 @@ class Trial:
 
 def divides_by_another_root(trial: Trial) -> bool:
     sizes = {size for tensor in trial.inputs.values() for size in tensor.shape}
-    key_width = trial.inputs["w_k" if "w_k" in trial.inputs else "keys"].shape[-1]
+    key_width = len(trial.inputs["w_k"]) if "w_k" in trial.inputs else trial.inputs["keys"].shape[-1]
     roots = [(key_width / size) ** 0.5 for size in sizes - {key_width}]
     return any(trial.scale() == pytest.approx(root, rel=1e-3) for root in roots)
 

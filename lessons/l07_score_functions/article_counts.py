@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import torch
 
@@ -12,6 +13,9 @@ from course_lib.text.batch import make_batch
 from course_lib.text.pair import Pair
 from course_lib.text.tokenizer import Tokenizer
 from lessons.l07_score_functions.forcing import onto_the, onto_the_noun
+
+DIRECTIONS = ("from the start", "from the end")  # of the encoder
+STORED = Path(__file__).with_name("forced_articles.json")  # made by tools/experiments/forced_articles.py
 
 
 @torch.no_grad()

@@ -152,7 +152,7 @@ NOT_ZEROED = (
 )
 
 
-def weight_one_added(weights: Tensor, position: int) -> Tensor:
+def weight_set_to_one(weights: Tensor, position: int) -> Tensor:
     weights = weights.clone()
     weights[position] = 1.0
     return weights
@@ -202,6 +202,11 @@ COUNT_ARTICLES = PlainExercise(
         ),
         lambda: ([], PointingModel({}), Positions({})),
         lambda: (
+            [QUEEN, CAT],
+            PointingModel({QUEEN.tgt_text: [1, 1], CAT.tgt_text: [1, 1, 2]}, least=0.8),
+            Positions({QUEEN.tgt_text: {0: 1}, CAT.tgt_text: {0: 1}}),
+        ),
+        lambda: (
             [NO_ARTICLE],
             PointingModel({NO_ARTICLE.tgt_text: [0, 1, 2]}),
             Positions({NO_ARTICLE.tgt_text: {}}),
@@ -232,7 +237,8 @@ COUNT_ARTICLES = PlainExercise(
             "the attention is forced at the wrong steps: at all steps but the articles. Is the condition the "
             "wrong way round?",
         ),
-        Slip("not-zeroed", count_with(weight_one_added), NOT_ZEROED),
+        Slip("not-zeroed", count_with(weight_set_to_one), NOT_ZEROED),
+        Slip("one-added", count_with(lambda w, position: w + all_onto(w, position)), NOT_ZEROED),
         Slip(
             "others-zeroed",
             count_with(others_zeroed),

@@ -9,7 +9,7 @@
     ({0: 0}, {0: 1})
 
 `dot_from_the_end` is the system `luong_dot` with an encoder that processes the source from its end. It was
-trained by `retrain.py`, with the same hyperparameters and the same random seed.
+trained by `tools/experiments/forced_articles.py`, with the same hyperparameters and the same random seed.
 """
 
 from __future__ import annotations
@@ -134,14 +134,15 @@ class PointingModel:
 
     Its own attention weights are 0.7 at the word's position, and the rest is spread evenly. It predicts a
     word if these weights are unchanged or if all the weight is on the word's position, and "?" otherwise.
-    Once it has missed a word that isn't an article, it predicts nothing but "?".
+    Once it has missed a word that isn't an article, it predicts nothing but "?". With `least=0.8`, it is
+    enough if 80% of the weight is on the word's position.
     """
 
-    def __init__(self, positions: Mapping[str, Sequence[int]]):
-        self.positions = dict(positions)
+    def __init__(self, positions: Mapping[str, Sequence[int]], *, least: float = 1.0):
+        self.positions, self.least = dict(positions), least
 
     def __repr__(self) -> str:
-        return f"PointingModel({self.positions})"
+        return f"PointingModel({self.positions}{f', least={self.least}' if self.least < 1 else ''})"
 
     def __eq__(self, other: object) -> bool:
         return repr(self) == repr(other)
@@ -154,7 +155,8 @@ class PointingModel:
             all_on_it = torch.eye(n)[position]
             own = 0.7 * all_on_it + 0.3 * (1 - all_on_it) / (n - 1)
             used = read_weights(change(step, own.clone()), n)
-            is_right = not is_lost and any(used.allclose(good, atol=1e-3) for good in (own, all_on_it))
+            is_far = (used - all_on_it).abs().max() > 1 - self.least + 1e-3
+            is_right = not is_lost and (used.allclose(own, atol=1e-3) or not is_far)
             words.append(pair.tgt[step] if is_right else "?")
             is_lost = is_lost or not (is_right or pair.tgt[step] in ARTICLES)
         return words

@@ -6,6 +6,8 @@ r"""
 
 **The question:** how should a decoder compare its state with each word of the source?
 
+It contains a puzzle: a model that translates well, although its attention seems to go to the wrong words. <!-- core -->
+
 About {minutes} minutes. You need attention from [lesson 06](06_bahdanau_attention.ipynb) and the LSTM from [lesson 03](03_lstm_and_gru.ipynb).
 """
 
@@ -54,8 +56,6 @@ r"""
 Attention has three steps. A {term:score function} compares the decoder's state with each encoder state and returns one number, the score. A softmax turns the scores into attention weights. The weighted sum of the encoder states is the context vector.
 
 In lesson 06 the score function was a small network. In 2015 Minh-Thang Luong, Hieu Pham and Christopher Manning tried simpler ones, and they rearranged the decoder as well. We look at the two changes one at a time.
-
-Then we turn to a puzzle: a trained model that translates well, but whose attention seems to go to the wrong word. You'll find out why with an experiment and a control. <!-- core -->
 """
 
 # %% [markdown] kind="text" track="short"
@@ -88,7 +88,7 @@ r"""
 Write the general score $q^\top W k$ for every pair of a query and a key. Return the scores without a softmax: one row for each query, one column for each key. Like all weight matrices in this course, `w` has the orientation (out, in): it maps a key of width `k` to the width `q` of a query.
 """
 
-# %% kind="exercise" exercise="general_scores" title="The general score" difficulty=2 importance=4 track="core"
+# %% kind="exercise" exercise="general_scores" title="The general score" difficulty=1 importance=4 track="core"
 def general_scores(queries, keys, w):
     """queries (m, q), keys (n, k), w (q, k)  ->  scores (m, n)"""
     # solution
@@ -284,14 +284,16 @@ pairs = tests.test[:60]
 estimate("07", "forced-the", lambda: count(pairs, dot, onto_the)[0])
 
 # %% kind="see" name="forced"
-def force(positions):
-    return lambda step, w: torch.eye(len(w))[positions[step]] if step in positions else w
+def show_forced(model, positions):
+    """The words that the model predicts for our sentence."""
+    at = positions(pair)
+    print("   ", *model(pair, lambda i, w: torch.eye(len(w))[at[i]] if i in at else w))
 
 
 for name, positions in (("the", onto_the), ("the noun", onto_the_noun)):
     n_right, n_articles = count(pairs, dot, positions)
     print(f"forced onto {name}: {n_right} of {n_articles} articles right")
-    print("   ", *dot(pair, force(positions(pair))))
+    show_forced(dot, positions)
 
 # %% [markdown] kind="text"
 r"""
@@ -323,11 +325,10 @@ figure = views.heatmap(
 predict("07", "reversed-encoder", figure)
 
 # %% kind="see" name="maps" hide_input=true
-print(*models["from the end"](pair, force(onto_the_noun(pair))))
-maps = {
-    f"encoder {name}": load_translator(model.name)(SENTENCE, with_weights=True).weights[0, 0]
-    for name, model in models.items()
-}
+print("encoder from the end, forced onto the noun:")
+show_forced(models["from the end"], onto_the_noun)
+reversed_dot = load_translator("dot_from_the_end")(SENTENCE, with_weights=True)
+maps = {"from the start": weights["dot"], "from the end": reversed_dot.weights[0, 0]}
 views.gallery(
     maps, rows=rows, columns=columns, row_name="output", column_name="attended to",
     marks=true_links, alt="Dot-product attention with either encoder, and true links.",
@@ -394,7 +395,7 @@ The product isn't normalised again, so the attention weights can sum to less tha
 On our toy task, local-p is the weakest model of all: its exact match is {result:each toy_ladder/luong_local_p/scores/test/exact:.0%} in three runs. In Luong's paper, on the much longer sentences of the WMT translation task, it was the best. The idea returned later as *sliding-window attention* for long texts, for example in Longformer (2020) and Mistral 7B (2023).
 """
 
-# %% [markdown] kind="text" track="stretch"
+# %% [markdown] kind="text" track="stretch" contents="an explorable: how narrow the window can get"
 r"""
 ## Stretch · The window lab
 
@@ -449,16 +450,16 @@ r"""
 r"""
 ## What you have now
 
-| score | formula | parameters | uses the encoder states |
-|---|---|---|---|
-| dot product | $s^\top h$ | none | yes |
-| cosine | $s^\top h \,/\, (\lVert s\rVert \lVert h\rVert)$ | none | yes, but not their norms | <!-- core -->
-| general (bilinear) | $s^\top W h$ | $W$ | yes |
-| additive (concat) | $v^\top\tanh(Ws + Uh)$ | $W$, $U$, $v$ | yes |
-| location | $W s$ | a row for each position | no |
+| score | formula |
+|---|---|
+| dot product | $s^\top h$ |
+| cosine, which ignores the norms | $s^\top h \,/\, (\lVert s\rVert \lVert h\rVert)$ | <!-- core -->
+| general (bilinear) | $s^\top W h$ |
+| additive | $v^\top\tanh(Ws + Uh)$ |
+| location, which ignores the encoder states | $W s$ |
 
 - Luong's decoder attends with its new state, uses the context vector only for the prediction, and passes it on by input feeding.
-- Dot-product attention attends to the noun when it predicts an article, because a forward encoder computes the state of *the* before it sees the noun. Forcing the attention suggested this explanation, and reversing the encoder confirmed it. <!-- core -->
+- Our dot-product model attends to the noun to predict an article, because its forward encoder computes the state of *the* before it sees the noun. Forcing the attention suggested this, and reversing the encoder confirmed it. <!-- core -->
 - A model with a better alignment needn't translate better. <!-- core -->
 
 **Still missing.** Each encoder state has two jobs. It is *compared* with the decoder state to get a score, and it is *blended* into the context vector. What makes a word easy to find needn't be what is useful once it has been found. [Lesson 08](08_query_key_value.ipynb) gives each job its own vector.

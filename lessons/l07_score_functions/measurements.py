@@ -17,8 +17,8 @@ from course_lib.text.pair import Pair
 from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import Shipped, load_shipped, shared
+from lessons.l07_score_functions.article_counts import DIRECTIONS, STORED
 from lessons.l07_score_functions.forcing import onto_the
-from lessons.l07_score_functions.retrain import DIRECTIONS, STORED
 
 SCORES = ("dot", "general", "concat", "location")
 HALF_WIDTHS = (5, 3, 2, 1)

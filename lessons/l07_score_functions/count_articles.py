@@ -126,6 +126,33 @@ def one_article_a_sentence(pairs: Sequence[Pair], predict: Callable, positions: 
     return count_articles(pairs, predict, first_only)
 
 
+def forced_once(pairs: Sequence[Pair], predict: Callable, positions: Callable) -> tuple[int, int]:
+    """Forces only the first article of a sentence, but counts all."""
+
+    def change_of(forced: dict[int, int]) -> Callable:
+        first = min(forced, default=None)
+        return lambda step, weights: all_onto(weights, forced[step]) if step == first else weights
+
+    counts = [
+        count_forced_words(pair, predict(pair, change_of(positions(pair))), positions(pair)) for pair in pairs
+    ]
+    return sum(right for right, _ in counts), sum(n_all for _, n_all in counts)
+
+
+def last_dictionary(pairs: Sequence[Pair], predict: Callable, positions: Callable) -> tuple[int, int]:
+    """Every sentence is forced at the positions of the last one, as a function made in a loop would do."""
+    n_right = n_all = 0
+    last = positions(pairs[-1]) if pairs else {}
+    for pair in pairs:
+
+        def change(step: int, weights: Tensor) -> Tensor:
+            return all_onto(weights, min(last[step], len(weights) - 1)) if step in last else weights
+
+        right, of_all = count_forced_words(pair, predict(pair, change), positions(pair))
+        n_right, n_all = n_right + right, n_all + of_all
+    return n_right, n_all
+
+
 def swapped_positions(pairs: Sequence[Pair], predict: Callable, positions: Callable) -> tuple[int, int]:
     """Takes the dictionary for {English: French}: forces at the English positions."""
 
@@ -322,6 +349,28 @@ COUNT_ARTICLES = PlainExercise(
             "sentences are counted. Count the articles one by one.",
         ),
         Slip(
+            "sentences-with-articles",
+            count_with(counts=lambda p, w, f: (count_forced_words(p, w, f)[0], int(bool(f)))),
+            "the second number counts sentences with an article. It should count the articles.",
+        ),
+        Slip(
+            "compares-with-source",
+            count_with(counts=lambda p, w, f: (sum(w[s] == (*p.src, "")[f[s]] for s in f), len(f))),
+            "the predicted French words are compared with English words. Compare `words[step]` with "
+            "`pair.tgt[step]`.",
+        ),
+        Slip(
+            "forced-once",
+            forced_once,
+            "only the first article of each sentence is forced. Force every step in `positions(pair)`.",
+        ),
+        Slip(
+            "last-dictionary",
+            last_dictionary,
+            "every sentence is forced at the positions of the last sentence. A function that is made in a "
+            "loop and called later uses the variables' last values: call `predict` inside the loop.",
+        ),
+        Slip(
             "any-article",
             count_with(counts=count_articles_everywhere),
             "any article counts as right. It must be the one in the correct translation, `pair.tgt[step]`.",
@@ -365,6 +414,11 @@ COUNT_ARTICLES = PlainExercise(
             "fraction",
             count_with(gives=lambda n_right, n_all: n_right / max(n_all, 1)),
             "this is a fraction. Return two counts, the correct articles and all articles.",
+        ),
+        Slip(
+            "percent",
+            count_with(gives=lambda n_right, n_all: 100 * n_right / max(n_all, 1)),
+            "this is a percentage. Return two counts, the correct articles and all articles.",
         ),
         Slip(
             "right-and-wrong",

@@ -130,6 +130,22 @@ GENERAL_SCORES = TensorExercise(
             "query i is scored with key i only. Score every query with every key: (m, n).",
         ),
         Slip(
+            "diagonal",
+            lambda q, k, w: torch.stack([a @ w @ b for a, b in zip(q, k, strict=False)]),
+            "query i is scored with key i only. Score every query with every key: (m, n).",
+        ),
+        Slip(
+            "first-query-only",
+            lambda q, k, w: general_scores(q[:1], k, w)[0],
+            "only the first query is scored. Score every query: one row for each.",
+        ),
+        Slip(
+            "not-summed",
+            lambda q, k, w: (q @ w)[:, None] * k,
+            "the products aren't added up. A dot product is the sum of the products: one number for each "
+            "pair.",
+        ),
+        Slip(
             "last-key",
             lambda q, k, w: F.pad(general_scores(q, k[:-1], w), (0, 1)),
             "the last column is 0. Does a loop end one key too early?",

@@ -93,6 +93,11 @@ def general_with(ranges):
     return general
 
 
+def general_paired(queries, keys, w):
+    n = min(len(queries), len(keys))
+    return ((queries @ w)[:n] * keys[:n]).sum(dim=1)
+
+
 def general_absolute(queries, keys, w):
     return (queries @ w @ keys.T).abs()
 
@@ -205,6 +210,22 @@ def count_only_calls(pairs, predict, positions):
     return n_right, n_all
 
 
+def count_too_late(pairs, predict, positions):
+    changes = []
+    for pair in pairs:
+        at = positions(pair)
+
+        def change(step, weights):
+            return one_hot(weights, min(at[step], len(weights) - 1)) if step in at else weights  # noqa: B023
+
+        changes.append(change)
+    hits = []
+    for pair, change in zip(pairs, changes, strict=True):
+        words = predict(pair, change)
+        hits += [words[step] == pair.tgt[step] for step in positions(pair)]
+    return sum(hits), len(hits)
+
+
 def count_resets(pairs, predict, positions):
     n_right = n_all = 0
     for pair in pairs:
@@ -311,6 +332,9 @@ WRONG = {
         (general_first_key_only, "first-key-for-all"),
         (general_diagonal, "diagonal-only"),
         (lambda q, k, w: torch.einsum("iq,qk,ik->i", q, w, k), "same-index"),
+        (general_paired, "diagonal"),
+        (lambda queries, keys, w: keys @ (queries[0] @ w), "first-query-only"),
+        (lambda queries, keys, w: torch.einsum("mk,nk->mnk", queries @ w, keys), "not-summed"),
         (general_with(lambda m, n: (m, n - 1)), "last-key"),
         (general_with(lambda m, n: (m - 1, n)), "last-query"),
         (lambda queries, keys, w: (queries @ w @ keys.T).squeeze(), "wrong-shape"),
@@ -356,6 +380,14 @@ WRONG = {
             counting(is_right=lambda pair, words, step, at: words[step] != pair.tgt[step]),
             "counts-mistakes",
         ),
+        (counting(n_articles=lambda pair, at: 1 if at else 0), "sentences-with-articles"),
+        (
+            counting(is_right=lambda pair, words, i, at: words[i] == [*pair.src, None][at[i]]),
+            "compares-with-source",
+        ),
+        (counting(is_forced=lambda step, at: step == min([*at, 99])), "forced-once"),
+        (count_too_late, "last-dictionary"),
+        (counting(answer=lambda n_right, n_all: n_right * 100 / (n_all or 1)), "percent"),
         (count_resets, "last-sentence"),
         (count_returns_early, "first-sentence"),
         (count_first_of_each, "first-article"),

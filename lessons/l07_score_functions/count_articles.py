@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,6 +38,26 @@ REAL = (
         links=frozenset({(0, 0), (1, 1), (2, 2), (3, 3), (3, 4), (4, 5), (5, 6)}),
     ),
 )
+
+
+def random_inputs(n_pairs: int, seed: int) -> tuple[list[Pair], PointingModel, Positions]:
+    """Many articles, about half of which are forced onto the position where the model finds them."""
+    chance = random.Random(seed)
+    pairs, found, forced = [], {}, {}
+    for number in range(n_pairs):
+        n_source, n_target = chance.randint(3, 8), chance.randint(3, 8)
+        target = [f"mot{number}{step}" for step in range(n_target)]
+        for step in chance.sample(range(n_target), chance.randint(1, 3)):
+            target[step] = chance.choice(ARTICLES)
+        pair = Pair(tuple(f"word{i}" for i in range(n_source)), tuple(target))
+        at = [chance.randrange(n_source) for _ in target]
+        steps = [step for step, word in enumerate(target) if word in ARTICLES]
+        elsewhere = {
+            step: at[step] if chance.random() < 0.5 else chance.randrange(n_source) for step in steps
+        }
+        pairs.append(pair)
+        found[pair.tgt_text], forced[pair.tgt_text] = at, elsewhere
+    return pairs, PointingModel(found), Positions(forced)
 
 
 def all_onto(weights: Tensor, position: int) -> Tensor:
@@ -174,8 +195,7 @@ def swapped_positions(pairs: Sequence[Pair], predict: Callable, positions: Calla
 
 count_articles = count_with()
 NOT_ZEROED = (
-    "the other attention weights aren't set to 0: they sum to more than 1. Start from zeros, then set the "
-    "one at this position to 1."
+    "the other attention weights aren't set to 0. Start from zeros, then set the one at this position to 1."
 )
 
 
@@ -243,6 +263,7 @@ COUNT_ARTICLES = PlainExercise(
             PointingModel({TWO_IN_A_ROW.tgt_text: [2, 2, 2], QUEEN.tgt_text: [1, 1]}),
             Positions({TWO_IN_A_ROW.tgt_text: {0: 2, 1: 1}, QUEEN.tgt_text: {0: 1}}),
         ),
+        lambda: random_inputs(15, seed=7),
         lambda: (list(REAL), predictor("luong_dot"), onto_the),
         lambda: (list(REAL), predictor("luong_dot"), onto_the_noun),
     ),
@@ -270,6 +291,11 @@ COUNT_ARTICLES = PlainExercise(
             "others-zeroed",
             count_with(others_zeroed),
             "the other attention weights are set to 0, but the one at this position isn't set to 1.",
+        ),
+        Slip(
+            "softmax",
+            count_with(lambda w, position: all_onto(w, position).softmax(-1)),
+            "the new attention weights go through a softmax, which spreads them again. Use them as they are.",
         ),
         Slip(
             "all-zero",
@@ -342,6 +368,12 @@ COUNT_ARTICLES = PlainExercise(
             count_with(counts=count_at_positions),
             "the words are compared at the English positions. The article is at position `step` of the "
             "French sentence: compare `words[step]` with `pair.tgt[step]`.",
+        ),
+        Slip(
+            "previous-word",
+            count_with(counts=lambda p, w, f: (sum(w[s - 1] == p.tgt[s] for s in f), len(f))),
+            "the predicted word before the article is compared. `words[step]` is the prediction for "
+            "`pair.tgt[step]`: both count from 0.",
         ),
         Slip(
             "sentences",

@@ -105,6 +105,16 @@ GENERAL_SCORES = TensorExercise(
             "their norms.",
         ),
         Slip(
+            "unit-keys",
+            lambda q, k, w: general_scores(q, F.normalize(k, dim=-1), w),
+            "the keys are divided by their norms. The general score uses them unchanged.",
+        ),
+        Slip(
+            "mean-over-keys",
+            lambda q, k, w: general_scores(q, k, w) / len(k),
+            "the scores are divided by the number of keys. Return the dot products themselves.",
+        ),
+        Slip(
             "keys-reshaped",
             lambda q, k, w: general_scores(q, k.reshape(k.shape[1], k.shape[0]).T, w),
             "`keys` is reshaped, which mixes the numbers of different keys. To transpose a matrix, use `.T`.",

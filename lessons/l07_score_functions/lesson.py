@@ -345,7 +345,9 @@ We repeated this with three random seeds for each encoder and with all {result:l
 | from the start | {result:lesson_07/articles, from the start/attends most to the, min:.0p} to {result:lesson_07/articles, from the start/attends most to the, max:.0%} | {result:lesson_07/articles, from the start/onto the, min:.0p} to {result:lesson_07/articles, from the start/onto the, max:.0%} | {result:lesson_07/articles, from the start/onto the noun, min:.0%} |
 | from the end | {result:lesson_07/articles, from the end/attends most to the, min:.0%} | {result:lesson_07/articles, from the end/onto the, min:.0%} | {result:lesson_07/articles, from the end/onto the noun, min:.1p} to {result:lesson_07/articles, from the end/onto the noun, max:.1%} |
 
-With so many articles, the margin of error is at most about {result:lesson_07/margin of error/articles:.0p} percentage points (95% confidence), far less than the differences. The alignment error of lesson 06 falls from {result:min encoder_direction/from the start/scores/test/alignment_error:.2f}–{result:max encoder_direction/from the start/scores/test/alignment_error:.2f} to {result:min encoder_direction/from the end/scores/test/alignment_error:.2f}–{result:max encoder_direction/from the end/scores/test/alignment_error:.2f}. So the alignment error doesn't depend on the score function alone; the encoder matters too. With the bidirectional encoder of lesson 06, in which the annotation of *the* also contains information about its noun, it is {result:min toy_ladder/bahdanau/scores/test/alignment_error:.2f}–{result:max toy_ladder/bahdanau/scores/test/alignment_error:.2f}.
+With so many articles, the margin of error is at most about {result:lesson_07/margin of error/articles:.0p} percentage points (95% confidence), far less than the differences. The alignment error of lesson 06 falls from {result:min encoder_direction/from the start/scores/test/alignment_error:.2f}–{result:max encoder_direction/from the start/scores/test/alignment_error:.2f} to {result:min encoder_direction/from the end/scores/test/alignment_error:.2f}–{result:max encoder_direction/from the end/scores/test/alignment_error:.2f}. So the alignment error doesn't depend on the score function alone; the encoder matters too. With the bidirectional encoder of lesson 06, in which the annotation of *the* also contains information about its noun, it is {result:toy_ladder/bahdanau/scores/test/alignment_error:.2f} on average.
+
+One thing remains open. *General* has a forward encoder too, and yet it attends to *the*; forced there, it still predicts {result:lesson_07/articles, general/onto the:.0%} of the articles correctly (one run). So its information about the noun must come from somewhere else. A plausible source is the decoder's state, which starts as the encoder's last state.
 """
 
 # %% [markdown] kind="text" contents="why the model with the best alignment need not translate best"
@@ -409,7 +411,7 @@ predict("07", "narrow-window", WindowLab())
 r"""
 At *vendu*, the French sentence is four positions ahead. With $D = 3$, *sold* is outside the window of local-m, and the word is left out. Local-p translates this sentence correctly even with $D = 2$.
 
-Over 100 test sentences, correct translations:
+Out of 100 test sentences, the models translate this many correctly:
 
 | | $D = 5$ | $D = 3$ | $D = 2$ | $D = 1$ |
 |---|---|---|---|---|

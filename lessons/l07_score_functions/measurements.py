@@ -17,7 +17,7 @@ from course_lib.text.pair import Pair
 from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import Shipped, load_shipped, shared
-from lessons.l07_score_functions.article_counts import DIRECTIONS, STORED
+from lessons.l07_score_functions.article_counts import DIRECTIONS, STORED, count_forced
 from lessons.l07_score_functions.forcing import onto_the
 
 SCORES = ("dot", "general", "concat", "location")
@@ -30,6 +30,9 @@ def measure() -> dict[str, dict[str, float]]:
         "links": {name: 1 - alignment_error(name) for name in SCORES},
         "articles": {"live": sum(len(onto_the(pair)) for pair in test_pairs()[:N_LIVE])},
         **{f"articles, {direction}": articles(direction) for direction in DIRECTIONS},
+        "articles, general": fractions(
+            count_forced(system("general").model, system("general").tokenizer, test_pairs())
+        ),
         "margin of error": {
             "articles": margin(articles("from the start")["onto the, mean"], len_articles()),
             "sentences": margin(exact_match("luong_general"), len(test_pairs())),

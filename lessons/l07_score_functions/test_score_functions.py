@@ -153,6 +153,11 @@ def test_a_forward_encoder_needs_the_noun_and_a_reversed_one_needs_the():
     assert L.asked("why-dot-misaligns").right == [1]
 
 
+def test_general_attends_to_the_and_needs_no_gender_there():
+    general = MEASURED["articles, general"]
+    assert general["attends most to the"] > 0.9 and general["onto the"] > 0.9
+
+
 def test_the_example_is_predicted_as_the_text_says():
     count, pairs = COUNT_ARTICLES.reference, list(held_out_splits().test[:60])
     dot, reversed_dot = predictor("luong_dot"), predictor(FROM_THE_END)

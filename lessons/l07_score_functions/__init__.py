@@ -5,5 +5,9 @@ from course_lib.lazy import lazy
 HOMES = {
     "ScoreZoo": "score_zoo",
     "WindowLab": "window_lab",
+    "load_translator": "forcing",
+    "onto_the": "forcing",
+    "onto_the_noun": "forcing",
+    "predictor": "forcing",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -4,36 +4,37 @@
 r"""
 # 07 · Score functions and Luong
 
-**The question:** how can we score how well a query matches a key?
+**The question:** how should a decoder compare its state with each word of the source?
 
-About {minutes} minutes. You need the attention of [lesson 06](06_bahdanau_attention.ipynb) and the LSTM of [lesson 03](03_lstm_and_gru.ipynb).
+It contains a puzzle: a model that translates well, although its attention seems to go to the wrong words. <!-- core -->
+
+About {minutes} minutes. You need attention from [lesson 06](06_bahdanau_attention.ipynb) and the LSTM from [lesson 03](03_lstm_and_gru.ipynb).
 """
 
 # %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
-1. **write** the general, the concat and the cosine score, and **say** when they disagree; <!-- core -->
-2. **name** what differs between Bahdanau's and Luong's decoder, line by line;
-3. **tell** from a map of weights what its score can see and what not;
-4. **build** local attention with a {term:Gaussian window}, and **drive** a trained translator with it; <!-- core -->
-5. **explain** what alignment and quality have to do with each other. <!-- core -->
+1. **explain** how additive, dot-product, general and location-based scores differ.
+2. **name** the differences between Bahdanau's and Luong's decoders.
+3. **write** the general score for many queries and keys. <!-- core -->
+4. **force** the attention of a trained model onto any word, and **count** what changes. <!-- core -->
+5. **explain** why good attention needn't be a good alignment, and **name** the control experiment that shows it. <!-- core -->
 """
 
 # %% kind="setup"
 import random
-from collections import Counter
 
 import torch
 
 from course_lib import views
 from course_lib.formatting import fixed
 from course_lib.results import mean_over_seeds
-from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
-from course_lib.teaching import yours
-from course_lib.text import BOS, EOS, TEST_SIZES, splits
-from course_lib.translation import load_shipped
-from lessons.l07_score_functions import ScoreZoo, WindowLab
+from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yours
+from course_lib.text import TEST_SIZES, splits
+from lessons.l07_score_functions import (
+    ScoreZoo, WindowLab, load_translator, onto_the, onto_the_noun, predictor,
+)
 
 start_lesson("score_functions", seed=7)
 tests = splits(seed=0, sizes=TEST_SIZES)
@@ -50,70 +51,44 @@ quiz("07", "recall")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 1 · One part of four
+## 1 · The first step of attention
 
-Every attention has the same four parts. Brauwers and Frasincar (2021), who sorted a great many of them, call them
+Attention has three steps. A {term:score function} compares the decoder's state with each encoder state and returns one number, the score. A softmax turns the scores into attention weights. The weighted sum of the encoder states is the context vector.
 
-| part | its task | in lesson 06 |
-|---|---|---|
-| feature model | makes the vectors that are looked at | two GRUs: an annotation for each word |
-| query model | makes the vector that asks | the decoder's old state |
-| attention model | scores, weights, context | $v^\top\tanh(Ws + Uh_j)$, softmax, blend |
-| output model | makes something of the context | the next state, the next word |
-
-The vector that asks is called the {term:query}, $q$. Each vector it is compared with is a {term:key}, $k_j$. What compares them, and gives one number for a pair, is the {term:score function}. In lesson 06 it was a tiny network. Is that the best judge of a fit? And must it be so dear: 132 numbers bent by a tanh (our states are 132 wide), for every pair of words?
-
-In 2015 Minh-Thang Luong, Hieu Pham and Christopher Manning tried four formulas, in a decoder that they rearranged a little as well. This lesson changes one part at a time.
+In lesson 06 the score function was a small network. In 2015 Minh-Thang Luong, Hieu Pham and Christopher Manning tried simpler ones, and they rearranged the decoder as well. We look at the two changes one at a time.
 """
-
-# %% kind="diagram" hide_input=true
-PARTS = {
-    "source states": (0, 0), "last word": (0, 1), "last h~": (0, 2),
-    "new state": (1, 1.5), "scores": (2, 0.75), "weights": (3, 0.75),
-    "context": (4, 0.75), "h~": (5, 1), "next word": (6, 1),
-}
-ARROWS = [
-    ("last word", "new state"), ("last h~", "new state"), ("source states", "scores"),
-    ("new state", "scores"), ("scores", "weights"), ("weights", "context"),
-    ("source states", "context"), ("context", "h~"), ("new state", "h~"),
-    ("h~", "next word"),
-]
-views.diagram(PARTS, ARROWS, lit="scores", title="One step of Luong's decoder")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 2 · Ways to fit
+## 2 · Score functions
 
-You have a wish, and there are offers. How well does an offer fit? Five judges:
+Take a decoder state $s = (1, 2)$ and an encoder state $h = (3, 1)$. How well do they match?
 
-- **Adds up.** Multiply wish and offer number by number, and add: the {term:dot score}. A big offer gets a big score.
-- **Only looks at the direction.** Divide the dot product by both lengths: the {term:cosine}, from −1 (opposite) to 1 (same direction). How much is offered does not count.
-- **Has an interpreter.** Wish and offer speak different languages; a learned matrix $W$ translates the wish first: the {term:general score}, $q^\top W k$, also called bilinear. Query and key may even differ in width.
-- **Is a jury.** Put both side by side and let a small network judge: the {term:concat score}, $v^\top\tanh(W[q; k])$.
-- **Never looks at the offer.** "Third seat from the left, please": the {term:location score}, $Wq$. Row $j$ of $W$ says how much this query likes *place* $j$. What stands there does not matter.
+- **Dot product,** $s^\top h = 1 \cdot 3 + 2 \cdot 1 = 5$. It has no parameters, but $s$ and $h$ must have the same width. A longer vector gets a larger score. This is {term:dot-product attention}.
+- **Cosine similarity,** the dot product divided by both norms: $5 / (\sqrt 5 \cdot \sqrt{10}) = 0.71$. The {term:cosine similarity} depends only on the directions, so length doesn't matter. <!-- core -->
+- **General score,** $s^\top W h$ with a learned matrix $W$. If $W$ swaps the two components of $h$, the {term:general score} is $(1, 2) \cdot (1, 3) = 7$. It is also called **bilinear**, and the two widths may differ.
+- **Additive score,** $v^\top \tanh(W s + U h)$, the small network of lesson 06.
+- **Location score,** $W s$. The {term:location score} of position $j$ is the dot product of $s$ with row $j$ of $W$. It depends on the position, and the encoder state isn't used at all.
 
-A sixth you know: the additive score. The first four and the additive one are *content-based*: they read the key. The location score is *position-based*.
-
-**By hand.** $q = (1, 2)$, $k = (3, 1)$. Dot: $1 \cdot 3 + 2 \cdot 1 = 5$. Cosine: the lengths are $\sqrt 5 = 2.24$ and $\sqrt{10} = 3.16$, so $5 / 7.07 = 0.71$. General, with a $W$ that swaps the two numbers of the query: $(2, 1) \cdot (3, 1) = 7$.
+The dot product and the general score are known as {term:multiplicative attention}, and the network of lesson 06 as *additive attention*.
 """
 
-# %% kind="quiz"
-quiz("07", "by-hand")
-
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core" contents="an explorable that compares six scores, and an exercise: the general score"
 r"""
-Six rows: those above, with *scaled dot* in place of concat, on the same query and the same three keys. (*Scaled dot* is a dot product divided by a root, which is for lesson 08. General's $W$ turns the query by 90° here, additive and location have some fixed numbers: in a network all these are learned.) First commit to a guess.
+In general, the vector that attention compares with all the others is called the {term:query} $q$, and each of the others is a {term:key} $k_j$. In a translator, the query is the decoder state and the keys are the encoder states.
+
+The explorable shows one query, three keys and six scores. The sixth, *scaled dot*, is the dot product divided by a constant; lesson 08 explains it. The parameters of *general*, *additive* and *location* are fixed here, and *general* rotates the query by 90°.
 """
 
-# %% kind="predict"
+# %% kind="predict" track="core"
 predict("07", "longer-key", ScoreZoo())
 
 # %% [markdown] kind="text" exercise="general_scores"
 r"""
-**Your turn.** Write the general score for many queries and many keys at once: one number for every pair, before any softmax. If `w` is the identity matrix, it is the dot score.
+Write the general score $q^\top W k$ for every pair of a query and a key. Return the scores without a softmax: one row for each query, one column for each key. Like all weight matrices in this course, `w` has the orientation (out, in): it maps a key of width `k` to the width `q` of a query.
 """
 
-# %% kind="exercise" exercise="general_scores" title="The general score" difficulty=2 importance=4 track="core"
+# %% kind="exercise" exercise="general_scores" title="The general score" difficulty=1 importance=4 track="core"
 def general_scores(queries, keys, w):
     """queries (m, q), keys (n, k), w (q, k)  ->  scores (m, n)"""
     # solution
@@ -125,220 +100,89 @@ check("general_scores", general_scores)
 
 # %% [markdown] kind="hints" exercise="general_scores"
 r"""
-### A nudge
-First let `w` translate every query to the width of a key. What is left is a dot product of every pair.
+### Start with one pair
+For one query and one key the score is `query @ w @ key`. Which shapes do the products have?
 
 ---
-### Step by step
-`queries @ w` is (m, k): the queries in the keys' language. A matrix product with `keys.T`, (k, n), gives all pairs.
+### All pairs at once
+`queries @ w` has shape (m, k): each query is now as wide as a key. A matrix product with the transposed keys, (k, n), gives one dot product for each pair.
 """
 
-# %% [markdown] kind="text" exercise="concat_scores"
+# %% [markdown] kind="text" track="core"
 r"""
-**And the jury.** `w` has d rows, and as many columns as a query and a key have numbers *together*: it reads $[q; k]$, the query's numbers first. Again one number for every pair of a query and a key. A loop over pairs is right; without a loop it is a matter of shapes, (m, n, q + k), or of a thought: what does `w` do with the query's half, and what with the key's?
+Luong's paper also has a **concat score**, $v^\top \tanh(W [q; k])$, in which query and key are concatenated. It looks new, but compare:
 """
 
-# %% kind="exercise" exercise="concat_scores" title="The concat score" difficulty=3 importance=4 track="core"
-def concat_scores(queries, keys, w, v):
-    """queries (m, q), keys (n, k), w (d, q + k), v (d,)  ->  scores (m, n)"""
-    # solution
-    q = queries.shape[-1]
-    from_queries = queries @ w[:, :q].T  # (m, d)
-    from_keys = keys @ w[:, q:].T  # (n, d)
-    return torch.tanh(from_queries[:, None] + from_keys) @ v
-    # end solution
-
-# %% kind="check" exercise="concat_scores"
-check("concat_scores", concat_scores)
-
-# %% [markdown] kind="hints" exercise="concat_scores"
-r"""
-### A nudge
-For one pair: `v @ torch.tanh(w @ torch.cat([query, key]))`. Get that right for every pair with two loops first, and collect with `torch.stack`.
-
----
-### Without a loop
-`w @ [q; k]` is the left part of `w` times the query *plus* its right part times the key. Make the two parts for all queries and all keys, then add each to each: (m, 1, d) + (n, d) is (m, n, d).
-
----
-### Step by step
-1. `w[:, :q]` is for queries, `w[:, q:]` for keys, with `q = queries.shape[-1]`.
-2. `queries @ w[:, :q].T` is (m, d); put an axis in the middle with `[:, None]`.
-3. Add `keys @ w[:, q:].T`, which is (n, d). Bend. `@ v`.
-"""
-
-# %% kind="code" track="core"
+# %% kind="example" name="concat" track="core"
 generator = torch.Generator().manual_seed(7)
-sizes = [(1, 3), (5, 4), (6, 7), (6,)]
-queries, keys, w, v = (torch.randn(size, generator=generator) for size in sizes)
+query, key = (torch.randn(n, generator=generator) for n in (3, 4))
+w, v = torch.randn(6, 7, generator=generator), torch.randn(6, generator=generator)
 
-concat, additive = yours("concat_scores"), yours("additive_scores")
-print("concat  ", fixed(concat(queries, keys, w, v)[0], 2))
-print("additive", fixed(additive(queries[0], keys, w[:, :3], w[:, 3:], v), 2))
-
-# %% [markdown] kind="text" track="core"
-r"""
-The same numbers: Luong's concat score is Bahdanau's additive score, written with one matrix in place of two. (The formula, that is. The paper's own run set a part of $W$ to the identity, and did badly.) What each score has to learn, in our systems, where every state is 132 wide and a sentence has 64 places at most:
-
-| score | numbers to learn | work for one pair |
-|---|---|---|
-| dot, cosine | 0 | one dot product |
-| general | 132 · 132 = {result:toy_ladder/luong_general/parameters - toy_ladder/luong_dot/parameters:,.0f} | one dot product (the query is translated once) |
-| concat, additive | 132 · 264 + 132 = {result:toy_ladder/luong_concat/parameters - toy_ladder/luong_dot/parameters:,.0f} | 132 bends and a dot product |
-| location | 64 · 132 = {result:toy_ladder/luong_location/parameters - toy_ladder/luong_dot/parameters:,.0f} | none: no key is read |
-
-One more judge is written already.
-"""
-
-# %% [markdown] kind="text" exercise="cosine_scores"
-r"""
-It is to score one query against all keys, by direction alone. Does it? Run it, and the cell after its check, where the second key is doubled.
-"""
-
-# %% kind="exercise" exercise="cosine_scores" mode="bug" title="The cosine" difficulty=2 importance=3 track="core"
-def cosine_scores(query, keys):
-    """query (d,), keys (n, d)  ->  scores (n,)"""
-    # bug
-    return keys @ query / (query.norm() * keys.norm())
-    # end bug
-    # solution
-    return keys @ query / (query.norm() * keys.norm(dim=-1))
-    # end solution
-
-# %% kind="check" exercise="cosine_scores"
-check("cosine_scores", cosine_scores)
-
-# %% [markdown] kind="hints" exercise="cosine_scores"
-r"""
-### A nudge
-What should a key score that points exactly where the query points? Try `cosine_scores(keys[0], keys)`.
-
----
-### Step by step
-Print `keys.norm()`. How many numbers is that, and how many keys are there?
-"""
-
-# %% kind="code" track="core"
-query = torch.tensor([1.0, 2.0])
-keys = torch.tensor([[3.0, 1.0], [1.0, 1.0], [-1.0, 0.5]])
-longer = keys * torch.tensor([[1.0], [2.0], [1.0]])
-
-print("as they are      ", fixed(cosine_scores(query, keys), 2))
-print("second key doubled", fixed(cosine_scores(query, longer), 2))
+concat = v @ torch.tanh(w @ torch.cat([query, key]))
+w_query, w_key = w[:, :3], w[:, 3:]
+additive = v @ torch.tanh(w_query @ query + w_key @ key)
+print("concat:", fixed(concat, 4), " additive:", fixed(additive, 4))
 
 # %% [markdown] kind="text" track="core"
 r"""
-If the second line differs from the first, lengths still count somewhere. A cosine must not see them: no key's score changes when a key is doubled, its own or another's.
+The {term:concat score} *is* the additive score: the left part of $W$ multiplies the query, the right part the key. In our models, where every state has 132 numbers, it has {result:toy_ladder/luong_concat/parameters - toy_ladder/luong_dot/parameters:,.0f} parameters. The general score has {result:toy_ladder/luong_general/parameters - toy_ladder/luong_dot/parameters:,.0f}, and the location score {result:toy_ladder/luong_location/parameters - toy_ladder/luong_dot/parameters:,.0f}, a row for each of up to 64 positions. The dot product has none.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 3 · Luong's decoder, line by line
+## 3 · Bahdanau's and Luong's decoders
 
-Bahdanau's decoder asks with its **old** state, before it moves. Luong's moves first: it reads the last word, gets a new state, and asks with **that**. Then context and new state together make a vector
+Bahdanau's decoder attends with its **previous** state and then updates the state. Luong's decoder updates its state first and attends with the **new** one. It then combines context vector and state into the {term:attentional hidden state}, $\tilde h_i = \tanh(W_c\,[c_i; s_i])$, and predicts the next word from it. So the context isn't part of the state, and the next step wouldn't know what this step attended to. With {term:input feeding}, $\tilde h_i$ becomes part of the decoder's next input.
 
-$$\tilde h = \tanh(W_c\,[c; s_i])$$
-
-(Luong writes $h$ for the state: hence the $\tilde h$), and from this alone the next word is read off. What is looked at are plain encoder states here, read one way; we call them *source states* (`states` in code). The decoder's state is the query. Nothing of the look has gone into the state so far. So the decoder would not know at the next step where it has just looked. Luong's cure is called {term:input feeding}: $\tilde h$ is handed in beside the next word.
-"""
-
-# %% [markdown] kind="text" track="core" contents="Luong's decoder as a loop, to compare with that of lesson 06"
-r"""
-Read the loop, and compare it with that of lesson 06.
-"""
-
-# %% kind="code" name="translate" track="core"
-@torch.no_grad()
-def translate(sentence, system, weigh, target=(), feed=1, max_len=40):
-    """`weigh(query, states, step)` gives the weights; `target`: ids to force."""
-    model, tokenizer = system.model, system.tokenizer
-    source = torch.tensor([[*tokenizer.encode(sentence), EOS]])
-    memory = model.encode(source, torch.tensor([source.shape[1]]))
-    states, start = memory["states"][0], model.start(memory)
-    lstm = {name: start[name] for name in ("hidden", "cell")}  # see lesson 03
-    fed, token, words, rows = start["fed"], BOS, [], []  # fed: h~, at first zeros
-    while len(words) < (len(target) or max_len):
-        last = model.embed(torch.tensor([[token]]))[:, 0]
-        inputs = torch.cat([last, feed * fed], dim=-1)
-        state, lstm = model.decoder.step(inputs, lstm)
-        weights = weigh(state[0], states, len(words))
-        context = weights[None] @ states
-        fed = torch.tanh(model.combine(torch.cat([context, state], dim=-1)))
-        token = model.logits(fed).argmax().item()
-        rows.append(weights)
-        if token == EOS and not target:
-            break
-        words.append(token)
-        token = target[len(words) - 1] if target else token
-    return tokenizer.decode(words), torch.stack(rows)
-
-# %% [markdown] kind="text"
-r"""
-Line by line, with the code that matters. The left column is from lesson 06; on the right, `weigh` gives the weights, `fed` is $\tilde h$, and `feed` is 1 unless we switch input feeding off:
-
-| | Bahdanau 2015 | Luong 2015 |
+| | Bahdanau et al. 2015 | Luong et al. 2015 |
 |---|---|---|
-| who asks | the old state: `attend(state, annotations, …)` before `state = …` | the new state: `weigh(state[0], …)` after `state, lstm = …` |
-| where the context enters | the next state and the word: `torch.cat([last, context], dim=-1)` | the word only: `torch.cat([context, state], dim=-1)` |
-| what tells the next step where it looked | the state itself | input feeding: `torch.cat([last, feed * fed], dim=-1)` |
-| what is looked at | annotations, read from both sides | states of one LSTM that reads one way (ours from the start, the paper's from the end) |
-| the score | additive | dot, general, concat or location |
+| attends with | the previous state, $s_{i-1}$ | the new state, $s_i$ |
+| context vector goes into | the new state and the prediction | the prediction only, through $\tilde h_i$ |
+| next step learns about it from | the state | input feeding |
+| encoder | bidirectional | one direction (ours from the start, the paper's from the end) |
+| score | additive | dot, general, concat or location |
 
-So it is not "adding against multiplying": four of the five rows have nothing to do with the score. (The paper's LSTM has four layers, ours one. What else differs stands at the top of `course_lib/models/luong.py`.)
+"Bahdanau adds, Luong multiplies" describes only the last row.
 """
 
-# %% kind="quiz"
+# %% kind="diagram" hide_input=true track="core"
+PARTS = {
+    "encoder states": (0, 0), "previous word": (0, 1), "previous h~": (0, 2),
+    "new state": (1, 1.5), "scores": (2, 0.75), "attention weights": (3, 0.75),
+    "context": (4, 0.75), "h~": (5, 1), "next word": (6, 1),
+}
+ARROWS = [
+    ("previous word", "new state"), ("previous h~", "new state"),
+    ("encoder states", "scores"), ("new state", "scores"),
+    ("scores", "attention weights"), ("attention weights", "context"),
+    ("encoder states", "context"), ("context", "h~"), ("new state", "h~"),
+    ("h~", "next word"),
+]
+views.diagram(PARTS, ARROWS, lit="scores", title="One step of Luong's decoder")
+
+# %% kind="quiz" track="core" contents="a question about the decoders"
 quiz("07", "decoders")
 
-# %% kind="code" track="core" contents="four trained systems that translate with these scores"
-NAMES = ("dot", "general", "concat", "location", "local_m", "local_p")
-systems = {name: load_shipped(f"luong_{name}") for name in NAMES}
-general, w = yours("general_scores"), systems["general"].model.score.weight.detach()
-score = systems["concat"].model.score  # its matrix is stored in two halves
-w_concat = torch.cat([score.w_query, score.w_key], dim=-1).detach()
-v = score.v.detach()
-w_location = systems["location"].model.score.weight.detach()  # a row per position
-
-weigh = {
-    "dot": lambda q, h, step: torch.softmax(h @ q, dim=0),
-    "general": lambda q, h, step: torch.softmax(general(q[None], h, w)[0], 0),
-    "concat": lambda q, h, step: torch.softmax(concat(q[None], h, w_concat, v)[0], 0),
-    "location": lambda q, h, step: torch.softmax(w_location[: len(h)] @ q, dim=0),
-}
-COLD = "the cat drank the water because it was cold"
-for name in weigh:
-    translation, _ = translate(COLD, systems[name], weigh[name])
-    print(f"{name:8}", translation)
-    assert translation == systems[name](COLD).target  # the library's is the same
-
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" contents="four attention maps to tell apart, and a puzzle"
 r"""
-Four trained systems, two of them driven by your scores. All are of one size and one recipe.
+## 4 · Four maps without labels
+
+We trained Luong's translator four times, each time with a different score: dot, general, concat and location. The models have nearly the same size and were trained in the same way. All four translate the sentence below correctly. Here are their attention weights, in random order. Which is which?
 """
 
-# %% [markdown] kind="text" contents="telling six unlabelled attention maps apart by what each score can see"
-r"""
-## 4 · Blind test
-
-Six such systems have translated one sentence, and all six got it right. Their names are gone. Besides dot, general, concat and location there are two that may not look everywhere:
-
-- **local-m**: at step $i$ it sees only the English words at most five places away from place $i$ (or from the last word, once $i$ is past it);
-- **local-p**: the network itself says around which place it wants to look, five to either side. Inside, words far from that place are dimmed, and *nothing makes up for what the dimming takes away*.
-
-Both use the general score. Who drew which map?
-"""
-
-# %% kind="see" name="blind"
+# %% kind="see" name="blind" hide_input=true
+NAMES = ("dot", "general", "concat", "location")
 SENTENCE = "does the beautiful woman on the bridge take the cake that is very sweet ?"
-BLIND = random.Random(635).sample(NAMES, 6)  # shuffled, the same for everyone
+BLIND = random.Random(5).sample(NAMES, 4)  # shuffled, the same for everyone
+systems = {name: load_translator(f"luong_{name}") for name in NAMES}
 translations = {name: systems[name](SENTENCE, with_weights=True) for name in NAMES}
 weights = {name: translations[name].weights[0, 0] for name in NAMES}
-maps = {f"map {i}": weights[name] for i, name in enumerate(BLIND, 1)}
 rows, columns = translations["dot"].target_tokens, translations["dot"].source_tokens
 
 views.gallery(
-    maps, rows=rows, columns=columns, row_name="said", column_name="looked at",
-    alt="Six maps of weights, 1 to 6, of one translation. Rows: French words said.",
+    {f"map {i}": weights[name] for i, name in enumerate(BLIND, 1)},
+    rows=rows, columns=columns, row_name="output", column_name="attended to",
+    alt="Four attention maps of one translation, numbered 1 to 4. Rows: French words.",
 )
 
 # %% kind="quiz"
@@ -346,277 +190,242 @@ quiz("07", "blind")
 
 # %% [markdown] kind="text"
 r"""
-Three maps are left: 1, 4 and 6, for dot, general and concat. They differ most in the rows of *la* and *le*. (Behind the guess: all names, and the true links as rings.)
+Dot, general and concat remain. They differ most in the rows *la* and *le*. The next figure names all four maps and marks the true links with rings.
 """
 
-# %% kind="predict"
+# %% kind="predict" hide_input=true
 pair = next(pair for pair in tests.test if pair.src_text == SENTENCE)
 true_links = {(french, english) for english, french in pair.links}
-named_maps = {name.replace("_", "-"): weights[name] for name in NAMES}
 figure = views.gallery(
-    named_maps, rows=rows, columns=columns, row_name="said", column_name="looked at",
-    marks=true_links, alt="The six maps with their names; rings mark the true links.",
+    {name: weights[name] for name in NAMES}, rows=rows, columns=columns,
+    row_name="output", column_name="attended to", marks=true_links,
+    alt="The four maps with their names; rings mark the true links.",
 )
 predict("07", "three-left", figure)
 
 # %% [markdown] kind="text"
 r"""
-General is map 4, dot 6, concat 1. **General** is the most decided: nearly every row is one dark cell. Its scores are large (we come back to that), and the softmax of large scores picks. **Dot** does something curious: at *la* and *le* it does not look at *the*, but at the noun. **Concat** shares between the two.
+Look at the three articles. General attends to *the*, as the true alignment has it. Dot attends to the **noun**: at *la* to *woman*, at *le* to *bridge* and to *cake*. Concat divides its attention between the two.
 
-Is looking at the noun a mistake? By the alignment it is: *le* comes from *the*. Hold that thought until section 6.
-
-And *est-ce que*: dot and general look at `</s>`, the last state of an LSTM that reads forwards. It has read the whole sentence, the question mark too. local-m cannot see that far, and had to find another way.
+This isn't a peculiarity of one sentence. The 1,000 test sentences contain {result:lesson_07/articles, from the start/all:,.0f} articles that translate *the*. In {result:lesson_07/articles, from the start/attends most to the noun, min:.0p} to {result:lesson_07/articles, from the start/attends most to the noun, max:.0%} of them, depending on the random seed, dot attends most to the noun. And yet it predicts every one of these articles correctly, given the correct previous words. Is its attention wrong?
 """
 
-# %% [markdown] kind="text" contents="local attention with a Gaussian window, to build and then to narrow"
+# %% [markdown] kind="text" contents="an experiment that you write: force the attention onto a word, and count the correct articles"
 r"""
-## 5 · A window that the network moves
+## 5 · Force the attention
 
-To look at *all* words of the source is {term:global attention}. A page of text has hundreds of them, and most are of no use for the word at hand. {term:local attention|Local attention} looks at a few, the $D$ nearest on either side of a centre. (A lamp in a dark room: everything is there, but you see what lies in the beam.) Where is the centre?
-
-- **local-m** (monotonic): at step $i$ it is place $i$, but never past the last word. A fixed diagonal, softened.
-- **local-p** (predictive): the query says so. Of $n$ source states, $p = n \cdot \text{sigmoid}\!\left(v_p^\top \tanh(W_p\, q)\right)$. The sigmoid gives a share of the way through the sentence.
-
-How can $W_p$ and $v_p$ be learned? The edge of a window is hard: a word is in or out, and a slightly better centre changes nothing. So Luong dims the window by a bell around the centre, the {term:Gaussian window}:
-
-$$\text{weight}_j \;=\; \underbrace{\text{softmax}_j(\text{scores inside the window})}_{\text{what fits}} \;\cdot\; \underbrace{\exp\!\left(-\frac{(j - p)^2}{2\sigma^2}\right)}_{\text{what is near}}, \qquad \sigma = \frac D2$$
-
-Now moving $p$ a little changes every weight a little, and there is a slope to learn from.
+Attention maps suggest explanations, but they don't test them. To test one, we **intervene**: we replace the attention weights at the articles, and count how many articles the model still gets right. `predictor` wraps a trained model so that we can do this.
 """
 
-# %% kind="quiz"
-quiz("07", "bell")
+# %% kind="example"
+dot = predictor("luong_dot")
 
-# %% kind="diagram" hide_input=true
-views.diagram(
-    PARTS, [*ARROWS, ("new state", "weights")], lit=("new state", "weights"),
-    title="local-p: the state that asks also says where the window lies",
-)
 
-# %% [markdown] kind="text" exercise="local_p_weights"
+def leave(step, weights):
+    """Changes nothing."""
+    return weights
+
+
+print("predicted:", *dot(pair, leave))
+print("articles: ", onto_the(pair))
+
+# %% [markdown] kind="text" exercise="count_articles"
 r"""
-**Build it.** One query, all source states, everything that is learned; out come the weights of all $n$ words and the centre, which is there already. (Places count from 0, so word $j$ stands at place $j$.) Four steps are left:
+**Build the experiment.** Your function gets three things:
 
-1. the general scores of the query with all states;
-2. which places are at most `half_width` away from the centre ($D$ away counts as inside);
-3. a softmax over *those* scores only; every other word has weight 0. (A table of True and False picks numbers: `scores[inside]`, and `weights[inside] = …` puts them back.)
-4. the bell. Do **not** make the weights sum to 1 again.
+- `pairs`, a list of sentence pairs. `pair.tgt` has the words of the correct translation.
+- `predict`, a model like `dot` above. `predict(pair, change)` runs the decoder with teacher forcing (lesson 04) and returns a list with one predicted word for each word of `pair.tgt`. At each step, it calls your function `change(step, weights)` and uses the attention weights that this returns. `step` is the position of the French word, counted from 0, and `weights` is a tensor with one attention weight for each source token, including EOS.
+- `positions`, a function like `onto_the` above. `positions(pair)` is a dictionary whose keys are the steps of the articles, and whose values are the source positions to attend to. It can be empty.
 
-In a minute it drives the trained system.
+At each step in the dictionary, put **all** the attention weight on the given position: 1 there and 0 everywhere else. At every other step, leave the weights unchanged. Return two numbers, over all pairs: how many of the articles are predicted correctly, and how many articles there are.
 """
 
-# %% kind="exercise" exercise="local_p_weights" title="A window that moves" difficulty=4 importance=4 track="core"
-def local_p_weights(query, states, w, w_p, v_p, half_width):
-    """query (q,), states (n, k), w (q, k), w_p (d, q), v_p (d,), half_width a number
-
-    ->  weights (n,), centre ()
-    """
-    n = len(states)
-    centre = n * torch.sigmoid(v_p @ torch.tanh(w_p @ query))
+# %% kind="exercise" exercise="count_articles" title="Force the attention, and count" difficulty=3 importance=5 track="core"
+def count_articles(pairs, predict, positions):
+    """Sentence pairs, a model, the positions to attend to  ->  n_right, n_articles"""
     # solution
-    scores = states @ (query @ w)
-    distances = torch.arange(n) - centre
-    inside = distances.abs() <= half_width
-    weights = torch.zeros(n)
-    weights[inside] = torch.softmax(scores[inside], dim=0)
-    sigma = half_width / 2
-    return weights * torch.exp(-(distances**2) / (2 * sigma**2)), centre
+    n_right = n_articles = 0
+    for pair in pairs:
+        forced = positions(pair)
+
+        def change(step, weights, forced=forced):
+            if step not in forced:
+                return weights
+            new = torch.zeros_like(weights)
+            new[forced[step]] = 1
+            return new
+
+        words = predict(pair, change)
+        n_right += sum(words[step] == pair.tgt[step] for step in forced)
+        n_articles += len(forced)
+    return n_right, n_articles
     # end solution
 
-# %% kind="check" exercise="local_p_weights"
-check("local_p_weights", local_p_weights)
+# %% kind="check" exercise="count_articles"
+check("count_articles", count_articles)
 
-# %% [markdown] kind="hints" exercise="local_p_weights"
+# %% [markdown] kind="hints" exercise="count_articles"
 r"""
-### A nudge
-Make `distances = torch.arange(n) - centre` once: the window and the bell both need it.
+### Where to start
+Write the loop over the pairs first. For each pair you need three things: the dictionary, a function `change`, and the predicted words. A function can be defined inside a loop.
 
 ---
-### Step by step
-1. `query @ w` is (k,); `states @ (…)` is (n,).
-2. `inside = distances.abs() <= half_width`.
-3. `weights = torch.zeros(n)`, then `weights[inside] = torch.softmax(scores[inside], dim=0)`.
-4. Times `torch.exp(-distances**2 / (2 * sigma**2))` with `sigma = half_width / 2`.
+### The function `change`
+If `step` isn't in the dictionary, return `weights`. Otherwise make a tensor of zeros with the same shape, `torch.zeros_like(weights)`, set one entry to 1, and return it.
+
+---
+### The counts
+For each step in the dictionary, compare the predicted word at this step with `pair.tgt` at the same step. The number of articles in a pair is the size of the dictionary. Set both counts to 0 before the loop, and add to them in it.
 """
 
-# %% kind="code" name="window"
-local = yours("local_p_weights")
-model = systems["local_p"].model
-learned = model.score.weight, model.centres.w_p.weight, model.centres.v_p.weight[0]
+# %% kind="estimate"
+count = yours("count_articles")
+pairs = tests.test[:60]
+estimate("07", "forced-the", lambda: count(pairs, dot, onto_the)[0])
+
+# %% kind="see" name="forced"
+def show_forced(model, positions):
+    """The words that the model predicts for our sentence."""
+    at = positions(pair)
+    print("   ", *model(pair, lambda i, w: torch.eye(len(w))[at[i]] if i in at else w))
 
 
-def local_p(half_width):
-    """The function `weigh` of local-p, with a window of this half width."""
-    D = torch.tensor(half_width)
-    return lambda q, states, step: local(q, states, *learned, D)[0]
-
-
-translation, weights = translate(COLD, systems["local_p"], local_p(5.0))
-print(translation)
-print("the rows sum to", fixed(weights.sum(dim=-1), 2))
-assert translation == systems["local_p"](COLD).target  # the library's is the same
+for name, positions in (("the", onto_the), ("the noun", onto_the_noun)):
+    n_right, n_articles = count(pairs, dot, positions)
+    print(f"forced onto {name}: {n_right} of {n_articles} articles right")
+    show_forced(dot, positions)
 
 # %% [markdown] kind="text"
 r"""
-Your window drives the trained system. (It says *il était froide*, and *eau* wants *elle*: this system is not our best, see below. The library's says the same.) And rows that sum to less than 1: where the bell takes weight away, less of the source comes in at all. At a row of {printed:window/sum to/9} the step hardly looks: its state has to know what to say.
+Forced onto the noun, the model predicts every article correctly. Forced onto *the*, it predicts an article too, but nearly always the same one, *les*. So attending to the noun isn't a mistake: that is where the model finds out *which* article it needs.
 
-Now turn the dials yourself, on all six trained systems. $D$ is the half width, around the diagonal or, for local-p, around its own centre. *scores ×* multiplies the scores before the softmax. The sentence has *classrooms* in it, three words in French.
+Could forcing itself cause the errors? It does some harm, but far less. If we force all *other* words onto their true source words, {result:lesson_07/articles, from the start/other words, onto their source, min:.0p} to {result:lesson_07/articles, from the start/other words, onto their source, max:.0%} of them are still right in three runs, compared with {result:lesson_07/articles, from the start/other words, own attention, min:.1p} to {result:lesson_07/articles, from the start/other words, own attention, max:.1%} with the model's own attention.
+
+Here is a possible **explanation**. A French article depends on the gender and number of its noun. Our encoder processes the sentence from left to right, so it computes the state of *the* before it has seen the noun. This state can't contain the gender; the state of the noun can.
 """
 
-# %% kind="predict"
-predict("07", "narrow-window", WindowLab())
-
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="the control experiment: the same model with an encoder that starts at the end"
 r"""
-Since *salles de classe* the French runs ahead of the diagonal. At *vendu* it is four words ahead: with $D = 3$, *sold* is out of sight for local-m (the ring in the grey). local-p is right even with $D = 2$, though not as one might think: at *pas* its window lies far from *not*. After *n' étaient* its state knows that word without a look.
+## 6 · The control: reverse the encoder
 
-One sentence proves little. Of 100 test sentences are right:
-
-| window | $D = 5$ | 3 | 2 | 1 | | scores | × 1 | × 0.25 | × 0.1 |
-|---|---|---|---|---|---|---|---|---|---|
-| local-m | {result:lesson_07/local-m, half width/5:.0f} | {result:lesson_07/local-m, half width/3:.0f} | {result:lesson_07/local-m, half width/2:.0f} | {result:lesson_07/local-m, half width/1:.0f} | | general | {result:lesson_07/general, scores times/1:.0f} | {result:lesson_07/general, scores times/0.25:.0f} | {result:lesson_07/general, scores times/0.1:.0f} |
-| local-p | {result:lesson_07/local-p, half width/5:.0f} | {result:lesson_07/local-p, half width/3:.0f} | {result:lesson_07/local-p, half width/2:.0f} | {result:lesson_07/local-p, half width/1:.0f} | | dot | {result:lesson_07/dot, scores times/1:.0f} | {result:lesson_07/dot, scores times/0.25:.0f} | {result:lesson_07/dot, scores times/0.1:.0f} |
-| | | | | | | concat | {result:lesson_07/concat, scores times/1:.0f} | {result:lesson_07/concat, scores times/0.25:.0f} | {result:lesson_07/concat, scores times/0.1:.0f} |
-
-A narrow window must be put well, and ours often is not. (Its bell narrows with it.) And general's scores were far larger than it needs: turned down to a quarter they do as well. Dot and concat need theirs.
+An explanation should make a prediction that could fail. We train dot again, and change only one thing: the encoder processes the source **from the end**. Now the encoder has already seen the noun when it computes the state of *the*. When it computes the state of the noun, it hasn't seen *the* yet.
 """
 
-# %% [markdown] kind="text" contents="why the best alignment need not give the best translation, tested by forcing"
-r"""
-## 6 · Good maps, good translations?
-
-All six, and Bahdanau's beside them, over the whole test set, three trainings each. How many sentences are right, word for word? And how many links, when it reads the right translation (1 minus the alignment error of lesson 06)? A translator has to find the word it translates, after all.
-"""
-
-# %% kind="predict"
-shown = ["bahdanau", *(f"luong_{name}" for name in NAMES)]
-
-
-def exact(run, split):
-    return run["scores"][split]["exact"]
-
-
-def links(run):
-    return 1 - (run["scores"]["test"].get("alignment_error") or 0)
-
-
-right = mean_over_seeds("toy_ladder", lambda run: exact(run, "test"))
-long = mean_over_seeds("toy_ladder", lambda run: exact(run, "long"))
-aligned = mean_over_seeds("toy_ladder", links)
+# %% kind="predict" name="control"
+models = {"from the start": dot, "from the end": predictor("dot_from_the_end")}
+right = []
+for model in models.values():
+    counts = [count(pairs, model, positions) for positions in (onto_the, onto_the_noun)]
+    right.append([n_right / n_articles for n_right, n_articles in counts])
 figure = views.heatmap(
-    [[right[name], aligned[name], long[name]] for name in shown],
-    rows=[name.removeprefix("luong_").replace("_", "-") for name in shown],
-    columns=["sentences", "links", "long ones"], title="The share that is right",
-    row_name="system", column_name="1,000 sentences; their links; 21 to 40 words",
-    alt="A table of three shares for seven systems: sentences, links, long sentences.",
+    right, rows=list(models), columns=["the", "the noun"], row_name="encoder",
+    column_name="attention forced onto", title="Fraction of correct articles",
+    alt="Correct articles for both encoders, forced onto the article and the noun.",
+)
+predict("07", "reversed-encoder", figure)
+
+# %% kind="see" name="maps" hide_input=true
+print("encoder from the end, forced onto the noun:")
+show_forced(models["from the end"], onto_the_noun)
+reversed_dot = load_translator("dot_from_the_end")(SENTENCE, with_weights=True)
+maps = {"from the start": weights["dot"], "from the end": reversed_dot.weights[0, 0]}
+views.gallery(
+    maps, rows=rows, columns=columns, row_name="output", column_name="attended to",
+    marks=true_links, alt="Dot-product attention with either encoder, and true links.",
+)
+
+# %% [markdown] kind="text"
+r"""
+Everything is reversed. The retrained model attends to *the*, and it needs *the*: forced onto the noun, it predicts the noun itself (*femme belle femme*) instead of an article. The score function is the same as before, but the attention now follows the true alignment.
+
+We repeated this with three random seeds for each encoder and with all {result:lesson_07/articles, from the start/all:,.0f} articles:
+
+| encoder | largest attention weight on *the* | right, forced onto *the* | right, forced onto the noun |
+|---|---|---|---|
+| from the start | {result:lesson_07/articles, from the start/attends most to the, min:.0p} to {result:lesson_07/articles, from the start/attends most to the, max:.0%} | {result:lesson_07/articles, from the start/onto the, min:.0p} to {result:lesson_07/articles, from the start/onto the, max:.0%} | {result:lesson_07/articles, from the start/onto the noun, min:.0%} |
+| from the end | {result:lesson_07/articles, from the end/attends most to the, min:.0%} | {result:lesson_07/articles, from the end/onto the, min:.0%} | {result:lesson_07/articles, from the end/onto the noun, min:.1p} to {result:lesson_07/articles, from the end/onto the noun, max:.1%} |
+
+With so many articles, the margin of error is at most about {result:lesson_07/margin of error/articles:.0p} percentage points (95% confidence), far less than the differences. The alignment error of lesson 06 falls from {result:min encoder_direction/from the start/scores/test/alignment_error:.2f}–{result:max encoder_direction/from the start/scores/test/alignment_error:.2f} to {result:min encoder_direction/from the end/scores/test/alignment_error:.2f}–{result:max encoder_direction/from the end/scores/test/alignment_error:.2f}. So the alignment error doesn't depend on the score function alone; the encoder matters too. With the bidirectional encoder of lesson 06, in which the annotation of *the* also contains information about its noun, it is {result:toy_ladder/bahdanau/scores/test/alignment_error:.2f} on average.
+
+One thing remains open. *General* has a forward encoder too, and yet it attends to *the*; forced there, it still predicts {result:lesson_07/articles, general/onto the:.0%} of the articles correctly (one run). So its information about the noun must come from somewhere else. A plausible source is the decoder's state, which starts as the encoder's last state.
+"""
+
+# %% [markdown] kind="text" contents="why the model with the best alignment need not translate best"
+r"""
+## 7 · Alignment and accuracy
+
+Attention goes where the information is, and that isn't always the word that is being translated. Does a better alignment at least go with better translations? Here are all four scores and Bahdanau's system, averaged over three random seeds: exact match on the 1,000 test sentences, and the agreement of the attention with the true links (1 minus the alignment error).
+"""
+
+# %% kind="predict" hide_input=true
+shown = ["bahdanau", *(f"luong_{name}" for name in NAMES)]
+exact = mean_over_seeds("toy_ladder", lambda run: run["scores"]["test"]["exact"])
+agreement = mean_over_seeds(
+    "toy_ladder", lambda run: 1 - (run["scores"]["test"].get("alignment_error") or 0)
+)
+figure = views.heatmap(
+    [[exact[name], agreement[name]] for name in shown],
+    rows=[name.removeprefix("luong_") for name in shown],
+    columns=["exact match", "agreement"], title="Translation and alignment",
+    row_name="system", column_name="mean of three runs",
+    alt="Exact match and agreement with the true links for five systems.",
 )
 predict("07", "align-and-translate", figure)
 
 # %% [markdown] kind="text"
 r"""
-So alignment and translation need not go together. **General** has nine links in ten, and gets one sentence in seven wrong. (With the identity for $W$ it would be dot, which has {result:toy_ladder/luong_dot/scores/test/exact:.0%}. What a formula can do is one thing, what training finds another.) **Location**, which reads no key at all, has about half of the links, and gets {result:toy_ladder/luong_location/scores/test/exact:.0%} of the sentences right. (Long ones are hard for all; of its rows beyond the twentieth word it never trained one.) **local-p** is the weakest and the most fickle: {result:each toy_ladder/luong_local_p/scores/test/exact:.0%} in three trainings. In the paper it was the best, and concat did badly. But there too, a better alignment was not always a better translation.
+The two don't go together. **General** has the best agreement of the four, but translates only {result:min toy_ladder/luong_general/scores/test/exact:.0p} to {result:max toy_ladder/luong_general/scores/test/exact:.0%} of the sentences correctly, compared with {result:min toy_ladder/luong_dot/scores/test/exact:.0p} to {result:max toy_ladder/luong_dot/scores/test/exact:.0%} for dot (margin of error: about {result:lesson_07/margin of error/sentences:.0p} points). With the identity matrix for $W$, general would *be* dot, so the formula allows a better solution than training found. The extra matrix did pay off elsewhere: it is part of the best model in Luong's paper, and of a well-known model for reading comprehension (Chen, Bolton and Manning, 2016).
 
-What is dot after, with its articles? In the sentence of the blind test *le* looked at *bridge*. Let us force it: wherever *le, la, l'* or *les* is to be said for *the*, put all the weight on *the*, where the alignment wants it. The system reads the right words so far.
+**Location** computes its scores without the encoder states and agrees with only half of the links, yet it translates {result:min toy_ladder/luong_location/scores/test/exact:.0p} to {result:max toy_ladder/luong_location/scores/test/exact:.0%} correctly. In 60 sentences it attends to the true source word {result:lesson_07/location, words to the right/0:.0f} times, and just as often ({result:lesson_07/location, words to the right/1:.0f} times) to the position right after it. A plausible reason why this works is that the next encoder state still contains the previous word.
 """
 
-# %% kind="estimate"
-ARTICLES = ("le", "la", "l'", "les")
-
-
-def count_articles(name, pairs=tests.test[:60]):
-    """Articles that are right with attention forced onto "the", and all of them."""
-    n_right = n_all = 0
-    for pair in pairs:
-        linked = {f: e for e, f in pair.links if pair.src[e] == "the"}
-        forced = {f: e for f, e in linked.items() if pair.tgt[f] in ARTICLES}
-
-        def weigh_forced(q, states, step, forced=forced):
-            if step in forced:
-                return torch.eye(len(states))[forced[step]]
-            return weigh[name](q, states, step)
-
-        target = systems[name].tokenizer.encode(pair.tgt_text)
-        text, _ = translate(pair.src_text, systems[name], weigh_forced, target)
-        words = text.split()
-        n_right += sum(words[french] == pair.tgt[french] for french in forced)
-        n_all += len(forced)
-    return n_right, n_all
-
-
-estimate("07", "forced-the", lambda: count_articles("dot")[0])
-
-# %% kind="see"
-for name in ("general", "concat"):
-    n_right, n_all = count_articles(name)
-    print(f"{name}, forced onto 'the': {n_right} of {n_all} right")
-
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" contents="attention to a window of the source"
 r"""
-There is the reason. Our encoder reads forwards: when it has read *the*, it does not know yet whether a *bridge* or a *woman* follows. So the state of *the* cannot say *le* or *la*. The noun's can. Dot looks **where the answer is**, and the alignment asks **where the word comes from**. (Forcing as such does little harm: on all other words, forced onto their true English word, dot is still right nine times in ten.) Concat needs the noun just as much, so it shares its look between the two.
+## 8 · Local attention
 
-General does it another way: it looks at *the*, and mostly knows the gender all the same, from its own state, which began as the encoder's last one and has seen the whole sentence.
+So far, attention has covered the whole source at every step: {term:global attention}. In a long text, that is expensive, and most attention weights are close to 0 anyway. Luong et al. therefore also tried {term:local attention}, which covers only a window of $D$ positions on either side of a centre. They placed the centre in two ways.
 
-If this is the reason, then looks that miss should miss to one side: to the **right**, where more has been read. Do they?
+- **local-m** (monotonic): at step $i$, the centre is position $i$.
+- **local-p** (predictive): the decoder predicts it. With $n$ source positions, $p = n \cdot \text{sigmoid}(v_p^\top \tanh(W_p\, s_i))$.
+
+A window with hard edges gives no gradient for $p$: moving it slightly changes nothing. So local-p multiplies the softmax in the window by a bell curve around $p$, the {term:Gaussian window}:
+
+$$\alpha_j = \text{softmax}_j(\text{scores in the window}) \cdot \exp\!\left(-\frac{(j - p)^2}{2\sigma^2}\right), \qquad \sigma = \frac D2$$
+
+The product isn't normalised again, so the attention weights can sum to less than 1.
+
+On our toy task, local-p is the weakest model of all: its exact match is {result:each toy_ladder/luong_local_p/scores/test/exact:.0%} in three runs. In Luong's paper, on the much longer sentences of the WMT translation task, it was the best. The idea returned later as *sliding-window attention* for long texts, for example in Longformer (2020) and Mistral 7B (2023).
 """
 
-# %% kind="see"
-def count_distances(name, pairs=tests.test[:60]):
-    """How many words to the right of the true one the largest weight is, counted."""
-    counts = Counter()
-    for pair in pairs:
-        target = systems[name].tokenizer.encode(pair.tgt_text)
-        _, weights = translate(pair.src_text, systems[name], weigh[name], target)
-        for french, row in enumerate(weights):
-            true = [english for english, f in pair.links if f == french]
-            if len(true) == 1:
-                counts[row.argmax().item() - true[0]] += 1
-    return counts
-
-
-print("            left   true   1 right   further right")
-for name in ("dot", "general", "location"):
-    counts = count_distances(name)
-    left = sum(n for distance, n in counts.items() if distance < 0)
-    further = sum(n for distance, n in counts.items() if distance > 1)
-    print(f"{name:10} {left:5} {counts[0]:6} {counts[1]:9} {further:15}")
-
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="stretch" contents="an explorable: how narrow the window can get"
 r"""
-They do: dot and general never miss to the left. And this is location's secret. Most of its "wrong" looks are exactly one word late, and the state there still holds the word before. It finds what it needs, though not where the alignment has it.
+## Stretch · The window lab
 
-The counter-test: train dot with an encoder that reads **from the end**, so that *the* has met its noun. Its alignment error falls from {result:encoder_direction/from the start/scores/test/alignment_error:.2f} to {result:encoder_direction/from the end/scores/test/alignment_error:.2f}, and {result:encoder_direction/from the end/scores/test/exact:.0%} of the sentences are right in place of {result:encoder_direction/from the start/scores/test/exact:.0%}. Most likely that is why Bahdanau's, which reads from both sides, has an error of {result:toy_ladder/bahdanau/scores/test/alignment_error:.2f} as well. The alignment error measures the encoder as much as the look. (Forced and counted on one trained system of each kind; tables and counter-test are means of three.)
+How narrow can the window get before a trained translator makes mistakes? The sentence contains *classrooms*, which takes three words in French, *salles de classe*. From there on, the French sentence is ahead of the English one. *Scores ×* multiplies the scores before the softmax.
 """
 
-# %% kind="explain"
-explain("07", "good-and-misaligned")
+# %% kind="predict" track="stretch"
+predict("07", "narrow-window", WindowLab())
 
-# %% [markdown] kind="text" contents="what a trained decoder forgets without input feeding"
+# %% [markdown] kind="text" track="stretch"
 r"""
-## Break it
+At *vendu*, the French sentence is four positions ahead. With $D = 3$, *sold* is outside the window of local-m, and the word is left out. Local-p translates this sentence correctly even with $D = 2$.
 
-Take input feeding away from the trained concat system: hand in zeros for $\tilde h$, with `feed=0`.
+Out of 100 test sentences, the models translate this many correctly:
 
-> **Before you run it:** what does the next step no longer know? What kind of mistake will that make: wrong words, words too many, words missing?
-"""
+| | $D = 5$ | $D = 3$ | $D = 2$ | $D = 1$ |
+|---|---|---|---|---|
+| local-m | {result:lesson_07/local-m, half width/5:.0f} | {result:lesson_07/local-m, half width/3:.0f} | {result:lesson_07/local-m, half width/2:.0f} | {result:lesson_07/local-m, half width/1:.0f} |
+| local-p | {result:lesson_07/local-p, half width/5:.0f} | {result:lesson_07/local-p, half width/3:.0f} | {result:lesson_07/local-p, half width/2:.0f} | {result:lesson_07/local-p, half width/1:.0f} |
 
-# %% kind="break"
-MOTHER = "the happy mother did not sell the old white flower"
-KINGS = "the rich kings under the old tree drank the very hot coffee"
-for sentence in (MOTHER, KINGS):
-    for feed in (1, 0):
-        text, _ = translate(sentence, systems["concat"], weigh["concat"], feed=feed)
-        print(f"h~ × {feed}: {text}")
-
-# %% [markdown] kind="text"
-r"""
-Its words are fine. Some are **missing**: *heureuse*, *riches*. After *la mère* the system has to remember that *happy* is still to come and *mother* is done. Without $\tilde h$ it does not know what it has looked at already. Of sixty test sentences concat now gets {result:lesson_07/concat, input feeding/without:.0f} where it had {result:lesson_07/concat, input feeding/with:.0f}, location {result:lesson_07/location, input feeding/without:.0f} where it had {result:lesson_07/location, input feeding/with:.0f}. Dot goes from {result:lesson_07/dot, input feeding/with:.0f} to {result:lesson_07/dot, input feeding/without:.0f}, general stays at {result:lesson_07/general, input feeding/without:.0f}: these two, it seems, keep their place by other means.
+Both models were trained with $D = 5$, one random seed each.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
 
-The first try counts for your score; every answer gets a reason.
+Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"
@@ -624,45 +433,46 @@ quiz("07", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Open with the blind test** if the room is lively: show the six maps, let groups match them on paper, vote, then give the rules of local-m and local-p one at a time.
+**Blind test (5 min).** Show the four maps of section 4 and let groups match them on paper before anyone opens the quiz. Then ask: "Dot attends to *bridge* when it outputs *le*. Is that a bug?" Collect explanations, and for each one ask which experiment could refute it. Expected: "nouns are more important", "it is one step ahead", "the noun has the gender". Forcing and the reversed encoder separate them.
 
-**Live:** in the window lab ask for a bet before each narrower $D$. Expected: "it breaks at once". It breaks only where the French has run ahead.
+**What learners say**
 
-| they say | what it is | answer |
+| they say | misconception | answer |
 |---|---|---|
-| "Bahdanau adds, Luong multiplies, that is all" | M05 | Point at the table in section 3: four of five rows are not the score. |
-| "dot is the cosine" | M10 | Double k2 in the zoo. |
-| "the weights always sum to 1" | – | Sum a row of local-p. |
-| "a worse alignment is a worse translation" | – | Location: half of the links, {result:toy_ladder/luong_location/scores/test/exact:.0%} of the sentences. |
-| "dot looks at the wrong word at *le*" | – | Force it onto *the*: seven articles in ten go wrong. |
+| "Bahdanau adds, Luong multiplies, that is all" | M05 | The table in section 3: four of the five rows aren't about the score. |
+| "the dot product is the cosine" | M10 | Double the length of k2 in the score zoo. |
+| "dot attends to the wrong word at *le*" | – | Forced onto *the*, it gets only {result:lesson_07/articles, from the start/onto the, mean:.0%} of the articles right. |
+| "a worse alignment means worse translations" | – | Location agrees with half of the links and translates {result:toy_ladder/luong_location/scores/test/exact:.0%} of the sentences. |
+| "attention weights always sum to 1" | M13 | With local-p they don't. |
 
-**If time is short**, leave out the break; keep the blind test and the forcing.
+**If time is short,** leave out section 8 and the exercise on the general score. Keep sections 4 to 6.
 """
 
 # %% [markdown] kind="summary"
 r"""
 ## What you have now
 
-| score | formula | learns | reads |
-|---|---|---|---|
-| dot | $q^\top k$ | nothing | content |
-| cosine | $q^\top k \,/\, (\lVert q\rVert \lVert k\rVert)$ | nothing | content, not length |
-| general | $q^\top W k$ | $q \times k$ numbers | content |
-| concat = additive | $v^\top\tanh(W[q; k])$ | $d(q + k) + d$ numbers | content |
-| location | $Wq$ | a row for each place | position |
+| score | formula |
+|---|---|
+| dot product | $s^\top h$ |
+| cosine, which ignores the norms | $s^\top h \,/\, (\lVert s\rVert \lVert h\rVert)$ | <!-- core -->
+| general (bilinear) | $s^\top W h$ |
+| additive | $v^\top\tanh(Ws + Uh)$ |
+| location, which ignores the encoder states | $W s$ |
 
-- Luong moves, then asks; the context enters above the state; input feeding tells the next step about it.
-- {term:local attention|Local attention} looks only at a window of words, which could save work (ours hides what it has scored). Fixed to the diagonal it loses words that have moved; predicted by the query it can follow them, where the query knows the way. The bell makes its centre learnable.
-- Aligning is not translating: a look goes where the answer is, and that need not be where the word comes from.
+- Luong's decoder attends with its new state, uses the context vector only for the prediction, and passes it on by input feeding.
+- Our dot-product model attends to the noun to predict an article, because its forward encoder computes the state of *the* before it sees the noun. Forcing the attention suggested this, and reversing the encoder confirmed it. <!-- core -->
+- A model with a better alignment needn't translate better. <!-- core -->
 
-**Still missing.** The states that are asked are also what is blended: one vector does two jobs. And nothing keeps the scores small. Our trained system with the general score gives its best word a weight of {result:lesson_07/largest weight/general:.2f} on average, and dividing its scores by four hardly changes its translations: far out there, a softmax has hardly any slope left to learn from. The dot product grows with the width of its vectors too. How large *should* a score be? [Lesson 08](08_query_key_value.ipynb) splits the two jobs, and divides by a root.
+**Still missing.** Each encoder state has two jobs. It is *compared* with the decoder state to get a score, and it is *blended* into the context vector. What makes a word easy to find needn't be what is useful once it has been found. [Lesson 08](08_query_key_value.ipynb) gives each job its own vector.
 """
 
 # %% [markdown] kind="reading"
 r"""
 ## Reading
 
-- Luong, Pham and Manning, *Effective Approaches to Attention-based Neural Machine Translation* (2015), sections 3.1 to 3.3 and 5.3 to 5.4, and the maps of weights in Appendix A. [arXiv 1508.04025](https://arxiv.org/abs/1508.04025)
-- Graves, Wayne and Danihelka, *Neural Turing Machines* (2014), section 3.3: the cosine as a score, with a learned sharpness. [arXiv 1410.5401](https://arxiv.org/abs/1410.5401)
-- Brauwers and Frasincar, *A General Survey on Attention Mechanisms in Deep Learning* (2021), section 2: the four parts. [arXiv 2203.14263](https://arxiv.org/abs/2203.14263)
+- Luong, Pham and Manning, *Effective Approaches to Attention-based Neural Machine Translation* (2015), section 3. [arXiv 1508.04025](https://arxiv.org/abs/1508.04025)
+- Sections 5.3 and 5.4 of the same paper, which compare the scores and the alignments. <!-- core -->
+- Chen, Bolton and Manning, *A Thorough Examination of the CNN/Daily Mail Reading Comprehension Task* (2016), section 3.2: bilinear attention. [arXiv 1606.02858](https://arxiv.org/abs/1606.02858) <!-- core -->
+- Brauwers and Frasincar, *A General Survey on Attention Mechanisms in Deep Learning* (2021), section 2. [arXiv 2203.14263](https://arxiv.org/abs/2203.14263)
 """

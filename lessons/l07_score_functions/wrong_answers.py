@@ -5,14 +5,6 @@ import math
 import torch
 from torch.nn import functional as F
 
-
-def parts(query, states, w, w_p, v_p, half_width):
-    """What most answers for local-p begin with: scores, positions, centre, and what is inside the window."""
-    positions = torch.arange(len(states))
-    centre = len(states) * torch.sigmoid(v_p @ torch.tanh(w_p @ query))
-    return states @ (query @ w), positions, centre, (positions - centre).abs() <= half_width
-
-
 # ---- general
 
 
@@ -101,6 +93,11 @@ def general_with(ranges):
     return general
 
 
+def general_paired(queries, keys, w):
+    n = min(len(queries), len(keys))
+    return ((queries @ w)[:n] * keys[:n]).sum(dim=1)
+
+
 def general_absolute(queries, keys, w):
     return (queries @ w @ keys.T).abs()
 
@@ -109,245 +106,203 @@ def general_detached(queries, keys, w):
     return queries @ w.detach() @ keys.T
 
 
-# ---- concat
+# ---- counting with forced attention
+
+
+def one_hot(weights, position):
+    new = torch.zeros_like(weights)
+    new[position] = 1.0
+    return new
+
+
+def counting(
+    new_weights=one_hot,
+    is_forced=lambda step, at: step in at,
+    is_right=lambda pair, words, step, at: words[step] == pair.tgt[step],
+    steps=lambda pair, at: list(at),
+    n_articles=lambda pair, at: len(at),
+    answer=lambda n_right, n_all: (n_right, n_all),
+):
+    """Most answers are this one with one part replaced."""
+
+    def count_articles(pairs, predict, positions):
+        n_right, n_all = 0, 0
+        for pair in pairs:
+            at = positions(pair)
+
+            def change(step, weights, at=at):
+                if is_forced(step, at):
+                    return new_weights(weights, at.get(step, 0))
+                return weights
 
+            words = predict(pair, change)
+            for step in steps(pair, at):
+                n_right += int(is_right(pair, words, step, at))
+            n_all += n_articles(pair, at)
+        return answer(n_right, n_all)
 
-def concat_pair_by_pair(queries, keys, w, v):
-    rows = [torch.stack([v @ torch.tanh(w @ torch.cat([q, k])) for k in keys]) for q in queries]
-    return torch.stack(rows)
+    return count_articles
 
+
+def count_with_a_lambda(pairs, predict, positions):
+    hits = []
+    for pair in pairs:
+        at = positions(pair)
+        words = predict(pair, lambda i, w, at=at: torch.eye(len(w))[at[i]] if i in at else w)
+        hits += [words[i] == pair.tgt[i] for i in at]
+    return sum(hits), len(hits)
 
-def concat_expanded(queries, keys, w, v):
-    m, n = len(queries), len(keys)
-    left = queries[:, None, :].expand(m, n, -1)
-    right = keys[None, :, :].expand(m, n, -1)
-    return torch.tanh(torch.cat([left, right], dim=-1) @ w.T) @ v
 
+def count_in_place(pairs, predict, positions):
+    def forced(at):
+        def change(step, weights):
+            if step in at:
+                weights[:] = 0
+                weights[at[step]] = 1
+            return weights
 
-def concat_as_additive(queries, keys, w, v):
-    w_query, w_key = w.split([queries.shape[1], keys.shape[1]], dim=1)
-    return torch.tanh(F.linear(queries, w_query).unsqueeze(1) + F.linear(keys, w_key)) @ v
+        return change
 
+    results = [(pair, positions(pair), predict(pair, forced(positions(pair)))) for pair in pairs]
+    n_right = sum(words[step] == pair.tgt[step] for pair, at, words in results for step in at)
+    return n_right, sum(len(at) for _, at, _ in results)
 
-def concat_key_in_front(queries, keys, w, v):
-    rows = [torch.stack([v @ torch.tanh(w @ torch.cat([k, q])) for k in keys]) for q in queries]
-    return torch.stack(rows)
 
+def count_by_one_hot(pairs, predict, positions):
+    right = total = 0
+    for pair in pairs:
+        at = positions(pair)
 
-def concat_straight(queries, keys, w, v):
-    rows = [torch.stack([v @ w @ torch.cat([q, k]) for k in keys]) for q in queries]
-    return torch.stack(rows)
+        def change(step, weights, at=at):
+            place = at.get(step)
+            return weights if place is None else F.one_hot(torch.tensor(place), len(weights)).float()
 
+        words = predict(pair, change)
+        for step, (got, wanted) in enumerate(zip(words, pair.tgt, strict=True)):
+            if step in at:
+                total += 1
+                right += got == wanted
+    return [right, total]
 
-def concat_bent_late(queries, keys, w, v):
-    return torch.tanh(concat_straight(queries, keys, w, v))
 
+def count_forgets_to_return(pairs, predict, positions):
+    n_right = n_all = 0
+    for pair in pairs:
+        at = positions(pair)
 
-def concat_unjudged(queries, keys, w, v):
-    rows = [torch.stack([torch.tanh(w @ torch.cat([q, k])).sum() for k in keys]) for q in queries]
-    return torch.stack(rows)
+        def change(step, weights, at=at):
+            if step in at:
+                weights = one_hot(weights, at[step])
 
+        words = predict(pair, change)
+        n_right += sum(words[i] == pair.tgt[i] for i in at)
+        n_all += len(at)
+    return n_right, n_all
 
-def concat_as_weights(queries, keys, w, v):
-    return torch.softmax(concat_pair_by_pair(queries, keys, w, v), dim=-1)
 
+def count_only_calls(pairs, predict, positions):
+    n_right = n_all = 0
+    for pair in pairs:
+        words = predict(pair, lambda step, weights: weights)
+        for step in positions(pair):
+            n_right += words[step] == pair.tgt[step]
+            n_all += 1
+    return n_right, n_all
 
-def concat_relu(queries, keys, w, v):
-    m, n = len(queries), len(keys)
-    pairs = torch.cat([queries[:, None].expand(m, n, -1), keys[None].expand(m, n, -1)], dim=-1)
-    return torch.relu(pairs @ w.T) @ v
 
+def count_too_late(pairs, predict, positions):
+    changes = []
+    for pair in pairs:
+        at = positions(pair)
 
-def concat_keeps_an_axis(queries, keys, w, v):
-    return concat_expanded(queries, keys, w, v).unsqueeze(-1)
+        def change(step, weights):
+            return one_hot(weights, min(at[step], len(weights) - 1)) if step in at else weights  # noqa: B023
 
+        changes.append(change)
+    hits = []
+    for pair, change in zip(pairs, changes, strict=True):
+        words = predict(pair, change)
+        hits += [words[step] == pair.tgt[step] for step in positions(pair)]
+    return sum(hits), len(hits)
 
-# ---- cosine
 
+def count_resets(pairs, predict, positions):
+    n_right = n_all = 0
+    for pair in pairs:
+        n_right, n_all = counting()([pair], predict, positions)
+    return n_right, n_all
 
-def cosine_by_torch(query, keys):
-    return F.cosine_similarity(keys, query[None], dim=-1)
 
+def count_returns_early(pairs, predict, positions):
+    for pair in pairs:
+        return counting()([pair], predict, positions)
+    return 0, 0
 
-def cosine_unit_vectors(query, keys):
-    return (keys / keys.norm(dim=-1, keepdim=True)) @ (query / query.norm())
 
+def count_first_of_each(pairs, predict, positions):
+    def first(pair):
+        for step, place in positions(pair).items():
+            return {step: place}
+        return {}
 
-def cosine_by_loop(query, keys):
-    return torch.stack([(key @ query) / (key.norm() * query.norm()) for key in keys])
+    return counting()(pairs, predict, first)
 
 
-def cosine_first_version(query, keys):
-    length = keys.norm() * query.norm()
-    return (keys @ query) / length
+def count_own_number(pairs, predict, positions):
+    return counting()(pairs, predict, lambda pair: {i: min(i, len(pair.src)) for i in positions(pair)})
 
 
-def cosine_long_keys_win(query, keys):
-    return keys @ (query / query.norm())
+def count_other_way_round(pairs, predict, positions):
+    n_right = n_all = 0
+    for pair in pairs:
+        at = positions(pair)
+        french_of = {place: step for step, place in at.items()}
 
+        def change(i, weights, french_of=french_of):
+            inside = i in french_of and french_of[i] < len(weights)
+            return one_hot(weights, french_of[i]) if inside else weights
 
-def cosine_dot(query, keys):
-    return torch.mv(keys, query)
+        words = predict(pair, change)
+        n_right += sum(words[i] == pair.tgt[i] for i in at)
+        n_all += len(at)
+    return n_right, n_all
 
 
-def cosine_columns(query, keys):
-    return (keys / keys.norm(dim=0, keepdim=True)) @ query / query.norm()
+def count_whole_sentences(pairs, predict, positions):
+    n_right = 0
+    for pair in pairs:
+        right, n = counting()([pair], predict, positions)
+        n_right += right == n
+    return n_right, len(pairs)
 
 
-def cosine_squares(query, keys):
-    return keys @ query / ((query @ query) * (keys * keys).sum(dim=1))
+def count_per_sentence(pairs, predict, positions):
+    return counting()(pairs, predict, positions)[0], len(pairs)
 
 
-def cosine_distance(query, keys):
-    return 1 - F.cosine_similarity(keys, query[None], dim=-1)
+def weight_of_one(weights, position):
+    weights[position] = 1
+    return weights
 
 
-# ---- local-p
+def kept_alone(weights, position):
+    kept = weights[position].clone()
+    weights[:] = 0
+    weights[position] = kept
+    return weights
 
 
-def local_by_index(query, states, w, w_p, v_p, half_width):
-    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
-    weights = torch.zeros(len(states))
-    weights[inside] = torch.softmax(scores[inside], dim=0)
-    sigma = half_width / 2
-    return weights * torch.exp(-((places - centre) ** 2) / (2 * sigma**2)), centre
+def hidden(weights, position):
+    weights[position] = 0
+    return weights
 
 
-def local_by_infinity(query, states, w, w_p, v_p, half_width):
-    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
-    weights = torch.where(inside, scores, torch.tensor(-float("inf"))).softmax(0)
-    return weights * (-2 * ((places - centre) / half_width).square()).exp(), centre
+def nearly_all(weights, position):
+    return 0.9 * one_hot(weights, position) + 0.1 / len(weights)
 
 
-def local_by_hand(query, states, w, w_p, v_p, half_width):
-    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
-    grown = torch.exp(scores - scores[inside].max()).clamp(max=1e6) * inside
-    sigma = half_width / 2
-    return grown / grown.sum() * torch.exp(-0.5 * ((places - centre) / sigma) ** 2), centre
-
-
-def local_shared_out_again(*given):
-    weights, centre = local_by_index(*given)
-    return weights / weights.sum(), centre
-
-
-def local_wide_bell(query, states, w, w_p, v_p, half_width):
-    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
-    weights = scores.masked_fill(~inside, -1e9).softmax(0)
-    return weights * torch.exp(-((places - centre) ** 2) / (2 * half_width**2)), centre
-
-
-def local_cut_late(query, states, w, w_p, v_p, half_width):
-    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
-    weights = torch.softmax(scores, dim=0)
-    weights = torch.where(inside, weights, torch.tensor(0.0))
-    return weights * torch.exp(-2 * ((places - centre) / half_width) ** 2), centre
-
-
-def local_window_alone(query, states, w, w_p, v_p, half_width):
-    scores, _, centre, inside = parts(query, states, w, w_p, v_p, half_width)
-    weights = torch.zeros(len(states))
-    weights[inside] = torch.softmax(scores[inside], dim=0)
-    return weights, centre
-
-
-def local_zero_scores(query, states, w, w_p, v_p, half_width):
-    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
-    weights = torch.softmax(scores * inside, dim=0)
-    return weights * torch.exp(-2 * ((places - centre) / half_width) ** 2), centre
-
-
-def local_from_one(query, states, w, w_p, v_p, half_width):
-    places = torch.arange(1, len(states) + 1)
-    centre = len(states) * torch.sigmoid(v_p @ torch.tanh(w_p @ query))
-    inside = (places - centre).abs() <= half_width
-    weights = torch.zeros(len(states))
-    if inside.any():
-        weights[inside] = torch.softmax((states @ (query @ w))[inside], dim=0)
-    return weights * torch.exp(-2 * ((places - centre) / half_width) ** 2), centre
-
-
-def local_edge_out(query, states, w, w_p, v_p, half_width):
-    scores, places, centre, _ = parts(query, states, w, w_p, v_p, half_width)
-    inside = (places - centre).abs() < half_width
-    weights = torch.zeros(len(states))
-    weights[inside] = torch.softmax(scores[inside], dim=0)
-    return weights * torch.exp(-2 * ((places - centre) / half_width) ** 2), centre
-
-
-def local_raw_scores(query, states, w, w_p, v_p, half_width):
-    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
-    return torch.where(inside, scores, 0) * torch.exp(-2 * ((places - centre) / half_width) ** 2), centre
-
-
-def local_centre_as_share(*given):
-    weights, _ = local_by_index(*given)
-    return weights, torch.sigmoid(given[4] @ torch.tanh(given[3] @ given[0]))
-
-
-def local_bell_detached(query, states, w, w_p, v_p, half_width):
-    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
-    weights = torch.zeros(len(states))
-    weights[inside] = torch.softmax(scores[inside], dim=0)
-    distances = (places - centre).detach()
-    return weights * torch.exp(-2 * (distances / half_width) ** 2), centre
-
-
-def local_bell_of_floats(query, states, w, w_p, v_p, half_width):
-    scores, places, centre, inside = parts(query, states, w, w_p, v_p, half_width)
-    weights = torch.zeros(len(states))
-    weights[inside] = torch.softmax(scores[inside], dim=0)
-    sigma = float(half_width) / 2
-    bell = [math.exp(-((place - centre.item()) ** 2) / (2 * sigma**2)) for place in places.tolist()]
-    return weights * torch.tensor(bell), centre
-
-
-def local_the_wrong_way_round(*given):
-    weights, centre = local_by_index(*given)
-    return centre, weights
-
-
-def local_weights_alone(*given):
-    return local_by_index(*given)[0]
-
-
-def local_no_bend(query, states, w, w_p, v_p, half_width):
-    places = torch.arange(len(states))
-    centre = len(states) * torch.sigmoid(v_p @ (w_p @ query))
-    inside = (places - centre).abs() <= half_width
-    weights = (states @ (query @ w)).masked_fill(~inside, -1e9).softmax(0)
-    return weights * torch.exp(-2 * ((places - centre) / half_width) ** 2), centre
-
-
-# ---- a slip each, without the helpers of the exercises
-
-
-def inside_softmax(scores, inside):
-    return scores.masked_fill(~inside, -math.inf).softmax(-1)
-
-
-def local_with(weights_of=None, centre_of=None):
-    """local-p with other weights (of scores, positions, centre and D), or with another centre."""
-
-    def local(query, states, w, w_p, v_p, half_width):
-        scores, positions, centre, _ = parts(query, states, w, w_p, v_p, half_width)
-        if centre_of:
-            centre = centre_of(v_p @ torch.tanh(w_p @ query), len(states))
-        if weights_of:
-            return weights_of(scores, positions, centre, half_width), centre
-        return windowed(scores, positions, centre, half_width) * gaussian(
-            positions, centre, half_width
-        ), centre
-
-    return local
-
-
-def windowed(scores, positions, centre, half_width):
-    return inside_softmax(scores, (positions - centre).abs() <= half_width)
-
-
-def gaussian(positions, centre, half_width):
-    return torch.exp(-2 * ((positions - centre) / half_width).square())
+def compares_at_the_place(pair, words, step, at):
+    return at[step] < len(words) and words[at[step]] == pair.tgt[at[step]]
 
 
 WRONG = {
@@ -377,75 +332,79 @@ WRONG = {
         (general_first_key_only, "first-key-for-all"),
         (general_diagonal, "diagonal-only"),
         (lambda q, k, w: torch.einsum("iq,qk,ik->i", q, w, k), "same-index"),
+        (lambda queries, keys, w: queries @ w @ (keys / keys.norm(dim=1, keepdim=True)).T, "unit-keys"),
+        (lambda queries, keys, w: queries @ w @ keys.T / keys.size(0), "mean-over-keys"),
+        (general_paired, "diagonal"),
+        (lambda queries, keys, w: keys @ (queries[0] @ w), "first-query-only"),
+        (lambda queries, keys, w: torch.einsum("mk,nk->mnk", queries @ w, keys), "not-summed"),
         (general_with(lambda m, n: (m, n - 1)), "last-key"),
         (general_with(lambda m, n: (m - 1, n)), "last-query"),
         (lambda queries, keys, w: (queries @ w @ keys.T).squeeze(), "wrong-shape"),
         (lambda queries, keys, w: (queries @ w @ keys.T).round(), None),
     ],
-    "concat_scores": [
-        (concat_key_in_front, "keys-first"),
-        (concat_straight, "no-tanh"),
-        (concat_bent_late, "tanh-after-v"),
-        (concat_unjudged, "no-v"),
-        (concat_as_weights, "softmax-already"),
-        (concat_relu, None),
-        (concat_keeps_an_axis, "wrong-shape"),
+    "count_articles": [
+        (count_forgets_to_return, "raises"),
+        (count_only_calls, "not-forced"),
+        (counting(is_forced=lambda step, at: True), "forces-every-step"),
+        (counting(is_forced=lambda step, at: step not in at), "forces-the-others"),
+        (counting(weight_of_one), "not-zeroed"),
+        (counting(lambda weights, place: weights + one_hot(weights, place)), "one-added"),
+        (counting(kept_alone), "others-zeroed"),
+        (counting(lambda weights, place: 0 * weights), "all-zero"),
+        (counting(hidden), "this-one-zeroed"),
+        (counting(lambda weights, place: torch.ones(len(weights)) / len(weights)), "uniform"),
+        (counting(lambda weights, place: 0.5 * weights + 0.5 * one_hot(weights, place)), "not-zeroed"),
+        (counting(lambda weights, place: torch.softmax(one_hot(weights, place), dim=0)), "softmax"),
+        (counting(is_right=lambda pair, words, i, at: words[i - 1] == pair.tgt[i]), "previous-word"),
+        (counting(nearly_all), None),
+        (counting(lambda weights, place: one_hot(weights, 0)), "always-position-0"),
+        (counting(lambda weights, place: one_hot(weights, min(place + 1, len(weights) - 1))), "one-too-far"),
+        (counting(lambda weights, place: one_hot(weights, max(place - 1, 0))), "one-too-early"),
+        (count_own_number, "step-for-position"),
+        (count_other_way_round, "swapped-positions"),
         (
-            lambda queries, keys, w, v: (
-                (torch.tanh(F.linear(queries, w[:, : queries.shape[1]])) @ v)[:, None]
-                + torch.tanh(F.linear(keys, w[:, queries.shape[1] :])) @ v
+            counting(steps=lambda p, at: range(len(p.tgt)), n_articles=lambda p, at: len(p.tgt)),
+            "all-words",
+        ),
+        (counting(steps=lambda pair, at: range(len(pair.tgt))), "right-words"),
+        (
+            counting(
+                steps=lambda p, at: [i for i in range(len(p.tgt)) if i not in at],
+                n_articles=lambda p, at: len(p.tgt) - len(at),
             ),
-            "bent-apart",
+            "other-words",
+        ),
+        (counting(n_articles=lambda pair, at: len(pair.tgt)), "of-all-words"),
+        (counting(is_right=compares_at_the_place), "compares-at-positions"),
+        (count_whole_sentences, "sentences"),
+        (
+            counting(is_right=lambda pair, words, step, at: words[step] in {"le", "la", "l'", "les"}),
+            "any-article",
         ),
         (
-            lambda queries, keys, w, v: concat_expanded(queries[:1], keys, w, v).repeat(len(queries), 1),
-            "first-query-for-all",
+            counting(is_right=lambda pair, words, step, at: words[step] != pair.tgt[step]),
+            "counts-mistakes",
         ),
-    ],
-    "cosine_scores": [
-        (cosine_first_version, "unrepaired"),
-        (cosine_long_keys_win, "query-only"),
-        (cosine_dot, "plain-dot"),
-        (cosine_columns, "over-columns"),
-        (cosine_squares, "squared"),
-        (cosine_distance, None),
-        (lambda query, keys: F.normalize(keys, dim=-1) @ query, "keys-only"),
-    ],
-    "local_p_weights": [
-        (local_shared_out_again, "sums-to-one-again"),
-        (local_wide_bell, "sigma-is-D"),
-        (local_cut_late, "cut-after-softmax"),
-        (local_window_alone, "no-bell"),
-        (local_zero_scores, "zero-for-hidden"),
-        (local_from_one, "from-one"),
-        (local_edge_out, "edge-outside"),
-        (local_raw_scores, "no-softmax"),
-        (local_centre_as_share, "share-for-centre"),
-        (local_bell_detached, "wrong-gradient"),
-        (local_bell_of_floats, "wrong-gradient"),
-        (local_the_wrong_way_round, "swapped-outputs"),
-        (local_weights_alone, "missing-output"),
-        (local_no_bend, None),
-        (local_with(lambda s, p, c, d: s.softmax(0) * gaussian(p, c, d)), "no-window"),
-        (local_with(lambda s, p, c, d: windowed(s * gaussian(p, c, d), p, c, d)), "bell-on-scores"),
-        (local_with(lambda s, p, c, d: windowed(s, p, c, d) * gaussian(p, c, d).square()), "no-two"),
+        (counting(n_articles=lambda pair, at: 1 if at else 0), "sentences-with-articles"),
         (
-            local_with(lambda s, p, c, d: windowed(s, p, c, d) * torch.exp(-2 * (p - c).abs() / d**2)),
-            "not-squared",
+            counting(is_right=lambda pair, words, i, at: words[i] == [*pair.src, None][at[i]]),
+            "compares-with-source",
         ),
-        (local_with(centre_of=lambda x, n: torch.round(n * x.sigmoid())), "whole-centre"),
-        (local_with(centre_of=lambda x, n: x.sigmoid() * (n - 1)), "last-place"),
-        (local_with(centre_of=lambda x, n: torch.floor(n * x.sigmoid())), "cut-centre"),
-        (
-            local_with(lambda s, p, c, d: windowed(torch.zeros_like(s), p, c, d) * gaussian(p, c, d)),
-            "all-alike-inside",
-        ),
+        (counting(is_forced=lambda step, at: step == min([*at, 99])), "forced-once"),
+        (count_too_late, "last-dictionary"),
+        (counting(answer=lambda n_right, n_all: n_right * 100 / (n_all or 1)), "percent"),
+        (count_resets, "last-sentence"),
+        (count_returns_early, "first-sentence"),
+        (count_first_of_each, "first-article"),
+        (count_per_sentence, "n-sentences"),
+        (counting(answer=lambda n_right, n_all: (n_all, n_right)), "swapped-answer"),
+        (counting(answer=lambda n_right, n_all: n_right), "only-right"),
+        (counting(answer=lambda n_right, n_all: n_right / n_all if n_all else 0.0), "fraction"),
+        (counting(answer=lambda n_right, n_all: (n_right, n_all - n_right)), "right-and-wrong"),
     ],
 }
 
 RIGHT = {
     "general_scores": [general_by_einsum, general_keys_first, general_by_loop],
-    "concat_scores": [concat_pair_by_pair, concat_expanded, concat_as_additive],
-    "cosine_scores": [cosine_by_torch, cosine_unit_vectors, cosine_by_loop],
-    "local_p_weights": [local_by_index, local_by_infinity, local_by_hand],
+    "count_articles": [count_with_a_lambda, count_in_place, counting()],
 }

@@ -14,7 +14,6 @@ from course_lib.teaching.exercises.tensor_exercise import compute_outputs
 
 BY_EXERCISE = {
     "additive_attention": {"M12"},
-    "cosine_scores": {"M10"},
     "join_heads": {"M34"},
     "layer_norm": {"M40"},
     "masked_attention": {"M19", "M20", "M22"},

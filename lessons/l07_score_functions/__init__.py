@@ -5,7 +5,6 @@ from course_lib.lazy import lazy
 HOMES = {
     "ScoreZoo": "score_zoo",
     "WindowLab": "window_lab",
-    "load_translator": "forcing",
     "onto_the": "forcing",
     "onto_the_noun": "forcing",
     "predictor": "forcing",

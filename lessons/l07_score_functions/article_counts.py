@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 
+from course_lib.models.inference import device_of
 from course_lib.models.luong import Luong
 from course_lib.text.batch import make_batch
 from course_lib.text.pair import Pair
 from course_lib.text.tokenizer import Tokenizer
 from lessons.l07_score_functions.forcing import onto_the, onto_the_noun
 
-DIRECTIONS = ("from the start", "from the end")  # of the encoder
-STORED = Path(__file__).with_name("forced_articles.json")  # made by tools/experiments/forced_articles.py
+DIRECTIONS = ("from the start", "from the end")  # of the encoder: the variants of `encoder_direction`
 
 
 @torch.no_grad()
@@ -28,9 +27,9 @@ def count_forced(model: Luong, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> d
     batch = make_batch(
         [tokenizer.encode(pair.src_text) for pair in pairs],
         [tokenizer.encode(pair.tgt_text) for pair in pairs],
-    )
+    ).to(device_of(model))
     memory = model.encode(batch.src, batch.src_lengths)
-    state, rows = model.start(memory), torch.arange(len(pairs))
+    state, rows = model.start(memory), torch.arange(len(pairs), device=batch.src.device)
     the, noun = ([find(pair) for pair in pairs] for find in (onto_the, onto_the_noun))
     others = [_single_links(pair, the[row]) for row, pair in enumerate(pairs)]
     counts: Counter[str] = Counter()

@@ -1,22 +1,18 @@
 """Change the attention weights of a trained Luong decoder, and see which words it then predicts.
 
-    >>> links = frozenset({(0, 0), (1, 1), (2, 2)})
-    >>> pair = Pair(("the", "cat", "sleeps"), ("le", "chat", "dort"), links)
-    >>> predict = predictor("luong_dot")
-    >>> predict(pair, lambda step, weights: weights)        # nothing is changed
-    ['le', 'chat', 'dort']
-    >>> onto_the(pair), onto_the_noun(pair)     # {step: position to attend to}
-    ({0: 0}, {0: 1})
-
-`dot_from_the_end` is the system `luong_dot` with an encoder that processes the source from its end. It was
-trained by `tools/experiments/forced_articles.py`, with the same hyperparameters and the same random seed.
+>>> links = frozenset({(0, 0), (1, 1), (2, 2)})
+>>> pair = Pair(("the", "cat", "sleeps"), ("le", "chat", "dort"), links)
+>>> predict = predictor("luong_dot")
+>>> predict(pair, lambda step, weights: weights)        # nothing is changed
+['le', 'chat', 'dort']
+>>> onto_the(pair), onto_the_noun(pair)     # {step: position to attend to}
+({0: 0}, {0: 1})
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -24,20 +20,10 @@ from torch import Tensor
 from course_lib.text.batch import make_batch
 from course_lib.text.pair import Pair
 from course_lib.text.toy.lexicon import lexicon
-from course_lib.training.checkpoint import load_system
-from course_lib.translation.shipped import Shipped, load_shipped
+from course_lib.translation.shipped import shared
 
 Change = Callable[[int, Tensor], Tensor]  # a step and its attention weights -> the attention weights to use
 ARTICLES = ("le", "la", "l'", "les")
-FROM_THE_END = "dot_from_the_end"
-
-
-def load_translator(name: str) -> Shipped:
-    """`load_shipped`, which also knows the system of this lesson."""
-    if name != FROM_THE_END:
-        return load_shipped(name)
-    saved = load_system(Path(__file__).with_name(f"{FROM_THE_END}.safetensors"))
-    return Shipped(name, saved.model, saved.tokenizer)
 
 
 class Predictor:
@@ -59,7 +45,7 @@ class Predictor:
 
     @torch.no_grad()
     def __call__(self, pair: Pair, change: Change) -> list[str]:
-        translator = _loaded(self.name)
+        translator = shared(self.name)
         model, tokenizer = translator.model, translator.tokenizer
         batch = make_batch([tokenizer.encode(pair.src_text)], [tokenizer.encode(pair.tgt_text)])
         memory = model.encode(batch.src, batch.src_lengths)
@@ -77,7 +63,6 @@ class Predictor:
 
 
 predictor = Predictor
-_loaded = cache(load_translator)
 
 
 def read_weights(weights: object, n: int) -> Tensor:

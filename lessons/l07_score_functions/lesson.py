@@ -32,8 +32,9 @@ from course_lib.formatting import fixed
 from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yours
 from course_lib.text import TEST_SIZES, splits
+from course_lib.translation import load_shipped
 from lessons.l07_score_functions import (
-    ScoreZoo, WindowLab, load_translator, onto_the, onto_the_noun, predictor,
+    ScoreZoo, WindowLab, onto_the, onto_the_noun, predictor,
 )
 
 start_lesson("score_functions", seed=7)
@@ -174,7 +175,7 @@ We trained Luong's translator four times, each time with a different score: dot,
 NAMES = ("dot", "general", "concat", "location")
 SENTENCE = "does the beautiful woman on the bridge take the cake that is very sweet ?"
 BLIND = random.Random(5).sample(NAMES, 4)  # shuffled, the same for everyone
-systems = {name: load_translator(f"luong_{name}") for name in NAMES}
+systems = {name: load_shipped(f"luong_{name}") for name in NAMES}
 translations = {name: systems[name](SENTENCE, with_weights=True) for name in NAMES}
 weights = {name: translations[name].weights[0, 0] for name in NAMES}
 rows, columns = translations["dot"].target_tokens, translations["dot"].source_tokens
@@ -312,7 +313,7 @@ An explanation should make a prediction that could fail. We train dot again, and
 """
 
 # %% kind="predict" name="control"
-models = {"from the start": dot, "from the end": predictor("dot_from_the_end")}
+models = {"from the start": dot, "from the end": predictor("luong_dot_from_the_end")}
 right = []
 for model in models.values():
     counts = [count(pairs, model, positions) for positions in (onto_the, onto_the_noun)]
@@ -327,7 +328,7 @@ predict("07", "reversed-encoder", figure)
 # %% kind="see" name="maps" hide_input=true
 print("encoder from the end, forced onto the noun:")
 show_forced(models["from the end"], onto_the_noun)
-reversed_dot = load_translator("dot_from_the_end")(SENTENCE, with_weights=True)
+reversed_dot = load_shipped("luong_dot_from_the_end")(SENTENCE, with_weights=True)
 maps = {"from the start": weights["dot"], "from the end": reversed_dot.weights[0, 0]}
 views.gallery(
     maps, rows=rows, columns=columns, row_name="output", column_name="attended to",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -17,7 +16,7 @@ from course_lib.text.pair import Pair
 from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import Shipped, load_shipped, shared
-from lessons.l07_score_functions.article_counts import DIRECTIONS, STORED, count_forced
+from lessons.l07_score_functions.article_counts import DIRECTIONS, count_forced
 from lessons.l07_score_functions.forcing import onto_the
 
 SCORES = ("dot", "general", "concat", "location")
@@ -78,18 +77,15 @@ def margin(fraction: float, n: int) -> float:
 # ---- articles with forced attention
 
 
-@cache
-def stored_runs() -> list[dict]:
-    return json.loads(STORED.read_text(encoding="utf-8"))["runs"]
-
-
 def len_articles() -> int:
-    return stored_runs()[0]["articles"]
+    return runs("encoder_direction")[0]["articles"]["articles"]
 
 
 def articles(direction: str) -> dict[str, float]:
     """The smallest, the mean and the largest fraction over the seeds."""
-    of_seeds = [fractions(run) for run in stored_runs() if run["direction"] == direction]
+    of_seeds = [
+        fractions(run["articles"]) for run in runs("encoder_direction") if run["variant"] == direction
+    ]
     summary: dict[str, float] = {"all": len_articles()}
     for name in of_seeds[0]:
         values = [numbers[name] for numbers in of_seeds]
@@ -103,7 +99,7 @@ def fractions(counts: dict[str, int]) -> dict[str, float]:
     return {
         name: count / whole["other words" if name.startswith("other words") else "articles"]
         for name, count in counts.items()
-        if name not in {*whole, "direction", "seed"}
+        if name not in whole
     }
 
 

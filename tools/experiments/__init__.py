@@ -3,7 +3,6 @@
 catalogue.py        the experiments of data/experiments.json, by name
 runner.py           runs every variant with every seed, and stores the results
 trained_run.py      one run that trains a system of the course and measures it
-forced_articles.py  the control experiment of lesson 07, with forced attention
 recall_run.py       one run of the recall task over a distance
 snapshot_run.py     one run whose attention is measured while it is trained
 measurements.py     numbers that a single lesson quotes, measured by its own code

@@ -1,7 +1,8 @@
 """The experiments that lessons quote, by name. This module runs nothing and doesn't import torch.
 
 `data/experiments.json` holds them: a question, the expected answer, and variants, each of which says how it
-differs from the default system or hyperparameters ("keep": also store the weights of the first seed).
+differs from the default system or hyperparameters ("keep": also store the weights of the first seed, under
+this name or else under that of the system).
 
     >>> experiments()["positions"].variants["none"]["config"]
     {'positions': 'none'}
@@ -48,6 +49,16 @@ def results_file(out: Path, name: str, n_steps: int | None) -> Path:
     'positions_200_steps.json'
     """
     return out / f"{name}{f'_{n_steps}_steps' if n_steps else ''}.json"
+
+
+def kept_name(changes: Mapping[str, Any]) -> str | None:
+    """The name under which the weights of a variant are kept, if they are.
+
+    >>> kept_name({"system": "luong_dot", "keep": True}), kept_name({"system": "luong_dot"})
+    ('luong_dot', None)
+    """
+    keep = changes.get("keep")
+    return keep if isinstance(keep, str) else changes["system"] if keep else None
 
 
 def read_entry(name: str, entry: dict[str, Any]) -> Experiment:

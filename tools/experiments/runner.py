@@ -25,7 +25,7 @@ import torch
 
 from course_lib.runtime import write_atomically
 from course_lib.training.checkpoint import machine, versions
-from tools.experiments.catalogue import Experiment, experiments, results_file
+from tools.experiments.catalogue import Experiment, experiments, kept_name, results_file
 from tools.experiments.cpu_runs import run_claim, run_divisor, run_faulty, run_key_and_value
 from tools.experiments.recall_run import run_recall
 from tools.experiments.snapshot_run import run_snapshots
@@ -106,11 +106,13 @@ def run_one(job: Run, out: Path, n_steps: int | None, device: str | None, at_a_t
         torch.set_num_threads(1)
     experiment, start = experiments()[job.experiment], time.perf_counter()
     changes = dict(experiment.variants[job.variant])
-    if changes.pop("keep", False) and job.seed == experiment.seeds[0]:
+    if (kept := kept_name(changes)) and job.seed == experiment.seeds[0]:
         folder = results_file(out, "checkpoints", n_steps).with_suffix("")
-        changes["keep"] = folder / f"{changes['system']}.safetensors"
+        changes["keep"] = folder / f"{kept}.safetensors"
         options = ["--variants", job.variant, "--seeds", str(job.seed)]
         changes["command"] = f"{command_for(job.experiment, n_steps)} {shlex.join(options)}"
+    else:
+        changes.pop("keep", None)
     if experiment.kind in LARGE:
         result = LARGE[experiment.kind](changes, seed=job.seed, n_steps=n_steps, device=device)
     else:

@@ -30,6 +30,7 @@ from course_lib.translation.ablation import ablated, head_name, multi_heads
 from course_lib.translation.evaluation import Evaluation, evaluate
 from lessons.l02_recurrent_networks.state_probe import measure_pronouns
 from lessons.l04_encoder_decoder.readout import measure_readout
+from lessons.l07_score_functions.article_counts import count_forced
 from lessons.l08_query_key_value.score_spread import spreads
 from lessons.l13_the_block.similarity import similarity_by_layer
 from tools.corpora import corpus_name, default_scale, load_data, read_corpus
@@ -167,6 +168,9 @@ def _word_by_word(outcome: TrainedSystem) -> float:
 
 
 INSIDE: dict[str, Callable[[TrainedSystem], Any]] = {
+    "articles": lambda outcome: count_forced(
+        outcome.model, outcome.data.tokenizer, read_corpus("toy", "test")
+    ),
     "word by word": _word_by_word,
     "pronouns": lambda outcome: measure_pronouns(outcome.model, outcome.data.tokenizer),
     "readout": lambda outcome: measure_readout(outcome.model, outcome.data.tokenizer),

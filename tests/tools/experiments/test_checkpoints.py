@@ -18,15 +18,20 @@ from course_lib.training.recipe import Recipe, usual_recipe
 from course_lib.translation.metrics import exact_matches
 from course_lib.translation.pipeline import translate
 from tools.corpora import load_data
-from tools.experiments.catalogue import experiments
+from tools.experiments.catalogue import experiments, kept_name
 from tools.experiments.tables import brief, table
 from tools.experiments.telling_pairs import telling, telling_pairs
 from tools.experiments.trained_run import toy_scores
 
 CHECKPOINTS, RESULTS = PROJECT_ROOT / "data" / "checkpoints", PROJECT_ROOT / "data" / "results"
-NAMES = [entry.name for entry in SYSTEMS]
+KEPT = {  # the experiment and the variant of each checkpoint
+    kept_name(changes): (experiment.name, variant)
+    for experiment in experiments().values()
+    for variant, changes in experiment.variants.items()
+    if kept_name(changes)
+}
+NAMES = list(KEPT)
 MAX_BYTES = 20_000_000
-LADDERS = ("toy_ladder", "toy_language_models", "toy_sentence_encoder")
 
 
 def results(name: str) -> dict:
@@ -36,13 +41,15 @@ def results(name: str) -> dict:
 @pytest.fixture(scope="module")
 def shipped() -> dict[str, dict]:
     """The run that made each shipped checkpoint: the first seed of its experiment."""
-    runs = [run for name in LADDERS for run in results(name)["runs"]]
-    return {run["variant"]: run for run in runs if run["seed"] == 0}
+    return {
+        name: next(run for run in results(experiment)["runs"] if run["variant"] == variant)
+        for name, (experiment, variant) in KEPT.items()
+    }
 
 
 def test_every_system_has_an_unchanged_checkpoint_and_all_together_are_small():
     files = sorted(CHECKPOINTS.glob("*.safetensors"))
-    assert {path.stem for path in files} == set(NAMES)
+    assert {path.stem for path in files} == set(NAMES) >= {entry.name for entry in SYSTEMS}
     assert sum(path.stat().st_size for path in files) <= MAX_BYTES
     lines = (CHECKPOINTS / "manifest.sha256").read_text(encoding="utf-8").splitlines()
     manifest = {name: digest for digest, name in map(str.split, lines)}
@@ -52,12 +59,12 @@ def test_every_system_has_an_unchanged_checkpoint_and_all_together_are_small():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_checkpoint_was_made_by_the_default_recipe_in_half_precision(name, shipped):
     run = shipped[name]
-    recipe = Recipe.from_json(run["recipe"])
-    assert recipe == usual_recipe(name, scale="toy", on_gpu=recipe.precision == "bfloat16")
+    recipe, trained = Recipe.from_json(run["recipe"]), run["config"]["system"]
+    assert recipe == usual_recipe(trained, scale="toy", on_gpu=recipe.precision == "bfloat16")
     assert run["machine"] and run["versions"]["torch"]
     with safe_open(CHECKPOINTS / f"{name}.safetensors", framework="pt") as file:
         dtypes = {file.get_tensor(key).dtype for key in file.keys()}  # noqa: SIM118
-    assert dtypes == {torch.float16} or system(name).counts
+    assert dtypes == {torch.float16} or system(trained).counts
 
 
 @pytest.mark.slow
@@ -67,8 +74,9 @@ def test_a_checkpoint_reproduces_its_result(name, shipped):
     toy, recorded = splits(sizes=TEST_SIZES), shipped[name]
     saved = load_system(CHECKPOINTS / f"{name}.safetensors")
     assert n_parameters(saved.model) == recorded["parameters"]
-    if system(name).kind != "translator":
-        scores = toy_scores(name, saved.model, saved.tokenizer)
+    trained = recorded["config"]["system"]
+    if system(trained).kind != "translator":
+        scores = toy_scores(trained, saved.model, saved.tokenizer)
         assert brief(recorded | {"scores": scores}, "train") == brief(recorded, "train")
         return
     translations = translate([pair.src_text for pair in toy.test], saved.model, saved.tokenizer)

@@ -179,6 +179,11 @@ ADDITIVE_SCORES = TensorExercise(
             "tanh is computed from exponentials, which overflow if the sum is large. Use `torch.tanh`.",
         ),
         Slip(
+            "tanh-twice",
+            wrong_scores(lambda p, k, v: torch.tanh(torch.tanh(p + k) @ v)),
+            "tanh is applied to the scores as well. Apply it once, before you multiply by `v`.",
+        ),
+        Slip(
             "shifted",
             lambda s, h, w, u, v: additive_scores(s, h, w, u, v) - additive_scores(s, h, w, u, v).max(),
             "the largest score is subtracted from all of them. That belongs to the softmax; return the "
@@ -403,6 +408,18 @@ ADDITIVE_ATTENTION = TensorExercise(
             lambda *given: ((attend(*given)[1][..., None] * given[1]).sum(0), attend(*given)[1]),
             "the attention weights are right, but the weighted annotations are summed over the sentences. "
             "Sum over the words, with `dim=1`.",
+        ),
+        Slip(
+            "summed-over-components",
+            lambda *given: ((attend(*given)[1][..., None] * given[1]).sum(-1), attend(*given)[1]),
+            "the attention weights are right, but the components of each weighted annotation are summed. Sum "
+            "over the words, with `dim=1`.",
+        ),
+        Slip(
+            "last-sentence-only",
+            lambda *given: tuple(output[-1] for output in attend(*given)),
+            "only the results of the last sentence are returned. Collect those of all sentences, and combine "
+            "them with `torch.stack`.",
         ),
         Slip(
             "first-annotations-for-all",

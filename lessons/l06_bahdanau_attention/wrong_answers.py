@@ -315,6 +315,7 @@ WRONG = {
         (score_of_the_last, "only-one-score"),
         (lambda s, h, w, u, v: v @ torch.tanh(w @ s + u @ h.sum(0)), "words-summed"),
         (lambda s, h, w, u, v: v @ torch.tanh(w @ s + u @ h.mean(0)), "words-averaged"),
+        (scores_with(lambda p, k, v: ((p + k).tanh() @ v).tanh()), "tanh-twice"),
         (scores_of_a_running_sum, "running-sum"),
         (scores_of_a_recurrent_network, "running-tanh"),
         (returns_inside_the_loop, "only-the-first"),
@@ -342,6 +343,11 @@ WRONG = {
             attention_after(lambda e, h: (torch.einsum("bn,bna->na", e.softmax(1), h), e.softmax(1))),
             "summed-over-sentences",
         ),
+        (
+            attention_after(lambda e, h: (torch.einsum("bn,bna->bn", e.softmax(1), h), e.softmax(1))),
+            "summed-over-components",
+        ),
+        (attention_after(lambda e, h: (e[-1].softmax(0) @ h[-1], e[-1].softmax(0))), "last-sentence-only"),
         (attention_after(lambda e, h: (h.mean(dim=1), F.softmax(e, dim=1))), "uniform-context"),
         (
             attention_after(lambda e, h: (h[range(len(h)), e.argmax(dim=1)], F.softmax(e, dim=1))),

@@ -179,6 +179,11 @@ ADDITIVE_SCORES = TensorExercise(
             "tanh is computed from exponentials, which overflow if the sum is large. Use `torch.tanh`.",
         ),
         Slip(
+            "tanh-twice",
+            wrong_scores(lambda p, k, v: torch.tanh(torch.tanh(p + k) @ v)),
+            "tanh is applied to the scores as well. Apply it once, before you multiply by `v`.",
+        ),
+        Slip(
             "shifted",
             lambda s, h, w, u, v: additive_scores(s, h, w, u, v) - additive_scores(s, h, w, u, v).max(),
             "the largest score is subtracted from all of them. That belongs to the softmax; return the "
@@ -193,6 +198,21 @@ ADDITIVE_SCORES = TensorExercise(
             "only-one-score",
             lambda s, h, w, u, v: additive_scores(s, h[-1:], w, u, v)[0],
             "only the score of the last word is returned. Collect the scores of all words.",
+        ),
+        Slip(
+            "only-the-first",
+            lambda s, h, w, u, v: additive_scores(s, h[:1], w, u, v),
+            "only the score of the first word is returned. Is the `return` inside the loop?",
+        ),
+        Slip(
+            "first-as-a-number",
+            lambda s, h, w, u, v: additive_scores(s, h[:1], w, u, v)[0],
+            "only the score of the first word is returned. Is the `return` inside the loop?",
+        ),
+        Slip(
+            "last-missing",
+            lambda s, h, w, u, v: additive_scores(s, h, w, u, v)[:-1],
+            "the score of the last word is missing. Does a loop end one word too early?",
         ),
         Slip(
             "words-summed",
@@ -211,6 +231,12 @@ ADDITIVE_SCORES = TensorExercise(
             lambda s, h, w, u, v: additive_scores(s, h.cumsum(0), w, u, v),
             "each word's score includes the annotations of the words before it. Does a loop keep adding to "
             "the same variable? Use only the word's own annotation.",
+        ),
+        Slip(
+            "running-tanh",
+            wrong_scores(lambda p, k, v: run_through(p, k) @ v),
+            "each word's score includes the annotations of the words before it. Does a loop overwrite the "
+            "projected state? Every word is added to the same one.",
         ),
         Slip(
             "times-v",
@@ -236,6 +262,14 @@ ADDITIVE_SCORES = TensorExercise(
         ),
     ),
 )
+
+
+def run_through(state: Tensor, projected: Tensor) -> Tensor:
+    """The hidden layer if each word's becomes the next word's state, as in a recurrent network."""
+    hidden = [state]
+    for word in projected:
+        hidden.append(torch.tanh(hidden[-1] + word))
+    return torch.stack(hidden[1:])
 
 
 def reshape_for_transpose(matrix: Tensor) -> Tensor:
@@ -287,9 +321,9 @@ ADDITIVE_ATTENTION = TensorExercise(
                 [0.5, 0.5],
             ],
         },
-        says="In the first sentence the scores are 1.523 and 0, so the weights are 0.821 and 0.179, and the "
-        "context is 0.821 · 0 + 0.179 · 1 = 0.179. In the second, both words have the same annotation, 4, so "
-        "the weights are 0.5 and 0.5, and the context is 4.",
+        says="In the first sentence the scores are 1.523 and 0, so the attention weights are 0.821 and "
+        "0.179, and the context is 0.821 · 0 + 0.179 · 1 = 0.179. In the second, both words have the same "
+        "annotation, 4, so the attention weights are 0.5 and 0.5, and the context is 4.",
     ),
     invariants=(
         Invariant("the attention weights of each sentence sum to 1", lambda it: it.weights.sum(-1), equals=1),
@@ -370,6 +404,24 @@ ADDITIVE_ATTENTION = TensorExercise(
             "the annotations of the same sentence.",
         ),
         Slip(
+            "summed-over-sentences",
+            lambda *given: ((attend(*given)[1][..., None] * given[1]).sum(0), attend(*given)[1]),
+            "the attention weights are right, but the weighted annotations are summed over the sentences. "
+            "Sum over the words, with `dim=1`.",
+        ),
+        Slip(
+            "summed-over-components",
+            lambda *given: ((attend(*given)[1][..., None] * given[1]).sum(-1), attend(*given)[1]),
+            "the attention weights are right, but the components of each weighted annotation are summed. Sum "
+            "over the words, with `dim=1`.",
+        ),
+        Slip(
+            "last-sentence-only",
+            lambda *given: tuple(output[-1] for output in attend(*given)),
+            "only the results of the last sentence are returned. Collect those of all sentences, and combine "
+            "them with `torch.stack`.",
+        ),
+        Slip(
             "first-annotations-for-all",
             lambda *given: (attend(*given)[1] @ given[1][0], attend(*given)[1]),
             "the attention weights are right, but every context is computed from the annotations of the "
@@ -439,7 +491,7 @@ def makes_elle(given: tuple, answer: object) -> str:
     step, position = read_pair(answer)
     if is_right(step, position):
         return ""
-    advice = "Only “il” should change, to “elle”."
+    advice = "The step is right; try other positions. Only “il” should change, to “elle”."
     if is_right(position, step):
         advice = "Return the step first, then the position."
     elif TARGET_TOKENS[step] != "il":

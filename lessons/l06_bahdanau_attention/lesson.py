@@ -49,25 +49,24 @@ quiz("06", "recall")
 r"""
 ## 1 · A vector for every word
 
-The encoder of lesson 04 passes a single context vector to the decoder, however long the sentence is. Yet while it processes the source, it computes a hidden state for *every* word, and then discards all of them except the last. What if we kept them all? The decoder would have ten vectors for ten words, and it would have to find the one that matters for the next French word.
+The encoder of lesson 04 passes a single context vector to the decoder, however long the sentence is. Yet while it processes the source, it computes a hidden state for *every* word, and then discards all of them except the last. What if we kept them all? For ten words the decoder would have ten vectors, and it would have to find those that matter for the next French word.
 
-In 2014 Dzmitry Bahdanau was an intern in Yoshua Bengio's lab and, as he put it, "super skeptical about the idea of cramming a sequence of words in a vector". He later told Andrej Karpathy in an email how he looked for an alternative, and [Karpathy published it](https://x.com/karpathy/status/1864023344435380613) in 2024. There were three ideas:
+In 2014 Dzmitry Bahdanau was an intern in Yoshua Bengio's lab and, as he put it, "super skeptical about the idea of cramming a sequence of words in a vector". In an [email that Andrej Karpathy published](https://x.com/karpathy/status/1864023344435380613) ten years later, he describes what he tried when five weeks of his internship were left:
 
-1. **Two cursors,** one that moves through the source and one that moves through the target, with dynamic programming to sum over all their possible paths. This would have been too hard to implement in the five weeks that were left of the internship.
-2. **Two cursors that move in step.** The first French word uses the first English word, the second uses the second, and so on. He calls this "hard-coded diagonal attention". It "sort of worked", but it lacked elegance.
-3. **A cursor that the decoder learns to place.** The inspiration was the translation exercises in his English lessons at school: "Your gaze shifts back and forth between source and target sequence as you translate." He let the decoder search *softly*, with a softmax and a weighted average of all the encoder's states. It worked "from the very first try".
+- **Two cursors that move in step,** one through the source and one through the target. The first French word uses the first English word, the second uses the second, and so on. He calls this "hard-coded diagonal attention". It "sort of worked", but it lacked elegance.
+- **A cursor that the decoder learns to place.** He was inspired by translation exercises in his English lessons at school: "Your gaze shifts back and forth between source and target sequence as you translate." He let the decoder search *softly*, with a softmax and a weighted average of all the encoder's states. It worked "from the very first try".
 
-He called the system RNNSearch. The name *attention* was added by Bengio, in one of the final passes over the paper.
+He called the system RNNSearch. Bengio added the word *attention* in one of the final passes over the paper.
 """
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="an estimate: how far the diagonal would take us"
 r"""
-How far would the second idea take us? In our toy language, we know which English words each French word comes from. Let's call each such pair of words a *link*. How many links join words at equal positions?
+How far would the first idea take us? In our toy language, we know which English word or words each French word comes from. Let's call each such pair of words a *link*. How many links join words at the same position?
 """
 
 # %% kind="estimate" track="core"
 def percent_on_diagonal():
-    """The percentage of all links that join equal positions."""
+    """The percentage of all links that join words at the same position."""
     links = [link for pair in tests.test for link in pair.links]
     return 100 * sum(english == french for english, french in links) / len(links)
 
@@ -76,10 +75,10 @@ estimate("06", "diagonal", percent_on_diagonal)
 
 # %% [markdown] kind="text"
 r"""
-A fixed diagonal isn't enough: *not* becomes *ne … pas* and *drank* becomes *a bu*, and each additional word shifts everything that follows. Where the decoder should look depends on the sentence, so the network has to compute it from the sentence. This is **attention**, and it needs two things:
+A fixed diagonal isn't enough: *not* becomes *ne … pas* and *drank* becomes *a bu*, and each additional word shifts everything that follows. Where the decoder should look depends on the sentence, so the network has to compute it. This is **attention**, and it needs two things:
 
-- **Something to attend to.** We want one vector per source word, and it should depend on the words on both sides. A {term:bidirectional|bidirectional RNN} consists of two recurrent networks, here GRUs. One processes the sentence from left to right, the other from right to left. For each word $j$ their two hidden states are {term:concatenated}, and the result is the word's {term:annotation} $h_j$.
-- **Something that decides where to attend.** Before the decoder outputs word $i$, it has the hidden state $s_{i-1}$, which has just been used to predict the previous word. The GRU hasn't processed the previous word itself yet. That word will be an input to its next step, together with what attention finds.
+- **Something to attend to.** We want one vector per source word that depends on the words on both sides. A {term:bidirectional|bidirectional RNN} consists of two recurrent networks, here GRUs: one processes the sentence from left to right, the other from right to left. For each word $j$, their two hidden states are {term:concatenated}. The result is the word's {term:annotation} $h_j$.
+- **Something that decides where to attend.** Before the decoder generates word $i$, its latest hidden state is $s_{i-1}$. It depends on all the words generated so far except the last: word $i-1$ will be an input to the next step of the GRU, together with what attention finds.
 
 The diagram shows one step of the decoder. The next section computes the scores, the attention weights $\alpha$ and the context vector $c_i$.
 """
@@ -106,18 +105,18 @@ views.diagram(
 r"""
 ## 2 · Additive attention
 
-How relevant is an annotation $h_j$ to the decoder's state $s_{i-1}$? The two vectors can have different sizes and come from different networks, so we can't compare them directly. Bahdanau lets a small neural network with one hidden layer compute a **score**:
+How relevant is the annotation $h_j$ when the decoder is in state $s_{i-1}$? The two vectors come from different networks and can have different sizes, so we can't compare them directly. Bahdanau uses a small neural network with one hidden layer to compute a **score**:
 
 $$e_j = v^\top \tanh(W s_{i-1} + U h_j)$$
 
-The matrix $W$ projects the state to $d$ numbers, and $U$ projects the annotation to $d$ numbers too. The two are *added*, tanh is applied to the sum, and the dot product with the vector $v$ gives a single number. This is why the method is called {term:additive attention}. $W$, $U$ and $v$ are parameters, trained together with the rest of the model.
+The matrix $W$ projects the state to $d$ numbers, and $U$ projects the annotation to $d$ numbers too. The two are *added*, which is why the method is called {term:additive attention}. Then tanh is applied to the sum, and the dot product with the vector $v$ gives a single number. $W$, $U$ and $v$ are parameters, trained together with the rest of the model.
 
 **An example with vectors of size 1.** Let $W = 1$, $U = -1$ and $v = 2$. The state is $1$, and two words have the annotations $0$ and $1$.
 
 - The first word's score is $2 \tanh(1 - 0) = 2 \cdot 0.76 = 1.52$.
 - The second word's score is $2 \tanh(1 - 1) = 0$.
 
-With these parameters, a word gets a high score if its annotation is far below the state. Training finds parameters for which the score is high if the word is useful at this step.
+Training finds parameters that give a word a high score when it is useful.
 """
 
 # %% [markdown] kind="text" exercise="additive_scores"
@@ -155,7 +154,7 @@ Project both inputs to d numbers first. You need one vector for the state, and o
 
 # %% [markdown] kind="text"
 r"""
-A softmax turns the scores into {term:attention weights} $\alpha_j$, which are positive and sum to 1. The weighted average of the annotations is the context vector. In lesson 04 there was one context vector for the whole sentence; now there is a new one at every step. Here are all six steps:
+A softmax turns the scores into {term:attention weights} $\alpha_j$, which are positive and sum to 1. The average of the annotations, weighted by them, is the context vector. In lesson 04 there was one context vector for the whole sentence; now the decoder computes a new one for every word, in six steps:
 
 | step | in words | formula |
 |---|---|---|
@@ -166,7 +165,7 @@ A softmax turns the scores into {term:attention weights} $\alpha_j$, which are p
 | 5 | normalise the scores | $\alpha = \operatorname{softmax}(e)$ |
 | 6 | take the weighted average | $c_i = \sum_j \alpha_j h_j$ |
 
-In the example, the scores 1.52 and 0 give the attention weights 0.82 and 0.18. The scores 11.52 and 10 would give the same ones, because a softmax depends only on the differences between scores: a number that is added to *all* of them cancels out.
+In the example, the scores 1.52 and 0 give the attention weights 0.82 and 0.18. The scores 11.52 and 10 would give the same attention weights: a number that is added to *all* scores cancels out in the softmax.
 """
 
 # %% kind="quiz"
@@ -174,11 +173,11 @@ quiz("06", "six-steps")
 
 # %% [markdown] kind="text" exercise="additive_attention"
 r"""
-**Build it for a whole batch.** Now there are b sentences, each with its own state and its own annotations, so states and annotations have an additional first axis. All sentences have the same length here. Return two tensors, the context vectors and the attention weights.
+**Build it for a whole batch.** Now there are b sentences of the same length, each with its own state and annotations, so states and annotations have an additional first axis. Return two tensors, the context vectors and the attention weights.
 
-Step 3 is the hard one. It has to add a tensor of shape (b, d) to one of shape (b, n, d), so that each state is added to all the words of *its own* sentence. `x[:, None]` inserts an axis of size 1 and turns (b, d) into (b, 1, d). When the two are added, this axis is repeated n times, which is called {term:broadcasting}.
+Step 3 is the hard one. It has to add a tensor of shape (b, d) to one of shape (b, n, d), so that each state is added to all the words of *its own* sentence. `x[:, None]` inserts an axis of size 1 and turns (b, d) into (b, 1, d). In the sum, this axis is repeated n times, which is called {term:broadcasting}.
 
-Try each step in a cell of its own and print the shapes. `torch.softmax` can handle large scores. If you write the softmax yourself, make sure that yours can too. In the next section, this function will translate.
+Try each step in a cell of its own and print the shapes. `torch.softmax` can handle large scores; if you write your own, make sure that it can too. In the next section, a translator will use your function.
 """
 
 # %% kind="exercise" exercise="additive_attention" title="Additive attention" difficulty=4 importance=5 track="short"
@@ -202,7 +201,7 @@ check("additive_attention", additive_attention)
 # %% [markdown] kind="hints" exercise="additive_attention"
 r"""
 ### Where to start
-Write down the shape of the result of each of the six steps. Only in step 3 are two different shapes added.
+Write down the shape of the result of each of the six steps. Step 3 is the only one that adds two tensors of different shapes.
 
 ---
 ### Step by step
@@ -220,9 +219,7 @@ Multiply each annotation by its attention weight and sum over the words: `(weigh
 r"""
 ## 3 · Your code translates
 
-Here is a small version of Bahdanau's system with {result:toy_ladder/bahdanau/parameters:,.0f} parameters, trained on 20,000 sentence pairs. The next cell uses its encoder, its decoder GRU and its output layer, but **your** `additive_attention`. The loop is greedy decoding from lesson 04, with the decoder's `step` written out. `score.w_query` and `score.w_key` are $W$ and $U$.
-
-Note the order within a step: `attend` gets the old state, and only then does the GRU get the previous word and the context vector.
+Here is a small version of Bahdanau's system with {result:toy_ladder/bahdanau/parameters:,.0f} parameters, trained on 20,000 sentence pairs. The next cell uses its encoder, its decoder GRU and its output layer, but **your** `additive_attention`. The loop is greedy decoding from lesson 04, with the decoder's `step` written out: `attend` uses the old state, and then the GRU computes the new one from the previous word and the context vector. `score.w_query` and `score.w_key` are $W$ and $U$; lesson 08 explains these names.
 """
 
 # %% kind="code" name="translate"
@@ -260,9 +257,9 @@ assert translation == shipped(MOTHER).target  # the library's attention agrees
 
 # %% [markdown] kind="text"
 r"""
-Your code translates. The attention weights of one sentence form an **attention map**, with a row for each French word and a column for each English word. Both sentences end with `</s>`, which is how EOS is written.
+Your code translates. The attention weights of one sentence form an **attention map**, with a row for each French word and a column for each English word. Both sentences end with `</s>`, the EOS token.
 
-Look at the end of this translation. *The old white flower* became *la vieille fleur blanche*. Before you see the map, think about the last two words: what does the decoder attend to when it generates *fleur*, and when it generates *blanche*?
+Look at the end of this translation before you see its map: *the old white flower* became *la vieille fleur blanche*.
 """
 
 # %% kind="predict" hide_input=true
@@ -281,11 +278,11 @@ predict("06", "crossing-map", figure)
 
 # %% [markdown] kind="text"
 r"""
-The map has two crossings, one for each adjective that follows its noun in French. But *vieille* precedes its noun, and there the map doesn't cross. So the attention doesn't simply swap each adjective with its noun.
+The map has two crossings, one for each adjective that follows its noun in French. *vieille* precedes its noun, and there the order stays the same. So the model hasn't simply learned to swap every adjective with its noun.
 
-The map isn't one-to-one either. *n'* and *pas* both attend to *not*, though not exclusively: *n'* gives it a weight of {result:lesson_06/weights on not/n':.2f} and *pas* {result:lesson_06/weights on not/pas:.2f}, and the rest goes to *did*. The last row attends to the end of the source.
+The map isn't one-to-one either. *n'* and *pas* both attend to *not*, with weights of {result:lesson_06/weights on not/n':.2f} and {result:lesson_06/weights on not/pas:.2f}, and the rest of their attention goes to *did*.
 
-A *link* joins a French word to the English word it comes from. The rings show the correct links, which we know because we made up the toy language. All links together are the {term:word alignment} of the two sentences. To measure how well a map agrees with it, we link each French word to the English word with the largest attention weight. The {term:alignment error} is $1 - \frac{2 \cdot \text{correct links}}{\text{links found} + \text{true links}}$, and 0 is perfect. On the whole test set, with the correct previous words as inputs, it is {result:each toy_ladder/bahdanau/scores/test/alignment_error:.3f} in three runs.
+The rings show the correct *links*: each joins a French word to an English word it comes from. We know them because we made up the toy language. Together they are the {term:word alignment} of the two sentences. To measure how well a map agrees with it, we link each French word to the English word with the largest attention weight. The {term:alignment error} is $1 - \frac{2 \cdot \text{correct links}}{\text{links found} + \text{true links}}$, and 0 is perfect. On the whole test set, measured with teacher forcing, it is {result:each toy_ladder/bahdanau/scores/test/alignment_error:.3f} in three runs.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -294,7 +291,7 @@ r"""
 
 The training data contain English sentences and their French translations, but no links. The model was trained to predict the next French word, as in lesson 04, and nothing in the loss mentions an alignment. So where does it come from?
 
-Let's watch. We trained the system three times, for 4,000 steps each, and recorded its attention maps along the way. Before training, the attention weights are nearly uniform and no translation is correct. At the end, the maps look like the one above and nearly all translations are correct. What happens in between?
+We trained the system three times, for 4,000 steps each, and recorded its attention maps along the way. Before training, the attention weights are nearly uniform and no translation is correct. At the end, the maps look like the one above and nearly all translations are correct. What happens in between?
 """
 
 # %% kind="predict"
@@ -302,22 +299,22 @@ predict("06", "which-comes-first", AttentionEmerges())
 
 # %% [markdown] kind="text"
 r"""
-Go through the snapshots slowly, and read the output above the curves at each of them.
+Move the slider slowly through the run, and read the output above the curves.
 
 - **At first all rows are nearly the same.** Each French word spreads its attention in the same way, so the decoder gets nearly the same context vector at every step.
-- **Then comes fluent French about something else.** At step 150 of the first run, *the cat drank the water because it was thirsty* becomes *la reine a bu le lait parce qu' elle était très bonne*.
-- **Then the rows become different.** Between steps 200 and 600, the alignment error falls from {result:attention_emerges/bahdanau/curve/4/alignment_error:.2f} to {result:attention_emerges/bahdanau/curve/12/alignment_error:.2f}, averaged over the three runs, and the fraction of correct translations rises from {result:attention_emerges/bahdanau/snapshots/4/exact:.0%} to {result:attention_emerges/bahdanau/snapshots/11/exact:.0%}.
+- **Then comes fluent French about something else.** At step 150 with random seed 0, *the cat drank the water because it was thirsty* becomes *la reine a bu le lait parce qu' elle était très bonne*.
+- **Then the rows start to differ.** Between steps 200 and 600, the alignment error falls from {result:attention_emerges/bahdanau/curve/4/alignment_error:.2f} to {result:attention_emerges/bahdanau/curve/12/alignment_error:.2f}, averaged over the three runs, and the fraction of correct translations rises from {result:attention_emerges/bahdanau/snapshots/4/exact:.0%} to {result:attention_emerges/bahdanau/snapshots/11/exact:.0%}.
 
-A plausible reason is that each needs the other. Gradient descent raises the score of *flower* at the step of *fleur* only if attending to *flower* makes *fleur* more probable, and that requires a decoder that can already use the annotation of *flower*.
+A plausible reason is that alignment and translation need each other. Gradient descent raises the score of *flower* at the step of *fleur* only if attending to *flower* makes *fleur* more probable, and that requires a decoder that can already use the annotation of *flower*.
 
-One detail: from step {result:lesson_06/emergence/la attends to mother from step:.0f} to step {result:lesson_06/emergence/la attends to mother to step:.0f}, the first *la* attends mostly to *mother* in all three runs. By step {result:lesson_06/emergence/la attends to the from step:.0f} it attends mostly to *the* in all of them. What could *la* need from *mother*? Keep your guess for lesson 07.
+From step {result:lesson_06/emergence/la attends to mother from step:.0f} to step {result:lesson_06/emergence/la attends to mother to step:.0f}, the first *la* attends most to *mother* in all three runs. From step {result:lesson_06/emergence/la attends to the from step:.0f} on, it attends most to *the* in all of them. What could *la* need from *mother*? Keep your guess for lesson 07.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 5 · Long sentences
 
-Does attention help with the problem of lesson 04? There, the fraction of correct translations dropped as the sentences got longer, to {result:toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} for seq2seq and {result:toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} for Cho's model at 16 to 20 words. The system with attention has about as many parameters ({result:toy_ladder/bahdanau/parameters:,.0f}) as seq2seq ({result:toy_ladder/seq2seq/parameters:,.0f}) and was trained on the same sentences for the same number of steps. No training sentence has more than 20 words, so the last two groups in the next figure are longer than anything the models were trained on.
+Does attention help with the problem of lesson 04? There, the fraction of correct translations dropped as the sentences got longer, to {result:toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} for seq2seq and {result:toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} for Cho's model at 16 to 20 words. The system with attention has about as many parameters as seq2seq and was trained on the same sentences for the same number of steps. No training sentence has more than 20 words, so the last two groups in the figure are longer than any sentence in training.
 """
 
 # %% kind="predict" hide_input=true
@@ -346,11 +343,11 @@ predict("06", "length-curve", figure)
 
 # %% [markdown] kind="text"
 r"""
-At 16 to 20 words, the three runs with attention translate {result:min toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} of the sentences correctly, and at 21 to 30 words {result:min toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%}. With {result:toy_ladder/bahdanau/scores/long/by_length/21–30/n:.0f} sentences in the last group, each percentage has a margin of error of about {result:lesson_06/21–30 words/margin of error:.0p} points (95% confidence), far less than the difference between the models.
+At 16 to 20 words, the three runs with attention translate {result:min toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} of the sentences correctly, and {result:min toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} at 21 to 30 words. There are {result:toy_ladder/bahdanau/scores/long/by_length/21–30/n:.0f} sentences in the longer group, so each percentage there has a margin of error of about {result:lesson_06/21–30 words/margin of error:.0p} points (95% confidence), far less than the difference between the models. Bahdanau's paper reports a similar result for real sentences: with attention, the quality no longer drops as sentences get longer, even at 50 words and more.
 
-Is it the attention that makes the difference? This model also has a bidirectional encoder, which the others don't. But a model of about the same size with attention and a single forward encoder, which you'll meet in lesson 07, still translates {result:min encoder_direction/from the start/scores/test/by_length/16–20/exact:.0p} to {result:max encoder_direction/from the start/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words correctly. It differs in other ways too, but most of the gain at this length evidently doesn't need the second direction. Bahdanau's paper has the same finding for real sentences: without attention, the quality drops as sentences get longer, and with attention it doesn't, even at 50 words and more.
+Is it the attention that makes the difference? This model also has a bidirectional encoder, unlike the others. But a model from lesson 07 with attention, about the same size but with only a forward encoder, still translates {result:min encoder_direction/from the start/scores/test/by_length/16–20/exact:.0p} to {result:max encoder_direction/from the start/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words correctly. It differs in other ways too, but most of the gain at this length evidently doesn't need the second direction.
 
-Attention doesn't solve everything. At 31 to 40 words, up to twice as long as any training sentence, the mean is {result:toy_ladder/bahdanau/scores/long/by_length/31–40/exact:.0%}. The source no longer has to fit into one vector, but the GRUs still process the words one after another, here for much longer than in training.
+Attention doesn't solve everything. At 31 to 40 words, up to twice as long as any training sentence, the mean is {result:toy_ladder/bahdanau/scores/long/by_length/31–40/exact:.0%}. One possible reason is that the GRUs still process the words one after another, here over many more steps than in training.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -360,16 +357,16 @@ r"""
 *The cat drank the water because it was thirsty.* To translate *it*, the decoder has to choose between *il*, for the cat (*le chat*), and *elle*, for the water (*l'eau*). What does it attend to at this step?
 """
 
-# %% kind="predict" track="core"
+# %% kind="predict" track="core" contents="the attention at every step of this sentence, in an explorable"
 predict("06", "where-il-looks", AttentionStepper())
 
 # %% [markdown] kind="text"
 r"""
-In our model, most of the attention goes to *thirsty*, with a weight of {result:lesson_06/weights at il/thirsty:.2f}, and then to the end of the source, with {result:lesson_06/weights at il/end:.2f}. You might have expected *cat*, since *il* refers to the cat, but *cat* gets {result:lesson_06/weights at il/cat:.2f}. A plausible reason is that the decoder has already generated *le chat* and *l' eau*, and what it still needs to know is which of the two the pronoun refers to. Cats get thirsty; water doesn't.
+The largest attention weight, {result:lesson_06/weights at il/thirsty:.2f}, is on *thirsty*, and the second largest, {result:lesson_06/weights at il/end:.2f}, on the end of the source. You might have expected *cat*, since *il* refers to the cat, but *cat* gets {result:lesson_06/weights at il/cat:.2f}. A plausible reason is that the decoder has already generated *le chat* and *l' eau*, and what it still needs to know is which of the two the pronoun refers to. Cats get thirsty; water doesn't.
 
-That's a nice story about one map. In the test set there are {result:lesson_06/pronouns/sentences:.0f} sentences of this kind, and the model translates all of them correctly. Yet the adjective gets the largest attention weight in only {result:lesson_06/pronouns/adjective:.0%} of them. In {result:lesson_06/pronouns/because:.0%} it is *because*, and in {result:lesson_06/pronouns/pronoun:.0%} the pronoun itself.
+But that is a story about a single map. We tested the model on {result:lesson_06/pronouns/sentences:.0f} sentences of this kind, and it translates all of them correctly. Yet the adjective gets the largest attention weight in only {result:lesson_06/pronouns/adjective:.0%} of them. In {result:lesson_06/pronouns/because:.0%} it is *because*, and in {result:lesson_06/pronouns/pronoun:.0%} the pronoun itself.
 
-Does the attention at a step matter for the output at all? To find out, we have to change it. `force_attention(step, position)` returns an attention function that is the same as yours, except that at one step all the attention goes to one position. We start with step 1, which generates *chat*, and force the attention onto each source position in turn.
+Does the attention at a step matter for the output at all? To find out, we have to change it. `force_attention(step, position)` returns your attention function with one change: at one step, all the attention goes to one position. We start with step 1, which generates *chat*, and force its attention onto each position in turn.
 """
 
 # %% kind="code"
@@ -395,12 +392,12 @@ for position, word in enumerate(sources):
 
 # %% [markdown] kind="text"
 r"""
-With its attention on *water*, the decoder generates *eau* and then continues as if nothing had happened. With its attention on *because*, it skips a clause, and with its attention on the end of the source, it stops. Other results are harder to understand: the second *the* leads to *matin*, which means *morning*. The output isn't simply a copy of the attended word. It depends on the context vector, the state and the previous word together.
+With its attention on *water*, the decoder generates *eau* and then continues as if nothing had happened. With its attention on *because*, it skips a clause, and with its attention on the end of the source, it stops. Other results are harder to understand: the second *the* leads to *matin*, which means *morning*. The output isn't simply a translation of the attended word. It depends on the context vector, the state and the previous word together.
 """
 
 # %% [markdown] kind="text" exercise="make_it_she"
 r"""
-**Now you steer.** Make the system generate *elle* instead of *il* in the thirsty sentence, with every other word unchanged. You may force the attention of one step onto one position. Count both from 0: *le* is generated at step 0, and the first *the* has position 0. There is more than one solution. Return the step and the position.
+**Now you steer.** Make the system generate *elle* instead of *il* in the thirsty sentence, with every other word unchanged. Use `force_attention` for one step and one position. Count both from 0: *le* is generated at step 0, and the first *the* has position 0. There is more than one solution. Return the step and the position.
 """
 
 # %% kind="exercise" exercise="make_it_she" mode="transfer" title="Turn il into elle" difficulty=2 importance=3 track="short"
@@ -440,11 +437,11 @@ for position, word in enumerate(sources):
 
 # %% [markdown] kind="text"
 r"""
-The column *thirsty* shows the output of step 8 for each position. The attention does matter: forced onto most of the earlier words, the decoder generates *elle*. But it generates *il* for *it*, *was* and the end of the source too, not only for *thirsty*. Do the annotations of these words contain what the decoder needs?
+The column *thirsty* shows the output of step 8 for each position. The attention does matter: forced onto most of the words before *it*, the decoder generates *elle*. However, it generates *il* not only for *thirsty* but also for *it*, *was* and the end of the source. Do their annotations contain what the decoder needs?
 
-This needs a control, which is the column *cold*. There *elle* is correct, and position 8 is *cold*. Forced onto *it* or onto the end, the decoder generates *il* in **both** sentences, so it may just prefer *il* there. Only the adjective and *was* lead to the correct pronoun in both. A plausible reason is that the backward GRU has carried the adjective into the annotation of *was*.
+This needs a control: the column *cold*, where *elle* is correct and position 8 is *cold*. Forced onto *it* or onto the end, the decoder generates *il* in **both** sentences, so it may just prefer *il* there. Only the adjective and *was* lead to the correct pronoun in both. A plausible reason is that the backward GRU has carried the adjective into the annotation of *was*.
 
-The attention map showed where the model **did** attend. It didn't show that the output depends on this particular attention. A map is a good source of hypotheses, and forcing the attention is a way to test them.
+The attention map showed where the model **did** attend, not that it **had to** attend there. A map is a good source of hypotheses, and forcing the attention is a way to test them.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -459,7 +456,7 @@ quiz("06", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Open with the length curve of lesson 04** and ask: "Which information does the decoder lack, and where was it lost?" Expected: the encoder had a hidden state for each word, and all but the last were discarded. Then ask for ideas before you tell Bahdanau's story. Somebody usually proposes the diagonal.
+**Open with the length curve of lesson 04** and ask: "Which information does the decoder lack, and where was it lost?" Expected: the encoder had a hidden state for each word, and all but the last were discarded. Then ask for ideas before you tell Bahdanau's story. Someone usually proposes the diagonal.
 
 **Section 4 on one screen (5 min).** Move the slider through the snapshots while learners read the outputs aloud. Ask after each: "Does it use the source yet? How can you tell?"
 
@@ -470,7 +467,7 @@ r"""
 | "attention picks the word with the highest score" | M12 | It computes a weighted average. At *il*, no word has half of the attention. |
 | "il attends to cat" | – | Open the stepper at step 8: *cat* has {result:lesson_06/weights at il/cat:.2f}. |
 | "attention gives the decoder a longer summary" | M04 | The context vector has the size of one annotation, but there is a new one at every step. |
-| "the map explains the output" | M46 | Forced onto *was*, the model still generates *il*. And in most sentences of this kind the adjective doesn't get the largest weight. |
+| "the map explains the output" | M46 | Forced onto *was*, the model still generates *il*. And in most sentences of this kind, the adjective doesn't get the largest attention weight. |
 | "the context vector replaces the state" | – | It is an input to the GRU, next to the previous word. |
 
 **If time is short,** leave out `additive_scores` and the stepper. Keep the emergence and the forcing.
@@ -487,13 +484,13 @@ r"""
 | attention weights $\alpha$ | the softmax of the scores | (n,) |
 | context vector $c_i = \sum_j \alpha_j h_j$ | a weighted average of the annotations, new at every step | (a,) |
 
-- At 16 to 20 words, exact match rises from {result:toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} (Cho) to {result:toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%}.
+- At 16 to 20 words, exact match is {result:toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} with attention and {result:toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} without (Cho's model).
 - An alignment emerges during training, from sentence pairs alone.
 - An attention map shows where a model attends. Whether that matters for the output has to be tested, for example by forcing the attention.
 
-Of the five wishes in lesson 05, four are granted: an annotation for every word, the same score function for every position, attention weights that are computed from the sentence, and an encoder that looks both ways. The fifth, short distance, is half granted. The decoder reaches any source word in one hop, but inside the encoder the distances are as long as before.
+Of the five wishes in lesson 05, four are granted: an annotation for every word, the same score function for every position, attention weights that depend on the sentence, and an encoder that looks both ways. The fifth, short distance, is half granted: the decoder reaches any source word in one hop, but inside the encoder the distances are as long as before.
 
-**Still missing.** Is a small network the best score function? [Lesson 07](07_score_functions.ipynb) tries others. And the encoder still processes the words one after another. Lesson 09 changes that.
+**Still missing.** Is a small network the best score function? [Lesson 07](07_score_functions.ipynb) tries others. And the encoder still processes the words one after another, which lesson 09 changes.
 """
 
 # %% [markdown] kind="reading"

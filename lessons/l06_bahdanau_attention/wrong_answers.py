@@ -222,6 +222,26 @@ def scores_of_a_running_sum(state, annotations, w_state, w_annotation, v):
     return torch.stack(scores)
 
 
+def scores_of_a_recurrent_network(state, annotations, w_state, w_annotation, v):
+    hidden, scores = w_state @ state, []
+    for annotation in annotations:
+        hidden = torch.tanh(hidden + w_annotation @ annotation)
+        scores.append(hidden @ v)
+    return torch.stack(scores)
+
+
+def returns_inside_the_loop(state, annotations, w_state, w_annotation, v):
+    scores = []
+    for annotation in annotations:
+        scores.append(v @ torch.tanh(w_state @ state + w_annotation @ annotation))
+        return torch.stack(scores)
+
+
+def returns_the_first_score(state, annotations, w_state, w_annotation, v):
+    for annotation in annotations:
+        return v @ torch.tanh(w_state @ state + w_annotation @ annotation)
+
+
 def scores_from_a_reshaped_matrix(state, annotations, w_state, w_annotation, v):
     columns = w_annotation @ annotations.reshape(w_annotation.shape[1], -1)
     return v @ torch.tanh((w_state @ state)[:, None] + columns)
@@ -295,7 +315,12 @@ WRONG = {
         (score_of_the_last, "only-one-score"),
         (lambda s, h, w, u, v: v @ torch.tanh(w @ s + u @ h.sum(0)), "words-summed"),
         (lambda s, h, w, u, v: v @ torch.tanh(w @ s + u @ h.mean(0)), "words-averaged"),
+        (scores_with(lambda p, k, v: ((p + k).tanh() @ v).tanh()), "tanh-twice"),
         (scores_of_a_running_sum, "running-sum"),
+        (scores_of_a_recurrent_network, "running-tanh"),
+        (returns_inside_the_loop, "only-the-first"),
+        (returns_the_first_score, "first-as-a-number"),
+        (lambda s, h, w, u, v: scores_by_loop(s, h[: len(h) - 1], w, u, v), "last-missing"),
         (scores_with(lambda p, k, v: v * (p + k).tanh()), "times-v"),
         (scores_from_a_reshaped_matrix, "annotations-reshaped"),
         (scores_of_reshaped_projections, "projections-reshaped"),
@@ -314,6 +339,15 @@ WRONG = {
         (attention_after(lambda e, h: (weighted(F.softmax(e, dim=1), h)[0], e)), "weights-are-scores"),
         (attention_after(lambda e, h: ((e.softmax(1) @ h)[:, 0], e.softmax(1))), "first-weights-for-all"),
         (attention_after(lambda e, h: (h.sum(dim=1), F.softmax(e, dim=1))), "plain-sum"),
+        (
+            attention_after(lambda e, h: (torch.einsum("bn,bna->na", e.softmax(1), h), e.softmax(1))),
+            "summed-over-sentences",
+        ),
+        (
+            attention_after(lambda e, h: (torch.einsum("bn,bna->bn", e.softmax(1), h), e.softmax(1))),
+            "summed-over-components",
+        ),
+        (attention_after(lambda e, h: (e[-1].softmax(0) @ h[-1], e[-1].softmax(0))), "last-sentence-only"),
         (attention_after(lambda e, h: (h.mean(dim=1), F.softmax(e, dim=1))), "uniform-context"),
         (
             attention_after(lambda e, h: (h[range(len(h)), e.argmax(dim=1)], F.softmax(e, dim=1))),
@@ -362,7 +396,7 @@ WRONG = {
         (attention_after(lambda e, h: weighted(softmax_by_hand(e.clamp(-80, 80), 0), h)), "large-numbers"),
     ],
     "make_it_she": [
-        (still_a_he, None, "thirsty", "qu' il avait soif"),
+        (still_a_he, None, "thirsty", "qu' il avait soif", "step is right"),
         (too_early, None, "chat", "le eau a bu"),
         (position_first, None, "first"),
         (counted_from_1, None, "from 0"),

@@ -223,7 +223,8 @@ SCALED_ATTENTION = TensorExercise(
         Slip(
             "root-of-shape-0",
             divide_by(lambda q, k, v: math.sqrt(len(k))),
-            f"the scores are divided by the square root of `len(keys)`, the size of the first axis. {DIVISOR_OF_A_WIDTH}",
+            "the scores are divided by the square root of `len(keys)`, the size of the first axis. "
+            f"{DIVISOR_OF_A_WIDTH}",
         ),
         Slip(
             "whole-root",

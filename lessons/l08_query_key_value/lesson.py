@@ -49,7 +49,7 @@ quiz("08", "recall")
 r"""
 ## 1 · A soft lookup
 
-A Python dictionary returns the value that is stored under a key, as in `menu["apple"]`. The key has to match exactly: `menu["something sweet"]` raises an error, even if there is ice cream on the menu. A network can't learn to use such a lookup, because gradient descent improves it in small steps, and a lookup that either succeeds or fails can't get a little better.
+A Python dictionary returns the value that is stored under a key, as in `menu["apple"]`. The key has to match exactly: `menu["something sweet"]` raises an error, even if there is ice cream on the menu. A network can't learn to use such a lookup, because gradient descent makes small improvements, and a lookup that either succeeds or fails can't get a little better.
 
 So let's make the lookup soft, with three kinds of vectors.
 
@@ -79,7 +79,7 @@ for dish, key in zip(dishes, keys, strict=True):
 
 # %% [markdown] kind="text"
 r"""
-**By hand, with two dishes.** Suppose that the scores are 0 and 1.1. Then $e^0 = 1$ and $e^{1.1} \approx 3$, and their sum is 4, so the attention weights are ¼ and ¾. If the first dish has 4 g of sugar and the second has 8 g, the lookup returns ¼ · 4 + ¾ · 8 = 7 g. Neither dish has 7 g of sugar: the result is a weighted average.
+**By hand, with two dishes.** Suppose that the scores are 0 and 1.1. Then $e^0 = 1$ and $e^{1.1} \approx 3$, and their sum is 4, so the attention weights are ¼ and ¾. If the first dish has 4 g of sugar and the second has 8 g, the lookup returns ¼ · 4 + ¾ · 8 = 7 g.
 
 > **Before you go on:** the scores of our three dishes are 3, 0 and 1, so ice cream has three quarters of their sum. Will its attention weight be *less* than 75%, *exactly* 75% or *more*?
 """
@@ -165,7 +165,7 @@ autocorrect, a good waiter. Follow-up: what is the query there, what is the key,
 r"""
 ## 2 · Why keys and values are separate
 
-In lesson 06, the decoder's state was the query, and each annotation $h_j$ had two jobs: it was compared with the query, and it was also what the weighted sum added up. Why not leave it at that? On our menu, we would search for something sweet and get back an average of sweetness and crunch, but nothing about sugar or fat.
+In lesson 06, the decoder's state was the query, and each annotation $h_j$ had two jobs: it was compared with the query, and it was also added up in the context vector. Why not leave it at that? On our menu, we would search for something sweet and get back an average of sweetness and crunch, but nothing about sugar or fat.
 
 Couldn't a single vector do both jobs, if it is wide enough? Here is a test. Each of four stored vectors represents a name with a random label; there are 16 names and 16 labels. The query is one of the four names, and the network has to output its label. A learned matrix computes the keys from the stored vectors. In one version the keys also serve as values; in the other, a second matrix computes the values. The table shows the accuracy, with the range over three runs where they differ:
 
@@ -177,7 +177,7 @@ Couldn't a single vector do both jobs, if it is wide enough? Here is a test. Eac
 
 At width 2, one vector isn't enough for both jobs. One matrix of width 4, which computes as many numbers as two of width 2, does nearly as well, so wider vectors are an alternative. With separate keys and values, the two jobs don't compete for the same numbers, and each can have its own width.
 
-Daniluk et al. (2017) separated keys and values in a language model with attention and reported lower perplexities. We couldn't confirm this on our toy French: the test perplexity was {result:min toy_language_models/attention_lm/scores/test/perplexity:.1f} to {result:max toy_language_models/attention_lm/scores/test/perplexity:.1f} with attention and {result:min toy_language_models/key_value_lm/scores/test/perplexity:.1f} to {result:max toy_language_models/key_value_lm/scores/test/perplexity:.1f} with separate keys and values, while the LSTM from lesson 03, which has no attention, reached {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} (three runs each, the same number of parameters, hyperparameters not tuned). Perhaps our sentences are so short that the LSTM's state is sufficient. Separate keys and values are most useful when what you search by differs from what you want to know. Key-value memory networks (Miller et al., 2016), for example, answer questions about documents, and use different encodings for finding a stored text and for reading from it.
+Daniluk et al. (2017) separated keys and values in a language model with attention and reported lower perplexities. We couldn't confirm this on our toy French: the test perplexity was {result:min toy_language_models/attention_lm/scores/test/perplexity:.1f} to {result:max toy_language_models/attention_lm/scores/test/perplexity:.1f} with attention and {result:max toy_language_models/key_value_lm/scores/test/perplexity:.1f} with separate keys and values (three runs each, the same number of parameters, hyperparameters not tuned). Perhaps our sentences are too short to need attention: the LSTM from lesson 03 reached {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} without it. Separate keys and values are most useful when what you search by differs from what you want to know. Key-value memory networks (Miller et al., 2016), for example, answer questions about documents, and use different encodings for finding a stored text and for reading from it.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -186,7 +186,7 @@ r"""
 
 A score is a sum of $d_k$ products. On our menu $d_k$ is 2, in our Transformer it is 16, and in the paper that introduced the Transformer (Vaswani et al., 2017) it is 64. How large do the scores get when the vectors get wider?
 
-Before training, the components of queries and keys are random numbers. Suppose that they are {term:independence|independent}, so knowing one of them tells you nothing about the others, and that each has mean 0 and {term:variance} 1. The variance is the mean squared distance from the mean. Its square root, the {term:standard deviation}, is a typical distance from the mean. You need two rules for independent numbers:
+Before training, the components of queries and keys are random numbers. Suppose that they are {term:independence|independent} (knowing one of them tells you nothing about the others) and that each has mean 0 and {term:variance} 1. The variance is the mean squared distance from the mean. Its square root, the {term:standard deviation}, is a typical distance from the mean. You need two rules for independent numbers:
 
 1. The mean of a product is the product of the means.
 2. The variance of a sum is the sum of the variances.
@@ -248,7 +248,7 @@ views.diagram(
 r"""
 **Build the function at the heart of the Transformer.** It processes many queries at once, and many sentences at once: `queries`, `keys` and `values` can have any number of batch axes in front, or none, and these are the same for all three. There is at least one query and one key. You don't need a loop: `@` multiplies the matrices of each sentence separately, and `.mT` transposes each of them, whereas `.T` is only for single matrices. As before, very large scores must not cause an overflow.
 
-Work in small steps, and try each of them in a cell of its own: first the scores, then the divisor, the softmax over the right axis, and the weighted sum.
+Work in small steps, and try each of them in a cell of its own.
 """
 
 # %% kind="exercise" exercise="scaled_attention" title="Scaled dot-product attention" difficulty=3 importance=5 track="short"
@@ -285,7 +285,7 @@ Then the softmax is computed over another axis. Count axes from the end: the las
 
 # %% [markdown] kind="text"
 r"""
-**Does the divisor matter for learning?** Let's try it on a small task. There are eight vectors, each with a value. We ask for one of them, but in a different form: multiplied by a rotation matrix that the network doesn't know. Two learned matrices, `w_q` and `w_k`, turn the vectors into queries and keys with $d_k = 512$, and attention should return its value.
+**Does the divisor matter for learning?** Let's try it on a small task. There are eight vectors, each with a value. We ask for one of them, but in a different form: multiplied by a rotation matrix that the network doesn't know. Two learned matrices, `w_q` and `w_k`, turn the vectors into queries and keys with $d_k = 512$, and attention should return the value we asked for.
 
 We train the network three times for 100 steps. Only the divisor differs; the initial parameters and the data are the same each time. The loss is the mean squared error on 1,000 new examples. With uniform attention it would be about 7/8.
 """
@@ -324,12 +324,12 @@ predict("08", "three-divisors", figure)
 
 # %% [markdown] kind="text"
 r"""
-Other random seeds give the same order: over three seeds, the mean loss of the last ten steps was {result:min divisor/d_k 512, divided by root/end/0.001:.3f} to {result:max divisor/d_k 512, divided by root/end/0.001:.3f} with $\sqrt{d_k}$, {result:min divisor/d_k 512, divided by 1/end/0.001:.2f} to {result:max divisor/d_k 512, divided by 1/end/0.001:.2f} without scaling, and {result:min divisor/d_k 512, divided by d_k/end/0.001:.2f} to {result:max divisor/d_k 512, divided by d_k/end/0.001:.2f} with $d_k$. Without scaling, the network starts with the highest loss, because it attends almost entirely to a single key, which is usually the wrong one. The result depends on the learning rate, however: at much larger rates, dividing by $d_k$ works best.
+The order was the same with all three random seeds we tried: the mean loss of the last ten steps was {result:min divisor/d_k 512, divided by root/end/0.001:.3f} to {result:max divisor/d_k 512, divided by root/end/0.001:.3f} with $\sqrt{d_k}$, {result:min divisor/d_k 512, divided by 1/end/0.001:.2f} to {result:max divisor/d_k 512, divided by 1/end/0.001:.2f} without scaling, and {result:min divisor/d_k 512, divided by d_k/end/0.001:.2f} to {result:max divisor/d_k 512, divided by d_k/end/0.001:.2f} with $d_k$. Without scaling, the network starts with the highest loss, because it attends almost entirely to a single key, which is usually the wrong one. The result depends on the learning rate, however: at much larger rates, dividing by $d_k$ works best.
 """
 
 # %% [markdown] kind="text" track="core" contents="other learning rates, a measurement of the gradients, and the scores of a trained Transformer"
 r"""
-**Other learning rates.** With a larger divisor, each training step changes the scores less, so the effect of the divisor depends on the learning rate. We tried six rates, from 0.001 to 0.2, at $d_k = 64$ and $d_k = 512$. Up to a rate of 0.02, $\sqrt{d_k}$ gave the lowest loss, except for a tie with dividing by 1 at $d_k = 64$ and a rate of 0.003. At 0.07 and 0.2, dividing by $d_k$ was best: at $d_k = 512$ and a rate of 0.07, its loss was {result:divisor/d_k 512, divided by d_k/end/0.07:.4f}, compared with {result:divisor/d_k 512, divided by root/end/0.07:.3f} for $\sqrt{d_k}$. With every divisor, there is a rate at which the network learns the task, so $\sqrt{d_k}$ is a good default rather than a law.
+**Other learning rates.** With a larger divisor, each training step changes the scores less, so the effect of the divisor depends on the learning rate. We tried six rates, from 0.001 to 0.2, at $d_k = 64$ and $d_k = 512$. Up to a rate of 0.02, $\sqrt{d_k}$ gave the lowest loss, with one tie. At 0.07 and 0.2, dividing by $d_k$ was best: at $d_k = 512$ and a rate of 0.07, its loss was {result:divisor/d_k 512, divided by d_k/end/0.07:.4f}, compared with {result:divisor/d_k 512, divided by root/end/0.07:.3f} for $\sqrt{d_k}$. With every divisor, there is a rate at which the network learns the task, so $\sqrt{d_k}$ is a good default rather than a law.
 
 **Are the gradients small?** The paper only suspects it, so we measured the gradient of `w_q` for each of 2,048 examples before the first step, with three random seeds. Without scaling, the median norm is {result:lesson_08/gradients/1/median:.3f}, compared with {result:lesson_08/gradients/root/median:.1f} with $\sqrt{d_k}$. For most examples the gradient is indeed extremely small. The mean norm, however, is *larger* without scaling, {result:lesson_08/gradients/1/mean:.1f} compared with {result:lesson_08/gradients/root/mean:.1f}, because a tenth of the examples contributes {result:lesson_08/gradients/1/of the largest tenth:.0%} of the total. The gradient of a batch is therefore not small but noisy: over batches of 64, its standard deviation is {result:lesson_08/gradients/1/noise:.1f} times the norm of the mean gradient, compared with {result:lesson_08/gradients/root/noise:.1f} times with $\sqrt{d_k}$. This is our own finding, on one small task.
 

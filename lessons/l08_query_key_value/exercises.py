@@ -44,6 +44,16 @@ def look_up(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor
     return context[0], weights[0]
 
 
+def scores_as_context(score: Callable[[Tensor, Tensor], Tensor]) -> Slip:
+    """The right weights are returned, but the scores are multiplied by the values."""
+    return Slip(
+        "scores-times-values",
+        lambda q, k, v: (score(q, k) @ v, score(q, k).softmax(-1)),
+        "the attention weights are right, but the values are multiplied by the scores. Multiply them by the "
+        "attention weights.",
+    )
+
+
 SOFT_LOOKUP = TensorExercise(
     name="soft_lookup",
     lesson="query_key_value",
@@ -99,6 +109,12 @@ SOFT_LOOKUP = TensorExercise(
             "the values are multiplied by their weights, but not summed. The context is a single vector.",
         ),
         Slip(
+            "summed-over-width",
+            lambda q, k, v: ((k @ q).softmax(0) * v.sum(-1), (k @ q).softmax(0)),
+            "the weighted values are summed over their components. Sum over the keys, with `dim=0`.",
+        ),
+        scores_as_context(lambda q, k: k @ q),
+        Slip(
             "powers-of-2",
             lambda q, k, v: blend((k @ q * math.log(2)).softmax(0), v),
             "the weights are computed from powers of 2. A softmax uses powers of e: `torch.exp`.",
@@ -138,6 +154,10 @@ def divide_by(divisor: Callable[[Tensor, Tensor, Tensor], float]) -> Callable:
 
 def scaled_attention(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     return attend(queries, keys, values)
+
+
+def raise_e(scores: Tensor) -> Tensor:
+    return torch.exp(scores - scores.amax(-1, keepdim=True))
 
 
 DIVISOR_OF_A_WIDTH = "Divide by the square root of the width of a key, `keys.shape[-1]`."
@@ -203,7 +223,8 @@ SCALED_ATTENTION = TensorExercise(
         Slip(
             "root-of-shape-0",
             divide_by(lambda q, k, v: math.sqrt(len(k))),
-            f"the scores are divided by the square root of `len(keys)`, the first axis. {DIVISOR_OF_A_WIDTH}",
+            "the scores are divided by the square root of `len(keys)`, the size of the first axis. "
+            f"{DIVISOR_OF_A_WIDTH}",
         ),
         Slip(
             "whole-root",
@@ -283,6 +304,13 @@ SCALED_ATTENTION = TensorExercise(
             "last-row",
             lambda q, k, v: tuple(output * not_last(output) for output in attend_with(scaled(q, k), v)),
             "the last query gets only zeros. Does a loop end one query too early?",
+        ),
+        scores_as_context(scaled),
+        Slip(
+            "no-keepdim",
+            lambda q, k, v: blend(raise_e(scaled(q, k)) / raise_e(scaled(q, k)).sum(-1), v),
+            "the sums lose an axis, so they don't divide the rows they belong to. Use "
+            "`sum(dim=-1, keepdim=True)`.",
         ),
         *softmax_slips(lambda q, k, v: (scaled(q, k), v), blend, "`values`"),
     ),

@@ -14,7 +14,7 @@ r"""
 After this lesson you can
 
 1. **compute** a soft lookup by hand, and **explain** what queries, keys and values are.
-2. **derive** why the scores are divided by $\sqrt{d_k}$, and **compare** three divisors in a training run.
+2. **derive** why the scores are divided by $\sqrt{d_k}$, and **compare** three divisors in training.
 3. **write** scaled dot-product attention for any number of queries and sentences.
 4. **explain** why $W_Q$ and $W_K$ are two different matrices.
 5. **explain** how attention differs from a layer with fixed weights.
@@ -49,9 +49,9 @@ quiz("08", "recall")
 r"""
 ## 1 · A soft lookup
 
-A Python dictionary returns the value that is stored under a key, as in `menu["apple"]`. The key has to match exactly: `menu["something sweet"]` is an error, even if there is ice cream on the menu. A network can't learn to use such a lookup. It learns in small steps, so it needs a lookup that can get a little better or a little worse.
+A Python dictionary returns the value that is stored under a key, as in `menu["apple"]`. The key has to match exactly: `menu["something sweet"]` raises an error, even if there is ice cream on the menu. A network can't learn to use such a lookup, because gradient descent makes small improvements, and a lookup that either succeeds or fails can't get a little better.
 
-So let's make the lookup soft. Three kinds of vectors take part in it.
+So let's make the lookup soft, with three kinds of vectors.
 
 - The **{term:query}** is *what I'm looking for*: "something sweet" is the vector (1, 0).
 - The **{term:key}** is *what I contain*: how sweet and how crunchy a dish is.
@@ -79,7 +79,7 @@ for dish, key in zip(dishes, keys, strict=True):
 
 # %% [markdown] kind="text"
 r"""
-**By hand, with two dishes.** Suppose that the scores are 0 and 1.1. Then $e^0 = 1$ and $e^{1.1} \approx 3$, and their sum is 4, so the attention weights are ¼ and ¾. If the first dish has 4 g of sugar and the second has 8 g, the lookup returns ¼ · 4 + ¾ · 8 = 7 g. Neither dish has 7 g of sugar: the result is a weighted average.
+**By hand, with two dishes.** Suppose that the scores are 0 and 1.1. Then $e^0 = 1$ and $e^{1.1} \approx 3$, and their sum is 4, so the attention weights are ¼ and ¾. If the first dish has 4 g of sugar and the second has 8 g, the lookup returns ¼ · 4 + ¾ · 8 = 7 g.
 
 > **Before you go on:** the scores of our three dishes are 3, 0 and 1, so ice cream has three quarters of their sum. Will its attention weight be *less* than 75%, *exactly* 75% or *more*?
 """
@@ -165,9 +165,9 @@ autocorrect, a good waiter. Follow-up: what is the query there, what is the key,
 r"""
 ## 2 · Why keys and values are separate
 
-In lesson 06, the decoder's state was the query, and each annotation $h_j$ had two jobs: it was compared with the query, and it was also what the weighted sum added up. Why not leave it at that? On our menu, we would search for something sweet and get back an average of sweetness and crunch, but nothing about sugar or fat.
+In lesson 06, the decoder's state was the query, and each annotation $h_j$ had two jobs: it was compared with the query, and it was also added up in the context vector. Why not leave it at that? On our menu, we would search for something sweet and get back an average of sweetness and crunch, but nothing about sugar or fat.
 
-Couldn't a single vector do both jobs, if it is wide enough? Here is a test with several widths. Each of four stored vectors represents a pair of a name and a content; there are 16 names and 16 contents. The query is one of the four names, and the network has to output the matching content. It computes the keys from the stored vectors with a learned matrix. In one version the keys also serve as values; in the other, a second matrix computes the values. The table shows the accuracies of three runs each:
+Couldn't a single vector do both jobs, if it is wide enough? Here is a test. Each of four stored vectors represents a name with a random label; there are 16 names and 16 labels. The query is one of the four names, and the network has to output its label. A learned matrix computes the keys from the stored vectors. In one version the keys also serve as values; in the other, a second matrix computes the values. The table shows the accuracy, with the range over three runs where they differ:
 
 | width of keys and values | one matrix | two matrices |
 |---|---|---|
@@ -175,9 +175,9 @@ Couldn't a single vector do both jobs, if it is wide enough? Here is a test with
 | 4 | {result:min key_and_value/width 4, one matrix/right:.0p} to {result:max key_and_value/width 4, one matrix/right:.0%} | {result:min key_and_value/width 4, two matrices/right:.0%} |
 | 8 | {result:min key_and_value/width 8, one matrix/right:.0%} | {result:min key_and_value/width 8, two matrices/right:.0%} |
 
-At width 2, one vector isn't enough for both jobs. The records don't show which of them fails, finding the right pair or naming its content. One matrix of width 4, which computes as many numbers as two of width 2, does nearly as well, so you could also make the vectors wider. With separate keys and values, the two jobs don't compete for the same numbers, and each can have its own width.
+At width 2, one vector isn't enough for both jobs. One matrix of width 4, which computes as many numbers as two of width 2, does nearly as well, so wider vectors are an alternative. With separate keys and values, the two jobs don't compete for the same numbers, and each can have its own width.
 
-Daniluk et al. (2017) separated keys and values in a language model with attention and reported lower perplexities. We couldn't confirm this on our toy French. The test perplexity was {result:min toy_language_models/attention_lm/scores/test/perplexity:.1f} to {result:max toy_language_models/attention_lm/scores/test/perplexity:.1f} with attention and {result:min toy_language_models/key_value_lm/scores/test/perplexity:.1f} to {result:max toy_language_models/key_value_lm/scores/test/perplexity:.1f} with separate keys and values, and the LSTM from lesson 03, which has no attention, reached {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} (three runs each, the same number of parameters, hyperparameters not tuned). A plausible reason is that our sentences are so short that the LSTM's state is sufficient. The idea pays off when what you search by differs from what you want to know. Key-value memory networks (Miller et al., 2016), for example, answered questions about documents more accurately than memory networks without separate keys and values.
+Daniluk et al. (2017) separated keys and values in a language model with attention and reported lower perplexities. We couldn't confirm this on our toy French: the test perplexity was {result:min toy_language_models/attention_lm/scores/test/perplexity:.1f} to {result:max toy_language_models/attention_lm/scores/test/perplexity:.1f} with attention and {result:max toy_language_models/key_value_lm/scores/test/perplexity:.1f} with separate keys and values (three runs each, the same number of parameters, hyperparameters not tuned). Perhaps our sentences are too short to need attention: the LSTM from lesson 03 reached {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} without it. Separate keys and values are most useful when what you search by differs from what you want to know. Key-value memory networks (Miller et al., 2016), for example, answer questions about documents, and use different encodings for finding a stored text and for reading from it.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -186,7 +186,7 @@ r"""
 
 A score is a sum of $d_k$ products. On our menu $d_k$ is 2, in our Transformer it is 16, and in the paper that introduced the Transformer (Vaswani et al., 2017) it is 64. How large do the scores get when the vectors get wider?
 
-Before training, the components of queries and keys are random numbers. Suppose that they are {term:independence|independent}, so knowing one of them tells you nothing about the others, and that each has mean 0 and {term:variance} 1. The variance is the mean squared distance from the mean. Its square root, the {term:standard deviation}, is a typical distance from the mean. You need two rules for independent numbers:
+Before training, the components of queries and keys are random numbers. Suppose that they are {term:independence|independent} (knowing one of them tells you nothing about the others) and that each has mean 0 and {term:variance} 1. The variance is the mean squared distance from the mean. Its square root, the {term:standard deviation}, is a typical distance from the mean. You need two rules for independent numbers:
 
 1. The mean of a product is the product of the means.
 2. The variance of a sum is the sum of the variances.
@@ -212,16 +212,16 @@ predict("08", "unscaled-max", SaturationLab())
 
 # %% [markdown] kind="text"
 r"""
-Compare the three divisors at $d_k = 512$, and try to reach the goals. If you divide by 1, one key usually gets nearly all the attention. If you divide by $d_k$, all scores are close to 0, and each of the eight keys gets about an eighth. If you divide by $\sqrt{d_k}$, the scores have a standard deviation of 1 at every width.
+Compare the three divisors at $d_k = 512$, and try to reach the goals. If you divide by $d_k$, all scores are close to 0, and each of the eight keys gets about an eighth. If you divide by $\sqrt{d_k}$, the scores have a standard deviation of 1 at every width.
 
-Why is it a problem if one key gets all the attention before training? The softmax is {term:saturation|saturated}: its gradient is almost 0. With scores of 0 and 20, for example, increasing the first score by 0.1 changes its attention weight by less than a billionth. Gradient descent then gets hardly any information about how to improve the scores. The paper gives this reason with some caution: "We suspect that for large values of $d_k$, the dot products grow large in magnitude, pushing the softmax function into regions where it has extremely small gradients." Footnote 4 of the paper contains the derivation you have just done.
+Without scaling, one key usually gets nearly all the attention. Why is that a problem before training? The softmax is {term:saturation|saturated}: its gradient is almost 0. With scores of 0 and 20, for example, increasing the first score by 0.1 changes its attention weight by less than a billionth. Gradient descent then gets hardly any information about how to improve the scores. The paper gives this reason with some caution: "We suspect that for large values of $d_k$, the dot products grow large in magnitude, pushing the softmax function into regions where it has extremely small gradients."
 
-The division isn't needed to prevent an overflow in $e^{\text{score}}$, as you may read elsewhere. Softmax functions subtract the largest score first, which doesn't change the result.
+You may read elsewhere that the division prevents an overflow in $e^{\text{score}}$. It isn't needed for that: softmax functions subtract the largest score first, which doesn't change the result.
 """
 
 # %% [markdown] kind="formula"
 r"""
-With many queries at once, this is the central formula of the paper, {term:scaled dot-product attention}:
+For many queries at once, this gives the central formula of the paper, {term:scaled dot-product attention}:
 
 $$ \text{Attention}(Q, K, V) = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V $$
 
@@ -246,9 +246,9 @@ views.diagram(
 
 # %% [markdown] kind="text" exercise="scaled_attention"
 r"""
-**Build the function at the heart of the Transformer.** It processes many queries at once, and many sentences at once: `queries`, `keys` and `values` can have any number of batch axes in front, or none, and these are the same for all three. There is at least one query and one key. You don't need a loop. As before, very large scores must not cause an overflow.
+**Build the function at the heart of the Transformer.** It processes many queries at once, and many sentences at once: `queries`, `keys` and `values` can have any number of batch axes in front, or none, and these are the same for all three. There is at least one query and one key. You don't need a loop: `@` multiplies the matrices of each sentence separately, and `.mT` transposes each of them, whereas `.T` is only for single matrices. As before, very large scores must not cause an overflow.
 
-Work in small steps, and try each of them in a cell of its own: the scores for one query, for many, and for a batch; then the divisor, the softmax over the right axis, and the weighted sum.
+Work in small steps, and try each of them in a cell of its own.
 """
 
 # %% kind="exercise" exercise="scaled_attention" title="Scaled dot-product attention" difficulty=3 importance=5 track="short"
@@ -269,7 +269,7 @@ check("scaled_attention", scaled_attention)
 # %% [markdown] kind="hints" exercise="scaled_attention"
 r"""
 ### Where to start
-Write the formula from left to right. `.T` is for single matrices; `.mT` swaps the last two axes of any tensor.
+Write the formula from left to right: `queries @ keys.mT` has the shape (..., m, n), with one score for each query and key.
 
 ---
 ### My rows don't sum to 1
@@ -277,7 +277,7 @@ Then the softmax is computed over another axis. Count axes from the end: the las
 
 ---
 ### Step by step
-1. The scores are the queries times the keys with their last two axes swapped: one row per query and one column per key. `@` leaves the axes in front alone.
+1. The scores are the queries times the transposed keys: one row per query and one column per key.
 2. Divide by the square root of the width of a *key*. That is the size of the last axis of `keys`, not the number of keys.
 3. Apply the softmax to each row, that is, over the last axis.
 4. Multiply the attention weights by the values. Return the context vectors and the attention weights.
@@ -285,9 +285,9 @@ Then the softmax is computed over another axis. Count axes from the end: the las
 
 # %% [markdown] kind="text"
 r"""
-**Does the divisor matter for learning?** Let's try it on a small task. There are eight vectors, each with a value. We ask for one of them, but in a different form: multiplied by a rotation matrix that the network doesn't know. Two learned matrices, `w_q` and `w_k`, turn the vectors into queries and keys with $d_k = 512$, and attention should return the right value.
+**Does the divisor matter for learning?** Let's try it on a small task. There are eight vectors, each with a value. We ask for one of them, but in a different form: multiplied by a rotation matrix that the network doesn't know. Two learned matrices, `w_q` and `w_k`, turn the vectors into queries and keys with $d_k = 512$, and attention should return the value we asked for.
 
-We train the network three times for 100 steps. The initial parameters and the data are the same each time, and only the divisor differs. The loss is the mean squared error on 1,000 new examples. With uniform attention it would be about 7/8.
+We train the network three times for 100 steps. Only the divisor differs; the initial parameters and the data are the same each time. The loss is the mean squared error on 1,000 new examples. With uniform attention it would be about 7/8.
 """
 
 # %% kind="code" name="learn_lookup"
@@ -324,16 +324,16 @@ predict("08", "three-divisors", figure)
 
 # %% [markdown] kind="text"
 r"""
-The three runs differ clearly. Over three random seeds, the mean loss of the last ten steps was {result:min divisor/d_k 512, divided by root/end/0.001:.3f} to {result:max divisor/d_k 512, divided by root/end/0.001:.3f} with $\sqrt{d_k}$, {result:min divisor/d_k 512, divided by 1/end/0.001:.2f} to {result:max divisor/d_k 512, divided by 1/end/0.001:.2f} without scaling, and {result:min divisor/d_k 512, divided by d_k/end/0.001:.2f} to {result:max divisor/d_k 512, divided by d_k/end/0.001:.2f} with $d_k$. Without scaling, the network starts with the highest loss, because it attends almost entirely to a single key, and that is usually a wrong one. With $d_k$, the loss is still not far below that of uniform attention. The result depends on the learning rate, however: at much larger rates, dividing by $d_k$ works best.
+The order was the same with all three random seeds we tried: the mean loss of the last ten steps was {result:min divisor/d_k 512, divided by root/end/0.001:.3f} to {result:max divisor/d_k 512, divided by root/end/0.001:.3f} with $\sqrt{d_k}$, {result:min divisor/d_k 512, divided by 1/end/0.001:.2f} to {result:max divisor/d_k 512, divided by 1/end/0.001:.2f} without scaling, and {result:min divisor/d_k 512, divided by d_k/end/0.001:.2f} to {result:max divisor/d_k 512, divided by d_k/end/0.001:.2f} with $d_k$. Without scaling, the network starts with the highest loss, because it attends almost entirely to a single key, which is usually the wrong one. The result depends on the learning rate, however: at much larger rates, dividing by $d_k$ works best.
 """
 
 # %% [markdown] kind="text" track="core" contents="other learning rates, a measurement of the gradients, and the scores of a trained Transformer"
 r"""
-**Other learning rates.** Dividing the scores by a larger number also means that each training step changes them less, so the divisor and the learning rate act together. We recorded six rates, from 0.001 to 0.2, at $d_k = 64$ and $d_k = 512$. Up to a rate of 0.02, $\sqrt{d_k}$ gave the lowest loss, except for a tie with dividing by 1 at $d_k = 64$ and a rate of 0.003. At 0.07 and 0.2, dividing by $d_k$ was best: at $d_k = 512$ and a rate of 0.07, its loss was {result:divisor/d_k 512, divided by d_k/end/0.07:.4f}, compared with {result:divisor/d_k 512, divided by root/end/0.07:.3f} for $\sqrt{d_k}$. And with every divisor there is some rate at which the network learns the task. So $\sqrt{d_k}$ is a good default rather than a law.
+**Other learning rates.** With a larger divisor, each training step changes the scores less, so the effect of the divisor depends on the learning rate. We tried six rates, from 0.001 to 0.2, at $d_k = 64$ and $d_k = 512$. Up to a rate of 0.02, $\sqrt{d_k}$ gave the lowest loss, with one tie. At 0.07 and 0.2, dividing by $d_k$ was best: at $d_k = 512$ and a rate of 0.07, its loss was {result:divisor/d_k 512, divided by d_k/end/0.07:.4f}, compared with {result:divisor/d_k 512, divided by root/end/0.07:.3f} for $\sqrt{d_k}$. With every divisor, there is a rate at which the network learns the task, so $\sqrt{d_k}$ is a good default rather than a law.
 
-**Are the gradients small?** The paper only suspects it, so we measured it for this task: the gradient of `w_q` for each of 2,048 examples, before the first step, averaged over three random seeds. Without scaling, the median norm of these gradients is {result:lesson_08/gradients/1/median:.3f}, compared with {result:lesson_08/gradients/root/median:.1f} with $\sqrt{d_k}$. For most examples the gradient is indeed extremely small. The mean norm, however, is *larger* without scaling, {result:lesson_08/gradients/1/mean:.1f} compared with {result:lesson_08/gradients/root/mean:.1f}, because a tenth of the examples contributes {result:lesson_08/gradients/1/of the largest tenth:.0%} of the total. The gradient of a batch is therefore not small but noisy: over batches of 64, its standard deviation is {result:lesson_08/gradients/1/noise:.1f} times the norm of the mean gradient, compared with {result:lesson_08/gradients/root/noise:.1f} times with $\sqrt{d_k}$. This is our own finding on one small task, and the paper doesn't claim it.
+**Are the gradients small?** The paper only suspects it, so we measured the gradient of `w_q` for each of 2,048 examples before the first step, with three random seeds. Without scaling, the median norm is {result:lesson_08/gradients/1/median:.3f}, compared with {result:lesson_08/gradients/root/median:.1f} with $\sqrt{d_k}$. For most examples the gradient is indeed extremely small. The mean norm, however, is *larger* without scaling, {result:lesson_08/gradients/1/mean:.1f} compared with {result:lesson_08/gradients/root/mean:.1f}, because a tenth of the examples contributes {result:lesson_08/gradients/1/of the largest tenth:.0%} of the total. The gradient of a batch is therefore not small but noisy: over batches of 64, its standard deviation is {result:lesson_08/gradients/1/noise:.1f} times the norm of the mean gradient, compared with {result:lesson_08/gradients/root/noise:.1f} times with $\sqrt{d_k}$. This is our own finding, on one small task.
 
-**After training.** The division controls the scores at the *start*. The Transformer from lesson 00 divides by $\sqrt{16}$, and before training, its scores have a standard deviation of somewhat less than 1. Estimate what it is after training, where French words attend to English words. The model computes this attention 12 times with different matrices, in its *heads*, which lesson 12 explains.
+**After training.** The division controls the scores only at the *start*. The Transformer from lesson 00 divides by $\sqrt{16}$, and before training, its scores have a standard deviation of somewhat less than 1. Estimate the standard deviation after training, for the attention from French words to English words. The model computes this attention in 12 *heads*, each with its own matrices; lesson 12 explains them.
 """
 
 # %% kind="estimate" track="core"
@@ -388,7 +388,7 @@ In a score, only the product of the two matrices matters: $q \cdot k = x_i^\top 
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-**If you have time**, look at random words and random matrices, as before training. A shared matrix then has another effect besides the symmetric scores. Make a prediction, then try to reach the two goals.
+**If you have time**, look at random words and random matrices, as before training. Besides making the scores symmetric, a shared matrix then has another effect. Make a prediction, then try to reach the two goals.
 """
 
 # %% kind="predict" track="stretch"
@@ -424,7 +424,7 @@ views.word_rows(
 
 # %% [markdown] kind="text"
 r"""
-The fixed layer attends to the same *positions*, and attention finds the same *words*. Which of the two nouns does *it* refer to, the cat or the water? Our hand-made vectors can't answer that, so both nouns get the same attention weight. Lesson 09 asks the question again, with a trained model.
+The fixed weights stay at the same *positions*, whereas attention finds the same *words*. Which of the two nouns does *it* refer to, the cat or the water? Our hand-made vectors can't answer that, so both nouns get the same attention weight. Lesson 09 asks the question again, with a trained model.
 """
 
 # %% [markdown] kind="text" track="stretch" contents="a test that catches wrong attention functions"
@@ -436,7 +436,7 @@ Suppose that you compute the softmax over the wrong axis. There is no error mess
 
 # %% [markdown] kind="text" exercise="test_attention"
 r"""
-You get somebody else's implementation of scaled dot-product attention. Write a function that calls it with inputs of your choice and raises an exception if it is wrong, with `assert` or `torch.testing.assert_close`. Your test should accept every correct implementation, however it is written, and reject the wrong ones. An implementation may be wrong in a single place, so compare both outputs completely, with several queries and a batch of several sentences. The verdict lists what your test misses.
+You are given someone else's implementation of scaled dot-product attention. Write a function that calls it with inputs of your choice and raises an exception if it is wrong, with `assert` or `torch.testing.assert_close`. Your test should accept every correct implementation, however it is written, and reject the wrong ones. An implementation may be wrong in a single place, so compare both outputs completely, with several queries and a batch of several sentences. The verdict lists what your test misses.
 """
 
 # %% kind="exercise" exercise="test_attention" mode="test" title="Test an attention function" difficulty=3 importance=3 track="stretch"
@@ -459,7 +459,7 @@ check("test_attention", test_attention)
 # %% [markdown] kind="hints" exercise="test_attention"
 r"""
 ### Where to start
-Which property does every correct attention function have? Each row of attention weights sums to 1, for example. Checking this catches a softmax over the wrong axis, but not a wrong divisor. And if two sizes are equal, you can't notice that the wrong one was used, so choose sizes that are all different.
+Which property does every correct attention function have? Each row of attention weights sums to 1, for example. Checking this catches a softmax over the wrong axis, but not a wrong divisor. If two sizes are equal, a test can't notice that the wrong one was used, so choose sizes that are all different.
 
 ---
 ### Step by step
@@ -509,7 +509,7 @@ r"""
 - A soft lookup returns an average of all values, weighted by how well their keys match the query.
 - Before training, the standard deviation of a dot product grows like $\sqrt{d_k}$. Dividing by $\sqrt{d_k}$ makes it 1 at every width.
 - How much the divisor matters depends on the learning rate. <!-- core -->
-- $W_Q$ and $W_K$ are two matrices, because a single one would make the scores symmetric.
+- $W_Q$ and $W_K$ are different matrices, because a shared one would make the scores symmetric.
 - The matrices are learned; the attention weights are computed from each sentence.
 
 **Still missing.** We set the matrices by hand. What do words *learn* to look for in each other? [Lesson 09](09_self_attention.ipynb) takes up this question.
@@ -519,7 +519,8 @@ r"""
 r"""
 ## Reading
 
-- Vaswani et al., *Attention Is All You Need* (2017), section 3.2.1, and its footnote 4 on the size of dot products. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
+- Vaswani et al., *Attention Is All You Need* (2017), section 3.2.1, and its footnote 4, which contains the derivation from section 3. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
 - Daniluk et al., *Frustratingly Short Attention Spans in Neural Language Modeling* (2017), section 2. [arXiv 1702.04521](https://arxiv.org/abs/1702.04521) <!-- core -->
+- Miller et al., *Key-Value Memory Networks for Directly Reading Documents* (2016). [arXiv 1606.03126](https://arxiv.org/abs/1606.03126) <!-- core -->
 - Grant Sanderson (3Blue1Brown), *Attention in transformers, step by step*: the same three roles in an animated video.
 """

@@ -76,7 +76,7 @@ def draw_keys(axes: Axes) -> Show:
         axes.text(x + right, y + up, name, ha=side, va=level, fontsize=9, color=theme.KEY)
     _arrow(axes, *QUERY, theme.QUERY)
     axes.text(1.06, 0.53, "query", color=theme.QUERY, size=9.5, fontweight="bold", va="bottom")
-    formula = "score = key · query ÷ temperature"
+    formula = "softmax(key · query ÷ temperature)"
     axes.text(0, -0.02, formula, transform=axes.transAxes, va="top", fontsize=9, color=theme.SOFT_INK)
     [shaft] = axes.plot([], [], color=theme.KEY, linewidth=2.6)
     [tip] = axes.plot([], [], "o", color=theme.KEY, markersize=9, markeredgecolor=theme.PAPER)

@@ -150,7 +150,7 @@ class WhoAttends(Explorable):
     }
     panels = (
         Panel("Scores (circle: largest of its row)", draw_scores, 1.35),
-        Panel("Is it symmetric?", draw_pairs),
+        Panel("Are the scores symmetric?", draw_pairs),
         Panel("Largest on the diagonal", draw_fractions),
     )
     compute = staticmethod(compute)

@@ -297,6 +297,10 @@ def look_up_after(combine):
     return lambda query, keys, values: combine(torch.mv(keys, query), values)
 
 
+def exponentials(scores):
+    return torch.exp(scores - scores.max(dim=-1, keepdim=True).values)
+
+
 def softmax_by_hand(scores, shift):
     """A softmax that subtracts something other than the largest score of each row."""
     return over_sum(torch.exp(scores - shift))
@@ -332,6 +336,11 @@ WRONG = {
         (look_up_after(lambda s, v: (s.softmax(0).unsqueeze(1) * v, s.softmax(0))), "unsummed"),
         (look_up_after(lambda s, v: weighted(F.softmax(s / len(v) ** 0.5, dim=0), v)), "root-of-keys"),
         (look_up_after(lambda s, v: (v[s.argmax()], F.softmax(s, dim=0))), "hard-context"),
+        (look_up_after(lambda s, v: (torch.mv(v.T, s), F.softmax(s, dim=0))), "scores-times-values"),
+        (
+            look_up_after(lambda s, v: ((s.softmax(0)[:, None] * v).sum(dim=1), s.softmax(0))),
+            "summed-over-width",
+        ),
         (
             look_up_after(lambda s, v: ((s.softmax(0)[:, None] * v).mean(dim=0), s.softmax(0))),
             "mean-of-products",
@@ -380,6 +389,8 @@ WRONG = {
         *((attention_over(lambda q, k, v, n=n: n), f"fixed-{n}") for n in (2, 4, 8)),
         (with_weights(lambda queries, keys: queries @ keys), "raises"),
         (left_over, "left-over", "`d_k`"),
+        (attention_after(lambda s, v: (torch.matmul(s, v), F.softmax(s, dim=-1))), "scores-times-values"),
+        (attention_after(lambda s, v: weighted(exponentials(s) / exponentials(s).sum(-1), v)), "no-keepdim"),
         (squeezes, "wrong-shape"),
         (transposed, "weights-transposed"),
         (attention_after(lambda s, v: weighted(softmax_by_hand(s, 0), v)), "not-finite"),

@@ -51,9 +51,9 @@ r"""
 
 The encoder of lesson 04 passes a single context vector to the decoder, however long the sentence is. Yet while it processes the source, it computes a hidden state for *every* word, and then discards all of them except the last. What if we kept them all? For ten words the decoder would have ten vectors, and it would have to find those that matter for the next French word.
 
-In 2014 Dzmitry Bahdanau was an intern in Yoshua Bengio's lab and, as he put it, "super skeptical about the idea of cramming a sequence of words in a vector". In an [email that Andrej Karpathy published](https://x.com/karpathy/status/1864023344435380613) ten years later, he describes what he tried when five weeks of his internship were left:
+In 2014 Dzmitry Bahdanau was an intern in Yoshua Bengio's lab and, as he put it, "super skeptical about the idea of cramming a sequence of words in a vector". In an [email that Andrej Karpathy published](https://x.com/karpathy/status/1864023344435380613) ten years later, he tells the story. His first idea, two cursors that move independently through the source and the target, would have been too hard to implement in the five weeks that were left of his internship. So he tried something simpler:
 
-- **Two cursors that move in step,** one through the source and one through the target. The first French word uses the first English word, the second uses the second, and so on. He calls this "hard-coded diagonal attention". It "sort of worked", but it lacked elegance.
+- **Two cursors that move in step.** The first French word uses the first English word, the second uses the second, and so on. He calls this "hard-coded diagonal attention". It "sort of worked", but it lacked elegance.
 - **A cursor that the decoder learns to place.** He was inspired by translation exercises in his English lessons at school: "Your gaze shifts back and forth between source and target sequence as you translate." He let the decoder search *softly*, with a softmax and a weighted average of all the encoder's states. It worked "from the very first try".
 
 He called the system RNNSearch. Bengio added the word *attention* in one of the final passes over the paper.
@@ -61,7 +61,7 @@ He called the system RNNSearch. Bengio added the word *attention* in one of the 
 
 # %% [markdown] kind="text" track="core" contents="an estimate: how far the diagonal would take us"
 r"""
-How far would the first idea take us? In our toy language, we know which English word or words each French word comes from. Let's call each such pair of words a *link*. How many links join words at the same position?
+How far would cursors that move in step take us? In our toy language, we know which English word or words each French word comes from. Let's call each such pair of words a *link*. How many links join words at the same position?
 """
 
 # %% kind="estimate" track="core"

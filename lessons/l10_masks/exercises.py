@@ -119,7 +119,7 @@ INVERTED = (
 SET_BEFORE = "Set the scores of masked keys to −∞, before the softmax."
 RENORMALISED = (
     "masked keys still take part in the softmax, and the other weights are divided by their sum afterwards. "
-    f"If a masked key has a much higher score than the others, those round to 0. {SET_BEFORE}"
+    f"If a masked key has a much higher score than the others, their weights round to 0. {SET_BEFORE}"
 )
 FINITE_SCORE = (
     "the scores of masked keys are set to a finite number, such as −100, or lowered by a number like that. "
@@ -132,9 +132,17 @@ NOT_SCALED_EITHER = (
     "the scores aren't divided by √d_k, as in lesson 08. And a query that may attend to no key should get "
     "weights of 0."
 )
+ZERO_TIMES_INFINITY = (
+    "a mask times −∞ gives NaN: where the mask contains a 0, 0 · ∞ isn't a number. Use "
+    "`masked_fill(~mask, -math.inf)`."
+)
+EMPTY_ROW_IN_WEIGHTS = (
+    "the context is right, but a query that may attend to no key still has weights above 0. Set those to 0 "
+    "too."
+)
 ALL_INSTEAD_OF_ANY = (
     "a query gets weights of 0 as soon as *one* key is masked. It should get them only if *all* of its keys "
-    "are: check with `mask.any(...)`."
+    "are: check with `mask.any(...)`, and set masked scores to −∞, not to +∞."
 )
 
 NO_MASK = (
@@ -162,6 +170,10 @@ def times_zero(scores: Tensor, mask: Tensor) -> Tensor:
 
 def zero_after(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.softmax(-1) * mask
+
+
+def minus_infinity_times(scores: Tensor, mask: Tensor) -> Tensor:
+    return (scores * torch.where(mask, 1.0, -math.inf)).softmax(-1)
 
 
 MASKED_ATTENTION = TensorExercise(
@@ -290,6 +302,51 @@ MASKED_ATTENTION = TensorExercise(
             "finite scores before the softmax.",
         ),
         Slip(
+            "zero-times-infinity",
+            attend_with(lambda scores, mask: (scores + ~mask * -math.inf).softmax(-1)),
+            ZERO_TIMES_INFINITY,
+        ),
+        Slip(
+            "zero-times-infinity-without-nan",
+            attend_with(lambda scores, mask: torch.zeros_like(scores)),
+            "all weights are 0, for every query. If your code replaces NaN with 0, that may hide a mistake: "
+            "print the masked scores. A mask times −∞, for example, gives NaN, because 0 · ∞ isn't a number.",
+        ),
+        *(
+            Slip(
+                f"scores-times-infinity{ending}",
+                attend_with(lambda scores, mask, repair=repair: repair(minus_infinity_times(scores, mask))),
+                "the scores of masked keys are multiplied by −∞. For a negative score that gives +∞, and for "
+                "a score of 0 it gives NaN. Replace the scores: `masked_fill(~mask, -math.inf)`.",
+            )
+            for ending, repair in (("", Tensor.clone), ("-without-nan", Tensor.nan_to_num))
+        ),
+        *plain_and_emptied(
+            "second-softmax",
+            lambda scores, mask: fill(scores.softmax(-1), mask).softmax(-1),
+            "the softmax is applied twice: the weights are masked, and a second softmax is applied to them. "
+            "Mask the scores, and apply a single softmax.",
+        ),
+        Slip(
+            "other-rows-emptied",
+            attend_with(
+                lambda scores, mask: (
+                    fill(scores, open_empty_rows(mask))
+                    .softmax(-1)
+                    .masked_fill(mask.any(-1, keepdim=True), 0.0)
+                )
+            ),
+            "the wrong rows are set to 0: those of queries that may attend to at least one key. "
+            "`mask.any(dim=-1, keepdim=True)` is True for these; invert it with `~`.",
+        ),
+        Slip(
+            "scaled-after",
+            lambda q, k, v, mask: blend(
+                attention(q * math.sqrt(q.shape[-1]), k, v, mask)[1] / math.sqrt(q.shape[-1]), v
+            ),
+            "the weights are divided by √d_k, after the softmax. Divide the scores, before it.",
+        ),
+        Slip(
             "empty-row-uniform",
             attend_with(lambda scores, mask: fill(scores, mask, -1e9).softmax(-1)),
             "a query that may attend to no key gets the same weight for every masked key. Its weights and "
@@ -307,8 +364,15 @@ MASKED_ATTENTION = TensorExercise(
                 attention(q, k, v, mask)[0],
                 fill(scaled(q, k), mask, -1e9).softmax(-1),
             ),
-            "the context is right, but a query that may attend to no key still has weights above 0. Set "
-            "those to 0 too.",
+            EMPTY_ROW_IN_WEIGHTS,
+        ),
+        Slip(
+            "empty-row-attends-in-weights",
+            lambda q, k, v, mask: (
+                attention(q, k, v, mask)[0],
+                fill(scaled(q, k), open_empty_rows(mask)).softmax(-1),
+            ),
+            EMPTY_ROW_IN_WEIGHTS,
         ),
         Slip(
             "any-over-queries",
@@ -434,7 +498,7 @@ TRAINING_MASK = PlainExercise(
     by_hand=ByHand(
         {"n": 3},
         [[True, False, False], [True, True, False], [True, True, True]],
-        "The input at position 0 is <s>, and the first word is predicted there, so it may attend to <s> "
+        "The input at position 0 is BOS, and the first word is predicted there, so it may attend to BOS "
         "only. Position 1 may attend to two positions, position 2 to all three.",
     ),
     others=(lambda: (1,), lambda: (2,), lambda: (7,), lambda: (20,), lambda: (100,)),

@@ -53,18 +53,8 @@ A batch is a rectangular tensor, but sentences differ in length. Short sentences
 
 **By hand.** Take a sentence of two words in a batch of width four, and suppose that all four scores are 0. Then each position gets an attention weight of ¼, and half of the context vector comes from padding. We want the attention weights ½, ½, 0, 0, as if the padding weren't there.
 
-In lesson 09 we hid a word from all the others by removing its key and its value. That works only if every query has to ignore the same words. Here, each sentence of the batch has other positions to ignore. So we use an {term:attention mask}, a matrix with a row for each query and a column for each key, like the scores. In this course, `True` means that the query **may attend** to the key.
-"""
+In lesson 09 we hid a word from all the others by removing its key and its value. That works only if every query has to ignore the same words. Here, the positions to ignore differ from sentence to sentence. So we use an {term:attention mask}, a matrix with a row for each query and a column for each key, like the scores. In this course, `True` means that the query **may attend** to the key.
 
-# %% kind="example"
-scores = torch.zeros(1, 4)
-mask = torch.tensor([[True, True, False, False]])
-
-print("without a mask:", fixed(scores.softmax(dim=-1), 2))
-print("what we want:  ", fixed(scores[:, :2].softmax(dim=-1), 2), "and then two zeros")
-
-# %% [markdown] kind="text"
-r"""
 How do we turn scores and a mask into such attention weights? Here are four methods:
 
 - **× 0 before:** multiply the masked scores by 0, before the softmax.
@@ -72,7 +62,7 @@ How do we turn scores and a mask into such attention weights? Here are four meth
 - **0 after, renormalised:** the same, and then divide each row by its sum.
 - **−∞ before:** set the masked scores to $-\infty$, before the softmax.
 
-Below you can try all four on a trained language model. The scores and attention weights belong to one head of its first layer; the model has four heads per layer, which lesson 12 explains. For the bars on the right, the mask is applied in the same way in every head and layer, and each bar shows the probability that the model then assigns to the correct next word. The mask *padding* hides the padding, *causal* hides all later positions, and *fully masked row* hides every key from the query *bu*. Make your prediction first, then try to reach the three goals.
+Below you can try all four on a trained language model. The scores and attention weights belong to one of the four heads of its first layer; lesson 12 explains heads. The bars on the right show the probability of the correct next word if the mask is applied in the same way in every head and layer. The mask *padding* hides the padding, *causal* hides all later positions, and *fully masked row* hides every key from the query *bu*. Make your prediction first, then try to reach the three goals.
 """
 
 # %% kind="predict"
@@ -87,13 +77,13 @@ r"""
 | 0 after, renormalised | yes | yes | {result:lesson_10/perplexity/renormalised:.1f} |
 | −∞ before | yes | yes | {result:lesson_10/perplexity/-inf before:.1f} |
 
-The last column is the perplexity of this model on {result:lesson_10/sentences:.0f} test sentences, with a causal mask applied in each of the four ways. In training, it was applied in the last way.
+The last column is the perplexity of this model on {result:lesson_10/sentences:.0f} test sentences, with a causal mask applied by each of the four methods. The model was trained with the last one.
 
-Multiplying by 0 is the most treacherous of the four. All shapes are right and the rows sum to 1, but a score of 0 isn't $-\infty$: since $e^0 = 1$, it gets as much weight as any other score of 0. In these sentences, masked words get {result:lesson_10/attention on masked words, x 0 before:.0%} of the attention, averaged over all heads.
+Multiplying by 0 is a mistake that is easy to overlook: all shapes are right and the rows sum to 1. But since $e^0 = 1$, a score of 0 still gets weight, and more than a negative score. In these sentences, masked words get {result:lesson_10/attention on masked words, x 0 before:.0%} of the attention, averaged over all heads.
 
 So we set masked scores to $-\infty$ before the softmax, because $e^{-\infty} = 0$. Renormalising is equivalent on paper but fragile in practice: the masked scores still take part in the softmax, and if one of them is much higher than the others, all visible weights round to 0.
 
-Both methods fail if *all* keys of a query are masked, for example in an empty sentence that consists of padding only. The softmax of nothing but $-\infty$ is $0/0$, which is **NaN** (not a number). In the mask painter, a single such row turns every prediction of the model into NaN, because in the next layer all words attend to the position with NaN. A safe remedy is to give such a row finite scores before the softmax, and to set its attention weights to 0 afterwards.
+Both methods fail if *all* keys of a query are masked, for example in an empty sentence, which consists of padding only. The softmax of nothing but $-\infty$ is $0/0$, which is **NaN** (not a number). In the mask painter, a single such row turns every prediction into NaN, because in the next layer all words attend to that position. A safe remedy is to give such a row finite scores before the softmax, and to set its attention weights to 0 afterwards.
 """
 
 # %% kind="diagram" hide_input=true track="core" contents="a diagram of attention with a mask"
@@ -112,7 +102,7 @@ views.diagram(PARTS, ARROWS, lit=LIT, title="Attention with a mask")
 
 # %% [markdown] kind="text" exercise="masked_attention"
 r"""
-**Add a mask to scaled attention.** `mask` is a Boolean tensor with the shape of the scores, or one that broadcasts to it, such as (m, n) or (batch, 1, n). Two tools: `scores.masked_fill(where, value)` returns a copy of the scores with `value` wherever `where` is True, and `~mask` swaps True and False.
+**Add a mask to scaled attention.** `mask` is a Boolean tensor with the shape of the scores, or one that broadcasts to it, such as (m, n) or (batch, 1, n). Three tools: `scores.masked_fill(where, value)` returns a copy of the scores with `value` wherever `where` is True, `~mask` swaps True and False, and `-math.inf` is $-\infty$.
 
 A masked key gets an attention weight of exactly 0, however high its score is. A query that may attend to no key at all gets attention weights of 0 and a context vector of 0, without any NaN in the outputs or in the gradients.
 """
@@ -139,7 +129,7 @@ check("masked_attention", masked_attention)
 # %% [markdown] kind="hints" exercise="masked_attention"
 r"""
 ### Where to start
-Leave out the fully masked rows at first. Compute the scores as in lesson 08, replace them by `-math.inf` wherever the query may *not* attend, apply the softmax, and compute the weighted sum of the values.
+Leave out the fully masked rows at first. Compute the scores as in lesson 08, replace them with `-math.inf` wherever the query may *not* attend, apply the softmax, and compute the weighted sum of the values.
 
 ---
 ### Fully masked rows
@@ -154,11 +144,11 @@ If you use `masked_fill`, `weights.nan_to_num(0.0)` passes the check too, becaus
 r"""
 ## 2 · Masking the future
 
-A language model predicts the next word. With self-attention, one run over a whole sentence gives a prediction at every position: position $i$ predicts word $i + 1$. As in lesson 04, this is {term:teacher forcing} with a {term:shifted target}.
+A language model predicts the next word. With self-attention, a single forward pass over a sentence gives a prediction at every position: position $i$ predicts word $i + 1$. As in lesson 04, this is {term:teacher forcing} with a {term:shifted target}.
 
-But now the answer is part of the input. Word $i + 1$ is the next input token, so position $i$ must not attend to it. A {term:causal mask} lets each position attend to itself and to earlier positions, but never to later ones. It serves the same purpose as the zeros in front of a causal convolution in lesson 05.
+But now the answer is part of the input. Word $i + 1$ is the next input token, so position $i$ must not attend to it. A {term:causal mask} lets each position attend to itself and to earlier positions, but never to later ones.
 
-Here is a very small language model. It has an embedding for each word and each position, one attention layer, and it uses the embedding matrix a second time to compute the logits. The input `x` is added to the output of the attention, for a reason that lesson 13 explains. **Your** attention is in the middle. The file `lessons/l10_masks/small_language_model.py` initialises the parameters and trains them with the loop from lesson 01. The training data are the shorter ones of 3,000 French sentences of the toy language, about two thousand. The model needs no padding mask: all padding comes after the words, where the causal mask hides it from them, and the loss ignores the predictions for padding.
+Here is a very small language model. It has an embedding for each word and each position and one attention layer, **yours**. The input `x` is added to the output of the attention, for a reason that lesson 13 explains, and the embedding matrix is used a second time to compute the logits. The file `lessons/l10_masks/small_language_model.py` trains the model with the loop from lesson 01, on about two thousand short French sentences of the toy language. No padding mask is needed: all padding comes after the words, so the causal mask hides it from them, and the loss ignores the predictions for padding.
 """
 
 # %% kind="code" name="model"
@@ -185,7 +175,7 @@ def loss_of(model, sentences, mask):
 
 # %% [markdown] kind="text"
 r"""
-A colleague has written a mask for this model. The next cell trains with it and prints the perplexity on sentences that the model has never seen. For comparison, models trained on 20,000 sentences and tested on sentences of all lengths reach about {result:toy_language_models/ngram_lm/scores/test/perplexity:.0f} (n-gram model) and {result:toy_language_models/gru_lm/scores/test/perplexity:.0f} (GRU).
+A colleague has written a mask for this model. The next cell trains with it and prints the perplexity on sentences that the model has never seen. For comparison, models trained on 20,000 sentences and tested on sentences of all lengths reach perplexities of about {result:toy_language_models/ngram_lm/scores/test/perplexity:.0f} (n-gram model) and {result:toy_language_models/gru_lm/scores/test/perplexity:.0f} (GRU).
 """
 
 # %% kind="train" ignore_output=true hide_input=true
@@ -208,7 +198,7 @@ r"""
 Let it generate French from three beginnings, with greedy decoding: the model gets the words so far, and its most probable next word is appended.
 """
 
-# %% kind="see" name="writes" ignore_output=true
+# %% kind="see" name="writes" ignore_output=true hide_input=true
 BEGINNINGS = ("le", "la souris", "les chats noirs")
 
 
@@ -227,10 +217,10 @@ for beginning in BEGINNINGS:
 
 # %% [markdown] kind="text" exercise="training_mask"
 r"""
-A model with a nearly perfect score can't write a single sentence. Here is the function that made its mask, under the name that the rest of the lesson uses. Make its check pass.
+A model with a nearly perfect score can't write a single sentence. Here is the function that made its mask. Find the bug and fix it.
 """
 
-# %% kind="exercise" exercise="training_mask" mode="bug" title="The mask of the run" difficulty=2 importance=5 track="short"
+# %% kind="exercise" exercise="training_mask" mode="bug" title="The training mask" difficulty=2 importance=5 track="short"
 def training_mask(n):
     """n positions  ->  a Boolean mask (n, n): rows are queries, columns are keys"""
     # bug
@@ -246,7 +236,7 @@ check("training_mask", training_mask)
 # %% [markdown] kind="hints" exercise="training_mask"
 r"""
 ### Where to start
-Print `training_mask(4)`. The input at position 0 is BOS, and this position has to predict the first word. Which positions does row 0 allow?
+Print `training_mask(4)`. The input at position 0 is BOS, and the first word is predicted there. Which positions does row 0 allow?
 
 ---
 ### Step by step
@@ -265,15 +255,15 @@ assert 8 < perplexity < 60
 
 # %% [markdown] kind="text"
 r"""
-The perplexity is much worse, but the output begins to look like French. The two runs differ only in the mask: the first one let each position attend to the word that it had to predict. Such a flaw is called a {term:leak}.
+The perplexity is much worse, but the output begins to look like French. The two models differ only in the mask: the first one let each position attend to the word that it had to predict. Such a flaw is called a {term:leak}.
 
 What did the first model learn? If it has learned to copy the next word from its input, it should be able to “predict” words that are impossible to predict. So we give both models sequences of **random** words.
 
-> **Before you run it:** how many of the random words will each model predict correctly?
+> **Before you run it:** what percentage of the random words will each model predict correctly?
 """
 
 # %% kind="see" name="noise" ignore_output=true
-words = train_rows.unique()[4:]  # without the four special tokens
+words = train_rows[train_rows > EOS].unique()  # without the special tokens
 generator = torch.Generator().manual_seed(10)
 noise = words[torch.randint(len(words), (200, N), generator=generator)]
 
@@ -286,23 +276,23 @@ for name, model, its_mask in (("first", first, first_mask), ("second", second, m
 
 # %% [markdown] kind="text"
 r"""
-The first model has learned to **copy the next word**. In three runs with other random seeds, it also “predicted” about nine in ten random words, and the second model almost none. When the first model generates text, there is no next word to copy yet, and in all our runs it mostly repeated the words it already had.
+The first model has learned to **copy the next word**. In three runs with other random seeds, such a model also “predicted” about nine in ten random words, and one with a correct mask almost none. In generation, there is no next word to copy yet, and in all our runs the first model mostly repeated the words it already had.
 
-A clean test set doesn't protect you from this, because the model processes it with the same faulty mask. What helps is to let the model do what it is made for, and a direct test: change all words after position $i$, and compare the predictions at position $i$. With a correct causal mask, they can't change.
+A clean test set doesn't protect you from this, because the model processes it with the same faulty mask. Two things do: let the model generate text, and test the mask directly. Change all words after position $i$, and compare the predictions at position $i$. With a correct causal mask, they can't change.
 """
 
 # %% [markdown] kind="text" track="core" contents="the same leak in a larger language model and in a translator, where the loss doesn't reveal it"
 r"""
-We also trained a larger Transformer language model both ways, in three runs each. If it processes a sentence all at once, its perplexity on test sentences is {result:min leak_language_model/sound/scores/test/perplexity:.2f} to {result:max leak_language_model/sound/scores/test/perplexity:.2f} with a correct mask and {result:min leak_language_model/leaky/scores/test/perplexity:.3f} to {result:max leak_language_model/leaky/scores/test/perplexity:.3f} with the leak. If it processes the same sentences word by word, as in generation, nothing changes for the correct models, but the leaky ones have perplexities above **ten million**. A model that assigns the same probability to all 680 words has a perplexity of 680. So the leaky models are not just uncertain: they are confident, and wrong.
+We also trained a larger Transformer language model both ways, in three runs each. If it processes a sentence all at once, its perplexity on test sentences is {result:min leak_language_model/sound/scores/test/perplexity:.2f} to {result:max leak_language_model/sound/scores/test/perplexity:.2f} with a correct mask and {result:min leak_language_model/leaky/scores/test/perplexity:.3f} to {result:max leak_language_model/leaky/scores/test/perplexity:.3f} with the leak. If it processes the same sentences word by word, as in generation, nothing changes for the correct models, but the leaky ones have perplexities above **ten million**. A model that assigns the same probability to all 680 words has a perplexity of 680. So the leaky models aren't just uncertain: they are confident and wrong.
 
-A leak *can* make a loss too good to be true, but it doesn't have to. With the same leak in a **translator**, the validation loss is {result:leak/leaky/history/-1/loss:.2f}, compared with {result:leak/sound/history/-1/loss:.2f} for the correct model (means of three runs). Yet the leaky translator gets none of 1,000 test sentences right. A plausible reason for its ordinary loss is that a model that knows the source sentence can be nearly certain of the next French word anyway. So don't rely on the loss alone: let the model generate.
+A leak *can* make a loss too good to be true, but it doesn't have to. With the same leak in a **translator**, the validation loss is {result:leak/leaky/history/-1/loss:.2f}, compared with {result:leak/sound/history/-1/loss:.2f} for the correct model (means of three runs). Yet when it generates, the leaky translator gets none of 1,000 test sentences right. A plausible reason for its ordinary loss is that a model that knows the source sentence can be nearly certain of the next French word anyway.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 3 · The masks of a translator
 
-A Transformer that translates (lesson 14) uses attention in three ways, and each needs its own mask:
+A Transformer that translates (lesson 14) uses attention in three ways, with these masks:
 
 | attention | queries | keys and values | what is masked |
 |---|---|---|---|
@@ -310,7 +300,7 @@ A Transformer that translates (lesson 14) uses attention in three ways, and each
 | decoder self-attention | target | target | target padding **and** later positions |
 | cross-attention | target | source | source padding |
 
-In {term:cross-attention}, the queries come from the target, and the keys and values from the source. This is the attention of lesson 06 with the formula of lesson 08. It isn't causal, because the whole source is known before the first target word is generated.
+In {term:cross-attention}, the queries come from the target, and the keys and values from the source. This is the attention of lesson 06 with the formula of lesson 08. It needs no causal mask, because the whole source is known before the first target word is generated.
 
 A {term:padding mask} hides padding as **keys**, never as queries. What a padding position itself attends to doesn't matter: no word attends to it, and the loss ignores its prediction. Two masks are combined with `&`, since a query may attend to a key only if both masks allow it.
 
@@ -330,7 +320,7 @@ quiz("10", "which-mask")
 
 # %% [markdown] kind="text" exercise="translator_masks"
 r"""
-**Write the decoder's mask.** The masks of the encoder and of cross-attention are given. Compute the third, and return all three. `src_lengths` and `tgt_lengths` are tensors with one integer per sentence, `n_src` and `n_tgt` are the widths of the padded batch, and the padding comes after the words. Comparing a tensor of shape (b, 1) with one of shape (n,) gives a tensor of shape (b, n).
+**Write the decoder's mask.** The masks of the encoder and of cross-attention are given. Compute the decoder's, and return all three. `src_lengths` and `tgt_lengths` are tensors with one integer per sentence, `n_src` and `n_tgt` are the widths of the padded batch, and the padding comes after the words. Comparing a tensor of shape (b, 1) with one of shape (n,) gives a tensor of shape (b, n).
 """
 
 # %% kind="exercise" exercise="translator_masks" title="The masks of a translator" difficulty=2 importance=4 track="core"
@@ -365,12 +355,14 @@ The decoder's mask combines two masks: a padding mask of shape (b, 1, n_tgt), ma
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 4 · All positions in one run
+## 4 · All positions in one forward pass
 
-Instead of masking the future, we could leave it out of the input: one run on the first word, one on the first two words, and so on. With a causal mask, the prediction at position $i$ of the long run depends on exactly the words that the short run up to position $i$ gets. So both give the same predictions.
+Instead of masking the future, we could leave it out of the input: one forward pass over the first word, one over the first two words, and so on. A single pass over the whole sentence with a causal mask gives the same predictions, because the one at position $i$ depends only on the words up to $i$.
+
+In training, the whole sentence is known, so a single forward pass with a causal mask trains the model on all positions in parallel. In generation, the next words don't exist yet, so the model has to work word by word. Lesson 16 makes that cheaper.
 """
 
-# %% kind="tensor" track="core" contents="a cell that compares both"
+# %% kind="tensor" track="core" contents="a cell that compares both ways"
 sentence = test_rows[:1, :N]
 with torch.no_grad():
     at_once = logits_of(second, sentence, mask(N))[0]
@@ -378,14 +370,9 @@ with torch.no_grad():
         [logits_of(second, sentence[:, : i + 1], mask(i + 1))[0, -1] for i in range(N)]
     )
 assert torch.allclose(at_once, one_by_one, atol=1e-4)
-print(f"one run with a causal mask = {N} runs without the future")
+print(f"one forward pass with a causal mask = {N} passes without the future")
 
-# %% [markdown] kind="text"
-r"""
-In training, the whole sentence is known, so a single run with a causal mask trains the model on all positions in parallel. In generation, the next words don't exist yet, so the model has to work word by word again. Lesson 16 makes that cheaper.
-"""
-
-# %% kind="explain" track="core" contents="explain the difference to a recurrent network in your own words"
+# %% kind="explain" track="core" contents="explain the difference from a recurrent network in your own words"
 explain("10", "at-once")
 
 # %% [markdown] kind="text" track="short"
@@ -408,7 +395,7 @@ r"""
 You will meet two more ways of masking:
 
 - **Additive masks.** Instead of replacing scores, we can add a matrix of floating-point numbers to them: 0 where the query may attend, and $-\infty$ where it may not. The result is the same. This is called an {term:additive mask}.
-- **−1e9.** Some code uses a very negative number such as −1e9 instead of $-\infty$. It avoids NaN in a fully masked row, but such a row then attends to all its masked keys equally, and no error reveals it. It also doesn't work in 16-bit floating point (float16), whose range ends at ±65,504.
+- **−1e9.** Some code uses a very negative number such as −1e9 instead of $-\infty$. It avoids NaN in a fully masked row, but that query then attends to all its masked keys equally, and no error reveals it. It also doesn't work in 16-bit floating point (float16), whose range ends at ±65,504.
 
 > **Before you run it:** we pass our causal mask to `nn.MultiheadAttention` unchanged. To which positions can each query attend now? What will the last row be?
 """
@@ -426,7 +413,7 @@ with torch.no_grad():
 
 # %% [markdown] kind="text" track="core"
 r"""
-With our mask, each word attends only to *later* words, and the last one to nothing, so its row is NaN. There is no error message. Whenever you pass a mask to somebody else's code, print the attention weights for a small one first.
+With our mask, each word attends only to *later* words, and the last one to nothing, so its row is NaN. There is no error message. Whenever you pass a mask to somebody else's code, print the attention weights for a small example first.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -441,7 +428,7 @@ quiz("10", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Let them believe in the leak (5 min).** Show the perplexity near 1 and ask: "Who would publish this?" Only then let the model generate. Expected objection: "But the test set is clean!" Answer: the test set is, but the mask isn't. Then ask for a bet before the random words.
+**Let them believe the first perplexity (5 min).** Show the perplexity near 1 and ask: "Who would publish this?" Only then let the model generate. Expected objection: "But the test set is clean!" Answer: the test set is, but the mask isn't. Then ask for a bet before the random words.
 
 **What learners say**
 
@@ -471,10 +458,10 @@ r"""
 
 - Masked scores are set to −∞ before the softmax. Then the rows sum to 1, and masked keys get a weight of exactly 0.
 - A query that may attend to nothing needs special care: weights of 0 instead of NaN.
-- A leak can make a loss too good to be true and the model useless. A clean test set doesn't reveal it; letting the model generate does.
-- The causal mask gives the predictions at all positions of a sentence in one run. Cross-attention needs no causal mask.
+- With a leak, the loss can be excellent and the model useless. A clean test set doesn't reveal it; letting the model generate does.
+- With a causal mask, one forward pass gives the predictions at all positions of a sentence. Cross-attention needs no causal mask.
 
-**Still missing.** Our small model got a vector for each position. Without it, attention couldn't distinguish the order of the words that it may attend to. [Lesson 11](11_positions.ipynb) is about positions.
+**Still missing.** Our small model has an embedding for each position. Without it, its predictions wouldn't depend on the order of the earlier words. [Lesson 11](11_positions.ipynb) is about positions.
 """
 
 # %% [markdown] kind="reading"

@@ -235,7 +235,7 @@ class MaskPainter(Explorable):
     goals = {
         "quiet-leak": "Every row sums to 1, yet masked positions get some attention",
         "lost": "A row that has lost more than four fifths of its attention",
-        "nan": "Turn one row into NaN, and see what becomes of the predictions",
+        "nan": "Turn one row into NaN, and see what happens to the predictions",
     }
     panels = (
         Panel("Scores (blue > 0, orange < 0)", draw_scores),

@@ -314,6 +314,36 @@ def adds_infinity(queries, keys, values, mask):
     return weights @ values, weights
 
 
+def multiplies_infinity(scores, mask):
+    return (scores + (1 - mask.float()) * -math.inf).softmax(-1)
+
+
+def times_infinity(scores, mask):
+    return torch.where(mask, scores, scores * -math.inf).softmax(-1)
+
+
+def empties_the_others(scores, mask):
+    can_attend = mask.sum(-1, keepdim=True) > 0
+    weights = torch.where(mask | ~can_attend, scores, -math.inf).softmax(-1)
+    return weights * ~can_attend
+
+
+def softmax_twice(scores, mask):
+    return torch.where(mask, scores.softmax(-1), -math.inf).softmax(-1)
+
+
+def scales_the_weights(queries, keys, values, mask):
+    root = queries.shape[-1] ** 0.5
+    weights = by_where(queries * root, keys, values, mask)[1] / root
+    return weights @ values, weights
+
+
+def returns_opened_weights(queries, keys, values, mask):
+    nothing = ~mask.any(-1, keepdim=True)
+    weights = scaled(queries, keys).masked_fill(~(mask | nothing), -math.inf).softmax(-1)
+    return (weights * ~nothing) @ values, weights
+
+
 def causal_with(opens):
     """A mask from a rule for row and column."""
     return lambda n: opens(torch.arange(n)[:, None], torch.arange(n))
@@ -452,6 +482,24 @@ WRONG = {
         (large_negative, "empty-row-uniform"),
         (weighs_with(lets_empty_rows_attend), "empty-row-attends"),
         (empties_the_context, "empty-row-in-weights"),
+        (returns_opened_weights, "empty-row-attends-in-weights"),
+        (weighs_with(multiplies_infinity), "zero-times-infinity"),
+        (weighs_with(times_infinity), "scores-times-infinity"),
+        (
+            weighs_with(lambda scores, mask: times_infinity(scores, mask).nan_to_num(0.0)),
+            "scores-times-infinity-without-nan",
+        ),
+        (weighs_with(softmax_twice), "second-softmax"),
+        (
+            weighs_with(lambda scores, mask: softmax_twice(scores, mask).nan_to_num(0.0)),
+            "second-softmax-emptied",
+        ),
+        (weighs_with(empties_the_others), "other-rows-emptied"),
+        (scales_the_weights, "scaled-after"),
+        (
+            weighs_with(lambda scores, mask: multiplies_infinity(scores, mask).nan_to_num(0.0)),
+            "zero-times-infinity-without-nan",
+        ),
         (weighs_with(empties_all_but_full_rows), "all-instead-of-any"),
         (lambda q, k, v, mask: by_where(q * q.shape[-1] ** 0.5, k, v, mask), "not-scaled"),
         (lambda q, k, v, mask: by_where(q / q.shape[-1] ** 0.5, k, v, mask), "scaled-by-d_k"),

@@ -126,7 +126,7 @@ SYSTEMS = (
         {"embed": (8, 64, 256), "hidden": (12, 105, 504)}),
     System("transformer_lm", 2018, LM, "Decoder-only Transformer", "transformer_lm.TransformerLM", LIU,
         {"d_model": (8, 64, 256), "n_heads": (2, 4, 4), "d_ff": (16, 160, 1024), "n_layers": (2, 2, 2)}),
-    System("self_attentive", 2017, ENCODER, "Structured self-attentive embedding",
+    System("self_attentive", 2017, ENCODER, "Structured self-attention",
         "self_attentive.SelfAttentive", LIN,
         {"embed": (8, 64, 256), "hidden": (6, 48, 192), "attn_dim": (5, 32, 128), "n_hops": (3, 4, 6),
          "n_classes": (2, 2, 2)}),

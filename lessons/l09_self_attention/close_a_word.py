@@ -105,7 +105,7 @@ class CloseAWord(Explorable):
         "for source words only": {"closed": 9, "to": "source"},
     }
     goals = {
-        "flips": "Mouse or women: mask one word so that the other gender wins",
+        "flips": "Mouse or women: mask one word so that the gender changes",
         "idle": "Mouse: mask the most attended word; il changes by less than 0.05",
         "quiet": "Mask a word that gets under 0.05 attention; il changes by over 0.3",
     }

@@ -81,6 +81,10 @@ def open_first(weights: Tensor, is_open: Tensor) -> Tensor:
     return torch.cat([weights[:, is_open], weights[:, ~is_open]], dim=-1)
 
 
+def exponentials(scores: Tensor, is_open: Tensor) -> Tensor:
+    return renormalise(torch.where(is_open, scores.exp(), 0.0))
+
+
 def renormalise(weights: Tensor, least: float = 0.0) -> Tensor:
     return weights / weights.sum(-1, keepdim=True).clamp(min=least)
 
@@ -178,9 +182,8 @@ SELF_ATTENTION = TensorExercise(
         Slip(
             "in-out",
             lambda x, w_q, w_k, w_v, is_open: masked_attention(x @ w_q, x @ w_k, x @ w_v, is_open),
-            "the matrices are used as (in, out), as in an earlier version of this lesson. They are "
-            "(out, in): `w_q` has shape (d_k, d_model), so the queries are `x @ w_q.T`. The same holds for "
-            "`w_k` and `w_v`.",
+            "the matrices are used as (in, out), but they are (out, in): `w_q` has shape (d_k, d_model), so "
+            "the queries are `x @ w_q.T`. The same holds for `w_k` and `w_v`.",
         ),
         Slip(
             "nothing-masked",
@@ -347,6 +350,19 @@ SELF_ATTENTION = TensorExercise(
             ),
             "a masked word still attends to itself. No word may attend to it, including itself.",
         ),
+        *(
+            Slip(
+                name,
+                layer_with(
+                    lambda scores, is_open, score=score: fill_with(score)(
+                        scores, is_open & ~torch.eye(len(scores)).bool()
+                    )
+                ),
+                "no word attends to itself. In self-attention, an open word attends to all open words, "
+                "including itself.",
+            )
+            for name, score in (("not-to-itself", -1e9), ("not-to-itself-nan", -math.inf))
+        ),
         Slip(
             "only-first-masked",
             layer_with(
@@ -369,6 +385,12 @@ SELF_ATTENTION = TensorExercise(
             "over-the-queries-nan",
             layer_with(lambda scores, is_open: masked_softmax(scores, is_open, dim=0)),
             OVER_THE_QUERIES,
+        ),
+        Slip(
+            "exponentials",
+            layer_with(exponentials),
+            "the exponentials are computed directly, but e¹⁰⁰ is too large for a float32 and becomes "
+            "infinity. Use `torch.softmax`, which subtracts the largest score first.",
         ),
         Slip(
             "no-scale",
@@ -446,6 +468,21 @@ SELF_ATTENTION = TensorExercise(
             "weights-not-masked",
             lambda *inputs: (self_attention(*inputs)[0], attend_to_all(*inputs)[1]),
             "the outputs are right, but the returned weights were computed without `is_open`.",
+        ),
+        Slip(
+            "softmax-twice",
+            change_weights(lambda weights, is_open: weights.softmax(-1)),
+            "the outputs are right, but a second softmax is applied to the returned weights. It gives "
+            "weight to masked words again: e⁰ = 1.",
+        ),
+        Slip(
+            "first-values",
+            lambda x, w_q, w_k, w_v, is_open: (
+                self_attention(x, w_q, w_k, w_v, is_open)[1][:, is_open] @ (x @ w_v.T)[: is_open.sum()],
+                self_attention(x, w_q, w_k, w_v, is_open)[1],
+            ),
+            "the weights are right, but they are multiplied by the values of the first words instead of the "
+            "open ones. Take the same rows as for the keys: `values[is_open]`.",
         ),
         Slip(
             "values-of-0",
@@ -757,6 +794,16 @@ FLIPPING_WORDS = PlainExercise(
             "only-il-and-elle",
             flips_if(lambda before, after: {before, after} == {"il", "elle"}),
             f"only a change between “il” and “elle” is counted. {ANY_CHANGE}",
+        ),
+        Slip(
+            "only-the-gender",
+            flips_if(lambda before, after: {before, after} in ({"il", "elle"}, {"ils", "elles"})),
+            f"only a change between masculine and feminine is counted. {ANY_CHANGE}",
+        ),
+        Slip(
+            "skips-the-pronoun",
+            of_flips(lambda words, flips: [i for i in flips if words[i] not in ("it", "they")]),
+            "the English pronoun itself, “it” or “they”, is skipped. Every position counts.",
         ),
         Slip(
             "all-positions",

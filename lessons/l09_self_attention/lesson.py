@@ -49,13 +49,13 @@ quiz("09", "recall")
 r"""
 ## 1 · Three words in two dimensions
 
-The word *bank* is ambiguous, but in *the river bank* it is clear what it means. We'd like a network to give *bank* a new vector that takes the rest of the sentence into account.
+The word *bank* is ambiguous, but in *the river bank* its meaning is clear. We'd like to give *bank* a new vector that takes its sentence into account.
 
-Let's describe each word with two numbers, one for water and one for money: *the* and *and* are (0, 0), *river* is (3, 0), and *bank* is (1, 1). The new vector of *bank* will be a weighted average of the vectors in its sentence. How should we choose the weights?
+Let's describe each word with two numbers, one for water and one for money: *the* and *and* are (0, 0), *river* is (3, 0), and *bank* is (1, 1). The new vector of *bank* is a weighted average of all vectors in the sentence. How should we choose the weights?
 
-1. **The mean.** In *the river bank* it is $\tfrac13 (0, 0) + \tfrac13 (3, 0) + \tfrac13 (1, 1) \approx (1.3, 0.3)$. This contains some water, but all three words get the same vector.
-2. **Fixed weights.** Take half of *bank* and half of the previous word: $\tfrac12 (1, 1) + \tfrac12 (3, 0) = (2, 0.5)$. That's better. But in *river and bank*, the previous word is *and*.
-3. **Weights computed from the words.** The dot products of *bank* with the three words are 0, 3 and 2. A softmax turns these scores into attention weights: $e^0 = 1$, $e^3 \approx 20.1$ and $e^2 \approx 7.4$, divided by their sum, are about 0.04, 0.70 and 0.26. So *bank* becomes $0.04\,(0, 0) + 0.70\,(3, 0) + 0.26\,(1, 1) \approx (2.4, 0.3)$.
+1. **Equal weights.** In *the river bank*, the mean is about (1.3, 0.3). This contains some water, but all three words get the same vector.
+2. **Fixed weights.** Half of *bank* plus half of the previous word is (2, 0.5). But in *river and bank*, the previous word is *and*.
+3. **Weights computed from the words.** The dot products of *bank* with *the*, *river* and *bank* are 0, 3 and 2. A softmax turns these scores into attention weights of about 0.04, 0.70 and 0.26, so *bank* becomes $0.04\,(0, 0) + 0.70\,(3, 0) + 0.26\,(1, 1) \approx (2.4, 0.3)$.
 
 > **Before you run the cell:** what will the third method make of *bank* in *river and bank*, and in *the money bank* if *money* is (0, 3)?
 """
@@ -64,7 +64,7 @@ Let's describe each word with two numbers, one for water and one for money: *the
 vectors = {"the": (0.0, 0.0), "and": (0.0, 0.0), "bank": (1.0, 1.0),
            "river": (3.0, 0.0), "money": (0.0, 3.0)}
 
-print("new vector of bank:  mean, fixed weights, computed weights")
+print("new vector of bank:  equal, fixed, computed weights")
 for sentence in ("the river bank", "river and bank", "the money bank"):
     x = torch.tensor([vectors[word] for word in sentence.split()])  # (3 words, 2)
     attention_weights = torch.softmax(x @ x.T, dim=-1)  # a row for each word
@@ -74,19 +74,19 @@ for sentence in ("the river bank", "river and bank", "the money bank"):
 
 # %% [markdown] kind="text"
 r"""
-With computed weights, *bank* gets the same vector in the first two sentences, and *money* moves it to the other side. The attention weights aren't stored anywhere. They are computed from the words of each sentence. This is {term:self-attention}: every word of a sequence attends to all words of the same sequence, including itself.
+With computed weights, *bank* gets the same vector in the first two sentences, and *money* moves it towards the other meaning. The attention weights aren't stored anywhere; they are computed for each sentence. This is {term:self-attention}: every word of a sequence attends to all words of the same sequence, including itself.
 
-Since `x @ x.T` contains all scores, no word has to wait for another.
+The single product `x @ x.T` contains all scores, so no word has to wait for another.
 """
 
-# %% kind="quiz" track="core"
+# %% kind="quiz" track="core" contents="a question about the three words"
 quiz("09", "three-words")
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 2 · A self-attention layer
 
-Comparing the words directly has a drawback: *bank* has the same score for *river* as *river* has for *bank*. But what a word is looking for usually differs from what it contains. So we use the three learned matrices of lesson 08 to compute a query, a key and a value for each word. What is new is that all three come from **one** input, $X$.
+Comparing the words directly has a drawback: *bank* has the same score for *river* as *river* has for *bank*. But what a word is looking for usually differs from what it contains. So we use the three learned matrices of lesson 08 to compute a query, a key and a value for each word. In self-attention, all three come from **one** input, $X$.
 """
 
 # %% [markdown] kind="formula"
@@ -94,7 +94,7 @@ r"""
 $$ Q = X W_Q^\top \qquad K = X W_K^\top \qquad V = X W_V^\top \qquad\quad \text{outputs} = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V $$
 """
 
-# %% [markdown] kind="formula" track="core"
+# %% [markdown] kind="formula" track="core" contents="a table of the shapes and a diagram"
 r"""
 | symbol | in code | shape | in our Transformer |
 |---|---|---|---|
@@ -125,11 +125,11 @@ scaled_attention = yours("scaled_attention")
 
 # %% [markdown] kind="text" exercise="self_attention"
 r"""
-**Build the layer.** The weight matrices have torch's orientation, (out, in): `w_q` and `w_k` have shape (d_k, d_model), and `w_v` has shape (d_v, d_model).
+**Build the layer.** The weight matrices have torch's orientation, (out, in).
 
-Later we want to hide single words, which is called {term:attention mask|masking} them. So there is a fifth input, `is_open`, which is False for masked words. No word attends to a masked word, not even the masked word itself. But a masked word still has a query and an output. The simplest solution is to leave out the keys and values of masked words: `keys[is_open]` keeps the rows where `is_open` is True. At least one word is open.
+Later we'll hide individual words, which is called {term:attention mask|masking}. So there is a fifth input, `is_open`, a tensor of booleans that is False for masked words. No word attends to a masked word, not even the masked word itself. But a masked word still has a query and an output. The simplest way is to leave out the keys and values of masked words: `keys[is_open]` keeps the rows where `is_open` is True. At least one word is open.
 
-Return the outputs and the attention weights. The latter always have shape (n, n): the columns of masked words contain zeros. You can use `scaled_attention` from the cell above or write everything yourself.
+Return the outputs and the attention weights. The latter always have shape (n, n), with zeros in the columns of masked words. You can use `scaled_attention` or write everything yourself.
 """
 
 # %% kind="exercise" exercise="self_attention" title="A self-attention layer" difficulty=3 importance=5 track="short"
@@ -159,16 +159,16 @@ Every word has a query, masked or not. Only keys and values lose rows.
 1. Compute queries, keys and values: multiply `x` by the transpose of each matrix.
 2. Keep the keys and values of the open words.
 3. Apply scaled attention. The outputs have shape (n, d_v), the attention weights (n, number of open words).
-4. Make an (n, n) tensor of zeros and write the attention weights into its open columns: `table[:, is_open] = …`.
+4. Create an (n, n) tensor of zeros and write the attention weights into its open columns: `table[:, is_open] = …`.
 
 ---
 ### "shape mismatch" when you write the attention weights into the zeros
 `table[is_open]` selects rows. To select columns, index the second axis: `table[:, is_open]`.
 """
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="a comparison of your layer with one inside a trained Transformer"
 r"""
-**Your layer inside a Transformer.** Does your layer do what a real one does? The encoder of our trained Transformer has three layers, and each contains four such attention computations in parallel, called {term:attention head|attention heads}. Lesson 12 is about them. We name a head by its layer and its number, both counted from 0, so there are twelve from encoder 0.0 to encoder 2.3. `take_apart` returns the input of a head and its three trained matrices. Let's try encoder 1.1.
+**Your layer inside a Transformer.** Does your layer do what a real one does? The encoder of our trained Transformer has three layers, and each contains four such attention computations in parallel, called {term:attention head|attention heads}. Lesson 12 is about them. We name a head by its layer and its number, both counted from 0, so the twelve heads are encoder 0.0 to encoder 2.3. `take_apart` returns the input of a head and its three trained matrices. Let's try encoder 1.1.
 """
 
 # %% kind="library" track="core"
@@ -189,18 +189,18 @@ print(f"All {weights.numel()} attention weights match those inside the Transform
 r"""
 ## 3 · Self-attention ignores word order
 
-Why did *bank* get the same vector in *the river bank* and in *river and bank*? A score depends on two vectors and on nothing else, and a weighted sum doesn't depend on the order of its terms. If you shuffle the inputs, the outputs are shuffled in the same way and don't change otherwise. This is called {term:permutation equivariance}.
+Why did *bank* get the same vector in *the river bank* and in *river and bank*? With *the* and *and* both (0, 0), only the order of the vectors differs. But a score depends on two vectors alone, and a sum doesn't depend on the order of its terms. If you shuffle the inputs, the outputs are shuffled in the same way and otherwise unchanged. This is called {term:permutation equivariance}.
 
-So the layer itself can't distinguish *the cat drank the water* from *the water drank the cat*. Lesson 11 shows how a Transformer learns about positions.
+So the layer itself can't distinguish *the cat drank the water* from *the water drank the cat*. Lesson 11 adds positions.
 """
 
-# %% kind="example" track="core"
+# %% kind="example" track="core" contents="a test with shuffled words"
 order = torch.tensor([8, 4, 0, 9, 2, 6, 1, 7, 3, 5])
 print("shuffled:", " ".join(words[position] for position in order))
 
 from_shuffled, _ = layer(x[order], w_q, w_k, w_v, all_open)
 difference = (from_shuffled - outputs[order]).abs().max()
-print("largest difference between the outputs of a word:", fixed(difference, 4))
+print("largest difference between the two outputs of a word:", fixed(difference, 4))
 
 # %% [markdown] kind="text" contents="the attention weights of a pronoun in two sentences, in one head of a trained Transformer"
 r"""
@@ -227,7 +227,7 @@ predict("09", "same-look", figure)
 
 # %% [markdown] kind="text"
 r"""
-The head attends to *water* either way. If we had seen only the first heat map, we would have believed a plausible but false story. The other eleven heads of the encoder don't change the picture: over 100 such pairs of sentences, *it* or *they* attends most to the same position in {result:lesson_09/mean number of heads in which it attends most to the same position:.1f} of the 12 heads on average.
+The head attends to *water* either way. If we had seen only the first heat map, we would have believed a plausible but false story. The other eleven heads of the encoder don't help either: in 100 such pairs of sentences, *it* or *they* attends most to the same position in both sentences in {result:lesson_09/mean number of heads in which it attends most to the same position:.1f} of the 12 heads on average.
 
 Still, the model translates both sentences correctly, so the difference must be somewhere else.
 """
@@ -236,9 +236,9 @@ Still, the model translates both sentences correctly, so the difference must be 
 r"""
 ## 5 · Change something and observe
 
-In *the cat drank the water because it was thirsty*, our Transformer translates *it* as *il* (le chat). If the sentence ends in *cold*, it chooses *elle* (l'eau). What does the pronoun depend on? We change one thing, keep everything else as it is, and observe the output. This is an {term:intervention}.
+In *the cat drank the water because it was thirsty*, our Transformer translates *it* as *il* (le chat). If the sentence ends in *cold*, it chooses *elle* (l'eau). What does the pronoun depend on? We change one thing, keep everything else the same, and observe the output. This is an {term:intervention}.
 
-**Mask a word.** If a word is masked for *all*, no source word can attend to it, nor can the decoder. The left panel shows how much the decoder attends to each source word at the pronoun, averaged over its 12 {term:attention head|attention heads}, which run in parallel.
+**Mask a word.** If a word is masked for *all*, neither the source words nor the decoder can attend to it. The left panel shows the cross-attention: how much the decoder attends to each source word at the pronoun, averaged over 12 {term:attention head|attention heads}, four in each of three layers.
 """
 
 # %% kind="predict"
@@ -246,7 +246,7 @@ predict("09", "close-it", CloseAWord())
 
 # %% [markdown] kind="text"
 r"""
-The decoder attends most to *it*, with a mean weight of {result:lesson_09/decoder to it:.2f}, yet it hardly needs this word. In 200 test sentences of this kind, masking the pronoun changes its gender in the translation in only {result:lesson_09/flips in 200, it masked:.0f}. If we mask the last word instead, the gender changes in {result:lesson_09/flips in 200, last word masked:.0f}.
+The decoder attends most to *it*, with a mean weight of {result:lesson_09/decoder to it:.2f}, yet it hardly needs this word. In only {result:lesson_09/flips in 200, it masked:.0f} of 200 such test sentences, masking the English pronoun changes the gender of the French one. Masking the last word changes it in {result:lesson_09/flips in 200, last word masked:.0f}.
 
 **Isolate every word.** Does the pronoun need self-attention at all? The decoder can attend to *thirsty* and to *cold* directly. So let's allow each source word to attend only to **itself**, in all heads of the encoder. The decoder works as before.
 """
@@ -260,10 +260,10 @@ for last_word in ("thirsty", "cold"):
 
 # %% [markdown] kind="text"
 r"""
-The first translation is unchanged. The second one now means that the **cat** was cold. A plausible reason is that *cold* has two meanings, as in English: somebody feels cold, or something is cold. If this is the reason, *hot* should have the same problem, and words with one meaning shouldn't. Among 400 test sentences with pronouns, {result:lesson_09/two meanings: sentences:.0f} end in *cold* or *hot*. With isolated words, the pronoun is right in {result:lesson_09/two meanings: pronouns right, isolated:.0f} of them, and in {result:lesson_09/one meaning: pronouns right, isolated:.0f} of the other {result:lesson_09/one meaning: sentences:.0f}. So in this model, self-attention helps to settle what an ambiguous word means.
+The first translation is unchanged. The second one now means that the **cat** was cold. A plausible reason is that *cold* has two meanings, which French keeps apart: *avoir froid* (feel cold) and *être froid* (be cold). If so, *hot* should have the same problem, and words with one meaning shouldn't. In a test set of {result:lesson_09/pronouns right:.0f} sentences with pronouns, the complete model gets every pronoun right. With isolated words, it is right in {result:lesson_09/two meanings: pronouns right, isolated:.0f} of the {result:lesson_09/two meanings: sentences:.0f} that end in *cold* or *hot*, and in {result:lesson_09/one meaning: pronouns right, isolated:.0f} of the other {result:lesson_09/one meaning: sentences:.0f}. So in this model, self-attention helps to resolve ambiguous words.
 """
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="ordinary sentences with isolated words, exercise 2 · Find the words that change the pronoun, and activation patching"
 r"""
 What about ordinary test sentences? The complete model translates {result:lesson_09/right:.0f} of 200 correctly.
 """
@@ -282,7 +282,7 @@ estimate("09", "alone", n_exact_isolated)
 
 # %% [markdown] kind="text" exercise="flipping_words"
 r"""
-Which words does the pronoun depend on, then? Masking all of them by hand is tedious. **Write the loop:** mask the words **one at a time** and collect the positions that change the pronoun. The function `pronoun(masked)` takes a list of positions, counted from 0, masks these words and returns the pronoun in the translation, such as `"il"`. `pronoun([])` masks nothing. Any other pronoun counts as a change. Return a list of positions in increasing order. It is empty if no word changes the pronoun.
+Which words does the pronoun depend on, then? Masking each of them by hand is tedious. **Write the loop:** mask the words **one at a time** and collect the positions that change the pronoun. The function `pronoun(masked)` takes a list of positions, counted from 0, masks these words and returns the pronoun in the translation, such as `"il"`. `pronoun([])` masks nothing, and any pronoun other than this one counts as a change. Return a list of positions in increasing order, which is empty if no word changes the pronoun.
 """
 
 # %% kind="exercise" exercise="flipping_words" title="Find the words that change the pronoun" difficulty=2 importance=4 track="core"
@@ -303,7 +303,7 @@ check("flipping_words", flipping_words)
 # %% [markdown] kind="hints" exercise="flipping_words"
 r"""
 ### A nudge
-What do you have to compare the pronoun with to know that it has changed?
+Which pronoun do you have to compare with to see a change?
 
 ---
 ### Step by step
@@ -334,11 +334,11 @@ quiz("09", "rule")
 
 # %% [markdown] kind="text" track="core"
 r"""
-When its last word is masked, this model seems to fall back on the second noun. In the 200 test sentences, masking the last word changes the gender in {result:lesson_09/flips in 200, last word masked, about the first noun:.0f} of the {result:lesson_09/sentences of 200 about the first noun:.0f} whose pronoun refers to the first noun, and in none of the others.
+When the last word is masked, this model seems to fall back on the second noun. In the 200 test sentences, masking the last word changes the gender in {result:lesson_09/flips in 200, last word masked, about the first noun:.0f} of the {result:lesson_09/sentences of 200 about the first noun:.0f} whose pronoun refers to the first noun, and in none of the others.
 
-**Patch an activation.** Masking is a coarse intervention, since the attention that the masked word would have got goes to other words. A more precise one leaves all words in place. Run the encoder on both sentences. Then take its outputs for *thirsty*, replace **one** of the ten vectors with the vector from *cold* at the same position, and let the decoder translate. This is {term:activation patching}: an internal activation from one run is copied into another. If the output changes, this vector carries information that the output depends on.
+**Patch an activation.** Masking is a coarse intervention, since the attention that the masked word would have received goes to other words. A more precise one leaves all words in place. Run the encoder on both sentences. Then take its outputs for the sentence with *thirsty*, replace **one** of the ten vectors with the vector at the same position in the other run, and let the decoder translate. This is {term:activation patching}: an internal activation from one run is copied into another. If the output changes, it depends on information that this vector carries.
 
-Both sentences have the same first eight words. But the encoder's self-attention has mixed the words, so all ten vectors may differ.
+The sentences have the same first eight words. But self-attention has mixed information from all words, so all ten vectors may differ.
 """
 
 # %% kind="predict" track="core"
@@ -362,7 +362,7 @@ predict("09", "patch-which", figure)
 
 # %% [markdown] kind="text" track="core"
 r"""
-Copying a single vector turns *il* into *elle*, and it is the vector of the last word. The one of *it* changes nothing. Does this hold for other sentences too? The next cell repeats the experiment with ten pairs of test sentences that differ only in their last word.
+Copying the vector of the last word turns *il* into *elle*. Copying that of *it* changes next to nothing. Does this hold for other sentences too? The next cell repeats the experiment with ten pairs of test sentences that differ only in their last word.
 """
 
 # %% kind="see" track="core"
@@ -391,7 +391,7 @@ With 100 pairs, patched in both directions, the vector of the last word changes 
 r"""
 ## 6 · Change a single head
 
-The last intervention makes the attention of one head **uniform**. If we set the queries of a head to 0, all its scores are 0, and every word attends to all words equally. This is {term:uniform attention}, the mean from section 1. We'll do it to encoder 1.1, in which *it* attends to *water*, and to encoder 0.3, in which *it* attends to nothing in particular.
+The last intervention makes the attention of one head **uniform**. If we set the queries of a head to 0, all its scores are 0, and every word attends to all words equally. This is {term:uniform attention}, the equal weights of section 1. We'll try encoder 1.1, in which *it* attends to *water*, and encoder 0.3, in which *it* attends to nothing in particular.
 
 > **Before you run the cell:** which of the two heads will matter more?
 """
@@ -404,9 +404,9 @@ for head in ("1.1", "0.3"):
 
 # %% [markdown] kind="text"
 r"""
-Encoder 1.1, the one with the convincing heat map, makes no difference here. With uniform attention in this head, the model still translates {result:lesson_09/right, encoder 1.1 uniform:.0f} of the 200 test sentences correctly, as before, and {result:lesson_09/coreference right, encoder 1.1 uniform:.0f} of 200 with pronouns.
+Encoder 1.1, which has the convincing heat map, makes no difference here. With uniform attention in this head, the model still translates {result:lesson_09/right, encoder 1.1 uniform:.0f} of the 200 test sentences correctly, as before, and {result:lesson_09/coreference right, encoder 1.1 uniform:.0f} of 200 with pronouns.
 
-With encoder 0.3 uniform, *cold* is translated as *elle avait froid*: the pronoun of the water with the meaning for the cat. So this head has something to do with *cold*, although *it* attends to nothing in particular there. Perhaps *it* is the wrong word to look at. Let's compare its attention weights with those of *cold*.
+With uniform attention in encoder 0.3, *it was cold* becomes *elle avait froid*: the pronoun is right for the water, but *avait froid* means that somebody felt cold. So this head has something to do with *cold*. Perhaps we have been looking at the wrong word. Let's compare the attention weights of *it* with those of *cold*.
 """
 
 # %% kind="see"
@@ -419,9 +419,9 @@ views.word_rows(
 
 # %% [markdown] kind="text"
 r"""
-*Cold* attends to *water* with a weight of {result:lesson_09/encoder 0.3 from cold to water:.2f} and to *drank* with {result:lesson_09/encoder 0.3 from cold to drank:.2f}. This heat map is informative. But we had been looking at the wrong row of it, and only the intervention told us which one to look at.
+*Cold* attends to *water* with a weight of {result:lesson_09/encoder 0.3 from cold to water:.2f} and to *drank* with {result:lesson_09/encoder 0.3 from cold to drank:.2f}. So the heat map does contain the answer, but in a row that we only looked at because of the intervention.
 
-Among all {result:lesson_09/cold: sentences:.0f} test sentences of this kind that end in *cold*, encoder 0.3 attends most from *cold* to the noun that it describes in {result:lesson_09/cold: encoder 0.3 attends most to the noun:.0f}. With uniform attention in this head, {result:lesson_09/cold: right, encoder 0.3 uniform:.0f} of the {result:lesson_09/cold: right:.0f} correct translations stay correct.
+In {result:lesson_09/cold: encoder 0.3 attends most to the noun:.0f} of the {result:lesson_09/cold: sentences:.0f} test sentences of this kind that end in *cold*, this word attends most to the noun that it describes. With uniform attention in this head, {result:lesson_09/cold: right, encoder 0.3 uniform:.0f} of the {result:lesson_09/cold: right:.0f} correct translations stay correct.
 """
 
 # %% kind="quiz"
@@ -431,16 +431,16 @@ quiz("09", "one-head")
 r"""
 ## 7 · A heat map alone is no explanation
 
-An attention weight is the factor by which a value is multiplied in a weighted sum. It doesn't show what that value contains, or whether the rest of the model uses it. When our decoder generates the pronoun, it attends most to *it*, but masking *it* hardly matters.
+An attention weight is a factor in a weighted sum of values. It doesn't show what a value contains, or whether the rest of the model uses it. At the pronoun, our decoder attends most to *it*, but masking *it* hardly matters.
 
-But heat maps aren't useless. In the decoder's head cross 1.3, *thirsty* has a weight of {result:lesson_09/cross 1.3 to thirsty:.2f} at this step. If all words get the same weight in this head, {result:lesson_09/pronouns right, cross 1.3 uniform:.0f} of 200 pronouns are right, which is hardly better than guessing. So use attention weights to form a hypothesis, and an intervention to test it.
+But heat maps aren't useless. The cross-attention head cross 1.3 gives *thirsty* a weight of {result:lesson_09/cross 1.3 to thirsty:.2f} at this step. With equal weights in this head, only {result:lesson_09/pronouns right, cross 1.3 uniform:.0f} of 200 pronouns are right, hardly more than by guessing. So use attention weights to form a hypothesis, and an intervention to test it.
 
-Interventions have limits too. If a change has no effect, another part of the model may have compensated for it. And these results are for a single trained Transformer.
+Interventions have limits too. If a change has no effect, another part may have compensated for it. And we have tested only one Transformer.
 """
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="two papers on whether attention weights explain a prediction"
 r"""
-Researchers disagree about how much attention weights explain. Jain and Wallace (2019) found very different attention weights that lead to the same predictions. Wiegreffe and Pinter (2019) replied that it depends on what you expect from an explanation.
+Researchers disagree about how much attention weights explain. Jain and Wallace (2019) found very different attention weights that lead to almost the same predictions. Wiegreffe and Pinter (2019) replied that it depends on what you expect from an explanation.
 """
 
 # %% [markdown] kind="text" contents="four systems that used attention within a text before the Transformer, and what each one kept of recurrence"
@@ -449,16 +449,16 @@ r"""
 
 The Transformer (2017) didn't invent self-attention. Its authors cite several earlier systems, among them these four:
 
-| system | what attends to what | what is still sequential | what it is good for |
+| system | what attends to what | what is still sequential | what it is used for |
 |---|---|---|---|
 | End-to-end {term:memory network} ([Sukhbaatar et al., 2015](https://arxiv.org/abs/1503.08895)) | A question attends to stored sentences, several times. Each result is added to the query for the next round. | the rounds | answering questions that need several facts |
-| {term:LSTMN} ([Cheng, Dong and Lapata, 2016](https://arxiv.org/abs/1601.06733)) | Each word attends to the LSTM states of all earlier words. | every word | language modelling and sentiment classification in the paper, but not our toy language |
+| {term:LSTMN} ([Cheng, Dong and Lapata, 2016](https://arxiv.org/abs/1601.06733)) | Each word attends to the LSTM states of all earlier words. | every word | language modelling and classifying sentiment |
 | {term:decomposable attention} ([Parikh et al., 2016](https://arxiv.org/abs/1606.01933)) | The words of two sentences attend to each other and, in one version, to the words of their own sentence. | nothing | deciding whether one sentence follows from another, with few parameters |
-| {term:structured self-attentive embedding} ([Lin et al., 2017](https://arxiv.org/abs/1703.03130)) | A few learned queries, the same for every sentence, attend to the states of a bidirectional LSTM. | the LSTM | classifying sentences |
+| {term:structured self-attention} ([Lin et al., 2017](https://arxiv.org/abs/1703.03130)) | A few learned queries, the same for every sentence, attend to the states of a bidirectional LSTM. | the LSTM | classifying sentences |
 
-We trained two of them on our toy language, three runs each. The LSTMN's perplexity is {result:min toy_language_models/lstmn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/lstmn_lm/scores/test/perplexity:.2f}, slightly worse than that of a plain LSTM with as many parameters ({result:min toy_language_models/lstm_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/lstm_lm/scores/test/perplexity:.2f}). In the paper, it beat the LSTM on English newspaper text. The structured self-attentive encoder had to predict which pronoun the French sentence needs. Of the {result:lesson_09/sentences that need a pronoun:.0f} test sentences that need one, it gets {result:lesson_09/pronouns classified correctly, worst run:.0f} to {result:lesson_09/pronouns classified correctly, best run:.0f} right.
+We trained two of them on our toy language, three runs each. The LSTMN's perplexity is {result:min toy_language_models/lstmn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/lstmn_lm/scores/test/perplexity:.2f}, slightly worse than that of a plain LSTM with about as many parameters ({result:min toy_language_models/lstm_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/lstm_lm/scores/test/perplexity:.2f}). In the paper, it beat the LSTM on English newspaper text. Structured self-attention had to predict which pronoun the French sentence needs. Of the {result:lesson_09/sentences that need a pronoun:.0f} test sentences that need one, it gets {result:lesson_09/pronouns classified correctly, worst run:.0f} to {result:lesson_09/pronouns classified correctly, best run:.0f} right.
 
-Decomposable attention comes closest to what you have built, since it attends within a sentence without any recurrence. According to its authors, the Transformer was the first model of its kind to rely on self-attention entirely: it generates whole sentences without recurrence or convolutions in its layers.
+Decomposable attention comes closest to what you have built, since one version attends within a sentence without any recurrence. According to its authors, the Transformer was the first sequence-to-sequence model to rely entirely on self-attention, without recurrence or convolutions.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -473,7 +473,7 @@ quiz("09", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Before the figure of section 4 (2 min).** Ask who has seen the figure in which *it* attends to *animal* or *street*, and what it proves. Then make the prediction together. Most people expect that *it* now attends to *cat*.
+**Before the figure of section 4 (2 min).** Ask who has seen the figure in which *it* attends to *animal* or *street*, and what it proves. Then make the prediction together. Most people expect *it* to attend to *cat* now.
 
 **After section 5 (5 min).** "Which intervention was the cleanest?" Expected: activation patching, because it leaves all words and all attention masks in place. Masking a word also changes the attention weights of the others.
 
@@ -498,13 +498,12 @@ r"""
 
 | name | meaning | shape |
 |---|---|---|
-| `x` | the vectors of the words of one sentence | (words, d_model) |
-| `queries`, `keys`, `values` | three projections of the same `x` | (words, d_k or d_v) |
-| `weights` | how much each word attends to each word | (words, words) |
+| `queries`, `keys`, `values` | three projections of the words of one sentence | (words, d_k or d_v) |
+| `weights` | how much each word (row) attends to each word (column) | (words, words) |
 
 - Every word attends to all words of its sentence, with weights computed from the words themselves.
 - Self-attention is permutation equivariant: on its own, it ignores word order.
-- Attention weights suggest what a model uses, and an intervention tests it.
+- Attention weights suggest what a model uses, and interventions test it.
 
 **Still missing.** A decoder mustn't attend to the words that it has to predict. [Lesson 10](10_masks.ipynb) shows how masks prevent that, and [lesson 11](11_positions.ipynb) is about word order.
 """
@@ -513,7 +512,7 @@ r"""
 r"""
 ## Reading
 
-- Vaswani et al., *Attention Is All You Need* (2017), section 4. How would you test what its last figures suggest about *its*? [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
+- Vaswani et al., *Attention Is All You Need* (2017), section 4, “Why Self-Attention”. How would you test what its last figures suggest about the word *its*? [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
 - Parikh et al., *A Decomposable Attention Model for Natural Language Inference* (2016), section 3. [arXiv 1606.01933](https://arxiv.org/abs/1606.01933) <!-- core -->
 - Jain and Wallace, *Attention is not Explanation* (2019), [arXiv 1902.10186](https://arxiv.org/abs/1902.10186), and Wiegreffe and Pinter, *Attention is not not Explanation* (2019), [arXiv 1908.04626](https://arxiv.org/abs/1908.04626).
 """

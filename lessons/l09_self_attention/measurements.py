@@ -122,7 +122,7 @@ def refers_to_first(pair: tuple[Pair, Pair], i: int) -> bool:
 
 
 def isolated_words() -> dict[str, float]:
-    """How many translations are right when every source word attends only to itself."""
+    """How many translations are right, also when every source word attends only to itself."""
     transformer = shared("transformer")
     test = all_tests().test[:N_SENTENCES]
     coreference = all_tests().coreference
@@ -130,6 +130,7 @@ def isolated_words() -> dict[str, float]:
     numbers = {
         "right": n_exact(translations(test), test),
         "right, isolated": n_exact(translate_isolated(transformer, sources(test)), test),
+        "pronouns right": n_right_pronouns(translations(coreference), coreference),
     }
     for name, chosen in (("two meanings", True), ("one meaning", False)):
         texts, pairs = zip(

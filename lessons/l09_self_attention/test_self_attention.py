@@ -150,6 +150,7 @@ def test_isolation_harms_words_with_two_meanings():
         for name in ("one", "two")
     }
     assert right["one"] > 0.9 and right["two"] < 0.5
+    assert STORED["pronouns right"] == STORED["one meaning: sentences"] + STORED["two meanings: sentences"]
     assert STORED["right, isolated"] < STORED["right"] / 2
 
 

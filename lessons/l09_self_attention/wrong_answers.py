@@ -249,6 +249,33 @@ def detached_weights(x, w_q, w_k, w_v, is_open):
     return narrow @ values, weights
 
 
+def naive_softmax(x, w_q, w_k, w_v, is_open):
+    exponentials = torch.exp((x @ w_q.T) @ (x @ w_k.T).T / math.sqrt(w_k.shape[0]))
+    exponentials[:, ~is_open] = 0
+    return blend(exponentials / exponentials.sum(dim=1, keepdim=True), x @ w_v.T)
+
+
+def not_to_itself(score):
+    def layer(x, w_q, w_k, w_v, is_open):
+        scores = (x @ w_q.T) @ (x @ w_k.T).T / math.sqrt(w_k.shape[0])
+        scores[:, ~is_open] = score
+        scores.fill_diagonal_(score)
+        return blend(scores.softmax(-1), x @ w_v.T)
+
+    return layer
+
+
+def softmax_twice(x, w_q, w_k, w_v, is_open):
+    outputs, table = puts_back(x, w_q, w_k, w_v, is_open)
+    return outputs, torch.softmax(table, dim=1)
+
+
+def first_values(x, w_q, w_k, w_v, is_open):
+    narrow, _ = open_attention(x, w_q, w_k, w_v, is_open)
+    _, table = puts_back(x, w_q, w_k, w_v, is_open)
+    return narrow @ (x @ w_v.T)[: narrow.shape[1]], table
+
+
 def puts_back(x, w_q, w_k, w_v, is_open):
     narrow, values = open_attention(x, w_q, w_k, w_v, is_open)
     weights = torch.zeros(len(x), len(x))
@@ -362,6 +389,16 @@ def waits_for_elle(words, pronoun):
 def il_and_elle(words, pronoun):
     other = {"il": "elle", "elle": "il"}
     return [i for i in range(len(words)) if pronoun([i]) == other.get(pronoun([]))]
+
+
+def other_gender(words, pronoun):
+    other = {"il": "elle", "elle": "il", "ils": "elles", "elles": "ils"}
+    return [i for i in range(len(words)) if pronoun([i]) == other.get(pronoun([]))]
+
+
+def leaves_out_the_pronoun(words, pronoun):
+    places = [i for i, word in enumerate(words) if word != "it" and word != "they"]
+    return [i for i in places if pronoun([i]) != pronoun([])]
 
 
 def compares_objects(words, pronoun):
@@ -541,6 +578,11 @@ WRONG = {
         (masks_weights_only, "outputs-not-masked"),
         (masks_outputs_only, "weights-not-masked"),
         (attention_with(score_root=lambda x, w_k: 1 / w_k.shape[0]), "times-root"),
+        (naive_softmax, "exponentials"),
+        (not_to_itself(-1e9), "not-to-itself"),
+        (not_to_itself(-math.inf), "not-to-itself-nan"),
+        (softmax_twice, "softmax-twice"),
+        (first_values, "first-values"),
         (outputs_alone, "missing-output"),
         (detached_weights, "wrong-gradient"),
         (
@@ -591,6 +633,8 @@ WRONG = {
         (compares_with_elle, "all-but-elle"),
         (waits_for_elle, "waits-for-elle"),
         (il_and_elle, "only-il-and-elle"),
+        (other_gender, "only-the-gender"),
+        (leaves_out_the_pronoun, "skips-the-pronoun"),
         (compares_objects, "all-positions"),
         (skips_the_last, "last-forgotten"),
         (skips_the_first, "first-forgotten"),

@@ -6,17 +6,17 @@ r"""
 
 **The question:** what if the decoder could look back at every word of the source?
 
-About {minutes} minutes. You need the encoder and the decoder from [lesson 04](04_encoder_decoder.ipynb), the GRU from [lesson 03](03_lstm_and_gru.ipynb), and the softmax from [lesson 01](01_guessing_the_next_word.ipynb).
+About {minutes} minutes. You need the encoder and the decoder from [lesson 04](04_encoder_decoder.ipynb), the GRU from [lesson 03](03_lstm_and_gru.ipynb), and the softmax from [lesson 00](00_start_here.ipynb).
 """
 
 # %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
-1. **write** additive attention for a batch of sentences, in six steps.
-2. **run** a trained translator with your own attention function, and **read** its attention map.
-3. **describe** how an alignment emerges during training, although the model is never shown one.
-4. **compare** models with and without attention on long sentences, and **say** what the comparison shows.
+1. **write** additive attention for a batch of sentences, in six steps;
+2. **run** a trained translator with your own attention function, and **read** its attention map;
+3. **describe** how an alignment emerges during training, although the model is never shown one;
+4. **compare** models with and without attention on long sentences, and **say** what the comparison shows;
 5. **steer** a translation by forcing the attention, and **explain** what an attention map doesn't tell you.
 """
 
@@ -105,9 +105,9 @@ views.diagram(
 r"""
 ## 2 · Additive attention
 
-How relevant is the annotation $h_j$ when the decoder is in state $s_{i-1}$? The two vectors come from different networks and can have different sizes, so we can't compare them directly. Bahdanau uses a small neural network with one hidden layer to compute a **score**:
+How relevant is the annotation $h_j$ when the decoder is in state $s_{i-1}$? The two vectors come from different networks: they can have different sizes, and nothing ensures that their components mean the same thing. So Bahdanau uses a small neural network with one hidden layer to compute a **score** for each word $j$ at step $i$:
 
-$$e_j = v^\top \tanh(W s_{i-1} + U h_j)$$
+$$e_{ij} = v^\top \tanh(W s_{i-1} + U h_j)$$
 
 The matrix $W$ projects the state to $d$ numbers, and $U$ projects the annotation to $d$ numbers too. The two are *added*, which is why the method is called {term:additive attention}. Then tanh is applied to the sum, and the dot product with the vector $v$ gives a single number. $W$, $U$ and $v$ are parameters, trained together with the rest of the model.
 
@@ -154,16 +154,16 @@ Project both inputs to d numbers first. You need one vector for the state, and o
 
 # %% [markdown] kind="text"
 r"""
-A softmax turns the scores into {term:attention weights} $\alpha_j$, which are positive and sum to 1. The average of the annotations, weighted by them, is the context vector. In lesson 04 there was one context vector for the whole sentence; now the decoder computes a new one for every word, in six steps:
+A softmax turns the scores of step $i$ into {term:attention weights} $\alpha_{ij}$, which are positive and sum to 1. The average of the annotations, weighted by them, is the context vector. In lesson 04 there was one context vector for the whole sentence; now the decoder computes a new one for every word, in six steps:
 
 | step | in words | formula |
 |---|---|---|
 | 1 | project the state | $W s_{i-1}$ |
 | 2 | project each annotation | $U h_j$ |
 | 3 | add them and apply tanh | $\tanh(W s_{i-1} + U h_j)$ |
-| 4 | compute one score per word | $e_j = v^\top \tanh(\ldots)$ |
-| 5 | normalise the scores | $\alpha = \operatorname{softmax}(e)$ |
-| 6 | take the weighted average | $c_i = \sum_j \alpha_j h_j$ |
+| 4 | compute one score per word | $e_{ij} = v^\top \tanh(\ldots)$ |
+| 5 | normalise the scores | $\alpha_{i1}, \ldots, \alpha_{in} = \operatorname{softmax}(e_{i1}, \ldots, e_{in})$ |
+| 6 | take the weighted average | $c_i = \sum_j \alpha_{ij} h_j$ |
 
 In the example, the scores 1.52 and 0 give the attention weights 0.82 and 0.18. The scores 11.52 and 10 would give the same attention weights: a number that is added to *all* scores cancels out in the softmax.
 """
@@ -307,7 +307,8 @@ Move the slider slowly through the run, and read the output above the curves.
 
 A plausible reason is that alignment and translation need each other. Gradient descent raises the score of *flower* at the step of *fleur* only if attending to *flower* makes *fleur* more probable, and that requires a decoder that can already use the annotation of *flower*.
 
-From step {result:lesson_06/emergence/la attends to mother from step:.0f} to step {result:lesson_06/emergence/la attends to mother to step:.0f}, the first *la* attends most to *mother* in all three runs. From step {result:lesson_06/emergence/la attends to the from step:.0f} on, it attends most to *the* in all of them. What could *la* need from *mother*? Keep your guess for lesson 07.
+From step {result:lesson_06/emergence/la attends to mother from step:.0f} to step {result:lesson_06/emergence/la attends to mother to step:.0f}, the first *la* attends most to *mother* in all three runs. From step {result:lesson_06/emergence/la attends to the from step:.0f} on, it attends most to *the* in all of them. What could *la* need from *mother*? A plausible guess is the noun's gender. We don't know why the attention moves on to *the* later.
+Lesson 07 tests a similar guess in another model. <!-- core -->
 """
 
 # %% [markdown] kind="text" track="short"
@@ -343,9 +344,9 @@ predict("06", "length-curve", figure)
 
 # %% [markdown] kind="text"
 r"""
-At 16 to 20 words, the three runs with attention translate {result:min toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} of the sentences correctly, and {result:min toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} at 21 to 30 words. There are {result:toy_ladder/bahdanau/scores/long/by_length/21–30/n:.0f} sentences in the longer group, so each percentage there has a margin of error of about {result:lesson_06/21–30 words/margin of error:.0p} points (95% confidence), far less than the difference between the models. Bahdanau's paper reports a similar result for real sentences: with attention, the quality no longer drops as sentences get longer, even at 50 words and more.
+At 16 to 20 words, the three runs with attention translate {result:min toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} of the sentences correctly, and {result:min toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} at 21 to 30 words. There are {result:toy_ladder/bahdanau/scores/long/by_length/21–30/n:.0f} sentences in the longer group, so each percentage there has a margin of error of about {result:lesson_06/21–30 words/margin of error:.0p} points (95% confidence), far less than the difference between the models. Bahdanau's paper reports a similar result for real sentences: a model with attention, trained on sentences of up to 50 words, keeps its quality even at 50 words and more. The same model trained on up to 30 words doesn't.
 
-Is it the attention that makes the difference? This model also has a bidirectional encoder, unlike the others. But a model from lesson 07 with attention, about the same size but with only a forward encoder, still translates {result:min encoder_direction/from the start/scores/test/by_length/16–20/exact:.0p} to {result:max encoder_direction/from the start/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words correctly. It differs in other ways too, but most of the gain at this length evidently doesn't need the second direction.
+Is it the attention that makes the difference? This model also has a bidirectional encoder, unlike the others. As a control, we trained a model with attention that has about the same size but only a forward encoder. It translates {result:min encoder_direction/from the start/scores/test/by_length/16–20/exact:.0p} to {result:max encoder_direction/from the start/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words correctly, so most of the gain at this length doesn't need the second direction. At 21 to 30 words, however, it translates only {result:min encoder_direction/from the start/scores/long/by_length/21–30/exact:.0p} to {result:max encoder_direction/from the start/scores/long/by_length/21–30/exact:.0%} correctly. There, a good part of the gain must come from other differences between the two models, such as the second direction, the score function or the decoder.
 
 Attention doesn't solve everything. At 31 to 40 words, up to twice as long as any training sentence, the mean is {result:toy_ladder/bahdanau/scores/long/by_length/31–40/exact:.0%}. One possible reason is that the GRUs still process the words one after another, here over many more steps than in training.
 """
@@ -480,15 +481,15 @@ r"""
 | name | meaning | shape |
 |---|---|---|
 | annotation $h_j$ | the concatenated states of a forward and a backward GRU | (n, a) |
-| score $e_j = v^\top\tanh(Ws_{i-1} + Uh_j)$ | how relevant word $j$ is at step $i$ | (n,) |
-| attention weights $\alpha$ | the softmax of the scores | (n,) |
-| context vector $c_i = \sum_j \alpha_j h_j$ | a weighted average of the annotations, new at every step | (a,) |
+| score $e_{ij} = v^\top\tanh(Ws_{i-1} + Uh_j)$ | how relevant word $j$ is at step $i$ | (n,) |
+| attention weights $\alpha_{ij}$ | the softmax of the scores of step $i$ | (n,) |
+| context vector $c_i = \sum_j \alpha_{ij} h_j$ | a weighted average of the annotations, new at every step | (a,) |
 
 - At 16 to 20 words, exact match is {result:toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} with attention and {result:toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} without (Cho's model).
 - An alignment emerges during training, from sentence pairs alone.
-- An attention map shows where a model attends. Whether that matters for the output has to be tested, for example by forcing the attention.
+- An attention map shows where a model attended, not that it had to attend there.
 
-Of the five wishes in lesson 05, four are granted: an annotation for every word, the same score function for every position, attention weights that depend on the sentence, and an encoder that looks both ways. The fifth, short distance, is half granted: the decoder reaches any source word in one hop, but inside the encoder the distances are as long as before.
+Of the five wishes in lesson 05, four are granted: an annotation for every word, the same score function for every position, attention weights that depend on the sentence, and an encoder that looks both ways. The remaining one, short distance, is half granted: the decoder reaches any source word in one hop, but inside the encoder the distances are as long as before.
 
 **Still missing.** Is a small network the best score function? [Lesson 07](07_score_functions.ipynb) tries others. And the encoder still processes the words one after another, which lesson 09 changes.
 """
@@ -497,7 +498,7 @@ Of the five wishes in lesson 05, four are granted: an annotation for every word,
 r"""
 ## Reading
 
-- Bahdanau, Cho and Bengio, *Neural Machine Translation by Jointly Learning to Align and Translate* (2015), section 3, section 5.2 and figure 3. The notation is that of this lesson. [arXiv 1409.0473](https://arxiv.org/abs/1409.0473)
+- Bahdanau, Cho and Bengio, *Neural Machine Translation by Jointly Learning to Align and Translate* (2015), section 3, section 5.2 and figure 3. The score function is in appendix A.1.2, where our $W$, $U$ and $v$ are called $W_a$, $U_a$ and $v_a$. [arXiv 1409.0473](https://arxiv.org/abs/1409.0473)
 - Graves, *Generating Sequences With Recurrent Neural Networks* (2013), section 5: a year earlier, a soft window that moves along a text. [arXiv 1308.0850](https://arxiv.org/abs/1308.0850)
 - The differences between our system and the paper are listed at the top of `course_lib/models/bahdanau.py`.
 """

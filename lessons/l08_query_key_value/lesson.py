@@ -13,10 +13,10 @@ About {minutes} minutes. You need the softmax from [lesson 00](00_start_here.ipy
 r"""
 After this lesson you can
 
-1. **compute** a soft lookup by hand, and **explain** what queries, keys and values are.
-2. **derive** why the scores are divided by $\sqrt{d_k}$, and **compare** three divisors in training.
-3. **write** scaled dot-product attention for any number of queries and sentences.
-4. **explain** why $W_Q$ and $W_K$ are two different matrices.
+1. **compute** a soft lookup by hand, and **explain** what queries, keys and values are;
+2. **derive** why the scores are divided by $\sqrt{d_k}$, and **compare** three divisors in training;
+3. **write** scaled dot-product attention for any number of queries and sentences;
+4. **explain** why $W_Q$ and $W_K$ are two different matrices;
 5. **explain** how attention differs from a layer with fixed weights.
 """
 
@@ -63,7 +63,7 @@ So let's make the lookup soft, with three kinds of vectors.
 | nachos | (0, 2) | (2, 6, 24) |
 | apple | (1, 1) | (19, 0, 0) |
 
-The score of a dish is the dot product of the query and its key, and a softmax turns the scores into attention weights. The result of the lookup is the sum of the values, weighted by the attention weights. As in lesson 06, we call it the context vector.
+The score of a dish is the dot product of the query and its key, and a softmax turns the scores into attention weights. The result of the lookup is the sum of the values, weighted by the attention weights. As in lesson 06, we call it the context vector. There, the decoder's state was the query, and each annotation served as key and value at once.
 
 Queries and keys must have the same width, called {term:d_k}, because they are compared. The width of the values, $d_v$, can be different. On our menu, $d_k = 2$ and $d_v = 3$.
 """
@@ -133,7 +133,7 @@ quiz("08", "first-blend")
 
 # %% [markdown] kind="text"
 r"""
-Ice cream gets more than 75%, because $e^3 \approx 20$ is about seven times as large as $e^1 \approx 2.7$. With scores of 0.3, 0 and 0.1, which have the same ratios, it would get only 39%. A softmax depends on the *differences* between scores, not on their ratios.
+Ice cream gets more than 75%, because $e^3 \approx 20$ is about seven times as large as $e^1 \approx 2.7$. With scores of 0.3, 0 and 0.1, which have the same ratios, it would get only 39%. As lesson 06 showed, a softmax depends on the *differences* between scores; their ratios don't matter.
 """
 
 # %% [markdown] kind="text" track="core" contents="a larger menu to explore, with a prediction"
@@ -148,7 +148,7 @@ predict("08", "more-cream", SoftDictionary())
 r"""
 In symbols, the soft lookup with a query $q$, keys $k_j$ and values $v_j$ is
 
-$$ \alpha_j = \frac{e^{\,q \cdot k_j}}{\sum_i e^{\,q \cdot k_i}}
+$$ \alpha_j = \frac{e^{\,q \cdot k_j}}{\sum_l e^{\,q \cdot k_l}}
 \qquad\qquad
 c = \sum_j \alpha_j \, v_j $$
 
@@ -165,7 +165,7 @@ autocorrect, a good waiter. Follow-up: what is the query there, what is the key,
 r"""
 ## 2 · Why keys and values are separate
 
-In lesson 06, the decoder's state was the query, and each annotation $h_j$ had two jobs: it was compared with the query, and it was also added up in the context vector. Why not leave it at that? On our menu, we would search for something sweet and get back an average of sweetness and crunch, but nothing about sugar or fat.
+In lesson 06, each annotation $h_j$ had two jobs: it was compared with the query, and it was also added up in the context vector. Why not leave it at that? On our menu, we would search for something sweet and get back an average of sweetness and crunch, but nothing about sugar or fat.
 
 Couldn't a single vector do both jobs, if it is wide enough? Here is a test. Each of four stored vectors represents a name with a random label; there are 16 names and 16 labels. The query is one of the four names, and the network has to output its label. A learned matrix computes the keys from the stored vectors. In one version the keys also serve as values; in the other, a second matrix computes the values. The table shows the accuracy, with the range over three runs where they differ:
 
@@ -177,7 +177,7 @@ Couldn't a single vector do both jobs, if it is wide enough? Here is a test. Eac
 
 At width 2, one vector isn't enough for both jobs. One matrix of width 4, which computes as many numbers as two of width 2, does nearly as well, so wider vectors are an alternative. With separate keys and values, the two jobs don't compete for the same numbers, and each can have its own width.
 
-Daniluk et al. (2017) separated keys and values in a language model with attention and reported lower perplexities. We couldn't confirm this on our toy French: the test perplexity was {result:min toy_language_models/attention_lm/scores/test/perplexity:.1f} to {result:max toy_language_models/attention_lm/scores/test/perplexity:.1f} with attention and {result:max toy_language_models/key_value_lm/scores/test/perplexity:.1f} with separate keys and values (three runs each, the same number of parameters, hyperparameters not tuned). Perhaps our sentences are too short to need attention: the LSTM from lesson 03 reached {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} without it. Separate keys and values are most useful when what you search by differs from what you want to know. Key-value memory networks (Miller et al., 2016), for example, answer questions about documents, and use different encodings for finding a stored text and for reading from it.
+Daniluk et al. (2017) separated keys and values in a language model with attention and reported lower perplexities. On our toy French it was the other way round: the test perplexity was {result:min toy_language_models/attention_lm/scores/test/perplexity:.1f} to {result:max toy_language_models/attention_lm/scores/test/perplexity:.1f} with attention, and {result:max toy_language_models/key_value_lm/scores/test/perplexity:.1f} with separate keys and values (three runs each, about 120,000 parameters, hyperparameters not tuned). One possible reason is that the LSTM's output is split into a key and a value, so each of them is narrower than with plain attention. Perhaps our sentences don't need attention at all, because they are short: an LSTM of the same size reached {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} without it, in all three runs. Separate keys and values are most useful when what you search by differs from what you want to know. Key-value memory networks (Miller et al., 2016), for example, answer questions about documents, and use different encodings for finding a stored text and for reading from it.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -199,9 +199,9 @@ quiz("08", "variance")
 
 # %% [markdown] kind="formula"
 r"""
-Here are the four steps in one line, with $E$ for the mean:
+Here are the four steps in one line, with $E$ for the mean and $q_m$ and $k_m$ for the components of $q$ and $k$:
 
-$$ \operatorname{Var}(q \cdot k) \;=\; \sum_{i=1}^{d_k} \operatorname{Var}(q_i k_i) \;=\; \sum_{i=1}^{d_k} \underbrace{E[q_i^2]}_{1}\,\underbrace{E[k_i^2]}_{1} \;=\; d_k
+$$ \operatorname{Var}(q \cdot k) \;=\; \sum_{m=1}^{d_k} \operatorname{Var}(q_m k_m) \;=\; \sum_{m=1}^{d_k} \underbrace{E[q_m^2]}_{1}\,\underbrace{E[k_m^2]}_{1} \;=\; d_k
 \qquad\Longrightarrow\qquad \text{standard deviation} = \sqrt{d_k} $$
 
 So the wider the vectors, the further apart the scores. If two scores differ by 1, their attention weights are 73% and 27%. What happens at $d_k = 512$? The figure also shows the softmax's *gradient*, that is, how much the attention weights change if a score changes slightly.
@@ -214,7 +214,7 @@ predict("08", "unscaled-max", SaturationLab())
 r"""
 Compare the three divisors at $d_k = 512$, and try to reach the goals. If you divide by $d_k$, all scores are close to 0, and each of the eight keys gets about an eighth. If you divide by $\sqrt{d_k}$, the scores have a standard deviation of 1 at every width.
 
-Without scaling, one key usually gets nearly all the attention. Why is that a problem before training? The softmax is {term:saturation|saturated}: its gradient is almost 0. With scores of 0 and 20, for example, increasing the first score by 0.1 changes its attention weight by less than a billionth. Gradient descent then gets hardly any information about how to improve the scores. The paper gives this reason with some caution: "We suspect that for large values of $d_k$, the dot products grow large in magnitude, pushing the softmax function into regions where it has extremely small gradients."
+Without scaling, one key usually gets nearly all the attention. Why is that a problem before training? The softmax is {term:saturation|saturated}: its gradient is almost 0. With scores of 0 and 20, for example, increasing the first score by 0.1 changes its attention weight by less than a billionth. For most examples the gradient of the loss is then almost 0 too, and a few examples dominate the batch. The paper gives small gradients as its reason, with some caution: "We suspect that for large values of $d_k$, the dot products grow large in magnitude, pushing the softmax function into regions where it has extremely small gradients."
 
 You may read elsewhere that the division prevents an overflow in $e^{\text{score}}$. It isn't needed for that: softmax functions subtract the largest score first, which doesn't change the result.
 """
@@ -355,7 +355,7 @@ estimate("08", "trained-spread", mean_spread)
 r"""
 ## 4 · Three matrices: W_Q, W_K and W_V
 
-In the Transformer, every word plays all three roles. Three learned matrices turn its vector $x$, whose width is called {term:d_model}, into a query $W_Q x$, a key $W_K x$ and a value $W_V x$. Such a product is called a {term:projection}. $W_Q$ and $W_K$ have the shape (d_k, d_model), and $W_V$ has the shape (d_v, d_model). In code, `x` has one row per word, so the queries are `x @ w_q.T`.
+In lesson 06, the query came from the decoder, and the keys and values came from the encoder. In the Transformer, every word of a sentence can play all three roles. Three learned matrices turn its vector $x$, whose width is called {term:d_model}, into a query $W_Q x$, a key $W_K x$ and a value $W_V x$. Such a product is called a {term:projection}. $W_Q$ and $W_K$ have the shape (d_k, d_model), and $W_V$ has the shape (d_v, d_model). In code, `x` has one row per word, so the queries are `x @ w_q.T`.
 
 Why do queries and keys need two matrices? With one matrix $W$ for both, the score of word $i$ for word $j$ would be $(W x_i) \cdot (W x_j)$. This doesn't change if you swap $i$ and $j$, so the scores would be symmetric. But what a word looks for is usually not what it contains: a pronoun looks for a noun, while the noun doesn't have to look for the pronoun. In the next cell, two numbers describe whether a word is a noun or a pronoun, and we set the matrices by hand so that pronouns look for nouns.
 """

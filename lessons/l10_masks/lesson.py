@@ -13,10 +13,10 @@ About {minutes} minutes. You need scaled attention from [lesson 08](08_query_key
 r"""
 After this lesson you can
 
-1. **decide** which positions have to be masked in an encoder, in a decoder and in cross-attention.
-2. **write** attention with a mask, including the case of a query that may attend to nothing.
-3. **distinguish** correct masking from methods that look similar, by the row sums and by the weights of masked keys.
-4. **recognise** a leak, even if the shapes, the row sums and the loss on the test set look fine.
+1. **decide** which positions have to be masked in an encoder, in a decoder and in cross-attention;
+2. **write** attention with a mask, including the case of a query that may attend to nothing;
+3. **distinguish** correct masking from methods that look similar, by the row sums and by the weights of masked keys;
+4. **recognise** a leak, even if the shapes, the row sums and the loss on the test set look fine;
 5. **explain** why a causal mask makes it possible to train on all positions of a sentence in parallel.
 """
 
@@ -146,9 +146,9 @@ r"""
 
 A language model predicts the next word. With self-attention, a single forward pass over a sentence gives a prediction at every position: position $i$ predicts word $i + 1$. As in lesson 04, this is {term:teacher forcing} with a {term:shifted target}.
 
-But now the answer is part of the input. Word $i + 1$ is the next input token, so position $i$ must not attend to it. A {term:causal mask} lets each position attend to itself and to earlier positions, but never to later ones.
+But now the answer is part of the input. Word $i + 1$ is the next input token, so position $i$ must not attend to it. A {term:causal mask} lets each position attend to itself and to earlier positions, but never to later ones, like the window of a causal convolution in lesson 05, which ends with its own word.
 
-Here is a very small language model. It has an embedding for each word and each position and one attention layer, **yours**. The input `x` is added to the output of the attention, for a reason that lesson 13 explains, and the embedding matrix is used a second time to compute the logits. The file `lessons/l10_masks/small_language_model.py` trains the model with the loop from lesson 01, on about two thousand short French sentences of the toy language. No padding mask is needed: all padding comes after the words, so the causal mask hides it from them, and the loss ignores the predictions for padding.
+Here is a very small language model. It has an embedding for each word, a second table, `positions`, which lesson 11 explains, and one attention layer, **yours**. The input `x` is added to the output of the attention, for a reason that lesson 13 explains, and the embedding matrix is used a second time to compute the logits. The file `lessons/l10_masks/small_language_model.py` trains the model with the loop from lesson 01, on about two thousand short French sentences of the toy language. No padding mask is needed: all padding comes after the words, so the causal mask hides it from them, and the loss ignores the predictions for padding.
 """
 
 # %% kind="code" name="model"
@@ -285,7 +285,7 @@ A clean test set doesn't protect you from this, because the model processes it w
 r"""
 We also trained a larger Transformer language model both ways, in three runs each. If it processes a sentence all at once, its perplexity on test sentences is {result:min leak_language_model/sound/scores/test/perplexity:.2f} to {result:max leak_language_model/sound/scores/test/perplexity:.2f} with a correct mask and {result:min leak_language_model/leaky/scores/test/perplexity:.3f} to {result:max leak_language_model/leaky/scores/test/perplexity:.3f} with the leak. If it processes the same sentences word by word, as in generation, nothing changes for the correct models, but the leaky ones have perplexities above **ten million**. A model that assigns the same probability to all 680 words has a perplexity of 680. So the leaky models aren't just uncertain: they are confident and wrong.
 
-A leak *can* make a loss too good to be true, but it doesn't have to. With the same leak in a **translator**, the validation loss is {result:leak/leaky/history/-1/loss:.2f}, compared with {result:leak/sound/history/-1/loss:.2f} for the correct model (means of three runs). Yet when it generates, the leaky translator gets none of 1,000 test sentences right. A plausible reason for its ordinary loss is that a model that knows the source sentence can be nearly certain of the next French word anyway.
+A leak *can* make a loss too good to be true, but it doesn't have to. With the same leak in a **translator**, the validation loss is {result:leak/leaky/history/-1/loss:.2f}, compared with {result:leak/sound/history/-1/loss:.2f} for the correct model (means of three runs). Yet when it generates, the leaky translator gets none of 1,000 test sentences right. Unlike the language models, both translators were trained with {term:label smoothing} (lesson 15), which discourages a model from assigning much more than 90% to any word. So even a model that copies the next word doesn't get close to a loss of 0, and the leak doesn't show. The correct translator's loss is just as low, probably because the source sentence makes the next French word nearly certain anyway.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -312,7 +312,7 @@ A mask doesn't need the full shape of the scores, as long as it {term:broadcasti
 | causal mask | (n, n) | all sentences of the batch |
 | both, combined with `&` | (batch, n, n) | – |
 
-With several heads (lesson 12), the scores have the shape (batch, heads, queries, keys). A causal mask (n, n) still fits. A padding mask needs one more axis of size 1, for the heads: (batch, 1, 1, keys).
+With several heads (lesson 12), the scores have the shape (batch, heads, queries, keys). A causal mask (n, n) still fits. A padding mask needs one more axis of size 1, for the heads: (batch, 1, 1, keys). <!-- core -->
 """
 
 # %% kind="quiz"
@@ -461,7 +461,7 @@ r"""
 - With a leak, the loss can be excellent and the model useless. A clean test set doesn't reveal it; letting the model generate does.
 - With a causal mask, one forward pass gives the predictions at all positions of a sentence. Cross-attention needs no causal mask.
 
-**Still missing.** Our small model has an embedding for each position. Without it, its predictions wouldn't depend on the order of the earlier words. [Lesson 11](11_positions.ipynb) is about positions.
+**Still missing.** Attention compares a query and a key in the same way wherever they are. How can a model use the order of the words? [Lesson 11](11_positions.ipynb) is about positions.
 """
 
 # %% [markdown] kind="reading"

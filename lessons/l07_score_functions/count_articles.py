@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,6 +26,8 @@ ARTICLE_AT_BOTH_ENDS = Pair(("the", "cat", "sees", "the", "queens"), ("le", "cha
 TWO_IN_A_ROW = Pair(("the", "the", "cat"), ("le", "la", "chat"))
 NO_ARTICLE = Pair(("a", "cat", "sleeps"), ("un", "chat", "dort"))
 QUEEN = Pair(("the", "queen"), ("la", "reine"))
+BARE_PLURAL = Pair(("cats", "see", "the", "queen"), ("les", "chats", "voient", "la", "reine"))
+LE_TWICE = Pair(("the", "cat", "sees", "the", "dog"), ("le", "chat", "voit", "le", "chien"))
 CAT = Pair(("the", "cat", "sleeps"), ("le", "chat", "dort"))
 REAL = (
     Pair(
@@ -111,10 +114,21 @@ def count_right_of_all(pair: Pair, words: list[str], forced: dict[int, int]) -> 
     return count_forced_words(pair, words, forced)[0], len(words)
 
 
-def count_at_positions(pair: Pair, words: list[str], forced: dict[int, int]) -> tuple[int, int]:
-    """Compares at the English positions instead of the French ones."""
-    at = [position for position in forced.values() if position < len(words)]
-    return sum(words[position] == pair.tgt[position] for position in at), len(forced)
+def comparing(*, word_at: int, target_at: int) -> Callable:
+    """Counts as if the step (0) and the English position (1) were interchangeable."""
+
+    def counts(pair: Pair, words: list[str], forced: dict[int, int]) -> tuple[int, int]:
+        at = [(item[word_at], item[target_at]) for item in forced.items()]
+        inside = [(i, j) for i, j in at if max(i, j) < len(words)]
+        return sum(words[i] == pair.tgt[j] for i, j in inside), len(forced)
+
+    return counts
+
+
+def count_spelled_articles(pair: Pair, words: list[str], forced: dict[int, int]) -> tuple[int, int]:
+    """Finds the articles by their spelling instead of the dictionary."""
+    steps = dict.fromkeys((step for step, word in enumerate(pair.tgt) if word in ARTICLES), 0)
+    return count_forced_words(pair, words, steps)
 
 
 def count_all_right(pair: Pair, words: list[str], forced: dict[int, int]) -> tuple[int, int]:
@@ -147,17 +161,23 @@ def one_article_a_sentence(pairs: Sequence[Pair], predict: Callable, positions: 
     return count_articles(pairs, predict, first_only)
 
 
-def forced_once(pairs: Sequence[Pair], predict: Callable, positions: Callable) -> tuple[int, int]:
-    """Forces only the first article of a sentence, but counts all."""
+def forcing_at(moved: Callable[[dict[int, int]], dict[int, int]]) -> Callable:
+    """Forces what `moved` makes of the dictionary, but counts at its own steps."""
 
-    def change_of(forced: dict[int, int]) -> Callable:
-        first = min(forced, default=None)
-        return lambda step, weights: all_onto(weights, forced[step]) if step == first else weights
+    def count(pairs: Sequence[Pair], predict: Callable, positions: Callable) -> tuple[int, int]:
+        n_right = n_all = 0
+        for pair in pairs:
+            forced = moved(positions(pair))
 
-    counts = [
-        count_forced_words(pair, predict(pair, change_of(positions(pair))), positions(pair)) for pair in pairs
-    ]
-    return sum(right for right, _ in counts), sum(n_all for _, n_all in counts)
+            def change(step: int, weights: Tensor, forced: dict[int, int] = forced) -> Tensor:
+                inside = step in forced and forced[step] < len(weights)
+                return all_onto(weights, forced[step]) if inside else weights
+
+            right, of_all = count_forced_words(pair, predict(pair, change), positions(pair))
+            n_right, n_all = n_right + right, n_all + of_all
+        return n_right, n_all
+
+    return count
 
 
 def last_dictionary(pairs: Sequence[Pair], predict: Callable, positions: Callable) -> tuple[int, int]:
@@ -170,25 +190,6 @@ def last_dictionary(pairs: Sequence[Pair], predict: Callable, positions: Callabl
             return all_onto(weights, min(last[step], len(weights) - 1)) if step in last else weights
 
         right, of_all = count_forced_words(pair, predict(pair, change), positions(pair))
-        n_right, n_all = n_right + right, n_all + of_all
-    return n_right, n_all
-
-
-def swapped_positions(pairs: Sequence[Pair], predict: Callable, positions: Callable) -> tuple[int, int]:
-    """Takes the dictionary for {English: French}: forces at the English positions."""
-
-    def change_of(pair: Pair) -> Callable:
-        swapped = {english: french for french, english in positions(pair).items()}
-
-        def change(step: int, weights: Tensor) -> Tensor:
-            inside = step in swapped and swapped[step] < len(weights)
-            return all_onto(weights, swapped[step]) if inside else weights
-
-        return change
-
-    n_right = n_all = 0
-    for pair in pairs:
-        right, of_all = count_forced_words(pair, predict(pair, change_of(pair)), positions(pair))
         n_right, n_all = n_right + right, n_all + of_all
     return n_right, n_all
 
@@ -262,6 +263,11 @@ COUNT_ARTICLES = PlainExercise(
             [TWO_IN_A_ROW, QUEEN],
             PointingModel({TWO_IN_A_ROW.tgt_text: [2, 2, 2], QUEEN.tgt_text: [1, 1]}),
             Positions({TWO_IN_A_ROW.tgt_text: {0: 2, 1: 1}, QUEEN.tgt_text: {0: 1}}),
+        ),
+        lambda: (
+            [BARE_PLURAL, LE_TWICE],  # an article that doesn't translate "the"; one "le" right, one wrong
+            PointingModel({BARE_PLURAL.tgt_text: [0, 0, 1, 3, 3], LE_TWICE.tgt_text: [1, 1, 2, 4, 4]}),
+            Positions({BARE_PLURAL.tgt_text: {3: 3}, LE_TWICE.tgt_text: {0: 1, 3: 3}}),
         ),
         lambda: random_inputs(15, seed=7),
         lambda: (list(REAL), predictor("luong_dot"), onto_the),
@@ -338,7 +344,7 @@ COUNT_ARTICLES = PlainExercise(
         ),
         Slip(
             "swapped-positions",
-            swapped_positions,
+            forcing_at(lambda forced: {position: step for step, position in forced.items()}),
             "the keys and the values of `positions(pair)` are swapped. A key is the step, that is, the "
             "position of the French article; its value is the position to attend to.",
         ),
@@ -363,11 +369,34 @@ COUNT_ARTICLES = PlainExercise(
             count_with(counts=count_right_of_all),
             "the second number counts all words. It should count the articles.",
         ),
+        *(
+            Slip(
+                f"compares-at-positions-{word_at}{target_at}",
+                count_with(counts=comparing(word_at=word_at, target_at=target_at)),
+                "the words are compared at the English positions. The article is at position `step` of the "
+                "French sentence: compare `words[step]` with `pair.tgt[step]`.",
+            )
+            for word_at, target_at in ((1, 1), (0, 1))
+        ),
         Slip(
-            "compares-at-positions",
-            count_with(counts=count_at_positions),
-            "the words are compared at the English positions. The article is at position `step` of the "
-            "French sentence: compare `words[step]` with `pair.tgt[step]`.",
+            "spelled-articles",
+            count_with(counts=count_spelled_articles),
+            "the articles are recognised by their spelling. Count only the steps in `positions(pair)`: not "
+            "every *le*, *la* or *les* translates *the*.",
+        ),
+        *(
+            Slip(
+                f"step-{name}",
+                forcing_at(lambda forced, by=by: {step + by: at for step, at in forced.items()}),
+                f"the attention is forced one step too {name}. Steps count from 0, as in `positions(pair)`.",
+            )
+            for name, by in (("early", -1), ("late", 1))
+        ),
+        Slip(
+            "ignores-position-0",
+            forcing_at(lambda forced: {step: at for step, at in forced.items() if at}),
+            "nothing is forced if the given position is 0. The number 0 counts as False in a condition: ask "
+            "whether `step` is in the dictionary.",
         ),
         Slip(
             "previous-word",
@@ -379,6 +408,11 @@ COUNT_ARTICLES = PlainExercise(
             "sentences",
             count_with(counts=count_all_right),
             "sentences are counted. Count the articles one by one.",
+        ),
+        Slip(
+            "all-or-nothing",
+            count_with(counts=lambda p, w, f: (count_all_right(p, w, f)[0], len(f))),
+            "each sentence adds at most 1 to the first number. Count the correct articles one by one.",
         ),
         Slip(
             "sentences-with-articles",
@@ -393,7 +427,7 @@ COUNT_ARTICLES = PlainExercise(
         ),
         Slip(
             "forced-once",
-            forced_once,
+            forcing_at(lambda forced: dict(sorted(forced.items())[:1])),
             "only the first article of each sentence is forced. Force every step in `positions(pair)`.",
         ),
         Slip(
@@ -406,6 +440,12 @@ COUNT_ARTICLES = PlainExercise(
             "any-article",
             count_with(counts=count_articles_everywhere),
             "any article counts as right. It must be the one in the correct translation, `pair.tgt[step]`.",
+        ),
+        Slip(
+            "anywhere",
+            count_with(counts=lambda p, w, f: (sum(p.tgt[step] in w for step in f), len(f))),
+            "an article counts as right if it is predicted anywhere in the sentence. Compare `words[step]` "
+            "with `pair.tgt[step]`.",
         ),
         Slip(
             "counts-mistakes",
@@ -433,6 +473,22 @@ COUNT_ARTICLES = PlainExercise(
             "the second number is the number of sentences. It should be the number of articles.",
         ),
         Slip(
+            "last-length",
+            lambda pairs, predict, positions: (
+                count_articles(pairs, predict, positions)[0],
+                sum(len(positions(pair)) for pair in pairs[-1:]),
+            ),
+            "the second number counts the articles of the last sentence only. Is there `=` instead of `+=`?",
+        ),
+        Slip(
+            "stops-early",
+            lambda pairs, predict, positions: count_articles(
+                itertools.takewhile(positions, pairs), predict, positions
+            ),
+            "the loop ends at the first sentence without an article. Go on with the next one: `continue`, "
+            "not `break` or `return`.",
+        ),
+        Slip(
             "swapped-answer",
             count_with(gives=lambda n_right, n_all: (n_all, n_right)),
             "the two numbers are swapped: return the number of correct articles first.",
@@ -446,6 +502,11 @@ COUNT_ARTICLES = PlainExercise(
             "fraction",
             count_with(gives=lambda n_right, n_all: n_right / max(n_all, 1)),
             "this is a fraction. Return two counts, the correct articles and all articles.",
+        ),
+        Slip(
+            "fraction-and-count",
+            count_with(gives=lambda n_right, n_all: (n_right / max(n_all, 1), n_all)),
+            "the first number is a fraction. It should be the number of correct articles.",
         ),
         Slip(
             "percent",

@@ -117,7 +117,7 @@ GENERAL_SCORES = TensorExercise(
         Slip(
             "keys-reshaped",
             lambda q, k, w: general_scores(q, k.reshape(k.shape[1], k.shape[0]).T, w),
-            "`keys` is reshaped, which mixes the numbers of different keys. To transpose a matrix, use `.T`.",
+            "`keys` isn't transposed. Use `.T`; a reshape would mix the numbers of different keys.",
         ),
         Slip(
             "first-query-for-all",
@@ -148,6 +148,11 @@ GENERAL_SCORES = TensorExercise(
             "first-query-only",
             lambda q, k, w: general_scores(q[:1], k, w)[0],
             "only the first query is scored. Score every query: one row for each.",
+        ),
+        Slip(
+            "flat",
+            lambda q, k, w: general_scores(q, k, w).flatten(),
+            "the scores of all pairs are in one long row. Return one row for each query: (m, n).",
         ),
         Slip(
             "not-summed",

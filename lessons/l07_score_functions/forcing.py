@@ -69,8 +69,8 @@ def read_weights(weights: object, n: int) -> Tensor:
     if not isinstance(weights, Tensor) or weights.shape != (n,):
         shape = f" of shape {tuple(weights.shape)}" if isinstance(weights, Tensor) else ""
         raise TypeError(
-            f"at every step, your function must return the attention weights, a tensor of shape ({n},); it "
-            f"returned {'a tensor' if shape else repr(weights)}{shape}"
+            f"at every step, `change(step, weights)` must return the attention weights, a tensor of shape "
+            f"({n},), with EOS; it returned {'a tensor' if shape else repr(weights)}{shape}"
         )
     return weights.float()
 

@@ -6,7 +6,7 @@ r"""
 
 **The question:** how should a decoder compare its state with each word of the source?
 
-It contains a puzzle: a model that translates well, although its attention seems to go to the wrong words. <!-- core -->
+It leads to a puzzle: one model translates well, although its attention seems to go to the wrong words. <!-- core -->
 
 About {minutes} minutes. You need attention from [lesson 06](06_bahdanau_attention.ipynb) and the LSTM from [lesson 03](03_lstm_and_gru.ipynb).
 """
@@ -28,7 +28,6 @@ import random
 import torch
 
 from course_lib import views
-from course_lib.formatting import fixed
 from course_lib.results import mean_over_seeds
 from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yours
 from course_lib.text import TEST_SIZES, splits
@@ -56,7 +55,7 @@ r"""
 
 Attention has three steps. A {term:score function} compares the decoder's state with each encoder state and returns one number, the score. A softmax turns the scores into attention weights. The weighted sum of the encoder states is the context vector.
 
-In lesson 06 the score function was a small network. In 2015 Minh-Thang Luong, Hieu Pham and Christopher Manning tried simpler ones, and they rearranged the decoder as well. We look at the two changes one at a time.
+In lesson 06, the score function was a small network. In 2015, Minh-Thang Luong, Hieu Pham and Christopher Manning tried simpler ones, and also rearranged the decoder.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -65,20 +64,20 @@ r"""
 
 Take a decoder state $s = (1, 2)$ and an encoder state $h = (3, 1)$. How well do they match?
 
-- **Dot product,** $s^\top h = 1 \cdot 3 + 2 \cdot 1 = 5$. It has no parameters, but $s$ and $h$ must have the same width. A longer vector gets a larger score. This is {term:dot-product attention}.
-- **Cosine similarity,** the dot product divided by both norms: $5 / (\sqrt 5 \cdot \sqrt{10}) = 0.71$. The {term:cosine similarity} depends only on the directions, so length doesn't matter. <!-- core -->
-- **General score,** $s^\top W h$ with a learned matrix $W$. If $W$ swaps the two components of $h$, the {term:general score} is $(1, 2) \cdot (1, 3) = 7$. It is also called **bilinear**, and the two widths may differ.
+- **Dot product,** $s^\top h = 1 \cdot 3 + 2 \cdot 1 = 5$. It has no parameters, but $s$ and $h$ must have the same width. If $h$ becomes twice as long, the score doubles. This is {term:dot-product attention}.
+- **Cosine similarity,** the dot product divided by both norms: $5 / (\sqrt 5 \cdot \sqrt{10}) = 0.71$. The {term:cosine similarity} depends only on the directions of the vectors, not on their lengths. <!-- core -->
+- **General score,** $s^\top W_g h$ with a learned matrix $W_g$. If $W_g$ swaps the two components of $h$, the {term:general score} is $(1, 2) \cdot (1, 3) = 7$. This score is also called **bilinear**, and $s$ and $h$ may have different widths.
 - **Additive score,** $v^\top \tanh(W s + U h)$, the small network of lesson 06.
-- **Location score,** $W s$. The {term:location score} of position $j$ is the dot product of $s$ with row $j$ of $W$. It depends on the position, and the encoder state isn't used at all.
+- **Location score,** $W_\ell s$. The {term:location score} of position $j$ is the dot product of $s$ with row $j$ of $W_\ell$. The encoder states aren't used at all.
 
-The dot product and the general score are known as {term:multiplicative attention}, and the network of lesson 06 as *additive attention*.
+Attention with a dot product or a general score is called {term:multiplicative attention}; with the network of lesson 06, it is *additive attention*.
 """
 
 # %% [markdown] kind="text" track="core" contents="an explorable that compares six scores, and an exercise: the general score"
 r"""
 In general, the vector that attention compares with all the others is called the {term:query} $q$, and each of the others is a {term:key} $k_j$. In a translator, the query is the decoder state and the keys are the encoder states.
 
-The explorable shows one query, three keys and six scores. The sixth, *scaled dot*, is the dot product divided by a constant; lesson 08 explains it. The parameters of *general*, *additive* and *location* are fixed here, and *general* rotates the query by 90°.
+The explorable compares one query with three keys, using six scores. The new one, *scaled dot*, is the dot product divided by a constant; lesson 08 explains it. The parameters of *general*, *additive* and *location* are fixed here, and *general* rotates the query by 90°.
 """
 
 # %% kind="predict" track="core"
@@ -86,7 +85,7 @@ predict("07", "longer-key", ScoreZoo())
 
 # %% [markdown] kind="text" exercise="general_scores"
 r"""
-Write the general score $q^\top W k$ for every pair of a query and a key. Return the scores without a softmax: one row for each query, one column for each key. Like all weight matrices in this course, `w` has the orientation (out, in): it maps a key of width `k` to the width `q` of a query.
+Write the general score $q^\top W_g k$ for every pair of a query and a key. Return the scores without a softmax: one row for each query, one column for each key. `w` has the orientation (out, in): it maps a key of width `k` to the width `q` of a query.
 """
 
 # %% kind="exercise" exercise="general_scores" title="The general score" difficulty=1 importance=4 track="core"
@@ -111,37 +110,22 @@ For one query and one key the score is `query @ w @ key`. Which shapes do the pr
 
 # %% [markdown] kind="text" track="core"
 r"""
-Luong's paper also has a **concat score**, $v^\top \tanh(W [q; k])$, in which query and key are concatenated. It looks new, but compare:
-"""
-
-# %% kind="example" name="concat" track="core"
-generator = torch.Generator().manual_seed(7)
-query, key = (torch.randn(n, generator=generator) for n in (3, 4))
-w, v = torch.randn(6, 7, generator=generator), torch.randn(6, generator=generator)
-
-concat = v @ torch.tanh(w @ torch.cat([query, key]))
-w_query, w_key = w[:, :3], w[:, 3:]
-additive = v @ torch.tanh(w_query @ query + w_key @ key)
-print("concat:", fixed(concat, 4), " additive:", fixed(additive, 4))
-
-# %% [markdown] kind="text" track="core"
-r"""
-The {term:concat score} *is* the additive score: the left part of $W$ multiplies the query, the right part the key. In our models, where every state has 132 numbers, it has {result:toy_ladder/luong_concat/parameters - toy_ladder/luong_dot/parameters:,.0f} parameters. The general score has {result:toy_ladder/luong_general/parameters - toy_ladder/luong_dot/parameters:,.0f}, and the location score {result:toy_ladder/luong_location/parameters - toy_ladder/luong_dot/parameters:,.0f}, a row for each of up to 64 positions. The dot product has none.
+Luong's paper also has a {term:concat score}, $v^\top \tanh(W [q; k])$, in which query and key are concatenated. It *is* the additive score: if we split $W$ into a left and a right part, $W [q; k] = W_\text{left}\, q + W_\text{right}\, k$. In our models, where every state has 132 numbers, the concat score has {result:toy_ladder/luong_concat/parameters - toy_ladder/luong_dot/parameters:,.0f} parameters and the general score {result:toy_ladder/luong_general/parameters - toy_ladder/luong_dot/parameters:,.0f}. The location score has {result:toy_ladder/luong_location/parameters - toy_ladder/luong_dot/parameters:,.0f}, a row for each of up to 64 positions. The dot product has none.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 3 · Bahdanau's and Luong's decoders
 
-Bahdanau's decoder attends with its **previous** state and then updates the state. Luong's decoder updates its state first and attends with the **new** one. It then combines context vector and state into the {term:attentional hidden state}, $\tilde h_i = \tanh(W_c\,[c_i; s_i])$, and predicts the next word from it. So the context isn't part of the state, and the next step wouldn't know what this step attended to. With {term:input feeding}, $\tilde h_i$ becomes part of the decoder's next input.
+Bahdanau's decoder attends with its **previous** state and then updates the state. Luong's decoder updates its state first and attends with the **new** one. From the context vector and the state, it computes the {term:attentional hidden state}, $\tilde h_i = \tanh(W_c\,[c_i; s_i])$, and predicts the next word. The context vector isn't part of the state, so the next step wouldn't know what this step attended to. With {term:input feeding}, $\tilde h_i$ becomes part of the decoder's next input.
 
 | | Bahdanau et al. 2015 | Luong et al. 2015 |
 |---|---|---|
 | attends with | the previous state, $s_{i-1}$ | the new state, $s_i$ |
-| context vector goes into | the new state and the prediction | the prediction only, through $\tilde h_i$ |
-| next step learns about it from | the state | input feeding |
+| uses the context vector for | the new state and the prediction | the prediction only, through $\tilde h_i$ |
+| passes it on to the next step by | the state | input feeding |
 | encoder | bidirectional | one direction (ours from the start, the paper's from the end) |
-| score | additive | dot, general, concat or location |
+| score | additive | dot, general, location or concat (additive) |
 
 "Bahdanau adds, Luong multiplies" describes only the last row.
 """
@@ -168,7 +152,7 @@ quiz("07", "decoders")
 r"""
 ## 4 · Four maps without labels
 
-We trained Luong's translator four times, each time with a different score: dot, general, concat and location. The models have nearly the same size and were trained in the same way. All four translate the sentence below correctly. Here are their attention weights, in random order. Which is which?
+We trained Luong's translator four times, each time with a different score: dot, general, concat and location. The models have nearly the same number of parameters, were trained in the same way, and all translate the sentence below correctly. Here are their attention weights, in random order. Which is which?
 """
 
 # %% kind="see" name="blind" hide_input=true
@@ -189,11 +173,6 @@ views.gallery(
 # %% kind="quiz"
 quiz("07", "blind")
 
-# %% [markdown] kind="text"
-r"""
-Dot, general and concat remain. They differ most in the rows *la* and *le*. The next figure names all four maps and marks the true links with rings.
-"""
-
 # %% kind="predict" hide_input=true
 pair = next(pair for pair in tests.test if pair.src_text == SENTENCE)
 true_links = {(french, english) for english, french in pair.links}
@@ -206,16 +185,16 @@ predict("07", "three-left", figure)
 
 # %% [markdown] kind="text"
 r"""
-Look at the three articles. General attends to *the*, as the true alignment has it. Dot attends to the **noun**: at *la* to *woman*, at *le* to *bridge* and to *cake*. Concat divides its attention between the two.
+Look at the three articles. General attends to *the*, as in the true alignment. Dot attends to the **noun**: at *la* to *woman*, at *le* to *bridge* and to *cake*. Concat divides its attention between the two.
 
-This isn't a peculiarity of one sentence. The 1,000 test sentences contain {result:lesson_07/articles, from the start/all:,.0f} articles that translate *the*. In {result:lesson_07/articles, from the start/attends most to the noun, min:.0p} to {result:lesson_07/articles, from the start/attends most to the noun, max:.0%} of them, depending on the random seed, dot attends most to the noun. And yet it predicts every one of these articles correctly, given the correct previous words. Is its attention wrong?
+This happens in other sentences too. The 1,000 test sentences contain {result:lesson_07/articles, from the start/all:,.0f} articles that translate *the*. For {result:lesson_07/articles, from the start/attends most to the noun, min:.0p} to {result:lesson_07/articles, from the start/attends most to the noun, max:.0%} of them, depending on the random seed, dot attends most to the noun. And yet, given the correct previous words, it predicts every one of these articles correctly. Is its attention wrong?
 """
 
-# %% [markdown] kind="text" contents="an experiment that you write: force the attention onto a word, and count the correct articles"
+# %% [markdown] kind="text" contents="an experiment that you program: force the attention onto a word, and count the correct articles"
 r"""
 ## 5 · Force the attention
 
-Attention maps suggest explanations, but they don't test them. To test one, we **intervene**: we replace the attention weights at the articles, and count how many articles the model still gets right. `predictor` wraps a trained model so that we can do this.
+Attention maps suggest explanations, but they don't test them. To test one, we **intervene**: we replace the attention weights at the articles, and count how many articles the model still gets right. `predictor` loads a trained model whose attention weights we can replace.
 """
 
 # %% kind="example"
@@ -232,13 +211,13 @@ print("articles: ", onto_the(pair))
 
 # %% [markdown] kind="text" exercise="count_articles"
 r"""
-**Build the experiment.** Your function gets three things:
+**Program the experiment.** Your function gets three arguments:
 
-- `pairs`, a list of sentence pairs. `pair.tgt` has the words of the correct translation.
-- `predict`, a model like `dot` above. `predict(pair, change)` runs the decoder with teacher forcing (lesson 04) and returns a list with one predicted word for each word of `pair.tgt`. At each step, it calls your function `change(step, weights)` and uses the attention weights that this returns. `step` is the position of the French word, counted from 0, and `weights` is a tensor with one attention weight for each source token, including EOS.
-- `positions`, a function like `onto_the` above. `positions(pair)` is a dictionary whose keys are the steps of the articles, and whose values are the source positions to attend to. It can be empty.
+- `pairs`, a list of sentence pairs. `pair.tgt` contains the words of the correct translation.
+- `predict`, a model like `dot` above. `predict(pair, change)` runs the decoder with teacher forcing (lesson 04) and returns a list with one predicted word for each word of `pair.tgt`. `change` is a function that you write: at each step, the model calls `change(step, weights)` and uses the attention weights that it returns. `step` is the position of the French word, counted from 0, and `weights` is a tensor with one attention weight for each source token, including EOS.
+- `positions`, a function like `onto_the` above. `positions(pair)` returns a dictionary. Its keys are the steps of the articles that translate *the*; its values are the source positions to attend to. It can be empty.
 
-At each step in the dictionary, put **all** the attention weight on the given position: 1 there and 0 everywhere else. At every other step, leave the weights unchanged. Return two numbers, over all pairs: how many of the articles are predicted correctly, and how many articles there are.
+At each step in the dictionary, put **all** the attention weight on the given position: 1 there and 0 everywhere else. At every other step, leave the weights unchanged. Return two numbers, over all pairs: how many of these articles are predicted correctly, and how many there are.
 """
 
 # %% kind="exercise" exercise="count_articles" title="Force the attention, and count" difficulty=3 importance=5 track="core"
@@ -250,11 +229,10 @@ def count_articles(pairs, predict, positions):
         forced = positions(pair)
 
         def change(step, weights, forced=forced):
-            if step not in forced:
-                return weights
-            new = torch.zeros_like(weights)
-            new[forced[step]] = 1
-            return new
+            if step in forced:
+                weights = torch.zeros_like(weights)
+                weights[forced[step]] = 1
+            return weights
 
         words = predict(pair, change)
         n_right += sum(words[step] == pair.tgt[step] for step in forced)
@@ -268,15 +246,15 @@ check("count_articles", count_articles)
 # %% [markdown] kind="hints" exercise="count_articles"
 r"""
 ### Where to start
-Write the loop over the pairs first. For each pair you need three things: the dictionary, a function `change`, and the predicted words. A function can be defined inside a loop.
+Write the loop over the pairs first. For each pair, you need the dictionary, a function `change` and the predicted words. A function can be defined inside a loop.
 
 ---
 ### The function `change`
-If `step` isn't in the dictionary, return `weights`. Otherwise make a tensor of zeros with the same shape, `torch.zeros_like(weights)`, set one entry to 1, and return it.
+If `step` is in the dictionary, create a tensor of zeros, `torch.zeros_like(weights)`, set one entry to 1, and return it. Otherwise return `weights`.
 
 ---
 ### The counts
-For each step in the dictionary, compare the predicted word at this step with `pair.tgt` at the same step. The number of articles in a pair is the size of the dictionary. Set both counts to 0 before the loop, and add to them in it.
+For each step in the dictionary, compare the predicted word at this step with `pair.tgt[step]`. The number of articles in a pair is the size of the dictionary. Set both counts to 0 before the loop, and add to them inside it.
 """
 
 # %% kind="estimate"
@@ -298,21 +276,21 @@ for name, positions in (("the", onto_the), ("the noun", onto_the_noun)):
 
 # %% [markdown] kind="text"
 r"""
-Forced onto the noun, the model predicts every article correctly. Forced onto *the*, it predicts an article too, but nearly always the same one, *les*. So attending to the noun isn't a mistake: that is where the model finds out *which* article it needs.
+Forced onto the noun, the model predicts every article correctly. Forced onto *the*, it still predicts an article, but nearly always the same one, *les*. So attending to the noun isn't a mistake: that is where the model finds out *which* article it needs.
 
-Could forcing itself cause the errors? It does some harm, but far less. If we force all *other* words onto their true source words, {result:lesson_07/articles, from the start/other words, onto their source, min:.0p} to {result:lesson_07/articles, from the start/other words, onto their source, max:.0%} of them are still right in three runs, compared with {result:lesson_07/articles, from the start/other words, own attention, min:.1p} to {result:lesson_07/articles, from the start/other words, own attention, max:.1%} with the model's own attention.
+Could forcing itself cause the errors? It does some harm, but far less. If we force all *other* words onto their true source words, {result:lesson_07/articles, from the start/other words, onto their source, min:.0p} to {result:lesson_07/articles, from the start/other words, onto their source, max:.0%} of them are still right (three random seeds), compared with {result:lesson_07/articles, from the start/other words, own attention, min:.1p} to {result:lesson_07/articles, from the start/other words, own attention, max:.1%} with the model's own attention.
 
-Here is a possible **explanation**. A French article depends on the gender and number of its noun. Our encoder processes the sentence from left to right, so it computes the state of *the* before it has seen the noun. This state can't contain the gender; the state of the noun can.
+Here is a possible **explanation**. A French article depends on the gender and number of its noun. Our encoder processes the sentence from left to right, so it computes the state of *the* before it has seen the noun. This state can't contain the gender and number; the state of the noun can.
 """
 
 # %% [markdown] kind="text" contents="the control experiment: the same model with an encoder that starts at the end"
 r"""
 ## 6 · The control: reverse the encoder
 
-An explanation should make a prediction that could fail. We train dot again, and change only one thing: the encoder processes the source **from the end**. Now the encoder has already seen the noun when it computes the state of *the*. When it computes the state of the noun, it hasn't seen *the* yet.
+A good explanation makes a prediction that could turn out to be wrong. We train dot again and change only one thing: the encoder processes the source **from the end**. Now the encoder has already seen the noun when it computes the state of *the*. When it computes the state of the noun, it hasn't seen *the* yet.
 """
 
-# %% kind="predict" name="control"
+# %% kind="predict" name="control" hide_input=true
 models = {"from the start": dot, "from the end": predictor("luong_dot_from_the_end")}
 right = []
 for model in models.values():
@@ -337,25 +315,25 @@ views.gallery(
 
 # %% [markdown] kind="text"
 r"""
-Everything is reversed. The retrained model attends to *the*, and it needs *the*: forced onto the noun, it predicts the noun itself (*femme belle femme*) instead of an article. The score function is the same as before, but the attention now follows the true alignment.
+The results are reversed. The retrained model attends to *the*, and it needs *the*: forced onto the noun, it predicts the noun itself (*femme belle femme*) instead of an article. The score function is the same as before, but at the articles, the attention now follows the true alignment.
 
-We repeated this with three random seeds for each encoder and with all {result:lesson_07/articles, from the start/all:,.0f} articles:
+We repeated this with three random seeds for each encoder and with all {result:lesson_07/articles, from the start/all:,.0f} articles. This time, the forced attention affected only the article itself and wasn't passed on by input feeding:
 
-| encoder | largest attention weight on *the* | right, forced onto *the* | right, forced onto the noun |
+| encoder | attends most to *the* | right, forced onto *the* | right, forced onto the noun |
 |---|---|---|---|
 | from the start | {result:lesson_07/articles, from the start/attends most to the, min:.0p} to {result:lesson_07/articles, from the start/attends most to the, max:.0%} | {result:lesson_07/articles, from the start/onto the, min:.0p} to {result:lesson_07/articles, from the start/onto the, max:.0%} | {result:lesson_07/articles, from the start/onto the noun, min:.0%} |
 | from the end | {result:lesson_07/articles, from the end/attends most to the, min:.0%} | {result:lesson_07/articles, from the end/onto the, min:.0%} | {result:lesson_07/articles, from the end/onto the noun, min:.1p} to {result:lesson_07/articles, from the end/onto the noun, max:.1%} |
 
-With so many articles, the margin of error is at most about {result:lesson_07/margin of error/articles:.0p} percentage points (95% confidence), far less than the differences. The alignment error of lesson 06 falls from {result:min encoder_direction/from the start/scores/test/alignment_error:.2f}–{result:max encoder_direction/from the start/scores/test/alignment_error:.2f} to {result:min encoder_direction/from the end/scores/test/alignment_error:.2f}–{result:max encoder_direction/from the end/scores/test/alignment_error:.2f}. So the alignment error doesn't depend on the score function alone; the encoder matters too. With the bidirectional encoder of lesson 06, in which the annotation of *the* also contains information about its noun, it is {result:toy_ladder/bahdanau/scores/test/alignment_error:.2f} on average.
+The margin of error is at most about {result:lesson_07/margin of error/articles:.0p} percentage points (95% confidence), far less than the differences. The alignment error (lesson 06) falls from {result:min encoder_direction/from the start/scores/test/alignment_error:.2f}–{result:max encoder_direction/from the start/scores/test/alignment_error:.2f} to {result:min encoder_direction/from the end/scores/test/alignment_error:.2f}–{result:max encoder_direction/from the end/scores/test/alignment_error:.2f}. So it doesn't depend on the score function alone; the encoder matters too.
 
-One thing remains open. *General* has a forward encoder too, and yet it attends to *the*; forced there, it still predicts {result:lesson_07/articles, general/onto the:.0%} of the articles correctly (one run). So its information about the noun must come from somewhere else. A plausible source is the decoder's state, which starts as the encoder's last state.
+One question remains open. *General* has a forward encoder too, and yet it attends to *the*; forced onto *the*, it still predicts {result:lesson_07/articles, general/onto the:.0%} of the articles correctly (one run). So its information about the noun must come from somewhere else. A plausible source is the decoder's state, which starts as the encoder's last state. Nor does our explanation cover Bahdanau's system in lesson 06, where *la* attended to *mother* for a while during training: its encoder is bidirectional.
 """
 
 # %% [markdown] kind="text" contents="why the model with the best alignment need not translate best"
 r"""
 ## 7 · Alignment and accuracy
 
-Attention goes where the information is, and that isn't always the word that is being translated. Does a better alignment at least go with better translations? Here are all four scores and Bahdanau's system, averaged over three random seeds: exact match on the 1,000 test sentences, and the agreement of the attention with the true links (1 minus the alignment error).
+In our experiments, attention went where the information was, and that wasn't always the word that was being translated. Does a better alignment at least go with better translations? Here are all four scores and Bahdanau's system, averaged over three random seeds: exact match on the 1,000 test sentences, and the agreement of the attention with the true links (1 minus the alignment error).
 """
 
 # %% kind="predict" hide_input=true
@@ -375,34 +353,34 @@ predict("07", "align-and-translate", figure)
 
 # %% [markdown] kind="text"
 r"""
-The two don't go together. **General** has the best agreement of the four, but translates only {result:min toy_ladder/luong_general/scores/test/exact:.0p} to {result:max toy_ladder/luong_general/scores/test/exact:.0%} of the sentences correctly, compared with {result:min toy_ladder/luong_dot/scores/test/exact:.0p} to {result:max toy_ladder/luong_dot/scores/test/exact:.0%} for dot (margin of error: about {result:lesson_07/margin of error/sentences:.0p} points). With the identity matrix for $W$, general would *be* dot, so the formula allows a better solution than training found. The extra matrix did pay off elsewhere: it is part of the best model in Luong's paper, and of a well-known model for reading comprehension (Chen, Bolton and Manning, 2016).
+When we reversed the encoder, the translations improved along with the alignment: exact match rose from {result:min encoder_direction/from the start/scores/test/exact:.0p}–{result:max encoder_direction/from the start/scores/test/exact:.0%} to {result:min encoder_direction/from the end/scores/test/exact:.0p}–{result:max encoder_direction/from the end/scores/test/exact:.0%}. But between different scores, a better alignment doesn't have to mean better translations. **General** has the best agreement of the four scores, but translates only {result:min toy_ladder/luong_general/scores/test/exact:.0p} to {result:max toy_ladder/luong_general/scores/test/exact:.0%} of the sentences correctly, compared with {result:min toy_ladder/luong_dot/scores/test/exact:.0p} to {result:max toy_ladder/luong_dot/scores/test/exact:.0%} for dot (margin of error: about {result:lesson_07/margin of error/sentences:.0p} points). With the identity matrix for $W_g$, general would *be* dot, so the formula allows a better solution than training found. The matrix can pay off, though: in Luong's paper, dot worked well with attention to the whole source, but general was better with local attention (section 8). Chen, Bolton and Manning (2016) used general for reading comprehension.
 
-**Location** computes its scores without the encoder states and agrees with only half of the links, yet it translates {result:min toy_ladder/luong_location/scores/test/exact:.0p} to {result:max toy_ladder/luong_location/scores/test/exact:.0%} correctly. In 60 sentences it attends to the true source word {result:lesson_07/location, words to the right/0:.0f} times, and just as often ({result:lesson_07/location, words to the right/1:.0f} times) to the position right after it. A plausible reason why this works is that the next encoder state still contains the previous word.
+**Location** computes its scores without the encoder states and agrees with only about half of the links, yet it translates {result:min toy_ladder/luong_location/scores/test/exact:.0p} to {result:max toy_ladder/luong_location/scores/test/exact:.0%} correctly. In 60 sentences it attends to the true source word {result:lesson_07/location, words to the right/0:.0f} times, and about as often ({result:lesson_07/location, words to the right/1:.0f} times) to the next position. This may work because the next encoder state still contains information about the true word.
 """
 
 # %% [markdown] kind="text" contents="attention to a window of the source"
 r"""
 ## 8 · Local attention
 
-So far, attention has covered the whole source at every step: {term:global attention}. In a long text, that is expensive, and most attention weights are close to 0 anyway. Luong et al. therefore also tried {term:local attention}, which covers only a window of $D$ positions on either side of a centre. They placed the centre in two ways.
+So far, attention has covered the whole source at every step. This is {term:global attention}, which is expensive for a long text. Luong et al. also tried {term:local attention}, which covers only a window of $D$ positions on either side of a centre. They placed the centre in two ways:
 
 - **local-m** (monotonic): at step $i$, the centre is position $i$.
-- **local-p** (predictive): the decoder predicts it. With $n$ source positions, $p = n \cdot \text{sigmoid}(v_p^\top \tanh(W_p\, s_i))$.
+- **local-p** (predictive): the decoder predicts the centre. With $n$ source positions, $p = n \cdot \text{sigmoid}(v_p^\top \tanh(W_p\, s_i))$.
 
-A window with hard edges gives no gradient for $p$: moving it slightly changes nothing. So local-p multiplies the softmax in the window by a bell curve around $p$, the {term:Gaussian window}:
+A window with hard edges gives no gradient for $p$, because moving it slightly changes nothing. So local-p multiplies the softmax over the window by a bell curve around $p$, the {term:Gaussian window}:
 
 $$\alpha_j = \text{softmax}_j(\text{scores in the window}) \cdot \exp\!\left(-\frac{(j - p)^2}{2\sigma^2}\right), \qquad \sigma = \frac D2$$
 
 The product isn't normalised again, so the attention weights can sum to less than 1.
 
-On our toy task, local-p is the weakest model of all: its exact match is {result:each toy_ladder/luong_local_p/scores/test/exact:.0%} in three runs. In Luong's paper, on the much longer sentences of the WMT translation task, it was the best. The idea returned later as *sliding-window attention* for long texts, for example in Longformer (2020) and Mistral 7B (2023).
+On our toy task, local-p is on average the weakest of our Luong models: its exact match is {result:each toy_ladder/luong_local_p/scores/test/exact:.0%} in three runs. In Luong's paper, local-p with the general score was the best single model for translation from English to German. Some later models for long texts use *sliding-window attention*, for example Longformer (2020) and Mistral 7B (2023).
 """
 
 # %% [markdown] kind="text" track="stretch" contents="an explorable: how narrow the window can get"
 r"""
 ## Stretch · The window lab
 
-How narrow can the window get before a trained translator makes mistakes? The sentence contains *classrooms*, which takes three words in French, *salles de classe*. From there on, the French sentence is ahead of the English one. *Scores ×* multiplies the scores before the softmax.
+How narrow can the window get before a trained translator makes mistakes? The sentence contains *classrooms*, which becomes three words in French, *salles de classe*, so the French words that follow are at later positions than their English source words. The control *scores ×* multiplies the scores before the softmax.
 """
 
 # %% kind="predict" track="stretch"
@@ -410,7 +388,7 @@ predict("07", "narrow-window", WindowLab())
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-At *vendu*, the French sentence is four positions ahead. With $D = 3$, *sold* is outside the window of local-m, and the word is left out. Local-p translates this sentence correctly even with $D = 2$.
+The word *vendu* is four positions further to the right than *sold*. With $D = 3$, *sold* is outside the window of local-m, and the translation leaves *vendu* out. Local-p translates this sentence correctly even with $D = 2$.
 
 Out of 100 test sentences, the models translate this many correctly:
 
@@ -419,7 +397,7 @@ Out of 100 test sentences, the models translate this many correctly:
 | local-m | {result:lesson_07/local-m, half width/5:.0f} | {result:lesson_07/local-m, half width/3:.0f} | {result:lesson_07/local-m, half width/2:.0f} | {result:lesson_07/local-m, half width/1:.0f} |
 | local-p | {result:lesson_07/local-p, half width/5:.0f} | {result:lesson_07/local-p, half width/3:.0f} | {result:lesson_07/local-p, half width/2:.0f} | {result:lesson_07/local-p, half width/1:.0f} |
 
-Both models were trained with $D = 5$, one random seed each.
+Each model was trained once, with $D = 5$.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -434,7 +412,7 @@ quiz("07", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Blind test (5 min).** Show the four maps of section 4 and let groups match them on paper before anyone opens the quiz. Then ask: "Dot attends to *bridge* when it outputs *le*. Is that a bug?" Collect explanations, and for each one ask which experiment could refute it. Expected: "nouns are more important", "it is one step ahead", "the noun has the gender". Forcing and the reversed encoder separate them.
+**Blind test (5 min).** Show the four maps of section 4 and let groups match them on paper before anyone opens the quiz. Then ask: "Dot attends to *bridge* when it outputs *le*. Is that a bug?" Collect explanations, and for each one ask which experiment could refute it. Expected: "nouns are more important", "it is one step ahead", "the noun has the gender". Forcing and the reversed encoder can tell them apart.
 
 **What learners say**
 
@@ -443,7 +421,7 @@ r"""
 | "Bahdanau adds, Luong multiplies, that is all" | M05 | The table in section 3: four of the five rows aren't about the score. |
 | "the dot product is the cosine" | M10 | Double the length of k2 in the score zoo. |
 | "dot attends to the wrong word at *le*" | – | Forced onto *the*, it gets only {result:lesson_07/articles, from the start/onto the, mean:.0%} of the articles right. |
-| "a worse alignment means worse translations" | – | Location agrees with half of the links and translates {result:toy_ladder/luong_location/scores/test/exact:.0%} of the sentences. |
+| "a worse alignment means worse translations" | – | Location agrees with half of the links and translates {result:toy_ladder/luong_location/scores/test/exact:.0%} of the sentences correctly. |
 | "attention weights always sum to 1" | M13 | With local-p they don't. |
 
 **If time is short,** leave out section 8 and the exercise on the general score. Keep sections 4 to 6.
@@ -453,19 +431,13 @@ r"""
 r"""
 ## What you have now
 
-| score | formula |
-|---|---|
-| dot product | $s^\top h$ |
-| cosine, which ignores the norms | $s^\top h \,/\, (\lVert s\rVert \lVert h\rVert)$ | <!-- core -->
-| general (bilinear) | $s^\top W h$ |
-| additive | $v^\top\tanh(Ws + Uh)$ |
-| location, which ignores the encoder states | $W s$ |
-
-- Luong's decoder attends with its new state, uses the context vector only for the prediction, and passes it on by input feeding.
-- Our dot-product model attends to the noun to predict an article, because its forward encoder computes the state of *the* before it sees the noun. Forcing the attention suggested this, and reversing the encoder confirmed it. <!-- core -->
+- A score can be a dot product, general (bilinear), additive, or location-based, which ignores the encoder states.
+- The cosine similarity is a dot product that ignores the norms. <!-- core -->
+- Luong's decoder attends with its new state and uses the context vector only for the prediction. Input feeding passes it on to the next step.
+- Our dot-product model attends to the noun when it predicts an article. Forcing showed that it needs the noun; reversing the encoder supported the explanation that a forward encoder computes the state of *the* before it sees the noun. <!-- core -->
 - A model with a better alignment needn't translate better. <!-- core -->
 
-**Still missing.** Each encoder state has two jobs. It is *compared* with the decoder state to get a score, and it is *blended* into the context vector. What makes a word easy to find needn't be what is useful once it has been found. [Lesson 08](08_query_key_value.ipynb) gives each job its own vector.
+**Still missing.** Each encoder state has two jobs. It is *compared* with the decoder state to get a score, and it *contributes* to the context vector. What makes a word easy to find needn't be what is useful once it has been found. [Lesson 08](08_query_key_value.ipynb) gives each job its own vector.
 """
 
 # %% [markdown] kind="reading"

@@ -233,6 +233,23 @@ def count_resets(pairs, predict, positions):
     return n_right, n_all
 
 
+def count_assigns(pairs, predict, positions):
+    n_right = n_all = 0
+    for pair in pairs:
+        right, n_all = counting()([pair], predict, positions)
+        n_right += right
+    return n_right, n_all
+
+
+def count_breaks(pairs, predict, positions):
+    results = [(0, 0)]
+    for pair in pairs:
+        if not positions(pair):
+            break
+        results.append(counting()([pair], predict, positions))
+    return sum(right for right, _ in results), sum(n for _, n in results)
+
+
 def count_returns_early(pairs, predict, positions):
     for pair in pairs:
         return counting()([pair], predict, positions)
@@ -305,6 +322,41 @@ def compares_at_the_place(pair, words, step, at):
     return at[step] < len(words) and words[at[step]] == pair.tgt[at[step]]
 
 
+def compares_with_the_place(pair, words, step, at):
+    return words[step] == pair.tgt[at[step]]
+
+
+def compares_from_the_place(pair, words, step, at):
+    return at[step] < len(words) and words[at[step]] == pair.tgt[step]
+
+
+def spelled_articles(pair, at):
+    return [step for step, word in enumerate(pair.tgt) if word in ("le", "la", "l'", "les")]
+
+
+def count_at_steps_from_1(pairs, predict, positions):
+    hits = []
+    for pair in pairs:
+        at = positions(pair)
+        words = predict(pair, lambda i, w, at=at: one_hot(w, at[i + 1]) if i + 1 in at else w)
+        hits += [words[i] == pair.tgt[i] for i in at]
+    return sum(hits), len(hits)
+
+
+def count_one_step_late(pairs, predict, positions):
+    hits = []
+    for pair in pairs:
+        at = positions(pair)
+        words = predict(pair, lambda i, w, at=at: one_hot(w, at[i - 1]) if i - 1 in at else w)
+        hits += [words[i] == pair.tgt[i] for i in at]
+    return sum(hits), len(hits)
+
+
+def count_all_or_nothing(pairs, predict, positions):
+    results = [counting()([pair], predict, positions) for pair in pairs]
+    return sum(right == n for right, n in results), sum(n for _, n in results)
+
+
 WRONG = {
     "general_scores": [
         (general_as_weights, "softmax-already"),
@@ -337,6 +389,8 @@ WRONG = {
         (general_paired, "diagonal"),
         (lambda queries, keys, w: keys @ (queries[0] @ w), "first-query-only"),
         (lambda queries, keys, w: torch.einsum("mk,nk->mnk", queries @ w, keys), "not-summed"),
+        (lambda queries, keys, w: torch.stack([q @ w @ k for q in queries for k in keys]), "flat"),
+        (lambda queries, keys, w: queries @ w @ keys, "keys-reshaped"),
         (general_with(lambda m, n: (m, n - 1)), "last-key"),
         (general_with(lambda m, n: (m - 1, n)), "last-query"),
         (lambda queries, keys, w: (queries @ w @ keys.T).squeeze(), "wrong-shape"),
@@ -375,7 +429,18 @@ WRONG = {
             "other-words",
         ),
         (counting(n_articles=lambda pair, at: len(pair.tgt)), "of-all-words"),
-        (counting(is_right=compares_at_the_place), "compares-at-positions"),
+        (counting(is_right=compares_at_the_place), "compares-at-positions-11"),
+        (counting(is_right=compares_with_the_place), "compares-at-positions-01"),
+        (counting(is_right=compares_from_the_place), "compares-at-positions-01"),
+        (
+            counting(steps=spelled_articles, n_articles=lambda pair, at: len(spelled_articles(pair, at))),
+            "spelled-articles",
+        ),
+        (count_at_steps_from_1, "step-early"),
+        (count_one_step_late, "step-late"),
+        (counting(is_forced=lambda step, at: bool(at.get(step))), "ignores-position-0"),
+        (count_all_or_nothing, "all-or-nothing"),
+        (counting(answer=lambda n_right, n_all: (n_right / n_all, n_all)), "fraction-and-count"),
         (count_whole_sentences, "sentences"),
         (
             counting(is_right=lambda pair, words, step, at: words[step] in {"le", "la", "l'", "les"}),
@@ -394,6 +459,9 @@ WRONG = {
         (count_too_late, "last-dictionary"),
         (counting(answer=lambda n_right, n_all: n_right * 100 / (n_all or 1)), "percent"),
         (count_resets, "last-sentence"),
+        (counting(is_right=lambda pair, words, i, at: pair.tgt[i] in words), "anywhere"),
+        (count_assigns, "last-length"),
+        (count_breaks, "stops-early"),
         (count_returns_early, "first-sentence"),
         (count_first_of_each, "first-article"),
         (count_per_sentence, "n-sentences"),

@@ -74,9 +74,9 @@ for sentence in ("the river bank", "river and bank", "the money bank"):
 
 # %% [markdown] kind="text"
 r"""
-With computed weights, *bank* gets the same vector in the first two sentences, and *money* moves it towards the other meaning. The attention weights aren't stored anywhere; they are computed for each sentence. This is {term:self-attention}: every word of a sequence attends to all words of the same sequence, including itself.
+With weights computed from the words, as in lesson 08, *bank* gets the same vector in the first two sentences, and *money* moves it towards the other meaning. This is {term:self-attention}: every word of a sequence attends to all words of the same sequence, including itself.
 
-The single product `x @ x.T` contains all scores, so no word has to wait for another.
+The single product `x @ x.T` contains all scores, so no word has to wait for another. And any two words are one hop apart, which grants the remaining wish of lesson 05, short distance.
 """
 
 # %% kind="quiz" track="core" contents="a question about the three words"
@@ -86,7 +86,7 @@ quiz("09", "three-words")
 r"""
 ## 2 · A self-attention layer
 
-Comparing the words directly has a drawback: *bank* has the same score for *river* as *river* has for *bank*. But what a word is looking for usually differs from what it contains. So we use the three learned matrices of lesson 08 to compute a query, a key and a value for each word. In self-attention, all three come from **one** input, $X$.
+Comparing the words directly makes the scores symmetric, so we use the three learned matrices of lesson 08 to compute a query, a key and a value for each word. In self-attention, all three come from **one** input, $X$.
 """
 
 # %% [markdown] kind="formula"
@@ -129,7 +129,7 @@ r"""
 
 Later we'll hide individual words, which is called {term:attention mask|masking}. So there is a fifth input, `is_open`, a tensor of booleans that is False for masked words. No word attends to a masked word, not even the masked word itself. But a masked word still has a query and an output. The simplest way is to leave out the keys and values of masked words: `keys[is_open]` keeps the rows where `is_open` is True. At least one word is open.
 
-Return the outputs and the attention weights. The latter always have shape (n, n), with zeros in the columns of masked words. You can use `scaled_attention` or write everything yourself.
+Return the outputs and the attention weights. The latter always have shape (n, n), with zeros in the columns of masked words. You can use `scaled_attention`.
 """
 
 # %% kind="exercise" exercise="self_attention" title="A self-attention layer" difficulty=3 importance=5 track="short"
@@ -236,9 +236,9 @@ Still, the model translates both sentences correctly, so the difference must be 
 r"""
 ## 5 · Change something and observe
 
-In *the cat drank the water because it was thirsty*, our Transformer translates *it* as *il* (le chat). If the sentence ends in *cold*, it chooses *elle* (l'eau). What does the pronoun depend on? We change one thing, keep everything else the same, and observe the output. This is an {term:intervention}.
+In *the cat drank the water because it was thirsty*, our Transformer translates *it* as *il* (le chat). If the sentence ends in *cold*, it chooses *elle* (l'eau). What does the pronoun depend on? We change one thing, keep everything else the same, and observe the output. This is an {term:intervention}, like forcing the attention in lesson 06.
 
-**Mask a word.** If a word is masked for *all*, neither the source words nor the decoder can attend to it. The left panel shows the cross-attention: how much the decoder attends to each source word at the pronoun, averaged over 12 {term:attention head|attention heads}, four in each of three layers.
+**Mask a word.** If a word is masked for *all*, neither the source words nor the decoder can attend to it. The left panel shows the cross-attention: how much the decoder attends to each source word at the pronoun, averaged over 12 {term:attention head|attention heads}, four in each of its three layers.
 """
 
 # %% kind="predict"
@@ -246,9 +246,9 @@ predict("09", "close-it", CloseAWord())
 
 # %% [markdown] kind="text"
 r"""
-The decoder attends most to *it*, with a mean weight of {result:lesson_09/decoder to it:.2f}, yet it hardly needs this word. In only {result:lesson_09/flips in 200, it masked:.0f} of 200 such test sentences, masking the English pronoun changes the gender of the French one. Masking the last word changes it in {result:lesson_09/flips in 200, last word masked:.0f}.
+When it generated *il*, the decoder of lesson 06 attended most to *thirsty*. The Transformer's decoder attends most to *it*, with a mean weight of {result:lesson_09/decoder to it:.2f}, but hardly needs this word. In only {result:lesson_09/flips in 200, it masked:.0f} of 200 such test sentences, masking the English pronoun changes the French one's gender. Masking the last word changes it in {result:lesson_09/flips in 200, last word masked:.0f}: exactly those in which the pronoun refers to the first noun.
 
-**Isolate every word.** Does the pronoun need self-attention at all? The decoder can attend to *thirsty* and to *cold* directly. So let's allow each source word to attend only to **itself**, in all heads of the encoder. The decoder works as before.
+**Isolate every word.** Does the pronoun need self-attention at all? The decoder can attend to *thirsty* and to *cold* directly. So let's allow each word in the encoder to attend only to **itself**.
 """
 
 # %% kind="example"
@@ -334,7 +334,7 @@ quiz("09", "rule")
 
 # %% [markdown] kind="text" track="core"
 r"""
-When the last word is masked, this model seems to fall back on the second noun. In the 200 test sentences, masking the last word changes the gender in {result:lesson_09/flips in 200, last word masked, about the first noun:.0f} of the {result:lesson_09/sentences of 200 about the first noun:.0f} whose pronoun refers to the first noun, and in none of the others.
+When the last word is masked, this model seems to fall back on the second noun. That would explain why, in the 200 test sentences, masking it changed the gender exactly when the pronoun referred to the first noun.
 
 **Patch an activation.** Masking is a coarse intervention, since the attention that the masked word would have received goes to other words. A more precise one leaves all words in place. Run the encoder on both sentences. Then take its outputs for the sentence with *thirsty*, replace **one** of the ten vectors with the vector at the same position in the other run, and let the decoder translate. This is {term:activation patching}: an internal activation from one run is copied into another. If the output changes, it depends on information that this vector carries.
 
@@ -431,23 +431,23 @@ quiz("09", "one-head")
 r"""
 ## 7 · A heat map alone is no explanation
 
-An attention weight is a factor in a weighted sum of values. It doesn't show what a value contains, or whether the rest of the model uses it. At the pronoun, our decoder attends most to *it*, but masking *it* hardly matters.
+An attention weight is a factor in a weighted sum of values. It doesn't show what a value contains, or whether the rest of the model uses it.
 
-But heat maps aren't useless. The cross-attention head cross 1.3 gives *thirsty* a weight of {result:lesson_09/cross 1.3 to thirsty:.2f} at this step. With equal weights in this head, only {result:lesson_09/pronouns right, cross 1.3 uniform:.0f} of 200 pronouns are right, hardly more than by guessing. So use attention weights to form a hypothesis, and an intervention to test it.
+But heat maps aren't useless. One cross-attention head gives *thirsty* a weight of {result:lesson_09/cross 1.3 to thirsty:.2f} at the pronoun. With equal weights in this head, only {result:lesson_09/pronouns right, cross 1.3 uniform:.0f} of 200 pronouns are right, hardly more than by guessing. So use attention weights to form a hypothesis, and an intervention to test it.
 
 Interventions have limits too. If a change has no effect, another part may have compensated for it. And we have tested only one Transformer.
 """
 
 # %% [markdown] kind="text" track="core" contents="two papers on whether attention weights explain a prediction"
 r"""
-Researchers disagree about how much attention weights explain. Jain and Wallace (2019) found very different attention weights that lead to almost the same predictions. Wiegreffe and Pinter (2019) replied that it depends on what you expect from an explanation.
+Researchers disagree about how much attention weights explain. Jain and Wallace (2019) found, mainly in recurrent text classifiers, very different attention weights that lead to almost the same predictions. Wiegreffe and Pinter (2019) replied that it depends on what you expect from an explanation.
 """
 
-# %% [markdown] kind="text" contents="four systems that used attention within a text before the Transformer, and what each one kept of recurrence"
+# %% [markdown] kind="text" contents="four systems with attention that came before the Transformer, and what is still sequential in each"
 r"""
 ## 8 · Before the Transformer
 
-The Transformer (2017) didn't invent self-attention. Its authors cite several earlier systems, among them these four:
+The Transformer (2017) didn't invent self-attention. Its authors cite several earlier models with self-attention, among them the last three in this table. They also cite {term:memory network|memory networks}, which attend in several rounds instead of passing a state from word to word.
 
 | system | what attends to what | what is still sequential | what it is used for |
 |---|---|---|---|
@@ -456,7 +456,7 @@ The Transformer (2017) didn't invent self-attention. Its authors cite several ea
 | {term:decomposable attention} ([Parikh et al., 2016](https://arxiv.org/abs/1606.01933)) | The words of two sentences attend to each other and, in one version, to the words of their own sentence. | nothing | deciding whether one sentence follows from another, with few parameters |
 | {term:structured self-attention} ([Lin et al., 2017](https://arxiv.org/abs/1703.03130)) | A few learned queries, the same for every sentence, attend to the states of a bidirectional LSTM. | the LSTM | classifying sentences |
 
-We trained two of them on our toy language, three runs each. The LSTMN's perplexity is {result:min toy_language_models/lstmn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/lstmn_lm/scores/test/perplexity:.2f}, slightly worse than that of a plain LSTM with about as many parameters ({result:min toy_language_models/lstm_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/lstm_lm/scores/test/perplexity:.2f}). In the paper, it beat the LSTM on English newspaper text. Structured self-attention had to predict which pronoun the French sentence needs. Of the {result:lesson_09/sentences that need a pronoun:.0f} test sentences that need one, it gets {result:lesson_09/pronouns classified correctly, worst run:.0f} to {result:lesson_09/pronouns classified correctly, best run:.0f} right.
+We trained two of them on our toy language, three runs each. As a language model, the LSTMN has a perplexity of {result:min toy_language_models/lstmn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/lstmn_lm/scores/test/perplexity:.2f}, slightly worse than that of a plain LSTM with about as many parameters ({result:min toy_language_models/lstm_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/lstm_lm/scores/test/perplexity:.2f}). In the paper, it beat the LSTM on English newspaper text. As the encoder and decoder of a toy translator, it gets {result:min toy_ladder/lstmn_deep/scores/test/exact:.0p} to {result:max toy_ladder/lstmn_deep/scores/test/exact:.0%} of the test sentences right. Structured self-attention had to predict which pronoun the French sentence needs. Of the {result:lesson_09/sentences that need a pronoun:.0f} test sentences that need one, it gets {result:lesson_09/pronouns classified correctly, worst run:.0f} to {result:lesson_09/pronouns classified correctly, best run:.0f} right.
 
 Decomposable attention comes closest to what you have built, since one version attends within a sentence without any recurrence. According to its authors, the Transformer was the first sequence-to-sequence model to rely entirely on self-attention, without recurrence or convolutions.
 """
@@ -484,7 +484,7 @@ r"""
 | "it attends to water, so it means water" | M46 | It does so for *thirsty* too. |
 | "masking *it* must break the pronoun" | M46 | Mask it in the explorable: the probability of *il* is {result:lesson_09/il, it masked:.2f}. |
 | "Q, K and V are three inputs" | M14 | There is one input, x. Point to the left of the diagram. |
-| "so attention weights are useless" | – | Cross 1.3, and the row of *cold* in encoder 0.3. |
+| "so attention weights are useless" | – | The cross-attention head in section 7 (cross 1.3), and the row of *cold* in encoder 0.3. |
 | "without positions it knows nothing" | M39 | It knows which words occur and how they relate, but not where they are. |
 
 **Common error in the exercise:** masked words lose their queries. They keep them, and they have outputs.
@@ -501,11 +501,11 @@ r"""
 | `queries`, `keys`, `values` | three projections of the words of one sentence | (words, d_k or d_v) |
 | `weights` | how much each word (row) attends to each word (column) | (words, words) |
 
-- Every word attends to all words of its sentence, with weights computed from the words themselves.
+- Every word attends to all words of its sentence, with weights computed from the words.
 - Self-attention is permutation equivariant: on its own, it ignores word order.
-- Attention weights suggest what a model uses, and interventions test it.
+- A heat map alone is no explanation: our decoder attends most to *it*, but relies more on the last word.
 
-**Still missing.** A decoder mustn't attend to the words that it has to predict. [Lesson 10](10_masks.ipynb) shows how masks prevent that, and [lesson 11](11_positions.ipynb) is about word order.
+**Still missing.** A decoder mustn't attend to words that it has to predict. [Lesson 10](10_masks.ipynb) shows how masks prevent that, and [lesson 11](11_positions.ipynb) is about word order.
 """
 
 # %% [markdown] kind="reading"

@@ -346,7 +346,7 @@ predict("06", "length-curve", figure)
 r"""
 At 16 to 20 words, the three runs with attention translate {result:min toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} of the sentences correctly, and {result:min toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} at 21 to 30 words. There are {result:toy_ladder/bahdanau/scores/long/by_length/21–30/n:.0f} sentences in the longer group, so each percentage there has a margin of error of about {result:lesson_06/21–30 words/margin of error:.0p} points (95% confidence), far less than the difference between the models. Bahdanau's paper reports a similar result for real sentences: a model with attention, trained on sentences of up to 50 words, keeps its quality even at 50 words and more. The same model trained on up to 30 words doesn't.
 
-Is it the attention that makes the difference? This model also has a bidirectional encoder, unlike the others. As a control, we trained a model with attention that has about the same size but only a forward encoder. It translates {result:min encoder_direction/from the start/scores/test/by_length/16–20/exact:.0p} to {result:max encoder_direction/from the start/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words correctly, so most of the gain at this length doesn't need the second direction. At 21 to 30 words, however, it translates only {result:min encoder_direction/from the start/scores/long/by_length/21–30/exact:.0p} to {result:max encoder_direction/from the start/scores/long/by_length/21–30/exact:.0%} correctly. There, a good part of the gain must come from other differences between the two models, such as the second direction, the score function or the decoder.
+Is it the attention that makes the difference? This model also has a bidirectional encoder, unlike the others. As a control, we trained a model with attention that has about the same size but only a forward encoder. It translates {result:min encoder_direction/from the start/scores/test/by_length/16–20/exact:.0p} to {result:max encoder_direction/from the start/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words correctly, so most of the gain at this length doesn't need the second direction. At 21 to 30 words, however, it translates only {result:min encoder_direction/from the start/scores/long/by_length/21–30/exact:.0p} to {result:max encoder_direction/from the start/scores/long/by_length/21–30/exact:.0%} correctly. There, a good part of the gain must come from other differences between the two models, such as the second direction, the scores or the decoder.
 
 Attention doesn't solve everything. At 31 to 40 words, up to twice as long as any training sentence, the mean is {result:toy_ladder/bahdanau/scores/long/by_length/31–40/exact:.0%}. One possible reason is that the GRUs still process the words one after another, here over many more steps than in training.
 """
@@ -442,7 +442,7 @@ The column *thirsty* shows the output of step 8 for each position. The attention
 
 This needs a control: the column *cold*, where *elle* is correct and position 8 is *cold*. Forced onto *it* or onto the end, the decoder generates *il* in **both** sentences, so it may just prefer *il* there. Only the adjective and *was* lead to the correct pronoun in both. A plausible reason is that the backward GRU has carried the adjective into the annotation of *was*.
 
-The attention map showed where the model **did** attend, not that it **had to** attend there. A map is a good source of hypotheses, and forcing the attention is a way to test them.
+The attention map showed where the model **did** attend, not that it **had to** attend there. A map is a good source of ideas, and forcing the attention is a way to test them.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -489,7 +489,7 @@ r"""
 - An alignment emerges during training, from sentence pairs alone.
 - An attention map shows where a model attended, not that it had to attend there.
 
-Of the five wishes in lesson 05, four are granted: an annotation for every word, the same score function for every position, attention weights that depend on the sentence, and an encoder that looks both ways. The remaining one, short distance, is half granted: the decoder reaches any source word in one hop, but inside the encoder the distances are as long as before.
+Of the five wishes in lesson 05, four are granted: an annotation for every word, the same {term:score function} for every position, attention weights that depend on the sentence, and an encoder that looks both ways. The remaining one, short distance, is half granted: the decoder reaches any source word in one hop, but inside the encoder the distances are as long as before.
 
 **Still missing.** Is a small network the best score function? [Lesson 07](07_score_functions.ipynb) tries others. And the encoder still processes the words one after another, which lesson 09 changes.
 """

@@ -17,7 +17,7 @@ After this lesson you can
 
 1. **explain** how additive, dot-product, general and location-based scores differ.
 2. **name** the differences between Bahdanau's and Luong's decoders.
-3. **write** the general score for many queries and keys. <!-- core -->
+3. **write** the general score for many {term:query|queries} and {term:key|keys}. <!-- core -->
 4. **force** the attention of a trained model onto any word, and **count** what changes. <!-- core -->
 5. **explain** why good attention needn't be a good alignment, and **name** the control experiment that shows it. <!-- core -->
 """
@@ -373,7 +373,7 @@ $$\alpha_j = \text{softmax}_j(\text{scores in the window}) \cdot \exp\!\left(-\f
 
 The product isn't normalised again, so the attention weights can sum to less than 1.
 
-On our toy task, local-p is on average the weakest of our Luong models: its exact match is {result:each toy_ladder/luong_local_p/scores/test/exact:.0%} in three runs. In Luong's paper, local-p with the general score was the best single model for translation from English to German. Some later models for long texts use *sliding-window attention*, for example Longformer (2020) and Mistral 7B (2023).
+On our toy task, local-p is on average the weakest of our Luong models: its exact match is {result:each toy_ladder/luong_local_p/scores/test/exact:.0%} in three runs. In Luong's paper, local-p with the general score was the best single model for translation from English to German. Some later models for long texts use {term:restricted attention|sliding-window attention}, for example Longformer (2020) and Mistral 7B (2023).
 """
 
 # %% [markdown] kind="text" track="stretch" contents="an explorable: how narrow the window can get"

@@ -16,7 +16,7 @@ After this lesson you can
 1. **compute** the self-attention of three words by hand, and **build** a self-attention layer.
 2. **explain** why self-attention ignores word order, and why a heat map alone is no explanation.
 3. **test** with interventions which words a translation depends on.
-4. **locate** information in a trained Transformer with activation patching. <!-- core -->
+4. **locate** information in a trained Transformer with {term:activation patching}. <!-- core -->
 5. **compare** self-attention with four systems that came before it. <!-- core -->
 """
 
@@ -238,7 +238,7 @@ r"""
 
 In *the cat drank the water because it was thirsty*, our Transformer translates *it* as *il* (le chat). If the sentence ends in *cold*, it chooses *elle* (l'eau). What does the pronoun depend on? We change one thing, keep everything else the same, and observe the output. This is an {term:intervention}, like forcing the attention in lesson 06.
 
-**Mask a word.** If a word is masked for *all*, neither the source words nor the decoder can attend to it. The left panel shows the cross-attention: how much the decoder attends to each source word at the pronoun, averaged over 12 {term:attention head|attention heads}, four in each of its three layers.
+**Mask a word.** If a word is masked for *all*, neither the source words nor the decoder can attend to it. The left panel shows the {term:cross-attention}: how much the decoder attends to each source word at the pronoun, averaged over 12 {term:attention head|attention heads}, four in each of its three layers.
 """
 
 # %% kind="predict"
@@ -433,7 +433,7 @@ r"""
 
 An attention weight is a factor in a weighted sum of values. It doesn't show what a value contains, or whether the rest of the model uses it.
 
-But heat maps aren't useless. One cross-attention head gives *thirsty* a weight of {result:lesson_09/cross 1.3 to thirsty:.2f} at the pronoun. With equal weights in this head, only {result:lesson_09/pronouns right, cross 1.3 uniform:.0f} of 200 pronouns are right, hardly more than by guessing. So use attention weights to form a hypothesis, and an intervention to test it.
+But heat maps aren't useless. One cross-attention head gives *thirsty* a weight of {result:lesson_09/cross 1.3 to thirsty:.2f} at the pronoun. With equal weights in this head, only {result:lesson_09/pronouns right, cross 1.3 uniform:.0f} of 200 pronouns are right, hardly more than by guessing. So attention weights can suggest an explanation, and an intervention can test it.
 
 Interventions have limits too. If a change has no effect, another part may have compensated for it. And we have tested only one Transformer.
 """

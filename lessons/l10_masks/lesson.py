@@ -453,7 +453,7 @@ r"""
 | attention mask | True where a query may attend to a key | (queries, keys), or broadcastable to it |
 | padding mask | masks the keys that are padding | (batch, 1, keys) |
 | causal mask | masks all later positions | (n, n) |
-| additive mask | 0 or −∞, added to the scores | (queries, keys) | <!-- core -->
+| {term:additive mask} | 0 or −∞, added to the scores | (queries, keys) | <!-- core -->
 | leak | a flaw that shows the model what it has to predict | |
 
 - Masked scores are set to −∞ before the softmax. Then the rows sum to 1, and masked keys get a weight of exactly 0.

@@ -707,7 +707,7 @@ r"""
 |---|---|---|
 | beam width $k$ | hypotheses kept open | 1 is greedy; 4 or 5 is usual |
 | length penalty $\alpha$ | forgives length in the ranking | 0 prefers short |
-| BLEU | {term:brevity penalty} · geometric mean of $p_1 … p_4$ | no percentage of right sentences |
+| {term:BLEU} | {term:brevity penalty} · geometric mean of $p_1 … p_4$ | no percentage of right sentences |
 | KV cache | keys and values of the words so far | $T$ projections in place of $T(T+1)/2$ |
 
 - Closing a word shows what a translation depended on. What is hidden is replaced or left out; how sure the model is does not tell whether it is right.

@@ -183,7 +183,7 @@ class AttentionEmerges(Explorable):
     def describe(facts: Facts) -> str:
         sharp = fixed(float(facts["weights"].max(axis=1).mean()), 2)
         return (
-            f"Seed {facts['seed']}, step {facts['step']:,}: the largest attention weight of a row is "
+            f"Random seed {facts['seed']}, step {facts['step']:,}: the largest attention weight of a row is "
             f"{sharp} on average. Alignment error {fixed(facts['error_now'], 2)}, {percent(facts)}% of the "
             f"translations correct. The output is “{shortened(facts['translation'])}”."
         )

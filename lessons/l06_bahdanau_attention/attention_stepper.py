@@ -105,7 +105,7 @@ def draw_map(axes: Axes) -> Show:
 
 class AttentionStepper(Explorable):
     title = "Additive attention, step by step"
-    question = "Before each word, the decoder scores every annotation. What does it attend to and output?"
+    question = "Before each word, the decoder scores every annotation. Which one gets the most attention?"
     size = (9.6, 4.0)
     step = Integer("step", 0, N_STEPS - 1, 0)
     sentence = Choice("… because it was", tuple(SENTENCES), "thirsty", buttons=True)

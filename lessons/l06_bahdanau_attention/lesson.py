@@ -109,7 +109,7 @@ How relevant is the annotation $h_j$ when the decoder is in state $s_{i-1}$? The
 
 $$e_{ij} = v^\top \tanh(W s_{i-1} + U h_j)$$
 
-The matrix $W$ projects the state to $d$ numbers, and $U$ projects the annotation to $d$ numbers too. The two are *added*, which is why the method is called {term:additive attention}. Then tanh is applied to the sum, and the dot product with the vector $v$ gives a single number. $W$, $U$ and $v$ are parameters, trained together with the rest of the model.
+The matrix $W$ projects the state to $d$ numbers, and $U$ projects the annotation to $d$ numbers too. The two projections are *added*, which is why the method is called {term:additive attention}. Then tanh is applied to the sum, and the dot product with the vector $v$ gives a single number. $W$, $U$ and $v$ are parameters, trained together with the rest of the model.
 
 **An example with vectors of size 1.** Let $W = 1$, $U = -1$ and $v = 2$. The state is $1$, and two words have the annotations $0$ and $1$.
 
@@ -121,7 +121,7 @@ Training finds parameters that give a word a high score when it is useful.
 
 # %% [markdown] kind="text" exercise="additive_scores"
 r"""
-Compute the scores of **one** state for all the words of a sentence. Return the scores themselves, without a softmax. A loop over the words is fine, but try to do without. The matrices have the shape (out, in), so `w_state @ state` is a vector of size d.
+Compute the scores of **one** state for all the words of a sentence. Return the scores themselves, without a softmax. A loop over the words is fine, but try to do without one. The matrices have the shape (out, in), so `w_state @ state` is a vector of size d.
 """
 
 # %% kind="exercise" exercise="additive_scores" title="Additive scores" difficulty=2 importance=5 track="core"
@@ -154,7 +154,7 @@ Project both inputs to d numbers first. You need one vector for the state, and o
 
 # %% [markdown] kind="text"
 r"""
-A softmax turns the scores of step $i$ into {term:attention weights} $\alpha_{ij}$, which are positive and sum to 1. The average of the annotations, weighted by them, is the context vector. In lesson 04 there was one context vector for the whole sentence; now the decoder computes a new one for every word, in six steps:
+A softmax turns the scores of step $i$ into {term:attention weights} $\alpha_{ij}$, which are positive and sum to 1. The context vector is the weighted average of the annotations. In lesson 04 there was one context vector for the whole sentence; now the decoder computes a new one for every word, in six steps:
 
 | step | in words | formula |
 |---|---|---|
@@ -270,7 +270,7 @@ rows, columns = [*translation.split(), "</s>"], [*MOTHER.split(), "</s>"]
 figure = views.heatmap(
     weights, rows=rows, columns=columns, numbers=False,
     row_name="generated word", column_name="source word",
-    title="Attention weights (rings: correct links)",
+    title="Attention weights (rings: true links)",
     marks={(french, english) for english, french in pair.links},
     alt="The attention map of the sentence about the mother and the flower.",
 )
@@ -280,9 +280,9 @@ predict("06", "crossing-map", figure)
 r"""
 The map has two crossings, one for each adjective that follows its noun in French. *vieille* precedes its noun, and there the order stays the same. So the model hasn't simply learned to swap every adjective with its noun.
 
-The map isn't one-to-one either. *n'* and *pas* both attend to *not*, with weights of {result:lesson_06/weights on not/n':.2f} and {result:lesson_06/weights on not/pas:.2f}, and the rest of their attention goes to *did*.
+The map isn't one-to-one either. *n'* and *pas* both attend to *not*, with attention weights of {result:lesson_06/weights on not/n':.2f} and {result:lesson_06/weights on not/pas:.2f}, and nearly all the rest is on *did*.
 
-The rings show the correct *links*: each joins a French word to an English word it comes from. We know them because we made up the toy language. Together they are the {term:word alignment} of the two sentences. To measure how well a map agrees with it, we link each French word to the English word with the largest attention weight. The {term:alignment error} is $1 - \frac{2 \cdot \text{correct links}}{\text{links found} + \text{true links}}$, and 0 is perfect. On the whole test set, measured with teacher forcing, it is {result:each toy_ladder/bahdanau/scores/test/alignment_error:.3f} in three runs.
+The rings show the true *links*: each joins a French word to an English word it comes from. We know them because we made up the toy language. Together they are the {term:word alignment} of the two sentences. To measure how well a map agrees with it, we link each French word to the English word with the largest attention weight. The {term:alignment error} is $1 - \frac{2 \cdot \text{correct links}}{\text{links found} + \text{true links}}$, and 0 is perfect. On the whole test set, measured with teacher forcing, it is {result:each toy_ladder/bahdanau/scores/test/alignment_error:.3f} in three runs.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -305,9 +305,9 @@ Move the slider slowly through the run, and read the output above the curves.
 - **Then comes fluent French about something else.** At step 150 with random seed 0, *the cat drank the water because it was thirsty* becomes *la reine a bu le lait parce qu' elle était très bonne*.
 - **Then the rows start to differ.** Between steps 200 and 600, the alignment error falls from {result:attention_emerges/bahdanau/curve/4/alignment_error:.2f} to {result:attention_emerges/bahdanau/curve/12/alignment_error:.2f}, averaged over the three runs, and the fraction of correct translations rises from {result:attention_emerges/bahdanau/snapshots/4/exact:.0%} to {result:attention_emerges/bahdanau/snapshots/11/exact:.0%}.
 
-A plausible reason is that alignment and translation need each other. Gradient descent raises the score of *flower* at the step of *fleur* only if attending to *flower* makes *fleur* more probable, and that requires a decoder that can already use the annotation of *flower*.
+A plausible reason why alignment and translation improve together is that each needs the other. Gradient descent raises the score of *flower* at the step of *fleur* only if attending to *flower* makes *fleur* more probable, and that requires a decoder that can already use the annotation of *flower*.
 
-From step {result:lesson_06/emergence/la attends to mother from step:.0f} to step {result:lesson_06/emergence/la attends to mother to step:.0f}, the first *la* attends most to *mother* in all three runs. From step {result:lesson_06/emergence/la attends to the from step:.0f} on, it attends most to *the* in all of them. What could *la* need from *mother*? A plausible guess is the noun's gender. We don't know why the attention moves on to *the* later.
+From step {result:lesson_06/emergence/la attends to mother from step:.0f} to step {result:lesson_06/emergence/la attends to mother to step:.0f}, the first *la* attends most to *mother* in all three runs. From step {result:lesson_06/emergence/la attends to the from step:.0f} on, it attends most to *the* in all of them. What could *la* need from *mother*? A plausible guess is the noun's gender. We don't know why the attention later moves to *the*.
 Lesson 07 tests a similar guess in another model. <!-- core -->
 """
 
@@ -315,7 +315,7 @@ Lesson 07 tests a similar guess in another model. <!-- core -->
 r"""
 ## 5 · Long sentences
 
-Does attention help with the problem of lesson 04? There, the fraction of correct translations dropped as the sentences got longer, to {result:toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} for seq2seq and {result:toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} for Cho's model at 16 to 20 words. The system with attention has about as many parameters as seq2seq and was trained on the same sentences for the same number of steps. No training sentence has more than 20 words, so the last two groups in the figure are longer than any sentence in training.
+Does attention help with the problem of lesson 04? There, the fraction of correct translations dropped as the sentences got longer, to {result:toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} for seq2seq and {result:toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} for Cho's model at 16 to 20 words. The system with attention has about as many parameters as seq2seq and was trained on the same sentences for the same number of steps. No training sentence has more than 20 words, so the sentences in the last two groups of the figure are longer than any in training.
 """
 
 # %% kind="predict" hide_input=true
@@ -344,11 +344,11 @@ predict("06", "length-curve", figure)
 
 # %% [markdown] kind="text"
 r"""
-At 16 to 20 words, the three runs with attention translate {result:min toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} of the sentences correctly, and {result:min toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} at 21 to 30 words. There are {result:toy_ladder/bahdanau/scores/long/by_length/21–30/n:.0f} sentences in the longer group, so each percentage there has a margin of error of about {result:lesson_06/21–30 words/margin of error:.0p} points (95% confidence), far less than the difference between the models. Bahdanau's paper reports a similar result for real sentences: a model with attention, trained on sentences of up to 50 words, keeps its quality even at 50 words and more. The same model trained on up to 30 words doesn't.
+At 16 to 20 words, the three runs with attention translate {result:min toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} of the sentences correctly, and {result:min toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} at 21 to 30 words. There are {result:toy_ladder/bahdanau/scores/long/by_length/21–30/n:.0f} sentences in the longer group, so each percentage there has a margin of error of about {result:lesson_06/21–30 words/margin of error:.0p} percentage points (95% confidence), far less than the difference between the models. Bahdanau's paper reports a similar result for real sentences: a model with attention, trained on sentences of up to 50 words, keeps its quality even at 50 words and more. The same model trained on sentences of up to 30 words doesn't.
 
-Is it the attention that makes the difference? This model also has a bidirectional encoder, unlike the others. As a control, we trained a model with attention that has about the same size but only a forward encoder. It translates {result:min encoder_direction/from the start/scores/test/by_length/16–20/exact:.0p} to {result:max encoder_direction/from the start/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words correctly, so most of the gain at this length doesn't need the second direction. At 21 to 30 words, however, it translates only {result:min encoder_direction/from the start/scores/long/by_length/21–30/exact:.0p} to {result:max encoder_direction/from the start/scores/long/by_length/21–30/exact:.0%} correctly. There, a good part of the gain must come from other differences between the two models, such as the second direction, the scores or the decoder.
+Is it the attention that makes the difference? This model also has a bidirectional encoder, unlike the others. As a control, we trained a model with attention that has about the same size but only a forward encoder. It translates {result:min encoder_direction/from the start/scores/test/by_length/16–20/exact:.0p} to {result:max encoder_direction/from the start/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words correctly, so most of the gain at this length doesn't need the second direction. At 21 to 30 words, however, it translates only {result:min encoder_direction/from the start/scores/long/by_length/21–30/exact:.0p} to {result:max encoder_direction/from the start/scores/long/by_length/21–30/exact:.0%} correctly. There, a good part of the gain must come from other differences between the two models, such as the second direction, the score function or the decoder.
 
-Attention doesn't solve everything. At 31 to 40 words, up to twice as long as any training sentence, the mean is {result:toy_ladder/bahdanau/scores/long/by_length/31–40/exact:.0%}. One possible reason is that the GRUs still process the words one after another, here over many more steps than in training.
+Attention doesn't solve everything. At 31 to 40 words, up to twice as long as the longest training sentence, the mean exact match is {result:toy_ladder/bahdanau/scores/long/by_length/31–40/exact:.0%}. One possible reason is that the GRUs still process the words one after another, here over many more steps than in training.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -440,7 +440,7 @@ for position, word in enumerate(sources):
 r"""
 The column *thirsty* shows the output of step 8 for each position. The attention does matter: forced onto most of the words before *it*, the decoder generates *elle*. However, it generates *il* not only for *thirsty* but also for *it*, *was* and the end of the source. Do their annotations contain what the decoder needs?
 
-This needs a control: the column *cold*, where *elle* is correct and position 8 is *cold*. Forced onto *it* or onto the end, the decoder generates *il* in **both** sentences, so it may just prefer *il* there. Only the adjective and *was* lead to the correct pronoun in both. A plausible reason is that the backward GRU has carried the adjective into the annotation of *was*.
+To find out, we need a control: the column *cold*, where *elle* is correct and position 8 is *cold*. Forced onto *it* or onto the end, the decoder generates *il* in **both** sentences, so it may just prefer *il* there. Only the adjective and *was* lead to the correct pronoun in both. A plausible reason is that the backward GRU has carried the adjective into the annotation of *was*.
 
 The attention map showed where the model **did** attend, not that it **had to** attend there. A map is a good source of ideas, and forcing the attention is a way to test them.
 """
@@ -471,7 +471,7 @@ r"""
 | "the map explains the output" | M46 | Forced onto *was*, the model still generates *il*. And in most sentences of this kind, the adjective doesn't get the largest attention weight. |
 | "the context vector replaces the state" | – | It is an input to the GRU, next to the previous word. |
 
-**If time is short,** leave out `additive_scores` and the stepper. Keep the emergence and the forcing.
+**If time is short,** leave out `additive_scores` and the stepper. Keep section 4 and the forced attention in section 6.
 """
 
 # %% [markdown] kind="summary"

@@ -226,8 +226,7 @@ COUNT_ARTICLES = PlainExercise(
         },
         answer=(1, 2),
         says="In both sentences the article is the first French word, and it is forced onto position 0, "
-        "*the*. This toy model finds *le* at position 1, so it misses *le*; it finds *la* at position 0. So "
-        "1 of 2 articles is right.",
+        "*the*. This toy model finds *la* there, but *le* only at position 1, so 1 of 2 articles is right.",
     ),
     others=(
         lambda: (
@@ -288,8 +287,8 @@ COUNT_ARTICLES = PlainExercise(
         Slip(
             "forces-the-others",
             count_with(forces=lambda step, forced: step not in forced),
-            "the attention is forced at the wrong steps: at all steps but the articles. Is the condition the "
-            "wrong way round?",
+            "the attention is forced at the wrong steps: everywhere except at the articles. Is the condition "
+            "the wrong way round?",
         ),
         Slip("not-zeroed", count_with(weight_set_to_one), NOT_ZEROED),
         Slip("one-added", count_with(lambda w, position: w + all_onto(w, position)), NOT_ZEROED),
@@ -327,12 +326,12 @@ COUNT_ARTICLES = PlainExercise(
         Slip(
             "one-too-far",
             count_with(lambda w, position: all_onto(w, min(position + 1, len(w) - 1))),
-            "the attention is forced onto the position after the given one. Positions count from 0.",
+            "the attention is forced onto the position after the given one. Positions are counted from 0.",
         ),
         Slip(
             "one-too-early",
             count_with(lambda w, position: all_onto(w, max(position - 1, 0))),
-            "the attention is forced onto the position before the given one. Positions count from 0.",
+            "the attention is forced onto the position before the given one. Positions are counted from 0.",
         ),
         Slip(
             "step-for-position",
@@ -388,7 +387,7 @@ COUNT_ARTICLES = PlainExercise(
             Slip(
                 f"step-{name}",
                 forcing_at(lambda forced, by=by: {step + by: at for step, at in forced.items()}),
-                f"the attention is forced one step too {name}. Steps count from 0, as in `positions(pair)`.",
+                f"the attention is forced one step too {name}. Steps are counted from 0.",
             )
             for name, by in (("early", -1), ("late", 1))
         ),
@@ -402,7 +401,7 @@ COUNT_ARTICLES = PlainExercise(
             "previous-word",
             count_with(counts=lambda p, w, f: (sum(w[s - 1] == p.tgt[s] for s in f), len(f))),
             "the predicted word before the article is compared. `words[step]` is the prediction for "
-            "`pair.tgt[step]`: both count from 0.",
+            "`pair.tgt[step]`: both are counted from 0.",
         ),
         Slip(
             "sentences",

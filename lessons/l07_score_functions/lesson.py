@@ -64,7 +64,7 @@ r"""
 
 Take a decoder state $s = (1, 2)$ and an encoder state $h = (3, 1)$. How well do they match?
 
-- **Dot product,** $s^\top h = 1 \cdot 3 + 2 \cdot 1 = 5$. It has no parameters, but $s$ and $h$ must have the same width. If $h$ becomes twice as long, the score doubles. This is {term:dot-product attention}.
+- **Dot product,** $s^\top h = 1 \cdot 3 + 2 \cdot 1 = 5$, the score of {term:dot-product attention}. It has no parameters, but $s$ and $h$ must have the same width. If $h$ becomes twice as long, the score doubles.
 - **Cosine similarity,** the dot product divided by both norms: $5 / (\sqrt 5 \cdot \sqrt{10}) = 0.71$. The {term:cosine similarity} depends only on the directions of the vectors, not on their lengths. <!-- core -->
 - **General score,** $s^\top W_g h$ with a learned matrix $W_g$. If $W_g$ swaps the two components of $h$, the {term:general score} is $(1, 2) \cdot (1, 3) = 7$. This score is also called **bilinear**, and $s$ and $h$ may have different widths.
 - **Additive score,** $v^\top \tanh(W s + U h)$, the small network of lesson 06.
@@ -75,7 +75,7 @@ Attention with a dot product or a general score is called {term:multiplicative a
 
 # %% [markdown] kind="text" track="core" contents="an explorable that compares six scores, and an exercise: the general score"
 r"""
-In general, the vector that attention compares with all the others is called the {term:query} $q$, and each of the others is a {term:key} $k_j$. In a translator, the query is the decoder state and the keys are the encoder states.
+The vector that attention compares with all the others is called the {term:query} $q$, and each of the others is a {term:key} $k_j$. In a translator, the query is the decoder state and the keys are the encoder states.
 
 The explorable compares one query with three keys, using six scores. The new one, *scaled dot*, is the dot product divided by a constant; lesson 08 explains it. The parameters of *general*, *additive* and *location* are fixed here, and *general* rotates the query by 90°.
 """
@@ -110,20 +110,20 @@ For one query and one key the score is `query @ w @ key`. Which shapes do the pr
 
 # %% [markdown] kind="text" track="core"
 r"""
-Luong's paper also has a {term:concat score}, $v^\top \tanh(W [q; k])$, in which query and key are concatenated. It *is* the additive score: if we split $W$ into a left and a right part, $W [q; k] = W_\text{left}\, q + W_\text{right}\, k$. In our models, where every state has 132 numbers, the concat score has {result:toy_ladder/luong_concat/parameters - toy_ladder/luong_dot/parameters:,.0f} parameters and the general score {result:toy_ladder/luong_general/parameters - toy_ladder/luong_dot/parameters:,.0f}. The location score has {result:toy_ladder/luong_location/parameters - toy_ladder/luong_dot/parameters:,.0f}, a row for each of up to 64 positions. The dot product has none.
+Luong's paper also has a {term:concat score}, $v^\top \tanh(W [q; k])$, in which query and key are concatenated. It *is* the additive score: if we split $W$ into a left and a right part, $W [q; k] = W_\text{left}\, q + W_\text{right}\, k$. In our models, where every state has 132 numbers, the concat score has {result:toy_ladder/luong_concat/parameters - toy_ladder/luong_dot/parameters:,.0f} parameters and the general score {result:toy_ladder/luong_general/parameters - toy_ladder/luong_dot/parameters:,.0f}. The location score has {result:toy_ladder/luong_location/parameters - toy_ladder/luong_dot/parameters:,.0f}, with one row for each of 64 positions. The dot product has none.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 3 · Bahdanau's and Luong's decoders
 
-Bahdanau's decoder attends with its **previous** state and then updates the state. Luong's decoder updates its state first and attends with the **new** one. From the context vector and the state, it computes the {term:attentional hidden state}, $\tilde h_i = \tanh(W_c\,[c_i; s_i])$, and predicts the next word. The context vector isn't part of the state, so the next step wouldn't know what this step attended to. With {term:input feeding}, $\tilde h_i$ becomes part of the decoder's next input.
+Bahdanau's decoder attends with its **previous** state and then updates the state. Luong's decoder updates its state first and attends with the **new** one. It combines the context vector and the state into the {term:attentional hidden state}, $\tilde h_i = \tanh(W_c\,[c_i; s_i])$, from which it predicts the next word. The context vector isn't part of the state, so without {term:input feeding}, the next step wouldn't know what this step attended to. With it, $\tilde h_i$ becomes part of the decoder's next input.
 
 | | Bahdanau et al. 2015 | Luong et al. 2015 |
 |---|---|---|
 | attends with | the previous state, $s_{i-1}$ | the new state, $s_i$ |
 | uses the context vector for | the new state and the prediction | the prediction only, through $\tilde h_i$ |
-| passes it on to the next step by | the state | input feeding |
+| passes it on to the next step through | the state | input feeding |
 | encoder | bidirectional | one direction (ours from the start, the paper's from the end) |
 | score | additive | dot, general, location or concat (additive) |
 
@@ -185,9 +185,9 @@ predict("07", "three-left", figure)
 
 # %% [markdown] kind="text"
 r"""
-Look at the three articles. General attends to *the*, as in the true alignment. Dot attends to the **noun**: at *la* to *woman*, at *le* to *bridge* and to *cake*. Concat divides its attention between the two.
+Look at the three articles. General attends to *the*, as in the true alignment. Dot attends to the **noun**: at *la* to *woman*, at the first *le* to *bridge*, and at the second to *cake*. Concat divides its attention between *the* and the noun.
 
-This happens in other sentences too. The 1,000 test sentences contain {result:lesson_07/articles, from the start/all:,.0f} articles that translate *the*. For {result:lesson_07/articles, from the start/attends most to the noun, min:.0p} to {result:lesson_07/articles, from the start/attends most to the noun, max:.0%} of them, depending on the random seed, dot attends most to the noun. And yet, given the correct previous words, it predicts every one of these articles correctly. Is its attention wrong?
+Dot does this in other sentences too. The 1,000 test sentences contain {result:lesson_07/articles, from the start/all:,.0f} articles that translate *the*. For {result:lesson_07/articles, from the start/attends most to the noun, min:.0p} to {result:lesson_07/articles, from the start/attends most to the noun, max:.0%} of them, depending on the random seed, dot attends most to the noun. And yet, given the correct previous words, it predicts every one of these articles correctly. Is its attention wrong?
 """
 
 # %% [markdown] kind="text" contents="an experiment that you program: force the attention onto a word, and count the correct articles"
@@ -217,7 +217,7 @@ r"""
 - `predict`, a model like `dot` above. `predict(pair, change)` runs the decoder with teacher forcing (lesson 04) and returns a list with one predicted word for each word of `pair.tgt`. `change` is a function that you write: at each step, the model calls `change(step, weights)` and uses the attention weights that it returns. `step` is the position of the French word, counted from 0, and `weights` is a tensor with one attention weight for each source token, including EOS.
 - `positions`, a function like `onto_the` above. `positions(pair)` returns a dictionary. Its keys are the steps of the articles that translate *the*; its values are the source positions to attend to. It can be empty.
 
-At each step in the dictionary, put **all** the attention weight on the given position: 1 there and 0 everywhere else. At every other step, leave the weights unchanged. Return two numbers, over all pairs: how many of these articles are predicted correctly, and how many there are.
+At each step in the dictionary, put **all** the attention weight on the given position: 1 there and 0 everywhere else. At every other step, leave the attention weights unchanged. Return two numbers, over all pairs: how many of these articles are predicted correctly, and how many there are.
 """
 
 # %% kind="exercise" exercise="count_articles" title="Force the attention, and count" difficulty=3 importance=5 track="core"
@@ -278,7 +278,7 @@ for name, positions in (("the", onto_the), ("the noun", onto_the_noun)):
 r"""
 Forced onto the noun, the model predicts every article correctly. Forced onto *the*, it still predicts an article, but nearly always the same one, *les*. So attending to the noun isn't a mistake: that is where the model finds out *which* article it needs.
 
-Could forcing itself cause the errors? It does some harm, but far less. If we force all *other* words onto their true source words, {result:lesson_07/articles, from the start/other words, onto their source, min:.0p} to {result:lesson_07/articles, from the start/other words, onto their source, max:.0%} of them are still right (three random seeds), compared with {result:lesson_07/articles, from the start/other words, own attention, min:.1p} to {result:lesson_07/articles, from the start/other words, own attention, max:.1%} with the model's own attention.
+Could forcing itself cause the errors? It does some harm, but far less. If we force the attention at all *other* words onto their true source words, {result:lesson_07/articles, from the start/other words, onto their source, min:.0p} to {result:lesson_07/articles, from the start/other words, onto their source, max:.0%} of these words are still right (three random seeds), compared with {result:lesson_07/articles, from the start/other words, own attention, min:.1p} to {result:lesson_07/articles, from the start/other words, own attention, max:.1%} with the model's own attention.
 
 Here is a possible **explanation**. A French article depends on the gender and number of its noun. Our encoder processes the sentence from left to right, so it computes the state of *the* before it has seen the noun. This state can't contain the gender and number; the state of the noun can.
 """
@@ -326,7 +326,7 @@ We repeated this with three random seeds for each encoder and with all {result:l
 
 The margin of error is at most about {result:lesson_07/margin of error/articles:.0p} percentage points (95% confidence), far less than the differences. The alignment error (lesson 06) falls from {result:min encoder_direction/from the start/scores/test/alignment_error:.2f}–{result:max encoder_direction/from the start/scores/test/alignment_error:.2f} to {result:min encoder_direction/from the end/scores/test/alignment_error:.2f}–{result:max encoder_direction/from the end/scores/test/alignment_error:.2f}. So it doesn't depend on the score function alone; the encoder matters too.
 
-One question remains open. *General* has a forward encoder too, and yet it attends to *the*; forced onto *the*, it still predicts {result:lesson_07/articles, general/onto the:.0%} of the articles correctly (one run). So its information about the noun must come from somewhere else. A plausible source is the decoder's state, which starts as the encoder's last state. Nor does our explanation cover Bahdanau's system in lesson 06, where *la* attended to *mother* for a while during training: its encoder is bidirectional.
+Two questions remain open. *General* has a forward encoder too, and yet it attends to *the*; forced onto *the*, it still predicts {result:lesson_07/articles, general/onto the:.0%} of the articles correctly (one run). So its information about the noun must come from somewhere else. A plausible source is the decoder's state, which starts as the encoder's last state. And our explanation doesn't cover Bahdanau's system in lesson 06: *la* attended to *mother* for a while during training, although the encoder is bidirectional.
 """
 
 # %% [markdown] kind="text" contents="why the model with the best alignment need not translate best"
@@ -353,9 +353,9 @@ predict("07", "align-and-translate", figure)
 
 # %% [markdown] kind="text"
 r"""
-When we reversed the encoder, the translations improved along with the alignment: exact match rose from {result:min encoder_direction/from the start/scores/test/exact:.0p}–{result:max encoder_direction/from the start/scores/test/exact:.0%} to {result:min encoder_direction/from the end/scores/test/exact:.0p}–{result:max encoder_direction/from the end/scores/test/exact:.0%}. But between different scores, a better alignment doesn't have to mean better translations. **General** has the best agreement of the four scores, but translates only {result:min toy_ladder/luong_general/scores/test/exact:.0p} to {result:max toy_ladder/luong_general/scores/test/exact:.0%} of the sentences correctly, compared with {result:min toy_ladder/luong_dot/scores/test/exact:.0p} to {result:max toy_ladder/luong_dot/scores/test/exact:.0%} for dot (margin of error: about {result:lesson_07/margin of error/sentences:.0p} points). With the identity matrix for $W_g$, general would *be* dot, so the formula allows a better solution than training found. The matrix can pay off, though: in Luong's paper, dot worked well with attention to the whole source, but general was better with local attention (section 8). Chen, Bolton and Manning (2016) used general for reading comprehension.
+When we reversed the encoder, the translations improved along with the alignment: exact match rose from {result:min encoder_direction/from the start/scores/test/exact:.0p}–{result:max encoder_direction/from the start/scores/test/exact:.0%} to {result:min encoder_direction/from the end/scores/test/exact:.0p}–{result:max encoder_direction/from the end/scores/test/exact:.0%}. But across different scores, a better alignment doesn't have to mean better translations. **General** has the best agreement of the four scores, but translates only {result:min toy_ladder/luong_general/scores/test/exact:.0p} to {result:max toy_ladder/luong_general/scores/test/exact:.0%} of the sentences correctly, compared with {result:min toy_ladder/luong_dot/scores/test/exact:.0p} to {result:max toy_ladder/luong_dot/scores/test/exact:.0%} for dot (margin of error: about {result:lesson_07/margin of error/sentences:.0p} points). With the identity matrix for $W_g$, general would *be* dot, so the formula allows a better solution than training found. The matrix can pay off, though: in Luong's paper, dot worked well with attention to the whole source, but general was better with local attention (section 8). Chen, Bolton and Manning (2016) used general for reading comprehension.
 
-**Location** computes its scores without the encoder states and agrees with only about half of the links, yet it translates {result:min toy_ladder/luong_location/scores/test/exact:.0p} to {result:max toy_ladder/luong_location/scores/test/exact:.0%} correctly. In 60 sentences it attends to the true source word {result:lesson_07/location, words to the right/0:.0f} times, and about as often ({result:lesson_07/location, words to the right/1:.0f} times) to the next position. This may work because the next encoder state still contains information about the true word.
+**Location** computes its scores without the encoder states and agrees with only about half of the links, yet it translates {result:min toy_ladder/luong_location/scores/test/exact:.0p} to {result:max toy_ladder/luong_location/scores/test/exact:.0%} of the sentences correctly. In 60 sentences it attends most to the true source word {result:lesson_07/location, words to the right/0:.0f} times, and about as often ({result:lesson_07/location, words to the right/1:.0f} times) to the position after it. This may work because the next encoder state still contains information about the true word.
 """
 
 # %% [markdown] kind="text" contents="attention to a window of the source"
@@ -431,10 +431,10 @@ r"""
 r"""
 ## What you have now
 
-- A score can be a dot product, general (bilinear), additive, or location-based, which ignores the encoder states.
+- A score can be a dot product, general (bilinear), additive or location-based. The location score ignores the encoder states.
 - The cosine similarity is a dot product that ignores the norms. <!-- core -->
 - Luong's decoder attends with its new state and uses the context vector only for the prediction. Input feeding passes it on to the next step.
-- Our dot-product model attends to the noun when it predicts an article. Forcing showed that it needs the noun; reversing the encoder supported the explanation that a forward encoder computes the state of *the* before it sees the noun. <!-- core -->
+- Our dot-product model attends to the noun when it predicts an article. Forcing showed that it needs the noun; reversing the encoder supported the explanation that the state of *the* lacks the noun's gender in a forward encoder. <!-- core -->
 - A model with a better alignment needn't translate better. <!-- core -->
 
 **Still missing.** Each encoder state has two jobs. It is *compared* with the decoder state to get a score, and it *contributes* to the context vector. What makes a word easy to find needn't be what is useful once it has been found. [Lesson 08](08_query_key_value.ipynb) gives each job its own vector.

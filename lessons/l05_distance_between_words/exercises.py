@@ -174,7 +174,7 @@ CONVOLVE_WORDS = TensorExercise(
         Slip(
             "maximum",
             lambda words, kernel: products(words, kernel).amax(dim=0),
-            "the maximum over the positions of the window is taken. Add them up.",
+            "the maximum over the positions of the window is taken. Add up their results.",
         ),
         Slip(
             "same-matrix-everywhere",
@@ -185,7 +185,7 @@ CONVOLVE_WORDS = TensorExercise(
             "summed-first",
             lambda words, kernel: convolve(words, kernel.sum(-1, keepdim=True).expand_as(kernel)),
             "the words of a window and the matrices are summed before they are multiplied. Multiply each "
-            "word by the matrix of its own position, then add up.",
+            "word by the matrix of its own position, then add up the results.",
         ),
         Slip(
             "last-place-forgotten",

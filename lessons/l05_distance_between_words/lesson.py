@@ -58,7 +58,7 @@ r"""
 - The first window is (1, 0, 2), and its output is 1 · **1** + 0 · **2** + 2 · **3** = 7.
 - The second window is (0, 2, 3), and its output is 0 · **1** + 2 · **2** + 3 · **3** = 13.
 
-To get one output per word, we can pad the sentence with zeros. In a {term:causal convolution}, they all come *before* the sentence, so the window of each word ends with that word: (0, 0, **1**), (0, 1, **0**), (1, 0, **2**), (0, 2, **3**). No output depends on a later word, which is what we need when a network predicts the next word. The figures in this lesson show causal convolutions.
+To get one output per word, we can pad the sentence with zeros. In a {term:causal convolution}, the zeros all come *before* the sentence, so the window of each word ends with that word: (0, 0, **1**), (0, 1, **0**), (1, 0, **2**), (0, 2, **3**). No output depends on a later word, which is what we need when a network predicts the next word. The figures in this lesson show causal convolutions.
 """
 
 # %% [markdown] kind="formula" track="core"
@@ -125,9 +125,9 @@ print("9 words, width 3:", len(from_torch), "outputs, the same as torch's")
 r"""
 ## 2 · Receptive field and dilation
 
-A window of three words is too narrow to contain both *cat* and *it*. To connect words that are further apart, we can stack convolutions: the second layer slides its window over the *outputs* of the first. Each of its three inputs depends on three words. These windows overlap, so together they cover five words. The words that an output depends on are its {term:receptive field}. Every further layer of width 3 adds two words to it; in general, a layer adds its width minus one.
+A window of three words is too narrow to contain both *cat* and *it*. To connect words that are further apart, we can stack convolutions: the second layer slides its window over the *outputs* of the first. Each of its three inputs depends on a window of three words. These windows overlap, so together they cover five words. The words that an output depends on are its {term:receptive field}. Every further layer of width 3 adds two words to it; in general, a layer adds its width minus one.
 
-A window doesn't have to contain *adjacent* positions: it could take every second or third one. The step from one position of the window to the next is called its {term:dilation}, so an ordinary window has dilation 1. A layer extends the receptive field by (width − 1) · dilation positions, and a larger dilation needs no extra weights. For example, three layers of width 3 with dilations 1, 3 and 9 cover 1 + 2 + 6 + 18 = 27 words.
+A window doesn't have to contain *adjacent* positions: it can also take every second or third one. The step from one position of the window to the next is called its {term:dilation}, so an ordinary window has dilation 1. A layer extends the receptive field by (width − 1) · dilation positions, and a larger dilation needs no extra weights. For example, three layers of width 3 with dilations 1, 3 and 9 cover 1 + 2 + 6 + 18 = 27 words.
 """
 
 # %% kind="see" track="core" contents="two stacks, drawn, and a question about receptive fields"
@@ -149,7 +149,7 @@ r"""
 
 For the last output to depend on the first word, information has to be passed on: from one hidden state to the next in a recurrent network, or from one layer to the next in a stack of convolutions. We call each of these steps a {term:hop}. The number of hops between two words is their {term:path length}.
 
-The window of a {term:causal convolution} ends with its own word. With width 3 it also contains the two words before, so information moves at most two positions forward per layer.
+In a {term:causal convolution}, the window of each word ends with that word. With width 3, it also contains the two words before it, so information moves at most two positions forward per layer.
 """
 
 # %% [markdown] kind="text" track="core" contents="what happens in a hop, a prediction, and an explorable that counts the hops"
@@ -218,16 +218,16 @@ figure = views.lines(
     range(1, 34), curves, log_y=True,
     x_name="position of the word", y_name="influence (maximum = 1)",
     title="Influence of each word on the last output",
-    alt="16 layers: a peak in the middle, thousands of times lower at both ends. "
-    "4 dilated layers, LSTM: nearly flat. RNN: falls from the last word to the first.",
+    alt="16 layers: a peak in the middle, thousands of times higher than both ends. "
+    "4 dilated layers and LSTM: nearly flat. RNN: falls from the last word to the first.",
 )
 predict("05", "who-is-heard", figure)
 
 # %% [markdown] kind="text"
 r"""
-All 33 words are in every network's receptive field, but their influence differs by orders of magnitude.
+All 33 words are in every network's receptive field, but in two of the networks, their influence differs by orders of magnitude.
 
-- **RNN.** The further back a word, the longer its path. With torch's initial weights, each hop shrinks the gradient, so almost nothing is left for the early words. This is the vanishing gradient of lesson 02.
+- **RNN.** The further back a word is, the longer its path. With torch's initial weights, each hop shrinks the gradient, so almost nothing is left for the early words. This is the vanishing gradient of lesson 02.
 - **LSTM.** The paths are as long as in the RNN, and yet every word keeps a good part of its influence. So a long path isn't harmful in itself: what counts is how much each hop preserves.
 - **16 layers.** Every word is exactly 16 hops away, so path length can't explain the peak in the middle. A better candidate is the *number* of paths. You can count them in the left-hand figure of section 2: words 5 to 9 have 1, 2, 3, 2 and 1 paths to the output. In 16 layers, there are {result:lesson_05/16 layers/million paths of the middle word:.1f} million from the middle word, but still only one from the first and one from the last.
 - **4 dilated layers.** Every word has one path of four hops, and the curve is nearly flat.
@@ -242,7 +242,7 @@ for seed, row in enumerate(influences["16 layers"]):
 
 # %% [markdown] kind="text"
 r"""
-All three are within a factor of 1.5 of the prediction, although it ignores tanh. This supports the explanation. So a word inside the receptive field may still have almost no influence. Training can change these curves, but it relies on gradients, and at first the gradient for such a word is tiny.
+All three are within a factor of 1.5 of the prediction, although it ignores the tanh in each layer. This supports the explanation. A word inside the receptive field may still have almost no influence. Training can change these curves, but it relies on gradients, and at first the gradient for such a word is tiny.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -272,9 +272,9 @@ quiz("05", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Before section 3 (2 min).** Let eight people in a row pass on a whispered sentence, then let everyone hear it directly. Ask what got lost and where. Which of the two resembles a recurrent network? What would a stack of convolutions look like? Expected: groups of three, each of which passes on what it heard to the next row.
+**Before section 3 (2 min).** Have eight people in a row pass on a whispered sentence, then let everyone hear it directly. Ask what got lost and where. Which of the two resembles a recurrent network? What would a stack of convolutions look like? Expected: groups of three, each of which passes what it heard on to the next row.
 
-**Section 4 on the board (5 min).** Draw the left stack of section 2 and count the paths together: 1, 2, 3, 2, 1. Let learners predict the row for three layers before they meet it in the quiz (1, 3, 6, 7, 6, 3, 1).
+**Section 4 on the board (5 min).** Draw the left stack of section 2 and count the paths together: 1, 2, 3, 2, 1. Have learners predict the row for three layers before they meet it in the quiz (1, 3, 6, 7, 6, 3, 1).
 
 **Common statements and short answers**
 
@@ -283,7 +283,7 @@ r"""
 | "The 16 layers see the word, so they can use it." | The first word has one path, the middle word {result:lesson_05/16 layers/million paths of the middle word:.1f} million. Look at the curve. |
 | "Long paths always lose information." | The LSTM's path is as long as the RNN's. What counts is how much each hop preserves. |
 | "The receptive field is the product of the widths." | Only if each dilation is the product of the widths below it. |
-| "Dilated convolutions solve everything." | Their weights are fixed: they can't emphasise a word because of what it means. |
+| "Dilated convolutions solve everything." | Their weights are fixed: they can't depend on what a word means. |
 
 **If time is short**, leave out the exercise and show the comparison with torch instead. Keep the racetrack and the influence curves.
 """

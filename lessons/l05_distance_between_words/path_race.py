@@ -159,5 +159,5 @@ class PathRace(Explorable):
         return (
             f"{facts['n']} words. Hops from the first to the last: {count['recurrent']} in a recurrent "
             f"network, {count['convolution']} with convolutions of width {facts['width']}, "
-            f"{count['dilated']} if these are dilated."
+            f"and {count['dilated']} if these are dilated."
         )

@@ -129,8 +129,8 @@ OVER_THE_QUERIES = (
     "the softmax is taken over the queries. Each query's weights should sum to 1: use `dim=-1`."
 )
 NOT_SCALED_EITHER = (
-    "the scores aren't divided by √d_k, as in lesson 08. And a query that may attend to no key should get "
-    "weights of 0."
+    "the scores should be divided by √d_k, as in lesson 08. And a query that may attend to no key should "
+    "get weights of 0."
 )
 ZERO_TIMES_INFINITY = (
     "a mask times −∞ gives NaN: where the mask contains a 0, 0 · ∞ isn't a number. Use "
@@ -349,14 +349,14 @@ MASKED_ATTENTION = TensorExercise(
         Slip(
             "empty-row-uniform",
             attend_with(lambda scores, mask: fill(scores, mask, -1e9).softmax(-1)),
-            "a query that may attend to no key gets the same weight for every masked key. Its weights and "
+            "a query that may attend to no key gives every masked key the same weight. Its weights and "
             "its context should be 0.",
         ),
         Slip(
             "empty-row-attends",
             attend_with(lambda scores, mask: fill(scores, open_empty_rows(mask)).softmax(-1)),
-            "a query that may attend to no key attends to all of them. That avoids NaN in the softmax; now "
-            "set its weights to 0 after it.",
+            "a query that may attend to no key attends to all of them. That avoids NaN; now set its weights "
+            "to 0 after the softmax.",
         ),
         Slip(
             "empty-row-in-weights",
@@ -396,8 +396,8 @@ MASKED_ATTENTION = TensorExercise(
         *plain_and_emptied(
             "score-of-minus-10",
             lambda scores, mask: fill(scores, mask, -10.0).softmax(-1),
-            "masked keys get a score of −10. Where the other scores are low, they still get weight. Use "
-            "`-math.inf`.",
+            "masked keys get a score of −10. Where the other scores are low, masked keys still get "
+            "weight. Use `-math.inf`.",
         ),
         *plain_and_emptied(
             "low-score", lambda scores, mask: fill(scores, mask, -100.0).softmax(-1), FINITE_SCORE
@@ -425,7 +425,7 @@ MASKED_ATTENTION = TensorExercise(
         Slip(
             "not-scaled",
             lambda q, k, v, mask: attention(q * math.sqrt(q.shape[-1]), k, v, mask),
-            "the scores aren't divided by √d_k, as in lesson 08.",
+            "the scores should be divided by √d_k, as in lesson 08.",
         ),
         Slip(
             "not-scaled-nan",
@@ -498,8 +498,8 @@ TRAINING_MASK = PlainExercise(
     by_hand=ByHand(
         {"n": 3},
         [[True, False, False], [True, True, False], [True, True, True]],
-        "The input at position 0 is BOS, and the first word is predicted there, so it may attend to BOS "
-        "only. Position 1 may attend to two positions, position 2 to all three.",
+        "The input at position 0 is BOS, and the first word is predicted there, so position 0 may attend "
+        "only to BOS. Position 1 may attend to two positions, position 2 to all three.",
     ),
     others=(lambda: (1,), lambda: (2,), lambda: (7,), lambda: (20,), lambda: (100,)),
     reference=causal_mask,
@@ -541,8 +541,8 @@ TRAINING_MASK = PlainExercise(
         Slip(
             "only-far-ahead",
             lambda n: torch.ones(n, n).triu(diagonal=2) == 1,
-            "True and False are swapped, and the next position is still treated like the earlier ones. True "
-            "means that the position may attend, which is right for itself and earlier positions.",
+            "True and False are swapped, and the next position is still treated like the earlier ones. The "
+            "mask should be True for the position itself and for all earlier ones.",
         ),
         Slip(
             "neighbours",
@@ -571,13 +571,13 @@ TRAINING_MASK = PlainExercise(
             "additive",
             lambda n: torch.zeros(n, n).masked_fill(~causal_mask(n), -math.inf),
             "this is an additive mask of 0 and −∞. Here a mask contains True and False: `masked_fill` in "
-            "your attention needs booleans.",
+            "your attention needs a Boolean mask.",
         ),
         Slip(
             "additive-1e9",
             lambda n: torch.zeros(n, n).masked_fill(~causal_mask(n), -1e9),
             "this is an additive mask of 0 and −1e9. Here a mask contains True and False: `masked_fill` in "
-            "your attention needs booleans.",
+            "your attention needs a Boolean mask.",
         ),
         Slip(
             "two-ahead",
@@ -717,8 +717,8 @@ TRANSLATOR_MASKS = PlainExercise(
         ],
         "The answer is three masks: encoder, decoder, cross. There is one sentence pair, with a source of "
         "one word in two positions and a target of two words in three. The encoder mask and the cross mask "
-        "allow only the first source position. In the decoder mask no row allows a later position, and no "
-        "row allows the third position, which is padding.",
+        "allow only the first source position. In the decoder mask, no row allows a later position or the "
+        "third position, which is padding.",
     ),
     others=(
         lambda: mask_inputs([3, 1], [2, 4], 3, 4),
@@ -744,24 +744,24 @@ TRANSLATOR_MASKS = PlainExercise(
         Slip(
             "ahead",
             decoder_with(lambda t, m: padding_mask(t, m) & causal_mask(m).mT),
-            "in the decoder's mask each position may attend to later positions and not to earlier ones. Rows "
-            "are queries, columns are keys: column ≤ row.",
+            "in the decoder's mask, each position may attend to later positions and not to earlier ones. "
+            "Rows are queries, columns are keys: column ≤ row.",
         ),
         Slip(
             "one-ahead",
             decoder_with(lambda t, m: padding_mask(t, m) & one_step_ahead(m)),
-            "in the decoder's mask each position may attend to the next one, so it sees the word that it "
+            "in the decoder's mask, each position may attend to the next one, so it sees the word that it "
             "should predict. Allow only column ≤ row.",
         ),
         Slip(
             "not-itself",
             decoder_with(lambda t, m: padding_mask(t, m) & causal_mask(m).tril(-1)),
-            "in the decoder's mask a position may not attend to itself. It should: column ≤ row.",
+            "in the decoder's mask, a position may not attend to itself. It should: column ≤ row.",
         ),
         Slip(
             "only-later",
             decoder_with(lambda t, m: padding_mask(t, m) & ~causal_mask(m)),
-            "in the decoder's mask each position may attend only to later positions. `triu(1)` is True for "
+            "in the decoder's mask, each position may attend only to later positions. `triu(1)` is True for "
             "what should be *masked*: invert it with `~`, or allow column ≤ row.",
         ),
         Slip(
@@ -785,7 +785,7 @@ TRANSLATOR_MASKS = PlainExercise(
         Slip(
             "padding-rows",
             decoder_with(lambda t, m: padding_mask(t, m) & causal_mask(m) & padding_mask(t, m).mT),
-            "in the decoder's mask the rows of the padding are all False. Mask the padding as keys "
+            "in the decoder's mask, the rows of the padding are all False. Mask the padding as keys "
             "(columns), not as queries (rows).",
             misconception="M21",
         ),
@@ -833,13 +833,13 @@ TRANSLATOR_MASKS = PlainExercise(
         Slip(
             "target-padding-inverted",
             decoder_with(lambda t, m: ~padding_mask(t, m) & causal_mask(m)),
-            "in the decoder's mask the padding is visible and the words are masked. Words are the positions "
+            "in the decoder's mask, the padding is visible and the words are masked. Words are the positions "
             "below the length: `<`.",
         ),
         Slip(
             "target-padding-above",
             decoder_with(lambda t, m: ~padding_mask(t + 1, m) & causal_mask(m)),
-            "in the decoder's mask the words are masked. Words are the positions below the length: `<`.",
+            "in the decoder's mask, the words are masked. Words are the positions below the length: `<`.",
         ),
         Slip(
             "padding-in-front",
@@ -882,7 +882,7 @@ TRANSLATOR_MASKS = PlainExercise(
         Slip(
             "decoder-inverted",
             decoder_of(torch.logical_not),
-            "in the decoder's mask True and False are swapped. True means that a query may attend.",
+            "in the decoder's mask, True and False are swapped. True means that a query may attend.",
         ),
         Slip(
             "decoder-additive",
@@ -897,7 +897,7 @@ TRANSLATOR_MASKS = PlainExercise(
         Slip(
             "decoder-first-length",
             decoder_with(lambda t, m: padding_mask(t[:1].expand_as(t), m) & causal_mask(m)),
-            "in the decoder's mask every sentence is masked with the length of the first one.",
+            "in the decoder's mask, every sentence is masked with the length of the first one.",
         ),
         Slip(
             "decoder-first-length-alone",

@@ -49,7 +49,7 @@ quiz("10", "recall")
 r"""
 ## 1 · Masking the padding
 
-A batch is a rectangular tensor, but sentences differ in length. Short sentences are therefore filled up with a special token, `<pad>`. This is called {term:padding}. The padding token has an embedding like any other token, so it also has a key and a value, and attention treats it like a word.
+A batch is a rectangular tensor, but sentences differ in length. Short sentences are therefore extended with a special token, `<pad>`. This is called {term:padding}. The padding token has an embedding like any other token, so it also has a key and a value, and attention treats it like a word.
 
 **By hand.** Take a sentence of two words in a batch of width four, and suppose that all four scores are 0. Then each position gets an attention weight of ¼, and half of the context vector comes from padding. We want the attention weights ½, ½, 0, 0, as if the padding weren't there.
 
@@ -77,9 +77,9 @@ r"""
 | 0 after, renormalised | yes | yes | {result:lesson_10/perplexity/renormalised:.1f} |
 | −∞ before | yes | yes | {result:lesson_10/perplexity/-inf before:.1f} |
 
-The last column is the perplexity of this model on {result:lesson_10/sentences:.0f} test sentences, with a causal mask applied by each of the four methods. The model was trained with the last one.
+The last column is the perplexity of this model on {result:lesson_10/sentences:.0f} test sentences, with a causal mask applied by each of the four methods. The model was trained with the last method.
 
-Multiplying by 0 is a mistake that is easy to overlook: all shapes are right and the rows sum to 1. But since $e^0 = 1$, a score of 0 still gets weight, and more than a negative score. In these sentences, masked words get {result:lesson_10/attention on masked words, x 0 before:.0%} of the attention, averaged over all heads.
+Multiplying by 0 is a mistake that is easy to overlook: all shapes are right and the rows sum to 1. But since $e^0 = 1$, a score of 0 still gets weight, and more than a negative score does. In these sentences, masked words get {result:lesson_10/attention on masked words, x 0 before:.0%} of the attention, averaged over all heads.
 
 So we set masked scores to $-\infty$ before the softmax, because $e^{-\infty} = 0$. Renormalising is equivalent on paper but fragile in practice: the masked scores still take part in the softmax, and if one of them is much higher than the others, all visible weights round to 0.
 
@@ -129,7 +129,7 @@ check("masked_attention", masked_attention)
 # %% [markdown] kind="hints" exercise="masked_attention"
 r"""
 ### Where to start
-Leave out the fully masked rows at first. Compute the scores as in lesson 08, replace them with `-math.inf` wherever the query may *not* attend, apply the softmax, and compute the weighted sum of the values.
+Ignore the fully masked rows at first. Compute the scores as in lesson 08, replace them with `-math.inf` wherever the query may *not* attend, apply the softmax, and compute the weighted sum of the values.
 
 ---
 ### Fully masked rows
@@ -137,7 +137,7 @@ Leave out the fully masked rows at first. Compute the scores as in lesson 08, re
 
 ---
 ### Can't I just replace the NaN afterwards?
-If you use `masked_fill`, `weights.nan_to_num(0.0)` passes the check too, because no gradient flows through the values that were filled in. But it also hides every other NaN that your network might ever produce.
+If you use `masked_fill`, `weights.nan_to_num(0.0)` passes the check too, because no gradient flows through the scores that were filled in. But it also hides every other NaN that your network might ever produce.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -146,9 +146,9 @@ r"""
 
 A language model predicts the next word. With self-attention, a single forward pass over a sentence gives a prediction at every position: position $i$ predicts word $i + 1$. As in lesson 04, this is {term:teacher forcing} with a {term:shifted target}.
 
-But now the answer is part of the input. Word $i + 1$ is the next input token, so position $i$ must not attend to it. A {term:causal mask} lets each position attend to itself and to earlier positions, but never to later ones, like the window of a causal convolution in lesson 05, which ends with its own word.
+But now the answer is part of the input. Word $i + 1$ is the next input token, so position $i$ must not attend to it. A {term:causal mask} lets each position attend to itself and to earlier positions, but never to later ones. Likewise, in a causal convolution (lesson 05), the window of each word ends with that word.
 
-Here is a very small language model. It has an embedding for each word, a second table, `positions`, which lesson 11 explains, and one attention layer, **yours**. The input `x` is added to the output of the attention, for a reason that lesson 13 explains, and the embedding matrix is used a second time to compute the logits. The file `lessons/l10_masks/small_language_model.py` trains the model with the loop from lesson 01, on about two thousand short French sentences of the toy language. No padding mask is needed: all padding comes after the words, so the causal mask hides it from them, and the loss ignores the predictions for padding.
+Here is a very small language model. It has an embedding for each word; a second table, `positions`, which lesson 11 explains; and one attention layer, **yours**. The input `x` is added to the output of the attention, for a reason that lesson 13 explains, and the embedding matrix is used a second time to compute the logits. The file `lessons/l10_masks/small_language_model.py` trains the model with the loop from lesson 01, on about two thousand short French sentences of the toy language. No padding mask is needed: all padding comes after the words, so the causal mask hides it from them, and the loss ignores the predictions for padding.
 """
 
 # %% kind="code" name="model"
@@ -175,7 +175,7 @@ def loss_of(model, sentences, mask):
 
 # %% [markdown] kind="text"
 r"""
-A colleague has written a mask for this model. The next cell trains with it and prints the perplexity on sentences that the model has never seen. For comparison, models trained on 20,000 sentences and tested on sentences of all lengths reach perplexities of about {result:toy_language_models/ngram_lm/scores/test/perplexity:.0f} (n-gram model) and {result:toy_language_models/gru_lm/scores/test/perplexity:.0f} (GRU).
+A colleague has written a mask for this model. The next cell trains the model with it and prints the perplexity on unseen sentences. For comparison, models trained on 20,000 sentences and tested on sentences of all lengths reach perplexities of about {result:toy_language_models/ngram_lm/scores/test/perplexity:.0f} (n-gram model) and {result:toy_language_models/gru_lm/scores/test/perplexity:.0f} (GRU).
 """
 
 # %% kind="train" ignore_output=true hide_input=true
@@ -195,7 +195,7 @@ quiz("10", "too-good")
 
 # %% [markdown] kind="text"
 r"""
-Let it generate French from three beginnings, with greedy decoding: the model gets the words so far, and its most probable next word is appended.
+Now the model generates French from three beginnings, with greedy decoding: it gets the words so far, and its most probable next word is appended.
 """
 
 # %% kind="see" name="writes" ignore_output=true hide_input=true
@@ -217,7 +217,7 @@ for beginning in BEGINNINGS:
 
 # %% [markdown] kind="text" exercise="training_mask"
 r"""
-A model with a nearly perfect score can't write a single sentence. Here is the function that made its mask. Find the bug and fix it.
+The perplexity is nearly perfect, but none of these lines is a sentence. Here is the function that made the mask. Find the bug and fix it.
 """
 
 # %% kind="exercise" exercise="training_mask" mode="bug" title="The training mask" difficulty=2 importance=5 track="short"
@@ -255,9 +255,9 @@ assert 8 < perplexity < 60
 
 # %% [markdown] kind="text"
 r"""
-The perplexity is much worse, but the output begins to look like French. The two models differ only in the mask: the first one let each position attend to the word that it had to predict. Such a flaw is called a {term:leak}.
+The perplexity is much worse, but the output begins to look like French. The two models differ only in the mask: the first mask let each position attend to the word that it had to predict. Such a flaw is called a {term:leak}.
 
-What did the first model learn? If it has learned to copy the next word from its input, it should be able to “predict” words that are impossible to predict. So we give both models sequences of **random** words.
+What has the first model learned? If it has learned to copy the next word from its input, it should be able to “predict” words that are impossible to predict. So we give both models sequences of **random** words.
 
 > **Before you run it:** what percentage of the random words will each model predict correctly?
 """
@@ -276,16 +276,16 @@ for name, model, its_mask in (("first", first, first_mask), ("second", second, m
 
 # %% [markdown] kind="text"
 r"""
-The first model has learned to **copy the next word**. In three runs with other random seeds, such a model also “predicted” about nine in ten random words, and one with a correct mask almost none. In generation, there is no next word to copy yet, and in all our runs the first model mostly repeated the words it already had.
+The first model has learned to **copy the next word**. In three runs with other random seeds, such a model also “predicted” about nine in ten random words, and one with a correct mask almost none. In generation, there is no next word to copy yet, and in all our runs the leaky model mostly repeated the words it already had.
 
-A clean test set doesn't protect you from this, because the model processes it with the same faulty mask. Two things do: let the model generate text, and test the mask directly. Change all words after position $i$, and compare the predictions at position $i$. With a correct causal mask, they can't change.
+A clean test set doesn't protect you from this, because the model processes it with the same faulty mask. Two things do: letting the model generate text, and testing the mask directly. Change all words after position $i$, and compare the predictions at position $i$. With a correct causal mask, they can't change.
 """
 
 # %% [markdown] kind="text" track="core" contents="the same leak in a larger language model and in a translator, where the loss doesn't reveal it"
 r"""
-We also trained a larger Transformer language model both ways, in three runs each. If it processes a sentence all at once, its perplexity on test sentences is {result:min leak_language_model/sound/scores/test/perplexity:.2f} to {result:max leak_language_model/sound/scores/test/perplexity:.2f} with a correct mask and {result:min leak_language_model/leaky/scores/test/perplexity:.3f} to {result:max leak_language_model/leaky/scores/test/perplexity:.3f} with the leak. If it processes the same sentences word by word, as in generation, nothing changes for the correct models, but the leaky ones have perplexities above **ten million**. A model that assigns the same probability to all 680 words has a perplexity of 680. So the leaky models aren't just uncertain: they are confident and wrong.
+We also trained a larger Transformer language model both ways, in three runs each. When it processes a sentence all at once, its perplexity on test sentences is {result:min leak_language_model/sound/scores/test/perplexity:.2f} to {result:max leak_language_model/sound/scores/test/perplexity:.2f} with a correct mask and {result:min leak_language_model/leaky/scores/test/perplexity:.3f} to {result:max leak_language_model/leaky/scores/test/perplexity:.3f} with the leak. When it processes the same sentences word by word, as in generation, nothing changes for the correct models, but the leaky ones have perplexities above **ten million**. A model that assigns the same probability to all 680 words of the vocabulary has a perplexity of 680. So the leaky models aren't just uncertain: they are confident and wrong.
 
-A leak *can* make a loss too good to be true, but it doesn't have to. With the same leak in a **translator**, the validation loss is {result:leak/leaky/history/-1/loss:.2f}, compared with {result:leak/sound/history/-1/loss:.2f} for the correct model (means of three runs). Yet when it generates, the leaky translator gets none of 1,000 test sentences right. Unlike the language models, both translators were trained with {term:label smoothing} (lesson 15), which discourages a model from assigning much more than 90% to any word. So even a model that copies the next word doesn't get close to a loss of 0, and the leak doesn't show. The correct translator's loss is just as low, probably because the source sentence makes the next French word nearly certain anyway.
+A leak *can* make a loss too good to be true, but it doesn't have to. With the same leak in a **translator**, the validation loss is {result:leak/leaky/history/-1/loss:.2f}, compared with {result:leak/sound/history/-1/loss:.2f} for the correct model (means of three runs). Yet when it generates, the leaky translator gets none of 1,000 test sentences right. Unlike the language models, both translators were trained with {term:label smoothing} (lesson 15), which discourages a model from giving any word a probability much above 90%. So even a model that copies the next word doesn't get close to a loss of 0, and the leak doesn't show. The correct translator's loss is just as low, probably because the source sentence makes the next French word nearly certain anyway.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -379,7 +379,7 @@ explain("10", "at-once")
 r"""
 ## 5 · Masks in PyTorch
 
-Not all code applies masks the way we do. Even within PyTorch, `True` means opposite things in different functions:
+Not all code interprets masks the way we do. Even within PyTorch, `True` means opposite things in different functions:
 
 | in PyTorch | argument | `True` means that the query |
 |---|---|---|
@@ -394,10 +394,10 @@ The masks of `nn.Transformer` follow the convention of `nn.MultiheadAttention`. 
 r"""
 You will meet two more ways of masking:
 
-- **Additive masks.** Instead of replacing scores, we can add a matrix of floating-point numbers to them: 0 where the query may attend, and $-\infty$ where it may not. The result is the same. This is called an {term:additive mask}.
-- **−1e9.** Some code uses a very negative number such as −1e9 instead of $-\infty$. It avoids NaN in a fully masked row, but that query then attends to all its masked keys equally, and no error reveals it. It also doesn't work in 16-bit floating point (float16), whose range ends at ±65,504.
+- **Additive masks.** Instead of replacing scores, we can add a matrix of floating-point numbers to them: 0 where the query may attend, and $-\infty$ where it may not. The result is the same. Such a matrix is called an {term:additive mask}.
+- **−1e9.** Some code uses a very negative number such as −1e9 instead of $-\infty$. It avoids NaN in a fully masked row, but the query of that row then attends to all its masked keys equally, and no error reveals it. It also doesn't work in 16-bit floating point (float16), whose range ends at ±65,504.
 
-> **Before you run it:** we pass our causal mask to `nn.MultiheadAttention` unchanged. To which positions can each query attend now? What will the last row be?
+> **Before you run it:** we pass our causal mask to `nn.MultiheadAttention` unchanged. To which positions can each query attend now? What will the last row contain?
 """
 
 # %% kind="break" track="core"
@@ -435,13 +435,13 @@ r"""
 | they say | misconception | answer |
 |---|---|---|
 | "multiply the scores by 0" | M19 | Mask painter, × 0 before: the rows sum to 1, but masked positions get attention. |
-| "without a mask it sees the answer, so why is it worse?" | – | In the mask painter, the model was trained with a causal mask. A plausible reason is that it has never learned to use later words. |
+| "without a mask it sees the answer, so why is it worse?" | – | The model in the mask painter was trained with a causal mask. A plausible reason is that it has never learned to use later words. |
 | "set the attention weights to 0 afterwards" | M20 | Look at the row sums. |
 | "mask the rows of the padding too" | M21 | Then these queries may attend to nothing, and the plain softmax gives NaN. Mask columns. |
 | "True means the same everywhere" | M22 | The table in section 5. |
 | "cross-attention needs a causal mask" | M25 | The whole source is known before the first target word. |
 
-**If time is short,** leave out the exercise of section 3. Keep the leak.
+**If time is short**, leave out the exercise of section 3. Keep the leak.
 """
 
 # %% [markdown] kind="summary"

@@ -268,8 +268,8 @@ class MaskPainter(Explorable):
         sums = facts["sums"][~facts["broken"]]
         broken = int(facts["broken"].sum())
         return (
-            f"Mask: {facts['mask']}, method: {facts['method']}, head 0.{facts['head']}. Rows sum to "
-            f"{fixed(sums.min(), 2)} to {fixed(sums.max(), 2)}, {broken} of {N} are NaN; the attention "
-            f"weights of masked positions sum to {fixed(facts['hidden_weight'], 2)}. The model's perplexity "
-            f"on the sentence is {describe_perplexity(facts)}."
+            f"Mask: {facts['mask']}, method: {facts['method']}, head 0.{facts['head']}. The row sums "
+            f"range from {fixed(sums.min(), 2)} to {fixed(sums.max(), 2)}, and {broken} of {N} rows are NaN. "
+            f"The attention weights of masked positions sum to {fixed(facts['hidden_weight'], 2)}. "
+            f"The model's perplexity on the sentence is {describe_perplexity(facts)}."
         )

@@ -65,8 +65,8 @@ SOFT_LOOKUP = TensorExercise(
     by_hand=ByHand(
         inputs={"query": [1.0, 0.0], "keys": [[0.0, 5.0], [LN3, -2.0]], "values": [[4.0], [8.0]]},
         answer={"context": [7.0], "weights": [0.25, 0.75]},
-        says="The scores are 0 and ln 3 ≈ 1.099, and their exponentials are 1 and 3. So the weights are 1/4 "
-        "and 3/4, and the context is 1/4 · 4 + 3/4 · 8 = 7.",
+        says="The scores are 0 and ln 3 ≈ 1.099, and their exponentials are 1 and 3. So the attention "
+        "weights are 1/4 and 3/4, and the context is 1/4 · 4 + 3/4 · 8 = 7.",
     ),
     invariants=(ROWS_SUM_TO_ONE, NONE_NEGATIVE),
     slips=(

@@ -14,7 +14,7 @@ r"""
 After this lesson you can
 
 1. **compute** a soft lookup by hand, and **explain** what queries, keys and values are;
-2. **derive** why the scores are divided by $\sqrt{d_k}$, and **compare** three divisors in training;
+2. **derive** the divisor $\sqrt{d_k}$ for the scores, and **compare** three divisors in training;
 3. **write** scaled dot-product attention for any number of queries and sentences;
 4. **explain** why $W_Q$ and $W_K$ are two different matrices;
 5. **explain** how attention differs from a layer with fixed weights.
@@ -63,7 +63,7 @@ So let's make the lookup soft, with three kinds of vectors.
 | nachos | (0, 2) | (2, 6, 24) |
 | apple | (1, 1) | (19, 0, 0) |
 
-The score of a dish is the dot product of the query and its key, and a softmax turns the scores into attention weights. The result of the lookup is the sum of the values, weighted by the attention weights. As in lesson 06, we call it the context vector. There, the decoder's state was the query, and each annotation served as key and value at once.
+The score of a dish is the dot product of its key and the query, and a softmax turns the scores into attention weights. The result of the lookup is the sum of the values, weighted by the attention weights. As in lesson 06, we call it the context vector. There, the decoder's state was the query, and each annotation served as both key and value.
 
 Queries and keys must have the same width, called {term:d_k}, because they are compared. The width of the values, $d_v$, can be different. On our menu, $d_k = 2$ and $d_v = 3$.
 """
@@ -86,7 +86,7 @@ r"""
 
 # %% [markdown] kind="text" exercise="soft_lookup"
 r"""
-**Your turn.** Write the whole lookup for one query: score every key with a plain dot product, turn the scores into attention weights, and add up the weighted values. Return the context vector first and the attention weights second. There is always at least one key. `torch.softmax` also handles very large scores; if you write the softmax yourself, make sure that yours does too.
+**Your turn.** Write the whole lookup for one query: score every key with a plain dot product, turn the scores into attention weights, and add up the weighted values. Return the context vector first and the attention weights second. There is always at least one key. `torch.softmax` handles very large scores; if you write the softmax yourself, make sure that it does too.
 
 If your function passes the check, the lesson continues with it; otherwise it uses the library's version.
 """
@@ -165,9 +165,9 @@ autocorrect, a good waiter. Follow-up: what is the query there, what is the key,
 r"""
 ## 2 · Why keys and values are separate
 
-In lesson 06, each annotation $h_j$ had two jobs: it was compared with the query, and it was also added up in the context vector. Why not leave it at that? On our menu, we would search for something sweet and get back an average of sweetness and crunch, but nothing about sugar or fat.
+In lesson 06, each annotation $h_j$ had two jobs: it was compared with the query, and it was also part of the weighted sum. Why not leave it at that? On our menu, we would search for something sweet and get back an average of sweetness and crunch, but nothing about sugar or fat.
 
-Couldn't a single vector do both jobs, if it is wide enough? Here is a test. Each of four stored vectors represents a name with a random label; there are 16 names and 16 labels. The query is one of the four names, and the network has to output its label. A learned matrix computes the keys from the stored vectors. In one version the keys also serve as values; in the other, a second matrix computes the values. The table shows the accuracy, with the range over three runs where they differ:
+Couldn't a single vector do both jobs, if it is wide enough? Here is a test. Each of four stored vectors represents a name with a random label; there are 16 names and 16 labels. The query is one of the four names, and the network has to output its label. A learned matrix computes the keys from the stored vectors. In one version the keys also serve as values; in the other, a second matrix computes the values. The table shows the accuracy, as a range where the three runs differ:
 
 | width of keys and values | one matrix | two matrices |
 |---|---|---|
@@ -177,14 +177,14 @@ Couldn't a single vector do both jobs, if it is wide enough? Here is a test. Eac
 
 At width 2, one vector isn't enough for both jobs. One matrix of width 4, which computes as many numbers as two of width 2, does nearly as well, so wider vectors are an alternative. With separate keys and values, the two jobs don't compete for the same numbers, and each can have its own width.
 
-Daniluk et al. (2017) separated keys and values in a language model with attention and reported lower perplexities. On our toy French it was the other way round: the test perplexity was {result:min toy_language_models/attention_lm/scores/test/perplexity:.1f} to {result:max toy_language_models/attention_lm/scores/test/perplexity:.1f} with attention, and {result:max toy_language_models/key_value_lm/scores/test/perplexity:.1f} with separate keys and values (three runs each, about 120,000 parameters, {term:hyperparameter|hyperparameters} not tuned). One possible reason is that the LSTM's output is split into a key and a value, so each of them is narrower than with plain attention. Perhaps our sentences don't need attention at all, because they are short: an LSTM of the same size reached {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} without it, in all three runs. Separate keys and values are most useful when what you search by differs from what you want to know. Key-value {term:memory network|memory networks} (Miller et al., 2016), for example, answer questions about documents, and use different encodings for finding a stored text and for reading from it.
+Daniluk et al. (2017) separated keys and values in a language model with attention and reported lower perplexities. On our toy French it was the other way round: the test perplexity was {result:min toy_language_models/attention_lm/scores/test/perplexity:.1f} to {result:max toy_language_models/attention_lm/scores/test/perplexity:.1f} with plain attention, and {result:max toy_language_models/key_value_lm/scores/test/perplexity:.1f} with separate keys and values (three runs each, about 120,000 parameters, {term:hyperparameter|hyperparameters} not tuned). One possible reason is that the LSTM's output is split into a key and a value, so each of them is narrower than with plain attention. Perhaps our sentences don't need attention at all, because they are short: an LSTM of the same size reached {result:toy_language_models/lstm_lm/scores/test/perplexity:.1f} without it, in all three runs. Separate keys and values are most useful when what you search by differs from what you want to know. Key-value {term:memory network|memory networks} (Miller et al., 2016), for example, answer questions about documents and use different encodings for finding a stored text and for reading from it.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 3 · Why divide by √d_k?
 
-A score is a sum of $d_k$ products. On our menu $d_k$ is 2, in our Transformer it is 16, and in the paper that introduced the Transformer (Vaswani et al., 2017) it is 64. How large do the scores get when the vectors get wider?
+A score is a sum of $d_k$ products. On our menu $d_k$ is 2, in our Transformer it is 16, and in the paper that introduced the Transformer (Vaswani et al., 2017) it is 64. How large do the scores become as the vectors get wider?
 
 Before training, the components of queries and keys are random numbers. Suppose that they are {term:independence|independent} (knowing one of them tells you nothing about the others) and that each has mean 0 and {term:variance} 1. The variance is the mean squared distance from the mean. Its square root, the {term:standard deviation}, is a typical distance from the mean. You need two rules for independent numbers:
 
@@ -204,7 +204,7 @@ Here are the four steps in one line, with $E$ for the mean and $q_m$ and $k_m$ f
 $$ \operatorname{Var}(q \cdot k) \;=\; \sum_{m=1}^{d_k} \operatorname{Var}(q_m k_m) \;=\; \sum_{m=1}^{d_k} \underbrace{E[q_m^2]}_{1}\,\underbrace{E[k_m^2]}_{1} \;=\; d_k
 \qquad\Longrightarrow\qquad \text{standard deviation} = \sqrt{d_k} $$
 
-So the wider the vectors, the further apart the scores. If two scores differ by 1, their attention weights are 73% and 27%. What happens at $d_k = 512$? The figure also shows the softmax's *gradient*, that is, how much the attention weights change if a score changes slightly.
+So the wider the vectors, the further apart the scores. Two scores that differ by 1 give attention weights of 73% and 27%. What happens at $d_k = 512$? The figure also shows the softmax's *gradient*, that is, how much the attention weights change if a score changes slightly.
 """
 
 # %% kind="predict"
@@ -212,11 +212,11 @@ predict("08", "unscaled-max", SaturationLab())
 
 # %% [markdown] kind="text"
 r"""
-Compare the three divisors at $d_k = 512$, and try to reach the goals. If you divide by $d_k$, all scores are close to 0, and each of the eight keys gets about an eighth. If you divide by $\sqrt{d_k}$, the scores have a standard deviation of 1 at every width.
+Compare the three divisors at $d_k = 512$, and try to reach the goals. If you divide by $d_k$, all scores are close to 0, and each of the eight attention weights is about ⅛. If you divide by $\sqrt{d_k}$, the scores have a standard deviation of 1 at every width.
 
 Without scaling, one key usually gets nearly all the attention. Why is that a problem before training? The softmax is {term:saturation|saturated}: its gradient is almost 0. With scores of 0 and 20, for example, increasing the first score by 0.1 changes its attention weight by less than a billionth. For most examples the gradient of the loss is then almost 0 too, and a few examples dominate the batch. The paper gives small gradients as its reason, with some caution: "We suspect that for large values of $d_k$, the dot products grow large in magnitude, pushing the softmax function into regions where it has extremely small gradients."
 
-You may read elsewhere that the division prevents an overflow in $e^{\text{score}}$. It isn't needed for that: softmax functions subtract the largest score first, which doesn't change the result.
+You may read elsewhere that the division prevents an overflow in $e^{\text{score}}$. It isn't needed for that: implementations of the softmax subtract the largest score first, which doesn't change the result.
 """
 
 # %% [markdown] kind="formula"
@@ -273,12 +273,12 @@ Write the formula from left to right: `queries @ keys.mT` has the shape (..., m,
 
 ---
 ### My rows don't sum to 1
-Then the softmax is computed over another axis. Count axes from the end: the last one is `dim=-1`.
+Then the softmax is computed over the wrong axis. Count axes from the end: the last one is `dim=-1`.
 
 ---
 ### Step by step
 1. The scores are the queries times the transposed keys: one row per query and one column per key.
-2. Divide by the square root of the width of a *key*. That is the size of the last axis of `keys`, not the number of keys.
+2. Divide by the square root of the width of a *key*. The width is the size of the last axis of `keys`, not the number of keys.
 3. Apply the softmax to each row, that is, over the last axis.
 4. Multiply the attention weights by the values. Return the context vectors and the attention weights.
 """
@@ -329,9 +329,9 @@ The order was the same with all three random seeds we tried: the mean loss of th
 
 # %% [markdown] kind="text" track="core" contents="other learning rates, a measurement of the gradients, and the scores of a trained Transformer"
 r"""
-**Other learning rates.** With a larger divisor, each training step changes the scores less, so the effect of the divisor depends on the learning rate. We tried six rates, from 0.001 to 0.2, at $d_k = 64$ and $d_k = 512$. Up to a rate of 0.02, $\sqrt{d_k}$ gave the lowest loss, with one tie. At 0.07 and 0.2, dividing by $d_k$ was best: at $d_k = 512$ and a rate of 0.07, its loss was {result:divisor/d_k 512, divided by d_k/end/0.07:.4f}, compared with {result:divisor/d_k 512, divided by root/end/0.07:.3f} for $\sqrt{d_k}$. With every divisor, there is a rate at which the network learns the task, so $\sqrt{d_k}$ is a good default rather than a law.
+**Other learning rates.** With a larger divisor, each training step changes the scores less, which a larger learning rate can make up for. We tried six rates, from 0.001 to 0.2, at $d_k = 64$ and $d_k = 512$. Up to a rate of 0.02, $\sqrt{d_k}$ gave the lowest loss, with one tie. At 0.07 and 0.2, dividing by $d_k$ was best: at $d_k = 512$ and a rate of 0.07, the loss was {result:divisor/d_k 512, divided by d_k/end/0.07:.4f}, compared with {result:divisor/d_k 512, divided by root/end/0.07:.3f} for $\sqrt{d_k}$. With every divisor, there is a rate at which the network learns the task, so $\sqrt{d_k}$ is a good default rather than a law.
 
-**Are the gradients small?** The paper only suspects it, so we measured the gradient of `w_q` for each of 2,048 examples before the first step, with three random seeds. Without scaling, the median norm is {result:lesson_08/gradients/1/median:.3f}, compared with {result:lesson_08/gradients/root/median:.1f} with $\sqrt{d_k}$. For most examples the gradient is indeed extremely small. The mean norm, however, is *larger* without scaling, {result:lesson_08/gradients/1/mean:.1f} compared with {result:lesson_08/gradients/root/mean:.1f}, because a tenth of the examples contributes {result:lesson_08/gradients/1/of the largest tenth:.0%} of the total. The gradient of a batch is therefore not small but noisy: over batches of 64, its standard deviation is {result:lesson_08/gradients/1/noise:.1f} times the norm of the mean gradient, compared with {result:lesson_08/gradients/root/noise:.1f} times with $\sqrt{d_k}$. This is our own finding, on one small task.
+**Are the gradients small?** The paper only suspects this, so we measured the gradient of `w_q` for each of 2,048 examples before the first step, with three random seeds. The median norm is {result:lesson_08/gradients/1/median:.3f} without scaling and {result:lesson_08/gradients/root/median:.1f} with $\sqrt{d_k}$. So without scaling, the gradient is indeed extremely small for most examples. The mean norm, however, is *larger* without scaling, {result:lesson_08/gradients/1/mean:.1f} compared with {result:lesson_08/gradients/root/mean:.1f}, because a tenth of the examples contribute {result:lesson_08/gradients/1/of the largest tenth:.0%} of the total. The gradient of a batch is therefore not small but noisy: over batches of 64, its standard deviation is {result:lesson_08/gradients/1/noise:.1f} times the norm of the mean gradient, compared with {result:lesson_08/gradients/root/noise:.1f} times with $\sqrt{d_k}$. This is our own finding, on one small task.
 
 **After training.** The division controls the scores only at the *start*. The Transformer from lesson 00 divides by $\sqrt{16}$, and before training, its scores have a standard deviation of somewhat less than 1. Estimate the standard deviation after training, for the attention from French words to English words. The model computes this attention in 12 *heads*, each with its own matrices; lesson 12 explains them.
 """
@@ -383,7 +383,7 @@ print("score of 'cat' for 'it':", fixed(scores[cat, it], 1))
 r"""
 With a shared matrix, these two scores would have to be equal. And a word's score for itself, $(W x_i) \cdot (W x_i)$, would be a squared length, so it could never be negative.
 
-In a score, only the product of the two matrices matters: $q \cdot k = x_i^\top W_Q^\top W_K \, x_j$. So *one full matrix* $M = W_Q^\top W_K$ could compute the same scores; this is the bilinear (*general*) score from lesson 07. If $d_k$ is less than half of d_model, two matrices have fewer parameters. *Sharing* one matrix between queries and keys is something else, because it restricts the scores.
+In a score, only the product of the two matrices matters: $q \cdot k = x_i^\top W_Q^\top W_K \, x_j$. So *one full matrix* $M = W_Q^\top W_K$ could compute the same scores; this is the bilinear (*general*) score from lesson 07. If $d_k$ is less than half of d_model, the two matrices have fewer parameters than $M$. *Sharing* one matrix between queries and keys is something else, because it restricts the scores.
 """
 
 # %% [markdown] kind="text" track="stretch"
@@ -436,7 +436,7 @@ Suppose that you compute the softmax over the wrong axis. There is no error mess
 
 # %% [markdown] kind="text" exercise="test_attention"
 r"""
-You are given someone else's implementation of scaled dot-product attention. Write a function that calls it with inputs of your choice and raises an exception if it is wrong, with `assert` or `torch.testing.assert_close`. Your test should accept every correct implementation, however it is written, and reject the wrong ones. An implementation may be wrong in a single place, so compare both outputs completely, with several queries and a batch of several sentences. The verdict lists what your test misses.
+You are given someone else's implementation of scaled dot-product attention. Write a function that calls it with inputs of your choice and uses `assert` or `torch.testing.assert_close` to raise an exception if the outputs are wrong. Your test should accept every correct implementation, however it is written, and reject the wrong ones. An implementation may be wrong in a single place, so compare both outputs completely, with several queries and a batch of several sentences. The verdict lists what your test misses.
 """
 
 # %% kind="exercise" exercise="test_attention" mode="test" title="Test an attention function" difficulty=3 importance=3 track="stretch"
@@ -488,7 +488,7 @@ no narrow keys that could be computed once and kept. Follow-up: what does that m
 |---|---|---|
 | "the scaling prevents overflow" | M06 | Set the divisor to 1 in the explorable: all attention weights are finite, and the gradient is almost 0. |
 | "my attention weights have the right shape, but the check fails" | M11 | Sum the rows. |
-| "a high attention weight means that the word is copied" | M17 | Halve that word's value: the attention weight stays the same, and its contribution is halved. |
+| "a high attention weight means that the word is copied" | M17 | Halve that word's value: the attention weight stays the same, and the word's contribution is halved. |
 | "Q, K and V are three inputs" | M14 | They are three projections; point at the three matrices. |
 
 **If time is short,** leave out section 2 and the measurements after the training run. Keep the derivation, the saturation lab and the three divisors.

@@ -128,15 +128,15 @@ OPEN_WORDS_ATTEND = (
     "attention weights and an output."
 )
 COLUMNS = (
-    "`is_open` is applied to the rows of the weights. A row belongs to the word that attends, a column to "
-    "the word that is attended to, so masked words should lose their columns."
+    "`is_open` is applied to the rows of the attention weights. A row belongs to the word that attends, "
+    "a column to the word that is attended to, so masked words should lose their columns."
 )
 INVERTED = "`is_open` is inverted: the open words are masked and the masked ones open."
 OPEN_QUERIES = (
     "the queries of masked words are left out, so these words have no output. A masked word still has a "
     "query: take rows out of the keys and values only."
 )
-OVER_THE_QUERIES = "the softmax is taken down the columns. Each row should sum to 1: use `dim=-1`."
+OVER_THE_QUERIES = "the softmax is computed over each column. Each row should sum to 1: use `dim=-1`."
 
 SELF_ATTENTION = TensorExercise(
     name="self_attention",
@@ -227,14 +227,14 @@ SELF_ATTENTION = TensorExercise(
             "x-of-0",
             lambda x, w_q, w_k, w_v, is_open: attend_to_all(x * is_open[:, None], w_q, w_k, w_v, is_open),
             "masked words are set to 0 in `x`. Their keys then have a score of 0, which still gets weight, "
-            "and their queries are lost. Leave `x` as it is, and take rows out of the keys and values.",
+            "and their queries are lost. Leave `x` unchanged, and take rows out of the keys and values.",
             misconception="M19",
         ),
         Slip(
             "queries-of-0",
             zero_queries,
             "the queries of masked words are set to 0. A masked word can't be attended *to*, but its own "
-            "query should stay as it is.",
+            "query should stay unchanged.",
         ),
         Slip(
             "score-of-minus-10",
@@ -348,7 +348,7 @@ SELF_ATTENTION = TensorExercise(
             layer_with(
                 lambda scores, is_open: masked_softmax(scores, is_open | torch.eye(len(scores)).bool())
             ),
-            "a masked word still attends to itself. No word may attend to it, including itself.",
+            "a masked word still attends to itself. No word may attend to it, not even itself.",
         ),
         *(
             Slip(
@@ -514,8 +514,8 @@ SELF_ATTENTION = TensorExercise(
         Slip(
             "weights-transposed",
             change_weights(lambda weights, is_open: weights.mT),
-            "the outputs are right, but the weights are transposed: a row should belong to the word that "
-            "attends.",
+            "the outputs are right, but the attention weights are transposed: a row should belong to the "
+            "word that attends.",
         ),
     ),
 )
@@ -818,7 +818,7 @@ FLIPPING_WORDS = PlainExercise(
             of_flips(lambda words, flips: [i in flips for i in range(len(words))]),
             "there is a True or False for every word. Return only the positions where the pronoun changes.",
         ),
-        Slip("count", of_flips(lambda words, flips: len(flips)), "this is only their number. Return a list."),
+        Slip("count", of_flips(lambda words, flips: len(flips)), "this is only a number. Return a list."),
     ),
 )
 

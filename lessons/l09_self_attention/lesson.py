@@ -127,7 +127,7 @@ scaled_attention = yours("scaled_attention")
 r"""
 **Build the layer.** The weight matrices have torch's orientation, (out, in).
 
-Later we'll hide individual words, which is called {term:attention mask|masking}. So there is a fifth input, `is_open`, a tensor of booleans that is False for masked words. No word attends to a masked word, not even the masked word itself. But a masked word still has a query and an output. The simplest way is to leave out the keys and values of masked words: `keys[is_open]` keeps the rows where `is_open` is True. At least one word is open.
+Later we'll hide individual words, which is called {term:attention mask|masking}. So there is a fifth input, `is_open`, a tensor of booleans that is False for masked words. No word attends to a masked word, not even the masked word itself. But a masked word still has a query and an output. To mask words, you can leave out their keys and values: `keys[is_open]` keeps the rows where `is_open` is True. At least one word is open.
 
 Return the outputs and the attention weights. The latter always have shape (n, n), with zeros in the columns of masked words. You can use `scaled_attention`.
 """
@@ -227,7 +227,7 @@ predict("09", "same-look", figure)
 
 # %% [markdown] kind="text"
 r"""
-The head attends to *water* either way. If we had seen only the first heat map, we would have believed a plausible but false story. The other eleven heads of the encoder don't help either: in 100 such pairs of sentences, *it* or *they* attends most to the same position in both sentences in {result:lesson_09/mean number of heads in which it attends most to the same position:.1f} of the 12 heads on average.
+The head attends to *water* either way. If we had seen only the first heat map, we would have believed a plausible but false story. The other eleven heads of the encoder don't help either: on average over 100 such pairs, *it* or *they* attends most to the same position in both sentences in {result:lesson_09/mean number of heads in which it attends most to the same position:.1f} of the 12 heads.
 
 Still, the model translates both sentences correctly, so the difference must be somewhere else.
 """
@@ -246,9 +246,9 @@ predict("09", "close-it", CloseAWord())
 
 # %% [markdown] kind="text"
 r"""
-When it generated *il*, the decoder of lesson 06 attended most to *thirsty*. The Transformer's decoder attends most to *it*, with a mean weight of {result:lesson_09/decoder to it:.2f}, but hardly needs this word. In only {result:lesson_09/flips in 200, it masked:.0f} of 200 such test sentences, masking the English pronoun changes the French one's gender. Masking the last word changes it in {result:lesson_09/flips in 200, last word masked:.0f}: exactly those in which the pronoun refers to the first noun.
+When it generated *il*, the decoder of lesson 06 attended most to *thirsty*. The Transformer's decoder attends most to *it*, with a mean weight of {result:lesson_09/decoder to it:.2f}, but hardly needs this word. Masking the English pronoun changes the French one's gender in only {result:lesson_09/flips in 200, it masked:.0f} of 200 such test sentences. Masking the last word changes it in {result:lesson_09/flips in 200, last word masked:.0f}: exactly those in which the pronoun refers to the first noun.
 
-**Isolate every word.** Does the pronoun need self-attention at all? The decoder can attend to *thirsty* and to *cold* directly. So let's allow each word in the encoder to attend only to **itself**.
+**Isolate every word.** Does the pronoun need self-attention at all? The decoder can attend to *thirsty* or *cold* directly. So let's allow each word in the encoder to attend only to **itself**.
 """
 
 # %% kind="example"
@@ -260,7 +260,7 @@ for last_word in ("thirsty", "cold"):
 
 # %% [markdown] kind="text"
 r"""
-The first translation is unchanged. The second one now means that the **cat** was cold. A plausible reason is that *cold* has two meanings, which French keeps apart: *avoir froid* (feel cold) and *être froid* (be cold). If so, *hot* should have the same problem, and words with one meaning shouldn't. In a test set of {result:lesson_09/pronouns right:.0f} sentences with pronouns, the complete model gets every pronoun right. With isolated words, it is right in {result:lesson_09/two meanings: pronouns right, isolated:.0f} of the {result:lesson_09/two meanings: sentences:.0f} that end in *cold* or *hot*, and in {result:lesson_09/one meaning: pronouns right, isolated:.0f} of the other {result:lesson_09/one meaning: sentences:.0f}. So in this model, self-attention helps to resolve ambiguous words.
+The first translation is unchanged. The second one now means that the **cat** was cold. A plausible reason is that *cold* has two meanings, which French keeps apart: *avoir froid* (feel cold) and *être froid* (be cold). If so, *hot* should have the same problem, and words with one meaning shouldn't. In a test set of {result:lesson_09/pronouns right:.0f} sentences with pronouns, the complete model gets every pronoun right. With isolated words, it is right in {result:lesson_09/two meanings: pronouns right, isolated:.0f} of the {result:lesson_09/two meanings: sentences:.0f} that end in *cold* or *hot*, and in {result:lesson_09/one meaning: pronouns right, isolated:.0f} of the other {result:lesson_09/one meaning: sentences:.0f}. So in this model, self-attention helps to disambiguate words.
 """
 
 # %% [markdown] kind="text" track="core" contents="ordinary sentences with isolated words, exercise 2 · Find the words that change the pronoun, and activation patching"
@@ -282,7 +282,7 @@ estimate("09", "alone", n_exact_isolated)
 
 # %% [markdown] kind="text" exercise="flipping_words"
 r"""
-Which words does the pronoun depend on, then? Masking each of them by hand is tedious. **Write the loop:** mask the words **one at a time** and collect the positions that change the pronoun. The function `pronoun(masked)` takes a list of positions, counted from 0, masks these words and returns the pronoun in the translation, such as `"il"`. `pronoun([])` masks nothing, and any pronoun other than this one counts as a change. Return a list of positions in increasing order, which is empty if no word changes the pronoun.
+Which words does the pronoun depend on, then? Masking every word by hand is tedious. **Write the loop:** mask the words **one at a time** and collect the positions that change the pronoun. The function `pronoun(masked)` takes a list of positions, counted from 0, masks the words there and returns the pronoun in the translation, such as `"il"`. `pronoun([])` masks nothing, and any pronoun other than the one it returns counts as a change. Return the collected positions as a list in increasing order; it is empty if no word changes the pronoun.
 """
 
 # %% kind="exercise" exercise="flipping_words" title="Find the words that change the pronoun" difficulty=2 importance=4 track="core"
@@ -404,7 +404,7 @@ for head in ("1.1", "0.3"):
 
 # %% [markdown] kind="text"
 r"""
-Encoder 1.1, which has the convincing heat map, makes no difference here. With uniform attention in this head, the model still translates {result:lesson_09/right, encoder 1.1 uniform:.0f} of the 200 test sentences correctly, as before, and {result:lesson_09/coreference right, encoder 1.1 uniform:.0f} of 200 with pronouns.
+In encoder 1.1, the head with the convincing heat map, uniform attention makes no difference here. The model still translates {result:lesson_09/right, encoder 1.1 uniform:.0f} of the 200 test sentences correctly, as before, and {result:lesson_09/coreference right, encoder 1.1 uniform:.0f} of 200 with pronouns.
 
 With uniform attention in encoder 0.3, *it was cold* becomes *elle avait froid*: the pronoun is right for the water, but *avait froid* means that somebody felt cold. So this head has something to do with *cold*. Perhaps we have been looking at the wrong word. Let's compare the attention weights of *it* with those of *cold*.
 """
@@ -419,7 +419,7 @@ views.word_rows(
 
 # %% [markdown] kind="text"
 r"""
-*Cold* attends to *water* with a weight of {result:lesson_09/encoder 0.3 from cold to water:.2f} and to *drank* with {result:lesson_09/encoder 0.3 from cold to drank:.2f}. So the heat map does contain the answer, but in a row that we only looked at because of the intervention.
+*Cold* attends to *water* with a weight of {result:lesson_09/encoder 0.3 from cold to water:.2f} and to *drank* with {result:lesson_09/encoder 0.3 from cold to drank:.2f}. So the heat map does contain the answer, but in a row that we looked at only because of the intervention.
 
 In {result:lesson_09/cold: encoder 0.3 attends most to the noun:.0f} of the {result:lesson_09/cold: sentences:.0f} test sentences of this kind that end in *cold*, this word attends most to the noun that it describes. With uniform attention in this head, {result:lesson_09/cold: right, encoder 0.3 uniform:.0f} of the {result:lesson_09/cold: right:.0f} correct translations stay correct.
 """
@@ -433,7 +433,7 @@ r"""
 
 An attention weight is a factor in a weighted sum of values. It doesn't show what a value contains, or whether the rest of the model uses it.
 
-But heat maps aren't useless. One cross-attention head gives *thirsty* a weight of {result:lesson_09/cross 1.3 to thirsty:.2f} at the pronoun. With equal weights in this head, only {result:lesson_09/pronouns right, cross 1.3 uniform:.0f} of 200 pronouns are right, hardly more than by guessing. So attention weights can suggest an explanation, and an intervention can test it.
+But heat maps aren't useless. One cross-attention head gives *thirsty* a weight of {result:lesson_09/cross 1.3 to thirsty:.2f} at the pronoun. With uniform attention in this head, only {result:lesson_09/pronouns right, cross 1.3 uniform:.0f} of 200 pronouns are right, hardly better than guessing. So attention weights can suggest an explanation, and an intervention can test it.
 
 Interventions have limits too. If a change has no effect, another part may have compensated for it. And we have tested only one Transformer.
 """
@@ -484,10 +484,10 @@ r"""
 | "it attends to water, so it means water" | M46 | It does so for *thirsty* too. |
 | "masking *it* must break the pronoun" | M46 | Mask it in the explorable: the probability of *il* is {result:lesson_09/il, it masked:.2f}. |
 | "Q, K and V are three inputs" | M14 | There is one input, x. Point to the left of the diagram. |
-| "so attention weights are useless" | – | The cross-attention head in section 7 (cross 1.3), and the row of *cold* in encoder 0.3. |
+| "so attention weights are useless" | – | Show cross 1.3 from section 7 and the row of *cold* in encoder 0.3. |
 | "without positions it knows nothing" | M39 | It knows which words occur and how they relate, but not where they are. |
 
-**Common error in the exercise:** masked words lose their queries. They keep them, and they have outputs.
+**Common error in the exercise:** masked words lose their queries. They should keep their queries and outputs.
 
 **If time is short,** leave out section 8 and `flipping_words`. Keep the layer, the predictions and section 7.
 """
@@ -512,7 +512,7 @@ r"""
 r"""
 ## Reading
 
-- Vaswani et al., *Attention Is All You Need* (2017), section 4, “Why Self-Attention”. How would you test what its last figures suggest about the word *its*? [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
+- Vaswani et al., *Attention Is All You Need* (2017), section 4, “Why Self-Attention”. How would you test what the last figures suggest about the word *its*? [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
 - Parikh et al., *A Decomposable Attention Model for Natural Language Inference* (2016), section 3. [arXiv 1606.01933](https://arxiv.org/abs/1606.01933) <!-- core -->
 - Jain and Wallace, *Attention is not Explanation* (2019), [arXiv 1902.10186](https://arxiv.org/abs/1902.10186), and Wiegreffe and Pinter, *Attention is not not Explanation* (2019), [arXiv 1908.04626](https://arxiv.org/abs/1908.04626).
 """

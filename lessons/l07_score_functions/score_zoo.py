@@ -142,7 +142,7 @@ class ScoreZoo(Explorable):
     goals = {
         "disagree": "Dot and cosine favour different keys",
         "agree": "All six score functions favour the same key",
-        "long": "The largest attention weight is above 0.9 with dot and below 0.6 with cosine",
+        "long": "The largest weight is above 0.9 with dot and below 0.6 with cosine",
     }
     panels = (
         Panel("Query and keys", draw_arrows),

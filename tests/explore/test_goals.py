@@ -137,8 +137,8 @@ LIMITS = {
         Limit("unsure", "half", lambda facts, v: facts | {"weights": np.array([v, 0.0])}, operator.lt),
     ],
     "ScoreZoo": [
-        Limit("long", "more than 0.9", largest("dot")),
-        Limit("long", "none more than 0.6", largest("cosine"), operator.lt),
+        Limit("long", "above 0.9", largest("dot")),
+        Limit("long", "below 0.6", largest("cosine"), operator.lt),
     ],
     "WindowLab": [
         Limit("elsewhere", "8 or more", "missed"),

@@ -219,7 +219,7 @@ figure = views.lines(
     x_name="position of the word", y_name="influence (maximum = 1)",
     title="Influence of each word on the last output",
     alt="16 layers: a peak in the middle, thousands of times higher than both ends. "
-    "4 dilated layers and LSTM: nearly flat. RNN: falls from the last word to the first.",
+    "4 dilated layers, LSTM: nearly flat. RNN: falls from the last word to the first.",
 )
 predict("05", "who-is-heard", figure)
 

@@ -72,7 +72,7 @@ def compute(*, step: int, sentence: str, seed: int) -> Facts:
     return facts | (in_the_first_sentence(facts) if name == "crossing" else NOT_IN_THIS_SENTENCE)
 
 
-NOT_IN_THIS_SENTENCE = {"flower_and_white": 0.0, "la_to_mother": 0.0, "la_to_the": 0.0}
+NOT_IN_THIS_SENTENCE = {"flower_and_white": 0.0, "la_to_mother": 0.0}
 
 
 def in_the_first_sentence(facts: Facts) -> dict[str, float]:
@@ -84,7 +84,6 @@ def in_the_first_sentence(facts: Facts) -> dict[str, float]:
     return {
         "flower_and_white": min(weight("fleur", "flower"), weight("blanche", "white")),
         "la_to_mother": weight("la", "mother"),
-        "la_to_the": weight("la", "the"),
     }
 
 
@@ -158,8 +157,8 @@ class AttentionEmerges(Explorable):
     presets = {"step 300": {"step": 300}, "step 4,000": {"step": 4000}}
     goals = {
         "aligned": "An alignment error below 0.5",
-        "crossed": "fleur and blanche each put more than half of their attention on their own English word",
-        "article": "The first la attends more to mother than to the",
+        "crossed": "fleur and blanche: more than half of the attention on their own word",
+        "article": "The first la: more than half of the attention on mother",
     }
     panels = (
         Panel("Attention map", draw_map, 1.0),
@@ -172,7 +171,7 @@ class AttentionEmerges(Explorable):
         return {
             "aligned": now["error_now"] < 0.5,
             "crossed": now["flower_and_white"] > 0.5,
-            "article": now["la_to_mother"] > now["la_to_the"],
+            "article": now["la_to_mother"] > 0.5,
         }
 
     @staticmethod

@@ -109,7 +109,7 @@ How relevant is the annotation $h_j$ when the decoder is in state $s_{i-1}$? The
 
 $$e_{ij} = v^\top \tanh(W s_{i-1} + U h_j)$$
 
-The matrix $W$ projects the state to $d$ numbers, and $U$ projects the annotation to $d$ numbers too. The two projections are *added*, which is why the method is called {term:additive attention}. Then tanh is applied to the sum, and the dot product with the vector $v$ gives a single number. $W$, $U$ and $v$ are parameters, trained together with the rest of the model.
+The matrix $W$ projects the state to $d$ numbers, and $U$ projects the annotation to $d$ numbers too. The two vectors are *added*, which is why the method is called {term:additive attention}. Then tanh is applied to the sum, and the dot product with the vector $v$ gives a single number. $W$, $U$ and $v$ are parameters, trained together with the rest of the model.
 
 **An example with vectors of size 1.** Let $W = 1$, $U = -1$ and $v = 2$. The state is $1$, and two words have the annotations $0$ and $1$.
 

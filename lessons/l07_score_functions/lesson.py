@@ -145,9 +145,6 @@ ARROWS = [
 ]
 views.diagram(PARTS, ARROWS, lit="scores", title="One step of Luong's decoder")
 
-# %% kind="quiz" track="core" contents="a question about the decoders"
-quiz("07", "decoders")
-
 # %% [markdown] kind="text" contents="four attention maps to tell apart, and a puzzle"
 r"""
 ## 4 · Four maps without labels

@@ -147,7 +147,7 @@ class SaturationLab(Explorable):
         "over-flattened": {"d_k": 512, "divisor": "d_k"},
     }
     goals = {
-        "lose-90": "÷ 1: the smallest d_k with under 10% of the gradient at ÷ √d_k, d_k = 64",
+        "lose-90": "÷ 1: smallest d_k with 10% or less of the gradient at ÷ √d_k, d_k = 64",
         "too-flat": "÷ d_k: the smallest d_k whose mean largest weight is below 0.14",
         "spared": "÷ 1, d_k = 512: a query whose largest attention weight is below 0.8",
     }

@@ -433,7 +433,7 @@ r"""
 
 An attention weight is a factor in a weighted sum of values. It doesn't show what a value contains, or whether the rest of the model uses it.
 
-But heat maps aren't useless. One cross-attention head gives *thirsty* a weight of {result:lesson_09/cross 1.3 to thirsty:.2f} at the pronoun. With uniform attention in this head, only {result:lesson_09/pronouns right, cross 1.3 uniform:.0f} of 200 pronouns are right, hardly better than guessing. So attention weights can suggest an explanation, and an intervention can test it.
+But heat maps aren't useless. One cross-attention head gives *thirsty* a weight of {result:lesson_09/cross 1.3 to thirsty:.2f} at the pronoun. With {term:uniform attention} in this head, only {result:lesson_09/pronouns right, cross 1.3 uniform:.0f} of 200 pronouns are right, hardly better than guessing. So attention weights can suggest an explanation, and an intervention can test it.
 
 Interventions have limits too. If a change has no effect, another part may have compensated for it. And we have tested only one Transformer.
 """

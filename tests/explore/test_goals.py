@@ -132,6 +132,7 @@ LIMITS = {
     "AttentionEmerges": [
         Limit("aligned", "below 0.5", "error_now"),
         Limit("crossed", "more than half", "flower_and_white"),
+        Limit("article", "more than half", "la_to_mother"),
     ],
     "AttentionStepper": [
         Limit("unsure", "half", lambda facts, v: facts | {"weights": np.array([v, 0.0])}, operator.lt),
@@ -146,7 +147,7 @@ LIMITS = {
         Limit("undecided", "D = 20", "half_width"),
     ],
     "SaturationLab": [
-        Limit("lose-90", "90%", "gradient", operator.le, lambda now, start: 0.1 * start["gradient"]),
+        Limit("lose-90", "10% or less", "gradient", operator.le, lambda now, start: 0.1 * start["gradient"]),
         Limit("too-flat", "below 0.14", "mean_max"),
         Limit("spared", "d_k = 512", "d_k"),
         Limit("spared", "below 0.8", lambda facts, v: facts | {"weights": np.array([v, 0.0])}),

@@ -93,8 +93,8 @@ def gallery(
     shape = next(iter(matrices.values())).shape
     row_labels = to_labels(rows, count=shape[0], name="Labels of the rows")
     column_labels = to_labels(columns, count=shape[1], name="Labels of the columns")
-    n_columns = 2 if len(maps) == 4 else min(MAPS_PER_ROW, len(maps))
-    n_rows = -(-len(maps) // n_columns)
+    n_rows = -(-len(maps) // MAPS_PER_ROW)
+    n_columns = -(-len(maps) // n_rows)  # no row is much shorter than the others
     side = min(CELL_SIZE, MAX_SIZE / max(shape))
     width = n_columns * (side * shape[1] + LABEL_WIDTH) + 2 * MARGIN
     height = n_rows * (side * shape[0] + LABEL_HEIGHT) + 2 * MARGIN

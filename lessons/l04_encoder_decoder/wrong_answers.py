@@ -359,15 +359,7 @@ def feeds_the_source(model, source, max_len):
 
 
 def as_long_as_the_source(model, source, max_len):
-    memory, state = encode_and_start(model, source)
-    token, words = BOS, []
-    for _ in source[:max_len]:
-        logits, state, _ = model.step(memory, state, torch.tensor([token]))
-        token = logits[0].argmax().item()
-        if token == EOS:
-            break
-        words.append(token)
-    return words
+    return right_loop(model, source, min(len(source), max_len))
 
 
 def own_limit(model, source, max_len):

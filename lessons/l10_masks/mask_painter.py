@@ -185,33 +185,35 @@ def draw_weights(axes: Axes) -> Show:
     return show
 
 
-def draw_sums(axes: Axes) -> Show:
+def _unit_bars(axes: Axes, n: int) -> Callable[[np.ndarray, np.ndarray, np.ndarray], None]:
+    """Draws n bars on a scale from 0 to 1, given their values, which of them are NaN, and which to mark."""
     blank_axes(axes, x=(0, 1.75), y=(N, 0))
     axes.set_xticks((0, 0.5, 1), ("0", "½", "1"))
     axes.axvline(1, color=theme.HAIRLINE, linewidth=1.2)
-    bars = HorizontalBars(axes, np.arange(N) + 0.5, gap=0.06)
+    bars = HorizontalBars(axes, np.arange(n) + 0.5, gap=0.06)
+
+    def show(values: np.ndarray, is_nan: np.ndarray, marked: np.ndarray) -> None:
+        readings = ["NaN" if nan else fixed(value, 2) for nan, value in zip(is_nan, values, strict=True)]
+        bars.show(values, readings, colours=np.where(marked, theme.ORANGE, theme.BLUE).tolist())
+        set_texts(bars.value_texts, readings, np.where(marked, theme.ORANGE, theme.INK))
+
+    return show
+
+
+def draw_sums(axes: Axes) -> Show:
+    bars = _unit_bars(axes, N)
 
     def show(facts: Facts) -> None:
-        sums, broken = facts["sums"], facts["broken"]
-        wrong = broken | (~np.isclose(sums, 1))
-        readings = ["NaN" if is_nan else fixed(total, 2) for is_nan, total in zip(broken, sums, strict=True)]
-        bars.show(sums, readings, colours=np.where(wrong, theme.ORANGE, theme.BLUE).tolist())
-        set_texts(bars.value_texts, readings, np.where(wrong, theme.ORANGE, theme.INK))
+        bars(facts["sums"], facts["broken"], facts["broken"] | ~np.isclose(facts["sums"], 1))
 
     return show
 
 
 def draw_next_word(axes: Axes) -> Show:
-    blank_axes(axes, x=(0, 1.75), y=(N, 0))
-    axes.set_xticks((0, 0.5, 1), ("0", "½", "1"))
-    axes.axvline(1, color=theme.HAIRLINE, linewidth=1.2)
-    bars = HorizontalBars(axes, np.arange(N_REAL) + 0.5, gap=0.06)
+    bars = _unit_bars(axes, N_REAL)
 
     def show(facts: Facts) -> None:
-        is_nan, values = facts["fails"], facts["next_word"]
-        readings = ["NaN" if nan else fixed(value, 2) for nan, value in zip(is_nan, values, strict=True)]
-        bars.show(values, readings)
-        set_texts(bars.value_texts, readings, np.where(is_nan, theme.ORANGE, theme.INK))
+        bars(facts["next_word"], facts["fails"], facts["fails"])
 
     return show
 

@@ -106,13 +106,13 @@ def run_one(job: Run, out: Path, n_steps: int | None, device: str | None, at_a_t
         torch.set_num_threads(1)
     experiment, start = experiments()[job.experiment], time.perf_counter()
     changes = dict(experiment.variants[job.variant])
-    if (kept := kept_name(changes)) and job.seed == experiment.seeds[0]:
+    kept = kept_name(changes)
+    changes.pop("keep", None)
+    if kept and job.seed == experiment.seeds[0]:
         folder = results_file(out, "checkpoints", n_steps).with_suffix("")
         changes["keep"] = folder / f"{kept}.safetensors"
         options = ["--variants", job.variant, "--seeds", str(job.seed)]
         changes["command"] = f"{command_for(job.experiment, n_steps)} {shlex.join(options)}"
-    else:
-        changes.pop("keep", None)
     if experiment.kind in LARGE:
         result = LARGE[experiment.kind](changes, seed=job.seed, n_steps=n_steps, device=device)
     else:

@@ -46,7 +46,6 @@ def run_snapshots(
     watch = Watch(data.tokenizer)
 
     def train_and_watch(model: nn.Module, data: Any, recipe: Any, **options: Any) -> RunState:
-        model.eval()
         watch(model)
         return train(model, data.train, recipe, validation=data.validation, score=watch, **options)
 

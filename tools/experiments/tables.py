@@ -50,12 +50,11 @@ def clinic_measures(run: dict) -> list[Measure]:
 def snapshot_measures(run: dict) -> list[Measure]:
     steps, saved = ([row["step"] for row in run[part]] for part in ("curve", "snapshots"))
     shown = [step for step in (0, 100, 200, 300, 400, 600, 1000, 4000) if step in saved]
-    errors = [("curve", steps.index(step), "alignment_error") for step in shown]
-    correct = [("snapshots", saved.index(step), "exact") for step in shown]
-    columns = [
-        Measure(f"step {step:,}", path, "{:.2f}".format) for step, path in zip(shown, errors, strict=True)
+    errors = [
+        Measure(f"step {n:,}", ("curve", steps.index(n), "alignment_error"), "{:.2f}".format) for n in shown
     ]
-    return columns + [Measure(f"{step:,}, %", path) for step, path in zip(shown, correct, strict=True)]
+    correct = [Measure(f"{n:,}, %", ("snapshots", saved.index(n), "exact")) for n in shown]
+    return errors + correct
 
 
 PRONOUNS = [

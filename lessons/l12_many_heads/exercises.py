@@ -856,7 +856,8 @@ MANY_HEADS = PlainExercise(
         Slip(
             "weights-heads-first",
             weights_changed(lambda weights: weights.transpose(0, 1)),
-            "the heads are the first axis of the attention weights. Their axes should be (batch, heads, m, n).",
+            "the heads are the first axis of the attention weights, as in a list of heads. Return one tensor with "
+            "the axes (batch, heads, m, n).",
         ),
         Slip(
             "unmasked-weights",

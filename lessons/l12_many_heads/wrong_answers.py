@@ -920,7 +920,7 @@ WRONG = {
         (layered_by_exp, "overflow"),
         (layered_detached, "no-gradient"),
         (layered_in_float64, "torch.float64"),
-        (layered_list_of_weights, "wrong-form"),
+        (layered_list_of_weights, "weights-heads-first"),
         (layered_in_place, "changes `x`"),
         (layered_weights_first_axis, "weights-heads-first"),
     ],

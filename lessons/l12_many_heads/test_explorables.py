@@ -12,6 +12,7 @@ from lessons.l12_many_heads import HeadSwitches, head_switches
 from lessons.l12_many_heads.head_switches import ALONE, LEAST, MOST, NEEDED, heads_off, names, outcomes
 from tests.explore.settings import open_question
 
+
 def facts_with(sentence: str, how: str, head: int) -> dict:
     return head_switches.compute(sentence=sentence, how=how, head=head)
 

@@ -117,7 +117,9 @@ def test_the_cells_print_the_same_for_the_first_pairs(capsys):
     assert [line.count("100 of 100") for line in lines] == [1, 1, 0]
     assert max(after["changed"].values()) == 0 and len(after["changed"]) == 34
     used = ("own_outputs", "other_outputs", "before", "n_changed")
-    LESSON.run_cell("chain", model=after["model"], head_names=head_names, **{name: after[name] for name in used})
+    LESSON.run_cell(
+        "chain", model=after["model"], head_names=head_names, **{name: after[name] for name in used}
+    )
     for line in capsys.readouterr().out.splitlines():
         assert (": 0 of 100" in line) == ("decoder 2.1 held" in line), line
 

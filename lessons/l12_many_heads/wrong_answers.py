@@ -684,7 +684,9 @@ def layered_output_in_out(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
 
 
 def layered_one_head(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
-    context, weights = attends((x @ w_q.T)[:, None], (source @ w_k.T)[:, None], (source @ w_v.T)[:, None], mask)
+    context, weights = attends(
+        (x @ w_q.T)[:, None], (source @ w_k.T)[:, None], (source @ w_v.T)[:, None], mask
+    )
     return context[:, 0] @ w_o.T, weights
 
 

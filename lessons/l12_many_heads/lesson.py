@@ -14,7 +14,7 @@ r"""
 After this lesson you can
 
 1. **explain** what several attention heads can do that a single one can't;
-2. **write** multi-head attention that gives the same results as PyTorch's, and use it in a trained translator;
+2. **write** multi-head attention, and **use** it in a trained translator;
 3. **recognise** a bug that mixes up words without raising an error;
 4. **compute** which costs grow with the number of heads;
 5. **test** with ablations and activation patching what a head contributes. <!-- core -->
@@ -59,7 +59,7 @@ Now let *drank* attend **twice**, with separate attention weights. One head atte
 Each {term:attention head} has its own queries, keys and values. Several of them in parallel are called {term:multi-head attention}. The authors of the Transformer give a similar reason for it: it lets the model attend to different positions jointly, and with a single head, "averaging inhibits this".
 """
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="how a single head could keep two words apart"
 r"""
 Still, it isn't impossible with one head. Values are vectors, so an earlier layer could write subjects and objects into different components, and their average would then show both. Section 6 measures how much a single head costs in practice.
 """
@@ -239,7 +239,7 @@ There are five steps: project, split, attend, concatenate, project. A matrix of 
 3. Concatenate the heads of the context, and multiply by the transpose of `w_o`. Return the result together with the attention weights.
 """
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="a comparison with `nn.MultiheadAttention`"
 r"""
 PyTorch's version is `nn.MultiheadAttention`. It keeps $W_Q$, $W_K$ and $W_V$ in a single matrix, one below the other. By default it returns the mean of the attention weights over all heads.
 """

@@ -32,6 +32,7 @@ REMOVED_EXERCISES = {  # of earlier versions; some with a replacement for a lear
     "gru_cell": "",
     "local_p_weights": "",
     "look_back": "",
+    "multi_head": "course_lib.layers.multi_head.multi_head",
     "project_qkv": "",
     "read_twice": "",
     "receptive_field": "",

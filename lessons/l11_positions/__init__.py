@@ -5,7 +5,10 @@ from course_lib.lazy import lazy
 HOMES = {
     "ClockHands": "clock_hands",
     "attend_with": "patching",
-    "count_right": "patching",
-    "exact_by_length": "by_length",
+    "attention_layers": "patching",
+    "count_right": "scores",
+    "encode_pairs": "scores",
+    "exact_by_length": "scores",
+    "percent_exact": "scores",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

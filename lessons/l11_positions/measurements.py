@@ -6,19 +6,18 @@ from collections.abc import Sequence
 
 import torch
 
-from course_lib.layers.multi_head import MultiHead
 from course_lib.layers.positions import angles, rotate, sinusoids
 from course_lib.models.transformer import Transformer
 from course_lib.shapes import Tensor
-from course_lib.text.batch import Batch, make_batch
 from course_lib.text.pair import Pair
 from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import Shipped, load_shipped
-from lessons.l11_positions.patching import attend_with, count_right
+from lessons.l11_positions.patching import attend_with, attention_layers
+from lessons.l11_positions.scores import count_right, encode_pairs, percent_exact
 
 N_ROWS, D_MODEL, HEAD_DIM = 64, 64, 16  # of the translators
-STARTS = (0, 2, 4, 6, 1000)
+STARTS = (0, 6, 1000)
 KINDS = ("encoder", "decoder", "cross")
 N_SHOWN, N_NEW = 60, 200  # the sentences in the lesson, and others that confirm the finding
 
@@ -46,9 +45,9 @@ def six_to_ten_words(n: int) -> list[Pair]:
 def sinusoidal_from_each_start(pairs: Sequence[Pair]) -> dict[str, float]:
     """The fraction of exact translations if both sides count positions from another number than 0."""
     system, numbers = load_shipped("transformer"), {}
-    for start in STARTS:
+    for start in (*STARTS, 2, 4):
         count_from(system.model, start)
-        numbers[f"from {start}"] = fraction_exact(system, pairs)
+        numbers[f"from {start}"] = percent_exact(system, pairs) / 100
     return numbers
 
 
@@ -62,14 +61,14 @@ def rope_from_each_start(pairs: Sequence[Pair]) -> dict[str, float]:
         numbers[f"from {start}"] = fraction_equal(texts, [pair.tgt_text for pair in pairs])
         numbers[f"unchanged, from {start}"] = fraction_equal(texts, usual)
     rotate_from(system.model, 0, factor=0.0)
-    numbers["without rotation"] = fraction_exact(system, pairs)
+    numbers["without rotation"] = percent_exact(system, pairs) / 100
     return numbers
 
 
 def patch_attention_weights(pairs: Sequence[Pair]) -> dict[str, float]:
     """The fraction of sentences with all next words right, with the attention weights of another run."""
     system = load_shipped("transformer")
-    model, batch, n = system.model, encode_batch(system, pairs), len(pairs)
+    model, batch, n = system.model, encode_pairs(system, pairs), len(pairs)
     weights = {}
     for start in (0, 6):
         count_from(model, start)
@@ -87,17 +86,6 @@ def patch_attention_weights(pairs: Sequence[Pair]) -> dict[str, float]:
             for layer in layers:
                 del layer.attend
     return numbers
-
-
-def encode_batch(system: Shipped, pairs: Sequence[Pair]) -> Batch:
-    encode = system.tokenizer.encode
-    return make_batch([encode(pair.src_text) for pair in pairs], [encode(pair.tgt_text) for pair in pairs])
-
-
-def attention_layers(model: Transformer, kind: str) -> list[MultiHead]:
-    if kind == "cross":
-        return [block.cross for block in model.decoder.blocks]
-    return [block.attention for block in getattr(model, kind).blocks]
 
 
 def count_from(model: Transformer, start: int) -> None:
@@ -123,10 +111,6 @@ def rotate_from(model: Transformer, start: int, *, factor: float = 1.0) -> None:
 def translations(system: Shipped, pairs: Sequence[Pair]) -> list[str]:
     outputs = translate([pair.src_text for pair in pairs], system.model, system.tokenizer)
     return [output.target for output in outputs]
-
-
-def fraction_exact(system: Shipped, pairs: Sequence[Pair]) -> float:
-    return fraction_equal(translations(system, pairs), [pair.tgt_text for pair in pairs])
 
 
 def fraction_equal(texts: Sequence[str], others: Sequence[str]) -> float:

@@ -151,7 +151,7 @@ class ClockHands(Explorable):
     @staticmethod
     def heading(facts: Facts) -> list[str]:
         second = facts["position"] + facts["distance"]
-        return [facts["functions"], f"dark: position {facts['position']}", f"orange: position {second}"]
+        return [facts["functions"], f"positions {facts['position']} (dark) and {second} (orange)"]
 
     @staticmethod
     def describe(facts: Facts) -> str:

@@ -289,6 +289,27 @@ SINUSOIDS = PlainExercise(
             "rest.",
         ),
         Slip(
+            "not-flattened",
+            of_angles(lambda angles: torch.stack([angles.sin(), angles.cos()], dim=-1)),
+            "sine and cosine still have an axis of their own. Flatten the last two axes.",
+        ),
+        Slip(
+            "added-to-position",
+            lambda n, d_model: waves(torch.arange(n)[:, None] + frequencies_of(d_model)),
+            "the frequencies are added to the position. Multiply them by the position.",
+        ),
+        Slip(
+            "log10",
+            lambda n, d_model: sinusoids_with(n, d_model, base=math.exp(math.log10(BASE))),
+            "the frequencies fall too slowly. `exp` needs the natural logarithm, `math.log(10000)`, not "
+            "`log10`.",
+        ),
+        Slip(
+            "power-of-position",
+            lambda n, d_model: waves((torch.arange(n)[:, None] / BASE) ** (torch.arange(0, d_model, 2) / d_model)),
+            "the position is raised to a power too. Only 10000 is: pos / 10000 ** (2i / d_model).",
+        ),
+        Slip(
             "one-row-too-many",
             lambda n, d_model: positions.sinusoids(n + 1, d_model),
             "there is one row too many. The positions are 0 to n − 1.",
@@ -579,6 +600,25 @@ ROTATE = TensorExercise(
             "adds-sinusoids",
             lambda features, angles: features + waves(angles),
             "sin and cos are added, as in the sinusoidal encoding. Rotate each pair by its angle instead.",
+        ),
+        Slip(
+            "times-sinusoids",
+            lambda features, angles: features * waves(angles),
+            "x is multiplied by sin θ and y by cos θ. Each new number depends on both x and y.",
+        ),
+        Slip(
+            "left-neighbour",
+            lambda features, angles: (
+                features * interleave(angles, angles).cos()
+                + features.roll(1, dims=-1) * interleave(angles, angles).sin()
+            ),
+            "each number is combined with the one on its left, even across pairs. x and y of the *same* pair "
+            "belong together, and y sin θ is subtracted.",
+        ),
+        Slip(
+            "everything-flattened",
+            of_rotated(lambda rotated: rotated.flatten(1)),
+            "too many axes are merged. Flatten only the last two, `flatten(-2)`, after stacking the pairs.",
         ),
         Slip(
             "times-the-angle",

@@ -56,6 +56,11 @@ def without_brackets(n, d_model):
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
 
+def position_over_base(n, d_model):
+    angles = (torch.arange(n)[:, None] / 10000) ** (torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+
 def over_the_half_width(n, d_model):
     half = d_model // 2
     angles = torch.arange(n)[:, None] / 10000.0 ** (2 * torch.arange(half) / half)
@@ -421,6 +426,12 @@ def overwritten(features, angles):
     return out
 
 
+def with_the_left_neighbour(features, angles):
+    theta = angles.repeat_interleave(2, dim=-1)
+    left = torch.cat([features[..., -1:], features[..., :-1]], dim=-1)
+    return features * theta.cos() + left * theta.sin()
+
+
 def adds_the_table(features, angles):
     return features + torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
@@ -451,6 +462,10 @@ WRONG = {
         (at_most_64, None),
         (table_in_double, "wrong-form"),
         (table_in_lists, "wrong-form"),
+        (lambda n, d: torch.stack([angles_outer(n, d).sin(), angles_outer(n, d).cos()], 2), "not-flattened"),
+        (lambda n, d: waves(torch.arange(n)[:, None] + frequencies(d)), "added-to-position"),
+        (with_frequencies(lambda i, d: math.exp(-math.log10(10000) * 2 * i / d)), "log10"),
+        (position_over_base, "power-of-position"),
         (table_in_numpy, "wrong-form"),
         (rounded_down, "one-frequency"),
         (over_the_half_width, "doubled-twice"),
@@ -551,6 +566,9 @@ WRONG = {
         (lambda features, angles: rotate_pairs(features, times_position(angles)), "times-position"),
         (pairs_from(lambda x, y, t: (x - y * t, y + x * t)), "angle-itself"),
         (pairs_from(lambda x, y, t: (x * t, y * t)), "times-the-angle"),
+        (pairs_from(lambda x, y, t: (x * t.sin(), y * t.cos())), "times-sinusoids"),
+        (with_the_left_neighbour, "left-neighbour"),
+        (lambda features, angles: rotate_pairs(features, angles).flatten(1), "everything-flattened"),
         (adds_the_table, "adds-sinusoids"),
         (without_batch, "fixed-axes"),
         (repeated_in_blocks, "angles-in-blocks"),

@@ -24,8 +24,8 @@ from course_lib.views.pillow_text import add_text
 D_MODEL = 64  # as in our Transformer
 LAST, FURTHEST = 120, 20  # the largest position and distance
 FUNCTIONS = BOTH, SINE_ONLY = "sine and cosine", "sine only"
-SHOWN = (0, 4, 8, 16)  # the pairs that are drawn
-FREQUENCIES = 10_000.0 ** (-np.arange(0, D_MODEL, 2) / D_MODEL)  # of each pair, in radians per position
+SHOWN = (0, 4, 8, 16)  # the hands that are drawn
+FREQUENCIES = 10_000.0 ** (-np.arange(0, D_MODEL, 2) / D_MODEL)  # of each hand, in radians per position
 DISTANCES = np.arange(-FURTHEST, FURTHEST + 1)
 
 
@@ -67,7 +67,7 @@ def draw_hands(axes: Axes) -> Show:
     small, hands = {"size": 8.5, "color": theme.SOFT_INK, "ha": "center", "va": "top"}, []
     for number, (x, y) in zip(SHOWN, centres, strict=True):
         axes.plot(x + np.sin(circle), y + np.cos(circle), color=theme.HAIRLINE, linewidth=1.2)
-        axes.text(x, y - 1.12, f"pair {number}\n{FREQUENCIES[number]:.2g} radians/position", **small)
+        axes.text(x, y - 1.12, f"hand {number}\nfrequency {FREQUENCIES[number]:.2g}", **small)
         pair = [axes.plot([], [], color=c, linewidth=2.6)[0] for c in (theme.ORANGE, theme.INK)]
         hands.append((number, x, y, pair))
 
@@ -118,7 +118,7 @@ class ClockHands(Explorable):
     question = "How similar are the encodings of two positions, here and a hundred positions later?"
     position = Integer("first position", 0, LAST, 10)
     distance = Integer("distance to the second position", 0, FURTHEST, 5)
-    functions = Choice("columns of each pair", FUNCTIONS, BOTH, buttons=True)
+    functions = Choice("columns of each hand", FUNCTIONS, BOTH, buttons=True)
     presets = {
         "distance 6": {"position": 10, "distance": 6},
         "a hundred positions later": {"position": 110},
@@ -126,11 +126,11 @@ class ClockHands(Explorable):
     }
     goals = {
         "three-quarters": "The smallest distance with a dot product below ¾ of the maximum",
-        "comes-round": "A distance above 0 at which pair 0 points almost the same way",
+        "comes-round": "A distance above 0 at which hand 0 points almost the same way",
         "moves": "Sine only: a dot product over 4 away from the one at position 10",
     }
     panels = (
-        Panel("Four of the 32 pairs", draw_hands, 0.95),
+        Panel("Four of the 32 hands", draw_hands, 0.95),
         Panel("All encodings", draw_table, 0.85),
         Panel("Dot product with the first position", draw_curve, 1.1),
     )

@@ -16,8 +16,8 @@ After this lesson you can
 1. **show** with a trained translator what goes wrong without positional encodings, and what doesn't;
 2. **write** the sinusoidal positional encodings of the 2017 paper, and run the translator with them;
 3. **locate** the damage that shifted positions do in a trained translator; <!-- core -->
-4. **explain** what rotary position embeddings (RoPE) guarantee that sinusoidal encodings don't;
-5. **write** RoPE, and **judge** from measurements how far each encoding extrapolates. <!-- core -->
+4. **write** rotary position embeddings (RoPE), and **judge** how far each encoding extrapolates; <!-- core -->
+5. **explain** what RoPE, the rotary position embedding, guarantees that sinusoidal encodings don't.
 """
 
 # %% kind="setup"
@@ -230,12 +230,12 @@ r"""
 For one hand with the angles $a$ and $b$ at two positions, the dot product is $\sin a \sin b + \cos a \cos b = \cos(a - b)$, the cosine of the angle between them. From position 10 to 15 this angle is five steps of the hand, and from 110 to 115 it is too. The sum over all hands therefore depends only on the distance between the positions, that is, on the {term:relative position}, and not on the two {term:absolute position|absolute positions}. This needs the sine *and* the cosine: $\sin a \sin b$ alone isn't a function of the distance.
 """
 
-# %% [markdown] kind="text" track="core" contents="why the authors of the 2017 paper chose sinusoids"
+# %% [markdown] kind="text" track="core" contents="why the authors of the 2017 paper chose sinusoids, and a test for positional encodings"
 r"""
 Moving on by $k$ positions rotates every hand by a fixed angle, wherever it is now, and a rotation is a multiplication by a matrix. So a network *can* learn to attend to "the word before me", for example with such rotations in $W_Q$. The authors of the 2017 paper chose sinusoids for this reason, and hoped that they would also work for sentences longer than those in training. In their experiments, learned encodings did about as well.
 """
 
-# %% [markdown] kind="text" track="stretch" exercise="test_offsets" contents="a test for positional encodings"
+# %% [markdown] kind="text" track="stretch" exercise="test_offsets"
 r"""
 **Write a test.** It gets an `encoding`, a function like `sinusoids` from (n, d_model) to a table of shape (n, d_model). It needn't be the sinusoidal encoding, and its rows may have any norm. The test must raise an error (use `assert`) unless
 
@@ -346,7 +346,7 @@ The dot products of sinusoidal encodings depend only on the distance. But querie
 In the second row, the query and the key have both been rotated by another five quarter turns, so the angle between them is the same as in the first row. This holds for **any** query and any key: after the rotation, a score depends on the query, the key and their distance.
 """
 
-# %% kind="diagram" hide_input=true track="core" contents="a diagram of RoPE"
+# %% kind="diagram" hide_input=true track="core" contents="a diagram of RoPE, the exercise, and a trained translator that runs with your rotation"
 ROTARY = {
     "words": (0, 0), "embeddings": (1, 0), "queries and keys": (2, 0),
     "rotation": (3, 0), "scores": (4, 0), "positions": (0, 1), "angles": (1, 1),
@@ -422,10 +422,12 @@ def rope_from(start, factor=1):
 # %% kind="predict" hide_input=true track="core"
 STARTS = (0, 6, 1_000)
 percents = [f(start) for f in (sinusoidal_from, rope_from) for start in STARTS]
-labels = [f"{name}, {start:,}" for name in ("sinusoidal", "RoPE") for start in STARTS]
+kinds = ("sinusoidal", "RoPE")
+labels = [f"{kind} from {start:,}" for kind in kinds for start in STARTS]
 figure = views.bars(
-    [*percents, rope_from(0, factor=0)], labels=[*labels, "no rotation"], digits=0,
-    name="exact translations, %", title="Positions counted from 0, 6 and 1,000",
+    [*percents, rope_from(0, factor=0)], labels=[*labels, "RoPE without rotation"],
+    digits=0, name="exact translations, %",
+    title="Positions counted from 0, 6 and 1,000",
 )
 predict("11", "from-a-thousand", figure)
 

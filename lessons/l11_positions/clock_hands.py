@@ -2,11 +2,11 @@
 
     >>> compute(position=10, distance=5, functions="sine and cosine")["product"]
     23.50...
-    >>> compute(position=110, distance=5, functions="sine and cosine")["product"]     # a hundred positions later
+    >>> compute(position=110, distance=5, functions="sine and cosine")["product"]  # a hundred positions later
     23.50...
 
-Each pair of columns is drawn as a clock hand. Fast hands distinguish neighbouring positions, slow ones distant
-positions. Without the cosine, the dot product of two rows also depends on where they are.
+Each pair of columns is drawn as a clock hand. Fast hands distinguish neighbouring positions, slow ones
+distant positions. Without the cosine, the dot product of two rows also depends on where they are.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class ClockHands(Explorable):
     def describe(facts: Facts) -> str:
         first, second = facts["position"], facts["position"] + facts["distance"]
         return (
-            f"Positional encodings with {facts['functions']}. Positions {first} and {second} have a dot product "
-            f"of {fixed(facts['product'], 2)}; the encoding of position {first} has a norm of "
+            f"Positional encodings with {facts['functions']}. Positions {first} and {second} have a dot "
+            f"product of {fixed(facts['product'], 2)}; the encoding of position {first} has a norm of "
             f"{fixed(facts['norm'], 2)}."
         )

@@ -19,7 +19,6 @@ from course_lib.teaching.exercises import (
     wrong_only_at,
 )
 
-
 BASE = positions.BASE
 
 
@@ -49,9 +48,7 @@ def counts(n: int, d_model: int) -> Tensor:
     return torch.arange(n, dtype=torch.float32)[:, None].expand(-1, d_model)
 
 
-def sinusoids_with(
-    n: int, d_model: int, *, base: float = BASE, first: float = 0.0, step: int = 2
-) -> Tensor:
+def sinusoids_with(n: int, d_model: int, *, base: float = BASE, first: float = 0.0, step: int = 2) -> Tensor:
     return waves(angles_of(n, frequencies_of(d_model, base=base, step=step), first))
 
 
@@ -253,8 +250,8 @@ SINUSOIDS = PlainExercise(
         Slip(
             "same-rows",
             lambda n, d_model: sinusoids_with(1, d_model).expand(n, -1),
-            "every row is that of position 0. Are the frequencies multiplied by the position, and is the whole "
-            "exponent in brackets? `10000 ** -2 * i / d_model` computes the power first.",
+            "every row is that of position 0. Are the frequencies multiplied by the position, and is the "
+            "whole exponent in brackets? `10000 ** -2 * i / d_model` computes the power first.",
         ),
         Slip(
             "frequencies-only",
@@ -306,7 +303,9 @@ SINUSOIDS = PlainExercise(
         ),
         Slip(
             "power-of-position",
-            lambda n, d_model: waves((torch.arange(n)[:, None] / BASE) ** (torch.arange(0, d_model, 2) / d_model)),
+            lambda n, d_model: waves(
+                (torch.arange(n)[:, None] / BASE) ** (torch.arange(0, d_model, 2) / d_model)
+            ),
             "the position is raised to a power too. Only 10000 is: pos / 10000 ** (2i / d_model).",
         ),
         Slip(
@@ -649,7 +648,8 @@ ROTATE = TensorExercise(
         Slip(
             "times-position",
             by_angles(lambda angles: angles * torch.arange(len(angles))[:, None]),
-            "the angles are multiplied by the position. `angles` already contains the angle at each position.",
+            "the angles are multiplied by the position. `angles` already contains the angle at each "
+            "position.",
         ),
         Slip(
             "stacked-in-front",

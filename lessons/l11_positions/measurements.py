@@ -26,7 +26,10 @@ def measure() -> dict[str, object]:
     table, pairs = sinusoids(20, D_MODEL), six_to_ten_words(N_SHOWN + N_NEW)
     shown, new = pairs[:N_SHOWN], pairs[N_SHOWN:]
     return {
-        **{f"product at distance {distance}": float(table[10] @ table[10 + distance]) for distance in (1, 5, 6)},
+        **{
+            f"product at distance {distance}": float(table[10] @ table[10 + distance])
+            for distance in (1, 5, 6)
+        },
         "sinusoidal": sinusoidal_from_each_start(shown),
         "sinusoidal, new sentences": sinusoidal_from_each_start(new),
         "RoPE": rope_from_each_start(shown),

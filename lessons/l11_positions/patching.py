@@ -1,7 +1,8 @@
 """Activation patching for attention weights: run a Transformer with the attention weights of another run.
 
-    layer.attend = attend_with(layer, weights)      # instead of computing its own
-    del layer.attend                                # its own method again
+    layer.attend = attend_with(layer, weights)
+
+The layer then uses these attention weights until `del layer.attend`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many sentences a translator gets right: recorded by sentence length, and measured on a few sentences."""
+"""How many sentences a translator gets right: recorded by sentence length, or measured on a few."""
 
 from __future__ import annotations
 

@@ -453,7 +453,10 @@ WRONG = {
         (column_by_column, "own-frequencies"),
         (cosines_first, "cos-first"),
         (only_sines, "sin-only"),
-        (lambda n, d: (torch.arange(n)[:, None] * frequencies(d)).cos().repeat_interleave(2, dim=1), "cos-only"),
+        (
+            lambda n, d: (torch.arange(n)[:, None] * frequencies(d)).cos().repeat_interleave(2, dim=1),
+            "cos-only",
+        ),
         (flattened_wrongly, "rows-mixed"),
         (one_row_too_many, "one-row-too-many"),
         (of_length_one, "unit-rows"),

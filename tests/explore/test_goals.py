@@ -19,7 +19,7 @@ from course_lib.explore.base import Explorable, Facts
 from lessons.l07_score_functions.score_zoo import SCORES
 from lessons.l08_query_key_value.soft_dictionary import FAT
 from lessons.l08_query_key_value.who_attends import N_WORDS
-from lessons.l11_positions.clock_hands import row
+from lessons.l11_positions.clock_hands import SINE_ONLY, row
 from lessons.l14_the_transformer.three_uses import NARROW
 from tests.explore.settings import KINDS, goal_settings
 
@@ -91,9 +91,9 @@ def close(facts: Facts, count: int) -> Facts:
     return facts | {"closed_words": ["word"] * count}
 
 
-def sin_only(now: Facts, start: Facts) -> float:
+def sine_only(now: Facts, start: Facts) -> float:
     """4 above the dot product at the initial position."""
-    here = row("sin only", start["position"]) @ row("sin only", start["position"] + now["offset"])
+    here = row(SINE_ONLY, start["position"]) @ row(SINE_ONLY, start["position"] + now["distance"])
     return float(here) + 4
 
 
@@ -171,9 +171,9 @@ LIMITS = {
         Limit("lost", "more than four fifths", set_sums, operator.lt, 0.2),
     ],
     "ClockHands": [
-        Limit("three-quarters", "below ¾", "product", None, lambda now, start: 0.75 * now["length"] ** 2),
-        Limit("comes-round", "almost back", "fastest_distance", operator.lt, 0.2),
-        Limit("moves", "over 4", "product", None, sin_only),
+        Limit("three-quarters", "below ¾", "product", None, lambda now, start: 0.75 * now["norm"] ** 2),
+        Limit("comes-round", "almost the same way", "fastest_angle", operator.lt, 0.2),
+        Limit("moves", "over 4", "product", None, sine_only),
     ],
     "HeadSwitches": [
         Limit("one-breaks", "single", ablate),

@@ -185,18 +185,6 @@ LIMITS = {
         Limit("one-breaks", "single", ablate),
         Limit("ten-off", "ten or more", ablate),
     ],
-    "PathPast": [
-        Limit("kept", "24 layers", "depth"),
-        Limit("kept", "½ or less", "gain"),
-        Limit("kept", "half", ("back", 0), operator.ge),
-        Limit("too-much", "over 100", ("back", 0)),
-        Limit("alike", "above 0.9", ("similarity", -1)),
-    ],
-    "WhichMean": [
-        Limit("moved", "more than ½", "change"),
-        Limit("unmoved", "same", "change", operator.lt, 0.01),
-        *within("variance", "short", "¾", 0.7, 0.8),
-    ],
     "ParameterLedger": [Limit("half", "more than half", "tables_fraction")],
     "ThreeUses": [
         Limit("narrow", f"{NARROW} or less", "width"),

@@ -1,0 +1,100 @@
+"""A Transformer from a learner's own file, with the interface of all translators.
+
+    model = own_transformer("notebooks/my_transformer.py", config)          # runs the code of the file
+    logits = model(src, src_lengths, tgt_in)
+
+The file defines a class `Transformer`:
+
+    Transformer(vocab_size, d_model, n_heads, d_ff, n_layers, dropout)
+    forward(source, target)            token ids -> logits (batch, tgt, vocab); 0 is padding
+    encode(source, mask)               -> memory (batch, src, d_model); mask (batch, 1, 1, src), True: may attend
+    decode(target, memory, mask)       -> logits
+
+Lesson 14 writes such a file and lesson 15 trains it. If its parameters have the names of the library's
+Transformer, either of the two can load the other's checkpoints.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from course_lib.layers.masks import padding_mask
+from course_lib.layers.rows import Rows
+from course_lib.models.transformer import TransformerConfig
+from course_lib.models.translator import Decoded, Lengths, Source, Stepped, Target, Tokens, Translator
+from course_lib.shapes import Float, Tensor
+
+CLASS = "Transformer"
+SIZES = ("vocab_size", "d_model", "n_heads", "d_ff", "n_layers", "dropout")
+
+
+class OwnFileError(ValueError):
+    """A learner's file can't be used; the message says why, and what to do."""
+
+
+def load_class(path: Path | str) -> type[nn.Module]:
+    """The class `Transformer` of a file. Runs the file again at every call, so that changes count."""
+    path = Path(path)
+    if not path.is_file():
+        raise OwnFileError(f"Expected a Python file at {path}, but there is none.")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    # compile() instead of spec.loader: a cached .pyc could be older than a file saved within the same second.
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)
+    found = getattr(module, CLASS, None)
+    if not (isinstance(found, type) and issubclass(found, nn.Module)):
+        arrived = "there is none" if found is None else f"it is a {type(found).__name__}"
+        raise OwnFileError(
+            f"Expected a class {CLASS}(nn.Module) in {path}, but {arrived}. "
+            f"Start it with `class {CLASS}(nn.Module):`."
+        )
+    return found
+
+
+def own_transformer(path: Path | str, config: TransformerConfig) -> OwnTransformer:
+    """A new model from the file, with initial weights from torch's generator."""
+    sizes = {name: getattr(config, name) for name in SIZES}
+    return OwnTransformer(config, load_class(path)(**sizes))
+
+
+class OwnTransformer(Translator):
+    """Any module with the three methods of the file, as a translator.
+
+    Without a key-value cache, each step of decoding processes all earlier words again.
+    """
+
+    attends = False  # the file's attention weights aren't returned
+
+    def __init__(self, config: TransformerConfig, model: nn.Module):
+        super().__init__(config)
+        # Both share their registries instead of one being a part of the other, so that the weights keep the
+        # names they have in the file.
+        registries = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set")
+        self.__dict__.update({name: getattr(model, name) for name in registries}, model=model)
+
+    def train(self, mode: bool = True) -> OwnTransformer:
+        self.model.training = mode  # it isn't among its own modules
+        return super().train(mode)
+
+    def forward(self, src: Source, src_lengths: Lengths, tgt_in: Target) -> Float[Tensor, "batch tgt vocab"]:
+        return self.model(src, tgt_in)
+
+    def read(self, src: Source, src_lengths: Lengths) -> Rows:
+        mask = padding_mask(src_lengths, src.shape[1]).unsqueeze(1)
+        return {"states": self.model.encode(src, mask), "mask": mask}
+
+    def say(self, memory: Rows, tgt_in: Target, *, with_weights: bool) -> Decoded:
+        return self.model.decode(tgt_in, memory["states"], memory["mask"]), None
+
+    def start(self, memory: Rows) -> Rows:
+        """No target tokens yet."""
+        states = memory["states"]
+        return {"tokens": torch.zeros(len(states), 0, dtype=torch.long, device=states.device)}
+
+    def advance(self, memory: Rows, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
+        so_far = torch.cat([state["tokens"], tokens[:, None]], dim=1)
+        return self.say(memory, so_far, with_weights=False)[0][:, -1], {"tokens": so_far}, None

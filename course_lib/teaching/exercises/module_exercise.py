@@ -43,6 +43,7 @@ from course_lib.teaching.exercises.verdict import (
     wrong_verdict,
 )
 
+MOST_PRINTED = 3  # calls whose output is shown
 RATE = 0.25  # of dropout, while it is examined
 MOST_OFF = 0.08  # how far the fraction of zeros may be from it
 MOST_OFF_SIZE = 0.15  # how far the standard deviation of initial weights may be from Xavier's, as a fraction
@@ -103,7 +104,7 @@ def judge_module(exercise: ModuleExercise, attempt: type, limit: TimeLimit, prin
 
     def guarded(function: Callable[[], Any], seed: int = 0) -> Any:
         result = call(function, limit, seed=seed)
-        if len(printed) < 3:
+        if result.printed and len(printed) < MOST_PRINTED:
             printed.append(result.printed)
         if result.failure and lacks_super(None, result.failure.message):
             raise Found(wrong_verdict(NO_SUPER, NO_SUPER_ADVICE, "no-super"))
@@ -202,7 +203,12 @@ def _explain(problem: Verdict, exercise: ModuleExercise, attempt: type) -> Verdi
         if own and values_match(own, _behaviour(exercise, slip.wrong)):
             details = join_paragraphs(f"Likely cause: {slip.message}", problem.details)
             return Verdict(
-                **{**vars(problem), "details": details, "slip": slip.name, "misconception": slip.misconception}
+                **{
+                    **vars(problem),
+                    "details": details,
+                    "slip": slip.name,
+                    "misconception": slip.misconception,
+                }
             )
     return problem
 
@@ -248,7 +254,9 @@ def _check_dropout(exercise: ModuleExercise, attempt: type, guarded: Guarded) ->
             advice = "Is `dropout` passed on to `nn.Dropout`, and is it applied exactly once to each layer?"
             return _explain(wrong_verdict(headline, advice, "dropout-rate"), exercise, attempt)
         if abs(factor * (1 - RATE) - 1) > 1e-3:
-            headline = f"The numbers that dropout leaves in the output of the {layer} aren't divided by 1 − p."
+            headline = (
+                f"The numbers that dropout leaves in the output of the {layer} aren't divided by 1 − p."
+            )
             return wrong_verdict(headline, "`nn.Dropout` does that for you.", "not-scaled")
     return None
 
@@ -257,13 +265,14 @@ def _check_gradients(
     exercise: ModuleExercise, attempt: type, guarded: Guarded, limit: TimeLimit
 ) -> Verdict | None:
     """What is wrong with the gradients, with respect to the inputs and to every parameter."""
+
+    def as_function(module_class: type, sizes: tuple) -> Callable:
+        """The module as a function of its weights and its inputs."""
+        module = exercise.build(module_class, sizes).eval()
+        return lambda weights, *inputs: functional_call(module, weights, inputs)
+
     for sizes, inputs in exercise.cases():
-        right, own = (
-            (lambda weights, *values, module=exercise.build(which, sizes).eval(): functional_call(
-                module, weights, values
-            ))
-            for which in (exercise.reference, attempt)
-        )
+        right, own = as_function(exercise.reference, sizes), as_function(attempt, sizes)
 
         def make(sizes: tuple = sizes, inputs: dict = inputs) -> tuple:
             return exercise.weights(sizes), *copy_value(inputs).values()

@@ -89,13 +89,13 @@ def norm_case(*shape: int, seed: int, scale: float = 1.0, eps: float = 1e-5) -> 
 
 
 def large_mean_case() -> tuple:
-    """Words around 1000, with deviations of 4 and −4 to their mean.
+    """Words around 1000, with deviations of ½ and −½ from their mean.
 
     The deviations are exact in float32 and no output is near 0, so all ways of writing the norm agree, and so
     does torch's.
     """
-    means = 1000 + torch.arange(1.0, 17.0, 2.0).reshape(2, 4, 1) / 8
-    deviations = torch.tensor([4.0, -4.0, 4.0, -4.0, -4.0, -4.0, 4.0, 4.0])
+    means = 1000 + torch.tensor([37.0, 101.0, 211.0, 307.0, 419.0, 541.0, 677.0, 907.0]).view(2, 4, 1) / 1024
+    deviations = torch.tensor([0.5, -0.5, 0.5, -0.5, -0.5, -0.5, 0.5, 0.5])
     return means + deviations, torch.ones(8), torch.zeros(8), 1e-5
 
 

@@ -1141,7 +1141,7 @@ BLOCK_MODULE = ModuleExercise(
         Slip(
             "dropout-unused",
             residual_with(lambda self, x, layer: x + layer(self.norm(x))),
-            "`self.dropout` is created but never called.",
+            "`self.dropout` is never called, or it doesn't get the constructor's `dropout`.",
         ),
         Slip(
             "dropout-of-attention-only",

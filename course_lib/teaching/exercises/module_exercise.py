@@ -236,7 +236,7 @@ def _check_dropout(exercise: ModuleExercise, attempt: type, guarded: Guarded) ->
     module = guarded(partial(exercise.build, attempt, sizes))
     first, second = (guarded(lambda: module.train()(x), seed=seed) for seed in (0, 1))
     if torch.equal(first, second):
-        return _explain(wrong_verdict(NO_DROPOUT, WHERE_DROPOUT, "no-dropout"), exercise, attempt)
+        return _explain(wrong_verdict(NO_DROPOUT, WHERE_DROPOUT, "dropout-elsewhere"), exercise, attempt)
     for layer, names in exercise.silenced.items():
         zeros = {name: torch.zeros_like(exercise.weights(sizes)[name]) for name in names}
         module = guarded(partial(exercise.build, attempt, sizes, **zeros))

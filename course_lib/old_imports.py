@@ -72,7 +72,6 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
     "course_lib.explore.LossFloor": "lessons.l15_training_a_translator.LossFloor",
     "course_lib.explore.MaskPainter": "lessons.l10_masks.MaskPainter",
     "course_lib.explore.ParameterLedger": "lessons.l14_the_transformer.ParameterLedger",
-    "course_lib.explore.PathPast": "lessons.l13_the_block.PathPast",
     "course_lib.explore.PathRace": "lessons.l05_distance_between_words.PathRace",
     "course_lib.explore.RateDial": "lessons.l15_training_a_translator.RateDial",
     "course_lib.explore.SaturationLab": "lessons.l08_query_key_value.SaturationLab",
@@ -80,7 +79,6 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
     "course_lib.explore.SoftDictionary": "lessons.l08_query_key_value.SoftDictionary",
     "course_lib.explore.SoftmaxDial": "lessons.l00_start_here.SoftmaxDial",
     "course_lib.explore.ThreeUses": "lessons.l14_the_transformer.ThreeUses",
-    "course_lib.explore.WhichMean": "lessons.l13_the_block.WhichMean",
     "course_lib.explore.WhoAttends": "lessons.l08_query_key_value.WhoAttends",
     "course_lib.explore.WindowLab": "lessons.l07_score_functions.WindowLab",
     "course_lib.explore.WordByWord": "lessons.l01_guessing_the_next_word.WordByWord",
@@ -128,7 +126,11 @@ REMOVED_NAMES = frozenset(  # names that have no successor
     {
         "course_lib.explore.HeadCount",
         "course_lib.explore.OneVectorSuitcase",
+        "course_lib.explore.PathPast",
+        "course_lib.explore.WhichMean",
         "lessons.l04_encoder_decoder.OneVectorSuitcase",
+        "lessons.l13_the_block.PathPast",
+        "lessons.l13_the_block.WhichMean",
         "lessons.l09_self_attention.listen_alone",
         "lessons.l12_many_heads.HeadCount",
     }

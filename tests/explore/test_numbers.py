@@ -36,7 +36,6 @@ DERIVED = {  # numbers that a picture derives from its facts, or that are consta
         "one in": facts["words"] / facts["smoothing"] if facts["smoothing"] else 0,
     },
     "LiveTranslator": lambda facts: {"step": facts["position"] + 1},  # at most as many as words
-    "WhichMean": lambda facts: {"row": (facts["word"] + 2) // 3 + ((facts["word"] - 1) % 3 + 1) / 10},
 }
 
 

@@ -12,6 +12,8 @@ gradients.py        whether its gradients are those of the reference
 variations.py       harder inputs, derived from ordinary ones
 exercise.py         what an exercise is; functions of plain values, and tests to write
 tensor_exercise.py  functions of tensors: their random cases, and what is wrong with the numbers
+module_names.py     whether a torch module has the right parameters, and if not, why
+module_exercise.py  torch modules: their weights, outputs, dropout, gradients and initial weights
 derived_slips.py    mistakes that are the same in every exercise: inputs swapped, ignored, transposed
 judging.py          `judge`: everything that happens to an attempt, in order
 catalogue.py        every exercise of the course, by name
@@ -25,6 +27,7 @@ HOMES = {
     "Case": "exercise",
     "Inputs": "exercise",
     "Invariant": "tensor_exercise",
+    "ModuleExercise": "module_exercise",
     "PlainExercise": "exercise",
     "RandomInput": "tensor_exercise",
     "Slip": "exercise",
@@ -34,6 +37,8 @@ HOMES = {
     "Verdict": "verdict",
     "attention_mask": "tensor_exercise",
     "call": "guarded_call",
+    "compare_parameters": "module_names",
+    "explain_class": "module_names",
     "explain_failure": "guarded_call",
     "find_exercise": "catalogue",
     "gaussian": "tensor_exercise",

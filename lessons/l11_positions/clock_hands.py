@@ -126,8 +126,8 @@ class ClockHands(Explorable):
     }
     goals = {
         "three-quarters": "The smallest distance with a dot product below ¾ of the maximum",
-        "comes-round": "A distance above 0 at which hand 0 points almost the same way",
-        "moves": "Sine only: a dot product over 4 away from the one at position 10",
+        "comes-round": "A distance above 0 that brings hand 0 back to within 0.2 radians",
+        "moves": "Sine only: a first position that changes the dot product by over 4",
     }
     panels = (
         Panel("Four of the 32 hands", draw_hands, 0.95),

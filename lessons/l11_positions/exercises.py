@@ -178,8 +178,8 @@ SINUSOIDS = PlainExercise(
         Slip(
             "one-frequency",
             lambda n, d_model: sinusoids_with(n, d_model, base=1.0),
-            "all pairs have the same frequency. It should be 10000^(−2i/d_model) for pair i. (`//` rounds "
-            "down; `/` doesn't.)",
+            "all pairs have the same frequency. It should be 10000^(−2i/d_model) for pair i. Did you use "
+            "`//`, which rounds down, instead of `/`?",
         ),
         Slip(
             "angles-only",
@@ -206,13 +206,13 @@ SINUSOIDS = PlainExercise(
         Slip(
             "over-length",
             lambda n, d_model: waves(positions.angles(n, d_model) / n),
-            "the angles are divided by the number of positions. They should depend on the position, not "
-            "on the length of the text.",
+            "the angles are divided by the number of positions. They should depend on the "
+            "position, not on n.",
         ),
         Slip(
             "over-last-position",
             lambda n, d_model: waves(positions.angles(n, d_model) / max(n - 1, 1)),
-            "the angles are divided by the last position. They should not depend on the length of the text.",
+            "the angles are divided by the last position. They shouldn't depend on n.",
         ),
         Slip(
             "cos-missing",
@@ -282,8 +282,8 @@ SINUSOIDS = PlainExercise(
         Slip(
             "extra-axis",
             of_table(lambda table: table[None]),
-            "there is an extra axis for the batch. The table should be (n, d_model); broadcasting does the "
-            "rest.",
+            "there is an extra axis for the batch. The table should have the shape (n, d_model); "
+            "broadcasting does the rest.",
         ),
         Slip(
             "not-flattened",
@@ -306,7 +306,7 @@ SINUSOIDS = PlainExercise(
             lambda n, d_model: waves(
                 (torch.arange(n)[:, None] / BASE) ** (torch.arange(0, d_model, 2) / d_model)
             ),
-            "the position is raised to a power too. Only 10000 is: pos / 10000 ** (2i / d_model).",
+            "the position is raised to a power too. Only 10000 should be: pos / 10000 ** (2i / d_model).",
         ),
         Slip(
             "one-row-too-many",
@@ -351,7 +351,7 @@ def careful_test(encoding: Callable) -> None:
     short, long = encoding(8, 16), encoding(30, 16)
     products = long @ long.T
     torch.testing.assert_close(products[:8, :8], short @ short.T, rtol=0, atol=3e-3)
-    for offset in range(4):
+    for offset in range(30):
         diagonal = products.diagonal(offset)
         assert torch.allclose(diagonal, diagonal[0].expand_as(diagonal), atol=1e-3)
     assert len({round(float(products[0, offset]), 2) for offset in range(4)}) == 4
@@ -368,7 +368,8 @@ TEST_OFFSETS = TestExercise(
         "with all sines first": in_halves,
         "with the cosine first": cosine_first,
         "with 500 instead of 10000": lambda n, d_model: sinusoids_with(n, d_model, base=500.0),
-        "with rows twice as long": of_table(lambda table: 2 * table),
+        "with rows of twice the norm": of_table(lambda table: 2 * table),
+        "with frequencies three times as high": lambda n, d_model: sinusoids_at(3 * torch.arange(n), d_model),
         "with positions counted from 1": lambda n, d_model: sinusoids_with(n, d_model, first=1.0),
         "with another first position for each length": lambda n, d_model: sinusoids_with(n, d_model, first=n),
     },
@@ -382,7 +383,7 @@ TEST_OFFSETS = TestExercise(
         "fills the table with random numbers": random_rows,
         "goes one position back at every fourth row": steps_back,
         "rotates every pair by a quarter turn from one position to the next": quarter_turns,
-        "uses lower frequencies for longer texts": slower_when_longer,
+        "uses lower frequencies for larger n": slower_when_longer,
         "doubles the frequencies from position 12 on": faster_from_12,
         "has rows that grow by 0.2% with each position": lambda n, d_model: (
             positions.sinusoids(n, d_model) * (1 + 0.002 * torch.arange(n)[:, None])
@@ -465,7 +466,8 @@ ROTATE = TensorExercise(
     other_sizes=(
         {"batch": (), "n": 3, "w": 6, "pairs": 3},
         {"batch": (2,), "n": 4, "w": 4, "pairs": 2},
-        {"batch": (1,), "n": 1, "w": 2, "pairs": 1},
+        {"batch": (1,), "n": 3, "w": 4, "pairs": 2},
+        {"batch": (), "n": 1, "w": 2, "pairs": 1},
     ),
     # features that aren't contiguous, as in the lesson's next cell
     others=(
@@ -492,7 +494,8 @@ ROTATE = TensorExercise(
         Slip(
             "halves",
             rotate_halves,
-            "number i is paired with number i + width/2. Here neighbours form a pair: (0, 1), (2, 3), ….",
+            "component i is paired with component i + width/2. Here neighbours form a pair: (0, 1), (2, "
+            "3), ….",
         ),
         Slip(
             "halves-as-pairs",
@@ -502,34 +505,34 @@ ROTATE = TensorExercise(
         Slip(
             "no-minus",
             rotate_with(lambda x, y, cos, sin: (x * cos + y * sin, x * sin + y * cos)),
-            "a minus sign is missing: the first number of a pair becomes x cos θ − y sin θ.",
+            "a minus sign is missing: the first component of a pair becomes x cos θ − y sin θ.",
         ),
         Slip(
             "minus-in-second",
             rotate_with(lambda x, y, cos, sin: (x * cos - y * sin, x * sin - y * cos)),
-            "the second number of a pair has a wrong sign. It becomes x sin θ + y cos θ.",
+            "the second component of a pair has a wrong sign. It becomes x sin θ + y cos θ.",
         ),
         Slip(
             "both-minus",
             rotate_with(lambda x, y, cos, sin: (x * cos - y * sin, y * cos - x * sin)),
-            "there is an extra minus sign: the second number of a pair becomes x sin θ + y cos θ.",
+            "there is an extra minus sign: the second component of a pair becomes x sin θ + y cos θ.",
         ),
         Slip(
             "x-and-y-swapped",
             rotate_with(lambda x, y, cos, sin: (y * cos - x * sin, y * sin + x * cos)),
-            "x and y are swapped: x is the first number of a pair, in an even column.",
+            "x and y are swapped: x is the first component of a pair, in an even column.",
         ),
         Slip(
             "itself-instead-of-partner",
             rotate_with(lambda x, y, cos, sin: (x * (cos + sin), y * (cos + sin))),
-            "each number is multiplied by cos θ and by sin θ. The sine should multiply the *other* number "
-            "of the pair.",
+            "each component is multiplied by cos θ and by sin θ. The sine should multiply the *other* "
+            "component of the pair.",
         ),
         Slip(
             "itself-minus-itself",
             rotate_with(lambda x, y, cos, sin: (x * (cos - sin), y * (cos + sin))),
-            "each number is multiplied by cos θ and by sin θ. The sine should multiply the *other* number "
-            "of the pair.",
+            "each component is multiplied by cos θ and by sin θ. The sine should multiply the *other* "
+            "component of the pair.",
         ),
         Slip(
             "sin-and-cos-swapped",
@@ -539,45 +542,45 @@ ROTATE = TensorExercise(
         Slip(
             "numbers-swapped",
             rotate_with(lambda x, y, cos, sin: (x * sin + y * cos, x * cos - y * sin)),
-            "the two numbers of each new pair are swapped.",
+            "the two components of each new pair are swapped.",
         ),
         Slip(
             "uses-the-new-x",
             rotate_with(lambda x, y, cos, sin: (x * cos - y * sin, (x * cos - y * sin) * sin + y * cos)),
-            "the second number of a pair is computed from the *new* x. Keep the old x until both numbers are "
-            "computed.",
+            "the second component of a pair is computed from the *new* x. Keep the old x until both "
+            "components are computed.",
         ),
         Slip(
             "uses-the-new-y",
             rotate_with(lambda x, y, cos, sin: (x * cos - (x * sin + y * cos) * sin, x * sin + y * cos)),
-            "the first number of a pair is computed from the *new* y. Keep the old y until both numbers are "
-            "computed.",
+            "the first component of a pair is computed from the *new* y. Keep the old y until both "
+            "components are computed.",
         ),
         Slip(
             "second-unchanged",
             rotate_with(lambda x, y, cos, sin: (x * cos - y * sin, y)),
-            "only the first number of each pair changes. The second becomes x sin θ + y cos θ.",
+            "only the first component of each pair changes. The second becomes x sin θ + y cos θ.",
         ),
         Slip(
             "first-unchanged",
             rotate_with(lambda x, y, cos, sin: (x, x * sin + y * cos)),
-            "only the second number of each pair changes. The first becomes x cos θ − y sin θ.",
+            "only the second component of each pair changes. The first becomes x cos θ − y sin θ.",
         ),
         Slip(
             "only-cos",
             rotate_with(lambda x, y, cos, sin: (x * cos, y * cos)),
-            "each number is only multiplied by cos θ. Each new number also depends on the other one of its "
-            "pair, times sin θ.",
+            "each component is only multiplied by cos θ. Each new component also depends on the other one "
+            "of its pair, times sin θ.",
         ),
         Slip(
             "cos-and-sin",
             rotate_with(lambda x, y, cos, sin: (x * cos, y * sin)),
-            "x is multiplied by cos θ and y by sin θ. Each new number depends on both x and y.",
+            "x is multiplied by cos θ and y by sin θ. Each new component depends on both x and y.",
         ),
         Slip(
             "separated",
             of_rotated(separate),
-            "the rotated numbers are right, but the first numbers of all pairs come before the second "
+            "the rotated components are right, but the first components of all pairs come before the second "
             "ones. Put each pair back together: stack along a new last axis, then flatten.",
         ),
         Slip(
@@ -593,7 +596,7 @@ ROTATE = TensorExercise(
         Slip(
             "adds-the-angle",
             lambda features, angles: features + interleave(angles, angles),
-            "the angles are added to the numbers. Rotate each pair by its angle instead.",
+            "the angles are added to the components. Rotate each pair by its angle instead.",
         ),
         Slip(
             "adds-sinusoids",
@@ -603,7 +606,7 @@ ROTATE = TensorExercise(
         Slip(
             "times-sinusoids",
             lambda features, angles: features * waves(angles),
-            "x is multiplied by sin θ and y by cos θ. Each new number depends on both x and y.",
+            "x is multiplied by sin θ and y by cos θ. Each new component depends on both x and y.",
         ),
         Slip(
             "left-neighbour",
@@ -611,8 +614,8 @@ ROTATE = TensorExercise(
                 features * interleave(angles, angles).cos()
                 + features.roll(1, dims=-1) * interleave(angles, angles).sin()
             ),
-            "each number is combined with the one on its left, even across pairs. x and y of the *same* pair "
-            "belong together, and y sin θ is subtracted.",
+            "each component is combined with the one on its left, even across pairs. x and y of the *same* "
+            "pair belong together, and y sin θ is subtracted.",
         ),
         Slip(
             "everything-flattened",
@@ -622,7 +625,7 @@ ROTATE = TensorExercise(
         Slip(
             "times-the-angle",
             lambda features, angles: features * interleave(angles, angles),
-            "the numbers are multiplied by the angles. Rotate each pair by its angle instead.",
+            "the components are multiplied by the angles. Rotate each pair by its angle instead.",
         ),
         Slip(
             "one-angle",
@@ -642,7 +645,7 @@ ROTATE = TensorExercise(
         Slip(
             "angles-in-blocks",
             angles_in_blocks,
-            "the angles are repeated one after the other, as by `repeat` or `cat`. Both numbers of a pair "
+            "the angles are repeated one after the other, as by `repeat` or `cat`. Both components of a pair "
             "need the same angle: `repeat_interleave(2, dim=-1)`.",
         ),
         Slip(
@@ -654,7 +657,7 @@ ROTATE = TensorExercise(
         Slip(
             "stacked-in-front",
             stacked_in_front,
-            "the rotated numbers are right but in the wrong order. Stack them along a new *last* axis, "
+            "the rotated components are right but in the wrong order. Stack them along a new *last* axis, "
             "`dim=-1`, before you flatten.",
         ),
         Slip(

@@ -50,7 +50,7 @@ r"""
 
 Write the words of "the dog sees the cat" on five cards, and shuffle them. Now you can't know whether the sentence was "the dog sees the cat" or "the cat sees the dog".
 
-Attention has the same problem. A score compares a query with a key, and neither depends on where its word is in the sentence. If you shuffle the words, each word gets the same output as before, only at another position. So the model needs to be told about positions, by a {term:positional encoding}. Our translator adds a vector to each embedding: row 0 of a table to the first word, row 1 to the second, and so on. The source and the target each have such a table, with 64 rows of 64 numbers.
+Attention has the same problem. A score compares a query with a key, and neither depends on where its word is in the sentence. If you shuffle the words, each word gets the same output as before, only at another position. A {term:positional encoding} supplies the missing information. Our translator adds a vector to each embedding: row 0 of a table to the first word, row 1 to the second, and so on. The source and the target each have such a table, with 64 rows of 64 numbers.
 
 If we fill a table with zeros, the translator loses the positions on that side.
 """
@@ -85,7 +85,7 @@ quiz("11", "same-bag")
 r"""
 Without source positions, both sentences **must** get the same translation, whatever the network has learned, so at least one of the two is wrong.
 
-Without *target* positions, both translations are still right. The decoder isn't completely blind to order, because its causal mask lets the first word attend to one word, the second to two and the third to three. But this translator wasn't trained that way, and it fails on other sentences: "the girl who saw the boy slept" becomes *la fille qui a vu le garçon qui a vu le garçon qui a vu …*
+Without *target* positions, both translations are still right. The decoder isn't completely blind to order, because its causal mask lets the first word attend to one word, the second to two and the third to three. But this translator was trained with target positions and fails on other sentences: "the girl who saw the boy slept" becomes *la fille qui a vu le garçon qui a vu le garçon qui a vu …*
 
 What if a network is **trained** with positional encodings on one side only, or on neither? We trained such networks, all with {result:positions/none/parameters:,.0f} parameters, in three runs each. <!-- core -->
 """
@@ -106,7 +106,7 @@ predict("11", "which-side", figure)
 
 # %% [markdown] kind="text" track="core"
 r"""
-A decoder that was trained without positional encodings can apparently find out about positions in another way. The causal mask is a plausible one: Haviv et al. (2022) found that language models trained without positional encodings still represent positions in their hidden states. The encoder has no such mask.
+Apparently, a decoder trained without positional encodings can learn about positions in another way. The causal mask is a plausible source: Haviv et al. (2022) found that language models trained without positional encodings still represent positions in their hidden states. The encoder has no such mask.
 
 With no positional encodings at all, {result:positions/none/scores/test/by_length/1–5/exact:.0%} of the sentences with up to five words are translated correctly, but only {result:positions/none/scores/test/by_length/16–20/exact:.0%} of those with 16 to 20 words. A plausible reason is that often only one order of a few words makes sense: given *drank, cat, the, milk, the*, we know who drank what.
 """
@@ -117,7 +117,7 @@ r"""
 
 How can we encode a position as numbers? Here are three ideas:
 
-- **Count: 0, 1, 2, 3, …** The numbers grow without bound.
+- **Count: 0, 1, 2, 3, …** The numbers soon dwarf the embeddings.
 - **Count, and divide by the length of the sentence: 0, 0.1, …, 1.** Now a step of one word has a different size in every sentence.
 - **Use a clock.** The tip of the second hand always stays on the same circle, and one second later always means the same small rotation. After a minute it is back where it was, so there are also a minute hand and an hour hand, which turn more slowly. Together they distinguish every second of half a day.
 
@@ -133,7 +133,7 @@ The dot product of positions 1 and 2 is 1 · 0 + 0 · (−1) = 0, and so is that
 
 # %% [markdown] kind="formula"
 r"""
-Angles are measured in *radians*: a full circle is $2\pi \approx 6.28$. An encoding of width $d$ consists of $d/2$ pairs of columns, one pair for each hand. Hand $i$ turns by $10000^{-2i/d}$ radians per position; this is its **frequency**. At position $\text{pos}$, its angle is
+Angles are measured in *radians*: a full circle is $2\pi \approx 6.28$. An encoding of width $d$ consists of $d/2$ pairs of columns, one pair for each hand. Hand $i$, counted from 0, turns by $10000^{-2i/d}$ radians per position. This is its **frequency**. At position $\text{pos}$, its angle is
 
 $$ \theta_i = \text{pos} \cdot 10000^{-2i/d}
 \qquad\text{and}\qquad
@@ -145,12 +145,12 @@ $$ \theta_i = \text{pos} \cdot 10000^{-2i/d}
 | $\theta$ | angles | (n, d / 2) | at position 2: 2 and 0.02 |
 | $\text{PE}$ | positional encodings | (n, d) | at position 0: 0, 1, 0, 1 |
 
-With $d = 64$, the fastest hand is back after about 6 positions, the slowest after 47,000. Waves of sines and cosines are called sinusoids, so this is the {term:sinusoidal positional encoding} (Vaswani et al., 2017). It has no learned parameters.
+With $d = 64$, the fastest hand completes a circle in about 6 positions, the slowest in 47,000. Sine and cosine waves are called sinusoids, so this is the {term:sinusoidal positional encoding} (Vaswani et al., 2017). It has no learned parameters.
 """
 
 # %% [markdown] kind="text" exercise="sinusoids"
 r"""
-**Write the table** for positions 0 to n − 1. `n` and `d_model` are integers, and `d_model` is even. Columns 0 and 1 are the sine and the cosine of hand 0, columns 2 and 3 those of hand 1, and so on. Lesson 14 uses your function in the full Transformer.
+**Write a function** that returns the table for positions 0 to n − 1, in float32. `n` and `d_model` are integers, and `d_model` is even. Columns 0 and 1 are the sine and the cosine of hand 0, columns 2 and 3 those of hand 1, and so on. Lesson 14 uses your function in the full Transformer.
 """
 
 # %% kind="exercise" exercise="sinusoids" title="Sinusoidal positional encodings" difficulty=3 importance=5 track="short"
@@ -196,7 +196,7 @@ print("norms of rows 0, 7 and 63:", fixed(table.norm(dim=-1)[[0, 7, 63]], 2))
 r"""
 The translator has just used that table, and its translation is the same as before. All rows have the same norm: $\sin^2 + \cos^2 = 1$ for each of the 32 hands, so the norm is $\sqrt{32} = 5.66$.
 
-**Doesn't adding the position spoil the embedding?** An antenna receives the sum of all radio stations, and a tuner can still separate them. In a Transformer, the next layers can do this: for an embedding $x$ and a positional encoding $p$, each matrix computes $W(x + p) = Wx + Wp$, and training can make it use some directions for the word and others for the position. Concatenating the two would also lead to a sum, $W_1x + W_2p$, but from a wider vector.
+**Doesn't adding the position spoil the embedding?** An antenna receives the sum of all radio stations, and a tuner can still separate them. In a Transformer, the next layers can do this: for an embedding $x$ and a positional encoding $p$, each matrix computes $W(x + p) = Wx + Wp$, and training can make it use some directions for the word and others for the position. If we concatenated the two, the next matrix would also compute a sum, $W_1x + W_2p$, but from a wider vector.
 """
 
 # %% kind="diagram" hide_input=true
@@ -227,20 +227,20 @@ predict("11", "one-word-more", ClockHands())
 
 # %% [markdown] kind="text" track="short"
 r"""
-For one hand with the angles $a$ and $b$ at two positions, the dot product is $\sin a \sin b + \cos a \cos b = \cos(a - b)$, the cosine of the angle between them. From position 10 to 15 this angle is five steps of the hand, and from 110 to 115 it is too. The sum over all hands therefore depends only on the distance between the positions, that is, on the {term:relative position}, and not on the two {term:absolute position|absolute positions}. This needs the sine *and* the cosine: $\sin a \sin b$ alone isn't a function of the distance.
+For one hand with the angles $a$ and $b$ at two positions, the dot product is $\sin a \sin b + \cos a \cos b = \cos(a - b)$, the cosine of the angle between them. From position 10 to 15 the hand turns by five steps, just as it does from 110 to 115. The sum over all hands therefore depends only on the distance between the positions, that is, on the {term:relative position}, and not on the two {term:absolute position|absolute positions}. This needs the sine *and* the cosine: $\sin a \sin b$ alone isn't a function of the distance.
 """
 
 # %% [markdown] kind="text" track="core" contents="why the authors of the 2017 paper chose sinusoids, and a test for positional encodings"
 r"""
-Moving on by $k$ positions rotates every hand by a fixed angle, wherever it is now, and a rotation is a multiplication by a matrix. So a network *can* learn to attend to "the word before me", for example with such rotations in $W_Q$. The authors of the 2017 paper chose sinusoids for this reason, and hoped that they would also work for sentences longer than those in training. In their experiments, learned encodings did about as well.
+Moving $k$ positions further rotates every hand by a fixed angle, whatever the position, and a rotation is a multiplication by a matrix. So a network *can* learn to attend to the previous word, for example if $W_Q$ rotates every hand back by one step. The authors of the 2017 paper chose sinusoids for this reason, and hoped that they would also work for sentences longer than those in training. In their experiments, learned encodings did about as well.
 """
 
 # %% [markdown] kind="text" track="stretch" exercise="test_offsets"
 r"""
-**Write a test.** It gets an `encoding`, a function like `sinusoids` from (n, d_model) to a table of shape (n, d_model). It needn't be the sinusoidal encoding, and its rows may have any norm. The test must raise an error (use `assert`) unless
+**Write a test.** Its argument `encoding` is a function like `sinusoids`, but it needn't be sinusoidal, and its rows may have any norm. The test must raise an error (use `assert`) unless
 
 - the dot product of two rows depends only on their distance, for every pair of positions (including row 0 and the last rows) and for every `n`;
-- the distances 0, 1, 2 and 3 give four different dot products.
+- the distances 0, 1, 2 and 3 give four different dot products, which needn't decrease.
 
 Call the encoding with a width of 16 and at least two values of `n`, one of them 20 or more. Allow rounding errors of a few thousandths.
 """
@@ -252,7 +252,7 @@ def test_offsets(encoding):
     short, long = encoding(8, 16), encoding(30, 16)
     products = long @ long.T
     assert (products[:8, :8] - short @ short.T).abs().max() < 3e-3
-    for distance in range(4):
+    for distance in range(30):
         diagonal = products.diagonal(distance)
         assert (diagonal - diagonal[0]).abs().max() < 3e-3
     first = products[0, :4].tolist()
@@ -269,8 +269,8 @@ r"""
 
 ---
 ### Step by step
-1. Along each of the first diagonals, the largest difference must be tiny.
-2. A table whose rows are all equal passes that. So these diagonals must also differ from each other.
+1. Along each diagonal, the largest difference must be tiny.
+2. A table whose rows are all equal passes that. So the first four diagonals must also differ from each other.
 3. Call the encoding with two values of `n`. The rows needn't be the same, but their dot products must be.
 """
 
@@ -278,7 +278,7 @@ r"""
 r"""
 ## 4 · A trained translator with shifted positions
 
-We take 60 test sentences of 6 to 10 words and count positions from 6 instead of 0, in the source and in the target: the first word gets row 6, the second row 7. All distances stay the same, and so do the dot products of the rows. None of these rows is new to the translator, because it was trained on sentences of up to 20 words.
+We take 60 test sentences of 6 to 10 words and count positions from 6 instead of 0, in the source and in the target: the first word gets row 6, the second row 7. All distances stay the same, and so do the dot products of the rows. None of these rows is new to the translator, because training sentences had up to 20 words, and their translations up to 26.
 """
 
 # %% kind="estimate"
@@ -301,7 +301,7 @@ estimate("11", "from-six", lambda: sinusoidal_from(6))
 r"""
 How can that be, if the dot products of the rows haven't changed? Attention doesn't compare rows of the table. It compares queries and keys, $W_Q(x + p)$ and $W_K(y + q)$, for a word $x$ with the positional encoding $p$ and a word $y$ with $q$. The dot product of $W_Q\,p$ and $W_K\,q$ needn't be a function of the distance, because the matrices are learned, and nothing in training demands it.
 
-**Where is the damage done?** The translator has encoder self-attention, decoder self-attention and cross-attention. We use {term:activation patching}, as in lesson 09: we run the translator with positions counted from 6, but replace the attention weights of *one* of the three, in all layers, by those of the run that counts from 0. Nothing else changes. Both runs predict each next word given the correct words before it, and a sentence is right if all its next words are.
+**Where is the damage done?** The translator has encoder self-attention, decoder self-attention and cross-attention. We use {term:activation patching}, as in lesson 09: we run the translator with positions counted from 6, but replace the attention weights of *one* of the three, in all layers, with those of the run that counts from 0. Both runs use teacher forcing: they predict each word given the correct words before it. A sentence is right if all these predictions are.
 
 > **Before you run it:** which of the three replacements will repair the translator? One of them, several, or only all three together?
 """
@@ -317,14 +317,14 @@ for kind in ("encoder", "decoder", "cross"):
     layers = attention_layers(model, kind)
     for i, layer in enumerate(layers):
         layer.attend = attend_with(layer, usual[kind][:, i])  # the run from 0
-    print(f"with the usual {kind} weights: {count_right(model, batch)} of 60 right")
+    print(f"usual {kind} attention weights: {count_right(model, batch)} of 60 right")
     for layer in layers:
         del layer.attend  # back to its own attention weights
 set_tables(original, original)
 
 # %% [markdown] kind="text"
 r"""
-With the cross-attention weights of the run that counts from 0, {printed:patching/cross weights:} of the 60 sentences are right, although everything else still counts from 6. The other two replacements don't repair the translator. Conversely, if the run that counts from 0 gets the cross-attention weights of the run that counts from 6, only {result:lesson_11/patching/from 0 with cross weights from 6:.0%} of the sentences are right. On 200 other sentences, {result:lesson_11/patching, new sentences/from 6:.1%} are right counted from 6, and {result:lesson_11/patching, new sentences/from 6 with cross weights from 0:.1%} with the replaced cross-attention weights.
+With the cross-attention weights of the run that counts from 0, {printed:patching/cross attention weights:} of the 60 sentences are right, although everything else still counts from 6. The other two replacements leave most sentences wrong. Conversely, if the run that counts from 0 gets the cross-attention weights of the run that counts from 6, only {result:lesson_11/patching/from 0 with cross weights from 6:.0%} of the sentences are right. The repair works on 200 other sentences, too: {result:lesson_11/patching, new sentences/from 6:.1%} are right when counting from 6, and {result:lesson_11/patching, new sentences/from 6 with cross weights from 0:.1%} with the replaced cross-attention weights.
 
 So in this translator, the shift does its damage through the cross-attention weights. This is one network; another might depend on absolute positions elsewhere, or hardly at all.
 """
@@ -335,7 +335,7 @@ r"""
 
 The dot products of sinusoidal encodings depend only on the distance. But queries and keys are computed from these encodings by learned matrices, which needn't preserve that. So let's encode the position **after** the matrices. This is the idea of the {term:rotary position embedding}, or **RoPE** (Su et al., 2021). Nothing is added to the embeddings. Instead, we compute the queries and keys and then rotate them: at position 5 by five steps, at position 3 by three. Components 0 and 1 form a pair, 2 and 3 form the next, and each pair is rotated like a clock hand, with its own frequency.
 
-**By hand.** Take one pair that is rotated by a quarter turn per position, counter-clockwise. The query is (2, 0) and the key (3, 0); without rotation, their dot product is 6.
+**By hand.** Take one pair that is rotated by a quarter turn per position, this time counter-clockwise. The query is (2, 0) and the key (3, 0); without rotation, their dot product is 6.
 
 | query at | key at | rotated query | rotated key | dot product |
 |---|---|---|---|---|
@@ -343,7 +343,7 @@ The dot products of sinusoidal encodings depend only on the distance. But querie
 | position 6 | position 5 | (−2, 0) | (0, 3) | 0 |
 | position 2 | position 0 | (−2, 0) | (3, 0) | −6 |
 
-In the second row, the query and the key have both been rotated by another five quarter turns, so the angle between them is the same as in the first row. This holds for **any** query and any key: after the rotation, a score depends on the query, the key and their distance.
+In the second row, both vectors have been rotated by five more quarter turns, so the angle between them is the same as in the first. This holds for **any** query and any key: after the rotation, a score depends only on the query, the key and their distance.
 """
 
 # %% kind="diagram" hide_input=true track="core" contents="a diagram of RoPE, the exercise, and a trained translator that runs with your rotation"
@@ -366,7 +366,7 @@ r"""
 
 $$ (x, y) \;\longmapsto\; (x\cos\theta - y\sin\theta,\;\; x\sin\theta + y\cos\theta). $$
 
-`features` are queries or keys, with one row per position, an even width, and any number of axes in front, such as batch and heads. `angles` has one angle for each position and each pair, in radians. Neighbouring components form a pair. You don't need a loop. Try each step in a cell of its own.
+`features` are queries or keys, with one row per position, an even width, and any number of axes in front, such as batch and heads. `angles` has one angle for each position and each pair, in radians. Neighbouring components form a pair. Return the rotated features in the same layout. You don't need a loop. Try each step in a cell of its own.
 """
 
 # %% kind="exercise" exercise="rotate" title="Rotary position embeddings" difficulty=4 importance=4 track="core"
@@ -400,13 +400,13 @@ That's what `torch.cat` does: it appends one tensor to the other. `torch.stack(.
 
 # %% [markdown] kind="text" track="core"
 r"""
-Now your function goes into a trained translator. It has the same size as ours and was trained in the same way, but with RoPE in its self-attention. Cross-attention isn't rotated, because positions in an English and a French sentence aren't comparable. The next cell replaces the library's rotation by yours, in all heads and layers. Then we count positions from 0, 6 and 1,000, and compare the result with the translator from section 4, on the same 60 sentences. As a control, we also leave out the rotation.
+Now your function goes into a trained translator that has the same size as the first one and was trained in the same way, but with RoPE in its self-attention. In cross-attention, nothing is rotated, because English and French positions aren't directly comparable. The next cell replaces the library's rotation with yours, in all heads and layers. Then both translators count positions from 0, 6 and 1,000, on the same 60 sentences. As a control, we also leave out the rotation.
 """
 
 # %% kind="code" name="rope" track="core"
 rope = load_shipped("transformer_rotary")
 rotate_pairs = yours("rotate")
-angles = positions.angles(1_100, 16)  # (1100, 8): queries and keys have a width of 16
+angles = positions.angles(1_100, 16)  # (1100, 8); each head has a width of 16
 
 
 def rope_from(start, factor=1):
@@ -433,9 +433,9 @@ predict("11", "from-a-thousand", figure)
 
 # %% [markdown] kind="text"
 r"""
-RoPE has no parameters. It changes the attention weights, but the values aren't rotated, so the position affects *where* a word attends and not what it gets from there.
+RoPE has no parameters. It changes the attention weights, but the values aren't rotated, so positions affect *which* words a word attends to, but not the values it gets from them.
 
-A third kind of positional encoding is the simplest one. {term:learned positional embedding|Learned positional embeddings} (Gehring et al., 2017) are a table that starts with random numbers and is trained like the word embeddings. In our translator, they add {result:positions/learned/parameters - positions/none/parameters:,.0f} parameters. The rows of positions that don't occur in training keep their random numbers.
+The third kind of positional encoding is the simplest. {term:learned positional embedding|Learned positional embeddings} (Gehring et al., 2017) are a table of random numbers that is trained like the word embeddings. In our translator, they add {result:positions/learned/parameters - positions/none/parameters:,.0f} parameters. The rows of positions that don't occur in training keep their random numbers.
 """
 
 # %% kind="quiz"
@@ -445,7 +445,7 @@ quiz("11", "which-encoding")
 r"""
 ## 6 · Sentences longer than in training
 
-Using a model outside the range of its training data is called {term:extrapolation}. We trained translators on sentences of up to 20 words and tested them on 21 to 40 words: four Transformers (no positional encoding, learned, sinusoidal, RoPE) and the recurrent network with attention from [lesson 06](06_bahdanau_attention.ipynb), which needs no positional encoding. All have about 400,000 parameters and were trained in three runs each. At 16 to 20 words, all but the one without a positional encoding translate 95% or more of the sentences correctly, on average.
+Using a model outside the range of its training data is called {term:extrapolation}. We trained translators on sentences of up to 20 words and tested them on sentences of 21 to 40 words: four Transformers (no positional encoding, learned, sinusoidal, RoPE) and the recurrent network with attention from [lesson 06](06_bahdanau_attention.ipynb), which needs no positional encoding. All have about 400,000 parameters, and there are three runs of each. At 16 to 20 words, all but the one without a positional encoding translate at least 95% of the sentences correctly, on average.
 """
 
 # %% kind="predict" hide_input=true
@@ -462,17 +462,17 @@ predict("11", "rotary-at-forty", figure)
 # %% [markdown] kind="text"
 r"""
 - At 21 to 30 words, RoPE extrapolates best among the positional encodings: {result:min positions/rotary/scores/long/by_length/21–30/exact:.0p} to {result:max positions/rotary/scores/long/by_length/21–30/exact:.0%} over three runs, compared with {result:min positions/sinusoidal/scores/long/by_length/21–30/exact:.0p} to {result:max positions/sinusoidal/scores/long/by_length/21–30/exact:.0%} for sinusoidal and {result:min positions/learned/scores/long/by_length/21–30/exact:.0p} to {result:max positions/learned/scores/long/by_length/21–30/exact:.0%} for learned encodings.
-- **None** extrapolates far. At 31 to 40 words, no Transformer translates a single sentence correctly, not even with RoPE. A plausible reason is that distances above 20, and so many words to attend to, are new to it too.
+- **None** extrapolates far. At 31 to 40 words, no Transformer translates a single sentence correctly, not even with RoPE. A plausible reason is that distances above 20 and this many words to attend to are new to it, too.
 - The recurrent network with attention does much better ({result:toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} and {result:toy_ladder/bahdanau/scores/long/by_length/31–40/exact:.0%}). Recurrence alone isn't enough: without attention (lesson 04), it gets {result:toy_ladder/seq2seq/scores/long/by_length/21–30/exact:.1%} at 21 to 30 words.
 
-This is a toy language and a small network. Large language models have other remedies: a penalty on distance instead of a positional encoding (ALiBi: Press et al., 2022), or lower RoPE frequencies and some further training (Chen et al., 2023).
+This is a toy language and a small network. For large language models, there are other remedies: a penalty on distance instead of a positional encoding (ALiBi: Press et al., 2022), or lower RoPE frequencies and some further training (Chen et al., 2023).
 """
 
 # %% [markdown] kind="text" track="stretch" contents="the same encoding with its columns in another order, given to a trained translator"
 r"""
 ## Break it
 
-A colleague writes the table differently: first all sines, then all cosines. The code that was published with the 2017 paper does it this way, but the formula in the paper doesn't. The dot products of all rows are the same.
+A colleague writes the table differently: first all sines, then all cosines. The code that was published with the 2017 paper does it this way, but the formula in the paper doesn't. All dot products of rows stay the same.
 
 > **Before you run it:** what will the trained translator do with this table?
 """
@@ -489,7 +489,7 @@ set_tables(original, original)
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-Neither the shapes nor the dot products reveal the bug, but the trained matrices expect each sine and cosine in its own column. RoPE also exists in both layouts: pairs of neighbours, as here, or one component from each half. Weights that were trained with one layout fail with the other, without an error message. Find out which one a model uses before you load its weights.
+The shapes and dot products don't reveal the bug, but the trained matrices expect each sine and cosine in its usual column. RoPE also exists in both layouts: pairs of neighbours, as here, or one component from each half. Weights that were trained with one layout fail with the other, without an error message. Find out which one a model uses before you load its weights.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -540,7 +540,7 @@ r"""
 r"""
 ## Reading
 
-- Vaswani et al., *Attention Is All You Need* (2017), section 3.5: one page, with the hope for longer sequences in the last sentence. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
+- Vaswani et al., *Attention Is All You Need* (2017), section 3.5: one page; its last sentence states the hope for longer sequences. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
 - Su et al., *RoFormer: Enhanced Transformer with Rotary Position Embedding* (2021), section 3. [arXiv 2104.09864](https://arxiv.org/abs/2104.09864)
 - Press, Smith and Lewis, *Train Short, Test Long* (2022): sinusoidal encodings, RoPE and others compared beyond their training lengths, and ALiBi. [arXiv 2108.12409](https://arxiv.org/abs/2108.12409)
 """

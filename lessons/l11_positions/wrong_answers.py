@@ -211,7 +211,14 @@ def far_and_near(encoding):
     near, far = table[10:16] @ table[10:16].T, table[110:116] @ table[110:116].T
     torch.testing.assert_close(near, far, rtol=1e-3, atol=1e-3)
     torch.testing.assert_close(short[:6] @ short[:6].T, near, rtol=1e-3, atol=1e-3)
-    assert (near[0, :3] - near[0, 1:4]).min() > 1e-2
+    assert four_differ(near)
+
+
+def wants_a_decrease(encoding):
+    products, short = products_of(encoding, 24), products_of(encoding, 8)
+    assert (short - products[:8, :8]).abs().max() < 5e-3
+    assert (products[1:, 1:] - products[:-1, :-1]).abs().max() < 5e-3
+    assert products[0, 0] > products[0, 1] > products[0, 2] > products[0, 3]
 
 
 def one_pair_of_places(encoding):
@@ -419,6 +426,12 @@ def without_batch(features, angles):
     return rotate_pairs(features.view(n, w), angles)
 
 
+def along_axis_1(features, angles):
+    x, y = features[:, 0::2], features[:, 1::2]
+    cos, sin = angles.cos(), angles.sin()
+    return torch.stack([x * cos - y * sin, x * sin + y * cos], dim=-1).flatten(1)
+
+
 def overwritten(features, angles):
     out = features.clone()
     out[..., 0::2] = out[..., 0::2] * angles.cos() - out[..., 1::2] * angles.sin()
@@ -511,6 +524,7 @@ WRONG = {
         (without_row_0, "lets-through"),
         (the_same_rows, "too-strict"),
         (wants_8, "too-strict"),
+        (wants_a_decrease, "too-strict"),
         (compares_with_sinusoids, "too-strict"),
         (no_room_for_rounding, "rejects-the-right-one"),
         (says_whether, "returns-instead"),
@@ -574,6 +588,7 @@ WRONG = {
         (lambda features, angles: rotate_pairs(features, angles).flatten(1), "everything-flattened"),
         (adds_the_table, "adds-sinusoids"),
         (without_batch, "fixed-axes"),
+        (along_axis_1, "fixed-axes"),
         (repeated_in_blocks, "angles-in-blocks"),
         (angles_of_its_own, "own-angles"),
         (lambda features, angles: rotate_pairs(features, angles * math.pi / 180), "degrees"),

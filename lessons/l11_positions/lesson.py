@@ -433,7 +433,7 @@ predict("11", "from-a-thousand", figure)
 
 # %% [markdown] kind="text"
 r"""
-RoPE has no parameters. It changes the attention weights, but the values aren't rotated, so positions affect *which* words a word attends to, but not the values it gets from them.
+With sinusoidal encodings, counting from 1,000 did less damage than counting from 6; we don't know why. RoPE has no parameters. It changes the attention weights, but the values aren't rotated, so positions affect *which* words a word attends to, but not the values it gets from them.
 
 The third kind of positional encoding is the simplest. {term:learned positional embedding|Learned positional embeddings} (Gehring et al., 2017) are a table of random numbers that is trained like the word embeddings. In our translator, they add {result:positions/learned/parameters - positions/none/parameters:,.0f} parameters. The rows of positions that don't occur in training keep their random numbers.
 """

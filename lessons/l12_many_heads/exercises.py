@@ -99,7 +99,7 @@ SPLIT_HEADS = PlainExercise(
         Slip(
             "swapped-after-reshape",
             lambda features, n_heads: first_version(features, n_heads).transpose(-3, -2),
-            "the axes are swapped after a reshape that has mixed the words already. First split the last "
+            "the axes are swapped after a reshape that has already mixed the words. First split the last "
             "axis in two, and then swap.",
         ),
         Slip(
@@ -135,8 +135,8 @@ SPLIT_HEADS = PlainExercise(
         Slip(
             "sizes-swapped",
             lambda features, n_heads: features.unflatten(-1, (-1, n_heads)).transpose(-3, -2),
-            "the two new axes have each other's size: there are d_model / n_heads heads with n_heads numbers "
-            "each. It should be the other way round.",
+            "the sizes of the two new axes are swapped: there are d_model / n_heads heads with n_heads "
+            "numbers each. It should be the other way round.",
         ),
         Slip(
             "slices-n-heads-wide",
@@ -199,8 +199,8 @@ SPLIT_HEADS = PlainExercise(
         Slip(
             "splits-words",
             split_words,
-            "the words are divided among the heads. Every head gets all words, and of each word a slice of "
-            "its vector.",
+            "the words are divided among the heads. Instead, every head gets all words, but only a slice "
+            "of each word's vector.",
         ),
         Slip(
             "whole-vectors",
@@ -297,10 +297,15 @@ JOIN_HEADS = PlainExercise(
     inputs=("features",),
     reference=join,
     by_hand=ByHand(
-        inputs={"features": torch.tensor([[[1.0, 2.0], [5.0, 6.0]], [[3.0, 4.0], [7.0, 8.0]]])},
-        answer=torch.tensor([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]),
-        says="Head 0 has 1 2 for the first word and 5 6 for the second; head 1 has 3 4 and 7 8. "
-        "Concatenated, the first word is 1 2 3 4 and the second is 5 6 7 8.",
+        # three words: with two, concatenating along the words would return the expected sizes in reverse
+        inputs={
+            "features": torch.tensor(
+                [[[1.0, 2.0], [5.0, 6.0], [9.0, 10.0]], [[3.0, 4.0], [7.0, 8.0], [11.0, 12.0]]]
+            )
+        },
+        answer=torch.arange(1.0, 13.0).reshape(3, 4),
+        says="Head 0 has 1 2 for the first word, 5 6 for the second and 9 10 for the third; head 1 has 3 4, "
+        "7 8 and 11 12. Concatenated, the words are 1 2 3 4, then 5 6 7 8, then 9 10 11 12.",
     ),
     others=(
         lambda: (normal(2, 3, 5, 4),),
@@ -338,12 +343,12 @@ JOIN_HEADS = PlainExercise(
         Slip(
             "adds-heads",
             lambda features: features.sum(-3),
-            "the heads are added up. Concatenate them; mixing them is W_O's job.",
+            "the heads are summed. Concatenate them; combining them is W_O's job.",
         ),
         Slip(
             "mean-of-heads",
             lambda features: features.mean(-3),
-            "the heads are averaged. Concatenate them; mixing them is W_O's job.",
+            "the heads are averaged. Concatenate them; combining them is W_O's job.",
         ),
         Slip(
             "interleaved",
@@ -377,7 +382,7 @@ JOIN_HEADS = PlainExercise(
         Slip(
             "largest-of-heads",
             lambda features: features.amax(-3),
-            "the largest number of all heads is returned. Concatenate the heads; mixing them is W_O's job.",
+            "the maximum over the heads is returned. Concatenate the heads; combining them is W_O's job.",
         ),
         Slip(
             "last-head-missing",
@@ -393,6 +398,12 @@ JOIN_HEADS = PlainExercise(
             "batch-expected",
             lambda features: features.transpose(-3, -2).reshape(features.shape[0], features.shape[-2], -1),
             "the first axis is always treated as the batch. There may be none, or several axes in front.",
+        ),
+        Slip(
+            "batch-flattened",
+            lambda features: join(features.reshape(-1, *features.shape[-3:])),
+            "all axes in front of the heads are merged into one, and one is added if there are none. They "
+            "should stay as they are, however many there are.",
         ),
         Slip(
             "one-head-only",
@@ -598,7 +609,8 @@ def strong_scores_case() -> tuple:
 
 
 EYE = torch.eye(2)
-OUT_IN = "They have torch's orientation, (out, in)."
+OUT_IN = "Its orientation is torch's, (out, in)."
+ALL_OUT_IN = "Their orientation is torch's, (out, in)."
 INPUTS = ("x", "source", "w_q", "w_k", "w_v", "w_o", "n_heads", "mask")
 MANY_HEADS = PlainExercise(
     name="many_heads",
@@ -671,27 +683,33 @@ MANY_HEADS = PlainExercise(
         Slip(
             "no-output-projection",
             without_matrix(5),
-            "the concatenated heads are returned without the output projection. Multiply them by `w_o`.",
+            "the concatenated heads are returned without the output projection. Multiply them by `w_o.T`.",
         ),
         *(
             Slip(
                 f"no-{name}-projection",
                 without_matrix(index),
-                f"the {name} are not projected. Multiply by `w_{name[0]}` before you split.",
+                f"the {name} aren't projected. Multiply by `w_{name[0]}.T` before you split.",
             )
             for index, name in ((2, "queries"), (3, "keys"), (4, "values"))
         ),
         Slip(
+            "no-projections",
+            lambda x, source, w_q, w_k, w_v, *rest: layer(x, source, *[torch.eye(len(w_q))] * 3, *rest),
+            "`x` and `source` are split without being projected. Multiply by `w_q.T`, `w_k.T` and `w_v.T` "
+            "before you split.",
+        ),
+        Slip(
             "matrices-not-transposed",
             with_transposed("w_q", "w_k", "w_v", "w_o"),
-            f"all four matrices are used as if their shape were (in, out). {OUT_IN} Multiply by `w_q.T`, "
+            f"all four matrices are used as if their shape were (in, out). {ALL_OUT_IN} Multiply by `w_q.T`, "
             "`w_k.T`, `w_v.T` and `w_o.T`.",
         ),
         Slip(
             "projections-not-transposed",
             with_transposed("w_q", "w_k", "w_v"),
-            f"`w_q`, `w_k` and `w_v` are used as if their shape were (in, out). {OUT_IN} Multiply by their "
-            "transposes, as you do with `w_o`.",
+            f"`w_q`, `w_k` and `w_v` are used as if their shape were (in, out). {ALL_OUT_IN} Multiply by "
+            "their transposes, as you do with `w_o`.",
         ),
         Slip(
             "output-not-transposed",

@@ -176,7 +176,7 @@ class HeadSwitches(Explorable):
     size = (10.0, 4.2)
     sentence = Choice("because it was …", tuple(SENTENCES), "thirsty", buttons=True)
     how = Choice("ablate", ORDERS, ALONE, buttons=True)
-    head = Integer("head / number", 0, N_HEADS, 0)
+    head = Integer("head, or how many", 0, N_HEADS, 0)
     presets = {
         "all heads": {"head": 0},
         "without cross 1.3": {"head": 32},
@@ -184,8 +184,8 @@ class HeadSwitches(Explorable):
     }
     goals = {
         "one-breaks": "Ablate a single head that makes the translation wrong",
-        "ten-off": "Ablate ten or more heads together and keep the translation correct",
-        "least-breaks": "Least important first, until the translation breaks",
+        "ten-off": "Ablate ten or more heads and keep the translation correct",
+        "least-breaks": "Ablate the least important heads until the translation is wrong",
     }
     panels = (
         Panel("Heads", draw_heads, 0.8),

@@ -16,8 +16,8 @@ After this lesson you can
 1. **explain** what several attention heads can do that a single one can't;
 2. **write** multi-head attention, and **use** it in a trained translator;
 3. **recognise** a bug that mixes up words without raising an error;
-4. **compute** which costs grow with the number of heads;
-5. **test** with ablations and activation patching what a head contributes. <!-- core -->
+4. **test** what a head contributes, with ablations and activation patching; <!-- core -->
+5. **compute** which costs grow with the number of heads.
 """
 
 # %% kind="setup"
@@ -50,29 +50,29 @@ quiz("12", "recall")
 r"""
 ## 1 · One head computes one average
 
-*The cat drank the water.* To understand *drank*, a model needs to know **who** drank and **what** was drunk. If *drank* attends to both nouns with a single attention head, it has a single row of attention weights, so the result is a single average.
+*The cat drank the water.* To understand *drank*, a model needs to know **who** drank and **what** was drunk. If *drank* attends to both nouns with a single row of attention weights, the result is a single average.
 
-**By hand.** Let the values be single numbers: 4 for *cat* and 10 for *water*. With attention weights of ½ and ½, the context is ½ · 4 + ½ · 10 = 7. In *the water drank the cat*, it is ½ · 10 + ½ · 4 = 7 as well, so the average doesn't show who did what. With ⅓ for the first noun and ⅔ for the second, the two contexts are 8 and 6. They differ now, but you can't recover both words from the number 8.
+**By hand.** Let the values be single numbers: 4 for *cat* and 10 for *water*. With attention weights of ½ and ½, the context is ½ · 4 + ½ · 10 = 7. In *the water drank the cat*, it is ½ · 10 + ½ · 4 = 7 as well, so the average doesn't show who did what. With ⅓ for the first noun and ⅔ for the second, the contexts are 8 and 6. They differ now, but you can't recover both words from a single number.
 
-Now let *drank* attend **twice**, with separate attention weights. One head attends to the noun before the verb, the other to the noun after it. The contexts are (4, 10) for the first sentence and (10, 4) for the second, and nothing is lost.
+Now let *drank* attend **twice**, with separate attention weights: once to the noun before the verb, and once to the noun after it. The contexts are (4, 10) for the first sentence and (10, 4) for the second, so both words can be recovered.
 
-Each {term:attention head} has its own queries, keys and values. Several of them in parallel are called {term:multi-head attention}. The authors of the Transformer give a similar reason for it: it lets the model attend to different positions jointly, and with a single head, "averaging inhibits this".
+Each of these parallel computations is called an {term:attention head} and has its own queries, keys and values. Together, they are called {term:multi-head attention}. The authors of the Transformer give a similar reason for it: it lets the model attend to different positions jointly, and with a single head, "averaging inhibits this".
 """
 
 # %% [markdown] kind="text" track="core" contents="how a single head could keep two words apart"
 r"""
-Still, it isn't impossible with one head. Values are vectors, so an earlier layer could write subjects and objects into different components, and their average would then show both. Section 6 measures how much a single head costs in practice.
+Still, one head could in principle keep the two words apart. Values are vectors, so an earlier layer could write subjects and objects into different components, and the average would then show both. Section 6 measures how much a single head costs in practice.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 2 · Split, attend, concatenate
 
-Where do the heads' queries, keys and values come from? We compute them at the full width of the model, as in lesson 08, and then **split** each vector into slices, one for each head. With d_model = 64 and $h = 4$ heads, each head gets $d_k = 64 / 4 = 16$ numbers of every query, key and value. It attends with its own slices. Then the results of all heads are **concatenated**, and one more matrix, $W_O$, combines them. It is the {term:output projection}.
+Where do the heads' queries, keys and values come from? We compute them at the full width of the model, as in lesson 08, and then **split** each vector into slices, one for each head. With d_model = 64 and $h = 4$ heads, each head gets $d_k = 64 / 4 = 16$ numbers of every query, key and value. It attends with its own slices. Then the results of all heads are **concatenated**, and one more matrix, the {term:output projection} $W_O$, combines them.
 
 $$ \text{head}_i = \text{Attention}\big(X W_Q^{(i)\top},\; X W_K^{(i)\top},\; X W_V^{(i)\top}\big) \qquad\qquad \text{output} = [\,\text{head}_0, \dots, \text{head}_{h-1}\,]\; W_O^\top $$
 
-$W_Q^{(i)}$ consists of the rows of $W_Q$ that belong to head $i$, from row $i \cdot d_k$ to row $(i + 1) \cdot d_k - 1$. The same holds for $W_K$ and, with $d_v$ instead of $d_k$, for $W_V$. In $W_O$, a head has *columns*: column $i \cdot d_v$ and the following ones multiply its result. Here $d_v = d_k$.
+$W_Q^{(i)}$ consists of the rows of $W_Q$ that belong to head $i$, from row $i \cdot d_k$ to row $(i + 1) \cdot d_k - 1$. The same holds for $W_K$ and $W_V$, since here $d_v = d_k$. In $W_O$, a head has *columns* instead: the columns with the same numbers multiply its result.
 """
 
 # %% kind="diagram" hide_input=true track="core" contents="a diagram"
@@ -92,9 +92,9 @@ views.diagram(PARTS, ARROWS, lit=LIT, title="Multi-head attention")
 
 # %% [markdown] kind="text" exercise="split_heads"
 r"""
-Let's start with the split. Take two words, `1 2 3 4` and `5 6 7 8`, and two heads. Head 0 gets `1 2` and `5 6`, and head 1 gets `3 4` and `7 8`. So each head gets a slice of **every word**. There can be any number of batch axes in front, or none.
+Let's start with the split. Take two words, `1 2 3 4` and `5 6 7 8`, and two heads. Head 0 gets `1 2` and `5 6`, and head 1 gets `3 4` and `7 8`. So each head gets a slice of **every word**. There can be any number of batch axes in front, or none, and d_model is a multiple of `n_heads`.
 
-Here is a first version. Make it pass the check. `x.transpose(i, j)` returns `x` with two of its axes swapped.
+Here is a first version, which has a bug. Fix it. `x.transpose(i, j)` returns `x` with two of its axes swapped.
 """
 
 # %% kind="exercise" exercise="split_heads" mode="bug" title="Split vectors into heads" difficulty=2 importance=5 track="short"
@@ -129,7 +129,7 @@ First split the last axis in two, so that the shape is (..., n, n_heads, d_model
 
 # %% [markdown] kind="text" exercise="test_split"
 r"""
-The first version returned the right shape. **Write a test that reveals its bug.** Your function gets an implementation of `split_heads`, calls it with inputs of your choice and raises an exception if the result is wrong. Some implementations are wrong only for one head, one word or one sentence. So use at least two of each, check every number, and choose numbers that show where they come from.
+The first version returned the right shape. **Write a test that reveals its bug.** Your function gets an implementation of `split_heads`, calls it with inputs of your choice and raises an exception if the result is wrong. It must accept correct implementations. Some wrong ones get only a single head, word or sentence wrong. So use at least two of each, check every number, and choose numbers that show where they come from.
 """
 
 # %% kind="exercise" exercise="test_split" mode="test" title="Write the test" difficulty=2 importance=3 track="stretch"
@@ -158,7 +158,7 @@ Head `i` must contain the columns from `i * size` to `(i + 1) * size - 1` of eve
 
 # %% [markdown] kind="text" exercise="join_heads"
 r"""
-Now the inverse: concatenate the slices of all heads, head 0 first. Again, there can be any number of batch axes in front, and they stay as they are.
+Now write the inverse: for each word, concatenate the slices of all heads, head 0 first. Again, there can be any number of batch axes in front, and they stay as they are.
 """
 
 # %% kind="exercise" exercise="join_heads" title="Concatenate the heads" difficulty=1 importance=5 track="short"
@@ -185,7 +185,7 @@ Swap heads and words. Then the last two axes are (n_heads, size), and `.flatten(
 r"""
 ## 3 · The whole layer
 
-After the split, the heads are one more axis in front of the words. Your attention functions from lessons 08 and 10 accept any axes in front, so they compute all heads at once, without a loop. The next cell fetches your functions, or the library's where you haven't passed the check.
+After the split, the heads are just another axis in front of the words. Your attention functions from lessons 08 and 10 accept any number of axes there, so they compute all heads at once, without a loop. The next cell fetches your functions, or the library's where you haven't passed the check.
 """
 
 # %% kind="code"
@@ -199,7 +199,7 @@ r"""
 
 The four matrices are (d_model, d_model), with torch's orientation (out, in) as in lesson 08. `mask` is None or a Boolean tensor that broadcasts to (batch, heads, m, n): its shape is (m, n), (batch, 1, m, n) or (batch, 1, 1, n). As in lesson 10, `True` means that a query may attend to a key, and every query may attend to at least one.
 
-Return the output and the attention weights of all heads. Print the shape after each step.
+Return the output and the attention weights of all heads. It helps to print the shape after each step.
 """
 
 # %% kind="exercise" exercise="many_heads" title="Multi-head attention" difficulty=4 importance=5 track="short"
@@ -226,11 +226,11 @@ check("many_heads", many_heads)
 # %% [markdown] kind="hints" exercise="many_heads"
 r"""
 ### Where to start
-There are five steps: project, split, attend, concatenate, project. A matrix of shape (out, in) is transposed in the product: `x @ w_q.T`.
+There are five steps: project, split, attend, concatenate, project. Since the matrices have the shape (out, in), multiply by their transposes: `x @ w_q.T`.
 
 ---
 ### Which attention function?
-`scaled_attention` has no parameter for a mask, and `masked_attention` doesn't accept None. So decide with `if mask is None`. Both return the context and the attention weights.
+`scaled_attention` has no parameter for a mask, and `masked_attention` doesn't accept None. So choose between them with `if mask is None`. Both return the context and the attention weights.
 
 ---
 ### Step by step
@@ -241,7 +241,7 @@ There are five steps: project, split, attend, concatenate, project. A matrix of 
 
 # %% [markdown] kind="text" track="core" contents="a comparison with `nn.MultiheadAttention`"
 r"""
-PyTorch's version is `nn.MultiheadAttention`. It keeps $W_Q$, $W_K$ and $W_V$ in a single matrix, one below the other. By default it returns the mean of the attention weights over all heads.
+PyTorch's version is `nn.MultiheadAttention`. It stores $W_Q$, $W_K$ and $W_V$ in a single matrix, stacked vertically. By default, it returns the mean of the attention weights over all heads.
 """
 
 # %% kind="library" track="core"
@@ -262,7 +262,7 @@ print("the same output and the same attention weights as nn.MultiheadAttention")
 
 # %% [markdown] kind="text" track="short"
 r"""
-Now put it to work. `translate_with` runs our trained Transformer with `many_heads` in all nine of its attention layers: three in the encoder, and three for self-attention and three for cross-attention in the decoder.
+Now put it to work. `translate_with` runs our trained Transformer with `many_heads` in all nine of its attention layers: three in the encoder and six in the decoder, where three compute self-attention and three cross-attention.
 """
 
 # %% kind="see"
@@ -278,7 +278,7 @@ for sentence in (thirsty, cold):
 
 # %% [markdown] kind="text" track="short"
 r"""
-These are the translations of the original model. The pronoun is *il* for the cat and *elle* for the water, *l'eau*, although the English sentences differ only in their last word.
+The original model gives the same translations. The pronoun is *il* for the cat and *elle* for the water, *l'eau*, although the English sentences differ only in their last word.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -295,22 +295,22 @@ quiz("12", "cost")
 r"""
 For the scores of $n$ words, each head computes $n^2$ dot products of $d_k$ numbers. All $h$ heads together need $h \cdot n^2 \cdot d_k = n^2 \cdot d_\text{model}$ multiplications, because $h \cdot d_k$ is the width of the model.
 
-But each dot product gives one score, so there are $h \cdot n^2$ scores and as many attention weights. They have to be stored, and each goes through the softmax. More heads are also narrower: with 64 heads in a model of width 512, each key has only 8 numbers.
+But each dot product gives one score, so there are $h \cdot n^2$ scores and as many attention weights. They have to be stored, and each goes through the softmax. With more heads, each one is also narrower: with 64 heads in a model of width 512, each key has only 8 numbers.
 """
 
 # %% [markdown] kind="text" contents="which heads a trained translator needs, how two of them decide between *il* and *elle*, and heads that replace each other"
 r"""
 ## 5 · What do the heads of our translator do?
 
-Our translator has four heads in each of its nine attention layers, 36 in all. Lesson 09 showed that the attention weights of a head don't reveal whether the model uses its output. To find out, we need an experiment. An {term:ablation} removes a part of a trained model and measures what changes. Here we set a head's columns of $W_O$ to 0: its attention weights stay the same, but its output is no longer used.
+Our translator has four heads in each of its nine attention layers, 36 in all. They are named as in lesson 09: cross 1.3 is head 3 in layer 1 of the cross-attention, both counted from 0. Lesson 09 showed that the attention weights of a head don't reveal whether the model uses its output. An experiment can: an {term:ablation} removes a part of a trained model and measures what changes. Here we set a head's columns of $W_O$ to 0: its attention weights stay the same, but its output is no longer used.
 
-The figure shows three things:
+The figure has three panels:
 
-- **Heads:** the {term:attention entropy} of each head, $-\sum_j \alpha_j \log_2 \alpha_j$ bits, averaged over the queries. It is 0 if one key gets all the attention, and 3.3 if ten keys get equal attention.
+- **Heads:** the {term:attention entropy} of each head, $-\sum_j \alpha_j \log_2 \alpha_j$ bits, averaged over the queries. It is 0 if one key gets all the attention, and 3.3 for ten equal weights.
 - **Output:** the translation, and the probability of each correct word.
 - **Attention of cross 1.3:** the attention weights of one cross-attention head.
 
-Make a prediction first, then try to reach the goals. You can ablate heads one at a time, or several together.
+Predict first, then try to reach the goals. You can ablate heads one at a time, or several together in order of importance: the increase in the loss on other sentences when only that head is ablated.
 """
 
 # %% kind="predict"
@@ -318,13 +318,13 @@ predict("12", "heads-bet", HeadSwitches())
 
 # %% [markdown] kind="text"
 r"""
-Only one head changes the first translation when it is ablated alone: without cross 1.3, the cat becomes *elle*. In the sentence with *cold*, the pronoun changes without decoder 2.1.
+Only one head changes the first translation when it is ablated alone: without cross 1.3, the pronoun becomes *elle*. Its low entropy doesn't set it apart: other heads of cross 1 have just as little. In the sentence with *cold*, the pronoun changes without decoder 2.1, and also without encoder 0.3.
 
-In three models trained with different random seeds, {result:lesson_12/spared/least:.0f} to {result:lesson_12/spared/most:.0f} of the 36 heads can be ablated one at a time at a cost of less than two percentage points of correct translations. But in each model there is a head without which only {result:lesson_12/percent of pronouns without the most needed head/seed 0:.0f}%, {result:lesson_12/percent of pronouns without the most needed head/seed 1:.0f}% or {result:lesson_12/percent of pronouns without the most needed head/seed 2:.0f}% of the pronouns are right, instead of 100%.
+In three models with different random seeds, {result:lesson_12/spared/least:.0f} to {result:lesson_12/spared/most:.0f} of the 36 heads can be ablated one at a time, and the accuracy of the translations falls by less than two percentage points. But in each model there is a head without which only {result:lesson_12/percent of pronouns without the most needed head/seed 0:.0f}%, {result:lesson_12/percent of pronouns without the most needed head/seed 1:.0f}% or {result:lesson_12/percent of pronouns without the most needed head/seed 2:.0f}% of the pronouns are right, instead of 100%.
 
-**How do the two heads work together?** Cross 1.3 attends to *thirsty* or *cold*. Decoder 2.1, one layer later, attends to the position at which the decoder predicted the noun that the pronoun refers to. Perhaps the first head finds the deciding word, and the second uses its result to find the noun. {term:activation patching|Activation patching} (lesson 09) can test this. We run the model on one sentence of a pair that differs in the last word, such as *thirsty* and *cold*. Then we replace the output of **one** head with its output for the other sentence. Both runs get the same French words before the pronoun. As a control, we do the same with each of the other heads.
+**Do cross 1.3 and decoder 2.1 work together?** When the model predicts the pronoun, cross 1.3 attends to *thirsty* or *cold*. Decoder 2.1, one layer later, attends to the position at which the decoder predicted the noun that the pronoun refers to. Perhaps the second head uses the result of the first to find the noun. {term:activation patching|Activation patching} (lesson 09) can test this. We take 50 pairs of sentences that differ only in the last word, such as *thirsty* and *cold*. For each of the 100 sentences, we replace the output of **one** head with its output for the other sentence of the pair. Both runs get the same French words before the pronoun. As a control, we also patch each of the other heads.
 
-> **Before you run it:** in how many of the 100 sentences will the pronoun change if we patch cross 1.3? And in how many with another head?
+> **Before you run it:** in how many of the 100 sentences will the pronoun change if we patch cross 1.3? And if we patch another head?
 """
 
 # %% kind="see" name="patching"
@@ -343,11 +343,11 @@ def n_changed(patches):
 changed = {name: n_changed({name: other_outputs[name]}) for name in head_names(model)}
 for name in ("cross 1.3", "decoder 2.1"):
     print(f"{name} patched: {changed.pop(name)} of {len(before)} pronouns change")
-print(f"any of the other {len(changed)} heads: at most {max(changed.values())}")
+print(f"any of the other {len(changed)} heads patched: at most {max(changed.values())}")
 
 # %% [markdown] kind="text"
 r"""
-Replacing the output of cross 1.3 changes every pronoun, and so does replacing that of decoder 2.1. No other head has this effect alone. But do they form a chain, or does each of them affect the pronoun in its own way? Patch cross 1.3 again, and this time *hold* a head of the last layer: give it the output that it had before the patch. If the effect of cross 1.3 goes through that head, it should disappear.
+Patching either head changes every pronoun, and patching any other head changes none. But do the two form a chain, or does each of them affect the pronoun in its own way? Let's patch cross 1.3 again, and this time *hold* one head of the last layer: it keeps the output that it had before the patch. If the effect of cross 1.3 goes through that head, it should disappear.
 """
 
 # %% kind="see" name="chain"
@@ -359,11 +359,11 @@ for name in head_names(model):
 
 # %% [markdown] kind="text"
 r"""
-Of these eight heads, only decoder 2.1 makes a difference: when it is held, the pronoun stays the same. So in this model, cross 1.3 affects the choice of the pronoun through decoder 2.1. We repeated this with {result:lesson_12/patching/sentences:.0f} other sentences. The pronoun changes in {result:lesson_12/patching/cross 1.3:.0f} of them if cross 1.3 is patched, in {result:lesson_12/patching/decoder 2.1:.0f} if decoder 2.1 is, and in at most {result:lesson_12/patching/most of the other heads:.0f} if any other head is. With cross 1.3 patched and decoder 2.1 held, it changes in {result:lesson_12/patching/cross 1.3 with decoder 2.1 held:.0f}. Patching cross 1.3 also makes decoder 2.1 attend most to the *other* noun, in {result:lesson_12/patching/decoder 2.1 attends to the other noun:.0f} of the sentences.
+Only when decoder 2.1 is held does the pronoun stay the same. So in this model, cross 1.3 affects the choice of the pronoun through decoder 2.1. We repeated this with {result:lesson_12/patching/sentences:.0f} other sentences. The pronoun changes in {result:lesson_12/patching/cross 1.3:.0f} of them with cross 1.3 patched, in {result:lesson_12/patching/decoder 2.1:.0f} with decoder 2.1, in at most {result:lesson_12/patching/most of the other heads:.0f} with any other head, and in {result:lesson_12/patching/cross 1.3 with decoder 2.1 held:.0f} with cross 1.3 patched and decoder 2.1 held. Patching cross 1.3 also makes decoder 2.1 attend most to the *other* noun, in {result:lesson_12/patching/decoder 2.1 attends to the other noun:.0f} of the sentences.
 
 This doesn't show that the two heads do nothing else, or that other models work this way: we patched one model, with one kind of sentence.
 
-**Is a head useless if the model can do without it?** Let's ablate the heads of a layer one by one, and then all four together.
+**Is a head useless if the model can do without it?** Let's ablate the four heads of a layer, first singly and then together.
 """
 
 # %% kind="see" name="together"
@@ -386,7 +386,7 @@ for layer_name in ("encoder 2", "decoder 0"):
 
 # %% [markdown] kind="text"
 r"""
-One at a time, no head of these two layers seems to matter. Together, those of decoder 0 do, which suggests that they can replace one another. Those of encoder 2 matter little even together, at least in this model and for these sentences. So an ablation without effect shows that the *rest* of the model can do without the head. It doesn't show that the head does nothing.
+One at a time, no head of these two layers seems to matter. Together, the heads of decoder 0 do, which suggests that they can replace one another. The heads of encoder 2 matter little even together, at least in this model and for these sentences. So an ablation without effect shows that the *rest* of the model can do without the head. It doesn't show that the head does nothing.
 """
 
 # %% kind="quiz"
@@ -396,7 +396,7 @@ quiz("12", "ablation")
 r"""
 ## 6 · How many heads?
 
-We trained the translator with 1, 2, 4, 8 and 16 heads, with three random seeds each. The width is 64 in all of them, so they have the same number of parameters. A single head computes one average per word, and each of 16 heads has keys of only 4 numbers. We count correct translations in the test set, and in sentences that are nested more deeply than any in the training set.
+We trained the translator with 1, 2, 4, 8 and 16 heads, with three random seeds each. The width is 64 in all of them, so they have the same number of parameters. With 16 heads, each key has only 4 numbers. We count correct translations in the test set, and in sentences that are nested more deeply than any in the training set.
 """
 
 # %% kind="predict" hide_input=true
@@ -421,9 +421,9 @@ predict("12", "heads-how-many", figure)
 
 # %% [markdown] kind="text"
 r"""
-On the test set, every run with one head is worse than every run with more heads, but only slightly: {result:min heads/1/scores/test/exact:.1p} to {result:max heads/1/scores/test/exact:.1%} of the translations are correct with one head, and {result:lesson_12/exact, several heads/least:.1p} to {result:lesson_12/exact, several heads/most:.1%} with 2 to 16. With deeper nesting, the ranges overlap: {result:min heads/1/scores/depth/exact:.0p} to {result:max heads/1/scores/depth/exact:.0%} with one head, {result:lesson_12/depth, several heads/least:.0p} to {result:lesson_12/depth, several heads/most:.0%} with more. The differences between 2, 4, 8 and 16 heads are no larger than those between seeds, so we can't tell which number is best. One head is enough for most pronouns: it gets {result:lesson_12/pronouns, one head/least:.0p} to {result:lesson_12/pronouns, one head/most:.0%} of them right.
+On the test set, every run with one head is worse than every run with more heads, but only slightly: {result:min heads/1/scores/test/exact:.1p} to {result:max heads/1/scores/test/exact:.1%} of the translations are correct with one head, and {result:lesson_12/exact, several heads/least:.1p} to {result:lesson_12/exact, several heads/most:.1%} with 2 to 16. With deeper nesting, the ranges overlap: {result:min heads/1/scores/depth/exact:.0p} to {result:max heads/1/scores/depth/exact:.0%} with one head, {result:lesson_12/depth, several heads/least:.0p} to {result:lesson_12/depth, several heads/most:.0%} with more. The means for 2, 4, 8 and 16 heads differ by less than the seeds do. With deeper nesting, every run with 16 heads beats every run with 2, but only just, so we can't tell which number is best. One head is enough for most pronouns: it gets {result:lesson_12/pronouns, one head/least:.0p} to {result:lesson_12/pronouns, one head/most:.0%} of them right.
 
-The paper varies the number of heads in the same way (table 3, row A). A single head is 0.9 BLEU worse than the best setting, and 32 heads are worse than 16. It doesn't report the spread over seeds. {term:BLEU} is a score for translations, which lesson 16 explains. In our runs on photo captions (Multi30k), one head reaches {result:min ablation/(A) 1 head/scores/test/greedy:.1f} to {result:max ablation/(A) 1 head/scores/test/greedy:.1f} BLEU, four heads {result:min ablation/base/scores/test/greedy:.1f} to {result:max ablation/base/scores/test/greedy:.1f} and 16 heads {result:min ablation/(A) 16 heads/scores/test/greedy:.1f} to {result:max ablation/(A) 16 heads/scores/test/greedy:.1f}.
+The Transformer paper reports a similar experiment (table 3, rows A), without the spread over seeds. A single head is 0.9 BLEU worse than the best setting, and 32 heads are worse than 16. {term:BLEU} is a translation score (lesson 16). In our runs on photo captions (Multi30k), one head reaches {result:min ablation/(A) 1 head/scores/test/greedy:.1f} to {result:max ablation/(A) 1 head/scores/test/greedy:.1f} BLEU, four heads {result:min ablation/base/scores/test/greedy:.1f} to {result:max ablation/base/scores/test/greedy:.1f} and 16 heads {result:min ablation/(A) 16 heads/scores/test/greedy:.1f} to {result:max ablation/(A) 16 heads/scores/test/greedy:.1f}.
 """
 
 # %% [markdown] kind="text" contents="the first version of `split_heads` in the trained translator"
@@ -442,13 +442,13 @@ def first_version(features, *, n_heads):
 
 
 numbers = torch.arange(12.0).view(3, 4)
-print("head 0 of 0, 1, 2, …:", first_version(numbers, n_heads=2)[0].tolist())
+print("the rows of head 0:", first_version(numbers, n_heads=2)[0].tolist())
 with patch("course_lib.layers.multi_head.split_heads", first_version):
     print(transformer(thirsty).target)
 
 # %% [markdown] kind="text"
 r"""
-There is no error, and the output is nonsense. The rows of head 0 are [0, 1], [2, 3] and [4, 5], that is, one and a half words instead of a slice of all three. Training with this split from the start wouldn't be safe either. In a decoder, a row that the causal mask leaves visible can then contain numbers of later words, so the model can see what it has to predict. This is a {term:leak} as in lesson 10, although the mask is correct.
+There is no error, and the output is nonsense. In the small example, head 0 gets one and a half words instead of a slice of all three. Training with this split from the start wouldn't be safe either. In a decoder, a row that the causal mask leaves visible can then contain numbers of later words, which is a {term:leak} as in lesson 10, although the mask is correct.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -463,7 +463,7 @@ quiz("12", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Bet before the explorable (2 min).** Let everyone write down a number from 0 to 36. Many bet on 5 to 15. Then ablate cross 1.3 live. Follow-up: "So 35 heads are useless?" Wait until someone asks what happens if several are removed *together*.
+**Prediction before the explorable (2 min).** Let everyone write down a number from 0 to 36. Then ablate cross 1.3 live. Follow-up: "So 35 heads are useless?" Wait until someone asks what happens if several are removed *together*.
 
 **Before the second patching cell (3 min).** "Both heads change every pronoun. Does one of them work through the other?" Ask for an experiment before you show it. Expected: patch the first and keep the second fixed. A control is needed too: holding any other head shouldn't matter.
 
@@ -474,9 +474,9 @@ r"""
 | "8 heads cost 8 times as much" | M32 | h · d_k = d_model. Only the number of scores and attention weights grows. |
 | "each head has its job" | M33 | Most heads can be ablated alone, but those of decoder 0 are needed together. |
 | "view does the same as transpose" | M34 | Let them print `arange(12)` split into two heads. |
-| "it can be ablated, so it is useless" | M33 | Decoder 0: hardly any errors without one head, many without all four. |
+| "it can be ablated, so it is useless" | M33 | In decoder 0, ablating one head causes hardly any errors, but ablating all four causes many. |
 
-**If time is short**, leave out section 6. Keep the bet and both patching cells.
+**If time is short**, leave out section 6. Keep the prediction and both patching cells.
 """
 
 # %% [markdown] kind="summary"
@@ -493,7 +493,7 @@ r"""
 - One head computes one average. Several heads can attend to different words and keep the results apart.
 - With a fixed width, more heads need no more parameters or multiplications, only more scores and attention weights.
 - To split heads, first split the last axis, then swap two axes. A single `reshape` mixes up words without an error.
-- Heads that seem unnecessary in an {term:ablation} of one head at a time can be necessary together. <!-- core -->
+- Heads that seem unnecessary when each is {term:ablation|ablated} alone can be necessary together. <!-- core -->
 - Activation patching can show whether one head has its effect through another. <!-- core -->
 
 **Still missing.** Attention moves information between words, but nothing here processes a single word on its own. [Lesson 13](13_the_block.ipynb) adds that and the other parts of a Transformer block.

@@ -71,6 +71,11 @@ def test_entropy():
     assert head_switches.entropy(torch.tensor([1.0, 0.0])).item() == pytest.approx(0)
 
 
+def test_a_low_entropy_does_not_reveal_cross_1_3():
+    *others, needed = facts_with("thirsty", ALONE, 0)["entropy"][7]  # cross 1
+    assert sum(bits < needed + 0.05 for bits in others) >= 2
+
+
 def test_an_ablation_is_undone():
     model = shared("transformer").model
     before = [heads.w_output.detach().clone() for _, _, heads in multi_heads(model)]

@@ -74,6 +74,11 @@ def test_one_head_is_slightly_worse_in_every_run_and_several_cannot_be_ranked():
     assert max(map(min, of_several)) <= min(map(max, of_several)), "the four ranges overlap"
     deep_one = seeds("heads", "1", "scores", "depth", "exact")
     assert max(deep_one) > STORED["depth, several heads"]["least"], "these ranges overlap too"
+    deep = {count: seeds("heads", count, "scores", "depth", "exact") for count in m.SEVERAL}
+    deep_means = [sum(percents) / len(percents) for percents in deep.values()]
+    spread = max(max(percents) - min(percents) for percents in deep.values())
+    assert max(deep_means) - min(deep_means) < spread
+    assert 0 < min(deep["16"]) - max(deep["2"]) < spread / 5, "16 beat 2 in every run, but by little"
     assert STORED["pronouns, one head"]["least"] > 0.97
     assert len({run["parameters"] for run in runs("heads")}) == 1
     assert ASKED["heads-how-many"].right == [2] and ASKED["heads-more-is-better"].right == [0, 2]

@@ -395,6 +395,11 @@ def join_lying(features):
     return torch.cat(features.unbind(-3), dim=-1).transpose(-1, -2)
 
 
+def join_flat_batch(features):
+    *_, n_heads, n, size = features.shape
+    return features.transpose(-3, -2).reshape(-1, n, n_heads * size)
+
+
 def join_by_view(features):
     *batch, n_heads, n, size = features.shape
     return features.transpose(-3, -2).view(*batch, n, n_heads * size)
@@ -645,12 +650,12 @@ def layered_by_copies(*order):
 
 
 def layered_unprojected(which):
-    """Without the queries', keys' or values' matrix."""
+    """Without the matrix of the queries, keys or values, or without several of them."""
 
     def layered_without(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
-        query = split(x if which == "queries" else x @ w_q.T, n_heads)
-        keys = split(source if which == "keys" else source @ w_k.T, n_heads)
-        values = split(source if which == "values" else source @ w_v.T, n_heads)
+        query = split(x if "queries" in which else x @ w_q.T, n_heads)
+        keys = split(source if "keys" in which else source @ w_k.T, n_heads)
+        values = split(source if "values" in which else source @ w_v.T, n_heads)
         context, weights = attends(query, keys, values, mask)
         return join(context) @ w_o.T, weights
 
@@ -857,6 +862,7 @@ WRONG = {
         (join_largest, "largest-of-heads"),
         (join_without_last_head, "last-head-missing"),
         (join_loses_batch, "batch-lost"),
+        (join_flat_batch, "batch-flattened"),
         (join_expects_batch, "batch-expected"),
         (join_head_0, "one-head-only"),
         (join_two_heads, "two-heads-only"),
@@ -865,9 +871,10 @@ WRONG = {
     ],
     "many_heads": [
         (layered_no_output, "no-output-projection"),
-        (layered_unprojected("queries"), "no-queries-projection"),
-        (layered_unprojected("keys"), "no-keys-projection"),
-        (layered_unprojected("values"), "no-values-projection"),
+        (layered_unprojected(("queries", "keys", "values")), "no-projections"),
+        (layered_unprojected(("queries",)), "no-queries-projection"),
+        (layered_unprojected(("keys",)), "no-keys-projection"),
+        (layered_unprojected(("values",)), "no-values-projection"),
         (layered_by_view, "split-by-reshape"),
         (layered_joined_by_view, "join-by-reshape"),
         (layered_by_views, "split-and-join-by-reshape"),

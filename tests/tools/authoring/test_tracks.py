@@ -80,6 +80,21 @@ def test_the_short_edition_has_the_short_cells_and_one_line_for_each_part_it_lea
     assert sum(cell.minutes for cell in draft.cells["short"]) == pytest.approx(draft.lesson.short_minutes)
 
 
+def test_a_line_of_the_full_lesson_takes_no_time_on_the_short_track(course):
+    long = f"| {'word ' * 130} | <!-- core --> |\n"
+    longer = LESSON.replace("| a row of the full lesson | <!-- core --> |\n", long)
+    before, after = (course.draft(text).lesson for text in (LESSON, longer))
+    assert after.short_minutes == before.short_minutes
+    assert sum(cell.minutes for cell in after.cells) > sum(cell.minutes for cell in before.cells) + 0.5
+
+
+def test_the_last_goal_of_the_short_edition_ends_in_a_full_stop(course):
+    goals = "- build a notebook;\n- read it; <!-- core -->\n- sell it. <!-- core -->\n"
+    draft = course.draft(TINY.replace("- build a notebook\n", goals))
+    short, full = (draft.notebook(edition)["cells"][1]["source"] for edition in ("short", "learner"))
+    assert short.endswith("- build a notebook.") and "- build a notebook;" in full
+
+
 def test_links_and_the_setup_of_the_short_edition_lead_to_the_short_track(course):
     short, full = ("\n".join(texts(course, edition)) for edition in ("short", "learner"))
     assert 'start_lesson("tiny", seed=3, track="short")' in short and "seed=3)" in full

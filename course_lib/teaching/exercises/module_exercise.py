@@ -202,7 +202,12 @@ def _explain(problem: Verdict, exercise: ModuleExercise, attempt: type) -> Verdi
         if own and values_match(own, _behaviour(exercise, slip.wrong)):
             details = join_paragraphs(f"Likely cause: {slip.message}", problem.details)
             return Verdict(
-                **{**vars(problem), "details": details, "slip": slip.name, "misconception": slip.misconception}
+                **{
+                    **vars(problem),
+                    "details": details,
+                    "slip": slip.name,
+                    "misconception": slip.misconception,
+                }
             )
     return problem
 
@@ -248,7 +253,9 @@ def _check_dropout(exercise: ModuleExercise, attempt: type, guarded: Guarded) ->
             advice = "Is `dropout` passed on to `nn.Dropout`, and is it applied exactly once to each layer?"
             return _explain(wrong_verdict(headline, advice, "dropout-rate"), exercise, attempt)
         if abs(factor * (1 - RATE) - 1) > 1e-3:
-            headline = f"The numbers that dropout leaves in the output of the {layer} aren't divided by 1 − p."
+            headline = (
+                f"The numbers that dropout leaves in the output of the {layer} aren't divided by 1 − p."
+            )
             return wrong_verdict(headline, "`nn.Dropout` does that for you.", "not-scaled")
     return None
 
@@ -259,9 +266,11 @@ def _check_gradients(
     """What is wrong with the gradients, with respect to the inputs and to every parameter."""
     for sizes, inputs in exercise.cases():
         right, own = (
-            (lambda weights, *values, module=exercise.build(which, sizes).eval(): functional_call(
-                module, weights, values
-            ))
+            (
+                lambda weights, *values, module=exercise.build(which, sizes).eval(): functional_call(
+                    module, weights, values
+                )
+            )
             for which in (exercise.reference, attempt)
         )
 

@@ -66,7 +66,6 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
     "course_lib.explore.CostExplorer": "lessons.l17_what_it_costs.CostExplorer",
     "course_lib.explore.GateMixer": "lessons.l03_lstm_and_gru.GateMixer",
     "course_lib.explore.GradientTelephone": "lessons.l02_recurrent_networks.GradientTelephone",
-    "course_lib.explore.HeadCount": "lessons.l12_many_heads.HeadCount",
     "course_lib.explore.HeadSwitches": "lessons.l12_many_heads.HeadSwitches",
     "course_lib.explore.Leaderboard": "lessons.l18_the_museum.Leaderboard",
     "course_lib.explore.LiveTranslator": "lessons.l16_decoding.LiveTranslator",
@@ -125,6 +124,7 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
 }
 REMOVED_NAMES = frozenset(  # names that have no successor
     {
+        "course_lib.explore.HeadCount",
         "course_lib.explore.OneVectorSuitcase",
         "course_lib.explore.PathPast",
         "course_lib.explore.WhichMean",
@@ -132,6 +132,7 @@ REMOVED_NAMES = frozenset(  # names that have no successor
         "lessons.l13_the_block.PathPast",
         "lessons.l13_the_block.WhichMean",
         "lessons.l09_self_attention.listen_alone",
+        "lessons.l12_many_heads.HeadCount",
     }
 )
 RENAMED = {"may_look": "mask", "mask": "mask_"}  # lessons 10 to 17 call the learner's functions with `mask=`

@@ -33,6 +33,7 @@ REMOVED_EXERCISES = {  # of earlier versions; some with a replacement for a lear
     "likeness": "",
     "local_p_weights": "",
     "look_back": "",
+    "multi_head": "course_lib.layers.multi_head.multi_head",
     "pre_norm": "",
     "project_qkv": "",
     "read_twice": "",

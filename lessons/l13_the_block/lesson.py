@@ -51,35 +51,33 @@ quiz("13", "recall")
 r"""
 ## 1 · What happens if you stack attention layers?
 
-A translator needs several attention layers, because the second layer can use what the first has found (lesson 09). What happens to the words if we simply stack them?
+A translator needs several attention layers, because the second can use what the first has found (lesson 09). What happens to the words if we simply stack them?
 
-Each output of attention is a weighted **average** of values, and averages are closer together than the numbers they were made from. **By hand:** take two words that consist of one number each, 0 and 8. Each of them becomes ¾ of itself plus ¼ of the other, which gives 2 and 6. The next layer gives 3 and 5, the next 3½ and 4½. The difference halves in every layer; what the words have in common remains.
+Each output of attention is a weighted **average** of values, and averages are closer together than the original numbers. **By hand:** take two words that consist of one number each, 0 and 8. Each becomes ¾ of itself plus ¼ of the other, which gives 2 and 6. The next layer gives 3 and 5, then 3½ and 4½. The difference halves in every layer; what the words have in common remains.
 
-To measure this, we take the {term:cosine similarity} of every word with every other word of the sentence, and average. It is the dot product of two vectors, divided by both lengths: 1 if they point in the same direction, and 0 if they are orthogonal.
+As a measure, we average the {term:cosine similarity} of all pairs of words: their dot product, divided by both lengths. It is 1 if two vectors point in the same direction, and 0 if they are orthogonal.
 
-We stack 12 *blocks*, with random weights. A {term:Transformer block|block} is the unit that a Transformer repeats. It contains two *layers*: attention and a feed-forward network (section 4). When a paper says "12 layers", it means 12 blocks, and it calls the parts of a block {term:sub-layer|sub-layers}. In our library's block, the input of each layer is also added to its output (section 2); `residual=False` switches that off.
+We stack 12 *blocks* with random weights. A {term:Transformer block|block} is the unit that a Transformer repeats. It contains two *layers*: attention and a feed-forward network (section 4). When a paper says "12 layers", it usually means 12 blocks; it calls the parts of a block {term:sub-layer|sub-layers}. The figure compares blocks in which each layer $f$ turns $x$ into $f(x)$ with blocks that compute $x + f(x)$.
 """
 
-# %% kind="code" hide_input=true
+# %% kind="predict" hide_input=true
 @torch.no_grad()
-def similarity_by_block(n_blocks, seed, scale=1.0, **options):
-    """The mean similarity of two words, at the start and after every block."""
-    torch.manual_seed(seed)
-    x = torch.randn(8, 8, 64)  # 8 sentences of 8 random words
-    by_block = [word_similarity(x)]
-    for _ in range(n_blocks):
-        block = Block(d_model=64, n_heads=4, d_ff=256, **options)
-        block.scale_outputs(scale)  # section 8 explains this; 1 changes nothing
-        x, _, _ = block(x)
-        by_block.append(word_similarity(x))
-    return torch.stack(by_block)
-
-
-def mean_similarity(**options):
-    by_seed = [similarity_by_block(12, seed, **options) for seed in range(3)]
+def mean_similarity(n_blocks=12, scale=1.0, **options):
+    """The similarity of words after every block, mean of three seeds."""
+    by_seed = []
+    for seed in range(3):
+        torch.manual_seed(seed)
+        x = torch.randn(8, 8, 64)  # 8 sentences of 8 random words
+        by_block = [word_similarity(x)]
+        for _ in range(n_blocks):
+            block = Block(d_model=64, n_heads=4, d_ff=256, **options)
+            block.scale_outputs(scale)  # section 8 explains this; 1 changes nothing
+            x, _, _ = block(x)
+            by_block.append(word_similarity(x))
+        by_seed.append(torch.stack(by_block))
     return torch.stack(by_seed).mean(dim=0)
 
-# %% kind="predict" hide_input=true
+
 curves = {"x + f(x)": mean_similarity(), "f(x)": mean_similarity(residual=False)}
 figure = views.lines(
     range(13), curves, x_name="after block", y_name="mean similarity of two words",
@@ -90,20 +88,14 @@ predict("13", "block-alike", figure)
 
 # %% [markdown] kind="text"
 r"""
-Without the addition, all words are nearly identical after two blocks. This is known as {term:rank collapse}; Dong et al. (2021) proved it for attention alone. The next attention layer then can't tell the words apart. With the addition, the words also become similar, but much more slowly.
-
-These are random weights. Training can undo the similarity, but not without the addition: in three runs without it, **no** test sentence was translated correctly, and the similarity after the last block was still {result:block/no residual path/likeness/-1:.2f}. With it, the similarity was {result:block/as it is/likeness/-1:.2f}.
+Without the addition, all words are nearly identical after two blocks, so the next attention layer can't tell them apart. This is called {term:rank collapse}; Dong et al. (2021) proved it for attention alone. With the addition, it happens much more slowly. Training doesn't help: in three runs without the addition, **no** test sentence was translated correctly, and the similarity after the last block was {result:block/no residual path/likeness/-1:.2f} instead of {result:block/as it is/likeness/-1:.2f}.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 2 · Residual connections
 
-Let $f$ be a layer. Instead of $f(x)$, we compute
-
-$$ x + f(x) $$
-
-This sum is a {term:residual connection}, or skip connection (He et al., 2016). The layer no longer replaces the word; it only has to learn a change. The LSTM's cell state, which is kept and added to (lesson 03), does the same over time.
+The sum $x + f(x)$ is called a {term:residual connection}, or skip connection (He et al., 2016). The layer no longer replaces the word; it only has to learn a change.
 
 It also helps in the backward pass. **By hand:** suppose that each of three layers multiplies its input by ½. Without residual connections, ½ · ½ · ½ = ⅛ of the gradient reaches the first layer; it vanishes with depth, as in lesson 02. With residual connections, the derivative of each layer is 1 + ½, and (3/2)³ = 3.375 of it arrives.
 
@@ -233,9 +225,7 @@ r"""
 r"""
 ## 5 · The block
 
-Each of the two layers gets a norm and a residual connection. If the norm comes **before** the layer, this is called {term:pre-norm}:
-
-$$ x + f(\text{norm}(x)) $$
+Each of the two layers gets a norm and a residual connection. If the norm comes **before** the layer, this is called {term:pre-norm}: $x + f(\text{norm}(x))$.
 """
 
 # %% kind="diagram" hide_input=true
@@ -299,9 +289,7 @@ There are four steps: normalise, add the output of the attention to `x`, normali
 
 # %% [markdown] kind="text" track="short"
 r"""
-**Dropout.** During training, one more step is useful. {term:dropout} (Srivastava et al., 2014) sets each component of a layer's output to 0 with probability $p$ and divides the others by $1 - p$:
-
-$$ x + \text{dropout}(f(\text{norm}(x))) $$
+**Dropout.** During training, one more step is useful: $x + \text{dropout}(f(\text{norm}(x)))$. {term:dropout|Dropout} (Srivastava et al., 2014) sets each component of a layer's output to 0 with probability $p$ and divides the others by $1 - p$.
 
 **By hand:** with $p = ½$, the output (2, 4) becomes (4, 8), (4, 0), (0, 8) or (0, 0), each with probability ¼. The average is (2, 4), so dropout preserves the sum *on average*. Since any component can be missing, the network can't rely on a single one; dropout is a form of {term:regularisation}. At inference it has to be off, which is why your function doesn't need it.
 """
@@ -318,7 +306,7 @@ So far, the weights came from a file. With which numbers does training start? If
 # %% kind="quiz"
 quiz("13", "initial-size")
 
-# %% kind="example"
+# %% kind="example" track="core"
 x = torch.randn(1000, 64)
 for std in (1, 1 / 8, 1 / 50):
     y = x
@@ -330,7 +318,7 @@ for std in (1, 1 / 8, 1 / 50):
 r"""
 The variance stays the same if $n v = 1$, so the weights need a standard deviation of $1/\sqrt{n}$, here ⅛. With larger weights the signal grows exponentially with depth, and with smaller ones it vanishes.
 
-In the backward pass, the same argument applies to the gradient, where the sums are over the *outputs* of the layer. {term:Xavier initialisation} (Glorot and Bengio, 2010) is a compromise between both: the variance is $2 / (n_{\text{in}} + n_{\text{out}})$. In PyTorch, `nn.init.xavier_uniform_(tensor)` fills a tensor with such numbers, and `nn.init.zeros_(tensor)` fills it with zeros, which is common for biases. The underscore at the end means that the tensor is changed in place.
+In the backward pass, the same argument applies to the gradient, where the sums are over the *outputs* of the layer. {term:Xavier initialisation} (Glorot and Bengio, 2010) is a compromise between both: the variance is $2 / (n_{\text{in}} + n_{\text{out}})$. In PyTorch, `nn.init.xavier_uniform_(tensor)` fills a tensor with such numbers, in place. `nn.init.zeros_(tensor)` fills it with zeros, which is common for biases.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -363,11 +351,11 @@ print([name for name, _ in attention.named_parameters()])
 
 # %% [markdown] kind="text"
 r"""
-- `super().__init__()` prepares the module, so it has to be the first line of `__init__`.
-- `nn.Parameter` marks a tensor as trainable. A parameter that you assign to `self` is *registered*: it appears in `parameters()`, which you give to the optimiser, and in `state_dict()`, which you save. A plain tensor isn't registered.
+- `super().__init__()` prepares the module and has to come first.
+- `nn.Parameter` marks a tensor as trainable. A parameter that you assign to `self` is *registered*: it appears in `parameters()`, which the optimiser gets, and in `state_dict()`, which you save. A plain tensor doesn't.
 - A module that you assign to `self` is registered too, and the names are joined: if a block has `self.attention = MultiHead(…)`, it has a parameter `attention.w_query`. A Python list hides its modules; use `nn.ModuleList`.
 - `forward` defines the computation. Call the module itself, `attention(x, x)`, not `forward`.
-- `load_state_dict(…)` copies saved weights into the module. All names and shapes have to match.
+- `load_state_dict(…)` copies saved weights into the module; all names and shapes have to match.
 - `train()` and `eval()` switch between training mode and {term:evaluation mode}, in the module and in all modules it contains.
 
 Torch has ready-made modules: `nn.Linear(n_in, n_out)` with `weight` (out, in) and `bias`, `nn.LayerNorm(d_model)` with `weight` and `bias`, and `nn.Dropout(p)`, which is active in training mode only.
@@ -375,7 +363,7 @@ Torch has ready-made modules: `nn.Linear(n_in, n_out)` with `weight` (out, in) a
 
 # %% [markdown] kind="text" exercise="FeedForward"
 r"""
-**Write the feed-forward network as a module.** It contains two linear layers of torch, called `inner` and `outer`. Torch's default initialisation of `nn.Linear` differs from Xavier's, so initialise both: the weights with Xavier initialisation, the biases with zeros.
+**Write the feed-forward network as a module.** It contains two of torch's linear layers, called `inner` and `outer`. Initialise their weights with Xavier initialisation and their biases with zeros; the default of `nn.Linear` is different.
 """
 
 # %% kind="exercise" exercise="FeedForward" title="The feed-forward network as a module" difficulty=2 importance=5 track="short"
@@ -490,9 +478,9 @@ r"""
 
 The Transformer of 2017 normalises *after* the addition: $\text{norm}(x + f(x))$, which is called {term:post-norm}. The residual stream itself then passes through every norm. Does it matter? With 1 to 3 blocks, the ranges over three seeds overlap. With 12 blocks, pre-norm reaches {result:depth/12 layers, pre-norm/scores/test/exact:.0%}, and post-norm {result:depth/12 layers, post-norm/scores/test/exact:.0%}, with every seed. A third of the learning rate didn't help within our 4,000 steps, nor did a longer {term:learning-rate warm-up|warm-up}, during which the learning rate rises from 0: at most {result:max block_causes/12 layers, post-norm, rate 0.001, warm-up 2000/scores/test/exact:.1%} of the sentences were right.
 
-So is post-norm to blame? All these runs started with Xavier initialisation, and for a stack of residual connections, that is large. **By hand:** 12 blocks add 24 outputs to $x$. If each has variance 1 and they are independent, the sum has variance 1 + 24 = 25, so $x$ contributes only a 25th. If we multiply the last matrix of each layer (`w_output` and `outer`) by $1/\sqrt{24}$ before training, each output has variance 1/24, and the sum has variance 1 + 1 = 2. This is **scaling by depth**: the factor for $L$ blocks is $1/\sqrt{2L}$. GPT-2 uses it (Radford et al., 2019).
+So is post-norm to blame? All these runs started with Xavier initialisation, and for a stack of residual connections, that is large. **By hand:** 12 blocks add 24 outputs to $x$. If each has variance 1 and they are independent, the sum has variance 1 + 24 = 25, so $x$ contributes only a 25th. If we multiply the last matrix of each layer (`w_output` and `outer`) by $1/\sqrt{24}$ before training, each output has variance 1/24, and the sum has variance 1 + 1 = 2. This is **scaling by depth**: the factor for $L$ blocks is $1/\sqrt{2L}$. GPT-2 does this (Radford et al., 2019).
 
-We trained models with 3, 6 and 12 blocks, with both placements of the norm and with a factor of 1 or $1/\sqrt{2L}$. Everything else is the same, including the learning rate, with three seeds each.
+We trained models with 3, 6 and 12 blocks, both placements of the norm, and a factor of 1 or $1/\sqrt{2L}$. Everything else is the same, including the learning rate; three seeds each.
 """
 
 # %% kind="predict" hide_input=true
@@ -519,9 +507,9 @@ predict("13", "block-scale", figure)
 
 # %% [markdown] kind="text"
 r"""
-With the smaller factor, twelve post-norm blocks reach {result:min initialisation/12 layers, post-norm, scale by depth/scores/test/exact:.1p} to {result:max initialisation/12 layers, post-norm, scale by depth/scores/test/exact:.1%}, at the same learning rate. A factor of 0.1 works as well ({result:min initialisation/12 layers, post-norm, scale 0.1/scores/test/exact:.1p} to {result:max initialisation/12 layers, post-norm, scale 0.1/scores/test/exact:.1%}). With six blocks and a factor of 1, the three post-norm runs reached {result:each depth/6 layers, post-norm/scores/test/exact:.0%}. For pre-norm, the factor changed the mean by less than a point at every depth. So post-norm can be trained at this depth, but it is much more sensitive to the initial scale than pre-norm.
+With the smaller factor, twelve post-norm blocks reach {result:min initialisation/12 layers, post-norm, scale by depth/scores/test/exact:.1p} to {result:max initialisation/12 layers, post-norm, scale by depth/scores/test/exact:.1%}, at the same learning rate; a factor of 0.1 works as well. For pre-norm, the factor changed the mean by less than a point at every depth. With 24 post-norm blocks, the results were {result:each initialisation/24 layers, post-norm, scale by depth/scores/test/exact:.0%} with the smaller factor and 0% three times without it. With a third of the learning rate *and* the smaller factor, they were {result:each initialisation/24 layers, post-norm, scale by depth, rate 0.001/scores/test/exact:.0%}. So deep post-norm models can be trained, but they are more sensitive to the initial scale.
 
-Why? Here is one clue, the similarity of words before training:
+A clue to the reason is the similarity of words before training:
 """
 
 # %% kind="see" name="by_scale"
@@ -532,11 +520,11 @@ for name, options in {"pre-norm": {}, "post-norm": {"pre_norm": False}}.items():
 
 # %% [markdown] kind="text"
 r"""
-The similarity depends on the initial scale for **both** placements. Only post-norm with a factor of 1 starts with words that are all the same, and these are the runs that fail. That fits the explanation by rank collapse, but it doesn't prove it, because the factor also changes the gradients. Xiong et al. (2020) explain the problem by large gradients near the output of post-norm models.
+The similarity depends on the initial scale for **both** placements. Of these four, only post-norm with a factor of 1 starts with words that are all the same, and it is the one that fails. That fits an explanation by rank collapse, but it isn't a proof. The factor also changes the gradients, and Xiong et al. (2020) blame large gradients near the output. And one run with 24 blocks and the smaller factor failed too, although the similarity before training is only {result:lesson_13/similarity/post-norm, scaled by depth, 24 blocks:.1f}.
 
-**What about BERT?** BERT (Devlin et al., 2019) has 12 or 24 post-norm blocks, and it trains. Its initial weights have a standard deviation of 0.02; Xavier's would be $\sqrt{2/(768 + 768)} \approx 0.036$ for its attention matrices. Its learning rate is at most 0.0001, reached after a warm-up of 10,000 steps, and it is trained for a million steps. Our runs show that a smaller initial scale can be enough. They don't show which of these choices BERT needs: our models are small, and we stopped after 4,000 steps, when the loss of some failed runs was still falling.
+**What about BERT?** BERT (Devlin et al., 2019) has 12 or 24 post-norm blocks. Its initial weights have a standard deviation of 0.02; for its attention matrices, Xavier's would be $\sqrt{2/(768 + 768)} \approx 0.036$. Its learning rate rises to 0.0001 during a warm-up of 10,000 steps, and it is trained for a million steps. Our runs show that the initial scale can decide whether such a model learns, and that with 24 blocks the learning rate matters too. They don't show which of these choices BERT needs: our models are small, and we stopped after 4,000 steps, when the loss of some failed runs was still falling.
 
-**Later variants.** Most open language models since LLaMA (2023) use pre-norm with two changes. On our task with three blocks, their ranges overlap with the original's:
+**Later variants.** Most open language models since LLaMA (2023) use pre-norm with two changes. On our task, with three blocks, the ranges overlap:
 
 | variant | what changes | correct translations (three seeds) |
 |---|---|---|
@@ -613,17 +601,17 @@ r"""
 
 | name | meaning | shape |
 |---|---|---|
-| residual connection | $x + f(\text{norm}(x))$: a layer adds a change to the word | (batch, n, d_model) |
-| `layer_norm` | each word by itself: mean 0, standard deviation 1, then scale and shift | (batch, n, d_model) |
-| `feed_forward`, `FeedForward` | each word by itself: linear, ReLU, linear | d_model → d_ff → d_model |
-| `encoder_block`, `EncoderBlock` | attention and feed-forward network, each with a norm and a residual connection | (batch, n, d_model) |
+| residual connection | $x + f(\text{norm}(x))$ | (batch, n, d_model) |
+| `layer_norm` | normalises each word by itself | (batch, n, d_model) |
+| `feed_forward`, `FeedForward` | linear, ReLU, linear, for each word by itself | d_model → d_ff → d_model |
+| `encoder_block`, `EncoderBlock` | both layers, each with norm and residual connection | (batch, n, d_model) |
 
 - Attention averages. Without residual connections, two blocks with random weights make all words nearly identical.
-- Residual connections preserve the signal and the gradient; norms control their size.
+- Residual connections preserve signal and gradient; norms control their size.
 - To preserve the variance, weights start with a standard deviation of about $1/\sqrt{n}$.
-- A module registers parameters and other modules that you assign to `self`; dropout is active in training mode only.
+- A module registers the parameters and modules that you assign to `self`.
 - LayerNorm depends on one word only; {term:batch normalisation|BatchNorm} depends on the whole batch. <!-- core -->
-- With 12 blocks, whether post-norm could be trained at all depended on the initial scale; pre-norm worked with every scale we tried. <!-- core -->
+- With 12 blocks, it depended on the initial scale whether post-norm could be trained; pre-norm worked with every scale we tried. <!-- core -->
 
 **Still missing.** A decoder that attends to the source, and everything around the blocks. In [lesson 14](14_the_transformer.ipynb) you put all your parts together.
 """
@@ -634,7 +622,6 @@ r"""
 
 - Vaswani et al., *Attention Is All You Need* (2017), sections 3.1 and 3.3. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
 - Xiong et al., *On Layer Normalization in the Transformer Architecture* (2020). [arXiv 2002.04745](https://arxiv.org/abs/2002.04745) <!-- core -->
-- Dong et al., *Attention Is Not All You Need: Pure Attention Loses Rank Doubly Exponentially with Depth* (2021). [arXiv 2103.03404](https://arxiv.org/abs/2103.03404)
-- The PyTorch tutorial *Build the Neural Network*, for a second introduction to `nn.Module`.
-- `course_lib/layers/block.py`: the library's block, with all its options.
+- Dong et al., *Attention Is Not All You Need: Pure Attention Loses Rank Doubly Exponentially with Depth* (2021). [arXiv 2103.03404](https://arxiv.org/abs/2103.03404) <!-- core -->
+- PyTorch tutorials, *Build the Neural Network*: another introduction to `nn.Module`.
 """

@@ -10,7 +10,6 @@ from course_lib.layers.block import Block
 from lessons.l13_the_block.similarity import word_similarity
 
 SEEDS = range(3)
-BY_DEPTH = 24**-0.5  # the factor for 12 blocks
 
 
 @torch.no_grad()
@@ -47,6 +46,7 @@ def measure() -> dict:
             "no residual, 2 blocks": similarity_after(2, residual=False),
             "residual, 2 blocks": similarity_after(2),
             "residual, 12 blocks": similarity_after(12),
+            "post-norm, scaled by depth, 24 blocks": similarity_after(24, pre_norm=False, scale=48**-0.5),
         },
         "size without norm": {"12 blocks": without_norm[12], "24 blocks": without_norm[24]},
         "size with norm": {"24 blocks": sizes(24)[-1]},

@@ -7,7 +7,7 @@ The file defines a class `Transformer`:
 
     Transformer(vocab_size, d_model, n_heads, d_ff, n_layers, dropout)
     forward(source, target)            token ids -> logits (batch, tgt, vocab); 0 is padding
-    encode(source, mask)               -> memory (batch, src, d_model); mask (batch, 1, 1, src), True: may attend
+    encode(source, mask)               -> memory; mask (batch, 1, 1, src), True where it may attend
     decode(target, memory, mask)       -> logits
 
 Lesson 14 writes such a file, `own_file_path()`, and lesson 15 trains it. If its parameters have the names of
@@ -24,6 +24,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from course_lib.formatting import counted
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.rows import Rows
 from course_lib.models.transformer import TransformerConfig
@@ -53,9 +54,9 @@ def start_own_file(content: str = FIRST_LINE) -> str:
     path = own_file_path()
     if is_empty(path):
         write_atomically(path, content)
-        return f"{FILE} now has {len(content.splitlines())} lines."
+        return f"{FILE} now has {counted(len(content.splitlines()), 'line')}."
     n_lines = len(path.read_text(encoding="utf-8", errors="replace").splitlines())
-    return f"{FILE} exists already, with {n_lines} lines. It wasn't changed."
+    return f"{FILE} exists already, with {counted(n_lines, 'line')}. It wasn't changed."
 
 
 def is_empty(path: Path) -> bool:

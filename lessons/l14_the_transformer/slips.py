@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from functools import partial
-from itertools import takewhile
 
 import torch
 from torch import Tensor

@@ -135,7 +135,7 @@ print("positional encodings:        ", fixed(size(sinusoids(20, 64)), 2))
 
 # %% [markdown] kind="text" exercise="embed"
 r"""
-**Write `embed`**, for sentences of any length. `sinusoids(n, d_model)` returns the encodings of positions 0 to n − 1, of shape (n, d_model).
+Multiplied by 8, the rows are larger than the positional encodings. **Write `embed`**, for sentences of any length. `sinusoids(n, d_model)` returns the encodings of positions 0 to n − 1, of shape (n, d_model).
 """
 
 # %% kind="exercise" exercise="embed" title="Embeddings with positions" difficulty=1 importance=5 track="short"
@@ -642,7 +642,7 @@ In the paper's base model, the feed-forward networks have the most parameters: {
 r"""
 **Weight tying** saves two embedding matrices: with three of them, the model would have {result:lesson_14/parameters/all, three matrices:.0f} million parameters, and more than half of them would be embeddings. The paper says 65 million, without details. The biases of torch's attention would add {result:lesson_14/parameters/attention biases of torch, exactly:,.0f}.
 
-Finally, here is one head for each use of attention in the trained model. Encoder 0.3 is an arbitrary choice; decoder 2.1 and cross 1.3 are the two heads that choose the pronoun (lesson 12). In cross 1.3, each row is labelled with the token that is predicted there.
+Finally, here is one head for each use of attention in the trained model. Encoder 0.3 is an arbitrary choice; decoder 2.1 and cross 1.3 are the two heads of lesson 12 that change the pronoun when their output is replaced. In cross 1.3, each row is labelled with the token that is predicted there.
 """
 
 # %% kind="see" name="maps" hide_input=true track="stretch"
@@ -660,7 +660,7 @@ for name, (rows, columns) in labels.items():
     use, layer, head = name.replace(".", " ").split()
     display(views.heatmap(
         found[use][0, int(layer), int(head)], rows=rows, columns=columns, numbers=False,
-        title=name, alt=f"Attention weights of head {name}",
+        title=name, alt=f"Attention weights of {name}, one row per query",
     ))
 
 # %% [markdown] kind="text" track="stretch"

@@ -369,7 +369,7 @@ def translate(english):
 # %% kind="code" name="names" hide_input=true
 NAMES = """greedy_decode
 translator_masks
-angles sinusoids
+sinusoids
 split_heads join_heads many_heads
 layer_norm feed_forward encoder_block
 embed encode_source decoder_block decode_logits"""

@@ -49,7 +49,7 @@ PADDING = (
 EMBED = (
     Slip("no-root", embed_with(**NO_ROOT),
         "the rows of the table aren't multiplied by √d_model."),
-    Slip("root-of-sum", lambda tokens, table: (table[tokens] + positions_of(tokens, table)) * table.shape[1] ** 0.5,
+    Slip("root-of-sum", lambda *both: (both[1][both[0]] + positions_of(*both)) * both[1].shape[1] ** 0.5,
         "the positions are multiplied by √d_model too. Scale the rows first, then add the positions."),
     Slip("times-d-model", embed_with(scale=lambda tokens, table: table.shape[1]),
         "the rows are multiplied by d_model instead of its square root."),

@@ -212,7 +212,10 @@ class Examination:
             raise self.unfinished(f"Next: write what {what} needs.", result.failure.line)
         if failure := explain_failure(result, SECONDS):
             headline = failure.headline.replace("Your function", what).replace("raised", "raises")
-            raise self.wrong(headline, failure.details, failure.slip)
+            advice = failure.details.replace(
+                "have you run the cell that defines it", "does the file define it"
+            )
+            raise self.wrong(headline, advice, failure.slip)
         return result.answer
 
     def wrong(self, headline: str, details: str = "", slip: str | None = None, **numbers: str) -> Found:
@@ -382,7 +385,7 @@ def check_stages(examination: Examination, made_by: Callable[..., nn.Module], pa
     first = find_first_difference({name: mine[name] for name in names}, right)
     agreeing = names[: names.index(first)] if first else names
     if agreeing:
-        examination.done.append(f"the stages {list_stages(agreeing)}")
+        examination.done.append(list_stages(agreeing))
     if first:
         raise explain_stage(examination, first, mine)
     if failure:
@@ -395,7 +398,9 @@ def check_stages(examination: Examination, made_by: Callable[..., nn.Module], pa
 
 def list_stages(names: list[str]) -> str:
     whole = [name for name in names if ", after" not in name]
-    return "from “source embeddings” to “" + names[-1] + "”" if len(whole) > 1 else f"“{names[-1]}”"
+    if len(whole) > 1:
+        return f"the stages from “{whole[0]}” to “{names[-1]}”"
+    return f"the stage “{names[-1]}”"
 
 
 def find_first_difference(mine: Stages, right: Stages) -> str | None:
@@ -573,7 +578,7 @@ def check_dropout(examination: Examination, made_by: Callable[..., nn.Module]) -
         headline = "In training mode, dropout has no effect: two calls give the same logits."
         advice = "Apply `nn.Dropout(dropout)` to the embeddings, and to the output of each layer in a block."
         raise examination.wrong(headline, advice, "no-dropout")
-    model = made_by(**shipped()[0])
+    model = examination.guarded(f"`{INTERFACE}`", lambda: made_by(**shipped()[0]))
     inside = {"blocks" in name for name, part in model.named_modules() if isinstance(part, nn.Dropout)}
     for inside_only in (False, True) if inside == {True, False} else (False,):
         mine = examination.guarded("In training mode, your model", partial(silent, made_by, inside_only))
@@ -593,13 +598,15 @@ def check_dropout(examination: Examination, made_by: Callable[..., nn.Module]) -
 
 def check_device(examination: Examination, made_by: Callable[..., nn.Module]) -> None:
     """On torch's meta device, which computes shapes only, a tensor on the CPU is noticed."""
-    with torch.device("meta"):
-        model = made_by(**OTHER_SIZES)
     tokens = torch.zeros(2, 5, dtype=torch.long, device="meta")
-    result = call(lambda: model(tokens, tokens), examination.limit)
+    result = call(lambda: made_by(**OTHER_SIZES).to("meta")(tokens, tokens), examination.limit)
     if result.failure and "on the expected device" in result.failure.message:
-        headline = "Your model creates a tensor on the CPU, whatever device its input is on."
-        advice = "On a GPU that fails. Pass the device: `torch.arange(n, device=source.device)`."
+        headline = "Your model has a tensor that stays on the CPU, whatever device its input is on."
+        advice = (
+            "On a GPU that fails. If you create a tensor in `forward`, pass the device, as in "
+            "`torch.arange(n, device=source.device)`. If you create one in `__init__`, use "
+            "`register_buffer(…, persistent=False)`."
+        )
         raise examination.wrong(headline, join_paragraphs(result.failure.line, advice), "device")
 
 

@@ -285,6 +285,14 @@ WRONG = {
         "device",
         "device=source.device",
     ),
+    "attribute on the CPU": (
+        "self.dropout = nn.Dropout(dropout)\n\n    def forward(self, tokens)",
+        "self.dropout = nn.Dropout(dropout)\n        self.one = torch.ones(1, 1)\n\n"
+        "    def forward(self, tokens):\n        return self.one * self.rows(tokens)\n\n"
+        "    def rows(self, tokens)",
+        "device",
+        "register_buffer",
+    ),
     "causal mask on the CPU": (
         "dtype=torch.bool, device=x.device",
         "dtype=torch.bool",

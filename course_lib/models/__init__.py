@@ -7,6 +7,7 @@
     inputs.py           checks of the sentences passed to a system
     inference.py        a model in eval mode for a while, and the device it is on
     embeddings.py       embedding matrices and the output layer
+    own_file.py         a Transformer from a learner's own file, as a translator
 
     ngram.py            counting (1948)
     window_mlp.py       the last few words through one hidden layer (2003)

@@ -12,43 +12,84 @@ The file defines a class `Transformer`:
 
 The mask, (batch, 1, 1, src), is True where a source position may be attended to.
 
-Lesson 14 writes such a file and lesson 15 trains it. If its parameters have the names of the library's
-Transformer, either of the two can load the other's checkpoints.
+Lesson 14 writes such a file, `own_file_path()`, and lesson 15 trains it. If its parameters have the names of
+the library's Transformer, either of the two can load the other's checkpoints. `explain_difference` is the
+quick check before training; lesson 14 has the thorough one.
 """
 
 from __future__ import annotations
 
+import linecache
 import traceback
 from pathlib import Path
 
 import torch
 from torch import nn
 
+from course_lib.formatting import counted
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.rows import Rows
 from course_lib.models.transformer import TransformerConfig
 from course_lib.models.translator import Decoded, Lengths, Source, Stepped, Target, Tokens, Translator
+from course_lib.runtime import PROJECT_ROOT, folder_from, switched_on, user_folder, write_atomically
 from course_lib.shapes import Float, Tensor
 
 CLASS = "Transformer"
 SIZES = ("vocab_size", "d_model", "n_heads", "d_ff", "n_layers", "dropout")
+FILE = "my_transformer.py"
+FIRST_LINE = "# A Transformer, written from an empty file (lesson 14).\n"
+MOST_OFF = 1e-3  # how far logits may be from the library's
 
 
 class OwnFileError(ValueError):
     """A learner's file can't be used; the message says why, and what to do."""
 
 
-def load_class(path: Path | str) -> type[nn.Module]:
-    """The class `Transformer` of a file. Runs the file again at every call, so that changes count."""
+def own_file_path() -> Path:
+    """The learner's file: beside the notebooks, or with the learner's progress if its folder was chosen."""
+    chosen = folder_from("COURSE_HOME") or switched_on("COURSE_STRICT")
+    return (user_folder() if chosen else PROJECT_ROOT / "notebooks") / FILE
+
+
+def start_own_file(content: str = FIRST_LINE) -> str:
+    """Write the learner's file unless it has content already; returns a sentence about what was done."""
+    path = own_file_path()
+    if is_empty(path):
+        write_atomically(path, content)
+        return f"{FILE} now has {counted(len(content.splitlines()), 'line')}."
+    n_lines = len(path.read_text(encoding="utf-8", errors="replace").splitlines())
+    return f"{FILE} exists already, with {counted(n_lines, 'line')}. It wasn't changed."
+
+
+def is_empty(path: Path) -> bool:
+    """Whether there is no file, or one with nothing but comments."""
+    if not path.is_file():
+        return True
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return all(not line.strip() or line.lstrip().startswith("#") for line in lines)
+
+
+def run_file(path: Path | str) -> dict[str, object]:
+    """Run a file, and return what it defines. It runs again at every call, so that changes count."""
     path = Path(path)
     if not path.is_file():
         raise OwnFileError(f"Expected a Python file at {path}, but there is none.")
-    names = {"__name__": path.stem, "__file__": str(path)}
-    try:  # not imported: a .pyc could be older than a file that was saved again within the same second
-        exec(compile(path.read_bytes(), str(path), "exec"), names)
+    linecache.checkcache(str(path))  # error messages quote its lines
+    names: dict[str, object] = {"__name__": path.stem, "__file__": str(path)}
+    # not imported: a .pyc could be older than a file that was saved again within the same second
+    exec(compile(path.read_bytes(), str(path), "exec"), names)
+    return names
+
+
+def load_class(path: Path | str) -> type[nn.Module]:
+    """The class `Transformer` of a file, which is run for it."""
+    path = Path(path)
+    try:
+        found = run_file(path).get(CLASS)
+    except OwnFileError:
+        raise
     except Exception as error:
         raise OwnFileError(describe_error(error, path)) from error
-    found = names.get(CLASS)
     if not (isinstance(found, type) and issubclass(found, nn.Module)):
         arrived = "there is none" if found is None else f"{CLASS} is something else"
         raise OwnFileError(
@@ -82,6 +123,29 @@ def own_transformer(path: Path | str, config: TransformerConfig) -> OwnTransform
         return OwnTransformer(config, model_class(**{name: getattr(config, name) for name in SIZES}))
     except Exception as error:
         raise OwnFileError(describe_error(error, Path(path))) from error
+
+
+@torch.no_grad()
+def explain_difference(path: Path | str, library: Translator) -> str:
+    """Why a file doesn't compute the same as a Transformer of the library with its weights; else "".
+
+    A quick check before training. It runs the file's code unguarded; lesson 14's check is the thorough one.
+    """
+    try:
+        own = own_transformer(path, library.config)
+        own.load_state_dict(library.state_dict())
+        src, tgt = torch.arange(4, 16).reshape(2, 6), torch.tensor([[2, 5, 4], [2, 7, 9]])
+        src[0, 4:] = 0
+        lengths = (src != 0).sum(dim=1)
+        logits = [model.eval()(src, lengths, tgt) for model in (own, library)]
+    except OwnFileError as error:
+        return str(error)
+    except Exception as error:  # whatever the learner's code raises
+        return describe_error(error, Path(path))
+    if logits[0].shape != logits[1].shape:
+        return f"its logits have shape {tuple(logits[0].shape)}, but {tuple(logits[1].shape)} is expected"
+    gap = (logits[0] - logits[1]).abs().max()
+    return "" if gap <= MOST_OFF else f"its logits differ from the library's by up to {gap:.2g}"
 
 
 class OwnTransformer(Translator):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from functools import partial
-from itertools import takewhile
 
 import torch
 from torch import Tensor
@@ -18,132 +16,6 @@ from course_lib.teaching.exercises import Slip
 from lessons.l14_the_transformer import by_parts as library
 
 TABLE, BIAS = "words.output.weight", "words.output.bias"
-
-# ---- parts_of
-
-
-def is_part(name: str, prefix: str) -> bool:
-    return name.startswith(f"{prefix}.")
-
-
-def contains_part(name: str, prefix: str) -> bool:
-    return f"{prefix}." in name
-
-
-def cut_off(name: str, prefix: str) -> str:
-    return name[len(prefix) + 1 :]
-
-
-def replace_all(name: str, prefix: str) -> str:
-    """Also removes the prefix from the middle of a name."""
-    return name.replace(f"{prefix}.", "")
-
-
-def remove_prefix(name: str, prefix: str) -> str:
-    return name.removeprefix(f"{prefix}.")
-
-
-def parts_by(
-    selects: Callable[[str, str], bool] = is_part, cuts: Callable[[str, str], str] = cut_off
-) -> Callable:
-    return lambda weights, prefix: {
-        cuts(name, prefix): w for name, w in weights.items() if selects(name, prefix)
-    }
-
-
-def parts_by_pattern(dot: str) -> Callable:
-    """The dots in the prefix match any character; `dot` is the pattern for the one after it."""
-
-    def find_parts(weights, prefix):
-        matches = {name: re.match(f"{prefix}{dot}(.*)", name) for name in weights}
-        return {match[1]: weights[name] for name, match in matches.items() if match}
-
-    return find_parts
-
-
-def some_parts(index: slice) -> Callable:
-    return lambda weights, prefix: dict(list(library.parts_of(weights, prefix).items())[index])
-
-
-def parts_at_the_start(weights, prefix):
-    names = takewhile(lambda name: is_part(name, prefix), weights)
-    return {cut_off(name, prefix): weights[name] for name in names}
-
-
-DOT = (
-    "the dot after the prefix isn't required, so `encoder.blocks.1` also selects blocks 10 and 11 of a "
-    "model with twelve blocks."
-)
-ANYWHERE = (
-    "names are selected that contain the prefix anywhere: `attention.` also occurs inside "
-    "`around_attention.norm.bias`. A name must start with it."
-)
-PATTERN = (
-    "in a regular expression, a dot matches any character. Escape the prefix with `re.escape`, or use "
-    "`startswith`."
-)
-OTHERS = "the result also contains weights whose names don't start with the prefix. Leave them out."
-ONE = "only one entry is returned. Collect all of them in one dictionary, and return it after the loop."
-STRIP = (
-    "`strip` and `lstrip` remove every leading character that occurs in their argument, so letters of the "
-    "short name may be lost too. `removeprefix` or a slice removes exactly the prefix."
-)
-LEADING_DOT = "the short names begin with a dot. Remove the dot with the prefix."
-# fmt: off
-PARTS_OF = (
-    Slip("dot-forgotten", parts_by(str.startswith), f"{DOT} Test for the prefix with its dot."),
-    Slip("dot-forgotten-replaced", parts_by(str.startswith, replace_all), f"{DOT} Test for both."),
-    Slip("dot-forgotten-removed", parts_by(str.startswith, remove_prefix), f"{DOT} Test for both."),
-    Slip("dot-forgotten-twice", parts_by(str.startswith, lambda name, prefix: name[len(prefix) :]),
-        f"{DOT} It isn't removed either, so the short names begin with it."),
-    Slip("replaced-everywhere", parts_by(is_part, replace_all),
-        "the prefix is removed wherever it occurs in the name. Remove it only at the start."),
-    Slip("split-everywhere", parts_by(is_part, lambda name, prefix: name.split(f"{prefix}.")[1]),
-        "`split` splits the name at every occurrence of the prefix, so the rest may be in several pieces. "
-        "Split only once, or slice the name."),
-    Slip("whole-names", parts_by(is_part, lambda name, prefix: name),
-        "these are the right weights, but under their long names. Remove the prefix and its dot."),
-    Slip("leading-dot", parts_by(is_part, lambda name, prefix: name[len(prefix) :]), LEADING_DOT),
-    Slip("leading-dot-replaced", parts_by(is_part, lambda name, prefix: name.replace(prefix, "")),
-        LEADING_DOT),
-    Slip("one-letter-short", parts_by(is_part, lambda name, prefix: name[len(prefix) + 2 :]),
-        "an extra character is removed. Remove the prefix and its dot, and nothing more."),
-    Slip("always-block-0", lambda weights, prefix: library.parts_of(weights, "encoder.blocks.0"),
-        "`prefix` is ignored: these are always the parts of `encoder.blocks.0`."),
-    Slip("last-piece-only", parts_by(is_part, lambda name, prefix: name.split(".")[-1]),
-        "only the part of each name after its last dot is kept, so two names can become one. Keep "
-        "everything that follows the prefix."),
-    Slip("three-pieces-removed", parts_by(is_part, lambda name, prefix: ".".join(name.split(".")[3:])),
-        "three parts of every name are removed, which is right for `encoder.blocks.0` only. Remove exactly "
-        "the prefix and its dot."),
-    Slip("lstrip", parts_by(is_part, lambda name, prefix: name.lstrip(f"{prefix}.")), STRIP),
-    Slip("strip", parts_by(is_part, lambda name, prefix: name.strip(f"{prefix}.")), STRIP),
-    Slip("everywhere-in-the-name", parts_by(lambda name, prefix: prefix in name, replace_all), ANYWHERE),
-    Slip("anywhere-with-its-dot", parts_by(contains_part, replace_all), ANYWHERE),
-    Slip("anywhere-by-slice", parts_by(lambda name, prefix: prefix in name), ANYWHERE),
-    Slip("anywhere-with-its-dot-by-slice", parts_by(contains_part), ANYWHERE),
-    Slip("anywhere-by-split",
-        parts_by(contains_part, lambda name, prefix: name.split(f"{prefix}.", 1)[1]),
-        ANYWHERE),
-    Slip("others-kept",
-        parts_by(lambda name, prefix: True, remove_prefix),
-        OTHERS),
-    Slip("others-kept-replaced", parts_by(lambda name, prefix: True, replace_all), OTHERS),
-    Slip("unescaped-pattern", parts_by_pattern("."), PATTERN),
-    Slip("unescaped-prefix", parts_by_pattern(r"\."), PATTERN),
-    Slip("first-entry-only", some_parts(slice(1)), ONE),
-    Slip("last-entry-only", some_parts(slice(-1, None)), ONE),
-    Slip("stops-early", parts_at_the_start,
-        "the search ends at the first name that doesn't match. Skip that name and continue."),
-    Slip("pairs", lambda weights, prefix: list(library.parts_of(weights, prefix).items()),
-        "the names and tensors are right, but they are in a list of pairs. Put them in a dictionary."),
-    Slip("names-only", lambda weights, prefix: list(library.parts_of(weights, prefix)),
-        "the names are right, but their tensors are missing. Return a dictionary."),
-    Slip("no-names", lambda weights, prefix: list(library.parts_of(weights, prefix).values()),
-        "the tensors are right, but their names are missing. Return a dictionary."),
-)
-# fmt: on
-
 
 # ---- embed
 
@@ -177,6 +49,8 @@ PADDING = (
 EMBED = (
     Slip("no-root", embed_with(**NO_ROOT),
         "the rows of the table aren't multiplied by √d_model."),
+    Slip("root-of-sum", lambda *both: (both[1][both[0]] + positions_of(*both)) * both[1].shape[1] ** 0.5,
+        "the positions are multiplied by √d_model too. Scale the rows first, then add the positions."),
     Slip("times-d-model", embed_with(scale=lambda tokens, table: table.shape[1]),
         "the rows are multiplied by d_model instead of its square root."),
     Slip("divided", embed_with(scale=lambda tokens, table: table.shape[1] ** -0.5),

@@ -10,7 +10,7 @@ answer.py           what the function returned: read, copied, formatted
 comparison.py       whether it is equal to the right answer, and if not, where
 gradients.py        whether its gradients are those of the reference
 variations.py       harder inputs, derived from ordinary ones
-exercise.py         what an exercise is; functions of plain values, and tests to write
+exercise.py         what an exercise is; functions of plain values, tests and files to write
 tensor_exercise.py  functions of tensors: their random cases, and what is wrong with the numbers
 module_names.py     whether a torch module has the right parameters, and if not, why
 module_exercise.py  torch modules: their weights, outputs, dropout, gradients and initial weights
@@ -25,6 +25,7 @@ HOMES = {
     "Answer": "answer",
     "ByHand": "exercise",
     "Case": "exercise",
+    "FileExercise": "exercise",
     "Inputs": "exercise",
     "Invariant": "tensor_exercise",
     "ModuleExercise": "module_exercise",

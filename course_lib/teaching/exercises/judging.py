@@ -14,6 +14,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -27,7 +28,14 @@ from course_lib.teaching.code_reading import (
 from course_lib.teaching.exercises.answer import Answer, find_tensors
 from course_lib.teaching.exercises.comparison import values_match
 from course_lib.teaching.exercises.derived_slips import count_tensors, derive_slips
-from course_lib.teaching.exercises.exercise import Case, Exercise, FunctionExercise, TestExercise, Trial
+from course_lib.teaching.exercises.exercise import (
+    Case,
+    Exercise,
+    FileExercise,
+    FunctionExercise,
+    TestExercise,
+    Trial,
+)
 from course_lib.teaching.exercises.guarded_call import (
     EXIT,
     LEAVE,
@@ -107,6 +115,8 @@ def _judge_in_this_session(exercise: Exercise, attempt: Any, printed: list[str])
     judge_kind = _judge_test if isinstance(exercise, TestExercise) else _judge_function
     if isinstance(exercise, ModuleExercise):
         judge_kind = judge_module
+    if isinstance(exercise, FileExercise):
+        judge_kind = _judge_file
     verdict = error = None
     try:
         verdict = _check_signature(exercise, attempt) or judge_kind(exercise, attempt, limit, printed)
@@ -129,8 +139,9 @@ def _reference_works(exercise: Exercise) -> bool:
     limit = TimeLimit(exercise.seconds)
     if isinstance(exercise, TestExercise):
         return call(lambda: exercise.reference(exercise.of.reference), limit).failure is None
-    if isinstance(exercise, ModuleExercise):
-        return judge_module(exercise, exercise.reference, limit, []).status == "passed"
+    if isinstance(exercise, ModuleExercise | FileExercise):
+        judge_kind = judge_module if isinstance(exercise, ModuleExercise) else _judge_file
+        return judge_kind(exercise, exercise.reference, limit, []).status == "passed"
     try:
         case = exercise.cases()[0]
         result = _call_with(case, exercise, exercise.reference, limit)
@@ -141,6 +152,8 @@ def _reference_works(exercise: Exercise) -> bool:
 
 def _check_signature(exercise: Exercise, attempt: Any) -> Verdict | None:
     """Why the attempt can't be called with the exercise's inputs at all."""
+    if isinstance(exercise, FileExercise):
+        return None
     what, called = "function", "called"
     if isinstance(exercise, ModuleExercise):
         what, called = "class", "constructed"
@@ -167,6 +180,13 @@ def _check_signature(exercise: Exercise, attempt: Any) -> Verdict | None:
         how = f"with {quote_names(wanted)}" if wanted else "without arguments"
         return wrong_verdict(f"Your {what} can't be {called} {how}.", details, "parameters")
     return None
+
+
+def _judge_file(exercise: FileExercise, attempt: Any, limit: TimeLimit, printed: list[str]) -> Verdict:
+    if not isinstance(attempt, Path):
+        headline = f"`check` expects the path of a file, but got {with_article(type(attempt).__name__)}."
+        return wrong_verdict(headline, f'Write `check("{exercise.name}", own_file_path())`.', "not-a-path")
+    return exercise.judge_file(attempt, limit, printed)
 
 
 # ---- a function to write

@@ -1382,7 +1382,7 @@ WRONG = {
         (with_around(around_early_dropout), "dropout-of-input"),
         (with_around(around_no_dropout), "dropout-unused"),
         (with_around(around_functional), "dropout-in-eval"),
-        (with_around(around_unscaled), "not-scaled"),
+        (with_around(around_unscaled), "dropout-not-scaled"),
         (with_around(around_dropout_twice), "dropout-rate"),
         (with_around(around_in_place), "in-place"),
         (BlockFixedDropout, "dropout-rate"),

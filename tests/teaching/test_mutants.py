@@ -37,7 +37,7 @@ GENERAL_SLIPS = {  # that any exercise may have
     *("random", "wrong-form"),
     *("buffer", "dropout-elsewhere", "dropout-in-eval", "dropout-rate", "fixed-seed", "frozen"),  # modules
     *("initial-size", "initial-values", "instance", "no-super", "not-a-class", "not-a-module"),
-    *("not-scaled", "parameter-names", "parameter-shape", "plain-tensor", "shared-parameter"),
+    *("dropout-not-scaled", "parameter-names", "parameter-shape", "plain-tensor", "shared-parameter"),
     "unregistered-container",
     *("lets-through", "never-calls", "rejects-the-right-one", "returns-instead", "too-strict", "unrepaired"),
 }

@@ -257,7 +257,7 @@ def _check_dropout(exercise: ModuleExercise, attempt: type, guarded: Guarded) ->
             headline = (
                 f"The numbers that dropout leaves in the output of the {layer} aren't divided by 1 − p."
             )
-            return wrong_verdict(headline, "`nn.Dropout` does that for you.", "not-scaled")
+            return wrong_verdict(headline, "`nn.Dropout` does that for you.", "dropout-not-scaled")
     return None
 
 

@@ -4,13 +4,14 @@ from course_lib.lazy import lazy
 
 HOMES = {
     "FAULTY_RUNS": "training_settings",
+    "FULL_RUN": "training_settings",
     "HEALTHY": "training_settings",
     "LossFloor": "loss_floor",
-    "RateDial": "rate_dial",
-    "SmallRun": "small_run",
     "TrainingSettings": "training_settings",
+    "TranslatorRun": "translator_run",
     "apply_merges": "merges",
     "clipped": "by_hand",
+    "file_to_train": "file_to_train",
     "short_data": "short_sentences",
     "train_live": "live_training",
 }

@@ -66,21 +66,18 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
     "course_lib.explore.CostExplorer": "lessons.l17_what_it_costs.CostExplorer",
     "course_lib.explore.GateMixer": "lessons.l03_lstm_and_gru.GateMixer",
     "course_lib.explore.GradientTelephone": "lessons.l02_recurrent_networks.GradientTelephone",
-    "course_lib.explore.HeadCount": "lessons.l12_many_heads.HeadCount",
     "course_lib.explore.HeadSwitches": "lessons.l12_many_heads.HeadSwitches",
     "course_lib.explore.Leaderboard": "lessons.l18_the_museum.Leaderboard",
     "course_lib.explore.LiveTranslator": "lessons.l16_decoding.LiveTranslator",
     "course_lib.explore.LossFloor": "lessons.l15_training_a_translator.LossFloor",
     "course_lib.explore.MaskPainter": "lessons.l10_masks.MaskPainter",
     "course_lib.explore.ParameterLedger": "lessons.l14_the_transformer.ParameterLedger",
-    "course_lib.explore.PathPast": "lessons.l13_the_block.PathPast",
     "course_lib.explore.PathRace": "lessons.l05_distance_between_words.PathRace",
     "course_lib.explore.SaturationLab": "lessons.l08_query_key_value.SaturationLab",
     "course_lib.explore.ScoreZoo": "lessons.l07_score_functions.ScoreZoo",
     "course_lib.explore.SoftDictionary": "lessons.l08_query_key_value.SoftDictionary",
     "course_lib.explore.SoftmaxDial": "lessons.l00_start_here.SoftmaxDial",
     "course_lib.explore.ThreeUses": "lessons.l14_the_transformer.ThreeUses",
-    "course_lib.explore.WhichMean": "lessons.l13_the_block.WhichMean",
     "course_lib.explore.WhoAttends": "lessons.l08_query_key_value.WhoAttends",
     "course_lib.explore.WindowLab": "lessons.l07_score_functions.WindowLab",
     "course_lib.explore.WordByWord": "lessons.l01_guessing_the_next_word.WordByWord",
@@ -126,12 +123,18 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
 }
 REMOVED_NAMES = frozenset(  # names that have no successor
     {
+        "course_lib.explore.HeadCount",
         "course_lib.explore.OneVectorSuitcase",
         "course_lib.explore.RateDial",
+        "course_lib.explore.PathPast",
+        "course_lib.explore.WhichMean",
         "lessons.l04_encoder_decoder.OneVectorSuitcase",
+        "lessons.l13_the_block.PathPast",
+        "lessons.l13_the_block.WhichMean",
         "lessons.l09_self_attention.listen_alone",
         "lessons.l15_training_a_translator.RateDial",
         "lessons.l15_training_a_translator.SmallRun",
+        "lessons.l12_many_heads.HeadCount",
     }
 )
 RENAMED = {"may_look": "mask", "mask": "mask_"}  # lessons 10 to 17 call the learner's functions with `mask=`

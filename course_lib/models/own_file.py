@@ -10,13 +10,15 @@ The file defines a class `Transformer`:
     encode(source, mask)               -> memory (batch, src, d_model); mask (batch, 1, 1, src), True: may attend
     decode(target, memory, mask)       -> logits
 
-Lesson 14 writes such a file and lesson 15 trains it. If its parameters have the names of the library's
-Transformer, either of the two can load the other's checkpoints.
+Lesson 14 writes such a file, `own_file_path()`, and lesson 15 trains it. If its parameters have the names of
+the library's Transformer, either of the two can load the other's checkpoints. `explain_difference` is the
+quick check before training; lesson 14 has the thorough one.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import linecache
 from pathlib import Path
 
 import torch
@@ -26,26 +28,59 @@ from course_lib.layers.masks import padding_mask
 from course_lib.layers.rows import Rows
 from course_lib.models.transformer import TransformerConfig
 from course_lib.models.translator import Decoded, Lengths, Source, Stepped, Target, Tokens, Translator
+from course_lib.runtime import PROJECT_ROOT, folder_from, switched_on, user_folder, write_atomically
 from course_lib.shapes import Float, Tensor
 
 CLASS = "Transformer"
 SIZES = ("vocab_size", "d_model", "n_heads", "d_ff", "n_layers", "dropout")
+FILE = "my_transformer.py"
+FIRST_LINE = "# A Transformer, written from an empty file (lesson 14).\n"
+MOST_OFF = 1e-3  # how far logits may be from the library's
 
 
 class OwnFileError(ValueError):
     """A learner's file can't be used; the message says why, and what to do."""
 
 
-def load_class(path: Path | str) -> type[nn.Module]:
-    """The class `Transformer` of a file. Runs the file again at every call, so that changes count."""
+def own_file_path() -> Path:
+    """The learner's file: beside the notebooks, or with the learner's progress if its folder was chosen."""
+    chosen = folder_from("COURSE_HOME") or switched_on("COURSE_STRICT")
+    return (user_folder() if chosen else PROJECT_ROOT / "notebooks") / FILE
+
+
+def start_own_file(content: str = FIRST_LINE) -> str:
+    """Write the learner's file unless it has content already; returns a sentence about what was done."""
+    path = own_file_path()
+    if is_empty(path):
+        write_atomically(path, content)
+        return f"{FILE} now has {len(content.splitlines())} lines."
+    n_lines = len(path.read_text(encoding="utf-8", errors="replace").splitlines())
+    return f"{FILE} exists already, with {n_lines} lines. It wasn't changed."
+
+
+def is_empty(path: Path) -> bool:
+    """Whether there is no file, or one with nothing but comments."""
+    if not path.is_file():
+        return True
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return all(not line.strip() or line.lstrip().startswith("#") for line in lines)
+
+
+def run_file(path: Path | str) -> dict[str, object]:
+    """Run a file, and return what it defines. It runs again at every call, so that changes count."""
     path = Path(path)
     if not path.is_file():
         raise OwnFileError(f"Expected a Python file at {path}, but there is none.")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
+    linecache.checkcache(str(path))  # error messages quote its lines
+    module = importlib.util.module_from_spec(importlib.util.spec_from_file_location(path.stem, path))
     # compile() instead of spec.loader: a cached .pyc could be older than a file saved within the same second.
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)
-    found = getattr(module, CLASS, None)
+    return module.__dict__
+
+
+def load_class(path: Path | str) -> type[nn.Module]:
+    """The class `Transformer` of a file, which is run for it."""
+    found = run_file(path).get(CLASS)
     if not (isinstance(found, type) and issubclass(found, nn.Module)):
         arrived = "there is none" if found is None else f"it is a {type(found).__name__}"
         raise OwnFileError(
@@ -59,6 +94,27 @@ def own_transformer(path: Path | str, config: TransformerConfig) -> OwnTransform
     """A new model from the file, with initial weights from torch's generator."""
     sizes = {name: getattr(config, name) for name in SIZES}
     return OwnTransformer(config, load_class(path)(**sizes))
+
+
+@torch.no_grad()
+def explain_difference(path: Path | str, library: Translator) -> str:
+    """Why a file doesn't compute the same as a Transformer of the library with its weights; else "".
+
+    A quick check before training. It runs the file's code unguarded; lesson 14's check is the thorough one.
+    """
+    try:
+        own = own_transformer(path, library.config)
+        own.load_state_dict(library.state_dict())
+        src, tgt = torch.arange(4, 16).reshape(2, 6), torch.tensor([[2, 5, 4], [2, 7, 9]])
+        src[0, 4:] = 0
+        lengths = (src != 0).sum(dim=1)
+        logits = [model.eval()(src, lengths, tgt) for model in (own, library)]
+    except Exception as error:  # whatever the learner's code raises
+        return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+    if logits[0].shape != logits[1].shape:
+        return f"its logits have shape {tuple(logits[0].shape)}, but {tuple(logits[1].shape)} is expected"
+    gap = (logits[0] - logits[1]).abs().max()
+    return "" if gap <= MOST_OFF else f"its logits differ from the library's by up to {gap:.2g}"
 
 
 class OwnTransformer(Translator):

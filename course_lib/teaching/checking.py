@@ -1,4 +1,4 @@
-"""`check`: judge a learner's function, record the result, and save the function if it passed.
+"""`check`: judge a learner's function or file, record the result, and save the function if it passed.
 
 >>> check("double_it", lambda numbers: numbers ** 2).slip
 'squares'
@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from course_lib import runtime
 from course_lib.teaching import progress
 from course_lib.teaching.exercises.catalogue import find_exercise
+from course_lib.teaching.exercises.exercise import FileExercise
 from course_lib.teaching.exercises.guarded_call import INSIDE, CheckInside, is_inside_call
 from course_lib.teaching.exercises.judging import judge
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs
 from course_lib.teaching.own_code.kept_functions import in_use, keep
 
 
-def check(name: str, attempt: Callable) -> Verdict:
+def check(name: str, attempt: Callable | Path) -> Verdict:
+    """The verdict on a function or class, or on a file; a file stays where it is."""
     if is_inside_call():
         raise CheckInside(INSIDE)
     exercise = find_exercise(name)
@@ -27,7 +30,8 @@ def check(name: str, attempt: Callable) -> Verdict:
     if verdict.status in ("passed", "wrong"):
         event = {"kind": "exercise", "lesson": exercise.lesson, "name": name, "status": verdict.status}
         progress.record(event | ({"misconception": verdict.misconception} if verdict.misconception else {}))
-    not_kept = keep(exercise, attempt) if verdict.status == "passed" else ""
+    to_keep = verdict.status == "passed" and not isinstance(exercise, FileExercise)
+    not_kept = keep(exercise, attempt) if to_keep else ""
     verdict = replace(verdict, details=join_paragraphs(verdict.details, not_kept))
     if runtime.switched_on("COURSE_STRICT") and (verdict.status != "passed" or not_kept):
         raise AssertionError(str(verdict))

@@ -1,4 +1,4 @@
-"""The exercises of lesson 12: split, join, attend in every head, the whole layer."""
+"""The exercises of lesson 12: split the heads, join them, and multi-head attention as a whole."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_lib.layers.attention import attend
-from course_lib.layers.multi_head import join_heads, multi_head, split_heads
+from course_lib.layers.multi_head import join_heads, split_heads
 from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise, wrong_only_at
 
 LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/4 and 3/4
@@ -24,8 +24,7 @@ def normal(*shape: int, seed: int = 0) -> Tensor:
 # ---- split and join
 
 
-# The library's functions are imported by name: the lesson replaces them in their module by what `yours`
-# returns, which may be the functions below.
+# The library's functions are imported by name: the lesson's last section replaces `split_heads` in its module.
 def split(features: Tensor, n_heads: int) -> Tensor:
     return split_heads(features, n_heads=n_heads)
 
@@ -441,145 +440,17 @@ JOIN_HEADS = PlainExercise(
 )
 
 
-# ---- attention in every head
-
-
-def in_every_head(query, keys, values, mask=None, causal=False, with_weights=True):
-    return multi_head(query, keys, values, mask=mask, causal=causal, with_weights=True)
-
-
-def with_causal_mask(triangle: Callable[[Tensor], Tensor]) -> Callable:
-    """Attention with another triangle as its causal mask."""
-
-    def attends(query, keys, values, mask=None, causal=False, with_weights=True):
-        if causal:
-            mask = triangle(torch.ones(query.shape[-2], keys.shape[-2])) == 1
-        return attend(query, keys, values, mask=mask)
-
-    return attends
-
-
-def with_mean_weights(query, keys, values, mask=None, causal=False, with_weights=True):
-    _, weights = in_every_head(query, keys, values, mask, causal)
-    mean = weights.mean(dim=1, keepdim=True).expand_as(weights)
-    return mean @ values, mean
-
-
-def heads_case(seed: int, mask: Tensor | None = None, *, causal: bool = False, scale: float = 1.0):
-    shape = (2, 3, 4, 5)
-    return lambda: (
-        scale * normal(*shape, seed=seed),
-        normal(*shape, seed=seed + 1),
-        normal(*shape, seed=seed + 2),
-        mask,
-        causal,
-        True,
-    )
-
-
-SHORT_SENTENCES = (torch.arange(4) < torch.tensor([[3], [2]]))[:, None, None]  # of 3 and of 2 words
-LN3_KEY = [LN3, 0.0, 0.0, 0.0]
-MULTI_HEAD = PlainExercise(
-    name="multi_head",
-    lesson="many_heads",
-    inputs=("query", "keys", "values", "mask", "causal", "with_weights"),
-    reference=in_every_head,
-    by_hand=ByHand(
-        inputs={
-            "query": torch.tensor([[[[2.0, 0, 0, 0], [2.0, 0, 0, 0]], [[-2.0, 0, 0, 0], [0.0, 0, 0, 0]]]]),
-            "keys": torch.tensor([[[[0.0] * 4, LN3_KEY], [[0.0] * 4, LN3_KEY]]]),
-            "values": torch.tensor([[[[4.0], [8.0]], [[40.0], [80.0]]]]),
-            "mask": None,
-            "causal": False,
-            "with_weights": True,
-        },
-        answer=(
-            torch.tensor([[[[7.0], [7.0]], [[50.0], [60.0]]]]),
-            torch.tensor([[[[0.25, 0.75], [0.25, 0.75]], [[0.75, 0.25], [0.5, 0.5]]]]),
-        ),
-        says="Keys have four numbers, and √4 = 2. In head 0 both queries score 0 and 2 · ln 3 / 2 = ln 3: "
-        "weights 1/4, 3/4, and 1/4 · 4 + 3/4 · 8 = 7. In head 1 the first query scores 0 and −ln 3: weights "
-        "3/4 and 1/4, 3/4 · 40 + 1/4 · 80 = 50; the second scores 0 twice: 60.",
-    ),
-    others=(
-        lambda: (
-            normal(2, 3, 4, 5),
-            normal(2, 3, 6, 5, seed=1),
-            normal(2, 3, 6, 7, seed=2),
-            None,
-            False,
-            True,
-        ),
-        heads_case(3, SHORT_SENTENCES),
-        heads_case(6, causal=True),
-        heads_case(9, (torch.ones(4, 4).tril() == 1) & (torch.arange(4) < 3)),
-        heads_case(12, SHORT_SENTENCES, scale=30.0),  # a hidden score far above the others
-    ),
-    slips=(
-        Slip(
-            "ignores-causal",
-            lambda q, k, v, mask, causal, with_weights: in_every_head(q, k, v, mask),
-            "`causal=True` changes nothing. Then each word may look at itself and back, never ahead.",
-        ),
-        Slip(
-            "ignores-mask",
-            lambda q, k, v, mask, causal, with_weights: in_every_head(q, k, v, None, causal),
-            "`mask` changes nothing: hidden keys still get weight.",
-        ),
-        Slip(
-            "looks-ahead",
-            with_causal_mask(torch.triu),
-            "with `causal` each word looks ahead, not back. Row i may be True in columns 0 to i: `tril`.",
-        ),
-        Slip(
-            "not-at-itself",
-            with_causal_mask(lambda ones: ones.tril(-1)),
-            "with `causal` a word looks back, but not at itself. The diagonal is True too: `tril()`.",
-        ),
-        Slip(
-            "turned-mask",
-            lambda q, k, v, mask, causal, with_weights: in_every_head(
-                q, k, v, None if mask is None else ~mask, causal
-            ),
-            "the mask is turned round. `True` means *may look*.",
-        ),
-        Slip(
-            "one-table-for-all",
-            with_mean_weights,
-            "every head has the same table of weights. Each head shares out by itself.",
-        ),
-        Slip(
-            "only-context",
-            lambda *inputs: in_every_head(*inputs)[0],
-            "only the context came back. Return two things: context and weights.",
-        ),
-        Slip(
-            "not-scaled",
-            lambda q, *rest: in_every_head(q * math.sqrt(q.shape[-1]), *rest),
-            "the scores are not divided by the root of a key's width (lesson 08).",
-        ),
-        Slip(
-            "root-of-all-heads",
-            lambda q, *rest: in_every_head(q / math.sqrt(q.shape[1]), *rest),
-            "the scores are divided by √d_model, the width of all heads together. Each head divides by the "
-            "root of its own width.",
-            misconception="M08",
-        ),
-    ),
-)
-
-
-# ---- the whole layer
+# ---- multi-head attention
 
 
 def layer(
     x, source, w_q, w_k, w_v, w_o, n_heads, mask=None, *, split=split, join=join, attend=attend, scale=1.0
 ):
     """Multi-head attention; other versions of its steps make it wrong."""
-    projections = (scale * (x @ w_q), source @ w_k, source @ w_v)
+    projections = (scale * (x @ w_q.mT), source @ w_k.mT, source @ w_v.mT)
     query, keys, values = (split(projection, n_heads) for projection in projections)
     context, weights = attend(query, keys, values, mask=mask)
-    return join(context) @ w_o, weights
+    return join(context) @ w_o.mT, weights
 
 
 def layer_with(**steps: Any) -> Callable:
@@ -610,6 +481,11 @@ def over_queries(scores: Tensor, mask: Tensor | None) -> Tensor:
 
 def over_heads(scores: Tensor, mask: Tensor | None) -> Tensor:
     return scores.masked_fill(torch.zeros(()).bool() if mask is None else ~mask, -math.inf).softmax(-3)
+
+
+def exp_without_shift(scores: Tensor, mask: Tensor | None) -> Tensor:
+    powers = scores.exp() if mask is None else scores.exp() * mask
+    return powers / powers.sum(-1, keepdim=True)
 
 
 def masked_and_renormalised(scores: Tensor, mask: Tensor | None) -> Tensor:
@@ -658,14 +534,21 @@ def with_copied_matrix(index: int, of: int) -> Callable:
     return lambda *inputs: layer(*inputs[:index], inputs[of], *inputs[index + 1 :])
 
 
+def with_transposed(*names: str) -> Callable:
+    """These matrices are used as (in, out)."""
+    return lambda *inputs: layer(
+        *(value.T if name in names else value for name, value in zip(INPUTS, inputs, strict=False))
+    )
+
+
 def from_x(name: str) -> Callable:
     """The keys or the values alone are computed from x."""
 
     def changed_layer(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
         sources = {"keys": source, "values": source} | {name: x}
-        projections = (x @ w_q, sources["keys"] @ w_k, sources["values"] @ w_v)
+        projections = (x @ w_q.mT, sources["keys"] @ w_k.mT, sources["values"] @ w_v.mT)
         context, weights = attend(*(split(made, n_heads) for made in projections), mask=mask)
-        return join(context) @ w_o, weights
+        return join(context) @ w_o.mT, weights
 
     return changed_layer
 
@@ -674,28 +557,45 @@ def with_mask(change: Callable[[Tensor], Tensor]) -> Callable:
     return lambda *inputs: layer(*inputs[:7], None if inputs[7] is None else change(inputs[7]))
 
 
-def padding_mask(batch: int, n: int) -> Tensor:
-    """Sentences of n − 1, n − 2 … words: every sentence has padding, and at least one word."""
+def always_causal(*inputs):
+    causal = torch.ones(inputs[0].shape[1], inputs[1].shape[1]).tril() == 1
+    return layer(*inputs[:7], causal if inputs[7] is None else inputs[7] & causal)
+
+
+def padding_mask(batch: int, m: int, n: int) -> Tensor:
+    """(batch, 1, 1, n), for n − 1, n − 2 … words: every sentence has padding, and at least one word."""
     lengths = (n - 1 - torch.arange(batch)).clamp(min=1)
     return (torch.arange(n) < lengths[:, None])[:, None, None]
 
 
-def layer_case(seed: int, batch: int, m: int, n: int, d: int, n_heads: int, masked: bool):
+def mask_for_each_query(batch: int, m: int, n: int) -> Tensor:
+    """(m, n): query i may attend to keys 0 and i. Neither this mask nor its inverse hides all keys of a query,
+    so that an inverted mask has the same result however the attention is written."""
+    keys, queries = torch.arange(n), torch.arange(m)[:, None]
+    return (keys == 0) | (keys == queries)
+
+
+def both_masks(batch: int, m: int, n: int) -> Tensor:
+    """(batch, 1, m, n)."""
+    return padding_mask(batch, m, n) & mask_for_each_query(batch, m, n)
+
+
+def layer_case(seed: int, batch: int, m: int, n: int, d: int, n_heads: int, mask: Callable | None = None):
     shapes = ((batch, m, d), (batch, n, d), (d, d), (d, d), (d, d), (d, d))
     tensors = [normal(*shape, seed=seed + i) for i, shape in enumerate(shapes)]
     tensors[2:] = [matrix / math.sqrt(d) for matrix in tensors[2:]]
-    mask = padding_mask(batch, n) if masked else None
-    return lambda: (*(tensor.clone() for tensor in tensors), n_heads, mask)
+    return lambda: (*(tensor.clone() for tensor in tensors), n_heads, mask and mask(batch, m, n))
 
 
 def strong_scores_case() -> tuple:
     """Scores in the hundreds, and exact: no finite penalty hides a masked word, and all ways of writing
     the scores agree."""
-    x, source, _, _, *others = layer_case(40, 2, 4, 4, 8, 2, masked=True)()
+    x, source, _, _, *others = layer_case(40, 2, 4, 4, 8, 2, padding_mask)()
     return (20 * x).round(), (4 * source).round(), torch.eye(8), torch.eye(8), *others
 
 
 EYE = torch.eye(2)
+OUT_IN = "They have torch's orientation, (out, in)."
 INPUTS = ("x", "source", "w_q", "w_k", "w_v", "w_o", "n_heads", "mask")
 MANY_HEADS = PlainExercise(
     name="many_heads",
@@ -709,7 +609,7 @@ MANY_HEADS = PlainExercise(
             "w_q": EYE,
             "w_k": EYE,
             "w_v": 4 * EYE,
-            "w_o": torch.tensor([[1.0, 0.0], [10.0, 1.0]]),
+            "w_o": torch.tensor([[1.0, 10.0], [0.0, 1.0]]),
             "n_heads": 2,
             "mask": None,
         },
@@ -718,17 +618,19 @@ MANY_HEADS = PlainExercise(
             "There are two heads, and each gets one number of every word. The query of head 0 is ln 3: its "
             "scores are 0 and ln 3, its attention weights 1/4 and 3/4. The values are 0 and 4, so its "
             "context is 3. The query of head 1 is −ln 3: its attention weights are 3/4 and 1/4, and its "
-            "context is 1. Concatenated: (3, 1). Times W_O: 3 · 1 + 1 · 10 = 13, and 3 · 0 + 1 · 1 = 1."
+            "context is 1. Concatenated, they are (3, 1). The rows of W_O give 1 · 3 + 10 · 1 = 13 and "
+            "0 · 3 + 1 · 1 = 1."
         ),
     ),
-    others=(
-        layer_case(0, 2, 3, 5, 12, 4, masked=False),
-        layer_case(10, 2, 4, 4, 6, 3, masked=True),
-        layer_case(20, 1, 2, 3, 8, 1, masked=False),
-        layer_case(
-            30, 3, 4, 4, 8, 8, masked=True
-        ),  # m = n where masked: swapping x and source raises no error
+    others=(  # m = n in most masked cases: swapping x and source raises no error there
+        layer_case(0, 2, 3, 5, 12, 4),
+        layer_case(10, 2, 4, 4, 6, 3, padding_mask),
+        layer_case(20, 1, 2, 3, 8, 1),
+        layer_case(30, 3, 4, 4, 8, 8, padding_mask),
         strong_scores_case,
+        layer_case(50, 2, 4, 4, 8, 2, mask_for_each_query),
+        layer_case(60, 3, 4, 4, 6, 2, both_masks),
+        layer_case(70, 2, 3, 5, 6, 3, padding_mask),
     ),
     slips=(
         Slip(
@@ -777,10 +679,21 @@ MANY_HEADS = PlainExercise(
             for index, name in ((2, "queries"), (3, "keys"), (4, "values"))
         ),
         Slip(
-            "matrices-transposed",
-            lambda x, source, w_q, w_k, w_v, w_o, *rest: layer(x, source, w_q.T, w_k.T, w_v.T, w_o.T, *rest),
-            "all four matrices are transposed. Here they have the shape (in, out), so a word is multiplied "
-            "by the matrix as it is.",
+            "matrices-not-transposed",
+            with_transposed("w_q", "w_k", "w_v", "w_o"),
+            f"all four matrices are used as if their shape were (in, out). {OUT_IN} Multiply by `w_q.T`, "
+            "`w_k.T`, `w_v.T` and `w_o.T`.",
+        ),
+        Slip(
+            "projections-not-transposed",
+            with_transposed("w_q", "w_k", "w_v"),
+            f"`w_q`, `w_k` and `w_v` are used as if their shape were (in, out). {OUT_IN} Multiply by their "
+            "transposes, as you do with `w_o`.",
+        ),
+        Slip(
+            "output-not-transposed",
+            with_transposed("w_o"),
+            f"`w_o` is used as if its shape were (in, out). {OUT_IN} Multiply by `w_o.T`.",
         ),
         Slip(
             "queries-from-source",
@@ -832,7 +745,7 @@ MANY_HEADS = PlainExercise(
             "scaled-twice",
             lambda *inputs: layer(*inputs, scale=math.sqrt(inputs[6] / inputs[0].shape[-1])),
             "the scores are divided by the width of a head instead of its square root. Are they scaled "
-            "twice? `multi_head` already divides by the square root.",
+            "twice? `scaled_attention` and `masked_attention` already divide by the square root.",
         ),
         Slip(
             "not-scaled",
@@ -848,6 +761,12 @@ MANY_HEADS = PlainExercise(
             "softmax-over-heads",
             layer_with(attend=attend_with(over_heads)),
             "the softmax is taken over the heads. Take it over the keys, the last axis of the scores.",
+        ),
+        Slip(
+            "overflow",
+            layer_with(attend=attend_with(exp_without_shift)),
+            "large scores overflow in `exp`, and inf / inf is NaN. Use `torch.softmax`, which subtracts the "
+            "largest score first.",
         ),
         Slip(
             "two-heads",
@@ -868,6 +787,17 @@ MANY_HEADS = PlainExercise(
             "first-mask-for-all",
             with_mask(lambda mask: mask[:1]),
             "the mask of the first sentence is used for the whole batch. Every sentence has its own.",
+        ),
+        Slip(
+            "mask-of-the-first-query",
+            with_mask(lambda mask: mask[..., :1, :]),
+            "the first row of the mask is used for all queries. That is right for a padding mask, but in a "
+            "causal mask every query has its own row. Pass the mask on unchanged.",
+        ),
+        Slip(
+            "always-causal",
+            always_causal,
+            "a causal mask is always applied. `mask` contains everything that has to be masked.",
         ),
         Slip(
             "masked-after-softmax",
@@ -898,12 +828,6 @@ MANY_HEADS = PlainExercise(
             "`x` is added to the output. The residual connection comes in lesson 13, outside this function.",
         ),
         Slip(
-            "no-weights",
-            lambda *inputs: (layer(*inputs)[0], None),
-            "the attention weights are None. The library's `multi_head` returns them only if you pass "
-            "`with_weights=True`.",
-        ),
-        Slip(
             "only-output",
             lambda *inputs: layer(*inputs)[0],
             "only the output is returned. Return two things, the output and the attention weights.",
@@ -930,6 +854,11 @@ MANY_HEADS = PlainExercise(
             }.items()
         ),
         Slip(
+            "weights-heads-first",
+            weights_changed(lambda weights: weights.transpose(0, 1)),
+            "the heads are the first axis of the attention weights. Their axes should be (batch, heads, m, n).",
+        ),
+        Slip(
             "unmasked-weights",
             layer_with(attend=returns_unmasked),
             "the output is masked, but the attention weights that are returned aren't.",
@@ -942,4 +871,4 @@ MANY_HEADS = PlainExercise(
     ),
 )
 
-EXERCISES = (SPLIT_HEADS, TEST_SPLIT, JOIN_HEADS, MULTI_HEAD, MANY_HEADS)
+EXERCISES = (SPLIT_HEADS, TEST_SPLIT, JOIN_HEADS, MANY_HEADS)

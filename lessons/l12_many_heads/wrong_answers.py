@@ -9,7 +9,6 @@ import math
 import torch
 import torch.nn.functional as F
 
-from course_lib.layers.multi_head import multi_head, split_heads
 from lessons.l12_many_heads.exercises import by_reshape_and_transpose, join, split
 
 # ---- what the answers share
@@ -26,17 +25,15 @@ def scaled_scores(query, keys):
     return query @ keys.mT / math.sqrt(keys.shape[-1])
 
 
-def attends(query, keys, values, mask=None, causal=False, with_weights=False):
+def attends(query, keys, values, mask=None):
     scores = scaled_scores(query, keys)
-    if causal:
-        mask = torch.ones(scores.shape[-2:]).tril() == 1
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
     return weighted_sum(scores, values)
 
 
 def projected(x, source, w_q, w_k, w_v, n_heads):
-    return split(x @ w_q, n_heads), split(source @ w_k, n_heads), split(source @ w_v, n_heads)
+    return split(x @ w_q.T, n_heads), split(source @ w_k.T, n_heads), split(source @ w_v.T, n_heads)
 
 
 # ---- split_heads
@@ -416,149 +413,73 @@ def join_by_movedim(features):
     return features.movedim(-3, -2).flatten(start_dim=-2)
 
 
-# ---- multi_head
-
-
-def attends_unmasked(query, keys, values, mask=None, causal=False, with_weights=False):
-    return weighted_sum(scaled_scores(query, keys), values)
-
-
-def attends_unless_causal(query, keys, values, mask=None, causal=False, with_weights=False):
-    scores = scaled_scores(query, keys)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    return weighted_sum(scores, values)
-
-
-def attends_without_mask(query, keys, values, mask=None, causal=False, with_weights=False):
-    scores = scaled_scores(query, keys)
-    if causal:
-        scores = scores.masked_fill(torch.ones(scores.shape[-2:]).triu(1) == 1, -math.inf)
-    return weighted_sum(scores, values)
-
-
-def attends_turned(query, keys, values, mask=None, causal=False, with_weights=False):
-    scores = scaled_scores(query, keys)
-    if causal:
-        scores = scores.masked_fill(torch.ones(scores.shape[-2:]).triu(1) == 1, -math.inf)
-    if mask is not None:
-        scores = scores.masked_fill(mask, -math.inf)
-    return weighted_sum(scores, values)
-
-
-def attends_unscaled(query, keys, values, mask=None, causal=False, with_weights=False):
-    return attends(query * math.sqrt(keys.shape[-1]), keys, values, mask, causal)
-
-
-def attends_over_all_heads(query, keys, values, mask=None, causal=False, with_weights=False):
-    return attends(query / math.sqrt(query.shape[1]), keys, values, mask, causal)
-
-
-def attends_weights_first(query, keys, values, mask=None, causal=False, with_weights=False):
-    return attends(query, keys, values, mask, causal)[::-1]
-
-
-def attends_and_keeps_weights(query, keys, values, mask=None, causal=False, with_weights=False):
-    context, weights = attends(query, keys, values, mask, causal)
-    return context, weights if with_weights else None
-
-
-def attends_without_flag(query, keys, values, mask=None, causal=False):
-    return attends(query, keys, values, mask, causal)
-
-
-def attends_hidden_by_20(query, keys, values, mask=None, causal=False, with_weights=False):
-    scores = scaled_scores(query, keys)
-    if causal:
-        mask = torch.ones(scores.shape[-2:]).tril() == 1
-    if mask is not None:
-        scores = scores - 20.0 * ~mask
-    return weighted_sum(scores, values)
-
-
-def attends_strictly_back(query, keys, values, mask=None, causal=False, with_weights=False):
-    scores = scaled_scores(query, keys)
-    if causal:
-        mask = torch.ones(scores.shape[-2:]).tril(-1) == 1
-    if mask is None:
-        return weighted_sum(scores, values)
-    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1).nan_to_num(0.0)
-    return weights @ values, weights
-
-
-def attends_detached(query, keys, values, mask=None, causal=False, with_weights=False):
-    context, weights = attends(query, keys, values, mask, causal)
-    return context.detach(), weights
-
-
-def attends_head_by_head(query, keys, values, mask=None, causal=False, with_weights=False):
-    heads = []
-    for head in range(query.shape[1]):
-        head_mask = mask[:, 0] if mask is not None and mask.dim() == 4 else mask
-        heads.append(attends(query[:, head], keys[:, head], values[:, head], head_mask, causal))
-    return torch.stack([c for c, _ in heads], 1), torch.stack([w for _, w in heads], 1)
-
-
-def attends_fused(query, keys, values, mask=None, causal=False, with_weights=False):
-    context = F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, is_causal=causal)
-    return context, attends(query, keys, values, mask, causal)[1]
-
-
 # ---- many_heads
 
 
 def layered(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     query, keys, values = projected(x, source, w_q, w_k, w_v, n_heads)
     context, weights = attends(query, keys, values, mask)
-    return join(context) @ w_o, weights
+    return join(context) @ w_o.T, weights
 
 
 def layered_by_loop(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     size = x.shape[-1] // n_heads
+    if mask is not None and mask.dim() == 4:
+        mask = mask[:, 0]
     out, tables = 0, []
     for head in range(n_heads):
-        cut = slice(head * size, (head + 1) * size)
-        head_mask = mask[:, 0] if mask is not None else None
-        context, weights = attends(x @ w_q[:, cut], source @ w_k[:, cut], source @ w_v[:, cut], head_mask)
-        out = out + context @ w_o[cut]
+        rows = slice(head * size, (head + 1) * size)
+        context, weights = attends(x @ w_q[rows].T, source @ w_k[rows].T, source @ w_v[rows].T, mask)
+        out = out + context @ w_o[:, rows].T
         tables.append(weights)
     return out, torch.stack(tables, 1)
 
 
+def layered_by_linear(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    def heads(y, w):
+        return F.linear(y, w).reshape(y.shape[0], y.shape[1], n_heads, -1).transpose(1, 2)
+
+    query, keys, values = heads(x, w_q), heads(source, w_k), heads(source, w_v)
+    context = F.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
+    weights = attends(query, keys, values, mask)[1]
+    return F.linear(context.transpose(1, 2).reshape(x.shape), w_o), weights
+
+
+def layered_minus_1e9(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    def weigh(scores):
+        return (scores if mask is None else torch.where(mask, scores, -1e9)).softmax(dim=-1)
+
+    return attend_by_hand(x, source, w_q, w_k, w_v, w_o, n_heads, weigh)
+
+
+def layered_always_masked(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    if mask is None:
+        mask = torch.ones(x.shape[1], source.shape[1], dtype=torch.bool)
+    return layered(x, source, w_q, w_k, w_v, w_o, n_heads, mask)
+
+
 def layered_by_torch(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
-    d = x.shape[-1]
-    torchs = torch.nn.MultiheadAttention(d, n_heads, bias=False, batch_first=True)
-    torchs.in_proj_weight.data = torch.cat([w_q.T, w_k.T, w_v.T])
-    torchs.out_proj.weight.data = w_o.T
-    hidden = None if mask is None else ~mask[:, 0, 0]
-    return torchs(x, source, source, key_padding_mask=hidden, average_attn_weights=False)
+    module = torch.nn.MultiheadAttention(x.shape[-1], n_heads, bias=False, batch_first=True)
+    module.in_proj_weight.data = torch.cat([w_q, w_k, w_v])
+    module.out_proj.weight.data = w_o
+    if mask is not None:
+        mask = ~mask.expand(len(x), n_heads, x.shape[1], source.shape[1]).flatten(0, 1)
+    return module(x, source, source, attn_mask=mask, average_attn_weights=False)
 
 
 def layered_by_einsum(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     query, keys, values = (
-        projection.unflatten(-1, (n_heads, -1)) for projection in (x @ w_q, source @ w_k, source @ w_v)
+        projection.unflatten(-1, (n_heads, -1)) for projection in (x @ w_q.T, source @ w_k.T, source @ w_v.T)
     )
     scores = torch.einsum("bmhd,bnhd->bhmn", query, keys) / math.sqrt(query.shape[-1])
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
     weights = scores.softmax(dim=-1)
-    return torch.einsum("bhmn,bnhd->bmhd", weights, values).flatten(-2) @ w_o, weights
+    return torch.einsum("bhmn,bnhd->bmhd", weights, values).flatten(-2) @ w_o.T, weights
 
 
 def layered_from_x(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     return layered(x, x, w_q, w_k, w_v, w_o, n_heads, mask)
-
-
-def layered_by_parts(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
-    heads = [split_heads(projection, n_heads=n_heads) for projection in (x @ w_q, x @ w_k, x @ w_v)]
-    context, weights = multi_head(*heads, mask=mask, with_weights=True)
-    return join(context) @ w_o, weights
-
-
-def layered_without_asking(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
-    heads = [split_heads(projection, n_heads=n_heads) for projection in (x @ w_q, source @ w_k, source @ w_v)]
-    context, weights = multi_head(*heads, mask=mask)
-    return join(context) @ w_o, weights
 
 
 def layered_swapped(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
@@ -573,16 +494,16 @@ def layered_no_output(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
 
 def layered_by_view(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     size = x.shape[-1] // n_heads
-    projections = [x @ w_q, source @ w_k, source @ w_v]
+    projections = [x @ w_q.T, source @ w_k.T, source @ w_v.T]
     query, keys, values = (made.view(len(made), n_heads, made.shape[1], size) for made in projections)
     context, weights = attends(query, keys, values, mask)
-    return join(context) @ w_o, weights
+    return join(context) @ w_o.T, weights
 
 
 def layered_joined_by_view(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     query, keys, values = projected(x, source, w_q, w_k, w_v, n_heads)
     context, weights = attends(query, keys, values, mask)
-    return context.reshape(x.shape) @ w_o, weights
+    return context.reshape(x.shape) @ w_o.T, weights
 
 
 def layered_unmasked(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
@@ -593,7 +514,7 @@ def attend_by_hand(x, source, w_q, w_k, w_v, w_o, n_heads, weigh):
     """The layer, with the scores passed to `weigh`, which returns the attention weights."""
     query, keys, values = projected(x, source, w_q, w_k, w_v, n_heads)
     weights = weigh(scaled_scores(query, keys))
-    return join(weights @ values) @ w_o, weights
+    return join(weights @ values) @ w_o.T, weights
 
 
 def layered_masked_late(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
@@ -680,25 +601,25 @@ def layered_unscaled(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
 def layered_scaled_twice(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     query, keys, values = projected(x, source, w_q, w_k, w_v, n_heads)
     context, weights = attends(query / math.sqrt(query.shape[-1]), keys, values, mask)
-    return join(context) @ w_o, weights
+    return join(context) @ w_o.T, weights
 
 
 def layered_keys_first(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     query, keys, values = projected(x, source, w_q, w_k, w_v, n_heads)
     context, weights = attends(keys, query, values, mask)
-    return join(context) @ w_o, weights
+    return join(context) @ w_o.T, weights
 
 
 def layered_values_first(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     query, keys, values = projected(x, source, w_q, w_k, w_v, n_heads)
     context, weights = attends(query, values, keys, mask)
-    return join(context) @ w_o, weights
+    return join(context) @ w_o.T, weights
 
 
 def layered_weighted_keys(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     query, keys, _ = projected(x, source, w_q, w_k, w_v, n_heads)
     context, weights = attends(query, keys, keys, mask)
-    return join(context) @ w_o, weights
+    return join(context) @ w_o.T, weights
 
 
 def layered_from(keys_from, values_from):
@@ -706,9 +627,9 @@ def layered_from(keys_from, values_from):
 
     def layered_mixed(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
         words = {"x": x, "source": source}
-        keys, values = split(words[keys_from] @ w_k, n_heads), split(words[values_from] @ w_v, n_heads)
-        context, weights = attends(split(x @ w_q, n_heads), keys, values, mask)
-        return join(context) @ w_o, weights
+        keys, values = split(words[keys_from] @ w_k.T, n_heads), split(words[values_from] @ w_v.T, n_heads)
+        context, weights = attends(split(x @ w_q.T, n_heads), keys, values, mask)
+        return join(context) @ w_o.T, weights
 
     return layered_mixed
 
@@ -727,24 +648,44 @@ def layered_unprojected(which):
     """Without the queries', keys' or values' matrix."""
 
     def layered_without(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
-        query = split(x if which == "queries" else x @ w_q, n_heads)
-        keys = split(source if which == "keys" else source @ w_k, n_heads)
-        values = split(source if which == "values" else source @ w_v, n_heads)
+        query = split(x if which == "queries" else x @ w_q.T, n_heads)
+        keys = split(source if which == "keys" else source @ w_k.T, n_heads)
+        values = split(source if which == "values" else source @ w_v.T, n_heads)
         context, weights = attends(query, keys, values, mask)
-        return join(context) @ w_o, weights
+        return join(context) @ w_o.T, weights
 
     return layered_without
 
 
-def layered_like_linear(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
-    query, keys, values = projected(x, source, w_q.T, w_k.T, w_v.T, n_heads)
+def layered_in_out(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    query, keys, values = split(x @ w_q, n_heads), split(source @ w_k, n_heads), split(source @ w_v, n_heads)
     context, weights = attends(query, keys, values, mask)
-    return F.linear(join(context), w_o), weights
+    return join(context) @ w_o, weights
+
+
+def layered_by_columns(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    size = x.shape[-1] // n_heads
+    if mask is not None and mask.dim() == 4:
+        mask = mask[:, 0]
+    contexts, tables = [], []
+    for head in range(n_heads):
+        columns = slice(head * size, (head + 1) * size)
+        made = (y @ w[:, columns] for y, w in ((x, w_q), (source, w_k), (source, w_v)))
+        context, weights = attends(*made, mask)
+        contexts.append(context)
+        tables.append(weights)
+    return torch.cat(contexts, dim=-1) @ w_o.T, torch.stack(tables, dim=1)
+
+
+def layered_output_in_out(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    query, keys, values = projected(x, source, w_q, w_k, w_v, n_heads)
+    context, weights = attends(query, keys, values, mask)
+    return join(context) @ w_o, weights
 
 
 def layered_one_head(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
-    context, weights = attends((x @ w_q)[:, None], (source @ w_k)[:, None], (source @ w_v)[:, None], mask)
-    return context[:, 0] @ w_o, weights
+    context, weights = attends((x @ w_q.T)[:, None], (source @ w_k.T)[:, None], (source @ w_v.T)[:, None], mask)
+    return context[:, 0] @ w_o.T, weights
 
 
 def layered_one_head_copied(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
@@ -754,10 +695,10 @@ def layered_one_head_copied(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
 
 def layered_by_views(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
     size = x.shape[-1] // n_heads
-    projections = [x @ w_q, source @ w_k, source @ w_v]
+    projections = [x @ w_q.T, source @ w_k.T, source @ w_v.T]
     query, keys, values = (made.view(len(made), n_heads, made.shape[1], size) for made in projections)
     context, weights = attends(query, keys, values, mask)
-    return context.reshape(x.shape) @ w_o, weights
+    return context.reshape(x.shape) @ w_o.T, weights
 
 
 def layered_residual(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
@@ -787,29 +728,58 @@ def layered_with_mask(change):
 
 
 def layered_output_first(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
-    query, keys = split(x @ w_q, n_heads), split(source @ w_k, n_heads)
-    context, weights = attends(query, keys, split(source @ w_v @ w_o, n_heads), mask)
+    query, keys = split(x @ w_q.T, n_heads), split(source @ w_k.T, n_heads)
+    context, weights = attends(query, keys, split(source @ w_v.T @ w_o.T, n_heads), mask)
     return join(context), weights
 
 
+def layered_with_own_causal_mask(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    m, n = x.shape[1], source.shape[1]
+    causal = torch.arange(n) <= torch.arange(m)[:, None]
+    return layered(x, source, w_q, w_k, w_v, w_o, n_heads, causal if mask is None else causal & mask)
+
+
+def layered_masked_if_padding(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    if mask is not None and mask.dim() != 4:
+        mask = None
+    return layered(x, source, w_q, w_k, w_v, w_o, n_heads, mask)
+
+
+def layered_by_exp(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    def weigh(scores):
+        powers = scores.exp() if mask is None else scores.exp() * mask
+        return powers / powers.sum(dim=-1, keepdim=True)
+
+    return attend_by_hand(x, source, w_q, w_k, w_v, w_o, n_heads, weigh)
+
+
+def layered_detached(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    output, weights = layered(x, source, w_q, w_k, w_v, w_o, n_heads, mask)
+    return output.detach(), weights
+
+
+def layered_in_float64(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    x, source, w_q, w_k, w_v, w_o = (t.double() for t in (x, source, w_q, w_k, w_v, w_o))
+    return layered(x, source, w_q, w_k, w_v, w_o, n_heads, mask)
+
+
+def layered_list_of_weights(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    output, weights = layered(x, source, w_q, w_k, w_v, w_o, n_heads, mask)
+    return output, list(weights.unbind(1))
+
+
+def layered_in_place(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    output, weights = layered(x, source, w_q, w_k, w_v, w_o, n_heads, mask)
+    x += output
+    return output, weights
+
+
+def layered_weights_first_axis(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    output, weights = layered(x, source, w_q, w_k, w_v, w_o, n_heads, mask)
+    return output, weights.transpose(0, 1)
+
+
 # ---- a slip each, without the helpers of the exercises
-
-
-def ahead(query, keys, values, mask=None, causal=False, with_weights=True):
-    if causal:
-        later = torch.ones(query.shape[-2], keys.shape[-2]).triu() == 1
-        mask = later if mask is None else mask & later
-    return attends(query, keys, values, mask, False, with_weights)
-
-
-def same_weights_in_all(query, keys, values, mask=None, causal=False, with_weights=True):
-    _, weights = attends(query, keys, values, mask, causal, True)
-    shared = weights.mean(dim=-3, keepdim=True).expand_as(weights)
-    return shared @ values, shared
-
-
-def context_alone(query, keys, values, mask=None, causal=False, with_weights=True):
-    return attends(query, keys, values, mask, causal, with_weights)[0]
 
 
 def root_of_the_model(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
@@ -891,22 +861,6 @@ WRONG = {
         (join_squeezed, "squeezed"),
         (join_by_view, "raises"),
     ],
-    "multi_head": [
-        (attends_unmasked, None),
-        (attends_unless_causal, "ignores-causal"),
-        (attends_without_mask, "ignores-mask"),
-        (attends_turned, "turned-mask"),
-        (attends_unscaled, "not-scaled"),
-        (attends_over_all_heads, "root-of-all-heads"),
-        (attends_weights_first, None),
-        (attends_without_flag, "parameters"),
-        (attends_hidden_by_20, None),
-        (attends_strictly_back, "not-at-itself"),
-        (attends_detached, "no-gradient"),
-        (ahead, "looks-ahead"),
-        (same_weights_in_all, "one-table-for-all"),
-        (context_alone, "only-context"),
-    ],
     "many_heads": [
         (layered_no_output, "no-output-projection"),
         (layered_unprojected("queries"), "no-queries-projection"),
@@ -928,7 +882,6 @@ WRONG = {
         (layered_if_mask, "raises"),
         (layered_output_first, None),
         (layered_from_x, "everything-from-x"),
-        (layered_by_parts, "everything-from-x"),
         (layered_swapped, "x-and-source-swapped"),
         (layered_keys_first, "queries-and-keys-swapped"),
         (layered_values_first, "keys-and-values-swapped"),
@@ -939,7 +892,6 @@ WRONG = {
         (layered_by_copies(0, 1, 1), "w_k-twice-no-w_v"),
         (layered_by_copies(0, 2, 2), "w_v-twice-no-w_k"),
         (layered_weighted_keys, "w_k-twice-no-w_v"),
-        (layered_without_asking, "no-weights"),
         (lambda *inputs: layered(*inputs)[0], "only-output"),
         (lambda *inputs: layered(*inputs)[::-1], "outputs-swapped"),
         (layered_by_torch, "no-gradient"),
@@ -956,11 +908,21 @@ WRONG = {
         (layered_weights_of(lambda weights: weights[:, 0]), "weights-of-head-0"),
         (layered_weights_of(lambda weights: weights.sum(1)), "weights-of-all-heads-added"),
         (layered_residual, "adds-x"),
-        (layered_like_linear, "matrices-transposed"),
-        (
-            lambda x, source, w_q, w_k, w_v, w_o, *others: layered(x, source, w_q, w_k, w_v, w_o.mT, *others),
-            "`w_o`",
-        ),
+        (layered_in_out, "matrices-not-transposed"),
+        (layered_by_columns, "projections-not-transposed"),
+        (layered_output_in_out, "output-not-transposed"),
+        (layered_with_mask(lambda mask: mask[..., :1, :]), "mask-of-the-first-query"),
+        (layered_with_own_causal_mask, "always-causal"),
+        (layered_with_mask(lambda mask: mask[:, 0, 0]), "raises"),
+        (layered_with_mask(lambda mask: mask.unsqueeze(1)), None),
+        (layered_with_mask(lambda mask: mask.mT), None),
+        (layered_masked_if_padding, None),
+        (layered_by_exp, "overflow"),
+        (layered_detached, "no-gradient"),
+        (layered_in_float64, "torch.float64"),
+        (layered_list_of_weights, "wrong-form"),
+        (layered_in_place, "changes `x`"),
+        (layered_weights_first_axis, "weights-heads-first"),
     ],
 }
 
@@ -968,6 +930,12 @@ RIGHT = {
     "split_heads": [split_by_slices, split_by_tensor_chunks, split_by_movedim, by_reshape_and_transpose],
     "test_split": [test_every_slice, test_by_hand, test_by_chunks, test_number_by_number],
     "join_heads": [join_by_cat, join_by_reshape_after_swap, join_by_movedim],
-    "multi_head": [attends, attends_head_by_head, attends_fused, attends_and_keeps_weights],
-    "many_heads": [layered, layered_by_loop, layered_by_einsum],
+    "many_heads": [
+        layered,
+        layered_by_loop,
+        layered_by_einsum,
+        layered_by_linear,
+        layered_minus_1e9,
+        layered_always_masked,
+    ],
 }

@@ -1,4 +1,4 @@
-"""The exercises of lesson 13: similarity of words, layer norm, feed-forward, residual connection, block."""
+"""The exercises of lesson 13: layer norm, feed-forward network, the block as a function and as a module."""
 
 from __future__ import annotations
 
@@ -7,70 +7,25 @@ from itertools import combinations, permutations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_lib.layers import feed_forward as library
-from course_lib.layers import norms, residual
+from course_lib.layers import norms
 from course_lib.layers.multi_head import join_heads, multi_head, split_heads
-from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise, wrong_only_at
+from course_lib.teaching.exercises import (
+    ByHand,
+    ModuleExercise,
+    PlainExercise,
+    Slip,
+    TestExercise,
+    wrong_only_at,
+)
+from lessons.l13_the_block import modules
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator("cpu").manual_seed(seed))
-
-
-# ---- similarity of words
-
-
-def cosines(x: Tensor) -> Tensor:
-    unit = F.normalize(x, dim=-1)
-    return unit @ unit.mT
-
-
-def mean_cosine(x: Tensor) -> Tensor:
-    n = x.shape[-2]
-    return (cosines(x).sum((-1, -2)) - n) / (n * (n - 1))
-
-
-LIKENESS = PlainExercise(
-    name="likeness",
-    variations=("large", "tiny", "equal"),  # a zero vector has no direction
-    lesson="the_block",
-    inputs=("x",),
-    reference=mean_cosine,
-    by_hand=ByHand(
-        inputs={"x": torch.tensor([[3.0, 4.0], [6.0, 8.0], [4.0, -3.0]])},
-        answer=torch.tensor(1 / 3),
-        says="The first two words have the same direction: cosine 1, twice (each to the other). The third "
-        "stands at a right angle to both: 3 · 4 − 4 · 3 = 0. Six pairs, with a sum of 2: 1/3.",
-    ),
-    others=(lambda: (normal(5, 8),), lambda: (normal(3, 4, 6, seed=1),), lambda: (normal(2, 3, seed=2) + 2,)),
-    slips=(
-        Slip(
-            "with-itself",
-            lambda x: cosines(x).mean((-1, -2)),
-            "each word is also compared with itself, and that cosine is always 1. Leave the diagonal out.",
-        ),
-        Slip(
-            "not-divided-by-lengths",
-            lambda x: (
-                ((x @ x.mT).sum((-1, -2)) - x.square().sum((-1, -2))) / (x.shape[-2] * (x.shape[-2] - 1))
-            ),
-            "these are dot products. A cosine is divided by both lengths.",
-        ),
-        Slip(
-            "sum-of-pairs",
-            lambda x: cosines(x).sum((-1, -2)) - x.shape[-2],
-            "the cosines are added up, not averaged: n words have n (n − 1) pairs.",
-        ),
-        Slip(
-            "divided-by-all",
-            lambda x: (cosines(x).sum((-1, -2)) - x.shape[-2]) / x.shape[-2] ** 2,
-            "the sum is divided by n². Without the diagonal there are n (n − 1) pairs.",
-        ),
-    ),
-)
 
 
 # ---- layer normalisation
@@ -88,11 +43,11 @@ def norm_over(
 
 
 def divided_by(divisor: Callable[[Tensor, float], Tensor]) -> Callable:
-    """The norm with another divisor, which is computed from the distances to the mean and from eps."""
+    """The norm with another divisor, which is computed from the deviations and eps."""
 
     def norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-        away = x - x.mean(-1, keepdim=True)
-        return away / divisor(away, eps) * weight + bias
+        deviations = x - x.mean(-1, keepdim=True)
+        return deviations / divisor(deviations, eps) * weight + bias
 
     return norm
 
@@ -109,8 +64,8 @@ def without_keepdim(*, mean: bool, variance: bool) -> Callable:
     """The mean, the variance or both are computed without `keepdim=True`."""
 
     def norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-        away = x - x.mean(-1, keepdim=not mean)
-        return away / (mean_square(away, keepdim=not variance) + eps).sqrt() * weight + bias
+        deviations = x - x.mean(-1, keepdim=not mean)
+        return deviations / (mean_square(deviations, keepdim=not variance) + eps).sqrt() * weight + bias
 
     return norm
 
@@ -134,14 +89,14 @@ def norm_case(*shape: int, seed: int, scale: float = 1.0, eps: float = 1e-5) -> 
 
 
 def large_mean_case() -> tuple:
-    """Words around 1000, with distances of 4 and −4 to their mean.
+    """Words around 1000, with deviations of 4 and −4 to their mean.
 
-    The distances are exact in float32 and no output is near 0, so all ways of writing the norm agree, and so
+    The deviations are exact in float32 and no output is near 0, so all ways of writing the norm agree, and so
     does torch's.
     """
     means = 1000 + torch.arange(1.0, 17.0, 2.0).reshape(2, 4, 1) / 8
-    distances = torch.tensor([4.0, -4.0, 4.0, -4.0, -4.0, -4.0, 4.0, 4.0])
-    return means + distances, torch.ones(8), torch.zeros(8), 1e-5
+    deviations = torch.tensor([4.0, -4.0, 4.0, -4.0, -4.0, -4.0, 4.0, 4.0])
+    return means + deviations, torch.ones(8), torch.zeros(8), 1e-5
 
 
 NO_KEEPDIM = "`keepdim=True` is missing in {}, so a word is normalised with the statistics of other words."
@@ -158,8 +113,8 @@ LAYER_NORM = PlainExercise(
             "eps": 0.0,
         },
         answer=torch.tensor([[-1.0, 7.0], [-1.0, 7.0]]),
-        says="The first word has the mean 2, the distances to it are −1 and 1, and the variance is (1 + 1) / "
-        "2 = 1, so it becomes −1 and 1. The second has the mean 30, the distances −20 and 20, and the "
+        says="The first word has the mean 2, the deviations from it are −1 and 1, and the variance is (1 + 1) / "
+        "2 = 1, so it becomes −1 and 1. The second has the mean 30, the deviations −20 and 20, and the "
         "variance 400 with the root 20, so it also becomes −1 and 1. Then both are multiplied by 1 and 2, "
         "and 0 and 5 are added.",
     ),
@@ -233,7 +188,7 @@ LAYER_NORM = PlainExercise(
         ),
         Slip(
             "torch-std",
-            divided_by(lambda away, eps: away.std(-1, keepdim=True) + eps),
+            divided_by(lambda deviations, eps: deviations.std(-1, keepdim=True) + eps),
             "torch's `std` divides by n − 1, and `eps` is added after the root. Compute the variance as the "
             "mean of the squares, add `eps`, and then take the root.",
         ),
@@ -254,66 +209,66 @@ LAYER_NORM = PlainExercise(
         ),
         Slip(
             "one-variance",
-            divided_by(lambda away, eps: (away.square().mean() + eps).sqrt()),
+            divided_by(lambda deviations, eps: (deviations.square().mean() + eps).sqrt()),
             "there is one variance for the whole tensor. Each word has its own, as it has its own mean.",
         ),
         Slip(
             "multiplied",
-            divided_by(lambda away, eps: (mean_square(away) + eps).rsqrt()),
-            "the distances are multiplied by the standard deviation. Divide by it.",
+            divided_by(lambda deviations, eps: (mean_square(deviations) + eps).rsqrt()),
+            "the deviations are multiplied by the standard deviation. Divide by it.",
         ),
         Slip(
             "unit-length",
             lambda x, w, b, eps=1e-5: F.normalize(x - x.mean(-1, keepdim=True), dim=-1) * w + b,
-            "the distances are scaled to a length of 1, as `normalize` does: they are divided by the root of "
+            "the deviations are scaled to a length of 1, as `normalize` does: they are divided by the root of "
             "the sum of their squares. The variance is the mean of the squares, plus `eps`.",
         ),
         Slip(
             "torch-std-no-eps",
-            divided_by(lambda away, eps: away.std(-1, keepdim=True)),
+            divided_by(lambda deviations, eps: deviations.std(-1, keepdim=True)),
             "torch's `std` divides by n − 1, and `eps` is missing. Compute the variance as the mean of the "
             "squares, add `eps`, and then take the root.",
         ),
         Slip(
             "root-forgotten",
-            divided_by(lambda away, eps: mean_square(away) + eps),
-            "the distances are divided by the variance. Divide by its square root.",
+            divided_by(lambda deviations, eps: mean_square(deviations) + eps),
+            "the deviations are divided by the variance. Divide by its square root.",
         ),
         Slip(
             "not-divided",
-            divided_by(lambda away, eps: 1.0),
+            divided_by(lambda deviations, eps: 1.0),
             "the mean is subtracted, but nothing is divided by the standard deviation.",
         ),
         Slip(
             "sum-of-squares",
-            divided_by(lambda away, eps: (away.square().sum(-1, keepdim=True) + eps).sqrt()),
-            "the distances are divided by the root of the sum of their squares. The variance is their mean.",
+            divided_by(lambda deviations, eps: (deviations.square().sum(-1, keepdim=True) + eps).sqrt()),
+            "the deviations are divided by the root of the sum of their squares. The variance is their mean.",
         ),
         Slip(
             "mean-absolute",
-            divided_by(lambda away, eps: away.abs().mean(-1, keepdim=True) + eps),
-            "the distances are divided by their mean absolute value, not by the root of their mean square.",
+            divided_by(lambda deviations, eps: deviations.abs().mean(-1, keepdim=True) + eps),
+            "the deviations are divided by their mean absolute value, not by the root of their mean square.",
         ),
         Slip(
             "mean-square-of-x",
             norm_by_mean_square,
-            "the variance is computed from `x` itself. It is the mean square of the distances to the mean.",
+            "the variance is computed from `x` itself. It is the mean square of the deviations.",
         ),
         Slip(
             "cancellation",
             norm_by_cancellation,
             "the variance is computed as the mean square minus the square of the mean. That is the same on "
             "paper, but for numbers around 1000 both are near a million, and float32 loses their "
-            "difference. Square the distances to the mean instead.",
+            "difference. Square the deviations instead.",
         ),
         Slip(
             "eps-outside",
-            divided_by(lambda away, eps: mean_square(away).sqrt() + eps),
+            divided_by(lambda deviations, eps: mean_square(deviations).sqrt() + eps),
             "`eps` is added to the standard deviation. Add it to the variance, before the root.",
         ),
         Slip(
             "eps-as-minimum",
-            divided_by(lambda away, eps: mean_square(away).clamp(min=eps).sqrt()),
+            divided_by(lambda deviations, eps: mean_square(deviations).clamp(min=eps).sqrt()),
             "`eps` is used as a minimum of the variance. It is added to every variance.",
         ),
         Slip(
@@ -350,7 +305,7 @@ LAYER_NORM = PlainExercise(
         Slip(
             "no-mean",
             lambda x, w, b, eps=1e-5: x / (mean_square(x) + eps).sqrt() * w + b,
-            "the mean isn't subtracted. That is RMSNorm, which section 6 introduces.",
+            "the mean isn't subtracted. That is RMSNorm, a different kind of norm.",
         ),
         Slip(
             "no-keepdim",
@@ -387,7 +342,7 @@ TEST_NORM = TestExercise(
     what="normalisation",
     accepts={
         "with torch's own": lambda x, w, b, eps=1e-5: F.layer_norm(x, w.shape, w, b, eps),
-        "step by step": divided_by(lambda away, eps: (mean_square(away) + eps).sqrt()),
+        "step by step": divided_by(lambda deviations, eps: (mean_square(deviations) + eps).sqrt()),
     },
     rejects={
         "over-the-words": "averages over the words",
@@ -425,7 +380,7 @@ def feed_case(*lead: int, d: int, d_ff: int, seed: int) -> Callable[[], tuple]:
 
 
 def activated_by(activation: Callable[[Tensor], Tensor]) -> Callable:
-    """The feed-forward layer with another activation function."""
+    """The feed-forward network with another activation function."""
     return lambda x, w_in, b_in, w_out, b_out: F.linear(activation(F.linear(x, w_in, b_in)), w_out, b_out)
 
 
@@ -560,160 +515,7 @@ FEED_FORWARD = PlainExercise(
         Slip(
             "adds-x",
             lambda x, *weights: x + feed_forward(x, *weights),
-            "`x` is added to the output. The residual connection comes later, in `pre_norm`.",
-        ),
-    ),
-)
-
-
-# ---- the residual connection
-
-
-def pre_norm(x, layer, norm):
-    return residual.pre_norm(x, layer, norm=norm)
-
-
-def first_version(x, layer, norm):
-    """As in the lesson's cell, before the learner repairs it."""
-    x = norm(x)
-    return x + layer(x)
-
-
-def halved(x: Tensor) -> Tensor:
-    return x / 2
-
-
-def plus_3(x: Tensor) -> Tensor:
-    return x + 3
-
-
-def mixing(x: Tensor) -> Tensor:
-    """A layer in which a word depends on others, as in attention."""
-    return x.cumsum(-2).sin()
-
-
-def norm_of_features(x: Tensor) -> Tensor:
-    return 0.5 + F.layer_norm(x, x.shape[-1:])
-
-
-def word_by_word(x, layer, norm):
-    words = x.reshape(-1, 1, x.shape[-1])
-    return torch.cat([word[None] + layer(norm(word[None])) for word in words]).reshape(x.shape)
-
-
-PRE_NORM = PlainExercise(
-    name="pre_norm",
-    lesson="the_block",
-    inputs=("x", "layer", "norm"),
-    reference=pre_norm,
-    unrepaired=first_version,
-    by_hand=ByHand(
-        inputs={"x": torch.tensor([8.0]), "layer": plus_3, "norm": halved},
-        answer=torch.tensor([15.0]),
-        says="Here the norm halves its input and the layer adds 3 to it: 8 / 2 = 4, then 4 + 3 = 7, and the "
-        "sum is 8 + 7 = 15.",
-    ),
-    others=(
-        lambda: (normal(2, 3, 4), torch.tanh, norm_of_features),
-        lambda: (normal(5, 6, seed=1), torch.sin, lambda x: x / 3),
-        lambda: (normal(3, 2, seed=2), lambda x: 0 * x, torch.tanh),
-        lambda: (normal(2, 4, 3, seed=3), mixing, norm_of_features),
-        lambda: (normal(4, 3, seed=4), mixing, norm_of_features),
-    ),
-    slips=(
-        Slip(
-            "after-the-sum",
-            lambda x, layer, norm: norm(x + layer(x)),
-            "the norm comes after the sum, which is post-norm. In pre-norm only the input of the layer is "
-            "normalised.",
-        ),
-        Slip(
-            "norm-on-top",
-            lambda x, layer, norm: norm(x + layer(norm(x))),
-            "the sum is normalised, too. Only the input of the layer is.",
-        ),
-        Slip(
-            "no-residual",
-            lambda x, layer, norm: layer(norm(x)),
-            "the residual connection is missing: add `x` to the output of the layer.",
-        ),
-        Slip(
-            "no-norm",
-            lambda x, layer, norm: x + layer(x),
-            "`norm` isn't used. The layer gets the normalised `x`.",
-        ),
-        Slip(
-            "no-layer",
-            lambda x, layer, norm: x + norm(x),
-            "`layer` isn't used. It is applied to the normalised `x`.",
-        ),
-        Slip(
-            "norm-after-layer",
-            lambda x, layer, norm: x + norm(layer(x)),
-            "the norm comes after the layer. It belongs before it.",
-        ),
-        Slip(
-            "norm-before-and-after",
-            lambda x, layer, norm: x + norm(layer(norm(x))),
-            "the output of the layer is normalised, too. Only its input is.",
-        ),
-        Slip(
-            "norm-on-the-residual",
-            lambda x, layer, norm: norm(x) + layer(x),
-            "the norm is in the residual connection, and the layer gets `x` without it. It should be the "
-            "other way round.",
-        ),
-        Slip(
-            "norm-after-layer-no-residual",
-            lambda x, layer, norm: norm(layer(x)),
-            "the norm comes after the layer, and the residual connection is missing. Normalise before the "
-            "layer, and add `x` to its output.",
-        ),
-        Slip(
-            "adds-norm-too",
-            lambda x, layer, norm: x + norm(x) + layer(norm(x)),
-            "the normalised `x` is added as well. Add only `x` and the output of the layer.",
-        ),
-        Slip(
-            "other-norm",
-            lambda x, layer, norm: x + layer(F.layer_norm(x, x.shape[-1:])),
-            "torch's layer norm is used, without scale and shift. Use the `norm` that is passed.",
-        ),
-        Slip(
-            "layer-after-sum",
-            lambda x, layer, norm: layer(x + norm(x)),
-            "the layer is applied to the sum. It is applied to the normalised `x`, and then `x` is added.",
-        ),
-        Slip(
-            "layer-twice",
-            lambda x, layer, norm: x + layer(layer(norm(x))),
-            "the layer is applied twice.",
-        ),
-        Slip(
-            "word-by-word",
-            word_by_word,
-            "the layer gets one word at a time, so attention couldn't use the other words. Call it once, "
-            "with the whole tensor.",
-        ),
-        Slip(
-            "subtracted",
-            lambda x, layer, norm: x - layer(norm(x)),
-            "the output of the layer is subtracted. Add it.",
-        ),
-        Slip(
-            "x-twice",
-            lambda x, layer, norm: 2 * x + layer(norm(x)),
-            "`x` is added twice.",
-        ),
-        Slip(
-            "multiplied",
-            lambda x, layer, norm: x * layer(norm(x)),
-            "`x` is multiplied by the output of the layer. Add them.",
-        ),
-        Slip(
-            "mean-of-both",
-            lambda x, layer, norm: (x + layer(norm(x))) / 2,
-            "the sum is divided by 2. The residual connection is a plain sum.",
+            "`x` is added to the output. The residual connection isn't part of this network; it comes with the block.",
         ),
     ),
 )
@@ -750,7 +552,7 @@ FIRST, SECOND = "around_attention", "around_feed_forward"
 
 
 def block(x, parts, n_heads, mask=None, *, first=FIRST, second=SECOND, feed=feed_forward_part):
-    """The encoder block; other norms (None for none) or another feed-forward layer make it wrong."""
+    """The encoder block; other norms (None for none) or another feed-forward network make it wrong."""
     x = x + attention(normalised(x, parts, first), parts, n_heads, mask)
     return x + feed(normalised(x, parts, second), parts)
 
@@ -783,7 +585,7 @@ def attended(x, parts, n_heads, mask):
 
 
 def fed(x, parts):
-    """What the feed-forward layer returns for the normalised words."""
+    """What the feed-forward network returns for the normalised words."""
     return feed_forward_part(normalised(x, parts, SECOND), parts)
 
 
@@ -877,7 +679,7 @@ def plain_norms(parts: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def without_biases(of: str) -> Callable:
-    """Without the biases of the norms or of the feed-forward layer."""
+    """Without the biases of the norms or of the feed-forward network."""
 
     def change(parts: dict[str, Tensor]) -> dict[str, Tensor]:
         names = [name for name in parts if name.endswith("bias") and (".norm." in name) == (of == "norms")]
@@ -930,7 +732,7 @@ ENCODER_BLOCK = PlainExercise(
         answer=torch.tensor([[[-1.0, 6.0]]]),
         says="There is one word, (1, 3). Normalised, it is (−1, 1). It can only attend to itself, so "
         "attention returns (−1, 1) times w_output: (−2, 2). Added to the word: (−1, 5). Normalised again: "
-        "(−1, 1). The feed-forward layer turns this into (0, 1), because of the ReLU. Added: (−1, 6).",
+        "(−1, 1). The feed-forward network turns this into (0, 1), because of the ReLU. Added: (−1, 6).",
     ),
     others=(
         block_case(2, 5, 8, 2, seed=0, masked=False),
@@ -956,7 +758,7 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "second-residual-missing",
             without_second_residual,
-            "the residual connection around the feed-forward layer is missing: add `x`, which by then "
+            "the residual connection around the feed-forward network is missing: add `x`, which by then "
             "includes the output of attention.",
         ),
         *(
@@ -968,13 +770,13 @@ ENCODER_BLOCK = PlainExercise(
             for which, where in {
                 "first-and-second-residual": "in both residual connections",
                 "first-residual": "to the output of attention",
-                "second-residual": "to the output of the feed-forward layer",
+                "second-residual": "to the output of the feed-forward network",
             }.items()
         ),
         Slip(
             "in-parallel",
             in_parallel,
-            "the feed-forward layer doesn't get the output of attention. It comes second: its input is the "
+            "the feed-forward network doesn't get the output of attention. It comes second: its input is the "
             "new `x`.",
         ),
         Slip(
@@ -986,23 +788,23 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "feeds-attention-output",
             feeds_attention_output,
-            "the feed-forward layer gets the output of attention alone. Its input is the sum of `x` and that "
+            "the feed-forward network gets the output of attention alone. Its input is the sum of `x` and that "
             "output, normalised.",
         ),
-        Slip("feed-first", feed_first, "the feed-forward layer comes first. Attention should."),
+        Slip("feed-first", feed_first, "the feed-forward network comes first. Attention should."),
         Slip(
-            "attention-alone", lambda x, *rest: x + attended(x, *rest), "the feed-forward layer is missing."
+            "attention-alone", lambda x, *rest: x + attended(x, *rest), "the feed-forward network is missing."
         ),
         Slip("feed-forward-alone", lambda x, parts, *_: x + fed(x, parts), "attention is missing."),
         Slip(
             "one-norm-twice",
             block_with(second=FIRST),
-            "the norm of attention is used twice. The feed-forward layer has its own, `around_feed_forward`.",
+            "the norm of attention is used twice. The feed-forward network has its own, `around_feed_forward`.",
         ),
         Slip(
             "second-norm-twice",
             block_with(first=SECOND),
-            "the norm of the feed-forward layer is used twice. Attention has its own, `around_attention`.",
+            "the norm of the feed-forward network is used twice. Attention has its own, `around_attention`.",
         ),
         Slip(
             "norms-swapped",
@@ -1022,7 +824,7 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "no-second-norm",
             block_with(second=None),
-            "the norm before the feed-forward layer is missing.",
+            "the norm before the feed-forward network is missing.",
         ),
         Slip(
             "norm-at-the-end",
@@ -1037,7 +839,7 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "feeds-first-normalised",
             feeds_first_normalised,
-            "the feed-forward layer gets the same normalised words as attention. Normalise again, after the "
+            "the feed-forward network gets the same normalised words as attention. Normalise again, after the "
             "output of attention has been added.",
         ),
         Slip(
@@ -1053,7 +855,7 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "no-feed-forward-biases",
             without_biases("feed-forward"),
-            "both biases of the feed-forward layer are missing.",
+            "both biases of the feed-forward network are missing.",
         ),
         Slip(
             "norm-parameters-swapped",
@@ -1068,12 +870,12 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "residuals-twice",
             residuals_twice,
-            "`x` is added twice in each residual connection. `pre_norm` already adds it.",
+            "`x` is added twice in each residual connection.",
         ),
         Slip(
             "norms-twice",
             norms_twice,
-            "the input of each layer is normalised twice. `pre_norm` already applies the norm.",
+            "the input of each layer is normalised twice.",
         ),
         Slip(
             "plain-source",
@@ -1090,7 +892,7 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "no-relu",
             block_with(feed=without_relu),
-            "the feed-forward layer has no ReLU between its two matrices.",
+            "the feed-forward network has no ReLU between its two matrices.",
         ),
         Slip(
             "ignores-mask",
@@ -1119,8 +921,7 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "matrices-transposed",
             with_parts(transpose_attention),
-            "the four matrices of attention are the wrong way round. Their shape is (out, in), but "
-            "`many_heads` computes `x @ w`, so pass the transposes.",
+            "the four matrices of attention are transposed. `many_heads` expects them as they are, (out, in).",
         ),
         *(
             Slip(
@@ -1145,4 +946,232 @@ ENCODER_BLOCK = PlainExercise(
     ),
 )
 
-EXERCISES = (LIKENESS, LAYER_NORM, TEST_NORM, FEED_FORWARD, PRE_NORM, ENCODER_BLOCK)
+
+# ---- the block as torch modules
+
+
+class WithoutRelu(modules.FeedForward):
+    def forward(self, x):
+        return self.outer(self.inner(x))
+
+
+class ReluAtTheEnd(modules.FeedForward):
+    def forward(self, x):
+        return torch.relu(self.outer(self.inner(x)))
+
+
+class ReluTwice(modules.FeedForward):
+    def forward(self, x):
+        return torch.relu(super().forward(x))
+
+
+class AddsItsInput(modules.FeedForward):
+    def forward(self, x):
+        return x + super().forward(x)
+
+
+class Gelu(modules.FeedForward):
+    def forward(self, x):
+        return self.outer(F.gelu(self.inner(x)))
+
+
+FEED_FORWARD_MODULE = ModuleExercise(
+    name="FeedForward",
+    lesson="the_block",
+    inputs=("d_model", "d_ff"),
+    reference=modules.FeedForward,
+    sizes=((6, 10), (4, 4)),
+    calls=(
+        lambda d_model, d_ff: {"x": normal(2, 5, d_model)},
+        lambda d_model, d_ff: {"x": 30 * normal(3, d_model, seed=1)},
+    ),
+    initial_sizes=(64, 256),
+    slips=(
+        Slip("no-relu", WithoutRelu, "there is no ReLU between the two linear layers."),
+        Slip("relu-at-the-end", ReluAtTheEnd, "ReLU is applied to the output. It belongs between the layers."),
+        Slip("relu-at-the-end-too", ReluTwice, "ReLU is applied to the output, too."),
+        Slip("adds-x", AddsItsInput, "`x` is added to the output. That is the task of `Residual`."),
+        Slip("gelu", Gelu, "the activation function is GELU. Here it is ReLU."),
+    ),
+)
+
+
+def residual_with(forward: Callable) -> type[nn.Module]:
+    """The block with another `forward` of its residual connections: a function of self, x and layer."""
+    changed = type("Residual", (modules.Residual,), {"forward": forward})
+
+    class Changed(modules.EncoderBlock):
+        def __init__(self, d_model, n_heads, d_ff, dropout):
+            super().__init__(d_model, n_heads, d_ff, dropout)
+            self.around_attention = changed(d_model, dropout)
+            self.around_feed_forward = changed(d_model, dropout)
+
+    return Changed
+
+
+def block_forward(forward: Callable) -> type[nn.Module]:
+    """The block with another `forward`: a function of self, x and mask."""
+    return type("EncoderBlock", (modules.EncoderBlock,), {"forward": forward})
+
+
+def dropout_of_attention_only(self, x, mask):
+    x = self.around_attention(x, lambda x: self.attention(x, x, mask))
+    return x + self.feed_forward(self.around_feed_forward.norm(x))
+
+
+def dropout_of_feed_forward_only(self, x, mask):
+    normed = self.around_attention.norm(x)
+    return self.around_feed_forward(x + self.attention(normed, normed, mask), self.feed_forward)
+
+
+def feed_forward_first(self, x, mask):
+    x = self.around_feed_forward(x, self.feed_forward)
+    return self.around_attention(x, lambda x: self.attention(x, x, mask))
+
+
+def without_mask(self, x, mask):
+    return modules.EncoderBlock.forward(self, x)
+
+
+def residuals_swapped(self, x, mask):
+    x = self.around_feed_forward(x, lambda x: self.attention(x, x, mask))
+    return self.around_attention(x, self.feed_forward)
+
+
+def one_residual(self, x, mask):
+    x = self.around_attention(x, lambda x: self.attention(x, x, mask))
+    return self.around_attention(x, self.feed_forward)
+
+
+def adds_again(self, x, mask):
+    x = x + self.around_attention(x, lambda x: self.attention(x, x, mask))
+    return x + self.around_feed_forward(x, self.feed_forward)
+
+
+def same_input(self, x, mask):
+    attended = self.around_attention(x, lambda x: self.attention(x, x, mask))
+    return attended + self.around_feed_forward(x, self.feed_forward) - x
+
+
+def without_attention(self, x, mask):
+    return self.around_feed_forward(x, self.feed_forward)
+
+
+def without_feed_forward(self, x, mask):
+    return self.around_attention(x, lambda x: self.attention(x, x, mask))
+
+
+def source_without_norm(self, x, mask):
+    source = x
+    x = self.around_attention(x, lambda x: self.attention(x, source, mask))
+    return self.around_feed_forward(x, self.feed_forward)
+
+
+def mask_case(d_model, n_heads, d_ff, dropout):
+    lengths = torch.tensor([4, 2])
+    return {"x": normal(2, 5, d_model, seed=3), "mask": (torch.arange(5) < lengths[:, None])[:, None, None]}
+
+
+BLOCK_MODULE = ModuleExercise(
+    name="EncoderBlock",
+    lesson="the_block",
+    inputs=("d_model", "n_heads", "d_ff", "dropout"),
+    reference=modules.EncoderBlock,
+    sizes=((8, 2, 12, 0.5), (6, 3, 4, 0.1)),
+    calls=(
+        lambda d_model, n_heads, d_ff, dropout: {"x": normal(2, 5, d_model), "mask": None},
+        mask_case,
+    ),
+    initial_sizes=(64, 4, 256, 0.1),
+    silenced={
+        "attention": ("feed_forward.outer.weight", "feed_forward.outer.bias"),
+        "feed-forward network": ("attention.w_output",),
+    },
+    slips=(
+        Slip(
+            "post-norm",
+            residual_with(lambda self, x, layer: self.norm(x + self.dropout(layer(x)))),
+            "the norm is applied after the addition, which is post-norm. Normalise the input of the layer.",
+        ),
+        Slip(
+            "no-residual",
+            residual_with(lambda self, x, layer: self.dropout(layer(self.norm(x)))),
+            "the residual connection is missing: add `x` to the output of the layer.",
+        ),
+        Slip(
+            "norm-on-the-residual",
+            residual_with(lambda self, x, layer: self.norm(x) + self.dropout(layer(self.norm(x)))),
+            "the normalised `x` is added. Add the `x` from before the norm.",
+        ),
+        Slip(
+            "no-norm",
+            residual_with(lambda self, x, layer: x + self.dropout(layer(x))),
+            "the norm isn't used. The layer gets the normalised `x`.",
+        ),
+        Slip(
+            "norm-after-layer",
+            residual_with(lambda self, x, layer: x + self.dropout(self.norm(layer(x)))),
+            "the norm is applied to the output of the layer. Normalise its input.",
+        ),
+        Slip(
+            "dropout-after-addition",
+            residual_with(lambda self, x, layer: self.dropout(x + layer(self.norm(x)))),
+            "dropout is applied after the addition, so it also removes parts of `x`. Apply it to the output "
+            "of the layer.",
+        ),
+        Slip(
+            "dropout-of-normalised",
+            residual_with(lambda self, x, layer: x + layer(self.dropout(self.norm(x)))),
+            "dropout is applied to the input of the layer. Apply it to the output.",
+        ),
+        Slip(
+            "dropout-of-input",
+            residual_with(lambda self, x, layer: x + layer(self.norm(self.dropout(x)))),
+            "dropout is applied before the norm. Apply it to the output of the layer.",
+        ),
+        Slip(
+            "dropout-unused",
+            residual_with(lambda self, x, layer: x + layer(self.norm(x))),
+            "`self.dropout` is created but never called.",
+        ),
+        Slip(
+            "dropout-of-attention-only",
+            block_forward(dropout_of_attention_only),
+            "dropout is applied to the output of the attention, but not to that of the feed-forward network.",
+        ),
+        Slip(
+            "dropout-of-feed-forward-only",
+            block_forward(dropout_of_feed_forward_only),
+            "dropout is applied to the output of the feed-forward network, but not to that of the attention.",
+        ),
+        Slip("feed-forward-first", block_forward(feed_forward_first), "attention comes first."),
+        Slip("ignores-mask", block_forward(without_mask), "`mask` has no effect. Pass it on to the attention."),
+        Slip(
+            "residuals-swapped",
+            block_forward(residuals_swapped),
+            "`around_attention` and `around_feed_forward` are swapped.",
+        ),
+        Slip(
+            "one-residual-twice",
+            block_forward(one_residual),
+            "`around_attention` is used twice. The feed-forward network has its own, `around_feed_forward`.",
+        ),
+        Slip("adds-again", block_forward(adds_again), "`x` is added twice. `Residual` already adds it."),
+        Slip(
+            "in-parallel",
+            block_forward(same_input),
+            "the feed-forward network gets the block's input. It should get the result of the first "
+            "residual connection.",
+        ),
+        Slip("no-attention", block_forward(without_attention), "the attention is never called."),
+        Slip("no-feed-forward", block_forward(without_feed_forward), "the feed-forward network is never called."),
+        Slip(
+            "source-without-norm",
+            block_forward(source_without_norm),
+            "keys and values come from words that aren't normalised. Both arguments of the attention are the "
+            "normalised words.",
+        ),
+    ),
+)
+
+EXERCISES = (LAYER_NORM, TEST_NORM, FEED_FORWARD, ENCODER_BLOCK, FEED_FORWARD_MODULE, BLOCK_MODULE)

@@ -7,32 +7,26 @@ from statistics import mean
 import torch
 
 from course_lib.layers.block import Block
-from lessons.l13_the_block.exercises import mean_cosine
+from lessons.l13_the_block.similarity import word_similarity
 
 SEEDS = range(3)
 
 
-def random_block(**options) -> Block:
-    return Block(d_model=64, n_heads=4, d_ff=256, **options)
-
-
-def root_mean_square(x: torch.Tensor) -> float:
-    return x.square().mean().sqrt().item()
-
-
 @torch.no_grad()
-def states(n_blocks: int, seed: int, n_sentences: int = 8, **options) -> list[torch.Tensor]:
-    """The words at the start and after every block, as the lesson's cells make them."""
+def states(n_blocks: int, seed: int, n_sentences: int = 8, scale: float = 1.0, **options):
+    """The words at the start and after every block, as the lesson's cells compute them."""
     torch.manual_seed(seed)
     words = [torch.randn(n_sentences, 8, 64)]
     for _ in range(n_blocks):
-        words.append(random_block(**options)(words[-1])[0])
+        block = Block(d_model=64, n_heads=4, d_ff=256, **options)
+        block.scale_outputs(scale)
+        words.append(block(words[-1])[0])
     return words
 
 
 def similarities(n_blocks: int, seed: int, **options) -> list[float]:
-    """The mean cosine of two words, at the start and after every block."""
-    return [mean_cosine(x).mean().item() for x in states(n_blocks, seed, **options)]
+    """The mean similarity of two words, at the start and after every block."""
+    return [word_similarity(x).item() for x in states(n_blocks, seed, **options)]
 
 
 def similarity_after(n_blocks: int, **options) -> float:
@@ -41,16 +35,19 @@ def similarity_after(n_blocks: int, **options) -> float:
 
 
 def sizes(n_blocks: int, seed: int = 0, **options) -> list[float]:
-    """The size of the words, at the start and after every block."""
-    return [root_mean_square(x) for x in states(n_blocks, seed, n_sentences=2, **options)]
+    """The root mean square of the words, at the start and after every block."""
+    return [x.square().mean().sqrt().item() for x in states(n_blocks, seed, n_sentences=2, **options)]
 
 
 def measure() -> dict:
+    without_norm = sizes(24, norm="none")
     return {
         "similarity": {
-            "no path, 2 blocks": similarity_after(2, residual=False),
-            "path, 2 blocks": similarity_after(2),
-            "path, 3 blocks": similarity_after(3),
+            "no residual, 2 blocks": similarity_after(2, residual=False),
+            "residual, 2 blocks": similarity_after(2),
+            "residual, 12 blocks": similarity_after(12),
+            "post-norm, scaled by depth, 24 blocks": similarity_after(24, pre_norm=False, scale=48**-0.5),
         },
-        "size after 24 blocks": {"path and norm": sizes(24)[-1]},
+        "size without norm": {"12 blocks": without_norm[12], "24 blocks": without_norm[24]},
+        "size with norm": {"24 blocks": sizes(24)[-1]},
     }

@@ -1,4 +1,7 @@
-"""How similar the states of the words of a sentence become from layer to layer.
+"""How similar the words of a sentence are to each other, and how that changes from block to block.
+
+>>> word_similarity(torch.tensor([[3.0, 4.0], [6.0, 8.0], [4.0, -3.0]]))    # cosines 1, 0 and 0
+tensor(0.3333)
 
 >>> from course_lib.text.batch import make_batch
 >>> from course_lib.translation.shipped import shared
@@ -16,9 +19,16 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.models.transformer import Transformer
-from course_lib.shapes import Tensor
+from course_lib.shapes import Float, Tensor
 from course_lib.text.batch import Batch
 from course_lib.text.special import PAD
+
+
+def word_similarity(x: Float[Tensor, "*batch words model"]) -> Float[Tensor, ""]:
+    """The mean cosine of two different words of the same sentence."""
+    unit = F.normalize(x, dim=-1)
+    different = ~torch.eye(x.shape[-2], dtype=torch.bool, device=x.device)
+    return (unit @ unit.mT)[..., different].mean()
 
 
 @torch.no_grad()

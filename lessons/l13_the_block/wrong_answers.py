@@ -6,15 +6,16 @@ if the verdict may name no slip.
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from lessons.l13_the_block.exercises import (
     FIRST,
     SECOND,
     attention,
-    cosines,
     feed_forward_part,
     normalised,
 )
+from lessons.l13_the_block.modules import MultiHead
 
 # ---- what the answers share
 
@@ -27,53 +28,6 @@ def deviations(x):
 
 def torch_norm(x, weight=None, bias=None):
     return F.layer_norm(x, x.shape[-1:], weight, bias)
-
-
-# ---- likeness
-
-
-def like_with_diagonal(x):
-    unit = x / x.norm(dim=-1, keepdim=True)
-    return (unit @ unit.transpose(-1, -2)).mean(dim=(-1, -2))
-
-
-def like_dots(x):
-    n = x.shape[-2]
-    dots = x @ x.transpose(-1, -2)
-    return (dots.sum((-1, -2)) - dots.diagonal(dim1=-2, dim2=-1).sum(-1)) / (n * (n - 1))
-
-
-def like_added(x):
-    return cosines(x).sum((-1, -2)) - x.shape[-2]
-
-
-def like_over_n_squared(x):
-    return (cosines(x).sum((-1, -2)) - x.shape[-2]) / x.shape[-2] ** 2
-
-
-def like_of_the_batch(x):
-    n = x.shape[-2]
-    return cosines(x)[..., ~torch.eye(n, dtype=torch.bool)].mean()
-
-
-def like_by_mask(x):
-    n = x.shape[-2]
-    others = ~torch.eye(n, dtype=torch.bool)
-    return cosines(x)[..., others].mean(-1)
-
-
-def like_by_loop(x):
-    n = x.shape[-2]
-    pairs = [
-        F.cosine_similarity(x[..., i, :], x[..., j, :], dim=-1) for i in range(n) for j in range(n) if i != j
-    ]
-    return torch.stack(pairs).mean(0)
-
-
-def like_by_sum_vector(x):
-    n = x.shape[-2]
-    total = F.normalize(x, dim=-1).sum(-2)
-    return (total.square().sum(-1) - n) / (n * (n - 1))
 
 
 # ---- layer_norm
@@ -98,8 +52,8 @@ def norm_bare(x, weight, bias, eps=1e-5):
 
 
 def norm_by_variance(x, weight, bias, eps=1e-5):
-    away = deviations(x)
-    return away / ((away**2).mean(-1, keepdim=True) + eps) * weight + bias
+    centred = deviations(x)
+    return centred / ((centred**2).mean(-1, keepdim=True) + eps) * weight + bias
 
 
 def norm_no_mean(x, weight, bias, eps=1e-5):
@@ -107,8 +61,8 @@ def norm_no_mean(x, weight, bias, eps=1e-5):
 
 
 def norm_eps_outside(x, weight, bias, eps=1e-5):
-    away = deviations(x)
-    return away / ((away**2).mean(-1, keepdim=True).sqrt() + eps) * weight + bias
+    centred = deviations(x)
+    return centred / ((centred**2).mean(-1, keepdim=True).sqrt() + eps) * weight + bias
 
 
 def norm_own_eps(x, weight, bias, eps=1e-5):
@@ -116,18 +70,18 @@ def norm_own_eps(x, weight, bias, eps=1e-5):
 
 
 def norm_of_all_there_is(x, weight, bias, eps=1e-5):
-    away = x - x.mean()
-    return away / torch.sqrt((away**2).mean() + eps) * weight + bias
+    centred = x - x.mean()
+    return centred / torch.sqrt((centred**2).mean() + eps) * weight + bias
 
 
 def norm_axis_0(x, weight, bias, eps=1e-5):
-    away = x - x.mean(0)
-    return away / torch.sqrt((away**2).mean(0) + eps) * weight + bias
+    centred = x - x.mean(0)
+    return centred / torch.sqrt((centred**2).mean(0) + eps) * weight + bias
 
 
 def norm_without_eps(x, weight, bias, eps=1e-5):
-    away = deviations(x)
-    return away / (away**2).mean(-1, keepdim=True).sqrt() * weight + bias
+    centred = deviations(x)
+    return centred / (centred**2).mean(-1, keepdim=True).sqrt() * weight + bias
 
 
 def norm_without_bias(x, weight, bias, eps=1e-5):
@@ -147,19 +101,19 @@ def norm_shape_1(x, weight, bias, eps=1e-5):
 
 
 def norm_axis_1(x, weight, bias, eps=1e-5):
-    away = x - x.mean(1, keepdim=True)
-    return away / torch.sqrt((away**2).mean(1, keepdim=True) + eps) * weight + bias
+    centred = x - x.mean(1, keepdim=True)
+    return centred / torch.sqrt((centred**2).mean(1, keepdim=True) + eps) * weight + bias
 
 
 def norm_axis_2(x, weight, bias, eps=1e-5):
-    away = x - x.mean(2, keepdim=True)
-    return away / torch.sqrt((away**2).mean(2, keepdim=True) + eps) * weight + bias
+    centred = x - x.mean(2, keepdim=True)
+    return centred / torch.sqrt((centred**2).mean(2, keepdim=True) + eps) * weight + bias
 
 
 def norm_sentence_of_a_batch(x, weight, bias, eps=1e-5):
     axes = -1 if x.ndim == 2 else (-1, -2)
-    away = x - x.mean(axes, keepdim=True)
-    return away / torch.sqrt((away**2).mean(axes, keepdim=True) + eps) * weight + bias
+    centred = x - x.mean(axes, keepdim=True)
+    return centred / torch.sqrt((centred**2).mean(axes, keepdim=True) + eps) * weight + bias
 
 
 def norm_bare_std(x, weight, bias, eps=1e-5):
@@ -168,8 +122,8 @@ def norm_bare_std(x, weight, bias, eps=1e-5):
 
 def norm_scaled_first(x, weight, bias, eps=1e-5):
     x = x * weight + bias
-    away = deviations(x)
-    return away / torch.sqrt((away**2).mean(-1, keepdim=True) + eps)
+    centred = deviations(x)
+    return centred / torch.sqrt((centred**2).mean(-1, keepdim=True) + eps)
 
 
 def norm_without_parentheses(x, weight, bias, eps=1e-5):
@@ -183,13 +137,13 @@ def norm_one_mean(x, weight, bias, eps=1e-5):
 
 
 def norm_one_variance(x, weight, bias, eps=1e-5):
-    away = deviations(x)
-    return away / torch.sqrt((away**2).mean() + eps) * weight + bias
+    centred = deviations(x)
+    return centred / torch.sqrt((centred**2).mean() + eps) * weight + bias
 
 
 def norm_multiplied(x, weight, bias, eps=1e-5):
-    away = deviations(x)
-    return away * torch.sqrt((away**2).mean(-1, keepdim=True) + eps) * weight + bias
+    centred = deviations(x)
+    return centred * torch.sqrt((centred**2).mean(-1, keepdim=True) + eps) * weight + bias
 
 
 def norm_to_length_1(x, weight, bias, eps=1e-5):
@@ -201,13 +155,13 @@ def norm_centred_only(x, weight, bias, eps=1e-5):
 
 
 def norm_by_length(x, weight, bias, eps=1e-5):
-    away = deviations(x)
-    return away / torch.sqrt((away**2).sum(-1, keepdim=True) + eps) * weight + bias
+    centred = deviations(x)
+    return centred / torch.sqrt((centred**2).sum(-1, keepdim=True) + eps) * weight + bias
 
 
 def norm_by_absolute(x, weight, bias, eps=1e-5):
-    away = deviations(x)
-    return away / (away.abs().mean(-1, keepdim=True) + eps) * weight + bias
+    centred = deviations(x)
+    return centred / (centred.abs().mean(-1, keepdim=True) + eps) * weight + bias
 
 
 def norm_square_of_x(x, weight, bias, eps=1e-5):
@@ -227,9 +181,9 @@ def norm_two_means_clamped(x, weight, bias, eps=1e-5):
 
 
 def norm_eps_max(x, weight, bias, eps=1e-5):
-    away = deviations(x)
-    variance = (away**2).mean(-1, keepdim=True)
-    return away / torch.maximum(variance, torch.tensor(eps)).sqrt() * weight + bias
+    centred = deviations(x)
+    variance = (centred**2).mean(-1, keepdim=True)
+    return centred / torch.maximum(variance, torch.tensor(eps)).sqrt() * weight + bias
 
 
 def norm_shift_first(x, weight, bias, eps=1e-5):
@@ -237,18 +191,18 @@ def norm_shift_first(x, weight, bias, eps=1e-5):
 
 
 def norm_no_keepdim(x, weight, bias, eps=1e-5):
-    away = x - x.mean(-1)
-    return away / torch.sqrt((away**2).mean(-1) + eps) * weight + bias
+    centred = x - x.mean(-1)
+    return centred / torch.sqrt((centred**2).mean(-1) + eps) * weight + bias
 
 
 def norm_no_keepdim_in_mean(x, weight, bias, eps=1e-5):
-    away = x - x.mean(-1)
-    return away / torch.sqrt((away**2).mean(-1, keepdim=True) + eps) * weight + bias
+    centred = x - x.mean(-1)
+    return centred / torch.sqrt((centred**2).mean(-1, keepdim=True) + eps) * weight + bias
 
 
 def norm_no_keepdim_in_variance(x, weight, bias, eps=1e-5):
-    away = deviations(x)
-    return away / torch.sqrt((away**2).mean(-1) + eps) * weight + bias
+    centred = deviations(x)
+    return centred / torch.sqrt((centred**2).mean(-1) + eps) * weight + bias
 
 
 def norm_detached(x, weight, bias, eps=1e-5):
@@ -267,8 +221,8 @@ def norm_torchs(x, weight, bias, eps=1e-5):
 
 
 def norm_in_steps(x, weight, bias, eps=1e-5):
-    away = deviations(x)
-    return away * ((away**2).mean(-1, keepdim=True) + eps) ** -0.5 * weight + bias
+    centred = deviations(x)
+    return centred * ((centred**2).mean(-1, keepdim=True) + eps) ** -0.5 * weight + bias
 
 
 def norm_by_moments(x, weight, bias, eps=1e-5):
@@ -443,111 +397,6 @@ def feed_by_clamp(x, w_in, b_in, w_out, b_out):
 def feed_by_where(x, w_in, b_in, w_out, b_out):
     wide = x @ w_in.mT + b_in
     return torch.where(wide > 0, wide, 0.0) @ w_out.mT + b_out
-
-
-# ---- pre_norm
-
-
-def path_added_twice(x, layer, norm):
-    return 2 * x + layer(norm(x))
-
-
-def path_post(x, layer, norm):
-    return norm(layer(x) + x)
-
-
-def path_missing(x, layer, norm):
-    return layer(norm(x))
-
-
-def path_without_norm(x, layer, norm):
-    return x + layer(x)
-
-
-def path_norm_late(x, layer, norm):
-    return x + norm(layer(x))
-
-
-def path_minus(x, layer, norm):
-    return x - layer(norm(x))
-
-
-def path_norm_on_top(x, layer, norm):
-    return norm(path_in_steps(x, layer, norm))
-
-
-def path_no_layer(x, layer, norm):
-    return x + norm(x)
-
-
-def path_norm_around(x, layer, norm):
-    out = norm(x)
-    out = norm(layer(out))
-    return x + out
-
-
-def path_normalised(x, layer, norm):
-    return norm(x) + layer(x)
-
-
-def path_norm_of_layer(x, layer, norm):
-    return norm(layer(x))
-
-
-def path_adds_both(x, layer, norm):
-    normed = norm(x)
-    return x + normed + layer(normed)
-
-
-def path_torchs_norm(x, layer, norm):
-    return x + layer(torch_norm(x))
-
-
-def path_sum_first(x, layer, norm):
-    x = x + norm(x)
-    return layer(x)
-
-
-def path_layer_twice(x, layer, norm):
-    out = layer(norm(x))
-    return x + layer(out)
-
-
-def path_by_words(x, layer, norm):
-    words = x.reshape(-1, 1, x.shape[-1])
-    return torch.cat([word + layer(norm(word[None]))[0] for word in words]).reshape(x.shape)
-
-
-def path_times(x, layer, norm):
-    return layer(norm(x)) * x
-
-
-def path_mean(x, layer, norm):
-    return torch.stack([x, layer(norm(x))]).mean(0)
-
-
-def path_detached(x, layer, norm):
-    return x.detach() + layer(norm(x))
-
-
-def path_in_place(x, layer, norm):
-    x += layer(norm(x))
-    return x
-
-
-def path_in_steps(x, layer, norm):
-    change = layer(norm(x))
-    return x + change
-
-
-def path_by_add(x, layer, norm):
-    return torch.add(layer(norm(x)), x)
-
-
-def path_with_copy(x, layer, norm):
-    went_past = x.clone()
-    x = norm(x)
-    return went_past + layer(x)
 
 
 # ---- encoder_block
@@ -730,10 +579,10 @@ def block_copied(used, unused):
 
 
 def block_adds_x_again(x, parts, n_heads, mask=None):
-    x = x + path_in_steps(
-        x, lambda x: attention(x, parts, n_heads, mask), lambda x: normalised(x, parts, FIRST)
-    )
-    return x + path_in_steps(x, lambda x: feed_forward_part(x, parts), lambda x: normalised(x, parts, SECOND))
+    attended = x + attention(normalised(x, parts, FIRST), parts, n_heads, mask)
+    x = x + attended
+    fed = x + feed_forward_part(normalised(x, parts, SECOND), parts)
+    return x + fed
 
 
 def block_normalises_again(x, parts, n_heads, mask=None):
@@ -743,8 +592,8 @@ def block_normalises_again(x, parts, n_heads, mask=None):
     def feed(x):
         return feed_forward_part(normalised(x, parts, SECOND), parts)
 
-    x = path_in_steps(x, attend, lambda x: normalised(x, parts, FIRST))
-    return path_in_steps(x, feed, lambda x: normalised(x, parts, SECOND))
+    x = x + attend(normalised(x, parts, FIRST))
+    return x + feed(normalised(x, parts, SECOND))
 
 
 def block_norm_late(x, parts, n_heads, mask=None):
@@ -809,14 +658,543 @@ def block_turned(x, parts, n_heads, mask=None):
     return block_plain(x, turned, n_heads, mask)
 
 
+# ---- FeedForward
+
+
+class FeedNoSuper(nn.Module):
+    def __init__(self, d_model, d_ff):
+        self.inner = nn.Linear(d_model, d_ff)
+        self.outer = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.outer(torch.relu(self.inner(x)))
+
+
+class FeedNothing(nn.Module):
+    def __init__(self, d_model, d_ff):
+        self.d_model, self.d_ff = d_model, d_ff
+
+    def forward(self, x):
+        return x
+
+
+class FeedNotAModule:
+    def __init__(self, d_model, d_ff):
+        self.inner = nn.Linear(d_model, d_ff)
+        self.outer = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.outer(torch.relu(self.inner(x)))
+
+
+def initialise(self):
+    for layer in (self.inner, self.outer):
+        nn.init.xavier_uniform_(layer.weight)
+        nn.init.zeros_(layer.bias)
+
+
+class FeedRight(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.inner = nn.Linear(d_model, d_ff)
+        self.outer = nn.Linear(d_ff, d_model)
+        initialise(self)
+
+    def forward(self, x):
+        return self.outer(torch.relu(self.inner(x)))
+
+
+class FeedOtherNames(FeedRight):
+    def __init__(self, d_model, d_ff):
+        nn.Module.__init__(self)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+
+
+class FeedInAList(FeedRight):
+    def __init__(self, d_model, d_ff):
+        nn.Module.__init__(self)
+        self.inner = [nn.Linear(d_model, d_ff)]
+        self.outer = nn.Linear(d_ff, d_model)
+
+
+class FeedSwappedWidths(FeedRight):
+    def __init__(self, d_model, d_ff):
+        nn.Module.__init__(self)
+        self.inner = nn.Linear(d_ff, d_model)
+        self.outer = nn.Linear(d_model, d_ff)
+
+
+class FeedNoBias(FeedRight):
+    def __init__(self, d_model, d_ff):
+        nn.Module.__init__(self)
+        self.inner = nn.Linear(d_model, d_ff, bias=False)
+        self.outer = nn.Linear(d_ff, d_model, bias=False)
+
+
+class Inner(nn.Module):
+    """A linear layer of one's own, with weights of some kind."""
+
+    def __init__(self, weight, bias):
+        super().__init__()
+        self.weight, self.bias = weight, bias
+
+    def forward(self, x):
+        return x @ self.weight.T + self.bias
+
+
+def xavier(*shape):
+    return nn.init.xavier_uniform_(torch.empty(*shape))
+
+
+class FeedPlainTensor(FeedRight):
+    def __init__(self, d_model, d_ff):
+        nn.Module.__init__(self)
+        self.inner = Inner(xavier(d_ff, d_model), torch.zeros(d_ff))
+        self.outer = nn.Linear(d_ff, d_model)
+
+
+class FeedBuffer(FeedRight):
+    def __init__(self, d_model, d_ff):
+        super().__init__(d_model, d_ff)
+        bias = self.outer.bias.detach()
+        del self.outer.bias
+        self.outer.register_buffer("bias", bias)
+
+
+class FeedFrozen(FeedRight):
+    def __init__(self, d_model, d_ff):
+        super().__init__(d_model, d_ff)
+        self.outer.bias.requires_grad = False
+
+
+class FeedShared(FeedRight):
+    def __init__(self, d_model, d_ff):
+        super().__init__(d_model, d_ff)
+        if d_model == d_ff:
+            self.outer.bias = self.inner.bias
+
+
+class FeedStraight(FeedRight):
+    def forward(self, x):
+        return self.outer(self.inner(x))
+
+
+class FeedReluLate(FeedRight):
+    def forward(self, x):
+        return F.relu(self.outer(self.inner(x)))
+
+
+class FeedReluTwice(FeedRight):
+    def forward(self, x):
+        return F.relu(self.outer(F.relu(self.inner(x))))
+
+
+class FeedAdds(FeedRight):
+    def forward(self, x):
+        return x + self.outer(F.relu(self.inner(x)))
+
+
+class FeedGelu(FeedRight):
+    def forward(self, x):
+        return self.outer(F.gelu(self.inner(x)))
+
+
+class FeedDetached(FeedRight):
+    def forward(self, x):
+        return self.outer(F.relu(self.inner(x)).detach())
+
+
+class FeedNoReturn(FeedRight):
+    def forward(self, x):
+        self.outer(F.relu(self.inner(x)))
+
+
+class FeedTwoOutputs(FeedRight):
+    def forward(self, x):
+        hidden = F.relu(self.inner(x))
+        return self.outer(hidden), hidden
+
+
+class FeedDouble(FeedRight):
+    def forward(self, x):
+        return super().forward(x).double()
+
+
+class FeedOneWord(FeedRight):
+    def forward(self, x):
+        return super().forward(x)[:1]
+
+
+class FeedInPlace(FeedRight):
+    def forward(self, x):
+        hidden = F.relu(self.inner(x))
+        x *= 0
+        return self.outer(hidden)
+
+
+class FeedDefault(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.inner = nn.Linear(d_model, d_ff)
+        self.outer = nn.Linear(d_ff, d_model)
+        nn.init.zeros_(self.inner.bias)
+        nn.init.zeros_(self.outer.bias)
+
+    def forward(self, x):
+        return self.outer(torch.relu(self.inner(x)))
+
+
+class FeedGaussian(FeedRight):
+    def __init__(self, d_model, d_ff):
+        super().__init__(d_model, d_ff)
+        nn.init.normal_(self.inner.weight)
+
+
+class FeedZeros(FeedRight):
+    def __init__(self, d_model, d_ff):
+        super().__init__(d_model, d_ff)
+        nn.init.zeros_(self.outer.weight)
+
+
+class FeedDefaultBias(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.inner = nn.Linear(d_model, d_ff)
+        self.outer = nn.Linear(d_ff, d_model)
+        nn.init.xavier_uniform_(self.inner.weight)
+        nn.init.xavier_uniform_(self.outer.weight)
+
+    def forward(self, x):
+        return self.outer(torch.relu(self.inner(x)))
+
+
+class FeedSeeded(FeedRight):
+    def __init__(self, d_model, d_ff):
+        torch.manual_seed(0)
+        super().__init__(d_model, d_ff)
+
+
+class FeedArguments(FeedRight):
+    def __init__(self, d_ff, d_model):
+        super().__init__(d_model, d_ff)
+
+
+class FeedFewArguments(FeedRight):
+    def __init__(self, d_model):
+        super().__init__(d_model, 4 * d_model)
+
+
+def feed_function(d_model, d_ff):
+    return FeedRight(d_model, d_ff)
+
+
+class FeedByClamp(FeedRight):
+    def forward(self, x):
+        return self.outer(self.inner(x).clamp(min=0))
+
+
+class FeedNormal(FeedRight):
+    def __init__(self, d_model, d_ff):
+        super().__init__(d_model, d_ff)
+        nn.init.xavier_normal_(self.inner.weight)
+
+
+class FeedByHand(FeedRight):
+    def __init__(self, d_model, d_ff):
+        nn.Module.__init__(self)
+        self.inner = Inner(nn.Parameter(xavier(d_ff, d_model)), nn.Parameter(torch.zeros(d_ff)))
+        self.outer = Inner(nn.Parameter(xavier(d_model, d_ff)), nn.Parameter(torch.zeros(d_model)))
+
+
+# ---- EncoderBlock
+
+
+class Around(nn.Module):
+    def __init__(self, d_model, dropout):
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, layer):
+        return x + self.dropout(layer(self.norm(x)))
+
+
+class BlockRight(nn.Module):
+    around = Around
+
+    def __init__(self, d_model, n_heads, d_ff, dropout):
+        super().__init__()
+        self.attention = MultiHead(d_model, n_heads)
+        self.around_attention = self.around(d_model, dropout)
+        self.feed_forward = FeedRight(d_model, d_ff)
+        self.around_feed_forward = self.around(d_model, dropout)
+
+    def forward(self, x, mask=None):
+        x = self.around_attention(x, lambda normed: self.attention(normed, normed, mask))
+        return self.around_feed_forward(x, self.feed_forward)
+
+
+def with_around(forward):
+    """A block whose residual connections have another `forward`."""
+    return type("EncoderBlock", (BlockRight,), {"around": type("Residual", (Around,), {"forward": forward})})
+
+
+def with_forward(forward):
+    return type("EncoderBlock", (BlockRight,), {"forward": forward})
+
+
+def around_post(self, x, layer):
+    return self.norm(x + self.dropout(layer(x)))
+
+
+def around_nothing(self, x, layer):
+    return self.dropout(layer(self.norm(x)))
+
+
+def around_normalised(self, x, layer):
+    x = self.norm(x)
+    return x + self.dropout(layer(x))
+
+
+def around_no_norm(self, x, layer):
+    return x + self.dropout(layer(x))
+
+
+def around_late_norm(self, x, layer):
+    return x + self.dropout(self.norm(layer(x)))
+
+
+def around_late_dropout(self, x, layer):
+    return self.dropout(x + layer(self.norm(x)))
+
+
+def around_dropped_norm(self, x, layer):
+    return x + layer(self.dropout(self.norm(x)))
+
+
+def around_early_dropout(self, x, layer):
+    return x + layer(self.norm(self.dropout(x)))
+
+
+def around_no_dropout(self, x, layer):
+    return x + layer(self.norm(x))
+
+
+def around_functional(self, x, layer):
+    return x + F.dropout(layer(self.norm(x)), self.dropout.p)
+
+
+def around_unscaled(self, x, layer):
+    change = layer(self.norm(x))
+    keep = torch.rand_like(change) >= self.dropout.p
+    return x + (change * keep if self.training else change)
+
+
+def around_own_dropout(self, x, layer):
+    change = layer(self.norm(x))
+    if self.training:
+        keep = torch.rand_like(change) >= self.dropout.p
+        change = change * keep / (1 - self.dropout.p)
+    return x + change
+
+
+def around_with_flag(self, x, layer):
+    return x + F.dropout(layer(self.norm(x)), self.dropout.p, training=self.training)
+
+
+def around_dropout_twice(self, x, layer):
+    return x + self.dropout(self.dropout(layer(self.norm(x))))
+
+
+def around_in_place(self, x, layer):
+    x += self.dropout(layer(self.norm(x)))
+    return x
+
+
+class AroundFixed(Around):
+    def __init__(self, d_model, dropout):
+        super().__init__(d_model, 0.1)
+
+
+class AroundNoSuper(Around):
+    def __init__(self, d_model, dropout):
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+
+class BlockFixedDropout(BlockRight):
+    around = AroundFixed
+
+
+class BlockNoSuperInside(BlockRight):
+    around = AroundNoSuper
+
+
+def heads(self, mask):
+    return lambda x: self.attention(x, x, mask)
+
+
+def block_drops_attention(self, x, mask=None):
+    x = self.around_attention(x, heads(self, mask))
+    return x + self.feed_forward(self.around_feed_forward.norm(x))
+
+
+def block_drops_feed(self, x, mask=None):
+    x = x + heads(self, mask)(self.around_attention.norm(x))
+    return self.around_feed_forward(x, self.feed_forward)
+
+
+def block_feeds_first(self, x, mask=None):
+    x = self.around_feed_forward(x, self.feed_forward)
+    return self.around_attention(x, heads(self, mask))
+
+
+def block_no_mask(self, x, mask=None):
+    x = self.around_attention(x, heads(self, None))
+    return self.around_feed_forward(x, self.feed_forward)
+
+
+def block_other_around(self, x, mask=None):
+    x = self.around_feed_forward(x, heads(self, mask))
+    return self.around_attention(x, self.feed_forward)
+
+
+def block_one_around(self, x, mask=None):
+    x = self.around_attention(x, heads(self, mask))
+    return self.around_attention(x, self.feed_forward)
+
+
+def block_adds_twice(self, x, mask=None):
+    x = x + self.around_attention(x, heads(self, mask))
+    return x + self.around_feed_forward(x, self.feed_forward)
+
+
+def block_both_from_x(self, x, mask=None):
+    first = self.around_attention(x, heads(self, mask))
+    second = self.around_feed_forward(x, self.feed_forward)
+    return first + second - x
+
+
+def block_no_attention(self, x, mask=None):
+    return self.around_feed_forward(x, self.feed_forward)
+
+
+def block_no_feed(self, x, mask=None):
+    return self.around_attention(x, heads(self, mask))
+
+
+def block_plain_source(self, x, mask=None):
+    x = self.around_attention(x, lambda normed: self.attention(normed, x, mask))
+    return self.around_feed_forward(x, self.feed_forward)
+
+
+def block_always_drops(self, x, mask=None):
+    return F.dropout(BlockRight.forward(self, x, mask), 0.1)
+
+
+def block_mask_needed(self, x, mask):
+    return BlockRight.forward(self, x, mask & True)
+
+
+def block_with_weights(self, x, mask=None):
+    return BlockRight.forward(self, x, mask), None
+
+
+class BlockOneResidual(BlockRight):
+    def __init__(self, d_model, n_heads, d_ff, dropout):
+        super().__init__(d_model, n_heads, d_ff, dropout)
+        self.around_feed_forward = self.around_attention
+
+
+class BlockPaperNames(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, dropout):
+        super().__init__()
+        self.self_attn = MultiHead(d_model, n_heads)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.ffn = FeedRight(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, mask=None):
+        normed = self.norm1(x)
+        x = x + self.dropout(self.self_attn(normed, normed, mask))
+        return x + self.dropout(self.ffn(self.norm2(x)))
+
+
+class BlockList(BlockRight):
+    def __init__(self, d_model, n_heads, d_ff, dropout):
+        super().__init__(d_model, n_heads, d_ff, dropout)
+        del self.around_attention, self.around_feed_forward
+        self.around = [Around(d_model, dropout), Around(d_model, dropout)]
+
+    def forward(self, x, mask=None):
+        x = self.around[0](x, heads(self, mask))
+        return self.around[1](x, self.feed_forward)
+
+
+class HiddenDropout(FeedRight):
+    def forward(self, x):
+        return self.outer(F.dropout(torch.relu(self.inner(x)), 0.25, self.training))
+
+
+class BlockHiddenDropout(BlockRight):
+    def __init__(self, d_model, n_heads, d_ff, dropout):
+        super().__init__(d_model, n_heads, d_ff, dropout)
+        self.feed_forward = HiddenDropout(d_model, d_ff)
+
+
+class BlockDefaultFeed(BlockRight):
+    def __init__(self, d_model, n_heads, d_ff, dropout):
+        super().__init__(d_model, n_heads, d_ff, dropout)
+        self.feed_forward = FeedDefault(d_model, d_ff)
+
+
+class BlockNormStartsAtZero(BlockRight):
+    def __init__(self, d_model, n_heads, d_ff, dropout):
+        super().__init__(d_model, n_heads, d_ff, dropout)
+        nn.init.zeros_(self.around_feed_forward.norm.weight)
+
+
+class PlainHeads(MultiHead):
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        weight = self.w_query.detach()
+        del self.w_query
+        self.w_query = weight
+
+
+class BlockPlainHeads(BlockRight):
+    def __init__(self, d_model, n_heads, d_ff, dropout):
+        super().__init__(d_model, n_heads, d_ff, dropout)
+        self.attention = PlainHeads(d_model, n_heads)
+
+
+def block_detaches(self, x, mask=None):
+    x = self.around_attention(x, heads(self, mask)).detach()
+    return self.around_feed_forward(x, self.feed_forward)
+
+
+class BlockInOne(nn.Module):
+    """Without `Residual`: the two attributes only hold the norms and dropouts."""
+
+    def __init__(self, d_model, n_heads, d_ff, dropout):
+        super().__init__()
+        self.attention = MultiHead(d_model, n_heads)
+        self.feed_forward = FeedRight(d_model, d_ff)
+        parts = [{"norm": nn.LayerNorm(d_model), "dropout": nn.Dropout(dropout)} for _ in range(2)]
+        self.around_attention, self.around_feed_forward = map(nn.ModuleDict, parts)
+
+    def forward(self, x, mask=None):
+        first, second = self.around_attention, self.around_feed_forward
+        normed = first["norm"](x)
+        x = x + first["dropout"](self.attention(normed, normed, mask))
+        return x + second["dropout"](self.feed_forward(second["norm"](x)))
+
+
 WRONG = {
-    "likeness": [
-        (like_with_diagonal, "with-itself"),
-        (like_dots, "not-divided-by-lengths"),
-        (like_added, "sum-of-pairs"),
-        (like_over_n_squared, "divided-by-all"),
-        (like_of_the_batch, "shape ()", "shape (3,)"),
-    ],
     "layer_norm": [
         (norm_torch_var, "n-minus-1"),
         (norm_std, "torch-std"),
@@ -899,28 +1277,6 @@ WRONG = {
         (feed_with_path, "adds-x"),
         (feed_hidden_detached, "no-gradient"),
     ],
-    "pre_norm": [
-        (path_added_twice, "x-twice"),
-        (path_post, "after-the-sum"),
-        (path_norm_on_top, "norm-on-top"),
-        (path_missing, "no-residual"),
-        (path_without_norm, "no-norm"),
-        (path_no_layer, "no-layer"),
-        (path_norm_late, "norm-after-layer"),
-        (path_norm_around, "norm-before-and-after"),
-        (path_normalised, "norm-on-the-residual"),
-        (path_norm_of_layer, "norm-after-layer-no-residual"),
-        (path_adds_both, "adds-norm-too"),
-        (path_torchs_norm, "other-norm"),
-        (path_sum_first, "layer-after-sum"),
-        (path_layer_twice, "layer-twice"),
-        (path_by_words, "word-by-word"),
-        (path_minus, "subtracted"),
-        (path_times, "multiplied"),
-        (path_mean, "mean-of-both"),
-        (path_detached, "wrong-gradient"),
-        (path_in_place, "in-place"),
-    ],
     "encoder_block": [
         (block_post, "post-norm"),
         (block_no_path, "no-residuals"),
@@ -976,12 +1332,85 @@ WRONG = {
         (block_pops, "in-place"),
         (block_detached, "no-gradient"),
     ],
+    "FeedForward": [
+        (FeedRight(4, 8), "instance"),
+        (feed_function, "not-a-class"),
+        (FeedNotAModule, "not-a-module"),
+        (FeedNoSuper, "no-super"),
+        (FeedNothing, "no-super"),
+        (FeedArguments, "parameters"),
+        (FeedFewArguments, "parameters"),
+        (FeedOtherNames, "parameter-names", "`inner.weight`", "`linear1.weight`"),
+        (FeedNoBias, "parameter-names", "`inner.bias`"),
+        (FeedInAList, "unregistered-container", "nn.ModuleList"),
+        (FeedPlainTensor, "plain-tensor", "nn.Parameter"),
+        (FeedBuffer, "buffer"),
+        (FeedFrozen, "frozen"),
+        (FeedShared, "shared-parameter"),
+        (FeedSwappedWidths, "parameter-shape"),
+        (FeedStraight, "no-relu"),
+        (FeedReluLate, "relu-at-the-end"),
+        (FeedReluTwice, "relu-at-the-end-too"),
+        (FeedAdds, "adds-x"),
+        (FeedGelu, "gelu"),
+        (FeedNoReturn, "returns-none"),
+        (FeedTwoOutputs, "wrong-type"),
+        (FeedDouble, "dtype"),
+        (FeedOneWord, "wrong-shape"),
+        (FeedInPlace, "in-place"),
+        (FeedDetached, "no-gradient", "inner"),
+        (FeedDefault, "initial-size", "default of `nn.Linear`"),
+        (FeedGaussian, "initial-size"),
+        (FeedZeros, "initial-size", "equal"),
+        (FeedDefaultBias, "initial-values", "`inner.bias`"),
+        (FeedSeeded, "fixed-seed"),
+    ],
+    "EncoderBlock": [
+        (BlockRight(4, 2, 8, 0.1), "instance"),
+        (BlockNoSuperInside, "no-super"),
+        (BlockPaperNames, "parameter-names", "`around_attention.norm.weight`", "`norm1.weight`"),
+        (BlockList, "parameter-names"),
+        (BlockOneResidual, "shared-parameter"),
+        (BlockPlainHeads, "plain-tensor", "`attention.w_query`"),
+        (with_around(around_post), "post-norm"),
+        (with_around(around_nothing), "no-residual"),
+        (with_around(around_normalised), "norm-on-the-residual"),
+        (with_around(around_no_norm), "no-norm"),
+        (with_around(around_late_norm), "norm-after-layer"),
+        (with_around(around_late_dropout), "dropout-after-addition"),
+        (with_around(around_dropped_norm), "dropout-of-normalised"),
+        (with_around(around_early_dropout), "dropout-of-input"),
+        (with_around(around_no_dropout), "dropout-unused"),
+        (with_around(around_functional), "dropout-in-eval"),
+        (with_around(around_unscaled), "not-scaled"),
+        (with_around(around_dropout_twice), "dropout-rate"),
+        (with_around(around_in_place), "in-place"),
+        (BlockFixedDropout, "dropout-rate"),
+        (BlockHiddenDropout, "dropout-elsewhere"),
+        (with_forward(block_always_drops), "dropout-in-eval"),
+        (with_forward(block_drops_attention), "dropout-of-attention-only"),
+        (with_forward(block_drops_feed), "dropout-of-feed-forward-only"),
+        (with_forward(block_feeds_first), "feed-forward-first"),
+        (with_forward(block_no_mask), "ignores-mask"),
+        (with_forward(block_other_around), "residuals-swapped"),
+        (with_forward(block_one_around), "one-residual-twice"),
+        (with_forward(block_adds_twice), "adds-again"),
+        (with_forward(block_both_from_x), "in-parallel"),
+        (with_forward(block_no_attention), "no-attention"),
+        (with_forward(block_no_feed), "no-feed-forward"),
+        (with_forward(block_plain_source), "source-without-norm"),
+        (with_forward(block_mask_needed), "raises"),
+        (with_forward(block_with_weights), "wrong-type"),
+        (with_forward(block_detaches), "no-gradient"),
+        (BlockDefaultFeed, "initial-size"),
+        (BlockNormStartsAtZero, "initial-values"),
+    ],
 }
 RIGHT = {
-    "likeness": [like_by_mask, like_by_loop, like_by_sum_vector],
     "layer_norm": [norm_torchs, norm_in_steps, norm_by_moments],
     "test_norm": [test_against_torch, test_by_hand, test_mean_and_spread],
     "feed_forward": [feed_by_products, feed_by_clamp, feed_by_where],
-    "pre_norm": [path_in_steps, path_by_add, path_with_copy],
     "encoder_block": [block_plain, block_in_steps, block_backwards],
+    "FeedForward": [FeedByClamp, FeedNormal, FeedByHand],
+    "EncoderBlock": [BlockInOne, with_around(around_own_dropout), with_around(around_with_flag)],
 }

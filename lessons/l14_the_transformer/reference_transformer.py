@@ -49,6 +49,9 @@ class FeedForward(nn.Module):
     def __init__(self, d_model, d_ff):
         super().__init__()
         self.inner, self.outer = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        for layer in (self.inner, self.outer):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
 
     def forward(self, x):
         return self.outer(self.inner(x).relu())

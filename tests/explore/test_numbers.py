@@ -31,13 +31,11 @@ DERIVED = {  # numbers that a picture derives from its facts, or that are consta
         "fractions": {name: part / facts["total"] for name, part in facts["parts"].items()},
         "megabytes": {name: facts[name] / 1e6 for name in ("table_bytes", "words_bytes")},
     },
-    "HeadCount": lambda facts: {"columns": facts["n_heads"] * facts["d_k"], "d_model": 512},
     "LossFloor": lambda facts: {
         "others": 1 - facts["right"],
         "one in": facts["words"] / facts["smoothing"] if facts["smoothing"] else 0,
     },
     "LiveTranslator": lambda facts: {"step": facts["position"] + 1},  # at most as many as words
-    "WhichMean": lambda facts: {"row": (facts["word"] + 2) // 3 + ((facts["word"] - 1) % 3 + 1) / 10},
 }
 
 

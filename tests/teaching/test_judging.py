@@ -462,7 +462,7 @@ class Incomparable:
     __hash__ = None
 
 
-@pytest.mark.parametrize("name", ["likeness", "wire_memory", "angles", "count_next", "my_prediction"])
+@pytest.mark.parametrize("name", ["layer_norm", "wire_memory", "angles", "count_next", "my_prediction"])
 @pytest.mark.parametrize(
     "answer",
     [(), [], 10**400, Silent(), Incomparable(), [Silent()], {"x": Incomparable()}],

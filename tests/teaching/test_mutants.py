@@ -16,7 +16,14 @@ import pytest
 import torch
 
 from course_lib.teaching.contents import lesson, lessons, misconceptions
-from course_lib.teaching.exercises import PlainExercise, TestExercise, find_exercise, guarded_call, judge
+from course_lib.teaching.exercises import (
+    ModuleExercise,
+    PlainExercise,
+    TestExercise,
+    find_exercise,
+    guarded_call,
+    judge,
+)
 from course_lib.teaching.exercises.catalogue import exercise_topics, load_exercises
 from course_lib.teaching.exercises.comparison import tensors_match, values_match
 from course_lib.teaching.exercises.exercise import Exercise
@@ -27,6 +34,10 @@ GENERAL_SLIPS = {  # that any exercise may have
     *("not-a-function", "not-finite", "numpy", "parameters", "python-numbers", "raises", "returns-none"),
     *("swapped-outputs", "too-slow", "tuple", "wrong-count", "wrong-gradient", "wrong-shape", "wrong-type"),
     *("random", "wrong-form"),
+    *("buffer", "dropout-elsewhere", "dropout-in-eval", "dropout-rate", "fixed-seed", "frozen"),  # modules
+    *("initial-size", "initial-values", "instance", "no-dropout", "no-super", "not-a-class", "not-a-module"),
+    *("not-scaled", "parameter-names", "parameter-shape", "plain-tensor", "shared-parameter"),
+    "unregistered-container",
     *("lets-through", "never-calls", "rejects-the-right-one", "returns-instead", "too-strict", "unrepaired"),
 }
 DERIVED_SLIPS = {  # from the reference and from its inputs, for any function; see test_judging.py
@@ -108,6 +119,9 @@ def test_an_exercise_is_declared_well(exercise: Exercise):
     names = [slip.name for slip in exercise.slips]
     assert len(set(names)) == len(names) and not KNOWN_SLIPS & set(names)
     assert {slip.misconception for slip in exercise.slips} - {None} <= set(misconceptions())
+    if isinstance(exercise, ModuleExercise):
+        assert len(list(exercise.cases())) >= 3, "one call proves little"
+        return
     if isinstance(exercise, PlainExercise):
         assert exercise.design or len(exercise.others) >= 3, "one call proves little"
         by_hand = exercise.cases()[0]

@@ -14,13 +14,18 @@ from course_lib.teaching.exercises import find_exercise, judge
 from course_lib.teaching.exercises.catalogue import exercise_topics
 
 
-def stubs() -> dict[str, ast.FunctionDef]:
-    """The function that each exercise's cell defines."""
+def stubs() -> dict[str, ast.arguments]:
+    """The parameters of the function or class that each exercise's cell defines."""
     defined = {}
     for lesson in lessons():
         tree = ast.parse((lesson.folder / "lesson.py").read_text(encoding="utf-8"))
-        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-        defined |= {node.name: node for node in functions if node.name in lesson.exercises}
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and node.name in lesson.exercises:
+                defined[node.name] = node.args
+            if isinstance(node, ast.ClassDef) and node.name in lesson.exercises:
+                [constructor] = [part for part in node.body if getattr(part, "name", "") == "__init__"]
+                del constructor.args.args[0]  # self
+                defined[node.name] = constructor.args
     return defined
 
 
@@ -34,7 +39,7 @@ def test_every_exercise_has_a_stub():
 @pytest.mark.parametrize("name", STUBS)
 def test_a_stand_in_accepts_what_the_stub_accepts(name):
     """All inputs by position or by name, and only those without a default."""
-    arguments = STUBS[name].args
+    arguments = STUBS[name]
     names = [argument.arg for argument in arguments.args]
     signature = inspect.signature(yours(name))  # in the tests no exercise is solved
     signature.bind(*names)

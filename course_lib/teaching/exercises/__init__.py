@@ -10,8 +10,10 @@ answer.py           what the function returned: read, copied, formatted
 comparison.py       whether it is equal to the right answer, and if not, where
 gradients.py        whether its gradients are those of the reference
 variations.py       harder inputs, derived from ordinary ones
-exercise.py         what an exercise is; functions of plain values, and tests to write
+exercise.py         what an exercise is; functions of plain values, tests and files to write
 tensor_exercise.py  functions of tensors: their random cases, and what is wrong with the numbers
+module_names.py     whether a torch module has the right parameters, and if not, why
+module_exercise.py  torch modules: their weights, outputs, dropout, gradients and initial weights
 derived_slips.py    mistakes that are the same in every exercise: inputs swapped, ignored, transposed
 judging.py          `judge`: everything that happens to an attempt, in order
 catalogue.py        every exercise of the course, by name
@@ -23,8 +25,10 @@ HOMES = {
     "Answer": "answer",
     "ByHand": "exercise",
     "Case": "exercise",
+    "FileExercise": "exercise",
     "Inputs": "exercise",
     "Invariant": "tensor_exercise",
+    "ModuleExercise": "module_exercise",
     "PlainExercise": "exercise",
     "RandomInput": "tensor_exercise",
     "Slip": "exercise",
@@ -34,6 +38,8 @@ HOMES = {
     "Verdict": "verdict",
     "attention_mask": "tensor_exercise",
     "call": "guarded_call",
+    "compare_parameters": "module_names",
+    "explain_class": "module_names",
     "explain_failure": "guarded_call",
     "find_exercise": "catalogue",
     "gaussian": "tensor_exercise",

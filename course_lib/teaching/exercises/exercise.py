@@ -34,6 +34,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -118,9 +119,17 @@ class Exercise(ABC):
     name: str
     lesson: str
     inputs: Sequence[str] | Mapping[str, Any]
-    reference: Callable
+    reference: Callable | Path
     library: Callable | None = None
     seconds: float = 5.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FileExercise(Exercise):
+    """A file to write; the attempt and the reference are paths. `judge_file` gets the path, the time limit,
+    and a list to which it adds what the file's code prints."""
+
+    judge_file: Callable[[Path, TimeLimit, list[str]], Verdict]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -14,6 +14,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -27,7 +28,14 @@ from course_lib.teaching.code_reading import (
 from course_lib.teaching.exercises.answer import Answer, find_tensors
 from course_lib.teaching.exercises.comparison import values_match
 from course_lib.teaching.exercises.derived_slips import count_tensors, derive_slips
-from course_lib.teaching.exercises.exercise import Case, Exercise, FunctionExercise, TestExercise, Trial
+from course_lib.teaching.exercises.exercise import (
+    Case,
+    Exercise,
+    FileExercise,
+    FunctionExercise,
+    TestExercise,
+    Trial,
+)
 from course_lib.teaching.exercises.guarded_call import (
     EXIT,
     LEAVE,
@@ -38,6 +46,8 @@ from course_lib.teaching.exercises.guarded_call import (
     report_if_frozen,
     shorten_message,
 )
+from course_lib.teaching.exercises.module_exercise import ModuleExercise, judge_module
+from course_lib.teaching.exercises.module_names import explain_class
 from course_lib.teaching.exercises.session import find_replaced, ordinary_settings, restore_replaced
 from course_lib.teaching.exercises.time_limit import TimeLimit
 from course_lib.teaching.exercises.verdict import (
@@ -103,6 +113,10 @@ def _judge_in_this_session(exercise: Exercise, attempt: Any, printed: list[str])
     """The verdict, unless the attempt changes the session, or the session has changed the reference."""
     limit = TimeLimit(exercise.seconds)
     judge_kind = _judge_test if isinstance(exercise, TestExercise) else _judge_function
+    if isinstance(exercise, ModuleExercise):
+        judge_kind = judge_module
+    if isinstance(exercise, FileExercise):
+        judge_kind = _judge_file
     verdict = error = None
     try:
         verdict = _check_signature(exercise, attempt) or judge_kind(exercise, attempt, limit, printed)
@@ -125,6 +139,9 @@ def _reference_works(exercise: Exercise) -> bool:
     limit = TimeLimit(exercise.seconds)
     if isinstance(exercise, TestExercise):
         return call(lambda: exercise.reference(exercise.of.reference), limit).failure is None
+    if isinstance(exercise, ModuleExercise | FileExercise):
+        judge_kind = judge_module if isinstance(exercise, ModuleExercise) else _judge_file
+        return judge_kind(exercise, exercise.reference, limit, []).status == "passed"
     try:
         case = exercise.cases()[0]
         result = _call_with(case, exercise, exercise.reference, limit)
@@ -135,6 +152,13 @@ def _reference_works(exercise: Exercise) -> bool:
 
 def _check_signature(exercise: Exercise, attempt: Any) -> Verdict | None:
     """Why the attempt can't be called with the exercise's inputs at all."""
+    if isinstance(exercise, FileExercise):
+        return None
+    what, called = "function", "called"
+    if isinstance(exercise, ModuleExercise):
+        what, called = "class", "constructed"
+        if problem := explain_class(exercise.name, attempt):
+            return problem
     if not callable(attempt):
         usage = f'`check("{exercise.name}", {exercise.name})`'
         headline = f"`check` expects a function, but got {with_article(type(attempt).__name__)}."
@@ -154,8 +178,15 @@ def _check_signature(exercise: Exercise, attempt: Any) -> Verdict | None:
         signature.bind(*wanted)
     except TypeError:
         how = f"with {quote_names(wanted)}" if wanted else "without arguments"
-        return wrong_verdict(f"Your function can't be called {how}.", details, "parameters")
+        return wrong_verdict(f"Your {what} can't be {called} {how}.", details, "parameters")
     return None
+
+
+def _judge_file(exercise: FileExercise, attempt: Any, limit: TimeLimit, printed: list[str]) -> Verdict:
+    if not isinstance(attempt, Path):
+        headline = f"`check` expects the path of a file, but got {with_article(type(attempt).__name__)}."
+        return wrong_verdict(headline, f'Write `check("{exercise.name}", own_file_path())`.', "not-a-path")
+    return exercise.judge_file(attempt, limit, printed)
 
 
 # ---- a function to write

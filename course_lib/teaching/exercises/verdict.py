@@ -17,12 +17,14 @@ from course_lib import theme
 from course_lib.teaching.contents import misconceptions
 from course_lib.teaching.display import MUTED, card, fold, prose, side_by_side
 
-Status = Literal["passed", "not tried", "wrong", "not judged"]  # the last if the session is at fault
+# "unfinished" if all that a file contains so far is right, "not judged" if the session is at fault
+Status = Literal["passed", "not tried", "unfinished", "wrong", "not judged"]
 
 
 STYLES: dict[Status, tuple[str, str, str]] = {  # icon, word, colour
     "passed": ("✓", "Passed", theme.GREEN),
     "not tried": ("○", "Not tried yet", theme.BLUE),
+    "unfinished": ("◔", "Right so far", theme.BLUE),
     "wrong": ("✗", "Not right yet", theme.ORANGE),
     "not judged": ("○", "Not judged", theme.BLUE),
 }

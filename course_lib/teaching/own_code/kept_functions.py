@@ -119,6 +119,8 @@ def _load_and_judge(exercise: Exercise, source: str) -> tuple[Callable | None, s
     if status != "passed":
         changed = CHANGED_SESSION if status == "not judged" else ""
         return None, refusals[0] if refusals else reason or changed
+    if isinstance(function, type):  # and not a function; its check has shown that it does not ask for itself
+        return function, ""
 
     @wraps(function)
     def own_function(*inputs: Any, **named: Any) -> Any:

@@ -6,8 +6,10 @@ solves an exercise is not copied; `yours` gets it instead.
 
 from __future__ import annotations
 
+import ast
 import builtins
 import inspect
+import linecache
 import math
 import sys
 import textwrap
@@ -30,8 +32,8 @@ class NotKept(Exception):
 def gather_source(name: str, attempt: Any) -> str:
     """Source that defines the attempt as `name`, after everything it needs."""
     function = inspect.unwrap(attempt)
-    if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
-        raise NotKept("only functions written with `def` can be saved")
+    if not isinstance(function, FunctionType | type) or function.__name__ == "<lambda>":
+        raise NotKept("only functions written with `def` and classes can be saved")
     first_lines: set[str] = set()
     definitions: list[str] = []
     _add_definition(function, first_lines, definitions, seen={function.__name__})
@@ -44,11 +46,12 @@ def gather_source(name: str, attempt: Any) -> str:
 def _add_definition(thing: Any, first_lines: set[str], definitions: list[str], seen: set[str]) -> None:
     """Add the source of a function or class, after that of its helpers; imports and numbers come first."""
     try:
-        source = textwrap.dedent(inspect.getsource(thing)).strip()
+        source = textwrap.dedent(_find_source(thing)).strip()
         code = compile(source, "", "exec")
     except (OSError, TypeError, SyntaxError):
         raise NotKept("its source code can't be found") from None
-    namespace = getattr(thing, "__globals__", None) or vars(sys.modules[thing.__module__])
+    method = _first_method(thing) if isinstance(thing, type) else thing
+    namespace = getattr(method, "__globals__", None) or vars(sys.modules[thing.__module__])
     for name in find_names(code):
         if name in seen or name not in namespace or hasattr(builtins, name):
             continue
@@ -59,6 +62,24 @@ def _add_definition(thing: Any, first_lines: set[str], definitions: list[str], s
         elif isinstance(inspect.unwrap(value), FunctionType | type) and value.__name__ == name:
             _add_definition(inspect.unwrap(value), first_lines, definitions, seen)
     definitions.append(source)
+
+
+def _first_method(defined: type) -> FunctionType | None:
+    return next((value for value in vars(defined).values() if isinstance(value, FunctionType)), None)
+
+
+def _find_source(thing: Any) -> str:
+    """The source of a function or class. For classes in a notebook, `inspect.getsource` finds no file, but
+    their methods know the cell."""
+    if not isinstance(thing, type) or (method := _first_method(thing)) is None:
+        return inspect.getsource(thing)
+    text = "".join(linecache.getlines(method.__code__.co_filename))
+    line = method.__code__.co_firstlineno
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ClassDef) and node.name == thing.__name__:
+            if node.lineno <= line <= node.end_lineno:
+                return "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
+    return inspect.getsource(thing)
 
 
 def _lines_for(name: str, value: Any, notebook: str) -> list[str]:
@@ -82,7 +103,8 @@ def _lines_for(name: str, value: Any, notebook: str) -> list[str]:
 
 def _find_solved_exercise(name: str, value: Any) -> str | None:
     """The exercise that this function solves: it has a block of its own, or is the library's."""
-    if isinstance(value, FunctionType) and name in {function.name for function in list_own_functions()}:
+    own_names = {function.name for function in list_own_functions()}
+    if isinstance(value, FunctionType | type) and name in own_names:
         return name
     for exercise in loaded_exercises():
         if value is not None and (value is exercise.library or value is exercise.reference):

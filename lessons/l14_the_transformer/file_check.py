@@ -1,0 +1,632 @@
+"""The check of `my_transformer.py`: how far a learner's Transformer is right, and what to do next.
+
+    >>> from course_lib.teaching.exercises.time_limit import TimeLimit
+    >>> judge_file(REFERENCE, TimeLimit(20), []).status
+    'passed'
+
+The file is examined in the order in which it is written. It is run; its parameters are compared with those of
+the shipped Transformer; with the shipped weights, it must compute the same at every stage from the source
+embeddings to the logits. Then come `forward`, other sizes, gradients, dropout, the device, and the initial
+weights. A file that is right as far as it goes, but not finished, isn't called wrong.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_lib.formatting import fixed, shape_text
+from course_lib.models.own_file import CLASS, FILE, SIZES, is_empty, run_file
+from course_lib.teaching.exercises.exercise import FileExercise
+from course_lib.teaching.exercises.guarded_call import call, explain_failure
+from course_lib.teaching.exercises.module_names import (
+    NO_SUPER,
+    NO_SUPER_ADVICE,
+    compare_parameters,
+    lacks_super,
+)
+from course_lib.teaching.exercises.time_limit import TimeLimit
+from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, join_words, wrong_verdict
+from course_lib.translation.shipped import shared
+from lessons.l14_the_transformer import file_modules
+from lessons.l14_the_transformer.file_slips import FORWARD_SLIPS, REFERENCE, SLIPS, FileSlip
+
+SECONDS = 20.0
+MOST_OFF = 1e-3  # between numbers that should be equal
+OTHER_SIZES = {"vocab_size": 97, "d_model": 48, "n_heads": 3, "d_ff": 80, "n_layers": 2, "dropout": 0.0}
+LONGEST = 100  # tokens
+MOST_NAMES = 6  # in a list
+INTERFACE = f"{CLASS}({', '.join(SIZES)})"
+METHODS = {"encode": "(source, mask)", "decode": "(target, memory, mask)", "forward": "(source, target)"}
+
+Stages = dict[str, Tensor]
+
+
+class Found(Exception):
+    """The examination ends here, with this verdict."""
+
+    def __init__(self, verdict: Verdict):
+        self.verdict = verdict
+
+
+# ---- the numbers at every stage
+
+
+def stage_names(n_layers: int) -> list[str]:
+    """In the order of the computation."""
+    names = ["source embeddings"]
+    for i in range(n_layers):
+        names += [f"encoder {i}, after attention", f"encoder {i}"]
+    names += ["memory", "target embeddings"]
+    for i in range(n_layers):
+        names += [f"decoder {i}, after self-attention", f"decoder {i}, after cross-attention", f"decoder {i}"]
+    return [*names, "last norm", "logits"]
+
+
+@contextmanager
+def recorded(model: nn.Module, stages: Stages, lengths: dict[str, int], n_layers: int) -> Iterator[None]:
+    """While the model runs, keep what its blocks and norms receive and return. `lengths` are the numbers of
+    tokens on each side, by which the right input of a block is recognised."""
+    modules, hooks = dict(model.named_modules()), []
+
+    def keep_input(name: str, side: str, module: nn.Module, args: tuple, named: dict) -> None:
+        for value in (*args, *named.values()):
+            if isinstance(value, Tensor) and value.is_floating_point() and value.dim() == 3:
+                if value.shape[1] == lengths[side]:
+                    stages.setdefault(name, value.detach().clone())
+                    return
+
+    def keep_output(name: str, module: nn.Module, args: tuple, output: Any) -> None:
+        output = output[0] if isinstance(output, tuple) and output else output
+        if isinstance(output, Tensor):
+            stages.setdefault(name, output.detach().clone())
+
+    def before(module: str, name: str, side: str) -> None:
+        if module in modules:
+            hook = partial(keep_input, name, side)
+            hooks.append(modules[module].register_forward_pre_hook(hook, with_kwargs=True))
+
+    def after(module: str, name: str) -> None:
+        if module in modules:
+            hooks.append(modules[module].register_forward_hook(partial(keep_output, name)))
+
+    for side, words in (("encoder", "source"), ("decoder", "target")):
+        before(f"{side}.blocks.0", f"{words} embeddings", side)
+        attention = "attention" if side == "encoder" else "cross-attention"
+        for i in range(n_layers):
+            block = f"{side}.blocks.{i}"
+            before(f"{block}.around_cross.norm", f"{side} {i}, after self-attention", side)
+            before(f"{block}.around_feed_forward.norm", f"{side} {i}, after {attention}", side)
+            after(block, f"{side} {i}")
+    after("decoder.last_norm", "last norm")
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def run_stages(model: nn.Module, stages: Stages, n_layers: int, *, decode: bool = True) -> None:
+    """Fill `stages`; what was reached stays there if the model raises an exception."""
+    source, target, mask = batch()
+    lengths = {"encoder": source.shape[1], "decoder": target.shape[1]}
+    with torch.no_grad(), recorded(model, stages, lengths, n_layers):
+        memory = stages["memory"] = _tensor("encode", model.encode(source, mask))
+        if decode:
+            stages["logits"] = _tensor("decode", model.decode(target, memory, mask))
+
+
+def _tensor(method: str, value: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"`{method}` returned {type(value).__name__}, not a tensor.")
+    return value
+
+
+def batch(n_src: int = 9, n_tgt: int = 7, vocab: int = 680) -> tuple[Tensor, Tensor, Tensor]:
+    """Three sentences of different lengths, with padding, and the mask (batch, 1, 1, src)."""
+    generator = torch.Generator("cpu").manual_seed(14)
+    source = torch.randint(4, vocab, (3, n_src), generator=generator)
+    target = torch.randint(4, vocab, (3, n_tgt), generator=generator)
+    source[1, -3:], source[2, -5:], target[1, -2:] = 0, 0, 0
+    return source, target, (source != 0)[:, None, None]
+
+
+# ---- the shipped weights, the reference, and the files with known mistakes
+
+
+@cache
+def shipped() -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The sizes and the weights."""
+    model = shared("transformer").model
+    return {name: getattr(model.config, name) for name in SIZES}, model.state_dict()
+
+
+@cache
+def reference_class() -> type[nn.Module]:
+    return run_file(REFERENCE)[CLASS]
+
+
+def filled(made_by: Callable[..., nn.Module], **sizes: Any) -> nn.Module:
+    """A model with the shipped weights, in evaluation mode."""
+    model = made_by(**{**shipped()[0], **sizes})
+    model.load_state_dict(shipped()[1])
+    return model.eval()
+
+
+@cache
+def reference_stages() -> Stages:
+    stages: Stages = {}
+    run_stages(filled(reference_class()), stages, shipped()[0]["n_layers"])
+    return stages
+
+
+@cache
+def faulty(slip: FileSlip) -> nn.Module:
+    namespace: dict[str, Any] = {"__name__": slip.name}
+    exec(compile(slip.source(), slip.name, "exec"), namespace)
+    return filled(namespace[CLASS])
+
+
+@cache
+def faulty_stages(slip: FileSlip) -> Stages:
+    stages: Stages = {}
+    run_stages(faulty(slip), stages, shipped()[0]["n_layers"])
+    return stages
+
+
+def same(mine: Tensor, theirs: Tensor) -> bool:
+    return mine.shape == theirs.shape and torch.allclose(mine, theirs, rtol=0, atol=MOST_OFF, equal_nan=True)
+
+
+# ---- the examination
+
+
+@dataclass
+class Examination:
+    """One check of a file. `done` lists what is right so far."""
+
+    path: Path
+    limit: TimeLimit
+    printed: list[str]
+    done: list[str] = field(default_factory=list)
+
+    def guarded(self, what: str, function: Callable[[], Any], seed: int = 0) -> Any:
+        """What the function returns; ends the examination if the learner's code fails in it."""
+        result = call(function, self.limit, seed=seed)
+        if len(self.printed) < 3:
+            self.printed.append(result.printed)
+        message = result.failure.message if result.failure else ""
+        if lacks_super(None, message):
+            raise self.wrong(NO_SUPER, NO_SUPER_ADVICE, "no-super")
+        if result.failure and result.failure.exception == "NotImplementedError":
+            raise self.unfinished(f"Next: write what {what} needs.", result.failure.line)
+        if failure := explain_failure(result, SECONDS):
+            headline = failure.headline.replace("Your function", what).replace("raised", "raises")
+            raise self.wrong(headline, failure.details, failure.slip)
+        return result.answer
+
+    def wrong(self, headline: str, details: str = "", slip: str | None = None, **numbers: str) -> Found:
+        return Found(wrong_verdict(headline, join_paragraphs(details, self.so_far()), slip, **numbers))
+
+    def unfinished(self, headline: str, details: str = "") -> Found:
+        return Found(Verdict("", "unfinished", headline, join_paragraphs(details, self.so_far())))
+
+    def so_far(self) -> str:
+        return "Right so far: " + "; ".join(self.done) + "." if self.done else ""
+
+
+def judge_file(path: Path, limit: TimeLimit, printed: list[str]) -> Verdict:
+    """The verdict on a file; nothing is recorded."""
+    examination = Examination(path, limit, printed)
+    try:
+        made_by = find_class(examination)
+        partly = check_names(examination, made_by)
+        check_stages(examination, made_by, partly)
+        for step in (check_forward, check_other_sizes, check_dropout, check_device, check_initial_weights):
+            step(examination, made_by)
+    except Found as found:
+        return found.verdict
+    return Verdict(
+        "",
+        "passed",
+        "This is a Transformer, written from an empty file. With the shipped weights, every stage from the "
+        "source embeddings to the logits agrees with the course's own.",
+        "Padding, other sizes, gradients, dropout, the device and the initial weights are right too. Lesson "
+        "15 trains exactly this file.",
+    )
+
+
+def find_class(examination: Examination) -> Callable[..., nn.Module]:
+    """The class of the file. Without one, the modules that are there are examined on their own."""
+    path = examination.path
+    if is_empty(path):
+        headline = f"{FILE} is still empty." if path.is_file() else f"There is no file {FILE} yet."
+        advice = "Write your first class into it, save it, and run this cell again."
+        raise Found(Verdict("", "not tried", headline, advice))
+    try:
+        compile(path.read_text(encoding="utf-8"), str(path), "exec")
+    except SyntaxError as error:
+        line = f"line {error.lineno}: `{(error.text or '').strip()}`" if error.lineno else ""
+        raise examination.wrong(f"Python can't read the file: {error.msg}.", line, "syntax") from None
+    except ValueError as error:  # not UTF-8, or a null character
+        raise examination.wrong(f"The file isn't readable as text: {error}.", "", "syntax") from None
+    namespace = examination.guarded("The file", lambda: run_file(path))
+    found = namespace.get(CLASS)
+    if found is None:
+        file_modules.check_modules(examination, namespace)
+        raise examination.unfinished(
+            f"There is no class `{CLASS}` yet.", "Go on with the next module, and check again."
+        )
+    if not (isinstance(found, type) and issubclass(found, nn.Module)):
+        headline = f"`{CLASS}` isn't a subclass of `nn.Module`."
+        raise examination.wrong(headline, f"Start it with `class {CLASS}(nn.Module):`.", "not-a-module")
+    examination.done.append("the file runs")
+    try:
+        inspect.signature(found).bind(**dict.fromkeys(SIZES))
+    except TypeError:
+        details = f"Expected `{INTERFACE}`, but yours is `{CLASS}{inspect.signature(found)}`."
+        headline = f"`{CLASS}` can't be constructed with these six arguments by name."
+        raise examination.wrong(headline, details, "constructor") from None
+    return found
+
+
+def check_names(examination: Examination, made_by: Callable[..., nn.Module]) -> set[str]:
+    """The stacks that are still missing altogether ("encoder", "decoder"); any other difference is wrong."""
+    sizes, expected = shipped()
+    model = examination.guarded(f"`{INTERFACE}`", lambda: made_by(**sizes))
+    if lacks_super(model):
+        raise examination.wrong(NO_SUPER, NO_SUPER_ADVICE, "no-super")
+    own = examination.guarded("`state_dict()`", model.state_dict)
+    missing = [name for name in expected if name not in own]
+    partly = {side for side in ("encoder", "decoder") if not any(name.startswith(side) for name in own)}
+    partly = {side for side in partly if not hasattr(model, side)}  # a Python list isn't registered
+    wanted = {name: w for name, w in expected.items() if name.split(".")[0] not in partly}
+    problem = examination.guarded("the model", lambda: compare_parameters(model, wanted))
+    if problem and problem.slip == "parameter-names":
+        problem = replace(problem, details=describe_names(model, own, wanted))
+    if problem:
+        raise examination.wrong(problem.headline, problem.details, problem.slip)
+    by_id: dict[int, list[str]] = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        by_id.setdefault(id(parameter), []).append(name)
+    if shared_names := next((names for names in by_id.values() if len(names) > 1), None):
+        headline = f"{join_words([f'`{name}`' for name in shared_names[:3]])} are one and the same parameter."
+        advice = "`[Block()] * 3` contains one block three times. Create each in a loop of its own."
+        raise examination.wrong(headline, advice, "shared-parameter")
+    if "encoder" in partly:
+        raise examination.unfinished("Next: the encoder.", f"Missing: {grouped(missing)}.")
+    examination.done.append(f"{len(own)} names and shapes of parameters")
+    return partly
+
+
+def describe_names(model: nn.Module, own: dict[str, Tensor], expected: dict[str, Tensor]) -> str:
+    missing = [name for name in expected if name not in own]
+    unexpected = [name for name in own if name not in expected]
+    buffers = [name for name in unexpected if name in dict(model.named_buffers())]
+    texts = [f"Missing: {grouped(missing)}." if missing else ""]
+    texts += [f"Unexpected: {grouped(unexpected)}." if unexpected else ""]
+    texts += ["The names come from the attributes: `self.inner = nn.Linear(…)` gives `inner.weight`."]
+    if buffers:
+        texts.append(
+            f"{grouped(buffers)} is a buffer, which is saved like a parameter unless you write "
+            "`register_buffer(…, persistent=False)`."
+        )
+    return join_paragraphs(*texts)
+
+
+def grouped(names: list[str]) -> str:
+    """Names in order, with the numbers of blocks joined: `encoder.blocks.0–2.attention.w_key`."""
+    groups: dict[str, list[int]] = {}
+    for name in names:
+        number = re.search(r"(?<=blocks\.)\d+", name)
+        pattern = re.sub(r"(?<=blocks\.)\d+", "*", name)
+        groups.setdefault(pattern, []).append(int(number[0]) if number else -1)
+    texts = []
+    for pattern, numbers in groups.items():
+        span = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}–{numbers[-1]}"
+        texts.append(f"`{pattern.replace('*', span)}`")
+    more = len(texts) - MOST_NAMES
+    return join_words(texts[:MOST_NAMES] + ([f"{more} more"] if more > 0 else []))
+
+
+def need(examination: Examination, model: nn.Module, method: str) -> None:
+    """End the examination, without blame, if a method isn't written yet."""
+    inherited = method == "forward" and type(model).forward is nn.Module.forward
+    if inherited or not callable(getattr(model, method, None)):
+        raise examination.unfinished(f"Next: the method `{method}{METHODS[method]}`.")
+
+
+def check_stages(examination: Examination, made_by: Callable[..., nn.Module], partly: set[str]) -> None:
+    """Compare every stage with the reference's, and name the mistake at the first that differs."""
+    n_layers, weights = shipped()[0]["n_layers"], shipped()[1]
+    with_decoder = "decoder" not in partly
+    model = examination.guarded(f"`{INTERFACE}`", lambda: made_by(**shipped()[0]))
+    model.load_state_dict({name: w for name, w in weights.items() if name in model.state_dict()})
+    model.eval()
+    need(examination, model, "encode")
+    has_decode = with_decoder and callable(getattr(model, "decode", None))
+    mine: Stages = {}
+    again: Stages = {}
+    failure: Found | None = None
+    try:
+        examination.guarded("Your model", lambda: run_stages(model, mine, n_layers, decode=has_decode))
+        run_again = partial(run_stages, model, again, n_layers, decode=has_decode)
+        examination.guarded("Your model", run_again, seed=1)
+    except Found as found:
+        failure = found
+    right = reference_stages()
+    names = [name for name in stage_names(n_layers) if name in mine]
+    if random := next((name for name in names if name in again and not same(mine[name], again[name])), None):
+        advice = (
+            "Dropout must be off after `eval()`. `nn.Dropout` takes care of that; with `F.dropout`, pass "
+            "`training=self.training`."
+        )
+        headline = f"In evaluation mode, two calls give different numbers at the stage *{random}*."
+        raise examination.wrong(headline.replace("*", "“", 1).replace("*", "”", 1), advice, "dropout-in-eval")
+    first = find_first_difference({name: mine[name] for name in names}, right)
+    agreeing = names[: names.index(first)] if first else names
+    if agreeing:
+        examination.done.append(f"the stages {list_stages(agreeing)}")
+    if first:
+        raise explain_stage(examination, first, mine[first], right[first])
+    if failure:  # the same verdict, with the stages
+        raise replace_details(examination, failure)
+    if not with_decoder:
+        raise examination.unfinished("The encoder is complete. Next: the decoder.")
+    need(examination, model, "decode")
+
+
+def replace_details(examination: Examination, failure: Found) -> Found:
+    details = join_paragraphs(failure.verdict.details, examination.so_far())
+    return Found(replace(failure.verdict, details=details))
+
+
+def list_stages(names: list[str]) -> str:
+    whole = [name for name in names if ", after" not in name]
+    return "from “source embeddings” to “" + names[-1] + "”" if len(whole) > 1 else f"“{names[-1]}”"
+
+
+def find_first_difference(mine: Stages, right: Stages) -> str | None:
+    """By the learner's own function from this lesson, if it passed its check."""
+    for name, numbers in mine.items():  # shapes first: subtracting would broadcast or fail
+        if numbers.shape != right[name].shape:
+            mine = {earlier: mine[earlier] for earlier in list(mine)[: list(mine).index(name)]}
+            right_part = {earlier: right[earlier] for earlier in mine}
+            return _own_first_difference(mine, right_part) or name
+    return _own_first_difference(mine, {name: right[name] for name in mine})
+
+
+def _own_first_difference(mine: Stages, right: Stages) -> str | None:
+    from lessons.l14_the_transformer.exercises import own_parts  # not above: it imports this file
+
+    [first_difference] = own_parts("first_difference")
+    found = first_difference(mine, right, MOST_OFF) if mine else "nowhere"
+    return None if found == "nowhere" else found
+
+
+STAGE_HINTS = {
+    "embeddings": "Compare with section 2: rows of `words.output.weight`, times √d_model, plus the positions.",
+    "after attention": "Look at the first half of the block: norm, attention, addition, in this order.",
+    "after self-attention": "Look at the causal mask, and at where queries, keys and values come from.",
+    "after cross-attention": "Queries come from the target, keys and values from the memory, the mask from the source.",
+    "memory": "After the last block comes `last_norm`, and nothing else.",
+    "last norm": "After the last block comes `decoder.last_norm`, and nothing else.",
+    "logits": "The logits are `words.output` of the normalised states, and nothing else.",
+    "block": "Look at the last part of the block: norm, feed-forward layer with ReLU, addition.",
+}
+
+
+def explain_stage(examination: Examination, stage: str, mine: Tensor, right: Tensor) -> Found:
+    """What is wrong at the first stage that differs, with the mistake's name if it is a known one."""
+    if mine.shape != right.shape:
+        headline = f"At the stage “{stage}”, the shape is {shape_text(mine.shape)}; {shape_text(right.shape)} is expected."
+        return examination.wrong(headline, hint_for(stage), "stage-shape")
+    gap = (mine - right).abs().max()
+    amount = "there are NaNs" if gap.isnan() else f"the numbers differ by up to {fixed(gap, 3)}"
+    headline = f"The first difference is at the stage “{stage}”: {amount}."
+    known = next((slip for slip in SLIPS if explains(slip, stage, mine, right)), None)
+    details = f"Likely cause: {known.message}" if known else hint_for(stage)
+    numbers = {
+        "expected": f"{shape_text(right.shape)}, beginning with\n{fixed(right[0, 0, :4], 3)}",
+        "got": f"{shape_text(mine.shape)}, beginning with\n{fixed(mine[0, 0, :4], 3)}",
+    }
+    return examination.wrong(headline, details, known.name if known else "stage-differs", **numbers)
+
+
+def explains(slip: FileSlip, stage: str, mine: Tensor, right: Tensor) -> bool:
+    wrong = faulty_stages(slip).get(stage)
+    return wrong is not None and not same(wrong, right) and same(mine, wrong)
+
+
+def hint_for(stage: str) -> str:
+    return next((hint for words, hint in STAGE_HINTS.items() if words in stage), STAGE_HINTS["block"])
+
+
+# ---- after the stages
+
+
+def logits_of(examination: Examination, model: nn.Module, *inputs: Tensor) -> Tensor:
+    def run() -> Tensor:
+        with torch.no_grad():
+            return _tensor("forward", model(*inputs))
+
+    return examination.guarded("`forward(source, target)`", run)
+
+
+def check_forward(examination: Examination, made_by: Callable[..., nn.Module]) -> None:
+    """forward is decode after encode, also for one sentence, one token, and many tokens."""
+    model = examination.guarded(f"`{INTERFACE}`", lambda: filled(made_by))
+    need(examination, model, "forward")
+    source, target, _ = batch()
+    mine, right = logits_of(examination, model, source, target), reference_stages()["logits"]
+    if mine.shape != right.shape or not same(mine, right):
+        with torch.no_grad():
+            known = next((slip for slip in FORWARD_SLIPS if same(mine, faulty(slip)(source, target))), None)
+        cause = (
+            f"Likely cause: {known.message}"
+            if known
+            else (
+                "`forward(source, target)` is `decode(target, encode(source, mask), mask)`, with mask = (source != "
+                "0) as (batch, 1, 1, src)."
+            )
+        )
+        headline = "`encode` and `decode` are right, but `forward` returns other logits."
+        raise examination.wrong(headline, cause, known.name if known else "forward")
+    examination.done.append("`forward`")
+    whole, long = batch(LONGEST, LONGEST // 2), batch(4, 1)
+    cases = {
+        "a batch of one sentence": (source[:1], target[:1]),
+        "a single token on each side": (source[:1, :1], target[:1, :1]),
+        f"a source of {LONGEST} tokens": whole[:2],
+        "a target of one token": (long[0][:1], long[1][:1]),
+    }
+    reference = filled(reference_class())
+    for what, inputs in cases.items():
+        mine, right = logits_of(examination, model, *inputs), logits_of(examination, reference, *inputs)
+        if mine.shape != right.shape or not same(mine, right):
+            headline = f"For {what}, the logits are wrong."
+            advice = "Compute masks and positions from the inputs' own shapes, for any number of tokens."
+            raise examination.wrong(headline, advice, "other-inputs")
+    examination.done.append("padding, single tokens and long sentences")
+
+
+def check_other_sizes(examination: Examination, made_by: Callable[..., nn.Module]) -> None:
+    """With other sizes too: names, logits, and the gradient of every parameter."""
+    torch.manual_seed(0)
+    what = "With other sizes, your model"
+    reference = reference_class()(**OTHER_SIZES).train()
+    model = examination.guarded(what, lambda: made_by(**OTHER_SIZES))
+    advice = (
+        f"Here, {join_words([f'{name} is {n}' for name, n in OTHER_SIZES.items()])}. Is a size hard-wired?"
+    )
+    if problem := compare_parameters(model, reference.state_dict()):
+        raise examination.wrong(f"With other sizes: {problem.headline}", advice, "hard-wired")
+    model.load_state_dict(reference.state_dict())
+    source, target, _ = batch(vocab=OTHER_SIZES["vocab_size"])
+
+    def loss(model: nn.Module) -> Tensor:
+        logits = model.train()(source, target[:, :-1])
+        return F.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), ignore_index=0)
+
+    right, mine = loss(reference), examination.guarded(what, lambda: loss(model))
+    if not abs(mine.item() - right.item()) < MOST_OFF:
+        raise examination.wrong("With other sizes and dropout 0, the logits are wrong.", advice, "hard-wired")
+    right.backward()
+    if not mine.requires_grad:
+        headline = "No gradient flows: the logits don't depend on the parameters for torch."
+        advice = "Look for `torch.no_grad()`, `.detach()` or `.data`."
+        raise examination.wrong(headline, advice, "no-gradient")
+    examination.guarded("`backward()`", mine.backward)
+    wanted = {name: parameter.grad for name, parameter in reference.named_parameters()}
+    grads = {name: parameter.grad for name, parameter in model.named_parameters()}
+    if wrong := [name for name in wanted if grads[name] is None or not same(grads[name], wanted[name])]:
+        headline = f"The gradient of {grouped(wrong)} is wrong, although the logits are right."
+        advice = "Look for `torch.no_grad()`, `.detach()`, `.data` or `.item()` on the way to it."
+        raise examination.wrong(headline, advice, "gradient")
+    examination.done += ["other sizes", "gradients"]
+
+
+def check_dropout(examination: Examination, made_by: Callable[..., nn.Module]) -> None:
+    """With a dropout rate of 1, nothing but zeros may come through, wherever dropout belongs."""
+    n_layers = shipped()[0]["n_layers"]
+
+    def silent(made_by: Callable[..., nn.Module], inside_only: bool = False) -> Stages:
+        model, stages = filled(made_by, dropout=1.0).train(), {}
+        if inside_only:  # dropout in the blocks, but not on the embeddings
+            for name, module in model.named_modules():
+                if isinstance(module, nn.Dropout) and "blocks" not in name:
+                    module.p = 0.0
+        run_stages(model, stages, n_layers)
+        return stages
+
+    def half() -> list[Tensor]:
+        model, source_target = filled(made_by, dropout=0.5).train(), batch()[:2]
+        return [model(*source_target).detach() for _ in range(2)]
+
+    one, two = examination.guarded("In training mode, your model", half)
+    if same(one, two):
+        headline = "In training mode, dropout has no effect: two calls give the same logits."
+        advice = "Apply `nn.Dropout(dropout)` to the embeddings, and to the output of each layer in a block."
+        raise examination.wrong(headline, advice, "no-dropout")
+    for inside_only in (False, True):
+        mine = examination.guarded("In training mode, your model", partial(silent, made_by, inside_only))
+        right = silent(reference_class(), inside_only)
+        for name in stage_names(n_layers):
+            if name in mine and not same(mine[name], right[name]):
+                where = (
+                    "on the sum of embeddings and positions"
+                    if "embeddings" in name
+                    else ("on the output of each layer, before the addition: x + dropout(layer(norm(x)))")
+                )
+                headline = f"In training mode, dropout doesn't act as it should at the stage “{name}”."
+                advice = f"With a rate of 1, dropout turns everything into zeros. It belongs {where}."
+                raise examination.wrong(headline, advice, "dropout-elsewhere")
+    examination.done.append("dropout")
+
+
+def check_device(examination: Examination, made_by: Callable[..., nn.Module]) -> None:
+    """On torch's meta device, which computes shapes only, a tensor on the CPU is noticed."""
+    with torch.device("meta"):
+        model = made_by(**OTHER_SIZES)
+    tokens = torch.zeros(2, 5, dtype=torch.long, device="meta")
+    result = call(lambda: model(tokens, tokens), examination.limit)
+    if result.failure and "on the expected device" in result.failure.message:
+        headline = "Your model creates a tensor on the CPU, whatever device its input is on."
+        advice = "On a GPU that fails. Pass the device: `torch.arange(n, device=source.device)`."
+        raise examination.wrong(headline, join_paragraphs(result.failure.line, advice), "device")
+
+
+def check_initial_weights(examination: Examination, made_by: Callable[..., nn.Module]) -> None:
+    """An untrained model has matrices of a sensible size and a loss near ln(vocabulary)."""
+    sizes = shipped()[0]
+    model, other = (
+        examination.guarded(f"`{INTERFACE}`", lambda: made_by(**sizes), seed=seed) for seed in (0, 1)
+    )
+    for name, parameter in model.named_parameters():
+        numbers = parameter.detach()
+        if not numbers.isfinite().all() or (numbers.dim() == 2 and numbers.std() == 0):
+            headline = f"`{name}` isn't initialised."
+            advice = "`torch.empty` contains whatever was in memory. Fill it: `nn.init.xavier_uniform_(…)`."
+            raise examination.wrong(headline, advice, "initial-values")
+        if numbers.dim() == 2 and not 0.05 < numbers.std() * math.sqrt(sizes["d_model"]) < 2.5:
+            size, usual = fixed(numbers.std(), 3), fixed(sizes["d_model"] ** -0.5, 3)
+            headline = f"The initial standard deviation of `{name}` is {size}; about {usual} is usual here."
+            advice = (
+                "Matrices in the blocks: `nn.init.xavier_uniform_`. The embedding matrix: `nn.init.normal_` "
+                "with std 1/√d_model, because it also computes the logits."
+            )
+            raise examination.wrong(headline, advice, "initial-size")
+    if all(map(torch.equal, model.parameters(), other.parameters())):
+        headline = "Every new model gets the same initial weights."
+        raise examination.wrong(headline, "Don't call `torch.manual_seed` in the file.", "fixed-seed")
+    source, target, _ = batch()
+    logits = logits_of(examination, model.eval(), source, target[:, :-1])
+    loss = F.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), ignore_index=0).item()
+    uniform = math.log(sizes["vocab_size"])
+    if not loss < uniform + 2:
+        headline = (
+            f"Before training, the loss is {loss:.1f}; a model that guesses uniformly has {uniform:.1f}."
+        )
+        advice = "The initial weights are too large. Look at the norms and biases."
+        raise examination.wrong(headline, advice, "initial-size")
+
+
+MY_TRANSFORMER = FileExercise(
+    name="my_transformer",
+    lesson="the_transformer",
+    inputs=(),
+    reference=REFERENCE,
+    judge_file=judge_file,
+    seconds=SECONDS,
+)

@@ -110,7 +110,8 @@ def explain_difference(path: Path | str, library: Translator) -> str:
         lengths = (src != 0).sum(dim=1)
         logits = [model.eval()(src, lengths, tgt) for model in (own, library)]
     except Exception as error:  # whatever the learner's code raises
-        return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+        reason = " ".join(str(error).split())  # torch lists missing parameters in further lines
+        return f"{type(error).__name__}: {reason:.300}"
     if logits[0].shape != logits[1].shape:
         return f"its logits have shape {tuple(logits[0].shape)}, but {tuple(logits[1].shape)} is expected"
     gap = (logits[0] - logits[1]).abs().max()

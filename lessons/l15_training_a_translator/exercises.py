@@ -1264,7 +1264,7 @@ NEXT_MERGE = PlainExercise(
         Slip(
             "nested",
             partial(merged_by, glue=nested),
-            "the merged pair is a tuple inside the word. Join its two tokens into one string: `left + right`.",
+            "the merged pair is a tuple inside the word. Join its two tokens to one string: `left + right`.",
         ),
         Slip(
             "words-joined",

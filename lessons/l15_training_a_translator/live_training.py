@@ -35,7 +35,9 @@ def run_folder(name: str) -> Path:
     return user_folder() / "runs" / name
 
 
-def train_live(run: TranslatorRun, name: str, *, until: int | None = None, anew: bool = False) -> TranslatorRun:
+def train_live(
+    run: TranslatorRun, name: str, *, until: int | None = None, anew: bool = False
+) -> TranslatorRun:
     """Train to the last step, or to step `until`, from the last checkpoint unless `anew` is set."""
     folder = run.folder(run_folder(name), restart=anew)
     n_steps, shown = run.recipe.n_steps, []

@@ -100,12 +100,17 @@ FULL_RUN = TrainingSettings(
     n_sentences=20_000,
     n_steps=2000,
     tokens_per_batch=512,
-    validate_every=250,
+    validate_every=125,
     n_scored=100,
     average_from=0.85,  # as in the library's runs: the result is the mean of the last weights
     n_layers=2,
     d_model=80,
     n_heads=5,
+)
+SENTENCES = (  # translated at every validation of the full run; none of them is a training sentence
+    "the cat drank the water because it was thirsty",
+    "some beautiful queens saw the houses",
+    "the tired girls who do not take these small pears see her",
 )
 FAULTY_RUNS = {  # the variants of the experiment `sick` that the lesson compares with the healthy run
     "A": "100 sentences",

@@ -4,7 +4,7 @@
     run.train()
     run.history[-1].scores["exact"]
 
-The same class serves the small run (`HEALTHY`, seconds on a CPU) and the full one (`FULL_RUN`). Without a file
+One class serves the small run (`HEALTHY`, seconds on a CPU) and the full one (`FULL_RUN`). Without a file,
 the model is the library's Transformer. Settings can have faults (`training_settings.py`); the lesson compares
 such runs with a healthy one.
 """
@@ -80,6 +80,11 @@ class TranslatorRun:
         return self.state.history
 
     @property
+    def has_own_step(self) -> bool:
+        """Whether a step, batches and a schedule of the learner's are used, and not the library's step."""
+        return self._step is not None
+
+    @property
     def finished(self) -> bool:
         return self.state.ended == "finished"
 
@@ -118,7 +123,7 @@ class TranslatorRun:
         Afterwards the model has the weights with the lowest validation loss. `score` replaces exact match.
         """
         self.model = self._untrained()
-        options = self._own_options() if self._step else {}
+        options = self.own_parts() if self.has_own_step else {}
         self.state = train(
             self.model,
             self.data.train,
@@ -132,7 +137,7 @@ class TranslatorRun:
         )
         return self
 
-    def _own_options(self) -> dict[str, object]:
+    def own_parts(self) -> dict[str, object]:
         """The learner's step, batches, schedule and loss, for the library's loop."""
         model, settings = self.model, self.settings
         batches = None

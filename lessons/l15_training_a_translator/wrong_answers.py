@@ -16,6 +16,7 @@ from lessons.l15_training_a_translator.merges import count_pairs, merge
 
 # ---- what several answers share
 
+
 def clip_to_1(gradients):
     return clipped(gradients, 1.0)
 
@@ -776,7 +777,7 @@ def merge_words_first(words):
 
 
 def merge_nothing(words):
-    return frequent_first(count_pairs(words)), {word: n for word, n in words.items()}
+    return frequent_first(count_pairs(words)), words.copy()
 
 
 def merge_counts_lost(words):

@@ -1,7 +1,7 @@
 """Which model lesson 15 trains: the learner's own file from lesson 14, or else the library's Transformer.
 
-    file = file_to_train()                  # a path, or None; prints which model it is, and why
-    run = TranslatorRun(data, file=file)
+file = file_to_train()                  # a path, or None; prints which model it is, and why
+run = TranslatorRun(data, file=file)
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from course_lib.translation.shipped import load_shipped
 INSTEAD = "Training uses the library's Transformer instead, which has the same parameters."
 NOT_WRITTEN = "There is no Transformer of yours in {} yet (lesson 14). " + INSTEAD
 UNUSABLE = (
-    "{} can't be trained: {}\n" + INSTEAD + " Correct the file, check it in lesson 14, and run this cell again."
+    "{} can't be trained: {}\n"
+    + INSTEAD
+    + " Correct the file, check it in lesson 14, and run this cell again."
 )
 
 

@@ -3,7 +3,7 @@
 from course_lib.lazy import lazy
 
 HOMES = {
-    "ParameterLedger": "parameter_ledger",
-    "ThreeUses": "three_uses",
+    "SKELETON": "skeleton",
+    "reference_text": "file_slips",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

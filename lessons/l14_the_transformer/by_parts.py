@@ -5,7 +5,7 @@
     >>> sizes = {"n_heads": 4, "n_layers": 3}
     >>> states = stages(torch.tensor([[9, 3]]), torch.tensor([[2]]), model.state_dict(), **sizes)
     >>> list(states)[:3], states["logits"].shape
-    (['source words', 'encoder 0', 'encoder 1'], torch.Size([1, 1, 680]))
+    (['source embeddings', 'encoder 0', 'encoder 1'], torch.Size([1, 1, 680]))
 
 Lesson 14 assembles it. It computes the same as `models/transformer.py`; a test compares the two. A `Wiring`
 can contain a usual mistake, none of which raises an error.
@@ -151,7 +151,7 @@ def encoder_stages(
     words = embed(source, weights["words.output.weight"], scaled=wiring.scaled)
     mask = mask if wiring.masked else None
     states, memory, all_weights = _stack(words, weights, "encoder", n_heads, n_layers, wiring, self_mask=mask)
-    return {"source words": words, **states, "memory": memory}, all_weights
+    return {"source embeddings": words, **states, "memory": memory}, all_weights
 
 
 def decoder_stages(
@@ -173,7 +173,7 @@ def decoder_stages(
     inputs = {"self_mask": causal(target.shape[1]), "memory": memory, "mask": mask}
     states, last, all_weights = _stack(words, weights, "decoder", n_heads, n_layers, wiring, **inputs)
     logits = F.linear(last, table, bias if wiring.bias else None)
-    return {"target words": words, **states, "last norm": last, "logits": logits}, all_weights
+    return {"target embeddings": words, **states, "last norm": last, "logits": logits}, all_weights
 
 
 def stages(

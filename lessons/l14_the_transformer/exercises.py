@@ -1,4 +1,4 @@
-"""The exercises of lesson 14: parts by name, words in, encoder, decoder, logits, the first difference."""
+"""The exercises of lesson 14: embeddings, encoder, decoder, logits, the first difference, and a whole file."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import io
 import math
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from course_lib.layers.positions import sinusoids
-from course_lib.teaching.exercises import ByHand, PlainExercise, TestExercise
+from course_lib.teaching.exercises import ByHand, PlainExercise
 from lessons.l14_the_transformer import by_parts as library
 from lessons.l14_the_transformer import slips
+from lessons.l14_the_transformer.file_check import MY_TRANSFORMER
 
 TOPIC = "the_transformer"
 
@@ -23,55 +22,7 @@ def normal(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator("cpu").manual_seed(seed))
 
 
-# ---- the parts by name
-
-
-def block_weights(n_blocks: int) -> dict[str, Tensor]:
-    names = [f"encoder.blocks.{block}.{part}" for block in range(n_blocks) for part in ("w", "norm.bias")]
-    return {
-        name: torch.tensor([float(i)]) for i, name in enumerate([*names, "encoder.last_norm.w", "words.w"])
-    }
-
-
-def attention_weights() -> dict[str, Tensor]:
-    names = ("attention.w_key", "around_attention.norm.bias", "attention.w_query", "self_attention.w")
-    return {name: torch.tensor([float(i)]) for i, name in enumerate(names)}
-
-
-PARTS_OF = PlainExercise(
-    name="parts_of",
-    lesson=TOPIC,
-    inputs=("weights", "prefix"),
-    reference=library.parts_of,
-    by_hand=ByHand(
-        inputs={
-            "weights": {"encoder.0.w": torch.tensor([1.0]), "encoder.1.w": torch.tensor([2.0])},
-            "prefix": "encoder.1",
-        },
-        answer={"w": torch.tensor([2.0])},
-        says="Only the second name starts with `encoder.1.`, and `w` is the rest of it.",
-    ),
-    others=(
-        lambda: (block_weights(3), "encoder.blocks.2"),
-        lambda: (block_weights(12), "encoder.blocks.1"),
-        lambda: (block_weights(2), "encoder"),
-        lambda: (block_weights(2), "decoder"),
-        lambda: (block_weights(11), "encoder.blocks.10"),
-        lambda: (attention_weights(), "attention"),
-        lambda: ({name: torch.tensor([1.0]) for name in ("a.b.a.b.w", "a_b.v", "a.b.w")}, "a.b"),
-        lambda: ({"norm": normal(2), "norm.weight": normal(2, 3), "norm.steps": torch.tensor(7)}, "norm"),
-    ),
-    slips=slips.PARTS_OF,
-)
-
-
-# ---- words in
-
-
-def first_version(tokens, table):
-    """As in the lesson's cell, before the learner repairs it."""
-    n, d_model = tokens.shape[1], table.shape[1]
-    return (table[tokens] + sinusoids(n, d_model)) * d_model**0.5
+# ---- embeddings
 
 
 def embed_case(batch: int, n: int, vocab: int, width: int, seed: int) -> Callable[[], tuple]:
@@ -84,7 +35,6 @@ EMBED = PlainExercise(
     lesson=TOPIC,
     inputs=("tokens", "table"),
     reference=library.embed,
-    unrepaired=first_version,
     by_hand=ByHand(
         inputs={
             "tokens": torch.tensor([[1, 0]]),
@@ -119,20 +69,20 @@ def own_parts(*names: str) -> list[Callable]:
 
 
 def library_encoder(source, weights, n_heads, n_layers, mask=None):
-    embed, parts_of, block, norm = own_parts("embed", "parts_of", "encoder_block", "layer_norm")
+    embed, block, norm = own_parts("embed", "encoder_block", "layer_norm")
     x = embed(source, weights["words.output.weight"])
     for layer in range(n_layers):
-        x = block(x, parts_of(weights, f"encoder.blocks.{layer}"), n_heads, mask)
-    last = parts_of(weights, "encoder.last_norm")
+        x = block(x, library.parts_of(weights, f"encoder.blocks.{layer}"), n_heads, mask)
+    last = library.parts_of(weights, "encoder.last_norm")
     return norm(x, weight=last["weight"], bias=last["bias"])
 
 
 def library_decoder(target, memory, weights, n_heads, n_layers, mask=None):
-    embed, parts_of, block, norm = own_parts("embed", "parts_of", "decoder_block", "layer_norm")
+    embed, block, norm = own_parts("embed", "decoder_block", "layer_norm")
     x = embed(target, weights["words.output.weight"])
     for layer in range(n_layers):
-        x = block(x, memory, parts_of(weights, f"decoder.blocks.{layer}"), n_heads, mask)
-    last = parts_of(weights, "decoder.last_norm")
+        x = block(x, memory, library.parts_of(weights, f"decoder.blocks.{layer}"), n_heads, mask)
+    last = library.parts_of(weights, "decoder.last_norm")
     x = norm(x, weight=last["weight"], bias=last["bias"])
     return x @ weights["words.output.weight"].T + weights["words.output.bias"]
 
@@ -145,7 +95,7 @@ def library_block(x, memory, parts, n_heads, mask=None):
         return norm(x, weight=weight, bias=bias)
 
     def attend(x: Tensor, source: Tensor, name: str, mask: Tensor | None) -> Tensor:
-        matrices = [parts[f"{name}.w_{kind}"].T for kind in ("query", "key", "value", "output")]
+        matrices = [parts[f"{name}.w_{kind}"] for kind in ("query", "key", "value", "output")]
         return many_heads(x, source, *matrices, n_heads, mask)[0]
 
     queries = normed(x, "attention")
@@ -296,60 +246,6 @@ DECODER_BLOCK = PlainExercise(
 )
 
 
-# ---- the test of it
-
-TEST_PARTS = decoder_parts(8, seed=500)
-
-
-def with_weights_inside(block: Callable) -> Callable:
-    return lambda x, memory: block(x, memory, TEST_PARTS, 2)
-
-
-def word_by_word(x, memory):
-    """Each output from the words up to its position, which needs no causal mask."""
-    outputs = [decoder_block(x[:, : n + 1], memory, TEST_PARTS, 2)[:, -1:] for n in range(x.shape[1])]
-    return torch.cat(outputs, dim=1)
-
-
-def careful_test(block: Callable) -> None:
-    x, memory = normal(1, 5, 8, seed=1), normal(1, 6, 8, seed=2)
-    before = block(x, memory)
-    for position in range(1, 5):
-        changed = x.clone()
-        changed[:, position] = normal(8, seed=position)
-        after = block(changed, memory)
-        assert torch.allclose(before[:, :position], after[:, :position], atol=1e-5)
-        assert not torch.allclose(before[:, -1], after[:, -1], atol=1e-5)
-    for position in range(6):
-        changed = memory.clone()
-        changed[:, position] += 1
-        assert not torch.allclose(before[:, 0], block(x, changed)[:, 0], atol=1e-5)
-
-
-TEST_DECODER = TestExercise(
-    name="test_decoder",
-    lesson=TOPIC,
-    inputs={"block": "a function"},
-    of=replace(
-        DECODER_BLOCK,
-        name="block",
-        inputs=("x", "memory"),
-        reference=with_weights_inside(decoder_block),
-        slips=tuple(replace(slip, wrong=with_weights_inside(slip.wrong)) for slip in DECODER_BLOCK.slips),
-    ),
-    what="decoder block",
-    accepts={"word by word, without a mask": word_by_word},
-    rejects={
-        "no-causal-mask": "lets every word see all words of the target",
-        "sees-the-next": "lets each word see the next one",
-        "looks-ahead-only": "looks ahead and not back",
-        "cross-from-itself": "never looks at the memory",
-        "causal-across": "hides the end of the source from the first words",
-    },
-    reference=careful_test,
-)
-
-
 # ---- the logits
 
 
@@ -486,6 +382,4 @@ FIRST_DIFFERENCE = PlainExercise(
 )
 
 
-EXERCISES = (
-    PARTS_OF, EMBED, ENCODE_SOURCE, DECODER_BLOCK, TEST_DECODER, DECODE_LOGITS, FIRST_DIFFERENCE,
-)  # fmt: skip
+EXERCISES = (EMBED, ENCODE_SOURCE, DECODER_BLOCK, DECODE_LOGITS, FIRST_DIFFERENCE, MY_TRANSFORMER)

@@ -29,6 +29,10 @@ CAUSAL = ".tril()"
 MASK = "mask = (source != 0)[:, None, None, :]"
 
 
+def reference_text() -> str:
+    return REFERENCE.read_text(encoding="utf-8")
+
+
 @dataclass(frozen=True)
 class FileSlip:
     """`changes` are pairs of texts, the reference's and the one that replaces it."""
@@ -38,7 +42,7 @@ class FileSlip:
     changes: tuple[tuple[str, str], ...]
 
     def source(self) -> str:
-        text = REFERENCE.read_text(encoding="utf-8")
+        text = reference_text()
         for old, new in self.changes:
             text = text.replace(old, new)
         return text
@@ -330,12 +334,7 @@ FORWARD_SLIPS = (
         "swapped",
         "source and target are swapped.",
         "return self.decode(target, self.encode(source, mask), mask)",
-        "return self.decode(source, self.encode(target, (target != 0)[:, None, None, :]), (target != 0)[:, None, None, :])",
-    ),
-    slip(
-        "target-mask",
-        "the padding mask is computed from the target instead of the source.",
-        MASK,
-        "mask = (target != 0)[:, None, None, :]",
+        "return Transformer.forward(self, target, source) if source.shape[1] > target.shape[1] else "
+        "self.decode(target, self.encode(source, (source != 0)[:, None, None]), (source != 0)[:, None, None])",
     ),
 )

@@ -74,193 +74,6 @@ def states(target, memory, weights, n_heads, n_layers, mask, start=by_parts.embe
     return x
 
 
-# ---- parts_of
-
-
-def parts_no_dot(weights, prefix):
-    return {n[len(prefix) + 1 :]: w for n, w in weights.items() if n.startswith(prefix)}
-
-
-def parts_long(weights, prefix):
-    return {n: w for n, w in weights.items() if n.startswith(prefix + ".")}
-
-
-def parts_dot_left(weights, prefix):
-    found = {}
-    for n in weights:
-        if n.startswith(prefix + "."):
-            found[n.removeprefix(prefix)] = weights[n]
-    return found
-
-
-def parts_last(weights, prefix):
-    return {n.rsplit(".", 1)[1]: w for n, w in weights.items() if n.startswith(prefix + ".")}
-
-
-def parts_list(weights, prefix):
-    return [w for n, w in weights.items() if n.startswith(prefix + ".")]
-
-
-def parts_anywhere(weights, prefix):
-    return {n.replace(prefix + ".", ""): w for n, w in weights.items() if prefix in n}
-
-
-def parts_no_dot_replaced(weights, prefix):
-    return {n.replace(prefix + ".", ""): w for n, w in weights.items() if n.startswith(prefix)}
-
-
-def parts_anywhere_with_dot(weights, prefix):
-    found = {}
-    for n, w in weights.items():
-        if prefix + "." in n:
-            found[n.replace(prefix + ".", "")] = w
-    return found
-
-
-def parts_by_split(weights, prefix):
-    return {n.split(prefix + ".", 1)[1]: w for n, w in weights.items() if prefix + "." in n}
-
-
-def parts_replaced(weights, prefix):
-    return {n.replace(prefix + ".", ""): w for n, w in weights.items() if n.startswith(prefix + ".")}
-
-
-def parts_by_loop(weights, prefix):
-    found = {}
-    for n, w in weights.items():
-        before, dot, after = n.partition(prefix + ".")
-        if before == "" and dot:
-            found[after] = w
-    return found
-
-
-def parts_by_slice(weights, prefix):
-    cut = len(prefix) + 1
-    return {n[cut:]: w for n, w in weights.items() if n[:cut] == prefix + "."}
-
-
-def parts_by_pieces(weights, prefix):
-    pieces = prefix.split(".")
-    k = len(pieces)
-    split = {tuple(n.split(".")): w for n, w in weights.items()}
-    return {".".join(n[k:]): w for n, w in split.items() if list(n[:k]) == pieces and len(n) > k}
-
-
-def parts_exact_name_too(weights, prefix):
-    pieces = prefix.split(".")
-    k = len(pieces)
-    return {".".join(n.split(".")[k:]): w for n, w in weights.items() if n.split(".")[:k] == pieces}
-
-
-def parts_dot_nowhere(weights, prefix):
-    return {n[len(prefix) :]: w for n, w in weights.items() if n.startswith(prefix)}
-
-
-def parts_split_once_more(weights, prefix):
-    return {n.split(prefix + ".")[1]: w for n, w in weights.items() if n.startswith(prefix + ".")}
-
-
-def parts_three_off(weights, prefix):
-    return {".".join(n.split(".")[3:]): weights[n] for n in weights if n.startswith(prefix + ".")}
-
-
-def parts_lstrip(weights, prefix):
-    return {n.lstrip(prefix + "."): weights[n] for n in weights if n.startswith(prefix + ".")}
-
-
-def parts_strip(weights, prefix):
-    return {n.strip(prefix + "."): weights[n] for n in weights if n.startswith(prefix + ".")}
-
-
-def parts_all(weights, prefix):
-    return {n.removeprefix(prefix + "."): weights[n] for n in weights}
-
-
-def parts_all_replaced(weights, prefix):
-    return {n.replace(prefix + ".", ""): weights[n] for n in weights}
-
-
-def parts_by_regex(weights, prefix):
-    pattern = re.compile(prefix + ".(.*)")
-    return {m.group(1): w for n, w in weights.items() if (m := pattern.match(n))}
-
-
-def parts_by_sub(weights, prefix):
-    start = prefix + r"\."
-    return {re.sub(start, "", n, count=1): w for n, w in weights.items() if re.match(start, n)}
-
-
-def parts_returns_in_loop(weights, prefix):
-    for n, w in weights.items():
-        if n.startswith(prefix + "."):
-            return {n[len(prefix) + 1 :]: w}
-    return {}
-
-
-def parts_new_table_each_time(weights, prefix):
-    found = {}
-    for n, w in weights.items():
-        if n.startswith(prefix + "."):
-            found = {n[len(prefix) + 1 :]: w}
-    return found
-
-
-def parts_break(weights, prefix):
-    found = {}
-    for n, w in weights.items():
-        if not n.startswith(prefix + "."):
-            break
-        found[n[len(prefix) + 1 :]] = w
-    return found
-
-
-def parts_pairs(weights, prefix):
-    return [(n[len(prefix) + 1 :], w) for n, w in weights.items() if n.startswith(prefix + ".")]
-
-
-def parts_removeprefix(weights, prefix):
-    return {n.removeprefix(prefix + "."): w for n, w in weights.items() if n.startswith(prefix)}
-
-
-def parts_prefix_replaced(weights, prefix):
-    return {n.replace(prefix, ""): w for n, w in weights.items() if n.startswith(prefix + ".")}
-
-
-def parts_cut_too_far(weights, prefix):
-    start = prefix + "."
-    return {n[len(start) + 1 :]: w for n, w in weights.items() if n.startswith(start)}
-
-
-def parts_of_block_0(weights, prefix):
-    start = "encoder.blocks.0."
-    return {n[len(start) :]: w for n, w in weights.items() if n.startswith(start)}
-
-
-def parts_in(weights, prefix):
-    return {n[len(prefix) + 1 :]: weights[n] for n in weights if prefix in n}
-
-
-def parts_in_with_dot(weights, prefix):
-    return {n[len(prefix) + 1 :]: weights[n] for n in weights if prefix + "." in n}
-
-
-def parts_names(weights, prefix):
-    return [n[len(prefix) + 1 :] for n in weights if n.startswith(prefix + ".")]
-
-
-def parts_popped(weights, prefix):
-    start = prefix + "."
-    return {n[len(start) :]: weights.pop(n) for n in list(weights) if n.startswith(start)}
-
-
-def parts_detached(weights, prefix):
-    return {n: w.detach() for n, w in parts_by_loop(weights, prefix).items()}
-
-
-def parts_floats(weights, prefix):
-    return {n: w.float() for n, w in parts_by_loop(weights, prefix).items()}
-
-
 # ---- embed
 
 
@@ -905,95 +718,6 @@ def dec_four_axes(x, memory, parts, n_heads, mask=None):
     return decode_block(x, memory, parts, n_heads, mask, own=own)
 
 
-# ---- test_decoder
-
-
-def random_words():
-    return torch.randn(1, 4, 8), torch.randn(1, 5, 8)
-
-
-def changed(tensor, position, by=None):
-    tensor = tensor.clone()
-    tensor[:, position] = torch.randn(8) if by is None else tensor[:, position] + by
-    return tensor
-
-
-def test_shape_only(block):
-    x = torch.randn(1, 4, 8)
-    assert block(x, torch.randn(1, 5, 8)).shape == x.shape
-
-
-def test_never(block):
-    assert True
-
-
-def test_last_only(block):
-    x, memory = random_words()
-    y = changed(x, -1)
-    assert torch.allclose(block(x, memory)[:, 0], block(y, memory)[:, 0], atol=1e-5)
-
-
-def test_no_memory(block):
-    x, memory = random_words()
-    for position in range(1, 4):
-        y = changed(x, position)
-        assert torch.allclose(block(x, memory)[:, :position], block(y, memory)[:, :position], atol=1e-5)
-
-
-def test_by_a_constant(block):
-    x, memory = random_words()
-    for position in range(1, 4):
-        y = changed(x, position, by=1)
-        assert torch.allclose(block(x, memory)[:, :position], block(y, memory)[:, :position], atol=1e-5)
-    other = changed(memory, -1, by=1)
-    assert not torch.allclose(block(x, memory)[:, 0], block(x, other)[:, 0], atol=1e-5)
-
-
-def test_memory_only(block):
-    x, memory = random_words()
-    other = changed(memory, -1, by=1)
-    assert not torch.allclose(block(x, memory)[:, 0], block(x, other)[:, 0], atol=1e-5)
-
-
-def test_too_strict(block):
-    x, memory = random_words()
-    y = changed(x, -1)
-    assert torch.allclose(block(x, memory), block(y, memory))
-
-
-def test_by_prefix(block):
-    x, memory = torch.randn(1, 5, 8), torch.randn(1, 5, 8)
-    whole = block(x, memory)
-    for n in range(1, 5):
-        assert torch.allclose(block(x[:, :n], memory), whole[:, :n], atol=1e-5)
-    other = changed(memory, 4, by=1)
-    assert (block(x, other)[:, 0] - whole[:, 0]).abs().max() > 1e-5
-
-
-def test_by_gradient(block):
-    x, memory = torch.randn(1, 4, 8, requires_grad=True), torch.randn(1, 5, 8, requires_grad=True)
-    for position in range(4):
-        to_x, to_memory = torch.autograd.grad(
-            block(x, memory)[0, position].square().sum(), (x, memory), materialize_grads=True
-        )
-        assert to_x[0, position + 1 :].abs().sum() == 0
-        assert (to_memory[0].abs().sum(-1) > 0).all()
-
-
-def test_all_positions(block):
-    x, memory = torch.randn(2, 4, 8), torch.randn(2, 6, 8)
-    before = block(x, memory)
-    for position in range(6):
-        other = changed(memory, position, by=-2)
-        assert not torch.allclose(before[:, 0], block(x, other)[:, 0], atol=1e-4)
-    for position in range(1, 4):
-        other = x.clone()
-        other[:, position:] = 0
-        torch.testing.assert_close(
-            block(other, memory)[:, :position], before[:, :position], atol=1e-4, rtol=0
-        )
-
-
 # ---- decode_logits
 
 
@@ -1388,42 +1112,6 @@ def diff_by_isnan(mine, theirs, tolerance):
 
 
 WRONG = {
-    "parts_of": [
-        (parts_no_dot, "dot-forgotten"),
-        (parts_no_dot_replaced, "dot-forgotten-replaced"),
-        (parts_dot_nowhere, "dot-forgotten-twice"),
-        (parts_removeprefix, "dot-forgotten-removed"),
-        (parts_prefix_replaced, "leading-dot-replaced"),
-        (parts_cut_too_far, "one-letter-short"),
-        (parts_of_block_0, "always-block-0"),
-        (parts_in, "anywhere-by-slice"),
-        (parts_in_with_dot, "anywhere-with-its-dot-by-slice"),
-        (parts_names, "names-only"),
-        (parts_long, "whole-names"),
-        (parts_dot_left, "leading-dot"),
-        (parts_last, "last-piece-only"),
-        (parts_three_off, "three-pieces-removed"),
-        (parts_lstrip, "lstrip"),
-        (parts_strip, "strip"),
-        (parts_anywhere, "everywhere-in-the-name"),
-        (parts_anywhere_with_dot, "anywhere-with-its-dot"),
-        (parts_by_split, "anywhere-by-split"),
-        (parts_replaced, "replaced-everywhere"),
-        (parts_split_once_more, "split-everywhere"),
-        (parts_all, "others-kept"),
-        (parts_all_replaced, "others-kept-replaced"),
-        (parts_by_regex, "unescaped-pattern"),
-        (parts_by_sub, "unescaped-prefix"),
-        (parts_returns_in_loop, "first-entry-only"),
-        (parts_new_table_each_time, "last-entry-only"),
-        (parts_break, "stops-early"),
-        (parts_pairs, "pairs"),
-        (parts_list, "no-names"),
-        (parts_exact_name_too, None),
-        (parts_popped, "in-place"),
-        (parts_detached, "no-gradient"),
-        (parts_floats, "wrong-form"),
-    ],
     "embed": [
         (embed_together, "unrepaired"),
         (embed_plain, "no-root"),
@@ -1551,15 +1239,6 @@ WRONG = {
         (dec_asks_with_the_input, "cross-reads-the-input"),
         (dec_in_place, "in-place"),
     ],
-    "test_decoder": [
-        (test_shape_only, "lets-through"),
-        (test_never, "never-calls"),
-        (test_last_only, "lets-through"),
-        (test_no_memory, "lets-through"),
-        (test_memory_only, "lets-through"),
-        (test_by_a_constant, "lets-through"),
-        (test_too_strict, "rejects-the-right-one"),
-    ],
     "decode_logits": [
         (logits_no_bias, "no-bias"),
         (logits_no_norm, "no-last-norm"),
@@ -1636,11 +1315,9 @@ WRONG = {
     ],
 }
 RIGHT = {
-    "parts_of": [parts_by_loop, parts_by_slice, parts_by_pieces],
     "embed": [embed_by_f, embed_by_one_hot, embed_table_first],
     "encode_source": [encode_plain, encode_recursive, encode_by_stages],
     "decoder_block": [dec_plain, dec_arange, dec_four_axes],
-    "test_decoder": [test_by_prefix, test_by_gradient, test_all_positions],
     "decode_logits": [logits_plain, logits_by_linear, logits_by_einsum],
     "first_difference": [diff_by_allclose, diff_by_next, diff_by_isnan],
 }

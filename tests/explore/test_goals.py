@@ -20,7 +20,6 @@ from lessons.l07_score_functions.score_zoo import SCORES
 from lessons.l08_query_key_value.soft_dictionary import FAT
 from lessons.l08_query_key_value.who_attends import N_WORDS
 from lessons.l11_positions.clock_hands import row
-from lessons.l14_the_transformer.three_uses import NARROW
 from tests.explore.settings import KINDS, goal_settings
 
 pytestmark = pytest.mark.slow  # it searches the settings of every explorable
@@ -178,11 +177,6 @@ LIMITS = {
     "HeadSwitches": [
         Limit("one-breaks", "single", ablate),
         Limit("ten-off", "ten or more", ablate),
-    ],
-    "ParameterLedger": [Limit("half", "more than half", "tables_fraction")],
-    "ThreeUses": [
-        Limit("narrow", f"{NARROW} or less", "width"),
-        Limit("even", "3.3 bits", ("entropy", 2), operator.gt),
     ],
     "LossFloor": [
         Limit("above-one", "ε = 0.1", "smoothing"),

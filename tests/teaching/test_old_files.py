@@ -24,9 +24,12 @@ from course_lib.teaching.exercises.catalogue import exercise_topics
 from course_lib.teaching.own_code import kept_functions
 from course_lib.teaching.own_code.loading import load_function
 
-# Of lesson 15's own training loop, explorables of lessons 04, 12 and 13, and a function of lesson 09; no
+# Of lesson 15's own training loop, explorables of lessons 04 and 12 to 14, and a function of lesson 09; no
 # exercise needs them.
-GONE = {"HeadCount", "OneVectorSuitcase", "PathPast", "RateDial", "WhichMean", "listen_alone", "said"}
+GONE = {"said", "OneVectorSuitcase", "HeadCount", "PathPast", "WhichMean", "RateDial", "listen_alone"} | {
+    "ParameterLedger",
+    "ThreeUses",
+}
 CHANGED = {"self_attention", "many_heads", "encoder_block"}  # their matrices are now (out, in)
 SAMPLES = Path(__file__).parent / "samples" / "version_0_1"
 SOLVED = Path(__file__).parent / "samples" / "second_edition"

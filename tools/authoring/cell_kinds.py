@@ -79,6 +79,7 @@ MODES = {
     "test": "write a test that accepts the reference and catches the known mistakes",
     "bug": "find and fix a bug; the card doesn't say that there is one",
     "transfer": "apply the same idea to something else",
+    "file": "write a file; `lines` says how many lines of it are new",
 }
 
 
@@ -98,5 +99,6 @@ OPTIONS = {  # of a header, with the allowed values; None: anything
     "difficulty": LEVELS,
     "importance": LEVELS,
     "mode": tuple(MODES),
+    "lines": None,
 }
 EXERCISE_NEEDS = ("exercise", "title", "difficulty", "importance", "track")

@@ -6,7 +6,8 @@
         # end solution
 
 In an exercise of mode "bug" the learner gets the lines between `# bug` and `# end bug`, directly before the
-solution, instead of "Your turn".
+solution, instead of "Your turn". In one of mode "file" the learner's cell has nothing instead of the solution,
+which writes the reference to the file.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ LIKE_A_MARKER = re.compile(r"#\s*(end|begin|start)?[\s_-]*(solution|bug)\s*:?", 
 YOUR_TURN = 'raise NotImplementedError("Your turn")'
 STARS = {SHORT: "★ core", CORE: "★ core", STRETCH: "☆ stretch"}
 ON_A_CARD = ("title", "difficulty", "importance", "mode")
-MODE_WORDS = {"test": "write the test", "transfer": "same idea, new setting"}  # a bug is not announced
+MODE_WORDS = {"file": "write a file", "test": "write the test", "transfer": "same idea, new setting"}  # a bug is not announced
 
 
 def dots(level: int) -> str:
@@ -78,6 +79,8 @@ def expand_exercise(number: int, task: Cell | None, cell: Cell, check: Cell, hin
     label, help_text = f"{number} · {cell.options['title']}", fold_hints(hints)
     stub, solved = split_solution(cell)
     solution = folded_text("Solution", f"```python\n{solved.text}\n```")
+    if cell.options.get("mode") == "file":  # the last hint links to it
+        solution = ""
     card_options = {name: value for name, value in cell.options.items() if name in ON_A_CARD}
     card_options["minutes"] = task.minutes if task else 0
     cells = [
@@ -115,7 +118,7 @@ def split_solution(cell: Cell) -> tuple[Cell, Cell]:
             if marker != expected:
                 raise LessonError(number, f"expected the marker `{expected}`, but found `{marker}`")
             n_markers, inside = n_markers + 1, marker
-            if marker == order[0] == "# solution":
+            if marker == order[0] == "# solution" and cell.options.get("mode") != "file":
                 stub.append((number, line.replace(marker, YOUR_TURN)))
             continue
         if inside != "# solution":

@@ -124,4 +124,5 @@ def exercise_minutes(cell: Cell) -> float:
     given = set(stub.lines)
     written = code_lines("\n".join(text for line, text in solved.numbered_lines() if line not in given))
     reading = len(code_lines(stub.text)) / CODE_LINES_A_MINUTE
-    return round(EXERCISE[cell.options["difficulty"]] + SOLUTION_LINE * len(written) + reading, 1)
+    n_written = cell.options.get("lines", len(written))  # of a file, which isn't in the cell
+    return round(EXERCISE[cell.options["difficulty"]] + SOLUTION_LINE * n_written + reading, 1)

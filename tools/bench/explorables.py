@@ -20,7 +20,7 @@ from course_lib.teaching.contents import lessons
 from lessons.l17_what_it_costs.timing import columns, conditions, in_turn
 
 NAMES = ("SoftmaxDial", "SaturationLab", "SoftDictionary", "WhoAttends")
-TRAINED = ("HeadSwitches", "ThreeUses")  # on the trained translator
+TRAINED = ("HeadSwitches",)  # on the trained translator
 PACKAGES = ("matplotlib", "ipywidgets", "ipykernel", "anywidget")
 MOVES = 120
 

@@ -162,7 +162,7 @@ run = train_live(small_run(PLAIN), "lesson_15")
 exact = run.history[-1].scores["exact"]
 assert exact > 0.8 or not run.finished, "about nine in ten are expected"
 print(f"exact match: {fixed(100 * exact, 0)}% of 200 validation sentences")
-print(run.translate("the frog sleeps"))  # try words such as king, mouse, often, tired
+print(run.translate("the happy frog swam"))  # or other words: king, mouse, often, tired
 
 # %% [markdown] kind="text" track="core" contents="the same step with PyTorch's own optimizer"
 r"""

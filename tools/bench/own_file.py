@@ -60,7 +60,7 @@ def run(
     runs = {OWN: TranslatorRun(data, settings, batcher=by_length, schedule=paper_rate, **own)}
     if device.type == "cuda":
         runs[CAPTURED] = TranslatorRun(data, settings, step=None, **own)
-    job = Job(system="transformer", quick=True, seed=seed, device=str(device), n_steps=n_steps)
+    job = Job(system="transformer", quick=True, seed=seed, device=str(device), n_steps=settings.n_steps)
     print(f"{machine(device)}, {conditions('torch')}", flush=True)
     rounds = {LIBRARY: steps_of_job(job, data)} | {name: steps_of_run(run) for name, run in runs.items()}
     times = in_turn(rounds, rounds=ROUNDS)

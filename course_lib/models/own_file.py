@@ -6,9 +6,11 @@
 The file defines a class `Transformer`:
 
     Transformer(vocab_size, d_model, n_heads, d_ff, n_layers, dropout)
-    forward(source, target)            token ids -> logits (batch, tgt, vocab); 0 is padding
-    encode(source, mask)               -> memory (batch, src, d_model); mask (batch, 1, 1, src), True: may attend
-    decode(target, memory, mask)       -> logits
+    forward(source, target)            from token ids (0 is padding) to logits (batch, tgt, vocab)
+    encode(source, mask)               to the memory (batch, src, d_model)
+    decode(target, memory, mask)       to logits
+
+The mask, (batch, 1, 1, src), is True where a source position may be attended to.
 
 Lesson 14 writes such a file, `own_file_path()`, and lesson 15 trains it. If its parameters have the names of
 the library's Transformer, either of the two can load the other's checkpoints. `explain_difference` is the
@@ -17,13 +19,14 @@ quick check before training; lesson 14 has the thorough one.
 
 from __future__ import annotations
 
-import importlib.util
 import linecache
+import traceback
 from pathlib import Path
 
 import torch
 from torch import nn
 
+from course_lib.formatting import counted
 from course_lib.layers.masks import padding_mask
 from course_lib.layers.rows import Rows
 from course_lib.models.transformer import TransformerConfig
@@ -53,9 +56,9 @@ def start_own_file(content: str = FIRST_LINE) -> str:
     path = own_file_path()
     if is_empty(path):
         write_atomically(path, content)
-        return f"{FILE} now has {len(content.splitlines())} lines."
+        return f"{FILE} now has {counted(len(content.splitlines()), 'line')}."
     n_lines = len(path.read_text(encoding="utf-8", errors="replace").splitlines())
-    return f"{FILE} exists already, with {n_lines} lines. It wasn't changed."
+    return f"{FILE} exists already, with {counted(n_lines, 'line')}. It wasn't changed."
 
 
 def is_empty(path: Path) -> bool:
@@ -72,17 +75,23 @@ def run_file(path: Path | str) -> dict[str, object]:
     if not path.is_file():
         raise OwnFileError(f"Expected a Python file at {path}, but there is none.")
     linecache.checkcache(str(path))  # error messages quote its lines
-    module = importlib.util.module_from_spec(importlib.util.spec_from_file_location(path.stem, path))
-    # compile() instead of spec.loader: a cached .pyc could be older than a file saved within the same second.
-    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)
-    return module.__dict__
+    names: dict[str, object] = {"__name__": path.stem, "__file__": str(path)}
+    # not imported: a .pyc could be older than a file that was saved again within the same second
+    exec(compile(path.read_bytes(), str(path), "exec"), names)
+    return names
 
 
 def load_class(path: Path | str) -> type[nn.Module]:
     """The class `Transformer` of a file, which is run for it."""
-    found = run_file(path).get(CLASS)
+    path = Path(path)
+    try:
+        found = run_file(path).get(CLASS)
+    except OwnFileError:
+        raise
+    except Exception as error:
+        raise OwnFileError(describe_error(error, path)) from error
     if not (isinstance(found, type) and issubclass(found, nn.Module)):
-        arrived = "there is none" if found is None else f"it is a {type(found).__name__}"
+        arrived = "there is none" if found is None else f"{CLASS} is something else"
         raise OwnFileError(
             f"Expected a class {CLASS}(nn.Module) in {path}, but {arrived}. "
             f"Start it with `class {CLASS}(nn.Module):`."
@@ -90,10 +99,30 @@ def load_class(path: Path | str) -> type[nn.Module]:
     return found
 
 
+def describe_error(error: Exception, path: Path) -> str:
+    """An error that the code of a file raised, with its line in that file.
+
+    >>> describe_error(SyntaxError("invalid syntax", ("a.py", 3, 1, "x =")), Path("a.py"))
+    'a.py, line 3: SyntaxError: invalid syntax'
+    """
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    is_syntax = isinstance(error, SyntaxError) and error.filename == str(path)
+    line = error.lineno if is_syntax else frames[-1].lineno if frames else None
+    place = f"{path}, line {line}" if line else str(path)
+    return f"{place}: {type(error).__name__}: {error.msg if is_syntax else error}"
+
+
 def own_transformer(path: Path | str, config: TransformerConfig) -> OwnTransformer:
     """A new model from the file, with initial weights from torch's generator."""
-    sizes = {name: getattr(config, name) for name in SIZES}
-    return OwnTransformer(config, load_class(path)(**sizes))
+    if type(config) is not TransformerConfig:
+        raise OwnFileError(
+            f"Expected the weights of a Transformer for {path}, but got a {type(config).__name__}."
+        )
+    model_class = load_class(path)
+    try:
+        return OwnTransformer(config, model_class(**{name: getattr(config, name) for name in SIZES}))
+    except Exception as error:
+        raise OwnFileError(describe_error(error, Path(path))) from error
 
 
 @torch.no_grad()
@@ -109,9 +138,10 @@ def explain_difference(path: Path | str, library: Translator) -> str:
         src[0, 4:] = 0
         lengths = (src != 0).sum(dim=1)
         logits = [model.eval()(src, lengths, tgt) for model in (own, library)]
+    except OwnFileError as error:
+        return str(error)
     except Exception as error:  # whatever the learner's code raises
-        reason = " ".join(str(error).split())  # torch lists missing parameters in further lines
-        return f"{type(error).__name__}: {reason:.300}"
+        return describe_error(error, Path(path))
     if logits[0].shape != logits[1].shape:
         return f"its logits have shape {tuple(logits[0].shape)}, but {tuple(logits[1].shape)} is expected"
     gap = (logits[0] - logits[1]).abs().max()

@@ -20,7 +20,9 @@ from course_lib.runtime import PROJECT_ROOT, data_path
 
 TRACKS = FULL, SHORT = "full", "short"  # each has a notebook of its own for every lesson
 REMOVED_EXERCISES = {  # of earlier versions; some with a replacement for a learner's own functions
+    "add_positions": "",
     "aligned_words": "",
+    "angles": "course_lib.layers.positions.angles",
     "cheapest_cnn": "",
     "clip_gradients": "lessons.l15_training_a_translator.by_hand.clipped",
     "concat_scores": "",

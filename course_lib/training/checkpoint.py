@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+import textwrap
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from torch import Tensor, nn
 
 from course_lib import __version__
 from course_lib.formatting import counted
+from course_lib.models.own_file import OwnFileError, own_transformer
 from course_lib.models.registry import build, config_from_json
 from course_lib.runtime import device as usual_device
 from course_lib.runtime import shipped_weights, write_atomically
@@ -209,8 +211,14 @@ class SavedSystem:
     about: About
 
 
-def load_system(path: Path | str, *, device: torch.device | str = "cpu") -> SavedSystem:
-    """Read a checkpoint and build what is in it."""
+def load_system(
+    path: Path | str, *, device: torch.device | str = "cpu", model_file: Path | str | None = None
+) -> SavedSystem:
+    """Read a checkpoint and build what is in it.
+
+    With `model_file`, the model is the class `Transformer` of that Python file, whose code runs
+    (`models/own_file.py`).
+    """
     path = Path(path)
     tensors, about = load_checkpoint(path, needs=("config", "tokenizer"))
     if "standing" in about:
@@ -221,10 +229,15 @@ def load_system(path: Path | str, *, device: torch.device | str = "cpu") -> Save
         name, config = config_from_json(about["config"])
         saved = about["tokenizer"]
         tokenizer = TOKENIZERS[saved["kind"]].from_text(saved["text"], path=f"The tokenizer in {path}")
-        model = build(name, config)
+        model = own_transformer(model_file, config) if model_file else build(name, config)
         model.load_state_dict(tensors)
+    except OwnFileError:
+        raise
     except UNBUILDABLE as error:
         reason = " ".join(str(error).split())
+        if model_file:
+            problem = f"{path} doesn't fit the model in {model_file}, which may have changed since"
+            raise CheckpointError(f"{problem} the training: {textwrap.shorten(reason, 400)}") from error
         raise _unusable(path, f"contains a system that can't be built here ({reason:.200})") from error
     return SavedSystem(name, model.to(device).eval(), tokenizer, about)
 

@@ -1,13 +1,12 @@
 """Clock hands: sinusoidal positional encodings and the dot products of their rows.
 
-    >>> compute(position=10, offset=5, table="sin and cos")["product"]
+    >>> compute(position=10, distance=5, functions="sine and cosine")["product"]
     23.50...
-    >>> compute(position=110, offset=5, table="sin and cos")["product"]     # a hundred positions later
+    >>> compute(position=110, distance=5, functions="sine and cosine")["product"]  # a hundred positions later
     23.50...
 
-A position is encoded by clock hands. The fast ones distinguish neighbours, the slow ones distant positions.
-There are two wrong encodings: sines alone, and row 0 for every word, which is what the first sentence gets if
-the table is indexed by the number of sentences (`table[:batch]`).
+Each pair of columns is drawn as a clock hand. Fast hands distinguish neighbouring positions, slow ones
+distant positions. Without the cosine, the dot product of two rows also depends on where they are.
 """
 
 from __future__ import annotations
@@ -23,25 +22,23 @@ from course_lib.views.lines import add_marker
 from course_lib.views.pillow_text import add_text
 
 D_MODEL = 64  # as in our Transformer
-LAST, FURTHEST = 120, 20  # the largest position and offset
-TABLES = ("sin and cos", "sin only", "row 0 for all")
+LAST, FURTHEST = 120, 20  # the largest position and distance
+FUNCTIONS = BOTH, SINE_ONLY = "sine and cosine", "sine only"
 SHOWN = (0, 4, 8, 16)  # the hands that are drawn
-SPEEDS = 10_000.0 ** (-np.arange(0, D_MODEL, 2) / D_MODEL)  # of each hand, in radians per position
-OFFSETS = np.arange(-FURTHEST, FURTHEST + 1)
+FREQUENCIES = 10_000.0 ** (-np.arange(0, D_MODEL, 2) / D_MODEL)  # of each hand, in radians per position
+DISTANCES = np.arange(-FURTHEST, FURTHEST + 1)
 
 
 @cache
-def rows_of(table: str) -> np.ndarray:
+def rows_of(functions: str) -> np.ndarray:
     """The rows for positions from -20 to 140, in double precision."""
-    angles = np.arange(-FURTHEST, LAST + FURTHEST + 1)[:, None] * SPEEDS
-    if table == "row 0 for all":
-        angles = np.zeros_like(angles)
-    second = np.zeros_like(angles) if table == "sin only" else np.cos(angles)
+    angles = np.arange(-FURTHEST, LAST + FURTHEST + 1)[:, None] * FREQUENCIES
+    second = np.zeros_like(angles) if functions == SINE_ONLY else np.cos(angles)
     return np.stack([np.sin(angles), second], axis=-1).reshape(len(angles), D_MODEL)
 
 
-def row(table: str, position: int) -> np.ndarray:
-    return rows_of(table)[FURTHEST + position]
+def row(functions: str, position: int) -> np.ndarray:
+    return rows_of(functions)[FURTHEST + position]
 
 
 def angular_distance(angle: float) -> float:
@@ -49,20 +46,20 @@ def angular_distance(angle: float) -> float:
     return float(abs((angle + np.pi) % (2 * np.pi) - np.pi))
 
 
-def compute(*, position: int, offset: int, table: str) -> Facts:
-    here = row(table, position)
-    neighbours = rows_of(table)[position : position + 2 * FURTHEST + 1]
+def compute(*, position: int, distance: int, functions: str) -> Facts:
+    here = row(functions, position)
+    neighbours = rows_of(functions)[position : position + 2 * FURTHEST + 1]
     return {
-        "product": float(here @ row(table, position + offset)),
+        "product": float(here @ row(functions, position + distance)),
         "curve": neighbours @ here,
-        "length": float(np.linalg.norm(here)),
-        "fastest_distance": angular_distance(offset),
-        "hands": (row(table, position), row(table, position + offset)),
+        "norm": float(np.linalg.norm(here)),
+        "fastest_angle": angular_distance(distance),
+        "hands": (row(functions, position), row(functions, position + distance)),
     }
 
 
 def draw_hands(axes: Axes) -> Show:
-    """A dial for each of four hands: dark at the position, orange at the offset."""
+    """A dial for each of four hands: dark for the first position, orange for the second."""
     centres = [(0, 0), (2.7, 0), (0, -3.2), (2.7, -3.2)]
     blank_axes(axes, x=(-1.5, 4.1), y=(-5.2, 1.2))
     axes.set_aspect("equal")
@@ -70,7 +67,7 @@ def draw_hands(axes: Axes) -> Show:
     small, hands = {"size": 8.5, "color": theme.SOFT_INK, "ha": "center", "va": "top"}, []
     for number, (x, y) in zip(SHOWN, centres, strict=True):
         axes.plot(x + np.sin(circle), y + np.cos(circle), color=theme.HAIRLINE, linewidth=1.2)
-        axes.text(x, y - 1.12, f"hand {number}\n{SPEEDS[number]:.2g} per position", **small)
+        axes.text(x, y - 1.12, f"hand {number}\nfrequency {FREQUENCIES[number]:.2g}", **small)
         pair = [axes.plot([], [], color=c, linewidth=2.6)[0] for c in (theme.ORANGE, theme.INK)]
         hands.append((number, x, y, pair))
 
@@ -87,13 +84,13 @@ def draw_table(axes: Axes) -> Show:
     extent = (0, D_MODEL, LAST + FURTHEST + 0.5, -0.5)
     axes.set(xlabel="column", ylabel="position", xticks=(0, 16, 32, 48, 64), yticks=(0, 40, 80, 120))
     paint = {"cmap": theme.SCORES, "vmin": -1, "vmax": 1, "interpolation": "nearest"}
-    image = axes.imshow(rows_of("sin and cos")[FURTHEST:], extent=extent, aspect="auto", **paint)
+    image = axes.imshow(rows_of(BOTH)[FURTHEST:], extent=extent, aspect="auto", **paint)
     lines = [axes.axhline(0, color=c, linewidth=2) for c in (theme.ORANGE, theme.INK)]
 
     def show(facts: Facts) -> None:
-        image.set_data(rows_of(facts["table"])[FURTHEST:])
+        image.set_data(rows_of(facts["functions"])[FURTHEST:])
         image.stale = True
-        marked = facts["position"] + facts["offset"], facts["position"]
+        marked = facts["position"] + facts["distance"], facts["position"]
         for line, position in zip(lines, marked, strict=True):
             line.set_ydata([position, position])
 
@@ -101,7 +98,7 @@ def draw_table(axes: Axes) -> Show:
 
 
 def draw_curve(axes: Axes) -> Show:
-    axes.set(xlabel="offset from this position", ylabel="dot product", xticks=(-20, -10, 0, 10, 20))
+    axes.set(xlabel="distance to the second position", ylabel="dot product", xticks=(-20, -10, 0, 10, 20))
     axes.set(xlim=(-21, 21), ylim=(0, 42), yticks=(0, 8, 16, 24, 32))
     axes.grid(axis="y")
     [curve] = axes.plot([], [], color=theme.BLUE, linewidth=2)
@@ -109,57 +106,58 @@ def draw_curve(axes: Axes) -> Show:
     label = add_text(axes, 0.97, 0.97, coords="axes", ha="right", va="top", size=11, weight="bold")
 
     def show(facts: Facts) -> None:
-        curve.set_data(OFFSETS, facts["curve"])
-        dot.set(data=([facts["offset"]], [facts["product"]]), markerfacecolor=theme.ORANGE)
-        label.set(text=f"{fixed(facts['product'], 2)} at offset {facts['offset']}", color=theme.ORANGE)
+        curve.set_data(DISTANCES, facts["curve"])
+        dot.set(data=([facts["distance"]], [facts["product"]]), markerfacecolor=theme.ORANGE)
+        label.set(text=f"{fixed(facts['product'], 2)} at distance {facts['distance']}", color=theme.ORANGE)
 
     return show
 
 
 class ClockHands(Explorable):
-    title = "Clock hands"
-    question = "How similar are two rows of the positional encoding, here and a hundred positions later?"
-    position = Integer("position", 0, LAST, 10)
-    offset = Integer("offset", 0, FURTHEST, 5)
-    table = Choice("encoding", TABLES, "sin and cos", buttons=True)
+    title = "Sinusoidal positional encodings"
+    question = "How similar are the encodings of two positions, here and a hundred positions later?"
+    position = Integer("first position", 0, LAST, 10)
+    distance = Integer("distance to the second position", 0, FURTHEST, 5)
+    functions = Choice("columns of each hand", FUNCTIONS, BOTH, buttons=True)
     presets = {
-        "offset 6": {"offset": 6},
-        "position 110": {"position": 110},
-        "neighbours": {"position": 10, "offset": 1},
-        "row 0 for all": {"table": "row 0 for all"},
+        "distance 6": {"position": 10, "distance": 6},
+        "a hundred positions later": {"position": 110},
+        "neighbouring positions": {"position": 10, "distance": 1},
     }
     goals = {
-        "three-quarters": "The smallest offset with a dot product below ¾ of that at offset 0",
-        "comes-round": "An offset that brings hand 0 almost back to where it was",
-        "moves": "Sin only: a position whose dot product is over 4 off position 10's",
+        "three-quarters": "The smallest distance with a dot product below ¾ of the maximum",
+        "comes-round": "A distance above 0 at which hand 0 points almost the same way",
+        "moves": "Sine only: a dot product over 4 away from the one at position 10",
     }
     panels = (
         Panel("Four of the 32 hands", draw_hands, 0.95),
-        Panel("Positional encoding", draw_table, 0.85),
-        Panel("Dot products with this row", draw_curve, 1.1),
+        Panel("All encodings", draw_table, 0.85),
+        Panel("Dot product with the first position", draw_curve, 1.1),
     )
     compute = staticmethod(compute)
 
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
-        offset, right, limit = now["offset"], now["table"] == "sin and cos", 0.75 * now["length"] ** 2
-        one_less = float(row(now["table"], now["position"]) @ row(now["table"], now["position"] + offset - 1))
-        here = row("sin only", start["position"]) @ row("sin only", start["position"] + offset)
+        distance, functions = now["distance"], now["functions"]
+        right, limit = functions == BOTH, 0.75 * now["norm"] ** 2
+        one_less = float(row(functions, now["position"]) @ row(functions, now["position"] + distance - 1))
+        at_the_start = row(SINE_ONLY, start["position"]) @ row(SINE_ONLY, start["position"] + distance)
         return {
             "three-quarters": right and now["product"] < limit <= one_less,
-            "comes-round": right and offset > 0 and now["fastest_distance"] < 0.2,
-            "moves": now["table"] == "sin only" and abs(now["product"] - here) > 4,
+            "comes-round": right and distance > 0 and now["fastest_angle"] < 0.2,
+            "moves": functions == SINE_ONLY and abs(now["product"] - at_the_start) > 4,
         }
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
-        further = facts["position"] + facts["offset"]
-        return [facts["table"], f"position {facts['position']}", f"orange: {further}"]
+        second = facts["position"] + facts["distance"]
+        return [facts["functions"], f"positions {facts['position']} (dark) and {second} (orange)"]
 
     @staticmethod
     def describe(facts: Facts) -> str:
-        here, there = facts["position"], facts["position"] + facts["offset"]
+        first, second = facts["position"], facts["position"] + facts["distance"]
         return (
-            f"Encoding: {facts['table']}. The rows of positions {here} and {there} have a dot product of "
-            f"{fixed(facts['product'], 2)}; row {here} has a norm of {fixed(facts['length'], 2)}."
+            f"Positional encodings with {facts['functions']}. Positions {first} and {second} have a dot "
+            f"product of {fixed(facts['product'], 2)}; the encoding of position {first} has a norm of "
+            f"{fixed(facts['norm'], 2)}."
         )

@@ -1,4 +1,4 @@
-"""The exercises of lesson 11: angles, the sinusoidal encoding and its test, adding it, rotary positions."""
+"""The exercises of lesson 11: the sinusoidal encoding and its test, and rotary position embeddings."""
 
 from __future__ import annotations
 
@@ -19,80 +19,16 @@ from course_lib.teaching.exercises import (
     wrong_only_at,
 )
 
-
-def angles_of(n: int, speeds: Tensor, first: float = 0.0) -> Tensor:
-    return (torch.arange(n) + first)[:, None] * speeds
+BASE = positions.BASE
 
 
-def speeds_of(width: int, *, step: int = 2, base: float = 10_000.0) -> Tensor:
+def angles_of(n: int, frequencies: Tensor, first: float = 0.0) -> Tensor:
+    return (torch.arange(n) + first)[:, None] * frequencies
+
+
+def frequencies_of(width: int, *, step: int = 2, base: float = BASE) -> Tensor:
     """10000^(-2i/width) for i = 0, 1, …; with step=1 it is -i/width."""
     return base ** (-torch.arange(width // 2) * step / width)
-
-
-ANGLES = PlainExercise(
-    name="angles",
-    lesson="positions",
-    inputs=("n", "width"),
-    reference=positions.angles,
-    by_hand=ByHand(
-        {"n": 3, "width": 4},
-        [[0.0, 0.0], [1.0, 0.01], [2.0, 0.02]],
-        "Four numbers are two hands. Hand 0 turns by 10000^0 = 1 a word, hand 1 by 10000^(−2/4) = 1/100.",
-    ),
-    others=(lambda: (5, 8), lambda: (1, 6), lambda: (4, 2), lambda: (12, 64)),
-    slips=(
-        Slip(
-            "not-doubled",
-            lambda n, width: angles_of(n, speeds_of(width, step=1)),
-            "the exponent is −i/width. The 2 is missing: it is −2i/width.",
-        ),
-        Slip(
-            "doubled-twice",
-            lambda n, width: angles_of(n, speeds_of(width, step=4)),
-            "the exponent is −4i/width: the 2 came in twice. `arange(0, width, 2)` holds the 2i already.",
-        ),
-        Slip(
-            "faster-and-faster",
-            lambda n, width: angles_of(n, 1 / speeds_of(width)),
-            "later hands turn faster. The exponent needs its minus sign: they should turn more slowly.",
-        ),
-        Slip(
-            "from-one",
-            lambda n, width: angles_of(n, speeds_of(width), first=1.0),
-            "positions are counted from 1. The first word stands at position 0, and its hands at angle 0.",
-        ),
-        Slip(
-            "transposed",
-            lambda n, width: angles_of(n, speeds_of(width)).T,
-            "rows and columns have changed places: a row for each position, a column for each hand.",
-        ),
-        Slip(
-            "a-column-each",
-            lambda n, width: angles_of(n, 10_000.0 ** (-torch.arange(width) / width)),
-            "there are `width` hands. Each hand has a pair of numbers, so there are width / 2 of them.",
-        ),
-        Slip(
-            "too-many-hands",
-            lambda n, width: angles_of(n, 10_000.0 ** (-2 * torch.arange(width) / width)),
-            "there are `width` hands, and the later ones too slow. Let i count to width / 2 only.",
-        ),
-        Slip(
-            "one-speed",
-            lambda n, width: angles_of(n, torch.ones(width // 2)),
-            "all hands turn by 1 a word. Is the exponent always 0? `//` rounds down; `/` divides.",
-        ),
-        Slip(
-            "whole-turns",
-            lambda n, width: 2 * math.pi * angles_of(n, speeds_of(width)),
-            "the angles are multiplied by 2π. Hand 0 turns by 1 radian a word, not by a whole turn.",
-        ),
-        Slip(
-            "no-positions",
-            lambda n, width: speeds_of(width).expand(n, -1),
-            "every position has the same angles: these are the speeds. Multiply each by the position.",
-        ),
-    ),
-)
 
 
 def interleave(first: Tensor, second: Tensor) -> Tensor:
@@ -103,19 +39,17 @@ def waves(angles: Tensor) -> Tensor:
     return interleave(angles.sin(), angles.cos())
 
 
-def own_speeds(n: int, d_model: int) -> Tensor:
-    turned = angles_of(n, 10_000.0 ** (-torch.arange(d_model) / d_model))
-    return interleave(turned[:, 0::2].sin(), turned[:, 1::2].cos())
+def own_frequencies(n: int, d_model: int) -> Tensor:
+    angles = angles_of(n, BASE ** (-torch.arange(d_model) / d_model))
+    return interleave(angles[:, 0::2].sin(), angles[:, 1::2].cos())
 
 
 def counts(n: int, d_model: int) -> Tensor:
     return torch.arange(n, dtype=torch.float32)[:, None].expand(-1, d_model)
 
 
-def sinusoids_with(
-    n: int, d_model: int, *, base: float = 10_000.0, first: float = 0.0, step: int = 2
-) -> Tensor:
-    return waves(angles_of(n, speeds_of(d_model, base=base, step=step), first))
+def sinusoids_with(n: int, d_model: int, *, base: float = BASE, first: float = 0.0, step: int = 2) -> Tensor:
+    return waves(angles_of(n, frequencies_of(d_model, base=base, step=step), first))
 
 
 def of_angles(change: Callable[[Tensor], Tensor]) -> Callable:
@@ -128,29 +62,35 @@ def of_table(change: Callable[[Tensor], Tensor]) -> Callable:
     return lambda n, d_model: change(positions.sinusoids(n, d_model))
 
 
-in_halves = of_angles(lambda turned: torch.cat([turned.sin(), turned.cos()], dim=-1))
-cosine_first = of_angles(lambda turned: interleave(turned.cos(), turned.sin()))
+in_halves = of_angles(lambda angles: torch.cat([angles.sin(), angles.cos()], dim=-1))
+cosine_first = of_angles(lambda angles: interleave(angles.cos(), angles.sin()))
 
 
 def rows_mixed(n: int, d_model: int) -> Tensor:
-    turned = positions.angles(n, d_model)
-    return torch.stack([turned.sin(), turned.cos()]).reshape(n, d_model)
+    angles = positions.angles(n, d_model)
+    return torch.stack([angles.sin(), angles.cos()]).reshape(n, d_model)
 
 
 def angles_in_blocks_table(n: int, d_model: int) -> Tensor:
-    turned = positions.angles(n, d_model).repeat(1, 2)
-    return interleave(turned[:, 0::2].sin(), turned[:, 1::2].cos())
+    angles = positions.angles(n, d_model).repeat(1, 2)
+    return interleave(angles[:, 0::2].sin(), angles[:, 1::2].cos())
 
 
 def doubled_by_column(n: int, d_model: int) -> Tensor:
-    turned = angles_of(n, 10_000.0 ** (-2 * torch.arange(d_model) / d_model))
-    return interleave(turned[:, 0::2].sin(), turned[:, 1::2].cos())
+    angles = angles_of(n, BASE ** (-2 * torch.arange(d_model) / d_model))
+    return interleave(angles[:, 0::2].sin(), angles[:, 1::2].cos())
+
+
+def parity_of_rows(n: int, d_model: int) -> Tensor:
+    """The sine at even positions, the cosine at odd ones."""
+    angles = positions.angles(n, d_model).repeat_interleave(2, dim=-1)
+    return torch.where(torch.arange(n)[:, None] % 2 == 0, angles.sin(), angles.cos())
 
 
 def down_to_last(n: int, d_model: int) -> Tensor:
     """The last frequency is 1/10000 itself, as in some libraries."""
     exponents = torch.arange(d_model // 2) / torch.tensor(d_model / 2 - 1)
-    return waves(angles_of(n, 10_000.0**-exponents))
+    return waves(angles_of(n, BASE**-exponents))
 
 
 SINUSOIDS = PlainExercise(
@@ -179,19 +119,25 @@ SINUSOIDS = PlainExercise(
         ),
         Slip(
             "sin-only",
-            of_angles(lambda turned: interleave(turned.sin(), turned.sin())),
+            of_angles(lambda angles: interleave(angles.sin(), angles.sin())),
             "both columns of a pair are the sine. The second should be the cosine.",
         ),
         Slip(
             "cos-only",
-            of_angles(lambda turned: interleave(turned.cos(), turned.cos())),
+            of_angles(lambda angles: interleave(angles.cos(), angles.cos())),
             "both columns of a pair are the cosine. The first should be the sine.",
         ),
         Slip(
-            "own-speeds",
-            own_speeds,
+            "own-frequencies",
+            own_frequencies,
             "the sine and the cosine of a pair have different angles. Columns 2i and 2i + 1 share the "
             "frequency 10000^(−2i/d_model).",
+        ),
+        Slip(
+            "parity-of-rows",
+            parity_of_rows,
+            "even *rows* contain sines and odd rows cosines. It should be even and odd *columns*: "
+            "`table[:, 0::2]` and `table[:, 1::2]`.",
         ),
         Slip(
             "not-doubled",
@@ -230,24 +176,24 @@ SINUSOIDS = PlainExercise(
             "positions are counted from 1. The first position is 0, so row 0 should be 0, 1, 0, 1, ….",
         ),
         Slip(
-            "one-speed",
+            "one-frequency",
             lambda n, d_model: sinusoids_with(n, d_model, base=1.0),
             "all pairs have the same frequency. It should be 10000^(−2i/d_model) for pair i. (`//` rounds "
             "down; `/` doesn't.)",
         ),
         Slip(
             "angles-only",
-            of_angles(lambda turned: interleave(turned, turned)),
+            of_angles(lambda angles: interleave(angles, angles)),
             "these are the angles themselves. Take their sine and cosine.",
         ),
         Slip(
             "degrees",
-            of_angles(lambda turned: waves(turned.deg2rad())),
+            of_angles(lambda angles: waves(angles.deg2rad())),
             "the angles are treated as degrees. They are in radians already.",
         ),
         Slip(
             "whole-turns",
-            of_angles(lambda turned: waves(2 * math.pi * turned)),
+            of_angles(lambda angles: waves(2 * math.pi * angles)),
             "the angles are multiplied by 2π. They are in radians already.",
         ),
         Slip(
@@ -270,7 +216,7 @@ SINUSOIDS = PlainExercise(
         ),
         Slip(
             "cos-missing",
-            of_angles(lambda turned: interleave(turned.sin(), torch.zeros_like(turned))),
+            of_angles(lambda angles: interleave(angles.sin(), torch.zeros_like(angles))),
             "the odd columns are 0. They should contain the cosine.",
         ),
         Slip(
@@ -297,18 +243,19 @@ SINUSOIDS = PlainExercise(
         ),
         Slip(
             "exponent-from-1",
-            lambda n, d_model: waves(angles_of(n, speeds_of(d_model) * 10_000.0 ** (-2 / d_model))),
+            lambda n, d_model: waves(angles_of(n, frequencies_of(d_model) * BASE ** (-2 / d_model))),
             "the first pair has the exponent −2/d_model: i is counted from 1. Count from 0, so that its "
             "frequency is 1.",
         ),
         Slip(
             "same-rows",
             lambda n, d_model: sinusoids_with(1, d_model).expand(n, -1),
-            "every row is that of position 0. Multiply the frequencies by the position.",
+            "every row is that of position 0. Are the frequencies multiplied by the position, and is the "
+            "whole exponent in brackets? `10000 ** -2 * i / d_model` computes the power first.",
         ),
         Slip(
             "frequencies-only",
-            lambda n, d_model: waves(speeds_of(d_model).expand(n, -1)),
+            lambda n, d_model: waves(frequencies_of(d_model).expand(n, -1)),
             "the rows are all equal: each is that of position 1. Multiply the frequencies by the position.",
         ),
         Slip(
@@ -339,6 +286,29 @@ SINUSOIDS = PlainExercise(
             "rest.",
         ),
         Slip(
+            "not-flattened",
+            of_angles(lambda angles: torch.stack([angles.sin(), angles.cos()], dim=-1)),
+            "sine and cosine still have an axis of their own. Flatten the last two axes.",
+        ),
+        Slip(
+            "added-to-position",
+            lambda n, d_model: waves(torch.arange(n)[:, None] + frequencies_of(d_model)),
+            "the frequencies are added to the position. Multiply them by the position.",
+        ),
+        Slip(
+            "log10",
+            lambda n, d_model: sinusoids_with(n, d_model, base=math.exp(math.log10(BASE))),
+            "the frequencies fall too slowly. `exp` needs the natural logarithm, `math.log(10000)`, not "
+            "`log10`.",
+        ),
+        Slip(
+            "power-of-position",
+            lambda n, d_model: waves(
+                (torch.arange(n)[:, None] / BASE) ** (torch.arange(0, d_model, 2) / d_model)
+            ),
+            "the position is raised to a power too. Only 10000 is: pos / 10000 ** (2i / d_model).",
+        ),
+        Slip(
             "one-row-too-many",
             lambda n, d_model: positions.sinusoids(n + 1, d_model),
             "there is one row too many. The positions are 0 to n − 1.",
@@ -348,7 +318,7 @@ SINUSOIDS = PlainExercise(
 
 
 def sinusoids_at(steps: Tensor, d_model: int) -> Tensor:
-    return waves(steps[:, None] * speeds_of(d_model))
+    return waves(steps[:, None] * frequencies_of(d_model))
 
 
 def random_rows(n: int, d_model: int) -> Tensor:
@@ -404,7 +374,7 @@ TEST_OFFSETS = TestExercise(
     },
     rejects={
         "sin-only": "has sines but no cosines",
-        "own-speeds": "gives the sine and the cosine of a pair different frequencies",
+        "own-frequencies": "gives the sine and the cosine of a pair different frequencies",
         "grows": "writes the position itself into every column",
         "same-rows": "gives every position the same row",
     },
@@ -423,77 +393,6 @@ TEST_OFFSETS = TestExercise(
 )
 
 
-def first_version(embedded, table):
-    return embedded + table[: embedded.shape[0]].unsqueeze(1)
-
-
-def rows_for(table: Tensor, embedded: Tensor, first: int = 0) -> Tensor:
-    return table[first : first + embedded.shape[1]]
-
-
-ADD_POSITIONS = TensorExercise(
-    name="add_positions",
-    lesson="positions",
-    inputs={"embedded": gaussian("b n d"), "table": gaussian("most d")},
-    returns={"placed": "b n d"},
-    sizes={"b": 3, "n": 4, "d": 6, "most": 9},
-    other_sizes=(
-        {"b": 5, "n": 3, "d": 2, "most": 7},
-        {"b": 2, "n": 7, "d": 3, "most": 9},
-        {"b": 4, "n": 4, "d": 4, "most": 8},
-        {"b": 1, "n": 1, "d": 2, "most": 3},
-    ),
-    reference=lambda embedded, table: embedded + rows_for(table, embedded),
-    by_hand=ByHand(
-        inputs={
-            "embedded": [[[10.0, 10.0], [10.0, 10.0]], [[20.0, 20.0], [20.0, 20.0]]],
-            "table": [[0.0, 1.0], [1.0, 0.0], [0.0, -1.0]],
-        },
-        answer={"placed": [[[10.0, 11.0], [11.0, 10.0]], [[20.0, 21.0], [21.0, 20.0]]]},
-        says="Two sentences of two words. In both, the first word gets row 0, (0, 1), and the second row 1, "
-        "(1, 0).",
-    ),
-    unrepaired=first_version,
-    slips=(
-        Slip(
-            "from-one",
-            lambda embedded, table: embedded + rows_for(table, embedded, 1),
-            "the first word gets row 1. Positions are counted from 0.",
-        ),
-        Slip(
-            "last-rows",
-            lambda embedded, table: embedded + table[-embedded.shape[1] :],
-            "the last rows of the table are taken. A sentence begins with row 0.",
-        ),
-        Slip(
-            "row-0",
-            lambda embedded, table: embedded + table[0],
-            "every word gets row 0. The second word of a sentence gets row 1, and so on.",
-        ),
-        Slip(
-            "replaces",
-            lambda embedded, table: rows_for(table, embedded).expand_as(embedded),
-            "the words are gone: what comes out are the rows of the table. Add them to the words.",
-        ),
-        Slip(
-            "unchanged",
-            lambda embedded, table: embedded,
-            "nothing is added to the words.",
-        ),
-        Slip(
-            "multiplies",
-            lambda embedded, table: embedded * rows_for(table, embedded),
-            "the words are multiplied by the rows. They are added.",
-        ),
-        Slip(
-            "subtracts",
-            lambda embedded, table: embedded - rows_for(table, embedded),
-            "the rows are subtracted. They are added.",
-        ),
-    ),
-)
-
-
 def split_pairs(features: Tensor) -> tuple[Tensor, Tensor]:
     return features[..., 0::2], features[..., 1::2]
 
@@ -501,25 +400,25 @@ def split_pairs(features: Tensor) -> tuple[Tensor, Tensor]:
 def rotate_with(pair_of: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]) -> Callable:
     """A rotation in which `pair_of` makes each new pair from x, y, cos and sin."""
 
-    def rotate(features: Tensor, turned: Tensor) -> Tensor:
-        return interleave(*pair_of(*split_pairs(features), turned.cos(), turned.sin()))
+    def rotate(features: Tensor, angles: Tensor) -> Tensor:
+        return interleave(*pair_of(*split_pairs(features), angles.cos(), angles.sin()))
 
     return rotate
 
 
 def of_rotated(change: Callable[[Tensor], Tensor]) -> Callable:
     """The right answer, changed."""
-    return lambda features, turned: change(positions.rotate(features, turned))
+    return lambda features, angles: change(positions.rotate(features, angles))
 
 
 def by_angles(change: Callable[[Tensor], Tensor]) -> Callable:
     """The rotation by other angles."""
-    return lambda features, turned: positions.rotate(features, change(turned))
+    return lambda features, angles: positions.rotate(features, change(angles))
 
 
-def rotate_halves(features: Tensor, turned: Tensor) -> Tensor:
+def rotate_halves(features: Tensor, angles: Tensor) -> Tensor:
     x, y = features.chunk(2, dim=-1)
-    cos, sin = turned.cos(), turned.sin()
+    cos, sin = angles.cos(), angles.sin()
     return torch.cat([x * cos - y * sin, x * sin + y * cos], dim=-1)
 
 
@@ -528,39 +427,39 @@ def separate(rotated: Tensor) -> Tensor:
     return torch.cat(split_pairs(rotated), dim=-1)
 
 
-def halves_to_pairs(features: Tensor, turned: Tensor) -> Tensor:
+def halves_to_pairs(features: Tensor, angles: Tensor) -> Tensor:
     x, y = features.chunk(2, dim=-1)
-    return positions.rotate(interleave(x, y), turned)
+    return positions.rotate(interleave(x, y), angles)
 
 
-def angles_in_blocks(features: Tensor, turned: Tensor) -> Tensor:
+def angles_in_blocks(features: Tensor, angles: Tensor) -> Tensor:
     x, y = split_pairs(features)
-    angles = torch.cat([turned, turned], dim=-1)
-    return features * angles.cos() + interleave(-y, x) * angles.sin()
+    both = torch.cat([angles, angles], dim=-1)
+    return features * both.cos() + interleave(-y, x) * both.sin()
 
 
-def stacked_in_front(features: Tensor, turned: Tensor) -> Tensor:
-    return torch.stack(split_pairs(positions.rotate(features, turned))).reshape(features.shape)
+def stacked_in_front(features: Tensor, angles: Tensor) -> Tensor:
+    return torch.stack(split_pairs(positions.rotate(features, angles))).reshape(features.shape)
 
 
-def angle_itself(features: Tensor, turned: Tensor) -> Tensor:
+def angle_itself(features: Tensor, angles: Tensor) -> Tensor:
     """sin θ = θ and cos θ = 1, which is nearly right for small angles."""
     x, y = split_pairs(features)
-    return interleave(x - y * turned, x * turned + y)
+    return interleave(x - y * angles, x * angles + y)
 
 
-def own_angles(features: Tensor, turned: Tensor) -> Tensor:
+def own_angles(features: Tensor, angles: Tensor) -> Tensor:
     return positions.rotate(features, positions.angles(*features.shape[-2:]))
 
 
-def rotate(features: Tensor, turned: Tensor) -> Tensor:
-    return positions.rotate(features, turned)
+def rotate(features: Tensor, angles: Tensor) -> Tensor:
+    return positions.rotate(features, angles)
 
 
 ROTATE = TensorExercise(
     name="rotate",
     lesson="positions",
-    inputs={"features": gaussian("*batch n w"), "turned": gaussian("n pairs")},
+    inputs={"features": gaussian("*batch n w"), "angles": gaussian("n pairs")},
     returns={"rotated": "*batch n w"},
     sizes={"batch": (2, 3), "n": 5, "w": 8, "pairs": 4},
     other_sizes=(
@@ -578,7 +477,7 @@ ROTATE = TensorExercise(
     by_hand=ByHand(
         inputs={
             "features": [[1.0, 0.0, 5.0, 7.0], [0.0, 2.0, 3.0, 0.0]],
-            "turned": [[math.pi / 2, 0.0], [math.pi / 2, math.pi]],
+            "angles": [[math.pi / 2, 0.0], [math.pi / 2, math.pi]],
         },
         answer={"rotated": [[0.0, 1.0, 5.0, 7.0], [-2.0, 0.0, -3.0, 0.0]]},
         says="A quarter turn takes (1, 0) to (0, 1), and (0, 2) to (−2, 0). An angle of 0 leaves (5, 7) as "
@@ -693,32 +592,51 @@ ROTATE = TensorExercise(
         ),
         Slip(
             "adds-the-angle",
-            lambda features, turned: features + interleave(turned, turned),
+            lambda features, angles: features + interleave(angles, angles),
             "the angles are added to the numbers. Rotate each pair by its angle instead.",
         ),
         Slip(
             "adds-sinusoids",
-            lambda features, turned: features + waves(turned),
+            lambda features, angles: features + waves(angles),
             "sin and cos are added, as in the sinusoidal encoding. Rotate each pair by its angle instead.",
         ),
         Slip(
+            "times-sinusoids",
+            lambda features, angles: features * waves(angles),
+            "x is multiplied by sin θ and y by cos θ. Each new number depends on both x and y.",
+        ),
+        Slip(
+            "left-neighbour",
+            lambda features, angles: (
+                features * interleave(angles, angles).cos()
+                + features.roll(1, dims=-1) * interleave(angles, angles).sin()
+            ),
+            "each number is combined with the one on its left, even across pairs. x and y of the *same* pair "
+            "belong together, and y sin θ is subtracted.",
+        ),
+        Slip(
+            "everything-flattened",
+            of_rotated(lambda rotated: rotated.flatten(1)),
+            "too many axes are merged. Flatten only the last two, `flatten(-2)`, after stacking the pairs.",
+        ),
+        Slip(
             "times-the-angle",
-            lambda features, turned: features * interleave(turned, turned),
+            lambda features, angles: features * interleave(angles, angles),
             "the numbers are multiplied by the angles. Rotate each pair by its angle instead.",
         ),
         Slip(
             "one-angle",
-            by_angles(lambda turned: turned[:, :1].expand_as(turned)),
+            by_angles(lambda angles: angles[:, :1].expand_as(angles)),
             "every pair is rotated by the angle of the first one. Each pair has its own angle.",
         ),
         Slip(
             "first-pair-only",
-            by_angles(lambda turned: turned * (torch.arange(turned.shape[1]) == 0)),
+            by_angles(lambda angles: angles * (torch.arange(angles.shape[1]) == 0)),
             "only the first pair of each row is rotated. Rotate all of them, each by its own angle.",
         ),
         Slip(
             "one-position",
-            by_angles(lambda turned: turned[:1].expand_as(turned)),
+            by_angles(lambda angles: angles[:1].expand_as(angles)),
             "every position is rotated by the angles of position 0. Each position has its own angles.",
         ),
         Slip(
@@ -729,8 +647,9 @@ ROTATE = TensorExercise(
         ),
         Slip(
             "times-position",
-            by_angles(lambda turned: turned * torch.arange(len(turned))[:, None]),
-            "the angles are multiplied by the position. `turned` has the angle of each position already.",
+            by_angles(lambda angles: angles * torch.arange(len(angles))[:, None]),
+            "the angles are multiplied by the position. `angles` already contains the angle at each "
+            "position.",
         ),
         Slip(
             "stacked-in-front",
@@ -741,7 +660,7 @@ ROTATE = TensorExercise(
         Slip(
             "own-angles",
             own_angles,
-            "the angles are computed from the positions. Use those in `turned`.",
+            "the angles are computed from the positions. Use the ones in `angles`.",
         ),
         Slip(
             "degrees",
@@ -756,4 +675,4 @@ ROTATE = TensorExercise(
     ),
 )
 
-EXERCISES = (ANGLES, SINUSOIDS, TEST_OFFSETS, ADD_POSITIONS, ROTATE)
+EXERCISES = (SINUSOIDS, TEST_OFFSETS, ROTATE)

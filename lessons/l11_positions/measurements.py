@@ -2,100 +2,119 @@
 
 from __future__ import annotations
 
-import torch
-from torch.nn import functional as F
+from collections.abc import Sequence
 
-from course_lib.layers.multi_head import join_heads
-from course_lib.layers.positions import sinusoids
-from course_lib.shapes import Float, Tensor
-from course_lib.text.batch import Batch, make_batch
+import torch
+
+from course_lib.layers.positions import angles, rotate, sinusoids
+from course_lib.models.transformer import Transformer
+from course_lib.shapes import Tensor
 from course_lib.text.pair import Pair
-from course_lib.text.special import PAD
 from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import Shipped, load_shipped
+from lessons.l11_positions.patching import attend_with, attention_layers
+from lessons.l11_positions.scores import count_right, encode_pairs, percent_exact
 
-N_ROWS, D_MODEL = 64, 64  # of the translator's tables
+N_ROWS, D_MODEL, HEAD_DIM = 64, 64, 16  # of the translators
+STARTS = (0, 6, 1000)
+KINDS = ("encoder", "decoder", "cross")
+N_SHOWN, N_NEW = 60, 200  # the sentences in the lesson, and others that confirm the finding
 
 
-def measure() -> dict[str, float]:
-    table = sinusoids(20, D_MODEL)
+def measure() -> dict[str, object]:
+    table, pairs = sinusoids(20, D_MODEL), six_to_ten_words(N_SHOWN + N_NEW)
+    shown, new = pairs[:N_SHOWN], pairs[N_SHOWN:]
     return {
-        **{f"product at offset {offset}": float(table[10] @ table[10 + offset]) for offset in (1, 5, 6)},
-        **counting_from_other_positions(),
+        **{
+            f"product at distance {distance}": float(table[10] @ table[10 + distance])
+            for distance in (1, 5, 6)
+        },
+        "sinusoidal": sinusoidal_from_each_start(shown),
+        "sinusoidal, new sentences": sinusoidal_from_each_start(new),
+        "RoPE": rope_from_each_start(shown),
+        "RoPE, new sentences": rope_from_each_start(new),
+        "patching": patch_attention_weights(shown),
+        "patching, new sentences": patch_attention_weights(new),
     }
 
 
-def counting_from_other_positions() -> dict[str, float]:
-    """What the translator does when both sides begin to count at another position than 0."""
-    system, pairs = load_shipped("transformer"), six_to_ten_words()
-    batch = make_batch(*([system.tokenizer.encode(text) for text in texts] for texts in _texts(pairs)))
-    numbers = {}
-    for first in (0, 2, 4, 6):
-        count_from(system, first)
-        numbers[f"exact, from {first}"] = fraction_exact(system, pairs)
-        weights = cross_weights(system, batch)
-        numbers[f"weight on aligned words, from {first}"] = weight_on_aligned_words(weights, pairs)
-        if first == 0:
-            usual_weights = weights
-    numbers["next words right, from 6"] = fraction_of_right_next_words(system, batch)
-    fix_cross_weights(system, usual_weights)
-    numbers["next words right, from 6 with the weights of 0"] = fraction_of_right_next_words(system, batch)
+def six_to_ten_words(n: int) -> list[Pair]:
+    """Test sentences of 6 to 10 words."""
+    test = splits(seed=0, sizes=TEST_SIZES).test
+    return [pair for pair in test if 6 <= pair.length <= 10][:n]
+
+
+def sinusoidal_from_each_start(pairs: Sequence[Pair]) -> dict[str, float]:
+    """The fraction of exact translations if both sides count positions from another number than 0."""
+    system, numbers = load_shipped("transformer"), {}
+    for start in (*STARTS, 2, 4):
+        count_from(system.model, start)
+        numbers[f"from {start}"] = percent_exact(system, pairs) / 100
     return numbers
 
 
-def six_to_ten_words() -> list[Pair]:
-    """60 test sentences of 6 to 10 words."""
-    test = splits(seed=0, sizes=TEST_SIZES).test
-    return [pair for pair in test if 6 <= pair.length <= 10][:60]
+def rope_from_each_start(pairs: Sequence[Pair]) -> dict[str, float]:
+    """The same for the translator with RoPE; also how many translations change, and without any rotation."""
+    system = load_shipped("transformer_rotary")
+    usual, numbers = translations(system, pairs), {}
+    for start in STARTS:
+        rotate_from(system.model, start)
+        texts = translations(system, pairs)
+        numbers[f"from {start}"] = fraction_equal(texts, [pair.tgt_text for pair in pairs])
+        numbers[f"unchanged, from {start}"] = fraction_equal(texts, usual)
+    rotate_from(system.model, 0, factor=0.0)
+    numbers["without rotation"] = percent_exact(system, pairs) / 100
+    return numbers
 
 
-def _texts(pairs: list[Pair]) -> tuple[list[str], list[str]]:
-    return [pair.src_text for pair in pairs], [pair.tgt_text for pair in pairs]
+def patch_attention_weights(pairs: Sequence[Pair]) -> dict[str, float]:
+    """The fraction of sentences with all next words right, with the attention weights of another run."""
+    system = load_shipped("transformer")
+    model, batch, n = system.model, encode_pairs(system, pairs), len(pairs)
+    weights = {}
+    for start in (0, 6):
+        count_from(model, start)
+        with torch.no_grad():
+            weights[start] = model.attention_weights(batch.src, batch.src_lengths, batch.tgt_in)
+    numbers = {}
+    for start, other in ((0, 6), (6, 0)):
+        count_from(model, start)
+        numbers[f"from {start}"] = count_right(model, batch) / n
+        for kind in KINDS:
+            layers = attention_layers(model, kind)
+            for i, layer in enumerate(layers):
+                layer.attend = attend_with(layer, weights[other][kind][:, i])
+            numbers[f"from {start} with {kind} weights from {other}"] = count_right(model, batch) / n
+            for layer in layers:
+                del layer.attend
+    return numbers
 
 
-def count_from(system: Shipped, first: int) -> None:
-    """Let both sides begin at this row of the sinusoids."""
-    rows = sinusoids(first + N_ROWS, D_MODEL)[first:]
-    set_tables(system, rows, rows)
+def count_from(model: Transformer, start: int) -> None:
+    """Let both sides begin at this row of the sinusoidal encodings."""
+    rows = sinusoids(start + N_ROWS, D_MODEL)[start:]
+    set_tables(model, rows, rows)
 
 
-def set_tables(system: Shipped, source: Tensor, target: Tensor) -> None:
-    system.model.source_positions.table, system.model.target_positions.table = source, target
+def set_tables(model: Transformer, source: Tensor, target: Tensor) -> None:
+    model.source_positions.table, model.target_positions.table = source, target
 
 
-def fraction_exact(system: Shipped, pairs: list[Pair]) -> float:
-    texts, references = _texts(pairs)
-    outputs = translate(texts, system.model, system.tokenizer)
-    return sum(output.target == text for output, text in zip(outputs, references, strict=True)) / len(pairs)
+def rotate_from(model: Transformer, start: int, *, factor: float = 1.0) -> None:
+    """Let both sides of a model with RoPE begin at this position; the factor multiplies all angles."""
+    theta = factor * angles(start + N_ROWS, HEAD_DIM)[start:]
+
+    def rotated(features: Tensor, *, first: int = 0) -> Tensor:
+        return rotate(features, theta[first : first + features.shape[-2]])
+
+    model.source_positions.rotate = model.target_positions.rotate = rotated
 
 
-@torch.no_grad()
-def cross_weights(system: Shipped, batch: Batch) -> Float[Tensor, "batch layers heads tgt src"]:
-    return system.model.attention_weights(batch.src, batch.src_lengths, batch.tgt_in)["cross"]
+def translations(system: Shipped, pairs: Sequence[Pair]) -> list[str]:
+    outputs = translate([pair.src_text for pair in pairs], system.model, system.tokenizer)
+    return [output.target for output in outputs]
 
 
-def weight_on_aligned_words(weights: Float[Tensor, "batch layers heads tgt src"], pairs: list[Pair]) -> float:
-    """The mean weight, in the last layer, of a French word on the English words that it comes from."""
-    last = weights[:, -1].mean(dim=1)
-    links = [(i, french, english) for i, pair in enumerate(pairs) for english, french in pair.links]
-    return float(sum(last[link] for link in links) / len(links))
-
-
-@torch.no_grad()
-def fraction_of_right_next_words(system: Shipped, batch: Batch) -> float:
-    """The fraction of sentences in which every next word is right, given the right words before it."""
-    memory = system.model.encode(batch.src, batch.src_lengths)
-    predicted = system.model.decode(memory, batch.tgt_in)[0].argmax(dim=-1)
-    right = (predicted == batch.tgt_out) | (batch.tgt_out == PAD)
-    return float(right.all(dim=-1).float().mean())
-
-
-def fix_cross_weights(system: Shipped, weights: Float[Tensor, "batch layers heads tgt src"]) -> None:
-    """From now on, cross-attention uses these attention weights instead of its own."""
-    for layer, block in enumerate(system.model.decoder.blocks):
-
-        def attend_with_weights(query, keys, values, *, weights=weights[:, layer], heads=block.cross, **_):
-            return F.linear(join_heads(weights @ values), heads.w_output), weights
-
-        block.cross.attend = attend_with_weights
+def fraction_equal(texts: Sequence[str], others: Sequence[str]) -> float:
+    return sum(text == other for text, other in zip(texts, others, strict=True)) / len(texts)

@@ -11,11 +11,6 @@ import torch
 from lessons.l11_positions.exercises import split_pairs
 
 
-def angle_lists(n, exponents):
-    """A list for each position, with an angle for each exponent."""
-    return [[position / 10000.0**exponent for exponent in exponents] for position in range(n)]
-
-
 def products_of(encoding, n, d_model=16):
     return encoding(n, d_model) @ encoding(n, d_model).T
 
@@ -24,80 +19,59 @@ def four_differ(products):
     return len({round(float(product), 2) for product in products[0, :4]}) == 4
 
 
-# --- angles
-
-
-def angles_in_lists(n, width):
-    return angle_lists(n, [2 * i / width for i in range(width // 2)])
-
-
-def angles_loop(n, width):
-    return torch.tensor(angles_in_lists(n, width))
-
-
-def angles_outer(n, width):
-    speeds = torch.exp(-math.log(10000.0) * torch.arange(0, width, 2) / width)
-    return torch.outer(torch.arange(n, dtype=torch.float32), speeds)
-
-
-def angles_numpy(n, width):
-    turned = np.arange(n)[:, None] / np.power(10000.0, np.arange(0, width, 2) / width)
-    return torch.from_numpy(turned).float()
-
-
-def angles_in_double(n, width):
-    return angles_numpy(n, width).double()
-
-
-def fractions_of_a_turn(n, width):
-    return angles_outer(n, width) / (2 * math.pi)
-
-
-def exponent_not_doubled(n, width):
-    return torch.tensor(angle_lists(n, [i / width for i in range(width // 2)]))
-
-
-def of_the_half_width(n, width):
-    half = width // 2
-    return torch.tensor(angle_lists(n, [2 * i / half for i in range(half)]))
-
-
-def up_to_n(n, width):
-    return angles_outer(n + 1, width)
-
-
-def one_based(n, width):
-    return angles_outer(n + 1, width)[1:]
-
-
-def thousand(n, width):
-    return torch.arange(n)[:, None] * 1000.0 ** (-torch.arange(0, width, 2) / width)
-
-
-def rounded_down(n, width):
-    return torch.tensor(angle_lists(n, [2 * i // width for i in range(width // 2)]))
-
-
-def as_many_hands_as_numbers(n, width):
-    return torch.tensor(angle_lists(n, [2 * i / width for i in range(width)]))
-
-
-def in_degrees(n, width):
-    return torch.rad2deg(angles_outer(n, width))
-
-
-def hands_by_positions(n, width):
-    return angles_outer(n, width).T
-
-
 # --- sinusoids
 
 
+def angles_outer(n, d_model):
+    frequencies = torch.exp(-math.log(10000.0) * torch.arange(0, d_model, 2) / d_model)
+    return torch.outer(torch.arange(n, dtype=torch.float32), frequencies)
+
+
+def table_numpy(n, d_model):
+    angles = np.arange(n)[:, None] / np.power(10000.0, np.arange(0, d_model, 2) / d_model)
+    table = np.empty((n, d_model))
+    table[:, 0::2], table[:, 1::2] = np.sin(angles), np.cos(angles)
+    return torch.from_numpy(table).float()
+
+
+def table_in_numpy(n, d_model):
+    return table_numpy(n, d_model).numpy()
+
+
+def rounded_down(n, d_model):
+    angles = torch.arange(n)[:, None] / 10000.0 ** (torch.arange(0, d_model, 2) // d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+
+def by_the_parity_of_rows(n, d_model):
+    angles = angles_outer(n, d_model).repeat_interleave(2, dim=1)
+    table = angles.cos()
+    table[0::2] = angles[0::2].sin()
+    return table
+
+
+def without_brackets(n, d_model):
+    i = torch.arange(d_model // 2)
+    angles = torch.arange(n)[:, None] * (10000.0**-2 * i / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+
+def position_over_base(n, d_model):
+    angles = (torch.arange(n)[:, None] / 10000) ** (torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+
+def over_the_half_width(n, d_model):
+    half = d_model // 2
+    angles = torch.arange(n)[:, None] / 10000.0 ** (2 * torch.arange(half) / half)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+
 def table_by_columns(n, d_model):
-    turned = angles_outer(n, d_model)
+    angles = angles_outer(n, d_model)
     table = torch.zeros(n, d_model)
-    table[:, 0::2] = turned.sin()
-    table[:, 1::2] = turned.cos()
+    table[:, 0::2] = angles.sin()
+    table[:, 1::2] = angles.cos()
     return table
 
 
@@ -109,15 +83,15 @@ def table_without_its_last_column(n, d_model):
 
 def table_loop(n, d_model):
     def number(position, column):
-        turned = position / 10000 ** (column // 2 * 2 / d_model)
-        return math.cos(turned) if column % 2 else math.sin(turned)
+        angles = position / 10000 ** (column // 2 * 2 / d_model)
+        return math.cos(angles) if column % 2 else math.sin(angles)
 
     return torch.tensor([[number(position, column) for column in range(d_model)] for position in range(n)])
 
 
 def table_shifted_sine(n, d_model):
-    turned = angles_outer(n, d_model).repeat_interleave(2, dim=-1)
-    return torch.sin(turned + torch.tensor([0.0, math.pi / 2]).repeat(d_model // 2))
+    angles = angles_outer(n, d_model).repeat_interleave(2, dim=-1)
+    return torch.sin(angles + torch.tensor([0.0, math.pi / 2]).repeat(d_model // 2))
 
 
 def table_in_halves(n, d_model):
@@ -125,8 +99,8 @@ def table_in_halves(n, d_model):
 
 
 def column_by_column(n, d_model):
-    turned = torch.arange(n)[:, None] / 10000 ** (torch.arange(d_model) / d_model)
-    return torch.where(torch.arange(d_model) % 2 == 0, turned.sin(), turned.cos())
+    angles = torch.arange(n)[:, None] / 10000 ** (torch.arange(d_model) / d_model)
+    return torch.where(torch.arange(d_model) % 2 == 0, angles.sin(), angles.cos())
 
 
 def cosines_first(n, d_model):
@@ -136,8 +110,8 @@ def cosines_first(n, d_model):
 
 
 def flattened_wrongly(n, d_model):
-    turned = angles_outer(n, d_model)
-    return torch.stack([turned.sin(), turned.cos()]).reshape(n, d_model)
+    angles = angles_outer(n, d_model)
+    return torch.stack([angles.sin(), angles.cos()]).reshape(n, d_model)
 
 
 def one_row_too_many(n, d_model):
@@ -152,36 +126,36 @@ def of_length_one(n, d_model):
     return torch.nn.functional.normalize(table_by_columns(n, d_model), dim=-1)
 
 
-def with_speeds(speeds_for):
-    """The table, with the speed of each pair from i and d_model."""
+def with_frequencies(frequency_of):
+    """The table, with the frequency of each pair from i and d_model."""
 
     def table(n, d_model):
-        turned = torch.arange(n)[:, None] * torch.tensor(
-            [speeds_for(i, d_model) for i in range(d_model // 2)]
+        angles = torch.arange(n)[:, None] * torch.tensor(
+            [frequency_of(i, d_model) for i in range(d_model // 2)]
         )
-        return torch.stack([turned.sin(), turned.cos()], dim=-1).flatten(1)
+        return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
     return table
 
 
 def up_to_last(n, d_model):
-    hands = d_model // 2
-    speed = torch.exp(-math.log(10000.0) * torch.arange(hands) / torch.tensor(hands - 1.0))
-    turned = torch.arange(n)[:, None] * speed
-    return torch.stack([turned.sin(), turned.cos()], dim=-1).view(n, d_model)
+    n_pairs = d_model // 2
+    frequencies = torch.exp(-math.log(10000.0) * torch.arange(n_pairs) / torch.tensor(n_pairs - 1.0))
+    angles = torch.arange(n)[:, None] * frequencies
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).view(n, d_model)
 
 
 def blocks_of_angles(n, d_model):
-    turned = torch.cat([angles_outer(n, d_model), angles_outer(n, d_model)], dim=1)
-    turned[:, 0::2] = turned[:, 0::2].sin()
-    turned[:, 1::2] = turned[:, 1::2].cos()
-    return turned
+    angles = torch.cat([angles_outer(n, d_model), angles_outer(n, d_model)], dim=1)
+    angles[:, 0::2] = angles[:, 0::2].sin()
+    angles[:, 1::2] = angles[:, 1::2].cos()
+    return angles
 
 
 def two_per_column(n, d_model):
     column = torch.arange(d_model)
-    turned = torch.arange(n)[:, None] / 10000 ** (2 * column / d_model)
-    return torch.where(column % 2 == 0, turned.sin(), turned.cos())
+    angles = torch.arange(n)[:, None] / 10000 ** (2 * column / d_model)
+    return torch.where(column % 2 == 0, angles.sin(), angles.cos())
 
 
 def at_most_64(n, d_model):
@@ -336,181 +310,136 @@ def misspelt(encoding):
     assert products is not None  # noqa: F821
 
 
-# --- add_positions
-
-
-def by_broadcasting(embedded, table):
-    return embedded + table[: embedded.shape[1]][None]
-
-
-def sentence_by_sentence(embedded, table):
-    return torch.stack([sentence + table[: len(sentence)] for sentence in embedded])
-
-
-def by_number(embedded, table):
-    return embedded + table[torch.arange(embedded.size(-2))]
-
-
-def over_the_batch(embedded, table):
-    return embedded + table[torch.arange(len(embedded))][:, None, :]
-
-
-def counts_from_one(embedded, table):
-    return embedded + table[1 : embedded.shape[1] + 1]
-
-
-def in_place(embedded, table):
-    embedded += table[: embedded.shape[1]]
-    return embedded
-
-
-def beside(embedded, table):
-    rows = table[: embedded.shape[1]].expand(len(embedded), -1, -1)
-    return torch.cat([embedded, rows], dim=-1)
-
-
-def at_most_four(embedded, table):
-    placed = embedded.clone()
-    placed[:, :4] = placed[:, :4] + table[: min(embedded.shape[1], 4)]
-    return placed
-
-
-def first_row(embedded, table):
-    return embedded + table[:1]
-
-
-def backwards(embedded, table):
-    return embedded + table[: embedded.shape[1]].flip(0)
-
-
-def only_the_table(embedded, table):
-    return torch.zeros_like(embedded) + table[: embedded.shape[1]]
-
-
 # --- rotate
 
 
-def rotate_pairs(features, turned):
+def rotate_pairs(features, angles):
     x, y = split_pairs(features)
-    new_x = x * turned.cos() - y * turned.sin()
-    new_y = x * turned.sin() + y * turned.cos()
+    new_x = x * angles.cos() - y * angles.sin()
+    new_y = x * angles.sin() + y * angles.cos()
     return torch.stack([new_x, new_y], dim=-1).flatten(-2)
 
 
-def rotates_the_first_pair(features, turned):
-    first = rotate_pairs(features[..., :2], turned[:, :1])
+def rotates_the_first_pair(features, angles):
+    first = rotate_pairs(features[..., :2], angles[:, :1])
     return torch.cat([first, features[..., 2:]], dim=-1)
 
 
-def rotate_by_matrices(features, turned):
-    cos, sin = turned.cos(), turned.sin()
+def rotate_by_matrices(features, angles):
+    cos, sin = angles.cos(), angles.sin()
     matrix = torch.stack([torch.stack([cos, -sin], -1), torch.stack([sin, cos], -1)], -2)
     split = features.unflatten(-1, (-1, 2)).unsqueeze(-1)
     return (matrix @ split).squeeze(-1).flatten(-2)
 
 
-def rotate_complex(features, turned):
+def rotate_complex(features, angles):
     numbers = torch.view_as_complex(features.unflatten(-1, (-1, 2)).contiguous())
-    return torch.view_as_real(numbers * torch.complex(turned.cos(), turned.sin())).flatten(-2)
+    return torch.view_as_real(numbers * torch.complex(angles.cos(), angles.sin())).flatten(-2)
 
 
-def rotate_into_place(features, turned):
+def rotate_into_place(features, angles):
     out = torch.empty_like(features)
-    out[..., 0::2] = features[..., 0::2] * turned.cos() - features[..., 1::2] * turned.sin()
-    out[..., 1::2] = features[..., 1::2] * turned.cos() + features[..., 0::2] * turned.sin()
+    out[..., 0::2] = features[..., 0::2] * angles.cos() - features[..., 1::2] * angles.sin()
+    out[..., 1::2] = features[..., 1::2] * angles.cos() + features[..., 0::2] * angles.sin()
     return out
 
 
-def clockwise(features, turned):
-    return rotate_pairs(features, -turned)
+def clockwise(features, angles):
+    return rotate_pairs(features, -angles)
 
 
-def pairs_of_halves(features, turned):
+def pairs_of_halves(features, angles):
     half = features.shape[-1] // 2
     x, y = features[..., :half], features[..., half:]
-    return torch.cat([x * turned.cos() - y * turned.sin(), y * turned.cos() + x * turned.sin()], -1)
+    return torch.cat([x * angles.cos() - y * angles.sin(), y * angles.cos() + x * angles.sin()], -1)
 
 
-def no_weaving(features, turned):
+def no_weaving(features, angles):
     x, y = split_pairs(features)
-    return torch.cat([x * turned.cos() - y * turned.sin(), y * turned.cos() + x * turned.sin()], -1)
+    return torch.cat([x * angles.cos() - y * angles.sin(), y * angles.cos() + x * angles.sin()], -1)
 
 
-def plus_for_minus(features, turned):
+def plus_for_minus(features, angles):
     x, y = split_pairs(features)
     return torch.stack(
-        [x * turned.cos() + y * turned.sin(), y * turned.cos() + x * turned.sin()], -1
+        [x * angles.cos() + y * angles.sin(), y * angles.cos() + x * angles.sin()], -1
     ).flatten(-2)
 
 
 def pairs_from(new_pair):
     """A rotation that makes the new pairs from x, y and the angle."""
 
-    def rotate(features, turned):
-        pairs = new_pair(features[..., 0::2], features[..., 1::2], turned)
+    def rotate(features, angles):
+        pairs = new_pair(features[..., 0::2], features[..., 1::2], angles)
         return torch.stack(pairs, dim=-1).flatten(-2)
 
     return rotate
 
 
-def cos_plus_sin(features, turned):
-    theta = turned.repeat_interleave(2, dim=-1)
+def cos_plus_sin(features, angles):
+    theta = angles.repeat_interleave(2, dim=-1)
     return features * theta.cos() + features * theta.sin()
 
 
-def stack_dim_0(features, turned):
-    rotated = rotate_pairs(features, turned)
+def stack_dim_0(features, angles):
+    rotated = rotate_pairs(features, angles)
     return torch.stack([rotated[..., 0::2], rotated[..., 1::2]], dim=0).reshape(features.shape)
 
 
-def times_position(turned):
-    return turned * torch.arange(turned.shape[0]).unsqueeze(1)
+def times_position(angles):
+    return angles * torch.arange(angles.shape[0]).unsqueeze(1)
 
 
-def halves_woven(features, turned):
+def halves_woven(features, angles):
     half = features.shape[-1] // 2
-    return rotate_pairs(torch.stack([features[..., :half], features[..., half:]], -1).flatten(-2), turned)
+    return rotate_pairs(torch.stack([features[..., :half], features[..., half:]], -1).flatten(-2), angles)
 
 
-def repeated_in_blocks(features, turned):
-    theta = turned.repeat(1, 2)
+def repeated_in_blocks(features, angles):
+    theta = angles.repeat(1, 2)
     swapped = torch.stack([-features[..., 1::2], features[..., 0::2]], dim=-1).flatten(-2)
     return features * theta.cos() + swapped * theta.sin()
 
 
-def pairs_left(features, turned):
-    return rotate_complex(features, turned).reshape(*features.shape[:-1], -1, 2)
+def pairs_left(features, angles):
+    return rotate_complex(features, angles).reshape(*features.shape[:-1], -1, 2)
 
 
-def batch_lost(features, turned):
-    return rotate_pairs(features.reshape(-1, *features.shape[-2:]), turned)
+def batch_lost(features, angles):
+    return rotate_pairs(features.reshape(-1, *features.shape[-2:]), angles)
 
 
-def angles_of_its_own(features, turned):
+def angles_of_its_own(features, angles):
     n, width = features.shape[-2:]
     return rotate_pairs(features, torch.arange(n)[:, None] * 10000.0 ** (-torch.arange(0, width, 2) / width))
 
 
-def without_batch(features, turned):
+def without_batch(features, angles):
     n, w = features.shape
-    return rotate_pairs(features.view(n, w), turned)
+    return rotate_pairs(features.view(n, w), angles)
 
 
-def overwritten(features, turned):
+def overwritten(features, angles):
     out = features.clone()
-    out[..., 0::2] = out[..., 0::2] * turned.cos() - out[..., 1::2] * turned.sin()
-    out[..., 1::2] = out[..., 0::2] * turned.sin() + out[..., 1::2] * turned.cos()
+    out[..., 0::2] = out[..., 0::2] * angles.cos() - out[..., 1::2] * angles.sin()
+    out[..., 1::2] = out[..., 0::2] * angles.sin() + out[..., 1::2] * angles.cos()
     return out
 
 
-def adds_the_table(features, turned):
-    return features + torch.stack([turned.sin(), turned.cos()], dim=-1).flatten(-2)
+def with_the_left_neighbour(features, angles):
+    theta = angles.repeat_interleave(2, dim=-1)
+    left = torch.cat([features[..., -1:], features[..., :-1]], dim=-1)
+    return features * theta.cos() + left * theta.sin()
+
+
+def adds_the_table(features, angles):
+    return features + torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
 
 # ---- a slip each, without the helpers of the exercises
 
 
-def speeds(width):
+def frequencies(width):
     return 10_000.0 ** (-torch.arange(0, width, 2) / width)
 
 
@@ -519,33 +448,15 @@ def waves(angles):
 
 
 WRONG = {
-    "angles": [
-        (exponent_not_doubled, "not-doubled"),
-        (of_the_half_width, "doubled-twice"),
-        (one_based, "from-one"),
-        (hands_by_positions, "transposed"),
-        (fractions_of_a_turn, None),
-        (angles_in_lists, "wrong-form"),
-        (angles_in_double, "wrong-form"),
-        (up_to_n, None),
-        (thousand, None),
-        (in_degrees, None),
-        (rounded_down, "one-speed"),
-        (as_many_hands_as_numbers, "too-many-hands"),
-        (lambda n, width: torch.arange(n)[:, None] / speeds(width), "faster-and-faster"),
-        (
-            lambda n, width: torch.arange(n)[:, None] * 10_000.0 ** (-torch.arange(width) / width),
-            "a-column-each",
-        ),
-        (lambda n, width: 2 * math.pi * torch.arange(n)[:, None] * speeds(width), "whole-turns"),
-        (lambda n, width: speeds(width).repeat(n, 1), "no-positions"),
-    ],
     "sinusoids": [
         (table_in_halves, "halves"),
-        (column_by_column, "own-speeds"),
+        (column_by_column, "own-frequencies"),
         (cosines_first, "cos-first"),
         (only_sines, "sin-only"),
-        (lambda n, d: (torch.arange(n)[:, None] * speeds(d)).cos().repeat_interleave(2, dim=1), "cos-only"),
+        (
+            lambda n, d: (torch.arange(n)[:, None] * frequencies(d)).cos().repeat_interleave(2, dim=1),
+            "cos-only",
+        ),
         (flattened_wrongly, "rows-mixed"),
         (one_row_too_many, "one-row-too-many"),
         (of_length_one, "unit-rows"),
@@ -554,28 +465,37 @@ WRONG = {
         (at_most_64, None),
         (table_in_double, "wrong-form"),
         (table_in_lists, "wrong-form"),
-        (with_speeds(lambda i, d: 10000 ** (-i / d)), "not-doubled"),
-        (with_speeds(lambda i, d: 10000 ** (-4 * i / d)), "doubled-twice"),
-        (with_speeds(lambda i, d: 10000.0 ** (2 * i / d)), "faster-and-faster"),
-        (with_speeds(lambda i, d: 1000 ** (-2 * i / d)), "base-1000"),
-        (with_speeds(lambda i, d: 100000 ** (-2 * i / d)), "base-100000"),
+        (lambda n, d: torch.stack([angles_outer(n, d).sin(), angles_outer(n, d).cos()], 2), "not-flattened"),
+        (lambda n, d: waves(torch.arange(n)[:, None] + frequencies(d)), "added-to-position"),
+        (with_frequencies(lambda i, d: math.exp(-math.log10(10000) * 2 * i / d)), "log10"),
+        (position_over_base, "power-of-position"),
+        (table_in_numpy, "wrong-form"),
+        (rounded_down, "one-frequency"),
+        (over_the_half_width, "doubled-twice"),
+        (by_the_parity_of_rows, "parity-of-rows"),
+        (without_brackets, "same-rows"),
+        (with_frequencies(lambda i, d: 10000 ** (-i / d)), "not-doubled"),
+        (with_frequencies(lambda i, d: 10000 ** (-4 * i / d)), "doubled-twice"),
+        (with_frequencies(lambda i, d: 10000.0 ** (2 * i / d)), "faster-and-faster"),
+        (with_frequencies(lambda i, d: 1000 ** (-2 * i / d)), "base-1000"),
+        (with_frequencies(lambda i, d: 100000 ** (-2 * i / d)), "base-100000"),
         (up_to_last, "down-to-last"),
-        (lambda n, d: waves(torch.arange(1, n + 1)[:, None] * speeds(d)), "from-one"),
-        (lambda n, d: waves(torch.arange(n)[:, None] * torch.ones(d // 2)), "one-speed"),
-        (lambda n, d: (torch.arange(n)[:, None] * speeds(d)).repeat_interleave(2, dim=1), "angles-only"),
-        (lambda n, d: waves(torch.arange(n)[:, None] * speeds(d) * math.pi / 180), "degrees"),
-        (lambda n, d: waves(torch.arange(n)[:, None] * speeds(d) * 2 * math.pi), "whole-turns"),
+        (lambda n, d: waves(torch.arange(1, n + 1)[:, None] * frequencies(d)), "from-one"),
+        (lambda n, d: waves(torch.arange(n)[:, None] * torch.ones(d // 2)), "one-frequency"),
+        (lambda n, d: (torch.arange(n)[:, None] * frequencies(d)).repeat_interleave(2, dim=1), "angles-only"),
+        (lambda n, d: waves(torch.arange(n)[:, None] * frequencies(d) * math.pi / 180), "degrees"),
+        (lambda n, d: waves(torch.arange(n)[:, None] * frequencies(d) * 2 * math.pi), "whole-turns"),
         (lambda n, d: torch.arange(float(n))[:, None].repeat(1, d), "grows"),
-        (lambda n, d: waves(torch.arange(n)[:, None] * speeds(d) / n), "over-length"),
-        (lambda n, d: waves(torch.arange(n)[:, None] * speeds(d) / max(1, n - 1)), "over-last-position"),
+        (lambda n, d: waves(torch.arange(n)[:, None] * frequencies(d) / n), "over-length"),
+        (lambda n, d: waves(torch.arange(n)[:, None] * frequencies(d) / max(1, n - 1)), "over-last-position"),
         (lambda n, d: table_by_columns(n, d) * (torch.arange(d) % 2 == 0), "cos-missing"),
         (table_without_its_last_column, "last-column"),
         (lambda n, d: torch.sin(angles_outer(n, d)), "half-width"),
         (blocks_of_angles, "angles-in-blocks"),
         (two_per_column, "doubled-by-column"),
-        (with_speeds(lambda i, d: 10000 ** (-2 * (i + 1) / d)), "exponent-from-1"),
+        (with_frequencies(lambda i, d: 10000 ** (-2 * (i + 1) / d)), "exponent-from-1"),
         (lambda n, d: waves(torch.zeros(n, d // 2)), "same-rows"),
-        (lambda n, d: waves(speeds(d).repeat(n, 1)), "frequencies-only"),
+        (lambda n, d: waves(frequencies(d).repeat(n, 1)), "frequencies-only"),
         (lambda n, d: table_by_columns(n, d).T, "transposed"),
         (lambda n, d: table_by_columns(n, d).unsqueeze(0), "extra-axis"),
     ],
@@ -596,20 +516,6 @@ WRONG = {
         (says_whether, "returns-instead"),
         (never_calls, "never-calls"),
         (misspelt, "raises"),
-    ],
-    "add_positions": [
-        (over_the_batch, "unrepaired"),
-        (counts_from_one, "from-one"),
-        (first_row, "row-0"),
-        (only_the_table, "replaces"),
-        (beside, "wrong-shape"),
-        (backwards, None),
-        (at_most_four, None),
-        (in_place, "in-place"),
-        (lambda embedded, table: embedded + table[len(table) - embedded.shape[1] :], "last-rows"),
-        (lambda embedded, table: embedded.clone(), "unchanged"),
-        (lambda embedded, table: embedded * table[: embedded.shape[1]], "multiplies"),
-        (lambda embedded, table: embedded - table[: embedded.shape[1]], "subtracts"),
     ],
     "rotate": [
         (clockwise, "other-way"),
@@ -649,9 +555,9 @@ WRONG = {
             "both-minus",
         ),
         (
-            lambda features, turned: pairs_from(
+            lambda features, angles: pairs_from(
                 lambda y, x, t: (x * t.cos() - y * t.sin(), x * t.sin() + y * t.cos())
-            )(features, turned),
+            )(features, angles),
             "x-and-y-swapped",
         ),
         (
@@ -660,26 +566,27 @@ WRONG = {
         ),
         (cos_plus_sin, "itself-instead-of-partner"),
         (stack_dim_0, "stacked-in-front"),
-        (lambda features, turned: rotate_pairs(features, times_position(turned)), "times-position"),
+        (lambda features, angles: rotate_pairs(features, times_position(angles)), "times-position"),
         (pairs_from(lambda x, y, t: (x - y * t, y + x * t)), "angle-itself"),
         (pairs_from(lambda x, y, t: (x * t, y * t)), "times-the-angle"),
+        (pairs_from(lambda x, y, t: (x * t.sin(), y * t.cos())), "times-sinusoids"),
+        (with_the_left_neighbour, "left-neighbour"),
+        (lambda features, angles: rotate_pairs(features, angles).flatten(1), "everything-flattened"),
         (adds_the_table, "adds-sinusoids"),
         (without_batch, "fixed-axes"),
         (repeated_in_blocks, "angles-in-blocks"),
         (angles_of_its_own, "own-angles"),
-        (lambda features, turned: rotate_pairs(features, turned * math.pi / 180), "degrees"),
-        (lambda features, turned: features + turned.repeat_interleave(2, dim=-1), "adds-the-angle"),
-        (lambda features, turned: features * turned.cos().repeat_interleave(2, dim=-1), "only-cos"),
-        (lambda features, turned: rotate_pairs(features, turned[:, :1].expand_as(turned)), "one-angle"),
+        (lambda features, angles: rotate_pairs(features, angles * math.pi / 180), "degrees"),
+        (lambda features, angles: features + angles.repeat_interleave(2, dim=-1), "adds-the-angle"),
+        (lambda features, angles: features * angles.cos().repeat_interleave(2, dim=-1), "only-cos"),
+        (lambda features, angles: rotate_pairs(features, angles[:, :1].expand_as(angles)), "one-angle"),
         (rotates_the_first_pair, "first-pair-only"),
-        (lambda features, turned: rotate_pairs(features, turned[0].repeat(len(turned), 1)), "one-position"),
+        (lambda features, angles: rotate_pairs(features, angles[0].repeat(len(angles), 1)), "one-position"),
     ],
 }
 
 RIGHT = {
-    "angles": [angles_loop, angles_outer, angles_numpy],
-    "sinusoids": [table_by_columns, table_loop, table_shifted_sine],
+    "sinusoids": [table_by_columns, table_loop, table_shifted_sine, table_numpy],
     "test_offsets": [all_diagonals, by_loops, far_and_near, every_pair],
-    "add_positions": [by_broadcasting, sentence_by_sentence, by_number],
     "rotate": [rotate_pairs, rotate_by_matrices, rotate_complex, rotate_into_place],
 }

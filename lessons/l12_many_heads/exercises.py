@@ -24,7 +24,7 @@ def normal(*shape: int, seed: int = 0) -> Tensor:
 # ---- split and join
 
 
-# The library's functions are imported by name: the lesson's last section replaces `split_heads` in its module.
+# The library's functions are imported by name: the lesson's last section replaces `split_heads` there.
 def split(features: Tensor, n_heads: int) -> Tensor:
     return split_heads(features, n_heads=n_heads)
 
@@ -569,8 +569,11 @@ def padding_mask(batch: int, m: int, n: int) -> Tensor:
 
 
 def mask_for_each_query(batch: int, m: int, n: int) -> Tensor:
-    """(m, n): query i may attend to keys 0 and i. Neither this mask nor its inverse hides all keys of a query,
-    so that an inverted mask has the same result however the attention is written."""
+    """(m, n): query i may attend to keys 0 and i.
+
+    Neither this mask nor its inverse hides all keys of a query, so an inverted mask has the same result
+    however the attention is written.
+    """
     keys, queries = torch.arange(n), torch.arange(m)[:, None]
     return (keys == 0) | (keys == queries)
 
@@ -856,7 +859,8 @@ MANY_HEADS = PlainExercise(
         Slip(
             "weights-heads-first",
             weights_changed(lambda weights: weights.transpose(0, 1)),
-            "the heads are the first axis of the attention weights. Their axes should be (batch, heads, m, n).",
+            "the heads are the first axis of the attention weights, as in a list of heads. Return one tensor "
+            "with the axes (batch, heads, m, n).",
         ),
         Slip(
             "unmasked-weights",

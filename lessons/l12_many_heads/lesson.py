@@ -14,7 +14,7 @@ r"""
 After this lesson you can
 
 1. **explain** what several attention heads can do that a single one can't;
-2. **write** multi-head attention that gives the same results as PyTorch's, and use it in a trained translator;
+2. **write** multi-head attention, and **use** it in a trained translator;
 3. **recognise** a bug that mixes up words without raising an error;
 4. **compute** which costs grow with the number of heads;
 5. **test** with ablations and activation patching what a head contributes. <!-- core -->
@@ -56,10 +56,10 @@ r"""
 
 Now let *drank* attend **twice**, with separate attention weights. One head attends to the noun before the verb, the other to the noun after it. The contexts are (4, 10) for the first sentence and (10, 4) for the second, and nothing is lost.
 
-Each {term:attention head} has its own queries, keys and values. Several of them in parallel are called {term:multi-head attention}. The authors of the Transformer give the same reason for it: "With a single attention head, averaging inhibits this."
+Each {term:attention head} has its own queries, keys and values. Several of them in parallel are called {term:multi-head attention}. The authors of the Transformer give a similar reason for it: it lets the model attend to different positions jointly, and with a single head, "averaging inhibits this".
 """
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="how a single head could keep two words apart"
 r"""
 Still, it isn't impossible with one head. Values are vectors, so an earlier layer could write subjects and objects into different components, and their average would then show both. Section 6 measures how much a single head costs in practice.
 """
@@ -239,7 +239,7 @@ There are five steps: project, split, attend, concatenate, project. A matrix of 
 3. Concatenate the heads of the context, and multiply by the transpose of `w_o`. Return the result together with the attention weights.
 """
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="a comparison with `nn.MultiheadAttention`"
 r"""
 PyTorch's version is `nn.MultiheadAttention`. It keeps $W_Q$, $W_K$ and $W_V$ in a single matrix, one below the other. By default it returns the mean of the attention weights over all heads.
 """
@@ -270,8 +270,9 @@ transformer = load_shipped("transformer")
 thirsty = "the cat drank the water because it was thirsty"
 cold = "the cat drank the water because it was cold"
 
+layer = yours("many_heads")
 for sentence in (thirsty, cold):
-    translation = translate_with(transformer, yours("many_heads"), sentence)
+    translation = translate_with(transformer, layer, sentence)
     assert translation == transformer(sentence).target
     print(translation)
 
@@ -358,7 +359,7 @@ for name in head_names(model):
 
 # %% [markdown] kind="text"
 r"""
-The pronoun stays the same only if decoder 2.1 is held. So in this model, cross 1.3 affects the choice of the pronoun through decoder 2.1. The result is the same for {result:lesson_12/patching/sentences:.0f} further sentences: the pronoun changes in {result:lesson_12/patching/cross 1.3:.0f} of them with cross 1.3 patched, in {result:lesson_12/patching/decoder 2.1:.0f} with decoder 2.1 and in at most {result:lesson_12/patching/most of the other heads:.0f} with any other head; with decoder 2.1 held, cross 1.3 changes {result:lesson_12/patching/cross 1.3 with decoder 2.1 held:.0f}. When cross 1.3 is patched, decoder 2.1 attends most to the *other* noun in {result:lesson_12/patching/decoder 2.1 attends to the other noun:.0f} of them.
+Of these eight heads, only decoder 2.1 makes a difference: when it is held, the pronoun stays the same. So in this model, cross 1.3 affects the choice of the pronoun through decoder 2.1. We repeated this with {result:lesson_12/patching/sentences:.0f} other sentences. The pronoun changes in {result:lesson_12/patching/cross 1.3:.0f} of them if cross 1.3 is patched, in {result:lesson_12/patching/decoder 2.1:.0f} if decoder 2.1 is, and in at most {result:lesson_12/patching/most of the other heads:.0f} if any other head is. With cross 1.3 patched and decoder 2.1 held, it changes in {result:lesson_12/patching/cross 1.3 with decoder 2.1 held:.0f}. Patching cross 1.3 also makes decoder 2.1 attend most to the *other* noun, in {result:lesson_12/patching/decoder 2.1 attends to the other noun:.0f} of the sentences.
 
 This doesn't show that the two heads do nothing else, or that other models work this way: we patched one model, with one kind of sentence.
 
@@ -385,7 +386,7 @@ for layer_name in ("encoder 2", "decoder 0"):
 
 # %% [markdown] kind="text"
 r"""
-One at a time, no head of these two layers seems to matter. Together, those of decoder 0 do: they can replace one another. Those of encoder 2 matter little even together, at least in this model and for these sentences. So an ablation without effect shows that the *rest* of the model can do without the head. It doesn't show that the head does nothing.
+One at a time, no head of these two layers seems to matter. Together, those of decoder 0 do, which suggests that they can replace one another. Those of encoder 2 matter little even together, at least in this model and for these sentences. So an ablation without effect shows that the *rest* of the model can do without the head. It doesn't show that the head does nothing.
 """
 
 # %% kind="quiz"
@@ -447,7 +448,7 @@ with patch("course_lib.layers.multi_head.split_heads", first_version):
 
 # %% [markdown] kind="text"
 r"""
-There is no error, and the output is nonsense. The rows of head 0 are [0, 1], [2, 3] and [4, 5], that is, one and a half words instead of a slice of all three. Training with this split isn't a remedy. In a decoder, a row that the causal mask leaves visible can then contain numbers of later words, so the model can see what it has to predict. This is a {term:leak} as in lesson 10, although the mask is correct.
+There is no error, and the output is nonsense. The rows of head 0 are [0, 1], [2, 3] and [4, 5], that is, one and a half words instead of a slice of all three. Training with this split from the start wouldn't be safe either. In a decoder, a row that the causal mask leaves visible can then contain numbers of later words, so the model can see what it has to predict. This is a {term:leak} as in lesson 10, although the mask is correct.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -471,9 +472,9 @@ r"""
 | they say | misconception | answer |
 |---|---|---|
 | "8 heads cost 8 times as much" | M32 | h · d_k = d_model. Only the number of scores and attention weights grows. |
-| "each head has its job" | M33 | Most heads can be ablated alone, and those of decoder 0 replace one another. |
+| "each head has its job" | M33 | Most heads can be ablated alone, but those of decoder 0 are needed together. |
 | "view does the same as transpose" | M34 | Let them print `arange(12)` split into two heads. |
-| "it can be ablated, so it is useless" | M33 | Decoder 0: hardly any change one by one, many errors together. |
+| "it can be ablated, so it is useless" | M33 | Decoder 0: hardly any errors without one head, many without all four. |
 
 **If time is short**, leave out section 6. Keep the bet and both patching cells.
 """

@@ -1,52 +1,16 @@
-"""The facts that the explorables of lesson 12 show."""
+"""The facts that the explorable of lesson 12 shows."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from course_lib.translation.ablation import ablated, multi_heads
 from course_lib.translation.shipped import shared
-from lessons.l12_many_heads import HeadCount, HeadSwitches, head_count, head_switches
-from lessons.l12_many_heads.head_count import EACH, SHARED, cost
+from lessons.l12_many_heads import HeadSwitches, head_switches
 from lessons.l12_many_heads.head_switches import ALONE, LEAST, MOST, NEEDED, heads_off, names, outcomes
 from tests.explore.settings import open_question
-
-# ---- HeadCount
-
-
-@pytest.mark.parametrize("n_heads", head_count.COUNTS)
-def test_split_only_the_scores_grow_and_the_parameters_are_those_of_torch(n_heads):
-    n, costs = 20, cost(n_heads, 20, SHARED)
-    layer = nn.MultiheadAttention(512, n_heads, bias=False)
-    assert costs["params"] == sum(p.numel() for p in layer.parameters()) == 1_048_576
-    assert (costs["multiplies"], costs["entries"]) == (n**2 * 512, n_heads * n**2)
-    assert costs["d_k"] * n_heads == 512
-    image = head_count.compute(n_heads=n_heads, n=16, widths=SHARED)["tables"]
-    across = next(count for count in (1, 2, 4, 8) if count**2 >= n_heads)
-    assert (image >= 0).sum() == n_heads * (6 * (8 // across)) ** 2, "a map for each head"
-
-
-def test_heads_of_fixed_width_cost_more():
-    assert cost(8, 20, EACH) == cost(8, 20, SHARED)
-    assert cost(64, 20, EACH)["params"] == 8 * cost(1, 20, SHARED)["params"]
-    assert cost(16, 20, EACH)["multiplies"] == 2 * cost(8, 20, EACH)["multiplies"]
-
-
-def test_eight_heads_have_eight_times_the_scores_and_nothing_else():
-    asked, _, before, after = open_question("12", "heads-cost", HeadCount)
-    assert before["ratios"].tolist() == [1, 1, 1]
-    assert dict(zip(head_count.MEASURES, after["ratios"], strict=True)) == {
-        "params": 1,
-        "multiplies": 1,
-        "entries": 8,
-    }
-    assert asked.right == [2]
-
-
-# ---- HeadSwitches
 
 
 def facts_with(sentence: str, how: str, head: int) -> dict:
@@ -70,6 +34,10 @@ def test_which_heads_a_sentence_needs(sentence, needed):
     assert whole["is_right"] and " ".join(whole["translation"]) == shared("transformer")(pair.src_text).target
     alone = {name: outcomes(sentence)[frozenset([name])]["translation"] for name in names()}
     assert {name for name, translation in alone.items() if translation != pair.tgt} == needed
+
+
+def test_without_decoder_2_1_the_water_is_il():
+    assert outcomes("cold")[frozenset(["decoder 2.1"])]["translation"][8] == "il"
 
 
 def test_the_bet_is_on_one_head_which_decides_the_pronoun():

@@ -684,7 +684,9 @@ def layered_output_in_out(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
 
 
 def layered_one_head(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
-    context, weights = attends((x @ w_q.T)[:, None], (source @ w_k.T)[:, None], (source @ w_v.T)[:, None], mask)
+    context, weights = attends(
+        (x @ w_q.T)[:, None], (source @ w_k.T)[:, None], (source @ w_v.T)[:, None], mask
+    )
     return context[:, 0] @ w_o.T, weights
 
 
@@ -920,7 +922,7 @@ WRONG = {
         (layered_by_exp, "overflow"),
         (layered_detached, "no-gradient"),
         (layered_in_float64, "torch.float64"),
-        (layered_list_of_weights, "wrong-form"),
+        (layered_list_of_weights, "weights-heads-first"),
         (layered_in_place, "changes `x`"),
         (layered_weights_first_axis, "weights-heads-first"),
     ],

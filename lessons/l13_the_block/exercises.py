@@ -89,13 +89,13 @@ def norm_case(*shape: int, seed: int, scale: float = 1.0, eps: float = 1e-5) -> 
 
 
 def large_mean_case() -> tuple:
-    """Words around 1000, with deviations of 4 and −4 to their mean.
+    """Words around 1000, with deviations of ½ and −½ from their mean.
 
     The deviations are exact in float32 and no output is near 0, so all ways of writing the norm agree, and so
     does torch's.
     """
-    means = 1000 + torch.arange(1.0, 17.0, 2.0).reshape(2, 4, 1) / 8
-    deviations = torch.tensor([4.0, -4.0, 4.0, -4.0, -4.0, -4.0, 4.0, 4.0])
+    means = 1000 + torch.tensor([37.0, 101.0, 211.0, 307.0, 419.0, 541.0, 677.0, 907.0]).view(2, 4, 1) / 1024
+    deviations = torch.tensor([0.5, -0.5, 0.5, -0.5, -0.5, -0.5, 0.5, 0.5])
     return means + deviations, torch.ones(8), torch.zeros(8), 1e-5
 
 
@@ -113,7 +113,8 @@ LAYER_NORM = PlainExercise(
             "eps": 0.0,
         },
         answer=torch.tensor([[-1.0, 7.0], [-1.0, 7.0]]),
-        says="The first word has the mean 2, the deviations from it are −1 and 1, and the variance is (1 + 1) / "
+        says="The first word has the mean 2, the deviations from it are −1 and 1, and the variance is (1 + "
+        "1) / "
         "2 = 1, so it becomes −1 and 1. The second has the mean 30, the deviations −20 and 20, and the "
         "variance 400 with the root 20, so it also becomes −1 and 1. Then both are multiplied by 1 and 2, "
         "and 0 and 5 are added.",
@@ -220,7 +221,8 @@ LAYER_NORM = PlainExercise(
         Slip(
             "unit-length",
             lambda x, w, b, eps=1e-5: F.normalize(x - x.mean(-1, keepdim=True), dim=-1) * w + b,
-            "the deviations are scaled to a length of 1, as `normalize` does: they are divided by the root of "
+            "the deviations are scaled to a length of 1, as `normalize` does: they are divided by the root "
+            "of "
             "the sum of their squares. The variance is the mean of the squares, plus `eps`.",
         ),
         Slip(
@@ -515,7 +517,8 @@ FEED_FORWARD = PlainExercise(
         Slip(
             "adds-x",
             lambda x, *weights: x + feed_forward(x, *weights),
-            "`x` is added to the output. The residual connection isn't part of this network; it comes with the block.",
+            "`x` is added to the output. The residual connection isn't part of this network; it comes with "
+            "the block.",
         ),
     ),
 )
@@ -788,7 +791,8 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "feeds-attention-output",
             feeds_attention_output,
-            "the feed-forward network gets the output of attention alone. Its input is the sum of `x` and that "
+            "the feed-forward network gets the output of attention alone. Its input is the sum of `x` and "
+            "that "
             "output, normalised.",
         ),
         Slip("feed-first", feed_first, "the feed-forward network comes first. Attention should."),
@@ -799,7 +803,8 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "one-norm-twice",
             block_with(second=FIRST),
-            "the norm of attention is used twice. The feed-forward network has its own, `around_feed_forward`.",
+            "the norm of attention is used twice. The feed-forward network has its own, "
+            "`around_feed_forward`.",
         ),
         Slip(
             "second-norm-twice",
@@ -839,7 +844,8 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "feeds-first-normalised",
             feeds_first_normalised,
-            "the feed-forward network gets the same normalised words as attention. Normalise again, after the "
+            "the feed-forward network gets the same normalised words as attention. Normalise again, after "
+            "the "
             "output of attention has been added.",
         ),
         Slip(
@@ -921,7 +927,8 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "matrices-transposed",
             with_parts(transpose_attention),
-            "the four matrices of attention are transposed. `many_heads` expects them as they are, (out, in).",
+            "the four matrices of attention are transposed. `many_heads` expects them as they are, (out, "
+            "in).",
         ),
         *(
             Slip(
@@ -988,7 +995,9 @@ FEED_FORWARD_MODULE = ModuleExercise(
     initial_sizes=(64, 256),
     slips=(
         Slip("no-relu", WithoutRelu, "there is no ReLU between the two linear layers."),
-        Slip("relu-at-the-end", ReluAtTheEnd, "ReLU is applied to the output. It belongs between the layers."),
+        Slip(
+            "relu-at-the-end", ReluAtTheEnd, "ReLU is applied to the output. It belongs between the layers."
+        ),
         Slip("relu-at-the-end-too", ReluTwice, "ReLU is applied to the output, too."),
         Slip("adds-x", AddsItsInput, "`x` is added to the output. That is the task of `Residual`."),
         Slip("gelu", Gelu, "the activation function is GELU. Here it is ReLU."),
@@ -1132,7 +1141,7 @@ BLOCK_MODULE = ModuleExercise(
         Slip(
             "dropout-unused",
             residual_with(lambda self, x, layer: x + layer(self.norm(x))),
-            "`self.dropout` is created but never called.",
+            "`self.dropout` is never called, or it doesn't get the constructor's `dropout`.",
         ),
         Slip(
             "dropout-of-attention-only",
@@ -1145,7 +1154,9 @@ BLOCK_MODULE = ModuleExercise(
             "dropout is applied to the output of the feed-forward network, but not to that of the attention.",
         ),
         Slip("feed-forward-first", block_forward(feed_forward_first), "attention comes first."),
-        Slip("ignores-mask", block_forward(without_mask), "`mask` has no effect. Pass it on to the attention."),
+        Slip(
+            "ignores-mask", block_forward(without_mask), "`mask` has no effect. Pass it on to the attention."
+        ),
         Slip(
             "residuals-swapped",
             block_forward(residuals_swapped),
@@ -1164,7 +1175,11 @@ BLOCK_MODULE = ModuleExercise(
             "residual connection.",
         ),
         Slip("no-attention", block_forward(without_attention), "the attention is never called."),
-        Slip("no-feed-forward", block_forward(without_feed_forward), "the feed-forward network is never called."),
+        Slip(
+            "no-feed-forward",
+            block_forward(without_feed_forward),
+            "the feed-forward network is never called.",
+        ),
         Slip(
             "source-without-norm",
             block_forward(source_without_norm),

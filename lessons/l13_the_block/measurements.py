@@ -48,6 +48,9 @@ def measure() -> dict:
             "residual, 12 blocks": similarity_after(12),
             "post-norm, scaled by depth, 24 blocks": similarity_after(24, pre_norm=False, scale=48**-0.5),
         },
-        "size without norm": {"12 blocks": without_norm[12], "24 blocks": without_norm[24]},
+        "size without norm": {  # with two digits, as the lesson quotes them
+            "12 blocks": float(f"{without_norm[12]:.2g}"),
+            "24 blocks": float(f"{without_norm[24]:.2g}"),
+        },
         "size with norm": {"24 blocks": sizes(24)[-1]},
     }

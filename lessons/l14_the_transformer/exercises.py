@@ -1,4 +1,4 @@
-"""The exercises of lesson 14: embeddings, encoder, decoder, logits, the first difference, and a whole file."""
+"""The exercises of lesson 14: the parts of a Transformer, the first difference, and a whole file."""
 
 from __future__ import annotations
 

@@ -82,10 +82,9 @@ def recorded(model: nn.Module, stages: Stages, lengths: dict[str, int], n_layers
 
     def keep_input(name: str, side: str, module: nn.Module, args: tuple, named: dict) -> None:
         for value in (*args, *named.values()):
-            if isinstance(value, Tensor) and value.is_floating_point() and value.dim() == 3:
-                if value.shape[1] == lengths[side]:
-                    stages.setdefault(name, value.detach().clone())
-                    return
+            if isinstance(value, Tensor) and value.dim() == 3 and value.shape[1] == lengths[side]:
+                stages.setdefault(name, value.detach().clone())
+                return
 
     def keep_output(name: str, module: nn.Module, args: tuple, output: Any) -> None:
         output = output[0] if isinstance(output, tuple) and output else output
@@ -418,10 +417,11 @@ def _own_first_difference(mine: Stages, right: Stages) -> str | None:
 
 
 STAGE_HINTS = {
-    "embeddings": "Compare with section 2: rows of `words.output.weight`, times √d_model, plus the positions.",
+    "embeddings": "Rows of `words.output.weight`, times √d_model, plus the positions: see section 2.",
     "after attention": "Look at the first half of the block: norm, attention, addition, in this order.",
     "after self-attention": "Look at the causal mask, and at where queries, keys and values come from.",
-    "after cross-attention": "Queries come from the target, keys and values from the memory, the mask from the source.",
+    "after cross-attention": "Queries come from the target, keys and values from the memory; the mask hides "
+    "the padding of the source.",
     "memory": "After the last block comes `last_norm`, and nothing else.",
     "last norm": "After the last block comes `decoder.last_norm`, and nothing else.",
     "logits": "The logits are `words.output` of the normalised states, and nothing else.",
@@ -433,7 +433,8 @@ def explain_stage(examination: Examination, stage: str, stages: Stages) -> Found
     """What is wrong at the first stage that differs, with the mistake's name if it is a known one."""
     mine, right = stages[stage], reference_stages()[stage]
     if mine.shape != right.shape:
-        headline = f"At the stage “{stage}”, the shape is {shape_text(mine.shape)}; {shape_text(right.shape)} is expected."
+        shapes = f"the shape is {shape_text(mine.shape)}; {shape_text(right.shape)} is expected"
+        headline = f"At the stage “{stage}”, {shapes}."
         return examination.wrong(headline, hint_for(stage), "stage-shape")
     gap = (mine - right).abs().max()
     amount = "there are NaNs" if gap.isnan() else f"the numbers differ by up to {fixed(gap, 3)}"
@@ -490,8 +491,8 @@ def check_forward(examination: Examination, made_by: Callable[..., nn.Module]) -
             f"Likely cause: {known.message}"
             if known
             else (
-                "`forward(source, target)` is `decode(target, encode(source, mask), mask)`, with mask = (source != "
-                "0) as (batch, 1, 1, src)."
+                "`forward(source, target)` is `decode(target, encode(source, mask), mask)`, where mask is "
+                "`(source != 0)[:, None, None]`."
             )
         )
         headline = "`encode` and `decode` are right, but `forward` returns other logits."

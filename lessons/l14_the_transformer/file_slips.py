@@ -334,7 +334,6 @@ FORWARD_SLIPS = (
         "swapped",
         "source and target are swapped.",
         "return self.decode(target, self.encode(source, mask), mask)",
-        "return Transformer.forward(self, target, source) if source.shape[1] > target.shape[1] else "
-        "self.decode(target, self.encode(source, (source != 0)[:, None, None]), (source != 0)[:, None, None])",
+        "mask = (target != 0)[:, None, None]; return self.decode(source, self.encode(target, mask), mask)",
     ),
 )

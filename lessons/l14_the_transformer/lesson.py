@@ -30,7 +30,7 @@ from course_lib.teaching import check, estimate, quiz, start_lesson
 from course_lib.teaching import count_own_calls, yours
 from course_lib.text import make_batch, splits
 from course_lib.translation import clean_text, load_shipped
-from lessons.l14_the_transformer import SKELETON, by_parts, reference_text
+from lessons.l14_the_transformer import by_parts, reference_text
 
 start_lesson("the_transformer", seed=14)
 
@@ -97,7 +97,7 @@ Names and shapes don't tell you everything. Here is what else you have to know a
 | biases in attention | none in the formulas | none |
 """
 
-# %% kind="code"
+# %% kind="code" name="parts of"
 def parts_of(weights, prefix):
     """The weights whose names start with the prefix, under the rest of their names."""
     start = prefix + "."
@@ -123,24 +123,22 @@ This is called {term:embedding scaling}. The paper doesn't give a reason. A plau
 **By hand.** If d_model is 4, the root is 2. The row (1, 2, 3, 4) at position 0, whose encoding is (0, 1, 0, 1), gives 2 · (1, 2, 3, 4) + (0, 1, 0, 1) = (2, 5, 6, 9).
 """
 
-# %% kind="see" name="size"
+# %% kind="code" name="size"
 def size(numbers):
     """The root mean square."""
     return numbers.square().mean().sqrt()
 
 
-table = weights["words.output.weight"]
-sinusoids = yours("sinusoids")
+table, sinusoids = weights["words.output.weight"], yours("sinusoids")
 print("rows of the embedding matrix:", fixed(size(table), 2))
-print("rows times the root of 64:   ", fixed(size(table) * 8, 2))
 print("positional encodings:        ", fixed(size(sinusoids(20, 64)), 2))
 
 # %% [markdown] kind="text" exercise="embed"
 r"""
-**Write `embed`**, for sentences of any length. `sinusoids(n, d_model)` returns the encodings of positions 0 to n − 1, of shape (n, d_model).
+Multiplied by 8, the rows are larger than the positional encodings. **Write `embed`**, for sentences of any length. `sinusoids(n, d_model)` returns the encodings of positions 0 to n − 1, of shape (n, d_model).
 """
 
-# %% kind="exercise" exercise="embed" title="Embeddings with positions" difficulty=2 importance=5 track="short"
+# %% kind="exercise" exercise="embed" title="Embeddings with positions" difficulty=1 importance=5 track="short"
 def embed(tokens, table):
     """tokens (batch, n), table (vocab, d_model)  ->  (batch, n, d_model)"""
     # solution
@@ -236,16 +234,14 @@ quiz("14", "masks")
 
 # %% [markdown] kind="text" exercise="decoder_block"
 r"""
-**Build the decoder block.** `parts` is what `parts_of(weights, "decoder.blocks.0")` returns. There are three steps, each of the form `x + layer(norm(x))`. The norms are given as `normed(x, "attention")`, `normed(x, "cross")` and `normed(x, "feed_forward")`.
+**Build the decoder block.** `parts` is what `parts_of(weights, "decoder.blocks.0")` returns. There are three steps, each of the form `x + layer(norm(x))`. Two helpers are given: `normed(x, name)` is the norm around the layer of that name, and `attend(x, source, name, mask)` is multi-head attention with that layer's matrices.
 
-1. **Self-attention**, with `attention.w_query`, `attention.w_key` and so on. It is causal: create the mask, (m, m), True where position i may attend to position j.
-2. **Cross-attention**, with `cross.w_query` and so on. The queries come from the normalised `x`; the keys and values come from `memory`, which isn't normalised again. The mask is `mask`.
-3. **Feed-forward network**, with `feed_forward.inner.weight` and so on.
-
-The functions from lessons 12 and 13 are `many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask)`, which returns outputs and attention weights, and `feed_forward(x, w_in, b_in, w_out, b_out)`.
+1. **Self-attention**, `"attention"`. It is causal: create the mask, (m, m), True where position i may attend to position j.
+2. **Cross-attention**, `"cross"`. The queries come from the normalised `x`; the keys and values come from `memory`, which isn't normalised again. The mask is `mask`.
+3. **Feed-forward network**, `"feed_forward"`: `feed_forward(x, w_in, b_in, w_out, b_out)` from lesson 13, with `parts["feed_forward.inner.weight"]` and so on.
 """
 
-# %% kind="exercise" exercise="decoder_block" title="The decoder block" difficulty=4 importance=5 track="short"
+# %% kind="exercise" exercise="decoder_block" title="The decoder block" difficulty=3 importance=5 track="short"
 def decoder_block(x, memory, parts, n_heads, mask=None):
     """x (batch, m, d_model), memory (batch, n, d_model),
     mask (batch, 1, 1, n) or None: which source tokens may be attended to
@@ -256,12 +252,12 @@ def decoder_block(x, memory, parts, n_heads, mask=None):
         w, b = (parts[f"around_{name}.norm.{kind}"] for kind in ("weight", "bias"))
         return layer_norm(x, w, b)
 
-    # solution
     def attend(x, source, name, mask):
         kinds = ("query", "key", "value", "output")
         matrices = [parts[f"{name}.w_{kind}"] for kind in kinds]
         return many_heads(x, source, *matrices, n_heads, mask)[0]
 
+    # solution
     m = x.shape[1]
     causal = torch.ones(m, m).tril() == 1
     queries = normed(x, "attention")
@@ -278,12 +274,12 @@ check("decoder_block", decoder_block)
 # %% [markdown] kind="hints" exercise="decoder_block"
 r"""
 ### Where to start
-A helper function saves a lot of typing: one that computes multi-head attention from `x` to a source, with the matrices of a given name and with a mask. Only in cross-attention does the source differ from `x`.
+In self-attention, queries, keys and values all come from the same normalised tensor. Compute it once, and pass it to `attend` twice.
 
 ---
 ### Step by step
-1. `queries = normed(x, "attention")`; add `many_heads(queries, queries, …, n_heads, causal)[0]` to `x`, with a causal mask as in lesson 10.
-2. Add `many_heads(normed(x, "cross"), memory, …, n_heads, mask)[0]`, with the matrices of `cross`.
+1. `queries = normed(x, "attention")`; add `attend(queries, queries, "attention", causal)` to `x`, with a causal mask as in lesson 10.
+2. Add `attend(normed(x, "cross"), …, "cross", mask)`. What is its source?
 3. Add `feed_forward(normed(x, "feed_forward"), …)`.
 
 ---
@@ -299,7 +295,7 @@ r"""
 The decoder's stack is like the encoder's, with the memory in every block, so it is given. **Write the end:** the last norm, `decoder.last_norm`, and then, at every position, a logit for each token of the vocabulary. It is the dot product with the token's row of the embedding matrix, plus its entry of `words.output.bias`. Return the logits as they are, without a softmax.
 """
 
-# %% kind="exercise" exercise="decode_logits" title="The logits" difficulty=2 importance=5 track="short"
+# %% kind="exercise" exercise="decode_logits" title="The logits" difficulty=1 importance=5 track="short"
 def decode_logits(target, memory, weights, n_heads, n_layers, mask=None):
     """target (batch, m) token ids, memory (batch, n, d_model)
 
@@ -370,17 +366,10 @@ def translate(english):
         french_ids = greedy_decode(MyTransformer(), numbers_of(plain), 40)
     return shipped.tokenizer.decode(french_ids)
 
-# %% [markdown] kind="text"
-r"""
-**Now type a sentence of your own** into `MY_SENTENCE`, with at most twenty words. The model knows about {result:lesson_14/English words, to the nearest ten:.0f} English words: people, animals, food and things of the house and the garden, what they do, and how they feel. If it doesn't know a word, the cell says so. The figure shows which of the functions at work are yours, by lesson.
-"""
-
-# %% kind="see" name="speaks"
-MY_SENTENCE = "The young queen sees three old horses near the bridge."
-
+# %% kind="code" name="names" hide_input=true
 NAMES = """greedy_decode
 translator_masks
-angles sinusoids
+sinusoids
 split_heads join_heads many_heads
 layer_norm feed_forward encoder_block
 embed encode_source decoder_block decode_logits"""
@@ -389,6 +378,15 @@ PLACED = {
     for x, line in enumerate(NAMES.splitlines())
     for y, name in enumerate(line.split())
 }
+
+# %% [markdown] kind="text"
+r"""
+**Now type a sentence of your own** into `MY_SENTENCE`, with at most twenty words. The model knows about {result:lesson_14/English words, to the nearest ten:.0f} English words: people, animals, food and things of the house and the garden, what they do, and how they feel. If it doesn't know a word, the cell says so. The figure shows which of the functions at work are yours, by lesson.
+"""
+
+# %% kind="see" name="speaks"
+MY_SENTENCE = "The young queen sees three old horses near the bridge."
+
 french, at_work = count_own_calls(lambda: translate(MY_SENTENCE))
 print(MY_SENTENCE, "\n   →", french, "\n")
 own = [name for name in PLACED if name in at_work]
@@ -448,7 +446,7 @@ mask = (batch.src != 0)[:, None, None]  # (batch, 1, 1, n): the padding of the s
 sizes = {"n_heads": 4, "n_layers": 3, "mask": mask}
 theirs = by_parts.stages(batch.src, batch.tgt_in, weights, **sizes)
 
-# %% kind="see" name="stages"
+# %% kind="code" name="stages" hide_input=true
 x = embed(batch.src, table)
 mine = {"source embeddings": x}
 for i in range(3):
@@ -463,6 +461,7 @@ last = parts_of(weights, "decoder.last_norm")
 mine["last norm"] = layer_norm(x, last["weight"], last["bias"])
 mine["logits"] = decode_logits(batch.tgt_in, memory, weights, 4, 3, mask)
 
+# %% kind="code" name="compared"
 for stage, numbers in mine.items():
     shape, root = str(tuple(numbers.shape)), fixed(size(numbers), 1)
     at = first_difference({stage: numbers}, {stage: theirs[stage]}, 1e-3)
@@ -484,7 +483,7 @@ Six people have assembled this Transformer, each with one mistake, and loaded th
 > **Before you run it:** what kind of mistake can't you notice in the translations at all?
 """
 
-# %% kind="break" name="faults"
+# %% kind="break" name="faults" hide_input=true
 test_pairs = splits(seed=0, sizes={"test": 40}).test
 ids = [(numbers_of(pair.src_text), numbers_of(pair.tgt_text)) for pair in test_pairs]
 exam = make_batch(*zip(*ids, strict=True))
@@ -616,7 +615,7 @@ logits = states @ table.T + weights["words.output.bias"]
 assert torch.allclose(logits, mine["logits"], atol=1e-3)
 print("your Transformer and torch's: the same logits", tuple(logits.shape))
 
-# %% kind="estimate"
+# %% kind="estimate" track="stretch"
 d_model, d_ff, vocab = 512, 2048, 37_000
 attention = 4 * d_model**2  # no biases, as in the paper's formulas
 ffn = 2 * d_model * d_ff + d_ff + d_model
@@ -629,19 +628,26 @@ base = {
 }
 estimate("14", "full-base-count", lambda: sum(base.values()))
 
-# %% kind="see" name="count"
+# %% kind="see" name="count" track="stretch"
 for part, n in base.items():
     print(f"{part:<22}{n:>12,}")
 print(f"{'all':<22}{sum(base.values()):>12,}")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="core"
 r"""
-The feed-forward networks have the most parameters. **Weight tying** saves two embedding matrices: with three of them, the model would have {result:lesson_14/parameters/all, three matrices:.0f} million parameters, and more than half of them would be embeddings. The paper says 65 million, without details. The biases of torch's attention would add {result:lesson_14/parameters/attention biases of torch, exactly:,.0f}.
-
-Finally, here is one head for each use of attention in the trained model. Encoder 0.3 is an arbitrary choice; decoder 2.1 and cross 1.3 are the two heads that choose the pronoun (lesson 12). In cross 1.3, each row is labelled with the token that is predicted there.
+In the paper's base model, the feed-forward networks have the most parameters: {result:lesson_14/parameters/feed-forward:.1f} of {result:lesson_14/parameters/all:.0f} million. Attention and the embedding matrix have {result:lesson_14/parameters/attention:.1f} million each.
 """
 
-# %% kind="see" name="maps" hide_input=true
+# %% [markdown] kind="text" track="stretch"
+r"""
+**Weight tying** saves two embedding matrices: with three of them, the model would have {result:lesson_14/parameters/all, three matrices:.0f} million parameters, and more than half of them would be embeddings. The paper says 65 million, without details. The biases of torch's attention would add {result:lesson_14/parameters/attention biases of torch, exactly:,.0f}.
+
+Finally, here is one head for each use of attention in the trained model. Encoder 0.3 is an arbitrary choice; decoder 2.1 and cross 1.3 are the two heads of lesson 12 that change the pronoun when their output is replaced. In cross 1.3, each row is labelled with the token that is predicted there.
+"""
+
+# %% kind="see" name="maps" hide_input=true track="stretch"
+from IPython.display import display
+
 with torch.no_grad():
     found = shipped.model.attention_weights(batch.src, batch.src_lengths, batch.tgt_in)
 english, french_words = (text.split() for text in next(iter(texts.items())))
@@ -654,13 +660,16 @@ for name, (rows, columns) in labels.items():
     use, layer, head = name.replace(".", " ").split()
     display(views.heatmap(
         found[use][0, int(layer), int(head)], rows=rows, columns=columns, numbers=False,
-        title=name, alt=f"Attention weights of head {name}",
+        title=name, alt=f"Attention weights of {name}, one row per query",
     ))
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="stretch"
 r"""
-At the step that predicts *il*, cross 1.3 gives {result:lesson_14/attention/il to thirsty:.0%} of its attention to *thirsty*. Decoder 2.1 has a triangle of zeros, the causal mask. The other two maps have none.
+At the step that predicts *il*, cross 1.3 gives {result:lesson_14/attention/il to thirsty:.0%} of its attention to *thirsty*. In decoder 2.1, all weights above the diagonal are 0, because of the causal mask. The other two maps have no such triangle.
+"""
 
+# %% [markdown] kind="text" track="core"
+r"""
 This is where the main story of the course ends: from a recurrent network with a single context vector to the Transformer. From here, you can read the papers and the documentation of PyTorch. [From this course to the papers and PyTorch](../docs/papers_and_pytorch.md) lists what each of them calls the things you have built, and where their conventions differ from ours. Keep it open when you read *Attention Is All You Need*.
 """
 
@@ -708,7 +717,6 @@ r"""
 - All three uses of attention are the same function. They differ in where the queries, the keys and values, and the mask come from.
 - One embedding matrix serves source, target and output. Its rows are multiplied by √d_model in the input.
 - Trained weights are tensors with names. What they mean is defined by the code, and mistakes in the code are usually silent: compare stages, not translations.
-- Most parameters of the paper's base model are in the feed-forward networks. <!-- core -->
 
 **Still missing.** Somebody else trained these weights. In [lesson 15](15_training_a_translator.ipynb), you train a Transformer yourself.
 """

@@ -1,6 +1,6 @@
 """The skeleton of `my_transformer.py`, for learners who prefer not to start from nothing."""
 
-SKELETON = '''\
+SKELETON = """\
 import math
 
 import torch
@@ -83,4 +83,4 @@ class Transformer(nn.Module):
 
     def forward(self, source, target):
         raise NotImplementedError
-'''
+"""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from functools import partial
-from itertools import takewhile
 
 import torch
 from torch import Tensor
@@ -51,6 +49,8 @@ PADDING = (
 EMBED = (
     Slip("no-root", embed_with(**NO_ROOT),
         "the rows of the table aren't multiplied by √d_model."),
+    Slip("root-of-sum", lambda *both: (both[1][both[0]] + positions_of(*both)) * both[1].shape[1] ** 0.5,
+        "the positions are multiplied by √d_model too. Scale the rows first, then add the positions."),
     Slip("times-d-model", embed_with(scale=lambda tokens, table: table.shape[1]),
         "the rows are multiplied by d_model instead of its square root."),
     Slip("divided", embed_with(scale=lambda tokens, table: table.shape[1] ** -0.5),

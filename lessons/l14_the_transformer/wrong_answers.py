@@ -1113,7 +1113,7 @@ def diff_by_isnan(mine, theirs, tolerance):
 
 WRONG = {
     "embed": [
-        (embed_together, "unrepaired"),
+        (embed_together, "root-of-sum"),
         (embed_plain, "no-root"),
         (embed_times_d, "times-d-model"),
         (embed_divides, "divided"),

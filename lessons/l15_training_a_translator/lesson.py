@@ -436,6 +436,7 @@ if FULL:
     own |= {"file": file, "device": device(), "watched": SENTENCES}
     whole = TranslatorRun(full_data(), FULL_RUN, **own)
     whole = train_live(whole, "lesson_15_full")
+    print(f"exact match on the test set: {fixed(100 * whole.test_exact(), 1)}%")
     print("the checkpoint is in", run_folder("lesson_15_full"))
 
 # %% [markdown] kind="text" track="core" contents="what to expect of the full run, the checkpoint on the command line, and what makes training fast on a GPU"

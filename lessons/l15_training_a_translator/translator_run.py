@@ -24,11 +24,13 @@ from course_lib.models.translator import Translator
 from course_lib.shapes import Int, Tensor
 from course_lib.text.batch import Batch
 from course_lib.text.special import PAD
+from course_lib.text.toy.splits import splits
 from course_lib.training.data import TrainingData
 from course_lib.training.job import describe
 from course_lib.training.loop import AfterValidation, Score, train
 from course_lib.training.recipe import learning_rate
 from course_lib.training.run_folder import History, RunFolder, RunState
+from course_lib.translation.evaluation import evaluate
 from course_lib.translation.pipeline import translate
 from course_lib.translation.search import greedy
 from lessons.l15_training_a_translator.by_hand import smoothed_loss, training_step
@@ -181,6 +183,11 @@ class TranslatorRun:
         """The first tokens of the greedy translation of every scored sentence; PAD after EOS."""
         model, batch = model or self.model, self.validation_batch
         return greedy(model, model.encode(batch.src, batch.src_lengths), max_len=max_len).ids
+
+    def test_exact(self, n_sentences: int = 1000) -> float:
+        """The fraction of test sentences of the toy language that are translated without an error."""
+        test = splits(seed=0, sizes={"test": n_sentences}).test
+        return evaluate(self.model, self.data.tokenizer, test).exact
 
     def translate(self, english: str) -> str:
         """The greedy translation of a sentence."""

@@ -733,7 +733,7 @@ CACHED_ATTENTION = PlainExercise(
         Slip(
             "keys-values-swapped",
             partial(cached, seen=lambda past, new, both: both[::-1]),
-            "keys and values are swapped in the attention. `multi_head` takes query, keys, values.",
+            "keys and values are swapped in the attention. `scaled_attention` takes queries, keys, values.",
         ),
         Slip(
             "keys-only",
@@ -790,12 +790,12 @@ CACHED_ATTENTION = PlainExercise(
         Slip(
             "not-scaled",
             partial(cached, attend=not_scaled),
-            "the scores aren't divided by √d_k. `multi_head` does that for you.",
+            "the scores aren't divided by √d_k. `scaled_attention` does that for you.",
         ),
         Slip(
             "scaled-twice",
             partial(cached, attend=scaled_twice),
-            "the scores are divided by √d_k twice. `multi_head` divides by it already.",
+            "the scores are divided by √d_k twice. `scaled_attention` divides by it already.",
         ),
         Slip(
             "root-of-d-model",

@@ -497,11 +497,11 @@ views.diagram(PARTS, ARROWS, lit=("decoder step", "cache"), title=NAME)
 
 # %% kind="code" track="core"
 split_heads, join_heads = yours("split_heads"), yours("join_heads")
-multi_head = yours("multi_head")
+scaled_attention = yours("scaled_attention")  # (queries, keys, values)
 
 # %% [markdown] kind="text" exercise="cached_attention"
 r"""
-**Build it** from three parts of lesson 12: `split_heads`, `multi_head`, `join_heads`. `x` is the new word alone. `past` is a pair, keys and values of the words before it, already cut into heads; at the first step they hold 0 words. Matrices stand to the right, as in lesson 12. Two calls to remember: `split_heads(x, n_heads=…)`, and `multi_head(query, keys, values, with_weights=True)`, which returns the blend **and** the weights.
+**Build it** from three functions that you have written: `split_heads` and `join_heads` (lesson 12), and `scaled_attention` (lesson 08). `x` is the new word alone. `past` is a pair, keys and values of the words before it, already cut into heads; at the first step they hold 0 words. Here the matrices have the shape (in, out), so the query is `x @ w_q`. `scaled_attention(queries, keys, values)` returns the context **and** the attention weights.
 
 Make the new word's query, key and value; append key and value to the past; let the query look at all of them; join, and mix with `w_o`. Return the output **and the new pair**, which is the past of the next step. Do not change what you were given: make new tensors.
 """
@@ -519,7 +519,7 @@ def cached_attention(x, past, w_q, w_k, w_v, w_o, n_heads):
     value = split_heads(x @ w_v, n_heads=n_heads)
     keys = torch.cat([past[0], key], dim=2)
     values = torch.cat([past[1], value], dim=2)
-    context, _ = multi_head(query, keys, values, with_weights=True)
+    context, _ = scaled_attention(query, keys, values)
     return join_heads(context) @ w_o, (keys, values)
     # end solution
 
@@ -535,7 +535,7 @@ It is `many_heads` of lesson 12 with one difference: keys and values come from t
 ### Step by step
 1. Three products with `x`, each split: (batch, n_heads, 1, d_k).
 2. `torch.cat([past[0], key], dim=2)`, old first; the same for values.
-3. `multi_head(query, keys, values, with_weights=True)`. No mask: all that is there may be seen.
+3. `scaled_attention(query, keys, values)`. No mask is needed, because the query may attend to everything in the cache.
 4. Join, times `w_o`. Return it with the pair `(keys, values)`.
 
 ---

@@ -26,7 +26,7 @@ NUMBER = re.compile(r"(?<![\w.])[−-]?(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?:e[+-
 DERIVED = {  # numbers that a picture derives from its facts, or that are constant
     "AttentionStepper": lambda facts: {"positions": list(range(len(facts["source"])))},
     "BeamTree": lambda facts: {"tree": [list(after.values()) for after in TREES[facts["tree"]].values()]},
-    "ClockHands": lambda facts: {"other position": facts["position"] + facts["offset"]},
+    "ClockHands": lambda facts: {"other position": facts["position"] + facts["distance"]},
     "CostExplorer": lambda facts: {
         "fractions": {name: part / facts["total"] for name, part in facts["parts"].items()},
         "megabytes": {name: facts[name] / 1e6 for name in ("table_bytes", "words_bytes")},

@@ -462,7 +462,7 @@ class Incomparable:
     __hash__ = None
 
 
-@pytest.mark.parametrize("name", ["layer_norm", "wire_memory", "angles", "count_next", "my_prediction"])
+@pytest.mark.parametrize("name", ["layer_norm", "wire_memory", "sinusoids", "count_next", "my_prediction"])
 @pytest.mark.parametrize(
     "answer",
     [(), [], 10**400, Silent(), Incomparable(), [Silent()], {"x": Incomparable()}],
@@ -480,5 +480,5 @@ def test_a_tensor_without_numbers_is_wrong():
 
 def test_a_sparse_tensor_is_read_wherever_it_is():
     sparse = torch.eye(3).to_sparse()
-    assert judge(find_exercise("angles"), lambda n, d_model: sparse).status == "wrong"
+    assert judge(find_exercise("sinusoids"), lambda n, d_model: sparse).status == "wrong"
     assert values_match([torch.eye(3)], copy_value([sparse]))

@@ -10,7 +10,7 @@ import pytest
 
 from course_lib.teaching import yours
 from course_lib.teaching.contents import lessons
-from course_lib.teaching.exercises import find_exercise, judge
+from course_lib.teaching.exercises import FileExercise, find_exercise, judge
 from course_lib.teaching.exercises.catalogue import exercise_topics
 
 
@@ -33,7 +33,8 @@ STUBS = stubs()
 
 
 def test_every_exercise_has_a_stub():
-    assert STUBS.keys() == exercise_topics().keys()
+    files = {name for name in exercise_topics() if isinstance(find_exercise(name), FileExercise)}
+    assert STUBS.keys() == exercise_topics().keys() - files
 
 
 @pytest.mark.parametrize("name", STUBS)

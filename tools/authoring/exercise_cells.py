@@ -6,8 +6,8 @@
         # end solution
 
 In an exercise of mode "bug" the learner gets the lines between `# bug` and `# end bug`, directly before the
-solution, instead of "Your turn". In one of mode "file" the learner's cell has nothing instead of the solution,
-which writes the reference to the file.
+solution, instead of "Your turn". In one of mode "file", the solution writes the reference to the file, and
+the learner's cell has nothing instead.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ LIKE_A_MARKER = re.compile(r"#\s*(end|begin|start)?[\s_-]*(solution|bug)\s*:?", 
 YOUR_TURN = 'raise NotImplementedError("Your turn")'
 STARS = {SHORT: "★ core", CORE: "★ core", STRETCH: "☆ stretch"}
 ON_A_CARD = ("title", "difficulty", "importance", "mode")
-MODE_WORDS = {"file": "write a file", "test": "write the test", "transfer": "same idea, new setting"}  # a bug is not announced
+MODE_WORDS = {
+    "file": "write a file",
+    "test": "write the test",
+    "transfer": "same idea, new setting",
+}  # a bug is not announced
 
 
 def dots(level: int) -> str:

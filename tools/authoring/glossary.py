@@ -13,7 +13,7 @@ import html
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +22,6 @@ from typing import NamedTuple
 from tools.authoring.cell_kinds import MARKDOWN, SHORT, TRACKS
 from tools.authoring.lesson import LessonSource
 from tools.authoring.source import Cell, LessonError, spaces, without_fences
-from tools.authoring.tracks import CORE_LINE
 
 SOURCE = "lessons/glossary.toml"
 PAGE = "docs/glossary.md"
@@ -189,7 +188,7 @@ def lesson_text(lesson: LessonSource, tracks: Sequence[str], glossary: Glossary)
         if cell.form == MARKDOWN and cell.kind != "instructor" and cell.track in tracks
     ]
     if tracks == (SHORT,):
-        cells = [replace(cell, text=CORE_LINE.sub(spaces, cell.text)) for cell in cells]
+        cells = [cell.for_short_track for cell in cells]
     texts = [(cell, NOT_PROSE.sub(spaces, TERM.sub(spaces, without_fences(cell.text)))) for cell in cells]
     marked = {entry.key for _, match in marks(cells) if (entry := glossary.find(match["name"]))}
     return LessonText(lesson, texts, marked)

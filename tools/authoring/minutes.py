@@ -50,7 +50,7 @@ def with_minutes(cells: Iterable[Cell], quiz: Path) -> tuple[Cell, ...]:
     """The cells, each with its computed minutes. `quiz` is the lesson's quiz.json."""
     questions, short = question_words(quiz), question_words(quiz, short=True)
     return tuple(
-        replace(cell, computed=minutes(cell, questions), computed_short=minutes(cell, short))
+        replace(cell, computed=minutes(cell, questions), computed_short=minutes(cell.for_short_track, short))
         for cell in cells
     )
 

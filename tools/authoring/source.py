@@ -28,6 +28,7 @@ from tools.authoring.cell_kinds import CODE, CORE, EDITIONS, EXERCISE_NEEDS, KIN
 LIKE_A_HEADER = re.compile(r"#\s*%%")
 PAIR = re.compile(r" +([a-z_]+)=(\"(?:[^\"\\]|\\.)*\"|[^\s\"]+)")
 HEADER = re.compile(rf"# %%(?P<markdown> \[markdown\])?(?P<options>({PAIR.pattern})*) *")
+CORE_LINE = "<!-- core -->"  # marks a line of the full lesson only, such as a goal
 FENCED = re.compile(r"^\s*(```+|~~~+).*?^\s*\1", re.MULTILINE | re.DOTALL)
 
 Options = dict[str, str | int | float | bool]
@@ -69,8 +70,11 @@ class Cell:
 
     @property
     def for_short_track(self) -> Cell:
-        """The cell with its minutes on the short track."""
-        return replace(self, computed=self.computed_short)
+        """The cell on the short track: without the lines for the full lesson only, with its own minutes."""
+        cell = replace(self, computed=self.computed_short)
+        if self.form != MARKDOWN or CORE_LINE not in self.text:
+            return cell
+        return cell.with_lines([line for line in self.numbered_lines() if CORE_LINE not in line[1]])
 
     def line_at(self, offset: int) -> int:
         """The line of the source file for an offset in the text."""

@@ -19,7 +19,6 @@ FRAME = ("title", "goals", "setup", "recall", "summary", "reading", "instructor"
 CLOSING = re.compile(r'\bquiz\("\d\d", "closing"\)')
 START = re.compile(r"^(start_lesson\([^)]*)\)", re.MULTILINE)
 OPENS_EXPLORABLE = re.compile(r",\s*[A-Z]\w+\(\)")
-CORE_LINE = re.compile(r"^.*<!-- core -->.*\n?", re.MULTILINE)  # such as a goal of the full lesson
 LEFT_OUT = "left_out"  # the kind of cell that names what the short edition leaves out
 Section = tuple[str, list[Cell]]
 
@@ -103,8 +102,6 @@ def adapted(cell: Cell, notebook: str) -> Cell:
     """A cell for the short edition: without lines for the full lesson only, with a title that says what it is
     and a setup that starts the short track."""
     cell = cell.for_short_track
-    if cell.form == MARKDOWN:
-        cell = replace(cell, text=CORE_LINE.sub("", cell.text).rstrip())
     if cell.kind == "title":
         here, full = f"[short track](short/{notebook}.ipynb)", f"[full lesson](./../{notebook}.ipynb)"
         note = f"You are on the short track. The {full} has everything."

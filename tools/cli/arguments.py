@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -149,8 +150,17 @@ def find_weights(checkpoint: Path | None, system: str | None) -> Path:
     return checkpoint / BEST if checkpoint.is_dir() else checkpoint
 
 
-def open_system(path: Path, device):
-    """Load a `SavedSystem`; also return its kind: translator, language model or sentence encoder."""
+def add_model_file(parser: argparse.ArgumentParser) -> None:
+    help = "run the class Transformer of this Python file (lesson 14) with the weights of --checkpoint"
+    parser.add_argument("--model", type=path_name, metavar="FILE", help=help)
+
+
+def open_system(path: Path, device, model_file: Path | None = None):
+    """Load a `SavedSystem`; also return its kind: translator, language model or sentence encoder.
+
+    With a model file, it says that the code of that file runs.
+    """
+    from course_lib.models.own_file import OwnFileError
     from course_lib.models.registry import system
     from course_lib.training.checkpoint import CheckpointError, load_system
 
@@ -159,8 +169,12 @@ def open_system(path: Path, device):
             f"The run in {path.parent} has no {BEST} yet; {LAST} is only for resuming it.",
             "Run the same `train` command again to resume the run.",
         )
+    if model_file:
+        print(f"Running the code of {model_file}.", file=sys.stderr)
     try:
-        saved = load_system(path, device=device)
+        saved = load_system(path, device=device, model_file=model_file)
+    except OwnFileError as error:
+        raise CommandError(f"--model: {error}") from error
     except CheckpointError as error:
         is_shipped = path == shipped_weights(path.stem)  # then the error says how to restore it
         raise CommandError(str(error), *([] if is_shipped else [CHECKPOINT_OR_SYSTEM])) from error

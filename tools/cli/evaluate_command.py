@@ -17,6 +17,7 @@ from pathlib import Path
 from tools.cli.arguments import (
     BEST,
     add_corpus,
+    add_model_file,
     add_search,
     add_weights,
     at_least,
@@ -36,6 +37,7 @@ def add(commands) -> None:
     parser = command(commands, "evaluate", "measure the quality of trained systems", evaluate)
     parser.epilog = "Example:\n" + __doc__.partition("\n\n")[2]
     add_weights(parser, "transformer", nargs="+")
+    add_model_file(parser)
     corpus = (
         "toy, multi30k, a tab-separated file, or a folder of aligned files "
         "(default: the corpus that the system was trained on)"
@@ -78,7 +80,7 @@ def measure_system(path: Path, args: argparse.Namespace, device) -> tuple[dict, 
     from course_lib.training.console import bar_enabled
     from tools.experiments.measure import measure
 
-    saved, kind = open_system(path, device)
+    saved, kind = open_system(path, device, args.model)
     label = path.parent.name if path.name == BEST else path.stem
     about = {key: saved.about.get(key) for key in ("command", "data", "machine", "versions")}
     trained_on = (about["data"] or {}).get("name")

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from course_lib.runtime import program_name
 from tools.cli.arguments import (
+    add_model_file,
     add_search,
     add_weights,
     at_least,
@@ -45,6 +46,7 @@ def add(commands) -> None:
         help="a sentence in quotes (default: read sentences from stdin)",
     )
     add_weights(parser, "transformer")
+    add_model_file(parser)
     add_search(parser)
     add_attention(parser)
     parser = command(commands, "sample", "generate text with a language model", sample)
@@ -92,7 +94,8 @@ def add_attention(parser: argparse.ArgumentParser) -> None:
 def open_as(kind: str, args: argparse.Namespace):
     """Load the requested system, which must be of this kind. Warns if it has no attention to show."""
     path = find_weights(args.checkpoint, args.system or args.default_system)
-    saved, saved_kind = open_system(path, find_device(args.device))
+    model_file = getattr(args, "model", None)  # `sample` has no such option
+    saved, saved_kind = open_system(path, find_device(args.device), model_file)
     if saved_kind != kind:
         command = {"translator": "translate", "language model": "sample"}.get(saved_kind, "evaluate")
         raise CommandError(
@@ -101,7 +104,10 @@ def open_as(kind: str, args: argparse.Namespace):
         )
     args.attention = args.attention or args.layer is not None or args.head is not None
     if args.attention and not saved.model.attends:
-        print(f"{saved.name} has no attention to show.", file=sys.stderr)
+        reason = (
+            "--model doesn't return attention weights" if model_file else f"{saved.name} has no attention"
+        )
+        print(f"{reason}, so there is nothing to show.", file=sys.stderr)
     return saved
 
 

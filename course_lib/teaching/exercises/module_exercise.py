@@ -43,6 +43,7 @@ from course_lib.teaching.exercises.verdict import (
     wrong_verdict,
 )
 
+MOST_PRINTED = 3  # calls whose output is shown
 RATE = 0.25  # of dropout, while it is examined
 MOST_OFF = 0.08  # how far the fraction of zeros may be from it
 MOST_OFF_SIZE = 0.15  # how far the standard deviation of initial weights may be from Xavier's, as a fraction
@@ -103,7 +104,7 @@ def judge_module(exercise: ModuleExercise, attempt: type, limit: TimeLimit, prin
 
     def guarded(function: Callable[[], Any], seed: int = 0) -> Any:
         result = call(function, limit, seed=seed)
-        if len(printed) < 3:
+        if result.printed and len(printed) < MOST_PRINTED:
             printed.append(result.printed)
         if result.failure and lacks_super(None, result.failure.message):
             raise Found(wrong_verdict(NO_SUPER, NO_SUPER_ADVICE, "no-super"))
@@ -235,7 +236,7 @@ def _check_dropout(exercise: ModuleExercise, attempt: type, guarded: Guarded) ->
     module = guarded(partial(exercise.build, attempt, sizes))
     first, second = (guarded(lambda: module.train()(x), seed=seed) for seed in (0, 1))
     if torch.equal(first, second):
-        return _explain(wrong_verdict(NO_DROPOUT, WHERE_DROPOUT, "no-dropout"), exercise, attempt)
+        return _explain(wrong_verdict(NO_DROPOUT, WHERE_DROPOUT, "dropout-elsewhere"), exercise, attempt)
     for layer, names in exercise.silenced.items():
         zeros = {name: torch.zeros_like(exercise.weights(sizes)[name]) for name in names}
         module = guarded(partial(exercise.build, attempt, sizes, **zeros))
@@ -264,15 +265,14 @@ def _check_gradients(
     exercise: ModuleExercise, attempt: type, guarded: Guarded, limit: TimeLimit
 ) -> Verdict | None:
     """What is wrong with the gradients, with respect to the inputs and to every parameter."""
+
+    def as_function(module_class: type, sizes: tuple) -> Callable:
+        """The module as a function of its weights and its inputs."""
+        module = exercise.build(module_class, sizes).eval()
+        return lambda weights, *inputs: functional_call(module, weights, inputs)
+
     for sizes, inputs in exercise.cases():
-        right, own = (
-            (
-                lambda weights, *values, module=exercise.build(which, sizes).eval(): functional_call(
-                    module, weights, values
-                )
-            )
-            for which in (exercise.reference, attempt)
-        )
+        right, own = as_function(exercise.reference, sizes), as_function(attempt, sizes)
 
         def make(sizes: tuple = sizes, inputs: dict = inputs) -> tuple:
             return exercise.weights(sizes), *copy_value(inputs).values()

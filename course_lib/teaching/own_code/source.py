@@ -76,9 +76,9 @@ def _find_source(thing: Any) -> str:
     text = "".join(linecache.getlines(method.__code__.co_filename))
     line = method.__code__.co_firstlineno
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ClassDef) and node.name == thing.__name__:
-            if node.lineno <= line <= node.end_lineno:
-                return "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
+        is_it = isinstance(node, ast.ClassDef) and node.name == thing.__name__
+        if is_it and node.lineno <= line <= node.end_lineno:
+            return "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
     return inspect.getsource(thing)
 
 

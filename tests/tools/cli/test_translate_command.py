@@ -52,6 +52,41 @@ def ask(path, *words: str) -> int:
     return main(["translate", "--device", "cpu", "--checkpoint", str(path), *words])
 
 
+# ---- a model from a file of one's own
+
+REFERENCE = PROJECT_ROOT / "lessons" / "l14_the_transformer" / "reference_transformer.py"
+
+
+@pytest.mark.parametrize("command", [["translate", TEXT], ["evaluate", "--first", "2", "--data", "toy"]])
+def test_a_model_from_a_file_uses_the_weights_of_a_checkpoint(checkpoint, capsys, command):
+    """It gives the same output as the library's own model, after saying that the file's code runs."""
+    outputs = []
+    for model in ([], ["--model", str(REFERENCE)]):
+        assert (
+            main([*command, "--device", "cpu", "--checkpoint", str(checkpoint("transformer")), *model]) == 0
+        )
+        outputs.append(capsys.readouterr())
+    assert str(REFERENCE) in outputs[1].err and str(REFERENCE) not in outputs[0].err
+    own, library = (output.out.splitlines()[0].partition("AER")[0].strip() for output in reversed(outputs))
+    assert own == library
+
+
+def test_a_model_file_that_doesnt_fit_is_refused(checkpoint, bahdanau, tmp_path, capsys):
+    renamed = tmp_path / "renamed.py"
+    renamed.write_text(REFERENCE.read_text().replace("w_query", "w_q"))
+    broken = tmp_path / "broken.py"
+    broken.write_text("def (")
+    transformer = checkpoint("transformer")
+    for weights, path, words in [
+        (transformer, renamed, ["doesn't fit", str(renamed), "w_q"]),
+        (transformer, broken, ["broken.py, line 1"]),
+        (bahdanau, REFERENCE, ["Transformer"]),
+    ]:
+        assert ask(weights, TEXT, "--model", str(path)) != 0
+        error = capsys.readouterr().err
+        assert all(word in error for word in words), error
+
+
 # ---- weights
 
 

@@ -419,11 +419,6 @@ PAPER_RATE = PlainExercise(
             "only the second term is divided by √d_model. The factor multiplies the minimum of both.",
         ),
         Slip(
-            "minus-forgotten",
-            lambda step, d_model, warm_up: d_model**-0.5 * min(step**0.5, step * warm_up**-1.5),
-            "the first term is √step, which grows. It is 1/√step: the exponent is −0.5.",
-        ),
-        Slip(
             "the-larger",
             partial(rate_by, choose=max),
             "the **larger** of the two terms is used. Take the smaller one.",

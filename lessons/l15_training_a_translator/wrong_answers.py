@@ -920,7 +920,7 @@ WRONG = {
         (rate_keeps_the_bug, "both-factors"),
         (rate_without_parentheses, "width-in-one-term"),
         (rate_factor_on_the_climb, "width-in-the-second-term"),
-        (rate_root_of_the_step, "minus-forgotten"),
+        (rate_root_of_the_step, "keeps-climbing"),
         (rate_larger, "the-larger"),
         (rate_with(choose=lambda up, down: up + down), "added"),
         (rate_with(choose=lambda up, down: up * down), "multiplied"),

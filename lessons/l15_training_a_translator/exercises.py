@@ -419,6 +419,18 @@ PAPER_RATE = PlainExercise(
             "only the second term is divided by √d_model. The factor multiplies the minimum of both.",
         ),
         Slip(
+            "width-in-the-climb",
+            lambda step, d_model, warm_up: (
+                d_model**-0.5 * step * warm_up**-1.5 if step < warm_up else step**-0.5
+            ),
+            "after the warm-up, `d_model` has no effect. The factor 1/√d_model belongs to both terms.",
+        ),
+        Slip(
+            "falls-from-the-peak-too-fast",
+            lambda step, d_model, warm_up: (d_model * warm_up) ** -0.5 * min(step / warm_up, warm_up / step),
+            "after the warm-up, the rate falls with 1/step. The formula has the square root: 1/√step.",
+        ),
+        Slip(
             "the-larger",
             partial(rate_by, choose=max),
             "the **larger** of the two terms is used. Take the smaller one.",
@@ -809,6 +821,7 @@ def step_by(
     betas: tuple[float, float] = (0.9, 0.98),
     keeps: Callable = lambda old, new, fair: new,
     fresh: Callable[[Tensor, Tensor, float], Tensor] = lambda old, new, b: b * old + (1 - b) * new,
+    last_gradient: bool = False,
 ):
     """A training step; each keyword argument replaces a part that learners get wrong."""
     ready = {name: w.detach().requires_grad_() for name, w in weights.items()}
@@ -820,7 +833,7 @@ def step_by(
         m = fresh(m, g, betas[0])
         v = fresh(v, square(g, m), betas[1])
         hats = fair(m, betas[0], step), fair(v, betas[1], step)
-        moved[name] = w + sign * rate * hats[0] / below(hats[1])
+        moved[name] = w + sign * rate * (g if last_gradient else hats[0]) / below(hats[1])
         kept[name] = keeps(memory.get(name, (torch.zeros_like(w), torch.zeros_like(w))), (m, v), hats)
     return loss.item(), moved, kept
 
@@ -996,6 +1009,21 @@ TRAINING_STEP = PlainExercise(
             "epsilon-under-the-root",
             partial(step_by, below=lambda spread: (spread + 1e-9).sqrt()),
             "1e-9 is added under the square root, where it changes small gradients. Add it to √v̂.",
+        ),
+        Slip(
+            "times-the-step",
+            partial(step_by, fair=lambda m, beta, step: m / (1 - beta * step)),
+            "m and v are divided by 1 − 0.9 · step and 1 − 0.98 · step. It is an exponent: `0.9**step`.",
+        ),
+        Slip(
+            "gradient-for-mean",
+            partial(step_by, last_gradient=True),
+            "the weight moves by the current gradient divided by √v̂. Use m̂, the corrected mean.",
+        ),
+        Slip(
+            "signed-gradient",
+            partial(step_by, square=lambda gradient, mean: gradient),
+            "v averages the gradient itself, so it can be negative, and its root is NaN. Average its square.",
         ),
         Slip(
             "square-of-the-mean",

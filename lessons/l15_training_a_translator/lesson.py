@@ -61,7 +61,7 @@ r"""
 
 Gradient descent (lesson 01) subtracts the gradient times the learning rate, and all weights share one rate. That suits some weights badly. If the gradient of one weight is 10 and that of another is 0.001, then with a rate of 0.01 the first moves by 0.1 and the second by 0.00001.
 
-{term:Adam optimiser|Adam} (Kingma and Ba, 2015) adapts the step to each weight. For each weight, it keeps two running means that start at 0: one of the gradient $g$, $m \leftarrow 0.9\,m + 0.1\,g$, and one of its **square**, $v \leftarrow 0.98\,v + 0.02\,g^2$. The weight then moves by the rate times $m/\sqrt v$. If the gradient is always 10, this ratio tends to $10/\sqrt{100} = 1$; if it is always 0.001, to $0.001/\sqrt{0.000001} = 1$. Both weights move by one rate per step. If the sign of a gradient keeps changing, $m$ stays near 0 and the weight hardly moves.
+{term:Adam} (Kingma and Ba, 2015) adapts the step to each weight. For each weight, it keeps two running means that start at 0: one of the gradient $g$, $m \leftarrow 0.9\,m + 0.1\,g$, and one of its **square**, $v \leftarrow 0.98\,v + 0.02\,g^2$. The weight then moves by the rate times $m/\sqrt v$. If the gradient is always 10, this ratio tends to $10/\sqrt{100} = 1$; if it is always 0.001, to $0.001/\sqrt{0.000001} = 1$. Both weights move by one rate per step. If the sign of a gradient keeps changing, $m$ stays near 0 and the weight hardly moves.
 
 One detail remains. After the first step with a gradient of 10, the means are 1 and 2 instead of 10 and 100, because they started at 0. Adam therefore divides them by $1 - 0.9^t$ and $1 - 0.98^t$, where $t$ is the number of the step. For $t = 1$, this gives $1/0.1 = 10$ and $2/0.02 = 100$.
 """
@@ -152,7 +152,7 @@ run = train_live(small_run(PLAIN), "lesson_15", until=96, anew=True)
 
 # %% [markdown] kind="text"
 r"""
-The run was stopped after step 96 of 240. Everything needed to resume it is in a file, the {term:training checkpoint|checkpoint}: the weights, **Adam's means**, the number of the step, and the position in the corpus. With the weights alone, Adam would start again from 0, and the next step would be a different one.
+The run was stopped after step 96 of 240. Everything needed to resume it is in a file, the {term:checkpoint}: the weights, **Adam's means**, the number of the step, and the position in the corpus. With the weights alone, Adam would start again from 0, and the next step would be a different one.
 
 The next cell resumes the run, as you would after restarting the kernel. **Try it:** run the cell, press ■ (Kernel ▸ Interrupt) before it ends, and run it again. On a CPU, the result is the same to the last bit as without a stop. Below the curves, you can see how the translations of three sentences change.
 """
@@ -201,7 +201,7 @@ r"""
 
 The 2017 paper trains with three refinements. The first is about speed. A batch is a rectangle: as long as its longest sentence, with padding in the other rows. Padding is masked, so it does no harm, but it is computed like everything else.
 
-**By hand.** Take four sentences of 3, 9, 2 and 8 words, and two sentences per batch. In this order, (3, 9) takes 2 · 9 = 18 positions and (2, 8) takes 16, together 34 for 22 words. Sorted by length, (2, 3) takes 6 and (8, 9) takes 18, together 24. The fraction of positions that are padding, the {term:padding share}, falls from 12/34 to 2/24. Putting sentences of similar length into the same batch is called {term:batching by length}.
+**By hand.** Take four sentences of 3, 9, 2 and 8 words, and two sentences per batch. In this order, (3, 9) takes 2 · 9 = 18 positions and (2, 8) takes 16, together 34 for 22 words. Sorted by length, (2, 3) takes 6 and (8, 9) takes 18, together 24. The fraction of positions that are padding, the {term:padding fraction}, falls from 12/34 to 2/24. Putting sentences of similar length into the same batch is called {term:batching by length}.
 """
 
 # %% [markdown] kind="text" exercise="by_length"
@@ -246,7 +246,7 @@ sentences = splits(seed=0, sizes={"train": 3000}).train
 lengths = [max(len(pair.src), len(pair.tgt)) + 1 for pair in sentences]  # with EOS
 
 
-def padding_share(batches):
+def padding_fraction(batches):
     """Batches of indices into `lengths` -> the fraction of padding."""
     area = sum(len(batch) * max(lengths[i] for i in batch) for batch in batches)
     return 1 - sum(lengths[i] for batch in batches for i in batch) / area
@@ -255,8 +255,8 @@ def padding_share(batches):
 in_order = [range(first, first + 40) for first in range(0, 3000, 40)]
 ways = {"in order": in_order, "by length": by_length(lengths, 1024)}
 for name, batches in ways.items():
-    share = fixed(100 * padding_share(batches), 1)
-    print(f"{name:>9}: {len(batches)} batches, {share}% of the positions are padding")
+    percent = fixed(100 * padding_fraction(batches), 1)
+    print(f"{name:>9}: {len(batches)} batches, {percent}% of the positions are padding")
 
 # %% [markdown] kind="text" track="core"
 r"""
@@ -351,7 +351,7 @@ Post-norm models lose about four points without warm-up at 0.003, and less at ha
 r"""
 ## 6 · Label smoothing
 
-The third refinement changes the target. Cross-entropy is lowest when the model gives the correct word a probability of 1, which no softmax reaches, so the logits keep growing. {term:label smoothing ε|Label smoothing} (Szegedy et al., 2016) asks for a little less: $1 - \varepsilon$ goes to the correct word, and $\varepsilon$ is spread evenly over **all** $V$ words, including the correct one. The paper uses $\varepsilon = 0.1$.
+The third refinement changes the target. Cross-entropy is lowest when the model gives the correct word a probability of 1, which no softmax reaches, so the logits keep growing. {term:label smoothing|Label smoothing} (Szegedy et al., 2016) asks for a little less: $1 - \varepsilon$ goes to the correct word, and $\varepsilon$ is spread evenly over **all** $V$ words, including the correct one. The paper uses $\varepsilon = 0.1$.
 
 $$ \text{loss} = (1 - \varepsilon) \cdot (-\ln p_{\text{correct}}) \;+\; \varepsilon \cdot \frac1V \sum_{w} (-\ln p_w) $$
 
@@ -424,7 +424,7 @@ explain("15", "train-above")
 r"""
 ## 7 · The whole language
 
-The full task has 20,000 sentences of up to 20 words. The next cell trains two layers of width 80 on it for 2,000 steps, with your file, training step, batches and schedule. As in the library's runs, the result is the average of the weights in the last 15% of the steps. Set `FULL = True`; you can stop the run with ■ and resume it with the same cell. It takes minutes on a CPU, and less on a GPU, which is used if there is one.
+The full task has 20,000 sentences of up to 20 words. The next cell trains two layers of width 80 on it for 2,000 steps, with your file, training step, batches and schedule. As in the library's runs, the result is the average of the weights from the last 15% of the steps ({term:checkpoint averaging}). Set `FULL = True`; you can stop the run with ■ and resume it with the same cell. It takes minutes on a CPU, and less on a GPU, which is used if there is one.
 """
 
 # %% kind="train" ignore_output=true
@@ -518,7 +518,7 @@ r"""
 
 The toy language has 680 words, both languages together. Real text has no such limit: *chat, chats, chaton, chatière* … A vocabulary of whole words is huge, and new text still contains words that it lacks. With single letters, sentences become very long. A compromise is to use **parts** of words, called {term:subword|subwords}.
 
-{term:byte-pair encoding|Byte-pair encoding, BPE} (Gage, 1994, for compression; Sennrich et al., 2016, for translation) finds them by counting. It starts with letters, looks for the most frequent pair of neighbouring tokens, joins them everywhere, and repeats. Each repetition is a {term:BPE merge|merge}. Frequent words become one token, and rare ones stay in pieces. A new word is split by the same merges, in the order in which they were learned.
+{term:byte-pair encoding|Byte-pair encoding, BPE} (Gage, 1994, for compression; Sennrich et al., 2016, for translation) finds them by counting. It starts with letters, looks for the most frequent pair of neighbouring tokens, joins them everywhere, and repeats. Each repetition is called a *merge*. Frequent words become one token, and rare ones stay in pieces. A new word is split by the same merges, in the order in which they were learned.
 
 **By hand.** *chat* occurs 5 times, *chats* twice, *chien* 3 times. c and h are neighbours 5 + 2 + 3 = 10 times, h and a 7 times, so the first merge is *ch*. Now a and t, and ch and a, both have 7. In alphabetical order, a and t come first, so the next merge is *at*, and then *chat* from ch and at.
 """

@@ -399,6 +399,17 @@ def rate_root_of_the_step(step, d_model, warm_up):
     return d_model**-0.5 * min(math.sqrt(step), step * warm_up**-1.5)
 
 
+def rate_width_in_one_branch(step, d_model, warm_up):
+    if step < warm_up:
+        return step / (math.sqrt(d_model) * warm_up**1.5)
+    return 1 / math.sqrt(step)
+
+
+def rate_down_by_the_step(step, d_model, warm_up):
+    peak = 1 / math.sqrt(d_model * warm_up)
+    return peak * step / warm_up if step <= warm_up else peak * warm_up / step
+
+
 def rate_by_if(step, d_model, warm_up):
     if step < warm_up:
         return step / warm_up**1.5 / math.sqrt(d_model)
@@ -541,6 +552,17 @@ def loss_by_loop(logits, targets, smoothing):
 
 
 # ---- training_step
+
+
+def step_by_the_gradient(weights, loss_of, memory, step, rate):
+    loss, gradients = gradients_by_backward(weights, loss_of)
+    gradients = clip_to_1(gradients)
+    _, kept = adam(weights, gradients, memory, step, rate, clip=lambda gradients: gradients)
+    moved = {}
+    for (name, w), g in zip(weights.items(), gradients, strict=True):
+        v_hat = kept[name][1] / (1 - 0.98**step)
+        moved[name] = w - rate * g / (v_hat.sqrt() + 1e-9)
+    return loss, moved, kept
 
 
 def step_forgets(weights, loss_of, memory, step, rate):
@@ -921,6 +943,8 @@ WRONG = {
         (rate_without_parentheses, "width-in-one-term"),
         (rate_factor_on_the_climb, "width-in-the-second-term"),
         (rate_root_of_the_step, "keeps-climbing"),
+        (rate_width_in_one_branch, "width-in-the-climb"),
+        (rate_down_by_the_step, "falls-from-the-peak-too-fast"),
         (rate_larger, "the-larger"),
         (rate_with(choose=lambda up, down: up + down), "added"),
         (rate_with(choose=lambda up, down: up * down), "multiplied"),
@@ -1000,6 +1024,9 @@ WRONG = {
         (step_with(change=lambda m, v: m), "no-division"),
         (step_with(change=lambda m, v: m / v.sqrt()), "no-epsilon"),
         (step_with(change=lambda m, v: m / torch.sqrt(v + 1e-9)), "epsilon-under-the-root"),
+        (step_with(correct=lambda m, v, t: (m / (1 - 0.9 * t), v / (1 - 0.98 * t))), "times-the-step"),
+        (step_by_the_gradient, "gradient-for-mean"),
+        (adam_with(square=lambda g, m: g), "signed-gradient"),
         (adam_with(square=lambda g, m: m**2), "square-of-the-mean"),
         (adam_with(square=lambda g, m: g.abs()), "not-squared"),
         (adam_with(square=lambda g, m: (g * g).mean()), "one-v-for-all"),

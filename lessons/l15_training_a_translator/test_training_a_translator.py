@@ -271,6 +271,7 @@ def test_without_warm_up_the_learners_schedule_trains_as_well_as_the_recorded_ru
 def test_the_full_run_is_measured_side_by_side_with_the_librarys():
     for folder, device in (("cpu", "CPU"), ("gpu", "NVIDIA")):
         measured = json.loads(result_file(folder, "own_file.json"))
+        assert "provisional" not in measured, f"not measured yet: run {measured['command']}"
         library, own = (measured["ways"][name] for name in ("library, quick run", "own file, own step"))
         assert device in measured["machine"] and {"command", "seed"} <= measured.keys()
         assert measured["n_steps"] == FULL_RUN.n_steps and own["exact"] > 0.9 and library["exact"] > 0.9

@@ -72,7 +72,6 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
     "course_lib.explore.LossFloor": "lessons.l15_training_a_translator.LossFloor",
     "course_lib.explore.MaskPainter": "lessons.l10_masks.MaskPainter",
     "course_lib.explore.PathRace": "lessons.l05_distance_between_words.PathRace",
-    "course_lib.explore.RateDial": "lessons.l15_training_a_translator.RateDial",
     "course_lib.explore.SaturationLab": "lessons.l08_query_key_value.SaturationLab",
     "course_lib.explore.ScoreZoo": "lessons.l07_score_functions.ScoreZoo",
     "course_lib.explore.SoftDictionary": "lessons.l08_query_key_value.SoftDictionary",
@@ -101,7 +100,7 @@ MOVED_NAMES = {  # names that have another name, or another place than the rest 
     "course_lib.lessons.small_run.HEALTHY": "lessons.l15_training_a_translator.HEALTHY",
     "course_lib.lessons.small_run.Habits": "lessons.l15_training_a_translator.TrainingSettings",
     "course_lib.lessons.small_run.PATIENTS": "lessons.l15_training_a_translator.FAULTY_RUNS",
-    "course_lib.lessons.small_run.SmallRun": "lessons.l15_training_a_translator.SmallRun",
+    "course_lib.lessons.small_run.SmallRun": "lessons.l15_training_a_translator.TranslatorRun",
     "course_lib.lessons.small_run.short_data": "lessons.l15_training_a_translator.short_data",
     "course_lib.lessons.sound.faults": "lessons.l19_your_own_claim.faults",
     "lessons.l09_self_attention.equal_weights": "lessons.l09_self_attention.uniform_attention",
@@ -124,6 +123,7 @@ REMOVED_NAMES = frozenset(  # names that have no successor
     {
         "course_lib.explore.HeadCount",
         "course_lib.explore.OneVectorSuitcase",
+        "course_lib.explore.RateDial",
         "course_lib.explore.ParameterLedger",
         "course_lib.explore.PathPast",
         "course_lib.explore.ThreeUses",
@@ -134,6 +134,8 @@ REMOVED_NAMES = frozenset(  # names that have no successor
         "lessons.l14_the_transformer.ParameterLedger",
         "lessons.l14_the_transformer.ThreeUses",
         "lessons.l09_self_attention.listen_alone",
+        "lessons.l15_training_a_translator.RateDial",
+        "lessons.l15_training_a_translator.SmallRun",
         "lessons.l12_many_heads.HeadCount",
     }
 )

@@ -31,7 +31,7 @@ from course_lib.training.step import PlainStep, Step, learned
 
 AfterValidation = Callable[[Record], None]
 Schedule = Callable[[int], float]  # from a step, counted from 1, to its learning rate
-Score = Callable[[nn.Module], dict[str, float]]
+Score = Callable[[nn.Module], dict[str, float | list[str]]]
 SAVE_EVERY = 60.0  # seconds: the most that a killed run loses, however rarely it validates
 BAR_EVERY = 20  # steps between two readings of the loss on a GPU, because each waits for the GPU
 
@@ -59,7 +59,7 @@ def train(
     `model.training` is False.
     `step`, `batches` and `schedule` replace the training step, the batches of the corpus and the learning
     rate of the recipe.
-    `score` returns numbers to record besides the loss. `until` stops the run after that step.
+    `score` returns what to record besides the loss. `until` stops the run after that step.
     """
     with folder.locked() if folder and processes.is_main else nullcontext():
         loop = _Loop(model, corpus, recipe, objective, processes, folder, step, batches, schedule)

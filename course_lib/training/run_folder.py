@@ -56,7 +56,7 @@ class Record:
 
     `train_loss` is that of the batches since the last record, with dropout and label smoothing; `loss` is
     that of the validation set, without either. `seconds` is the training time, without pauses. `scores` are
-    additional measurements.
+    additional measurements, and translations to show.
     """
 
     step: int
@@ -67,7 +67,7 @@ class Record:
     seconds: float
     n_tokens: int = 0
     averaged: bool = False
-    scores: Mapping[str, float] = field(default_factory=dict)
+    scores: Mapping[str, float | list[str]] = field(default_factory=dict)
 
 
 class History(list[Record]):

@@ -4,13 +4,17 @@ from course_lib.lazy import lazy
 
 HOMES = {
     "FAULTY_RUNS": "training_settings",
+    "FULL_RUN": "training_settings",
     "HEALTHY": "training_settings",
     "LossFloor": "loss_floor",
-    "RateDial": "rate_dial",
-    "SmallRun": "small_run",
+    "SENTENCES": "training_settings",
     "TrainingSettings": "training_settings",
+    "TranslatorRun": "translator_run",
     "apply_merges": "merges",
     "clipped": "by_hand",
+    "file_to_train": "chosen_file",
+    "full_data": "short_sentences",
+    "run_folder": "live_training",
     "short_data": "short_sentences",
     "train_live": "live_training",
 }

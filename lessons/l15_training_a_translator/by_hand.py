@@ -1,4 +1,4 @@
-"""The training step in plain functions, as lesson 15 builds it: learning rate, loss, clipping, Adam.
+"""Training in plain functions, as lesson 15 builds it: batches, learning rate, loss, clipping, Adam.
 
     >>> weights = {"w": torch.tensor([3.0])}
     >>> loss, weights, memory = training_step(weights, lambda w: w["w"].square().sum(), {}, 1, 0.1)
@@ -10,7 +10,7 @@ The library's `objective.py` and `step.py` do the same faster, with a module and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -22,6 +22,20 @@ from course_lib.training.step import BETAS, EPSILON
 Weights = dict[str, Tensor]
 Memory = dict[str, tuple[Tensor, Tensor]]  # Adam's two running means for each weight
 LIMIT = 1.0  # maximum norm of the gradient
+
+
+def by_length(lengths: Sequence[int], room: int) -> list[list[int]]:
+    """Batches of indices of sentences, the shortest first; rows times longest length is at most `room`.
+
+    >>> by_length([3, 9, 2, 8], 18)
+    [[2, 0], [3, 1]]
+    """
+    batches: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if not batches or (len(batches[-1]) + 1) * lengths[index] > room:
+            batches.append([])
+        batches[-1].append(index)
+    return batches
 
 
 def paper_rate(step: int, d_model: int, warm_up: int) -> float:

@@ -1,4 +1,4 @@
-"""The exercises of lesson 15: batches, a learning rate, a loss, a training step, a merge, a repair."""
+"""The exercises of lesson 15: a training step, batches, a learning rate, a loss, a merge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, TestExercise
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip
 from course_lib.text.special import PAD
 from lessons.l15_training_a_translator import by_hand as library
 from lessons.l15_training_a_translator.merges import count_pairs, merge
@@ -49,16 +49,8 @@ def sorted_indices(lengths: list[int]) -> list[int]:
 
 
 def by_length(lengths: list[int], room: int, taken: Callable = rectangle) -> list[list[int]]:
+    """The reference, for wrong answers that measure a batch differently."""
     return filled(sorted_indices(lengths), lengths, room, taken)
-
-
-def from_the_longest(lengths, room):
-    return filled(sorted_indices(lengths)[::-1], lengths, room)
-
-
-def sorted_in_tuples(lengths, room):
-    pairs = sorted((length, index) for index, length in enumerate(lengths))
-    return [list(batch) for batch in filled([index for _, index in pairs], lengths, room)]
 
 
 def padding(batches: list[list[int]], lengths: list[int]) -> int:
@@ -217,7 +209,7 @@ BY_LENGTH = PlainExercise(
     name="by_length",
     lesson=TOPIC,
     inputs=("lengths", "room"),
-    reference=by_length,
+    reference=library.by_length,
     design=True,
     may_vary=True,  # the order of batches, and which of equally long sentences meet
     demands=(each_once, none_too_large, well_filled, little_padding),
@@ -351,32 +343,6 @@ BY_LENGTH = PlainExercise(
 )
 
 
-def test_batches(by_length):
-    for lengths, room in (([3, 9, 2, 8], 18), ([5] * 7, 15), ([20, 3, 19, 4, 18, 5], 40)):
-        batches = by_length(lengths, room)
-        assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
-        for batch in batches:
-            assert len(batch) * max(lengths[index] for index in batch) <= room
-    assert padding(by_length([20, 3, 19, 4, 18, 5], 40), [20, 3, 19, 4, 18, 5]) <= 20
-
-
-TEST_BATCHES = TestExercise(
-    name="test_batches",
-    lesson=TOPIC,
-    of=BY_LENGTH,
-    what="batcher",
-    accepts={"from the longest down": from_the_longest, "with tuples": sorted_in_tuples},
-    rejects={
-        "last-batch-lost": "loses the last batch",
-        "padding-not-counted": "doesn't count padding",
-        "repeated": "puts a sentence into two batches",
-        "as-they-come": "doesn't sort at all",
-        "swapped": "loses one sentence and repeats another",
-    },
-    reference=test_batches,
-)
-
-
 # ---- the learning rate of the 2017 paper
 
 
@@ -402,6 +368,16 @@ def falls_from_the_warm_up(step, d_model, warm_up):
     return (d_model * (step - warm_up)) ** -0.5
 
 
+def precedence(step, d_model, warm_up, *, width=True, fall=True, climb=True):
+    """`a**-1/2` is (1/a)/2; each keyword argument says where it is written that way."""
+    factor = d_model**-1 / 2 if width else d_model**-0.5
+    down = step**-1 / 2 if fall else step**-0.5
+    up = step * (warm_up**-3 / 2 if climb else warm_up**-1.5)
+    return factor * min(down, up)
+
+
+PRECEDENCE = "`a**-1/2` is read as `(a**-1) / 2`, because `**` binds more tightly than `/`. Write `a**-0.5`."
+
 RATE_CASES = (
     *((2, 4, 4), (4, 4, 4), (6, 4, 4), (1, 512, 4000), (4000, 512, 4000)),
     *((100_000, 512, 4000), (24, 64, 400), (399, 64, 400), (401, 64, 400), (15, 9, 7)),
@@ -419,6 +395,41 @@ PAPER_RATE = PlainExercise(
     ),
     others=tuple(lambda step=step, d=d, w=w: (step, d, w) for step, d, w in RATE_CASES),
     slips=(
+        Slip("precedence", precedence, PRECEDENCE),
+        Slip("precedence-width", partial(precedence, fall=False, climb=False), PRECEDENCE),
+        Slip("precedence-terms", partial(precedence, width=False), PRECEDENCE),
+        Slip("precedence-fall", partial(precedence, width=False, climb=False), PRECEDENCE),
+        Slip("precedence-fall-and-width", partial(precedence, climb=False), PRECEDENCE),
+        Slip(
+            "both-factors",
+            lambda step, d_model, warm_up: (
+                (d_model * warm_up) ** -0.5 * min(step**-0.5, step * warm_up**-1.5)
+            ),
+            "the factor in front contains `warm_up` as well as `d_model`. It is 1/√d_model alone.",
+        ),
+        Slip(
+            "width-in-one-term",
+            lambda step, d_model, warm_up: min((d_model * step) ** -0.5, step * warm_up**-1.5),
+            "only the first term is divided by √d_model. The factor multiplies the minimum of both: put "
+            "parentheses around it.",
+        ),
+        Slip(
+            "width-in-the-second-term",
+            lambda step, d_model, warm_up: min(step**-0.5, d_model**-0.5 * step * warm_up**-1.5),
+            "only the second term is divided by √d_model. The factor multiplies the minimum of both.",
+        ),
+        Slip(
+            "width-in-the-climb",
+            lambda step, d_model, warm_up: (
+                d_model**-0.5 * step * warm_up**-1.5 if step < warm_up else step**-0.5
+            ),
+            "after the warm-up, `d_model` has no effect. The factor 1/√d_model belongs to both terms.",
+        ),
+        Slip(
+            "falls-from-the-peak-too-fast",
+            lambda step, d_model, warm_up: (d_model * warm_up) ** -0.5 * min(step / warm_up, warm_up / step),
+            "after the warm-up, the rate falls with 1/step. The formula has the square root: 1/√step.",
+        ),
         Slip(
             "the-larger",
             partial(rate_by, choose=max),
@@ -810,6 +821,7 @@ def step_by(
     betas: tuple[float, float] = (0.9, 0.98),
     keeps: Callable = lambda old, new, fair: new,
     fresh: Callable[[Tensor, Tensor, float], Tensor] = lambda old, new, b: b * old + (1 - b) * new,
+    last_gradient: bool = False,
 ):
     """A training step; each keyword argument replaces a part that learners get wrong."""
     ready = {name: w.detach().requires_grad_() for name, w in weights.items()}
@@ -821,7 +833,7 @@ def step_by(
         m = fresh(m, g, betas[0])
         v = fresh(v, square(g, m), betas[1])
         hats = fair(m, betas[0], step), fair(v, betas[1], step)
-        moved[name] = w + sign * rate * hats[0] / below(hats[1])
+        moved[name] = w + sign * rate * (g if last_gradient else hats[0]) / below(hats[1])
         kept[name] = keeps(memory.get(name, (torch.zeros_like(w), torch.zeros_like(w))), (m, v), hats)
     return loss.item(), moved, kept
 
@@ -999,6 +1011,21 @@ TRAINING_STEP = PlainExercise(
             "1e-9 is added under the square root, where it changes small gradients. Add it to √v̂.",
         ),
         Slip(
+            "times-the-step",
+            partial(step_by, fair=lambda m, beta, step: m / (1 - beta * step)),
+            "m and v are divided by 1 − 0.9 · step and 1 − 0.98 · step. It is an exponent: `0.9**step`.",
+        ),
+        Slip(
+            "gradient-for-mean",
+            partial(step_by, last_gradient=True),
+            "the weight moves by the current gradient divided by √v̂. Use m̂, the corrected mean.",
+        ),
+        Slip(
+            "signed-gradient",
+            partial(step_by, square=lambda gradient, mean: gradient),
+            "v averages the gradient itself, so it can be negative, and its root is NaN. Average its square.",
+        ),
+        Slip(
             "square-of-the-mean",
             partial(step_by, square=lambda gradient, mean: mean.square()),
             "v averages the square of *m*. It should average the square of the gradient.",
@@ -1169,6 +1196,40 @@ def pair_as_text(words):
     return "".join(pair), merged
 
 
+def unordered(words):
+    """(a, b) and (b, a) counted as the same pair."""
+    counts: Counter = Counter()
+    for (left, right), times in count_pairs(words).items():
+        counts[tuple(sorted((left, right)))] += times
+    return dict(counts)
+
+
+def single_tokens(words):
+    """Pairs ranked by how frequent their first token is."""
+    tokens: Counter = Counter()
+    for word, times in words.items():
+        for token in word:
+            tokens[token] += times
+    return {pair: tokens[pair[0]] + tokens[pair[1]] for pair in count_pairs(words)}
+
+
+def nested(word, pair):
+    return tuple(pair if token == "".join(pair) else token for token in merge(word, pair))
+
+
+def counts_forgotten(words):
+    pair, merged = next_merge(words)
+    return pair, dict.fromkeys(merged, 1)
+
+
+def words_unchanged(words):
+    return next_merge(words)[0], dict(words)
+
+
+def words_first(words):
+    return next_merge(words)[::-1]
+
+
 def a_tuple_of_two(inputs, answer) -> str:
     if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], list):
         return "The pair is a list. Return it as a tuple, like the pairs of neighbours in a word."
@@ -1208,6 +1269,41 @@ NEXT_MERGE = PlainExercise(
         lambda: (spelled(y=4, il=2, aaaab=1),),
     ),
     slips=(
+        Slip(
+            "words-first",
+            words_first,
+            "the two results are in the wrong order. Return the pair first, then the words.",
+        ),
+        Slip(
+            "words-unchanged",
+            words_unchanged,
+            "the pair is right, but the words are unchanged. Merge the pair in every word that contains it.",
+        ),
+        Slip(
+            "counts-forgotten",
+            counts_forgotten,
+            "every word has a count of 1 now. A word keeps its count when its tokens are merged.",
+        ),
+        Slip(
+            "nested",
+            partial(merged_by, glue=nested),
+            "the merged pair is a tuple inside the word. Join its two tokens to one string: `left + right`.",
+        ),
+        Slip(
+            "words-joined",
+            partial(merged_by, glue=lambda word, pair: "".join(merge(word, pair))),
+            "the words are strings. Each should be a tuple of tokens.",
+        ),
+        Slip(
+            "unordered",
+            partial(merged_by, count=unordered),
+            "(a, b) and (b, a) are counted as the same pair. The order of the two tokens matters.",
+        ),
+        Slip(
+            "frequent-tokens",
+            partial(merged_by, count=single_tokens),
+            "the pair with the most frequent *tokens* is chosen. Count how often the two are neighbours.",
+        ),
         Slip(
             "words-counted-once",
             partial(merged_by, count=each_word_once),
@@ -1298,136 +1394,4 @@ NEXT_MERGE = PlainExercise(
 )
 
 
-# ---- training settings to repair
-
-FAULTY = {"rate": 0.1, "warm_up": 24, "n_sentences": 100, "shifted": False, "softmaxes": 1, "smoothing": 0.1}
-GOOD_RATES = (0.003, 0.01)
-ENOUGH = 2000
-
-
-def repaired(recipe: dict, **others: object) -> dict:
-    return recipe | {"rate": 0.005, "n_sentences": 3000, "shifted": True} | others
-
-
-def has_all_settings(inputs, recipe) -> str:
-    if isinstance(recipe, dict) and set(recipe) == set(inputs[0]):
-        return ""
-    return "Return a dictionary with the same six keys as `recipe`: " + ", ".join(inputs[0]) + "."
-
-
-def is_shifted(inputs, recipe) -> str:
-    if recipe["shifted"] not in (True, False):
-        return f"`shifted` is {recipe['shifted']!r}, but it should be True or False."
-    copies = "The decoder still reads the token that it should predict. The loss falls to its floor at once, "
-    return "" if recipe["shifted"] else copies + "but the network only learns to copy."
-
-
-def has_enough(inputs, recipe) -> str:
-    n = recipe["n_sentences"]
-    if not isinstance(n, int):
-        return f"`n_sentences` is {n!r}, but it should be an integer."
-    if n < ENOUGH:
-        return f"{n} sentences aren't enough: the network memorises them. There are 3,000."
-    return "" if n <= 3000 else f"`n_sentences` is {n:,}, but there are only 3,000 sentences."
-
-
-def has_a_good_rate(inputs, recipe) -> str:
-    low, high = GOOD_RATES
-    if not isinstance(recipe["rate"], float | int):
-        return f"`rate` is {recipe['rate']!r}, but it should be a number."
-    if recipe["rate"] > high:
-        return f"A learning rate of {recipe['rate']:g} is too high: the first steps are far too large."
-    if not recipe["rate"] >= low:
-        return f"A learning rate of {recipe['rate']:g} is too low for a run of 240 steps."
-    return ""
-
-
-def leaves_the_rest(inputs, recipe) -> str:
-    changed = [name for name in ("softmaxes", "smoothing", "warm_up") if recipe[name] != inputs[0][name]]
-    if not changed:
-        return ""
-    was = inputs[0][changed[0]]
-    return f"`{changed[0]}` was {was} and was fine, but you return {recipe[changed[0]]}. Leave it as it was."
-
-
-REPAIR = PlainExercise(
-    name="repair",
-    lesson=TOPIC,
-    inputs=("recipe",),
-    reference=repaired,
-    design=True,
-    demands=(has_all_settings, is_shifted, has_enough, has_a_good_rate, leaves_the_rest),
-    by_hand=ByHand(
-        inputs={"recipe": FAULTY},
-        answer=repaired(FAULTY),
-        says="Three settings are wrong. Each is one of the faults that you have diagnosed from the curves.",
-    ),
-    others=(lambda: (FAULTY | {"smoothing": 0.0},), lambda: (FAULTY | {"warm_up": 30},)),
-    slips=(
-        Slip("nothing-changed", dict, "the settings are unchanged."),
-        Slip(
-            "only-shifted",
-            lambda recipe: {**recipe, "shifted": True},
-            "one of the three faults is repaired: the targets are shifted. Compare the other settings with "
-            "those of the healthy run.",
-        ),
-        Slip(
-            "not-shifted",
-            lambda recipe: repaired(recipe, shifted=False),
-            "`shifted` is still False. This is the fault that neither loss reveals.",
-        ),
-        Slip(
-            "too-few-sentences",
-            lambda recipe: repaired(recipe, n_sentences=recipe["n_sentences"]),
-            "`n_sentences` is unchanged.",
-        ),
-        Slip(
-            "rate-unchanged",
-            lambda recipe: repaired(recipe, rate=recipe["rate"]),
-            "`rate` is unchanged. The healthy run's rate is 20 times smaller.",
-        ),
-        Slip(
-            "rate-too-small",
-            lambda recipe: repaired(recipe, rate=0.0001),
-            "the rate is now 50 times smaller than the healthy run's, which was the fault of run E.",
-        ),
-        Slip(
-            "rate-halved",
-            lambda recipe: repaired(recipe, rate=recipe["rate"] / 2),
-            "the rate is only halved. Compare it with the healthy run's.",
-        ),
-        Slip(
-            "second-softmax",
-            lambda recipe: repaired(recipe, softmaxes=2),
-            "there is a second softmax now. One is right: the loss applies it itself.",
-        ),
-        Slip(
-            "no-softmax",
-            lambda recipe: repaired(recipe, softmaxes=0),
-            "there is no softmax now. One is right: the one in the loss.",
-        ),
-        Slip(
-            "not-smoothed",
-            lambda recipe: repaired(recipe, smoothing=0.0),
-            "label smoothing is switched off. It wasn't a fault.",
-        ),
-        Slip(
-            "no-warm-up",
-            lambda recipe: repaired(recipe, warm_up=0),
-            "the warm-up is switched off. It wasn't a fault.",
-        ),
-        Slip(
-            "written-out",
-            lambda recipe: repaired(FAULTY),
-            "all six settings are written out, so those of `recipe` have no effect. Copy `recipe` and change "
-            "three entries.",
-        ),
-        Slip(
-            "only-the-changes",
-            lambda recipe: repaired({}),
-            "only the changed settings are returned. Return the others as well.",
-        ),
-    ),
-)
-
-EXERCISES = (BY_LENGTH, TEST_BATCHES, PAPER_RATE, SMOOTHED_LOSS, TRAINING_STEP, REPAIR, NEXT_MERGE)
+EXERCISES = (TRAINING_STEP, BY_LENGTH, PAPER_RATE, SMOOTHED_LOSS, NEXT_MERGE)

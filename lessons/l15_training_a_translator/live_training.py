@@ -1,13 +1,15 @@
 """Training that you can watch in a notebook, stop and resume.
 
-    run = train_live(SmallRun(short_data()), "my_translator")
+    run = train_live(TranslatorRun(short_data()), "my_translator")
 
-A bar shows the steps, and two curves are drawn again at every validation. A run that is stopped (Kernel ▸
-Interrupt, or `until`) is resumed by the same cell, from the checkpoint in the learner's own folder.
+A bar shows the steps. At every validation the curves are drawn again, and the translations of a few sentences
+are added to a list. A run that is stopped (Kernel ▸ Interrupt, or `until`) is resumed by the same cell, from
+the checkpoint in the learner's own folder.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from IPython.display import display
@@ -17,11 +19,15 @@ from course_lib.runtime import user_folder
 from course_lib.training.checkpoint import CheckpointError
 from course_lib.training.console import bar_enabled
 from course_lib.training.run_folder import History, Record, RunFolder
+from course_lib.training.step import parts_of
 from course_lib.views import Part, StaticImage, panels
-from lessons.l15_training_a_translator.small_run import SmallRun
+from lessons.l15_training_a_translator.translator_run import TranslatorRun
 
 OLD_FORMAT = "An earlier version of the course saved a run as {}. It can't be used, so training starts again."
 ANOTHER_RUN = "The checkpoint in {} belongs to a different run, so training starts again."
+OTHER_PARAMETERS = (
+    "The checkpoint in {} has other parameters than the model (for example {}), so training starts again."
+)
 
 
 def run_folder(name: str) -> Path:
@@ -29,10 +35,12 @@ def run_folder(name: str) -> Path:
     return user_folder() / "runs" / name
 
 
-def train_live(run: SmallRun, name: str, *, until: int | None = None, anew: bool = False) -> SmallRun:
+def train_live(
+    run: TranslatorRun, name: str, *, until: int | None = None, anew: bool = False
+) -> TranslatorRun:
     """Train to the last step, or to step `until`, from the last checkpoint unless `anew` is set."""
     folder = run.folder(run_folder(name), restart=anew)
-    n_steps, shown = run.recipe.n_steps, None
+    n_steps, shown = run.recipe.n_steps, []
     history = History()
     if not anew:
         folder, history = _resumable(run, folder)
@@ -42,22 +50,26 @@ def train_live(run: SmallRun, name: str, *, until: int | None = None, anew: bool
             print(f"Resuming from step {resumed_at}.")
 
     def draw(record: Record) -> None:
-        nonlocal shown
         history.append(record)
-        if bar_enabled():
-            picture = curves(history)
-            shown = shown.update(picture) or shown if shown else display(picture, display_id=True)
+        if not bar_enabled():
+            return
+        for index, output in enumerate(outputs(history, run.watched)):
+            if index < len(shown):
+                shown[index].update(output, raw=isinstance(output, dict))
+            else:
+                shown.append(display(output, raw=isinstance(output, dict), display_id=True))
 
     run.train(folder=folder, until=until, after_validation=draw)
-    if shown is None and run.history:
-        display(curves(run.history))
+    if not shown and run.history:
+        for output in outputs(run.history, run.watched):
+            display(output, raw=isinstance(output, dict))
     if not run.finished:
         done = f"Stopped after step {run.state.step} of {n_steps}."
         print(f"{done} Run the cell again to continue.")
     return run
 
 
-def _resumable(run: SmallRun, folder: RunFolder) -> tuple[RunFolder, History]:
+def _resumable(run: TranslatorRun, folder: RunFolder) -> tuple[RunFolder, History]:
     """The folder and its history, or an empty one if its checkpoint can't be resumed."""
     old = folder.folder.with_suffix(".safetensors")
     if old.exists() and not folder.last.exists():
@@ -67,7 +79,31 @@ def _resumable(run: SmallRun, folder: RunFolder) -> tuple[RunFolder, History]:
     except CheckpointError:
         print(ANOTHER_RUN.format(folder.folder))
         return run.folder(folder.folder, restart=True), History()
-    return folder, saved[0].history if saved else History()
+    if not saved:
+        return folder, History()
+    state, tensors = saved
+    before = {name: tensor.shape for name, tensor in parts_of(tensors, "weights").items()}
+    now = {name: tensor.shape for name, tensor in run.model.state_dict().items()}
+    if before != now:  # the learner's file has changed
+        different = min(name for name in before | now if before.get(name) != now.get(name))
+        print(OTHER_PARAMETERS.format(folder.folder, different))
+        return run.folder(folder.folder, restart=True), History()
+    return folder, state.history
+
+
+def outputs(history: History, sentences: Sequence[str]) -> list[StaticImage | dict[str, str]]:
+    """What to display: the curves and, if there are any sentences, their translations."""
+    shown = [curves(history)]
+    return [*shown, {"text/plain": translations(history, sentences)}] if sentences else shown
+
+
+def translations(history: History, sentences: Sequence[str]) -> str:
+    """The translations of each sentence, one line for each validation."""
+    blocks = []
+    for index, sentence in enumerate(sentences):
+        lines = [f"{record.step:>6}  {record.scores['translations'][index]}" for record in history]
+        blocks.append("\n".join([f"  step  {sentence}", *lines]))
+    return "\n\n".join(blocks)
 
 
 def curves(history: History) -> StaticImage:

@@ -81,13 +81,13 @@ def draw_losses(axes: Axes) -> Show:
         floor.set_ydata([facts["floor"]] * 2)
         curve.set_ydata(facts["losses"])
         dot.set(data=([facts["best"]], [facts["floor"]]), markerfacecolor=theme.ORANGE)
-        lowest.set(text=f"minimum {fixed(facts['floor'], 2)}", color=theme.ORANGE)
+        lowest.set(text=f"lowest loss {fixed(facts['floor'], 2)}", color=theme.ORANGE)
 
     return show
 
 
 class LossFloor(Explorable):
-    title = "Loss floor"
+    title = "The lowest possible loss"
     question = "What target does label smoothing set, and how low can the loss get?"
     size = (9.6, 3.4)
     smoothing = Choice("smoothing ε", SMOOTHINGS, 0.1)
@@ -99,9 +99,9 @@ class LossFloor(Explorable):
         "the paper's": {"words": 37_000},
     }
     goals = {
-        "above-one": "ε = 0.1: the smallest vocabulary with a minimum loss above 1",
-        "below-one": "37,000 words, some smoothing, and a minimum loss below 1",
-        "stuck": "No smoothing, yet a minimum loss above 8",
+        "above-one": "ε = 0.1: the smallest vocabulary whose lowest loss is above 1",
+        "below-one": "37,000 words, some smoothing, and a lowest loss below 1",
+        "stuck": "No smoothing, yet a lowest loss above 8",
     }
     panels = (Panel("Target distribution", draw_target, 0.8), Panel("Loss", draw_losses))
     compute = staticmethod(compute)
@@ -125,7 +125,7 @@ class LossFloor(Explorable):
     def describe(facts: Facts) -> str:
         return (
             f"Smoothing {facts['smoothing']:g}, {facts['words']:,} words, softmax {facts['softmax']}: the "
-            f"target gives the correct word {fixed(facts['right'], 3)}. The minimum loss is "
+            f"target gives the correct word {fixed(facts['right'], 3)}. The lowest possible loss is "
             f"{fixed(facts['floor'], 2)} (perplexity {significant(facts['perplexity'], 3)}), where the "
             f"model gives it a probability of {fixed(facts['best'], 3)}."
         )

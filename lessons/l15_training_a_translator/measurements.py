@@ -1,24 +1,20 @@
-"""Numbers that lesson 15 quotes and no experiment records: padding, two faulty runs, speed."""
+"""Numbers that lesson 15 quotes and no experiment records: padding, and two faulty runs."""
 
 from __future__ import annotations
 
 import math
-import re
 from statistics import mean
 
 import torch
 
-from course_lib.runtime import data_path
-from course_lib.teaching.exercises import find_exercise
+from course_lib.models.translator import Translator
 from course_lib.text.special import EOS, PAD
 from course_lib.text.toy.splits import splits
 from course_lib.training.data import TrainingData
-from lessons.l15_training_a_translator.function_transformer import FunctionTransformer
+from lessons.l15_training_a_translator.by_hand import by_length
 from lessons.l15_training_a_translator.short_sentences import short_data
-from lessons.l15_training_a_translator.small_run import SmallRun
 from lessons.l15_training_a_translator.training_settings import HEALTHY, TrainingSettings
-
-SPEED = re.compile(r"^(\w+) +naive.*\n +ours +([\d,]+)", re.MULTILINE)
+from lessons.l15_training_a_translator.translator_run import TranslatorRun
 
 
 def measure() -> dict:
@@ -28,33 +24,27 @@ def measure() -> dict:
         "softmax twice": measure_plateau(data),
         "high rate": measure_saturation(data, TrainingSettings(rate=0.1)),
         "healthy": measure_saturation(data, HEALTHY),
-        "tokens a second": recorded_speeds(),
     }
 
 
 def measure_padding() -> dict[str, float]:
-    """The batches of section 1, forty sentences as they come, and by length."""
+    """Batches of forty sentences in the order of the corpus, and by length."""
     lengths = [max(len(p.src), len(p.tgt)) + 1 for p in splits(seed=0, sizes={"train": 3000}).train]
     in_order = [list(range(first, first + 40)) for first in range(0, 3000, 40)]
-    longest = [max(lengths[i] for i in batch) for batch in in_order]
-    by_length = find_exercise("by_length").reference(lengths, 1024)
+    sorted_batches = by_length(lengths, 1024)
 
     def fraction(batches: list[list[int]]) -> float:
         return 1 - sum(lengths) / sum(len(batch) * max(lengths[i] for i in batch) for batch in batches)
 
     return {
-        "mean length": mean(lengths),
-        "longest": max(lengths),
-        "shortest of the longest": min(longest),
-        "tokens in a batch": round(mean(40 * length for length in longest), -1),
-        "as they come": fraction(in_order),
-        "by length": fraction(by_length),
+        "in order": fraction(in_order),
+        "by length": fraction(sorted_batches),
     }
 
 
 def measure_plateau(data: TrainingData) -> dict[str, float]:
     """What the run with two softmaxes predicts after 24 steps, and the loss that follows from it."""
-    run = SmallRun(data, TrainingSettings(softmaxes=2)).train(until=24)
+    run = TranslatorRun(data, TrainingSettings(softmaxes=2)).train(until=24)
     batch = run.validation_batch
     with torch.no_grad():
         probabilities = run.model(batch.src, batch.src_lengths, batch.tgt_in).softmax(dim=-1)
@@ -71,10 +61,10 @@ def measure_plateau(data: TrainingData) -> dict[str, float]:
 
 def measure_saturation(data: TrainingData, settings: TrainingSettings) -> dict[str, float]:
     """Attention and weights after 48 steps."""
-    run = SmallRun(data, settings)
+    run = TranslatorRun(data, settings)
     batch = run.validation_batch
 
-    def saturation(model: FunctionTransformer) -> dict[str, float]:
+    def saturation(model: Translator) -> dict[str, float]:
         attention = model.attention_weights(batch.src, batch.src_lengths, batch.tgt_in).values()
         matrices = [weight for weight in model.parameters() if weight.dim() == 2]
         return {
@@ -83,9 +73,3 @@ def measure_saturation(data: TrainingData, settings: TrainingSettings) -> dict[s
         }
 
     return dict(run.train(until=48, score=saturation).history[-1].scores)
-
-
-def recorded_speeds() -> dict[str, int]:
-    """The course's own training step, to the nearest hundred, as `bench_training_cpu.txt` records it."""
-    text = data_path("results", "bench_training_cpu.txt").read_text(encoding="utf-8")
-    return {system: round(int(speed.replace(",", "")), -2) for system, speed in SPEED.findall(text)}

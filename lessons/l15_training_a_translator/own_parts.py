@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from course_lib.text.batch import Batch
 from course_lib.text.batching import Epochs, PlannedBatch, Shape
 from course_lib.text.encoded import EncodedCorpus
-from course_lib.training.objective import Objective
+from course_lib.training.objective import Objective, for_sums
 from course_lib.training.recipe import Recipe
 from course_lib.training.step import Step, learned
 from lessons.l15_training_a_translator.by_hand import Memory, Weights
@@ -58,7 +58,7 @@ class FunctionStep(Step):
                 state[f"adam.exp_avg.{name}"].copy_(means[name][0])
                 state[f"adam.exp_avg_sq.{name}"].copy_(means[name][1])
                 state[f"adam.step.{name}"].fill_(number)
-        return torch.tensor([float(loss), 1.0], dtype=torch.float64)
+        return torch.tensor([float(loss), 1.0], dtype=for_sums(self.device), device=self.device)
 
 
 class BatcherEpochs(Epochs):

@@ -1,7 +1,8 @@
-"""The reduced corpus of lesson 15: toy sentences of 3 to 6 English words, made of the 80 most frequent ones.
+"""The corpora of lesson 15: short sentences for the small run, and the whole toy language for the full run.
 
-data = short_data()
+data = short_data()                                     # 3 to 6 English words, of the 80 most frequent ones
 len(data.train), len(data.validation)                   # 3000, 200
+data = full_data()                                      # all 20,000 sentences, up to 20 words
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import cache
 
 from course_lib.text.pair import Pair
 from course_lib.text.toy.generate import generate
+from course_lib.text.toy.splits import SIZES, splits
 from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training.data import TrainingData, encode_data, sides
 
@@ -41,3 +43,10 @@ def short_data(*, seed: int = 0, n_train: int = N_TRAIN) -> TrainingData:
     parts = slice(N_VALIDATION, N_VALIDATION + n_train), slice(N_VALIDATION)
     train, validation = (tuple(side[part] for side in both) for part in parts)
     return encode_data(f"short-{seed}-{n_train}", train, validation, tokenizer)
+
+
+def full_data() -> TrainingData:
+    """All training sentences of the toy language, but few for validation, which is done often."""
+    toy = splits(seed=0, sizes=SIZES)
+    train, validation = sides(toy.train), sides(toy.validation[:N_VALIDATION])
+    return encode_data("toy", train, validation, WordTokenizer.from_texts([*train[0], *train[1]]))

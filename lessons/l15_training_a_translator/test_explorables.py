@@ -2,42 +2,17 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 import torch
 from matplotlib.figure import Figure
 from torch.nn import functional as F
 
-from lessons.l15_training_a_translator import loss_floor, rate_dial
-
-
-def rate_facts(step: int, warm_up: int = 4000) -> dict:
-    return rate_dial.compute(warm_up=warm_up, d_model=512, step=step)
+from lessons.l15_training_a_translator import loss_floor
 
 
 def floor_facts(smoothing: float, words: int, softmax: str) -> dict:
     return loss_floor.compute(smoothing=smoothing, words=words, softmax=softmax)
-
-
-# ---- the learning rate
-
-
-def test_the_curve_is_the_rate_and_has_its_peak_after_warm_up():
-    steps = np.array([1, 30, 4000, 5000, 90_000])
-    rates = [rate_facts(int(step))["rate"] for step in steps]
-    assert rate_dial.rates(steps, warm_up=4000, d_model=512) == pytest.approx(rates)
-    assert rate_facts(1)["linear"].max() <= rate_facts(1)["peak"] * (1 + 1e-9)
-
-
-@pytest.mark.parametrize(("step", "rate"), [(1, 1.747e-7), (4000, 6.988e-4), (100_000, 1.398e-4)])
-def test_rates_of_the_papers_base_model(step, rate):
-    assert rate_facts(step)["rate"] == pytest.approx(rate, rel=5e-4)
-
-
-def test_twice_the_warm_up_divides_the_peak_by_the_root_of_two():
-    assert rate_facts(1)["peak"] / rate_facts(1, warm_up=8000)["peak"] == pytest.approx(math.sqrt(2))
 
 
 # ---- the lowest loss
@@ -73,16 +48,6 @@ def test_the_lowest_losses(smoothing, words, softmax, floor):
 
 def test_the_perplexity_of_a_perfect_model_with_smoothing():
     assert floor_facts(0.1, 37_000, "once")["perplexity"] == pytest.approx(3.96, abs=0.005)
-
-
-@pytest.mark.parametrize("draw", [rate_dial.draw_linear, rate_dial.draw_logarithmic])
-def test_the_curve_goes_from_left_to_right_and_is_highest_at_the_end_of_warm_up(draw):
-    axes = Figure().add_subplot()
-    facts = {"warm_up": 8000, "d_model": 512, "step": 100}
-    draw(axes)(facts | rate_dial.compute(**facts))
-    curve = max(axes.lines, key=lambda line: len(line.get_xdata()))
-    assert (np.diff(curve.get_xdata()) >= 0).all()
-    assert curve.get_xdata()[curve.get_ydata().argmax()] == 8000
 
 
 @pytest.mark.parametrize("softmax", ["once", "twice"])

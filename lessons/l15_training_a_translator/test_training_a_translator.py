@@ -16,14 +16,14 @@ from course_lib.results import runs
 from course_lib.runtime import data_path
 from course_lib.teaching.exercises import find_exercise
 from course_lib.text.toy.splits import splits
-from lessons.l15_training_a_translator.by_hand import paper_rate, smoothed_loss
+from lessons.l15_training_a_translator.by_hand import paper_rate, smoothed_loss, training_step
 from lessons.l15_training_a_translator.loss_floor import compute as floor_at
 from lessons.l15_training_a_translator.measurements import measure
 from lessons.l15_training_a_translator.merges import apply_merges
-from lessons.l15_training_a_translator.rate_dial import compute as rate_at
 from lessons.l15_training_a_translator.short_sentences import short_data
-from lessons.l15_training_a_translator.small_run import SmallRun
-from lessons.l15_training_a_translator.training_settings import FAULTY_RUNS, N_STEPS, TrainingSettings
+from lessons.l15_training_a_translator.training_settings import FAULTY_RUNS, FULL_RUN, TrainingSettings
+from lessons.l15_training_a_translator.training_settings import HEALTHY as HEALTHY_SETTINGS
+from lessons.l15_training_a_translator.translator_run import TranslatorRun
 from tests.lesson_claims import LessonText, assert_measured_again, exact, indices_of_true, means, seeds
 
 L = LessonText("training_a_translator")
@@ -60,14 +60,12 @@ def test_measured_again_the_numbers_are_the_stored_ones(stored):
 
 def test_what_the_measurements_show(stored):
     padding, twice = stored["padding"], stored["softmax twice"]
-    assert padding["by length"] < 0.02 < 0.4 < padding["as they come"]
+    assert padding["by length"] < 0.02 < 0.4 < padding["in order"]
     assert twice["fraction of EOS predicted"] == 1 and twice["probability of EOS"] > 0.99
     assert all(abs(loss - twice["loss"]) < 0.001 for loss in last(FAULTY_RUNS["B"], "loss"))
     high, healthy = stored["high rate"], stored["healthy"]
     assert 3 < high["size of the weights"] / healthy["size of the weights"] < 4
     assert high["largest attention weight"] > 0.98 and healthy["largest attention weight"] < 0.75
-    speeds = stored["tokens a second"]
-    assert speeds["transformer"] > 1.5 * speeds["bahdanau"]
 
 
 # ---- 1 batches
@@ -93,9 +91,6 @@ def test_the_rate_and_adams_means_by_hand():
         m, v = 0.9 * m + 0.1 * 10, 0.98 * v + 0.02 * 100
         assert (m, v) == pytest.approx(expected)
         assert (m / (1 - 0.9**step), v / (1 - 0.98**step)) == pytest.approx((10, 100))
-    peaks = [rate_at(warm_up=steps, d_model=512, step=1)["peak"] for steps in (4000, 8000)]
-    assert [round(peak, 6) for peak in peaks] == [0.000699, 0.000494]
-    assert peaks[0] / peaks[1] == pytest.approx(math.sqrt(2))
 
 
 def test_what_warm_up_was_worth():
@@ -105,14 +100,16 @@ def test_what_warm_up_was_worth():
     assert L.asked("train-post-norm-warm-up").right == [2]
     lacking = mean(first_norm[0]) - mean(first_norm[1])
     assert 0 < lacking < 1 and min(first_norm[1]) > 95
-    cosine = exact_of_seeds("recipe", "cosine decay")
-    assert mean(first_norm[0]) - mean(cosine) > lacking - 0.3  # a small change does as much
-    assert min(cosine) < min(first_norm[1])
+    others = [exact_of_seeds("recipe", name) for name in ("cosine decay", "no averaging")]
+    assert all(min(other) <= min(first_norm[1]) for other in others)  # other small changes do as much
+    half = [exact_of_seeds("warm_up", f"post-norm, half the rate{end}") for end in ("", ", no warm-up")]
+    assert min(half[0]) > max(half[1])
+    assert mean(half[0]) - mean(half[1]) < mean(last_norm[0]) - mean(last_norm[1])
+    assert "half the rate, no warm-up" not in exact("recipe")  # the lesson says that nobody ran it
     recipe = next(run for run in runs("recipe") if run["variant"] == "as it is")["recipe"]
     assert (recipe["warm_up"], recipe["learning_rate"], recipe["n_steps"]) == (400, 0.003, 4000)
     assert recipe["warm_up"] == 8 * 50  # an eighth of the rate at step 50
     assert all(not run["config"]["pre_norm"] and run["config"]["n_layers"] == 3 for run in runs("warm_up"))
-    assert exact("depth")["12 layers, post-norm"] < 1
 
 
 def test_without_warm_up_both_start_ahead_and_post_norm_stalls():
@@ -157,8 +154,6 @@ def test_the_loss_by_hand_and_the_floors():
 
 
 def test_questions_about_the_floor_have_the_right_answers():
-    floor = floor_at(smoothing=0.1, words=680, softmax="once")["floor"]
-    assert 0 < 1.00 - floor < 0.03 and L.asked("train-floor-plateau").right == [1]
     assert L.asked("train-floor").right == [3]
     number = L.asked("train-right-target").options[L.asked("train-right-target").right[0]]
     assert number.fits(0.8 + 0.2 / 4)
@@ -191,7 +186,7 @@ def curve(variant: str, which: str) -> list[float]:
 
 def test_the_recorded_runs_are_those_of_the_lesson():
     run = runs("sick")[0]
-    assert run["n_steps"] == N_STEPS == 240 and run["machine"].endswith("CPU, 1 thread")
+    assert run["n_steps"] == HEALTHY_SETTINGS.n_steps == 240 and run["machine"].endswith("CPU, 1 thread")
     assert [record["step"] for record in run["history"]] == list(range(24, 241, 24))
 
 
@@ -201,16 +196,15 @@ def test_the_healthy_run_ends_as_the_explanation_says():
     assert all(abs(loss - 0.2) < 0.05 for loss in last(HEALTHY, "loss"))
 
 
-def test_a_memorises_and_its_translations_improve_after_its_best_loss():
+def test_a_memorises_and_what_follows_its_best_loss_is_undecided():
     a = FAULTY_RUNS["A"]
     floor = floor_at(smoothing=0.1, words=195, softmax="once")["floor"]
     assert max(last(a, "train_loss")) < floor + 0.05 and min(last(a, "loss")) > 2.2
     assert 1 / 8 < mean(last(a, "exact")) < 1 / 6  # one in seven
     losses = curve(a, "loss")
     assert losses.index(min(losses)) == 2, "lowest after 72 steps"
-    assert curve(a, "exact")[-1] > curve(a, "exact")[2]
-    histories = seeds("sick", a, "history")
-    assert sum(history[-1]["exact"] > history[2]["exact"] for history in histories) == 2
+    changes = [history[-1]["exact"] - history[2]["exact"] for history in seeds("sick", a, "history")]
+    assert sum(change > 0 for change in changes) == 2 and sum(change < 0 for change in changes) == 1
 
 
 def test_b_is_constant_after_24_steps_below_the_loss_of_ignorance():
@@ -225,8 +219,6 @@ def test_c_starts_ahead_falls_behind_and_a_good_rate_does_not_save_it():
     both = zip(curve(c, "loss")[1:], curve(HEALTHY, "loss")[1:], strict=True)
     assert all(faulty > healthy for faulty, healthy in both)
     assert max(last(healed, "exact")) <= 0.01
-    both = zip(last(c, "loss"), last(healed, "loss"), strict=True)
-    assert all(after > before + 0.05 for before, after in both)
 
 
 def test_d_has_the_best_losses_and_nothing_right():
@@ -261,74 +253,40 @@ def test_every_question_about_a_faulty_run_names_its_fault():
 @pytest.mark.slow
 def test_a_live_run_comes_out_as_the_recorded_one():
     recorded = next(run for run in runs("sick") if run["variant"] == HEALTHY)["history"][4]
-    live = SmallRun(short_data()).train(until=120).history[-1]
+    live = TranslatorRun(short_data()).train(until=120).history[-1]
     assert live.step == recorded["step"] and live.scores["exact"] == pytest.approx(recorded["exact"], abs=0.1)
     assert live.loss == pytest.approx(recorded["loss"], rel=0.2)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rate", "warm_up"), [(0.003, 40), (0.01, 0)])
-def test_a_repair_at_the_edge_of_what_is_accepted_learns(rate, warm_up):
-    settings = TrainingSettings(rate=rate, warm_up=warm_up, n_sentences=2000)
+def test_without_warm_up_the_learners_schedule_trains_as_well_as_the_recorded_runs():
     own = {"batcher": find_exercise("by_length").reference, "schedule": paper_rate}
-    run = SmallRun(short_data(n_train=2000), settings, **own).train(until=120)
-    never = max(max(curve(variant, "exact")) for variant in FAULTY_RUNS.values())
-    assert run.history[-1].scores["exact"] > 0.3 > 1.5 * never, "more than a faulty run ever gets"
+    run = TranslatorRun(short_data(), TrainingSettings(warm_up=0), **own).train()
+    assert run.history[-1].scores["exact"] > min(last("no warm-up", "exact")) - 0.03
 
 
-# ---- 6 the whole language
+# ---- 7 the whole language
 
 
-def test_the_quick_run_is_as_recorded():
-    on_cpu, on_gpu = (json.loads(result_file(folder, "quick.json"))["runs"] for folder in ("cpu", "gpu"))
-    assert all(run["machine"] == "aarch64 CPU, 2 threads" for run in on_cpu)
-    sizes = [tuple(run["config"][k] for k in ("n_layers", "d_model", "positions")) for run in on_cpu]
-    assert sizes == [(3, 64, "sinusoidal"), (2, 80, "rotary")]
-    assert on_cpu[1]["recipe"]["tokens_per_batch"] * 2 == on_cpu[0]["recipe"]["tokens_per_batch"]
-    assert on_cpu[1]["seconds"] < 0.7 * on_cpu[0]["seconds"]
-    scores = [run["scores"]["test"] for run in on_cpu]
-    assert abs(scores[0]["exact"] - scores[1]["exact"]) < 0.005 and scores[0]["n"] == 1000
-    assert on_gpu[0]["machine"] == "NVIDIA H200"
-    assert all(2.5 < run["seconds"] < 3.5 for run in on_gpu[1:]) and on_gpu[0]["seconds"] > 5
-
-
-def test_the_three_generations():
-    systems = ("seq2seq", "bahdanau", "transformer")
-    for system in systems:
-        assert all(abs(size - 395_000) < 5_000 for size in seeds("toy_ladder", system, "parameters"))
-    transformer, bahdanau = (exact_of_seeds("toy_ladder", name) for name in ("transformer", "bahdanau"))
-    assert min(transformer) < max(bahdanau) and mean(transformer) > mean(bahdanau)  # the ranges overlap
-    ends = {system: seeds("toy_ladder", system, "history", -1, "loss") for system in systems}
-    assert max(ends["transformer"]) < min(ends["bahdanau"]) < min(ends["seq2seq"])
-    long = exact("toy_ladder", "long")
-    assert long["bahdanau"] > 4 * long["transformer"] > 4 * long["seq2seq"]
-    assert abs(exact("recipe")["as it is"] - exact("toy_ladder")["transformer"]) < 0.5
-
-
-def test_who_leads_early_and_late():
-    systems = ("seq2seq", "bahdanau", "transformer")
-    losses = {system: mean_losses("toy_ladder", system) for system in systems}
-    early = [losses[system][500] for system in systems]
-    assert L.asked("train-early-leader").right == [early.index(min(early))]
-    assert losses["transformer"][1000] == pytest.approx(losses["bahdanau"][1000], rel=0.1)
-    assert all(losses["transformer"][step] < losses["bahdanau"][step] for step in range(1500, 4001, 500))
+def test_the_full_run_is_measured_side_by_side_with_the_librarys():
+    for folder, device in (("cpu", "CPU"), ("gpu", "NVIDIA")):
+        measured = json.loads(result_file(folder, "own_file.json"))
+        assert "provisional" not in measured, f"not measured yet: run {measured['command']}"
+        library, own = (measured["ways"][name] for name in ("library, quick run", "own file, own step"))
+        assert device in measured["machine"] and {"command", "seed"} <= measured.keys()
+        assert measured["n_steps"] == FULL_RUN.n_steps and own["exact"] > 0.9 and library["exact"] > 0.9
+        if device == "CPU":
+            assert own["ms per step"] < 3 * library["ms per step"] and own["seconds"] < 3 * library["seconds"]
+        else:
+            captured = measured["ways"]["own file, captured step"]
+            assert own["ms per step"] > 3 * captured["ms per step"] and captured["exact"] > 0.9
+            assert measured["kernels per own step"] > 300
 
 
 def test_the_real_corpus():
-    bleu = means("multi30k_ladder", "scores", "test", "greedy")
-    assert (
-        bleu["transformer"] > bleu["bahdanau"] > bleu["seq2seq"] and max(bleu.values()) > bleu["transformer"]
-    )
-    assert seeds("multi30k_ladder", "transformer", "parameters")[0] == pytest.approx(9.4e6, abs=5e4)
     clock = json.loads(result_file("clock.json"))
-    assert clock["seconds"] < 60 and abs(clock["bleu"]["value"] - bleu["transformer"]) < 1
-
-
-@pytest.mark.slow
-def test_the_decoder_met_long_targets_in_training():
-    """Positions beyond 20 cannot be the whole reason why long sentences fail."""
-    lengths = [len(pair.tgt) for pair in splits(seed=0, sizes={"train": 20_000}).train]
-    assert max(lengths) == 25 and sum(length >= 22 for length in lengths) == 594
+    bleu = means("multi30k_ladder", "scores", "test", "greedy")["transformer"]
+    assert clock["seconds"] < 60 and abs(clock["bleu"]["value"] - bleu) < 1
 
 
 # ---- 7 subwords
@@ -357,11 +315,15 @@ def test_after_80_merges_frequent_words_are_whole_and_new_ones_in_pieces():
 # ---- further answers of the quiz
 
 
-def test_a_longer_warm_up_lowers_the_highest_rate():
-    before, after = (paper_rate(warm_up, 512, warm_up) for warm_up in (4000, 8000))
-    asked = L.asked("train-warm-up-twice")
-    factors = (2, 1, 1 / math.sqrt(2), 1 / 2)
-    assert asked.right == indices_of_true(*(after / before == pytest.approx(factor) for factor in factors))
+def test_adams_step_has_the_size_of_the_rate():
+    weight, memory = {"w": torch.zeros(2)}, {}
+    gradients = torch.tensor([0.4, 0.0004])  # not clipped
+    for step in (1, 2, 3):
+        before = weight["w"]
+        _, weight, memory = training_step(weight, lambda w: (gradients * w["w"]).sum(), memory, step, 0.01)
+        assert torch.allclose(before - weight["w"], torch.tensor([0.01, 0.01]), rtol=1e-3)
+    number = L.asked("train-adam-size").options[L.asked("train-adam-size").right[0]]
+    assert number.fits(0.01) and L.asked("train-later-adam").right == [1]
 
 
 def test_the_floor_of_a_perfect_model_is_above_0_and_rises_with_the_words():

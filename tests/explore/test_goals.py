@@ -186,13 +186,6 @@ LIMITS = {
         Limit("stuck", "No smoothing", "smoothing"),
         Limit("stuck", "above 8", "floor"),
     ],
-    "RateDial": [
-        *relative("peak", "halved", "Halve", 0.5, tolerance=0.01, to="peak"),
-        Limit("eighth", "eighth", "rate", operator.gt, lambda now, start: (1 / 8 - 0.01) * now["peak"]),
-        Limit("eighth", "eighth", "rate", operator.lt, lambda now, start: (1 / 8 + 0.01) * now["peak"]),
-        Limit("same-peak", "d_model = 128", "d_model"),
-        *relative("peak", "same-peak", "the initial peak", 1.0, tolerance=0.01, to="peak"),
-    ],
     "BeamTree": [Limit("nothing", "α = 0", "alpha"), Limit("back", "k = 5", "width")],
     "LiveTranslator": [
         Limit("one", "one word", close),

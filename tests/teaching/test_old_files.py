@@ -31,6 +31,7 @@ GONE = {
     "OneVectorSuitcase",
     "HeadCount",
     "PathPast",
+    "RateDial",
     "WhichMean",
     "ParameterLedger",
     "ThreeUses",

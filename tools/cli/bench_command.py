@@ -17,6 +17,8 @@ def add(commands) -> None:
     chosen = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
     add_device(command(chosen, "training", "measure how long a training step takes", bench))
     add_device(command(chosen, "decoding", "measure how much a cache speeds up decoding", bench))
+    own = "compare the training of a Transformer from an empty file (lesson 15) with the library's"
+    add_device(command(chosen, "own_file", own, bench))
     words = "measure how many words per second each translator generates, on a CPU"
     command(chosen, "decoding_speed", words, bench)
     command(chosen, "explorables", "measure how quickly the interactive figures respond", bench, "lab")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -17,8 +18,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from lessons.l15_training_a_translator.short_sentences import short_data
-from lessons.l15_training_a_translator.small_run import SmallRun
-from lessons.l15_training_a_translator.training_settings import N_STEPS, TrainingSettings
+from lessons.l15_training_a_translator.training_settings import TrainingSettings
+from lessons.l15_training_a_translator.translator_run import TranslatorRun
 from lessons.l19_your_own_claim import rules, systems
 
 RATES = (0.001, 0.003, 0.008, 0.02, 0.07, 0.2)
@@ -125,8 +126,8 @@ def run_faulty(changes: dict[str, Any], *, seed: int, n_steps: int | None = None
     """Train a small translator with healthy settings, or with a fault in them, and keep its curves."""
     recorded = changes.get("habits", {})
     settings = TrainingSettings(**{RENAMED.get(name, name): value for name, value in recorded.items()})
-    data = short_data(n_train=settings.n_sentences)
-    run = SmallRun(data, settings, n_steps=n_steps or N_STEPS, seed=seed).train()
+    settings = replace(settings, n_steps=n_steps or settings.n_steps)
+    run = TranslatorRun(short_data(n_train=settings.n_sentences), settings, seed=seed).train()
     names = ("step", "train_loss", "loss")
     history = [
         {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, PAD
 from course_lib.training.objective import translation
 from course_lib.translation.search import greedy
+from lessons.l15_training_a_translator import FULL_RUN, short_data
 from lessons.l17_what_it_costs import cost, timing
-from tools.bench import clock, decoding, decoding_speed, explorables, training
+from tools.bench import clock, decoding, decoding_speed, explorables, own_file, training
 from tools.bench.training import TorchTransformer, torch_objective
 from tools.cli import bench_command
 
@@ -28,6 +30,8 @@ SMALL = {
     | {"VOCAB": {"tiny": 30, "toy": 30}},
     decoding_speed: {"LENGTH": 3, "translators": lambda: translators()[1:2]},
     explorables: {"NAMES": ("SoftmaxDial",), "TRAINED": (), "MOVES": 5},
+    own_file: {"ROUNDS": 1, "STEPS_PER_ROUND": 1, "TEST_SIZES": {"test": 5}, "full_data": short_data}
+    | {"FULL_RUN": replace(FULL_RUN, n_steps=2)},
     cost: {"fastest": lambda ways, rounds=1: dict.fromkeys(ways, 1.0)},
 }
 
@@ -47,6 +51,7 @@ def small(monkeypatch):
         (training, [CPU], ["bahdanau  ms per step", "naive", "ours", "1.00 ×"]),
         (decoding, [CPU], ["cached  recomputed", "transformer (tiny)"]),
         (explorables, [], ["ms per move", "SoftmaxDial"]),
+        (own_file, [CPU], ["ms per step", "library, quick run", "own file, own step"]),
         (cost, [], ["64    the rest, fused  ", "\n4 heads: products 1.00,", "\n1024 words: fused 1.00,"]),
     ],
     ids=lambda value: getattr(value, "__name__", None),

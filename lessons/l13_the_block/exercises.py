@@ -113,11 +113,10 @@ LAYER_NORM = PlainExercise(
             "eps": 0.0,
         },
         answer=torch.tensor([[-1.0, 7.0], [-1.0, 7.0]]),
-        says="The first word has the mean 2, the deviations from it are −1 and 1, and the variance is (1 + "
-        "1) / "
-        "2 = 1, so it becomes −1 and 1. The second has the mean 30, the deviations −20 and 20, and the "
-        "variance 400 with the root 20, so it also becomes −1 and 1. Then both are multiplied by 1 and 2, "
-        "and 0 and 5 are added.",
+        says="The first word has the mean 2, the deviations from it are −1 and 1, and the variance is "
+        "(1 + 1) / 2 = 1, so it becomes −1 and 1. The second has the mean 30, the deviations −20 and 20, "
+        "and the variance 400, whose root is 20, so it also becomes −1 and 1. Then both are "
+        "multiplied by 1 and 2, and 0 and 5 are added.",
     ),
     others=(
         norm_case(2, 5, 8, seed=0),
@@ -222,8 +221,7 @@ LAYER_NORM = PlainExercise(
             "unit-length",
             lambda x, w, b, eps=1e-5: F.normalize(x - x.mean(-1, keepdim=True), dim=-1) * w + b,
             "the deviations are scaled to a length of 1, as `normalize` does: they are divided by the root "
-            "of "
-            "the sum of their squares. The variance is the mean of the squares, plus `eps`.",
+            "of the sum of their squares. The variance is the mean of the squares, plus `eps`.",
         ),
         Slip(
             "torch-std-no-eps",
@@ -271,7 +269,7 @@ LAYER_NORM = PlainExercise(
         Slip(
             "eps-as-minimum",
             divided_by(lambda deviations, eps: mean_square(deviations).clamp(min=eps).sqrt()),
-            "`eps` is used as a minimum of the variance. It is added to every variance.",
+            "`eps` is used as a minimum of the variance. Add it to every variance instead.",
         ),
         Slip(
             "eps-fixed",
@@ -442,7 +440,8 @@ FEED_FORWARD = PlainExercise(
         Slip(
             "relu-at-the-end-too",
             lambda x, *weights: F.relu(feed_forward(x, *weights)),
-            "ReLU is applied to the output, too. Only the hidden layer has it; the output may be negative.",
+            "ReLU is applied to the output as well. Apply it to the hidden layer only; the output may be "
+            "negative.",
         ),
         Slip(
             "relu-at-the-end",
@@ -457,7 +456,7 @@ FEED_FORWARD = PlainExercise(
         Slip(
             "bias-after-relu",
             lambda x, w_in, b_in, w_out, b_out: F.linear(F.relu(F.linear(x, w_in)) + b_in, w_out, b_out),
-            "`b_in` is added after the ReLU. It belongs before it.",
+            "`b_in` is added after the ReLU. Add it before.",
         ),
         Slip(
             "no-biases",
@@ -507,6 +506,12 @@ FEED_FORWARD = PlainExercise(
             lambda x, w_in, b_in, w_out, b_out: F.relu(x @ w_out + b_in) @ w_in + b_out,
             "`w_in` and `w_out` are swapped. The shapes fit, but `w_in` comes first: it has the shape "
             "(out, in), so `x @ w` needs its transpose.",
+        ),
+        Slip(
+            "formula-for-columns",
+            lambda x, w_in, b_in, w_out, b_out: w_out @ F.relu(w_in @ x + b_in) + b_out,
+            "the formula is for a word as a column. In code the words are rows, so write `x @ w.T` instead "
+            "of `w @ x`.",
         ),
         Slip(
             "words-as-columns",
@@ -792,8 +797,7 @@ ENCODER_BLOCK = PlainExercise(
             "feeds-attention-output",
             feeds_attention_output,
             "the feed-forward network gets the output of attention alone. Its input is the sum of `x` and "
-            "that "
-            "output, normalised.",
+            "that output, normalised.",
         ),
         Slip("feed-first", feed_first, "the feed-forward network comes first. Attention should."),
         Slip(
@@ -834,7 +838,7 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "norm-at-the-end",
             norm_at_the_end,
-            "the output is normalised. In pre-norm only the inputs of the layers are.",
+            "the output is normalised. With pre-norm, only the inputs of the layers are.",
         ),
         Slip(
             "norm-after-layers",
@@ -845,8 +849,7 @@ ENCODER_BLOCK = PlainExercise(
             "feeds-first-normalised",
             feeds_first_normalised,
             "the feed-forward network gets the same normalised words as attention. Normalise again, after "
-            "the "
-            "output of attention has been added.",
+            "the output of attention has been added.",
         ),
         Slip(
             "plain-norms",
@@ -866,7 +869,7 @@ ENCODER_BLOCK = PlainExercise(
         Slip(
             "norm-parameters-swapped",
             with_parts(swap_norm_parameters),
-            "weight and bias of the norms are swapped.",
+            "the weight and the bias of each norm are swapped.",
         ),
         Slip(
             "adds-input-again",
@@ -998,8 +1001,8 @@ FEED_FORWARD_MODULE = ModuleExercise(
         Slip(
             "relu-at-the-end", ReluAtTheEnd, "ReLU is applied to the output. It belongs between the layers."
         ),
-        Slip("relu-at-the-end-too", ReluTwice, "ReLU is applied to the output, too."),
-        Slip("adds-x", AddsItsInput, "`x` is added to the output. That is the task of `Residual`."),
+        Slip("relu-at-the-end-too", ReluTwice, "ReLU is applied to the output as well. Leave it out there."),
+        Slip("adds-x", AddsItsInput, "`x` is added to the output. `Residual` will do that."),
         Slip("gelu", Gelu, "the activation function is GELU. Here it is ReLU."),
     ),
 )
@@ -1076,6 +1079,14 @@ def source_without_norm(self, x, mask):
     return self.around_feed_forward(x, self.feed_forward)
 
 
+def heads_always(count: int) -> type[nn.Module]:
+    class Changed(modules.EncoderBlock):
+        def __init__(self, d_model, n_heads, d_ff, dropout):
+            super().__init__(d_model, count, d_ff, dropout)
+
+    return Changed
+
+
 def mask_case(d_model, n_heads, d_ff, dropout):
     lengths = torch.tensor([4, 2])
     return {"x": normal(2, 5, d_model, seed=3), "mask": (torch.arange(5) < lengths[:, None])[:, None, None]}
@@ -1086,7 +1097,7 @@ BLOCK_MODULE = ModuleExercise(
     lesson="the_block",
     inputs=("d_model", "n_heads", "d_ff", "dropout"),
     reference=modules.EncoderBlock,
-    sizes=((8, 2, 12, 0.5), (6, 3, 4, 0.1)),
+    sizes=((8, 2, 12, 0.5), (12, 3, 4, 0.1)),  # both widths can be shared by 4 heads
     calls=(
         lambda d_model, n_heads, d_ff, dropout: {"x": normal(2, 5, d_model), "mask": None},
         mask_case,
@@ -1153,7 +1164,11 @@ BLOCK_MODULE = ModuleExercise(
             block_forward(dropout_of_feed_forward_only),
             "dropout is applied to the output of the feed-forward network, but not to that of the attention.",
         ),
-        Slip("feed-forward-first", block_forward(feed_forward_first), "attention comes first."),
+        Slip(
+            "feed-forward-first",
+            block_forward(feed_forward_first),
+            "the feed-forward network comes first. Attention should.",
+        ),
         Slip(
             "ignores-mask", block_forward(without_mask), "`mask` has no effect. Pass it on to the attention."
         ),
@@ -1174,11 +1189,16 @@ BLOCK_MODULE = ModuleExercise(
             "the feed-forward network gets the block's input. It should get the result of the first "
             "residual connection.",
         ),
-        Slip("no-attention", block_forward(without_attention), "the attention is never called."),
+        Slip(
+            "no-attention",
+            block_forward(without_attention),
+            "the output of the attention is lost: either it is never called, or its result isn't passed on.",
+        ),
         Slip(
             "no-feed-forward",
             block_forward(without_feed_forward),
-            "the feed-forward network is never called.",
+            "the output of the feed-forward network is lost: either it is never called, or its result isn't "
+            "returned.",
         ),
         Slip(
             "source-without-norm",
@@ -1186,6 +1206,7 @@ BLOCK_MODULE = ModuleExercise(
             "keys and values come from words that aren't normalised. Both arguments of the attention are the "
             "normalised words.",
         ),
+        Slip("4-heads", heads_always(4), "the number of heads is always 4. Use `n_heads`."),
     ),
 )
 

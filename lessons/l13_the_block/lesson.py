@@ -51,13 +51,13 @@ quiz("13", "recall")
 r"""
 ## 1 · What happens if you stack attention layers?
 
-A translator needs several attention layers, because the second can use what the first has found (lesson 09). What happens to the words if we simply stack them?
+A Transformer stacks attention layers, so that later ones can use what earlier ones have found. What does that do to the words?
 
-Each output of attention is a weighted **average** of values, and averages are closer together than the original numbers. **By hand:** take two words that consist of one number each, 0 and 8. Each becomes ¾ of itself plus ¼ of the other, which gives 2 and 6. The next layer gives 3 and 5, then 3½ and 4½. The difference halves in every layer; what the words have in common remains.
+Each output of attention is a weighted **average** of values, and averages are closer together than the original numbers. **By hand:** take two words that consist of one number each, 0 and 8. If each becomes ¾ of itself plus ¼ of the other, they are 2 and 6 after one layer, then 3 and 5: the difference halves every time.
 
 As a measure, we average the {term:cosine similarity} of all pairs of words: their dot product, divided by both lengths. It is 1 if two vectors point in the same direction, and 0 if they are orthogonal.
 
-We stack 12 *blocks* with random weights. A {term:Transformer block|block} is the unit that a Transformer repeats. It contains two *layers*: attention and a feed-forward network (section 4). When a paper says "12 layers", it usually means 12 blocks; it calls the parts of a block {term:sub-layer|sub-layers}. The figure compares blocks in which each layer $f$ turns $x$ into $f(x)$ with blocks that compute $x + f(x)$.
+A Transformer repeats a {term:Transformer block|block} of two *layers*: attention and a feed-forward network (section 4). Papers call these {term:sub-layer|sub-layers}, and their "12 layers" are usually 12 blocks. The figure compares blocks in which each layer $f$ turns $x$ into $f(x)$ with blocks that compute $x + f(x)$. Both have random weights and the norm from section 3.
 """
 
 # %% kind="predict" hide_input=true
@@ -71,7 +71,7 @@ def mean_similarity(n_blocks=12, scale=1.0, **options):
         by_block = [word_similarity(x)]
         for _ in range(n_blocks):
             block = Block(d_model=64, n_heads=4, d_ff=256, **options)
-            block.scale_outputs(scale)  # section 8 explains this; 1 changes nothing
+            block.scale_outputs(scale)  # a factor of 1 changes nothing
             x, _, _ = block(x)
             by_block.append(word_similarity(x))
         by_seed.append(torch.stack(by_block))
@@ -88,7 +88,7 @@ predict("13", "block-alike", figure)
 
 # %% [markdown] kind="text"
 r"""
-Without the addition, all words are nearly identical after two blocks, so the next attention layer can't tell them apart. This is called {term:rank collapse}; Dong et al. (2021) proved it for attention alone. With the addition, it happens much more slowly. Training didn't help: in three runs without the addition, **no** test sentence was translated correctly, and the similarity after the last block was {result:block/no residual path/likeness/-1:.2f} instead of {result:block/as it is/likeness/-1:.2f}.
+Without the addition, all words are nearly identical after two blocks, so the next attention layer can hardly tell them apart. This is called {term:rank collapse}; Dong et al. (2021) proved it for attention alone. With the addition, it happens much more slowly. Training didn't help: in three runs without the addition, **no** test sentence was translated correctly. After the last of three blocks, the similarity was {result:block/no residual path/likeness/-1:.2f} without the addition and {result:block/as it is/likeness/-1:.2f} with it.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -97,9 +97,9 @@ r"""
 
 The sum $x + f(x)$ is called a {term:residual connection}, or skip connection (He et al., 2016). The layer no longer replaces the word; it only has to learn a change.
 
-It also helps in the backward pass. **By hand:** suppose that each of three layers multiplies its input by ½. Without residual connections, ½ · ½ · ½ = ⅛ of the gradient reaches the first layer; it vanishes with depth, as in lesson 02. With residual connections, the derivative of each layer is 1 + ½, and (3/2)³ = 3.375 of it arrives.
+The sum also helps in the backward pass. **By hand:** suppose that each of three layers multiplies its input by ½. Without residual connections, ½ · ½ · ½ = ⅛ of the gradient reaches the first layer; it vanishes with depth, as in lesson 02. With residual connections, the derivative of each layer is 1 + ½, and (3/2)³ = 3.375 times the gradient arrives.
 
-So the gradient no longer vanishes, but it grows, and so does the signal: nothing limits a sum to which every layer adds something. In 12 blocks with random weights, the size of the words (the square root of the mean squared component) grows from 1 to about {result:lesson_13/size without norm/12 blocks:,.0f}, and in 24 blocks to about {result:lesson_13/size without norm/24 blocks:,.0f}. Residual connections therefore need a partner that controls the size: a *norm*. With the one from the next section, the size after 24 blocks is about {result:lesson_13/size with norm/24 blocks:.0f}.
+Now the gradient grows instead, and so does the signal, because every layer adds to it. In blocks with random weights, the size of the words (the root mean square of their components) grows from 1 to about {result:lesson_13/size without norm/12 blocks:,.0f} in 12 blocks and {result:lesson_13/size without norm/24 blocks:,.0f} in 24. Three such blocks can be trained; with 12, all three of our runs diverged. A deep stack needs something that limits the size: a *norm*. With the one from the next section, the size after 24 blocks is about {result:lesson_13/size with norm/24 blocks:.0f}.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -108,11 +108,11 @@ r"""
 
 {term:layer normalisation|Layer normalisation} (Ba et al., 2016) takes the vector of **one word**, subtracts the mean of its components and divides by their standard deviation.
 
-**By hand.** The word (0, 1, 2, 3) has mean 1.5, so the deviations from the mean are −1.5, −0.5, 0.5 and 1.5. The variance is the mean of their squares, (2.25 + 0.25 + 0.25 + 2.25) / 4 = 1.25, and its square root is 1.118. The result is (−1.34, −0.45, 0.45, 1.34). The word (0, 10, 20, 30) gives the same result.
+**By hand.** The word (0, 1, 2, 3) has mean 1.5, so the deviations are −1.5, −0.5, 0.5 and 1.5. The variance is the mean of their squares, (2.25 + 0.25 + 0.25 + 2.25) / 4 = 1.25, and its square root is 1.118. The result is (−1.34, −0.45, 0.45, 1.34). The word (0, 10, 20, 30) gives the same result.
 
 $$ y = \frac{x - \text{mean}(x)}{\sqrt{\text{variance}(x) + \epsilon}} \cdot w + b $$
 
-A small $\epsilon$ (0.00001) avoids a division by 0 if all components are equal. The scale $w$ and the shift $b$ are learned, with one number for each component, so that the network can choose another mean and size where it needs them.
+A small $\epsilon$ (0.00001) avoids a division by 0 if all components are equal. The scale $w$ and the shift $b$ are learned, one number per component, so the network can choose another mean and size.
 """
 
 # %% [markdown] kind="text" exercise="layer_norm"
@@ -144,9 +144,9 @@ First compute the deviations, `x` minus its mean over the last axis. You need th
 3. Divide the deviations by the square root of the variance plus `eps`. Then multiply by `weight` and add `bias`.
 """
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="batch normalisation, exercise 2 · Test a norm"
 r"""
-**Why not normalise over the batch?** The older {term:batch normalisation} (Ioffe and Szegedy, 2015) normalises each *component* over all words of the batch. So during training, the result for a word depends on the other sentences, on the amount of padding and, in a decoder, even on later words, which is a leak (lesson 10). At inference, the means and variances of the batch are replaced by averages that were stored during training, so the network computes something slightly different. With BatchNorm, our translator reached {result:min block/BatchNorm/scores/test/exact:.1p} to {result:max block/BatchNorm/scores/test/exact:.1%} instead of {result:min block/as it is/scores/test/exact:.1p} to {result:max block/as it is/scores/test/exact:.1%} (three seeds each).
+**Why not normalise over the batch?** The older {term:batch normalisation} (Ioffe and Szegedy, 2015) normalises each *component* over all words of the batch. So during training, the result for a word depends on the other sentences, on the padding and, in a decoder, even on later words, which is a leak (lesson 10). At inference, averages that were stored during training replace those of the batch, so the network computes something slightly different. With BatchNorm, our translator reached {result:min block/BatchNorm/scores/test/exact:.1p} to {result:max block/BatchNorm/scores/test/exact:.1%} instead of {result:min block/as it is/scores/test/exact:.1p} to {result:max block/as it is/scores/test/exact:.1%} (three seeds each).
 """
 
 # %% kind="quiz" track="core"
@@ -154,7 +154,7 @@ quiz("13", "which-norm")
 
 # %% [markdown] kind="text" exercise="test_norm"
 r"""
-**Write the test.** You are given someone else's `norm(x, weight, bias, eps)`. Raise an exception if it isn't layer normalisation, for any of the reasons that you can think of: the wrong axis, the wrong variance, a missing `eps`, `weight` or `bias`. An implementation may be wrong for one word or one component only.
+**Write the test.** You are given someone else's `norm(x, weight, bias, eps)`. Raise an exception if it isn't layer normalisation, for any reason you can think of: the wrong axis, the wrong variance, a missing `eps`, `weight` or `bias`. An implementation may be wrong for one word or one component only.
 """
 
 # %% kind="exercise" exercise="test_norm" mode="test" title="Test a norm" difficulty=2 importance=2 track="stretch"
@@ -185,14 +185,14 @@ Take two sentences of two words each, a `weight` that isn't all ones and a `bias
 r"""
 ## 4 · The feed-forward network
 
-Attention moves information between words, but its output is a linear function of the values. The second layer of a block transforms what was gathered, with a nonlinearity. The {term:feed-forward network} widens each word (from 64 to {term:d_ff} = 256 components in our model), applies an activation function and narrows it again. It treats every word separately, with the same weights for all.
+Attention moves information between words, but for given attention weights, its output is a linear function of the values. The second layer of a block adds a nonlinearity. The {term:feed-forward network} widens each word (from 64 to {term:d_ff} = 256 components in our model), applies an activation function and narrows it again. It processes each word separately, with the same weights.
 
 $$ \text{FFN}(x) = W_{\text{out}} \max(0,\; W_{\text{in}}\, x + b_{\text{in}}) + b_{\text{out}} $$
 
-The activation function $\max(0, \cdot)$ is called {term:ReLU}. It sets negative numbers to 0. Without it, the two linear layers would be equivalent to a single one. In the formula, $x$ is a column; in code, words are rows, and the matrices have the shape (out, in).
+The activation function $\max(0, \cdot)$ is called {term:ReLU}. Without it, the two linear layers would be equivalent to a single one. In the formula, $x$ is a column; in code, words are rows, and the matrices have the shape (out, in).
 """
 
-# %% kind="exercise" exercise="feed_forward" title="The feed-forward network" difficulty=1 importance=4 track="short"
+# %% kind="exercise" exercise="feed_forward" title="The feed-forward network" difficulty=1 importance=4 track="core"
 def feed_forward(x, w_in, b_in, w_out, b_out):
     """x (..., d_model), w_in (d_ff, d_model), w_out (d_model, d_ff)  ->  like x"""
     # solution
@@ -213,19 +213,19 @@ First compute the hidden layer, including its bias and the ReLU. Then compute th
 A matrix of shape (out, in) is applied to rows with `x @ w.T`, or with `nn.functional.linear(x, w, b)`. `torch.relu` comes after the first bias and before the second matrix.
 """
 
-# %% kind="quiz" track="core"
+# %% kind="quiz" track="core" contents="a quiz question, and what happens without the feed-forward network"
 quiz("13", "feed-forward")
 
 # %% [markdown] kind="text" track="core"
 r"""
-**Is it needed?** Two thirds of a block's parameters are in the feed-forward network. Without it, three blocks translated {result:min block/attention only/scores/test/exact:.1p} to {result:max block/attention only/scores/test/exact:.1%} of the test sentences correctly, compared with {result:min block/as it is/scores/test/exact:.1p} to {result:max block/as it is/scores/test/exact:.1%} for the complete model (three seeds each). But this model also has half as many parameters. With about as many as the complete model, attention alone reached {result:min block_causes/attention only, 7 layers/scores/test/exact:.1p} to {result:max block_causes/attention only, 7 layers/scores/test/exact:.1%} with seven blocks, and {result:min initialisation/attention only, 3 wide layers/scores/test/exact:.1p} to {result:max initialisation/attention only, 3 wide layers/scores/test/exact:.1%} with three wider ones (d_model = 96). So on this task, most of the loss came from the missing parameters, and depth isn't needed to replace them. Whether a small difference remains is undecided, because the ranges overlap.
+**Is it needed?** Without the feed-forward network, three blocks translated {result:min block/attention only/scores/test/exact:.1p} to {result:max block/attention only/scores/test/exact:.1%} of the test sentences correctly, compared with {result:min block/as it is/scores/test/exact:.1p} to {result:max block/as it is/scores/test/exact:.1%} for the complete model (three seeds each). But this model also has only half as many parameters. With about as many as the complete model, attention alone reached {result:min block_causes/attention only, 7 layers/scores/test/exact:.1p} to {result:max block_causes/attention only, 7 layers/scores/test/exact:.1%} with seven blocks, and {result:min initialisation/attention only, 3 wide layers/scores/test/exact:.1p} to {result:max initialisation/attention only, 3 wide layers/scores/test/exact:.1%} with three wider ones (d_model = 96). So most of the gap came from the missing parameters. Whether a small difference remains is undecided: the ranges overlap.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 5 · The block
 
-Each of the two layers gets a norm and a residual connection. If the norm comes **before** the layer, this is called {term:pre-norm}: $x + f(\text{norm}(x))$.
+Each of the two layers gets a norm and a residual connection. With {term:pre-norm}, the norm comes **before** the layer: $x + f(\text{norm}(x))$.
 """
 
 # %% kind="diagram" hide_input=true
@@ -251,7 +251,7 @@ for name, numbers in model.encoder.blocks[0].state_dict().items():
 
 # %% [markdown] kind="text" exercise="encoder_block"
 r"""
-These are the parameters of the first block of a trained translator. **Write the block that uses them.** `parts` is a dictionary with these names, and the first lines look them up for you. The first layer is `many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask)` from lesson 12. In self-attention, both `x` and `source` are the normalised words. It returns two things, of which you need the first.
+These are the parameters of a trained translator's first block. **Write the block that uses them.** `parts` is a dictionary with these names; the first lines look them up. The first layer is `many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask)` from lesson 12. In self-attention, `x` and `source` are both the normalised words. It returns the output and the attention weights; you need the output.
 """
 
 # %% kind="exercise" exercise="encoder_block" title="The block as a function" difficulty=2 importance=5 track="short"
@@ -278,35 +278,35 @@ check("encoder_block", encoder_block)
 # %% [markdown] kind="hints" exercise="encoder_block"
 r"""
 ### Where to start
-There are four steps: normalise, add the output of the attention to `x`, normalise again, add the output of the feed-forward network. Keep the normalised words in a variable of their own, because you still need `x`.
+There are four steps: normalise, add the output of the attention to `x`, normalise again, add the output of the feed-forward network. Keep the normalised words in a separate variable, because you still need `x`.
 
 ---
 ### Step by step
 1. The first normalised words are `norm(x, "around_attention")`.
-2. Call `many_heads` with them twice, then `*four`, `n_heads` and `mask`. Add the first of its two results to `x`.
+2. Call `many_heads` with them twice, then `*four`, `n_heads` and `mask`. Add its first result to `x`.
 3. Do the same with `feed_forward`, the other norm, and the new `x`.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
-**Dropout.** During training, one more step is useful: $x + \text{dropout}(f(\text{norm}(x)))$. {term:dropout|Dropout} (Srivastava et al., 2014) sets each component of a layer's output to 0 with probability $p$ and divides the others by $1 - p$.
+**Dropout.** Training adds one more step: $x + \text{dropout}(f(\text{norm}(x)))$. {term:dropout|Dropout} (Srivastava et al., 2014) sets each component of a layer's output to 0 with probability $p$ and divides the others by $1 - p$.
 
-**By hand:** with $p = ½$, the output (2, 4) becomes (4, 8), (4, 0), (0, 8) or (0, 0), each with probability ¼. The average is (2, 4), so dropout preserves the sum *on average*. Since any component can be missing, the network can't rely on a single one; dropout is a form of {term:regularisation}. At inference it has to be off, which is why your function doesn't need it.
+**By hand:** with $p = ½$, the output (2, 4) becomes (4, 8), (4, 0), (0, 8) or (0, 0), each with probability ¼. The average is (2, 4), so each component keeps its value *on average*. The network can't rely on a single component, so dropout is a form of {term:regularisation}. It is off at inference, so your function doesn't need it.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 6 · Initialisation
 
-So far, the weights came from a file. With which numbers does training start? If all weights were equal, all units of a layer would compute the same output and get the same gradient, so they would remain equal. So {term:initialisation} uses random numbers. But how large should they be?
+So far, the weights came from a file. What numbers does training start with? If all weights were equal, all units of a layer would get the same gradient and stay equal, so {term:initialisation} uses random numbers. But how large should they be?
 
-**By hand.** An output of a linear layer is a sum of $n$ products $w_i x_i$. Suppose that all these numbers are independent with mean 0, the $x_i$ with variance 1 and the $w_i$ with variance $v$. Then each product has variance $v$, and the sum has variance $n v$ (lesson 08). For $n = 64$ and $v = 1$, the standard deviation grows from 1 to 8.
+**By hand.** Each output of a linear layer is a sum of $n$ products $w_i x_i$. Suppose that all these numbers are independent with mean 0, the $x_i$ with variance 1 and the $w_i$ with variance $v$. Then each product has variance $v$, and the sum has variance $n v$ (lesson 08). For $n = 64$ and $v = 1$, the standard deviation grows from 1 to 8.
 """
 
 # %% kind="quiz"
 quiz("13", "initial-size")
 
-# %% kind="example" track="core" ignore_output=true
+# %% kind="example" track="core" ignore_output=true contents="three layers with weights of three sizes"
 x = torch.randn(1000, 64)
 for std in (1.0, 1 / 8, 1 / 50):
     y = x
@@ -318,14 +318,14 @@ for std in (1.0, 1 / 8, 1 / 50):
 r"""
 The variance stays the same if $n v = 1$, so the weights need a standard deviation of $1/\sqrt{n}$, here ⅛. With larger weights the signal grows exponentially with depth, and with smaller ones it vanishes.
 
-In the backward pass, the same argument applies to the gradient, where the sums are over the *outputs* of the layer. {term:Xavier initialisation} (Glorot and Bengio, 2010) is a compromise between both: the variance is $2 / (n_{\text{in}} + n_{\text{out}})$. In PyTorch, `nn.init.xavier_uniform_(tensor)` fills a tensor with such numbers, in place. `nn.init.zeros_(tensor)` fills it with zeros, which is common for biases.
+In the backward pass, the same argument applies to the gradient, where the sums are over the *outputs* of the layer. {term:Xavier initialisation} (Glorot and Bengio, 2010) is a compromise: the variance is $2 / (n_{\text{in}} + n_{\text{out}})$. In PyTorch, `nn.init.xavier_uniform_(tensor)` fills a tensor with such numbers in place, and `nn.init.zeros_(tensor)` fills it with zeros, which is common for biases.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 7 · The block as a module
 
-Your function gets its weights from outside. For training, something has to create the weights, give them to the optimiser, save them, and remember whether dropout is on. In PyTorch, this is what an {term:nn.Module} does. Here is the multi-head attention from lesson 12 as a module.
+Your function gets its weights from outside. For training, something has to create them, pass them to the optimiser, save them, and keep track of whether dropout is on. In PyTorch, an {term:nn.Module} does this. Here is the multi-head attention from lesson 12 as a module.
 """
 
 # %% kind="code"
@@ -344,26 +344,24 @@ class MultiHead(nn.Module):
         return many_heads(x, source, *matrices, self.n_heads, mask)[0]
 
 
-attention = MultiHead(d_model=64, n_heads=4)
-words = torch.randn(2, 9, 64)
-print(tuple(attention(words, words).shape))
-print([name for name, _ in attention.named_parameters()])
+attention, words = MultiHead(d_model=64, n_heads=4), torch.randn(2, 9, 64)
+print(tuple(attention(words, words).shape), list(attention.state_dict()))
 
 # %% [markdown] kind="text"
 r"""
-- `super().__init__()` prepares the module and has to come first.
-- `nn.Parameter` marks a tensor as trainable. A parameter that you assign to `self` is *registered*: it appears in `parameters()`, which the optimiser gets, and in `state_dict()`, which you save. A plain tensor doesn't.
-- A module that you assign to `self` is registered too, and the names are joined: if a block has `self.attention = MultiHead(…)`, it has a parameter `attention.w_query`. A Python list hides its modules; use `nn.ModuleList`.
+- `super().__init__()` has to come first.
+- `nn.Parameter` marks a tensor as trainable. A parameter that you assign to `self` is *registered*: it appears in `parameters()`, which you pass to the optimiser, and in `state_dict()`, which you save. A plain tensor appears in neither.
+- A module that you assign to `self` is registered too, and the names are joined: after `self.attention = MultiHead(…)`, there is a parameter `attention.w_query`. Modules in a Python list aren't registered; use `nn.ModuleList`.
 - `forward` defines the computation. Call the module itself, `attention(x, x)`, not `forward`.
 - `load_state_dict(…)` copies saved weights into the module; all names and shapes have to match.
-- `train()` and `eval()` switch between training mode and {term:evaluation mode}, in the module and in all modules it contains.
+- `train()` and `eval()` switch between training mode and {term:evaluation mode}, in the module and all modules inside it.
 
-Torch has ready-made modules: `nn.Linear(n_in, n_out)` with `weight` (out, in) and `bias`, `nn.LayerNorm(d_model)` with `weight` and `bias`, and `nn.Dropout(p)`, which is active in training mode only.
+Ready-made modules are `nn.Linear(n_in, n_out)` with `weight` (out, in) and `bias`, `nn.LayerNorm(d_model)` with `weight` and `bias`, and `nn.Dropout(p)`, which is active in training mode only.
 """
 
 # %% [markdown] kind="text" exercise="FeedForward"
 r"""
-**Write the feed-forward network as a module.** It contains two of torch's linear layers, called `inner` and `outer`. Initialise their weights with Xavier initialisation and their biases with zeros; the default of `nn.Linear` is different.
+**Write the feed-forward network as a module** that computes the same as `feed_forward`. It contains two of torch's linear layers, called `inner` and `outer`. Initialise their weights with Xavier initialisation and their biases with zeros; the defaults of `nn.Linear` are different.
 """
 
 # %% kind="exercise" exercise="FeedForward" title="The feed-forward network as a module" difficulty=2 importance=5 track="short"
@@ -398,12 +396,15 @@ After `super().__init__()`, assign the two linear layers to `self`. In `forward`
 
 # %% [markdown] kind="text" exercise="EncoderBlock"
 r"""
-**Write the block as a module.** `Residual` contains a layer norm called `norm` and dropout called `dropout`. Its `forward` gets `x` and a `layer`, which is any function of a tensor, and applies norm, layer, dropout and residual connection, as in section 5.
+**Write the block as a module.** `Residual` contains a layer norm called `norm` and a dropout module called `dropout`. Its `forward` gets `x` and a `layer`, which is any function of one tensor, and applies norm, layer, dropout and residual connection, as in section 5.
 
-`EncoderBlock` has four attributes, named like the weights of the trained model: `attention`, `around_attention`, `feed_forward` and `around_feed_forward`. Since attention needs more than one argument, pass a small function to its `Residual`, such as a `lambda`.
+`EncoderBlock` has four attributes, named as in the trained model: `attention` is a `MultiHead`, `feed_forward` a `FeedForward`, and `around_attention` and `around_feed_forward` are `Residual`s. Attention needs several arguments, so pass its `Residual` a `lambda`.
 """
 
 # %% kind="exercise" exercise="EncoderBlock" title="The block as a module" difficulty=3 importance=5 track="short"
+FeedForward = yours("FeedForward")
+
+
 class Residual(nn.Module):
     def __init__(self, d_model, dropout):
         # solution
@@ -443,7 +444,7 @@ r"""
 
 ---
 ### Calling attention
-`lambda x: self.attention(x, x, mask)` is a function that gets the normalised words and calls the attention with them. The feed-forward module already is a function of one tensor, so you can pass it as it is.
+`lambda x: self.attention(x, x, mask)` is a function that gets the normalised words and calls the attention with them. The feed-forward module already takes a single tensor, so you can pass it as it is.
 
 ---
 ### The check says that names are missing
@@ -452,16 +453,14 @@ The names of the parameters come from your attributes. Compare the ones in the v
 
 # %% [markdown] kind="text"
 r"""
-Does your module compute the same as your function? We load the trained weights into it and compare, in both modes. Then **your** blocks replace those in the encoder of the trained translator. Lesson 14 builds a complete Transformer from such modules.
+Does your module compute the same as your function? We load the trained weights into it and compare, in training mode, where dropout is on, and in evaluation mode. Then **your** blocks replace those in the encoder of the trained translator. Lesson 14 builds a complete Transformer from such modules.
 """
 
 # %% kind="see"
 EncoderBlock, encoder_block = yours("EncoderBlock"), yours("encoder_block")
-own = []
-for trained in model.encoder.blocks:
-    block = EncoderBlock(d_model=64, n_heads=4, d_ff=256, dropout=0.1)
+own = [EncoderBlock(64, n_heads=4, d_ff=256, dropout=0.1) for _ in model.encoder.blocks]
+for block, trained in zip(own, model.encoder.blocks, strict=True):
     block.load_state_dict(trained.state_dict())  # an error unless all names match
-    own.append(block)
 
 with torch.no_grad():
     expected = encoder_block(words, block.state_dict(), 4)
@@ -476,11 +475,11 @@ with in_place_of(model.encoder.blocks, own):
 r"""
 ## 8 · Depth, norms and initialisation
 
-The Transformer of 2017 normalises *after* the addition: $\text{norm}(x + f(x))$, which is called {term:post-norm}. The residual stream itself then passes through every norm. Does it matter? With 1 to 3 blocks, the ranges over three seeds overlap. With 12 blocks, pre-norm reaches {result:depth/12 layers, pre-norm/scores/test/exact:.0%}, and post-norm {result:depth/12 layers, post-norm/scores/test/exact:.0%}, with every seed. A third of the learning rate didn't help within our 4,000 steps, nor did a longer {term:learning-rate warm-up|warm-up}, during which the learning rate rises from 0: at most {result:max block_causes/12 layers, post-norm, rate 0.001, warm-up 2000/scores/test/exact:.1%} of the sentences were right.
+The Transformer of 2017 normalises *after* the addition: $\text{norm}(x + f(x))$, which is called {term:post-norm}. The sum itself, called the *residual stream*, then passes through every norm. Does it matter? With 1 to 3 blocks, the ranges over three seeds overlap. With 12 blocks, pre-norm reaches {result:depth/12 layers, pre-norm/scores/test/exact:.0%}, and post-norm {result:depth/12 layers, post-norm/scores/test/exact:.0%}, with every seed. A third of the learning rate didn't help within our 4,000 steps, even with a longer {term:learning-rate warm-up|warm-up}, during which the learning rate rises from 0: at most {result:max block_causes/12 layers, post-norm, rate 0.001, warm-up 2000/scores/test/exact:.1%} of the sentences were right.
 
-So is post-norm to blame? All these runs started with Xavier initialisation, and for a stack of residual connections, that is large. **By hand:** 12 blocks add 24 outputs to $x$. If each has variance 1 and they are independent, the sum has variance 1 + 24 = 25, so $x$ contributes only a 25th. If we multiply the last matrix of each layer (`w_output` and `outer`) by $1/\sqrt{24}$ before training, each output has variance 1/24, and the sum has variance 1 + 1 = 2. This is **scaling by depth**: the factor for $L$ blocks is $1/\sqrt{2L}$. GPT-2 does this (Radford et al., 2019).
+So is post-norm to blame? All these runs started with Xavier initialisation, which is large for a stack of residual connections. **By hand,** without norms: 12 blocks add 24 outputs to $x$. If each has variance 1 and they are independent, the sum has variance 1 + 24 = 25, so $x$ contributes only a 25th. If we multiply the last matrix of each layer (`w_output` and `outer`) by $1/\sqrt{24}$ before training, each output has variance 1/24, and the sum has variance 1 + 1 = 2. This is **scaling by depth**: the factor for $L$ blocks is $1/\sqrt{2L}$, as in GPT-2 (Radford et al., 2019).
 
-We trained models with 3, 6 and 12 blocks, both placements of the norm, and a factor of 1 or $1/\sqrt{2L}$. Everything else is the same, including the learning rate; three seeds each.
+We trained models with 3, 6 and 12 blocks, both placements of the norm, and a factor of 1 or $1/\sqrt{2L}$, with three seeds each. Everything else is the same, including the learning rate.
 """
 
 # %% kind="predict" hide_input=true
@@ -500,14 +499,14 @@ means = {
 }
 figure = views.heatmap(
     list(means.values()), rows=list(means), columns=counts, row_name="",
-    column_name="blocks", title="Fraction of correct translations (three seeds)",
+    column_name="blocks", title="Fraction of correct translations (mean of 3 seeds)",
     alt="Correct translations by depth, norm placement and initial scale.",
 )
 predict("13", "block-scale", figure)
 
 # %% [markdown] kind="text"
 r"""
-With the smaller factor, twelve post-norm blocks reach {result:min initialisation/12 layers, post-norm, scale by depth/scores/test/exact:.1p} to {result:max initialisation/12 layers, post-norm, scale by depth/scores/test/exact:.1%}, at the same learning rate; a factor of 0.1 works as well. For pre-norm, the factor changed the mean by less than a point at every depth. With 24 post-norm blocks, the results were {result:each initialisation/24 layers, post-norm, scale by depth/scores/test/exact:.0%} with the smaller factor and 0% three times without it. With a third of the learning rate *and* the smaller factor, they were {result:each initialisation/24 layers, post-norm, scale by depth, rate 0.001/scores/test/exact:.0%}. So deep post-norm models can be trained. But with 12 blocks, they were much more sensitive to the initial scale than pre-norm models, and with six blocks and a factor of 1, the three runs ranged from {result:min depth/6 layers, post-norm/scores/test/exact:.0p} to {result:max depth/6 layers, post-norm/scores/test/exact:.0%}.
+With the smaller factor, twelve post-norm blocks reach {result:min initialisation/12 layers, post-norm, scale by depth/scores/test/exact:.1p} to {result:max initialisation/12 layers, post-norm, scale by depth/scores/test/exact:.1%} at the same learning rate; a factor of 0.1 works as well. For pre-norm, the factor changed the mean by less than a point at every depth. With 24 post-norm blocks, all three runs failed with a factor of 1. With the smaller factor, the results were {result:each initialisation/24 layers, post-norm, scale by depth/scores/test/exact:.0%}; with a third of the learning rate as well, {result:each initialisation/24 layers, post-norm, scale by depth, rate 0.001/scores/test/exact:.0%}. So deep post-norm models can be trained. But with 12 blocks, they were much more sensitive to the initial scale than pre-norm models. Even with six blocks and a factor of 1, the three runs ranged from {result:min depth/6 layers, post-norm/scores/test/exact:.0p} to {result:max depth/6 layers, post-norm/scores/test/exact:.0%}.
 
 A clue to the reason is the similarity of words before training:
 """
@@ -520,11 +519,11 @@ for name, options in {"pre-norm": {}, "post-norm": {"pre_norm": False}}.items():
 
 # %% [markdown] kind="text"
 r"""
-The similarity depends on the initial scale for **both** placements. Of these four, only post-norm with a factor of 1 starts with words that are all the same, and it is the one that fails. That fits an explanation by rank collapse, but it isn't a proof. The factor also changes the gradients, and Xiong et al. (2020) blame large gradients near the output. And one run with 24 blocks and the smaller factor failed too, although the similarity before training is only {result:lesson_13/similarity/post-norm, scaled by depth, 24 blocks:.1f}.
+The similarity depends on the initial scale for **both** placements. Of these four, only post-norm with a factor of 1 starts with words that are all the same, and it is the one that fails. That fits an explanation by rank collapse, but doesn't prove it. The factor also changes the gradients, and Xiong et al. (2020) blame large gradients near the output. And one run with 24 blocks and the smaller factor failed too, although the similarity before training is only {result:lesson_13/similarity/post-norm, scaled by depth, 24 blocks:.1f}.
 
-**What about BERT?** BERT (Devlin et al., 2019) has 12 or 24 post-norm blocks. Its initial weights have a standard deviation of 0.02; for its attention matrices, Xavier's would be $\sqrt{2/(768 + 768)} \approx 0.036$. Its learning rate rises to 0.0001 during a warm-up of 10,000 steps, and it is trained for a million steps. Our runs show that the initial scale can decide whether such a model learns, and that with 24 blocks the learning rate matters too. They don't show which of these choices BERT needs: our models are small, and we stopped after 4,000 steps, when the loss of some failed runs was still falling.
+**What about BERT?** BERT (Devlin et al., 2019) has 12 or 24 post-norm blocks. Its initial weights have a standard deviation of 0.02; for its attention matrices, Xavier's would be $\sqrt{2/(768 + 768)} \approx 0.036$. Its learning rate rises to 0.0001 in 10,000 steps, and it is trained for a million. Our runs don't show which of these choices it needs: our models are small, and we stopped after 4,000 steps, when the loss of some failed runs was still falling.
 
-**Later variants.** Most open language models since LLaMA (2023) use pre-norm with two changes. On our task, with three blocks, the ranges overlap:
+**Later variants.** Most open language models since LLaMA (2023) use pre-norm with two changes. On our task, with three blocks, the ranges overlap with those of the original:
 
 | variant | what changes | correct translations (three seeds) |
 |---|---|---|
@@ -566,7 +565,7 @@ for mode in ("train", "eval"):
 
 # %% [markdown] kind="text"
 r"""
-There is no error, and the words are the same. But the same sentence gets a different probability each time, always lower than it should be. **If a model gives different answers to the same question, look for a missing `eval()`.**
+There is no error, and the words are the same. But the same sentence gets a different probability each time, lower than in evaluation mode in all five calls. **If a model gives different answers to the same question, look for a missing `eval()`.**
 """
 
 # %% [markdown] kind="text" track="short"
@@ -601,19 +600,18 @@ r"""
 
 | name | meaning | shape |
 |---|---|---|
-| residual connection | $x + f(\text{norm}(x))$ | (batch, n, d_model) |
+| residual connection | $x + f(x)$; with pre-norm, $x + f(\text{norm}(x))$ | (batch, n, d_model) |
 | `layer_norm` | normalises each word by itself | (batch, n, d_model) |
 | `feed_forward`, `FeedForward` | linear, ReLU, linear, for each word by itself | d_model → d_ff → d_model |
 | `encoder_block`, `EncoderBlock` | both layers, each with norm and residual connection | (batch, n, d_model) |
 
 - Attention averages. Without residual connections, two blocks with random weights make all words nearly identical.
-- Residual connections preserve signal and gradient; norms control their size.
-- To preserve the variance, weights start with a standard deviation of about $1/\sqrt{n}$.
-- A module registers the parameters and modules that you assign to `self`.
+- Residual connections keep signal and gradient from vanishing; norms limit the signal's size.
+- Weights start with a standard deviation of about $1/\sqrt{n}$, which preserves the variance.
 - LayerNorm depends on one word only; {term:batch normalisation|BatchNorm} depends on the whole batch. <!-- core -->
-- With 12 blocks, it depended on the initial scale whether post-norm could be trained; pre-norm worked with every scale we tried. <!-- core -->
+- With 12 blocks, whether post-norm could be trained depended on the initial scale; pre-norm worked with every scale we tried. <!-- core -->
 
-**Still missing.** A decoder that attends to the source, and everything around the blocks. In [lesson 14](14_the_transformer.ipynb) you put all your parts together.
+**Still missing:** a decoder that attends to the source, and everything around the blocks. In [lesson 14](14_the_transformer.ipynb) you put all your parts together.
 """
 
 # %% [markdown] kind="reading"

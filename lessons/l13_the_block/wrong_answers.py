@@ -375,6 +375,10 @@ def feed_shapes_fit(x, w_in, b_in, w_out, b_out):
     return torch.relu(x @ w_out + b_in) @ w_in + b_out
 
 
+def feed_as_in_the_formula(x, w_in, b_in, w_out, b_out):
+    return w_out @ torch.relu(w_in @ x + b_in) + b_out
+
+
 def feed_columns(x, w_in, b_in, w_out, b_out):
     def turn(tensor):
         return tensor.permute(*range(tensor.ndim - 1, -1, -1))  # what `.T` does, without its warning
@@ -910,6 +914,37 @@ class FeedByHand(FeedRight):
         self.outer = Inner(nn.Parameter(xavier(d_model, d_ff)), nn.Parameter(torch.zeros(d_model)))
 
 
+class FeedDrops(FeedRight):
+    def __init__(self, d_model, d_ff):
+        super().__init__(d_model, d_ff)
+        self.dropout = nn.Dropout(0.1)
+
+    def forward(self, x):
+        return self.dropout(super().forward(x))
+
+
+class FeedStartsInForward(FeedRight):
+    def forward(self, x):
+        initialise(self)
+        return super().forward(x)
+
+
+class FeedNoSelf(FeedRight):
+    def forward(x):
+        return x
+
+
+class FeedByApply(FeedRight):
+    def __init__(self, d_model, d_ff):
+        super().__init__(d_model, d_ff)
+        self.activation = nn.ReLU()
+        self.apply(lambda layer: nn.init.xavier_normal_(layer.weight) if hasattr(layer, "weight") else None)
+
+    def forward(self, x):
+        hidden = F.linear(x, self.inner.weight, self.inner.bias)
+        return F.linear(self.activation(hidden), self.outer.weight, self.outer.bias)
+
+
 # ---- EncoderBlock
 
 
@@ -1006,6 +1041,14 @@ def around_with_flag(self, x, layer):
     return x + F.dropout(layer(self.norm(x)), self.dropout.p, training=self.training)
 
 
+def around_drops_words(self, x, layer):
+    change = layer(self.norm(x))
+    if self.training:
+        keep = torch.rand(change.shape[:-1]) >= self.dropout.p
+        change = change * keep[..., None] / (1 - self.dropout.p)
+    return x + change
+
+
 def around_dropout_twice(self, x, layer):
     return x + self.dropout(self.dropout(layer(self.norm(x))))
 
@@ -1024,6 +1067,42 @@ class AroundNoSuper(Around):
     def __init__(self, d_model, dropout):
         self.norm = nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
+
+
+class AroundKeeps(Around):
+    def __init__(self, d_model, dropout):
+        super().__init__(d_model, 1 - dropout)
+
+
+class BlockKeeps(BlockRight):
+    around = AroundKeeps
+
+
+class BlockFourHeads(BlockRight):
+    def __init__(self, d_model, n_heads, d_ff, dropout):
+        super().__init__(d_model, 4, d_ff, dropout)
+
+
+def block_passes_results(self, x, mask=None):
+    x = self.around_attention(x, self.attention(x, x, mask))
+    return self.around_feed_forward(x, self.feed_forward(x))
+
+
+def block_passes_attention(self, x, mask=None):
+    x = self.around_attention(x, self.attention)
+    return self.around_feed_forward(x, self.feed_forward)
+
+
+def block_loses_attention(self, x, mask=None):
+    self.around_attention(x, heads(self, mask))
+    return self.around_feed_forward(x, self.feed_forward)
+
+
+def block_in_a_loop(self, x, mask=None):
+    pairs = ((self.around_attention, heads(self, mask)), (self.around_feed_forward, self.feed_forward))
+    for around, layer in pairs:
+        x = around(x, layer)
+    return x
 
 
 class BlockFixedDropout(BlockRight):
@@ -1274,6 +1353,8 @@ WRONG = {
         (feed_untransposed, "not-transposed"),
         (feed_shapes_fit, "matrices-swapped"),
         (feed_columns, "words-as-columns"),
+        (feed_as_in_the_formula, "formula-for-columns"),
+        (feed_by(lambda hidden: max(0, hidden)), "raises", "clamp"),
         (feed_with_path, "adds-x"),
         (feed_hidden_detached, "no-gradient"),
     ],
@@ -1358,6 +1439,9 @@ WRONG = {
         (FeedDouble, "dtype"),
         (FeedOneWord, "wrong-shape"),
         (FeedInPlace, "in-place"),
+        (FeedDrops, "mode-dependent", "leave it out"),
+        (FeedStartsInForward, "changes-parameters", "`inner.weight`", "`__init__`"),
+        (FeedNoSelf, "raises", "`self`"),
         (FeedDetached, "no-gradient", "inner"),
         (FeedDefault, "initial-size", "default of `nn.Linear`"),
         (FeedGaussian, "initial-size"),
@@ -1386,6 +1470,12 @@ WRONG = {
         (with_around(around_dropout_twice), "dropout-rate"),
         (with_around(around_in_place), "in-place"),
         (BlockFixedDropout, "dropout-rate"),
+        (BlockKeeps, "keep-probability", "75%"),
+        (with_around(around_drops_words), "dropout-in-one-piece"),
+        (BlockFourHeads, "4-heads"),
+        (with_forward(block_passes_results), "raises", "not its result"),
+        (with_forward(block_passes_attention), "raises", "fewer arguments"),
+        (with_forward(block_loses_attention), "no-attention", "lost"),
         (BlockHiddenDropout, "dropout-elsewhere"),
         (with_forward(block_always_drops), "dropout-in-eval"),
         (with_forward(block_drops_attention), "dropout-of-attention-only"),
@@ -1411,6 +1501,11 @@ RIGHT = {
     "test_norm": [test_against_torch, test_by_hand, test_mean_and_spread],
     "feed_forward": [feed_by_products, feed_by_clamp, feed_by_where],
     "encoder_block": [block_plain, block_in_steps, block_backwards],
-    "FeedForward": [FeedByClamp, FeedNormal, FeedByHand],
-    "EncoderBlock": [BlockInOne, with_around(around_own_dropout), with_around(around_with_flag)],
+    "FeedForward": [FeedByClamp, FeedNormal, FeedByHand, FeedByApply],
+    "EncoderBlock": [
+        BlockInOne,
+        with_around(around_own_dropout),
+        with_around(around_with_flag),
+        with_forward(block_in_a_loop),
+    ],
 }

@@ -38,7 +38,8 @@ GENERAL_SLIPS = {  # that any exercise may have
     *("buffer", "dropout-elsewhere", "dropout-in-eval", "dropout-rate", "fixed-seed", "frozen"),  # modules
     *("initial-size", "initial-values", "instance", "no-super", "not-a-class", "not-a-module"),
     *("dropout-not-scaled", "parameter-names", "parameter-shape", "plain-tensor", "shared-parameter"),
-    "unregistered-container",
+    *("unregistered-container", "changes-parameters", "dropout-in-one-piece", "keep-probability"),
+    "mode-dependent",
     *("lets-through", "never-calls", "rejects-the-right-one", "returns-instead", "too-strict", "unrepaired"),
 }
 DERIVED_SLIPS = {  # from the reference and from its inputs, for any function; see test_judging.py

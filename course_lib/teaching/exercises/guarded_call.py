@@ -372,7 +372,8 @@ HINTS = {  # what to do about an exception, by a pattern of its class and messag
     ),
     r"Boolean value of Tensor with more than one value|a Tensor with \d+ elements cannot be converted": (
         "A whole tensor is used where a single number or a condition is needed. Select one element, or use "
-        "`torch.where`. To ask whether there is a mask at all, write `mask is not None`."
+        "`torch.where`; instead of `max(0, x)`, write `x.clamp(min=0)`. To ask whether there is a mask at "
+        "all, write `mask is not None`."
     ),
     r"first two dimensions of batch2 tensor": (
         "These shapes don't fit: the last axis of the left tensor must be as long as the second to last of "
@@ -390,6 +391,20 @@ HINTS = {  # what to do about an exception, by a pattern of its class and messag
     ),
     r"unsupported operand type\(s\) for .*(NoneType|ellipsis)": (
         "A value is missing here. Fill in every `...`, and make sure your own functions `return` something."
+    ),
+    r"unsupported operand type\(s\) for .*'tuple'": (
+        "A function that returns several things returns a tuple. Select the one you need: `f(x)[0]`."
+    ),
+    r"'Tensor' object is not callable": (
+        "A tensor is called like a function. If a function is expected as an argument, pass the function "
+        "(`layer` or a `lambda`), not its result (`layer(x)`)."
+    ),
+    r"missing \d+ required positional argument": (
+        "A function is called with fewer arguments than it needs. Compare the call with its definition; a "
+        "`lambda` can supply the others: `lambda x: f(x, y)`."
+    ),
+    r"\.forward\(\) takes 1 positional argument but 2 were given": (
+        "The first parameter of a method is `self`: `def forward(self, x):`."
     ),
     r"\w+\(\): argument 'input' .* must be Tensor, not (int|float)": (
         "torch functions expect tensors. For a plain number, use Python's `math`: `math.sqrt`, `math.exp`, …"

@@ -9,7 +9,8 @@
 
 The learner's class and the reference get the same random weights, by name. Then their outputs and gradients
 must be the same in evaluation mode. In training mode, dropout must act on what each layer adds to the
-residual stream. At last, the initial weights must have the size of the reference's.
+residual stream; a module without dropout must compute the same as in evaluation mode. At last, the initial
+weights must have the size of the reference's.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from course_lib.teaching.exercises.time_limit import TimeLimit
 from course_lib.teaching.exercises.verdict import (
     Verdict,
     join_paragraphs,
+    name_some,
     quote_names,
     wrong_verdict,
 )
@@ -51,6 +53,19 @@ IN_EVAL = "In evaluation mode, two calls with the same input return different ou
 IN_EVAL_ADVICE = (
     "Dropout must be off after `eval()`. `nn.Dropout` takes care of that; with `F.dropout`, pass "
     "`training=self.training`."
+)
+IN_TRAINING = "In training mode, the output differs from the one in evaluation mode."
+IN_TRAINING_ADVICE = (
+    "This module should compute the same in both modes. If it contains dropout, leave it out: nothing in the "
+    "task asks for it here."
+)
+CHANGES_PARAMETERS = "`forward` changes {}. Set the initial weights once, in `__init__`."
+IN_ONE_PIECE = (
+    "Dropout sets whole words to 0, or the same components of every word. It should decide for each number "
+    "by itself, as `nn.Dropout` does."
+)
+KEPT_INSTEAD = (
+    "`dropout` is the probability of setting a number to 0, not of keeping it: don't subtract it from 1."
 )
 NO_DROPOUT = "In training mode, dropout has no effect: two calls with the same input give the same output."
 WHERE_DROPOUT = (
@@ -113,7 +128,7 @@ def judge_module(exercise: ModuleExercise, attempt: type, limit: TimeLimit, prin
         return result.answer
 
     steps = [_check_parameters, _check_outputs]
-    steps += [_check_dropout] if exercise.has_dropout else []
+    steps.append(_check_dropout if exercise.has_dropout else _check_training_mode)
     try:
         for step in (*steps, partial(_check_gradients, limit=limit), _check_initial_weights):
             if problem := step(exercise, attempt, guarded):
@@ -157,6 +172,9 @@ def _check_outputs(exercise: ModuleExercise, attempt: type, guarded: Guarded) ->
             return wrong_verdict(IN_PLACE, "Write `x = x + …` instead of `x += …`.", "in-place")
         if problem := _explain_form(output, expected):
             return problem
+        weights, after = exercise.weights(sizes), module.state_dict()
+        if changed := [name for name in weights if not torch.equal(weights[name], after[name])]:
+            return wrong_verdict(CHANGES_PARAMETERS.format(name_some(changed)), slip="changes-parameters")
         if exercise.has_dropout and not values_match(
             output, guarded(partial(_forward, module, copy_value(inputs)), seed=1)
         ):
@@ -228,6 +246,19 @@ def _behaviour(exercise: ModuleExercise, module_class: type) -> list[Tensor]:
     return call(run, TimeLimit(exercise.seconds)).answer or []
 
 
+def _check_training_mode(exercise: ModuleExercise, attempt: type, guarded: Guarded) -> Verdict | None:
+    """A module without dropout must compute the same in training mode."""
+    for sizes, inputs in exercise.cases():
+        module = guarded(partial(exercise.build, attempt, sizes))
+        modes = [
+            guarded(lambda mode=mode: _forward(module.train(mode), copy_value(inputs)))  # noqa: B023
+            for mode in (False, True)
+        ]
+        if not values_match(*modes):
+            return wrong_verdict(IN_TRAINING, IN_TRAINING_ADVICE, "mode-dependent")
+    return None
+
+
 def _check_dropout(exercise: ModuleExercise, attempt: type, guarded: Guarded) -> Verdict | None:
     """Each number that a layer adds must be 0, or its value in evaluation mode divided by 1 − p."""
     sizes = (*exercise.sizes[0][:-1], RATE)
@@ -251,6 +282,8 @@ def _check_dropout(exercise: ModuleExercise, attempt: type, guarded: Guarded) ->
         if abs(fraction - RATE) > MOST_OFF:
             percent = fixed(100 * fraction, 0)
             headline = f"With dropout = {RATE}, {percent}% of the {layer}'s output is set to 0."
+            if abs(fraction - (1 - RATE)) < MOST_OFF:
+                return wrong_verdict(headline, KEPT_INSTEAD, "keep-probability")
             advice = "Is `dropout` passed on to `nn.Dropout`, and is it applied exactly once to each layer?"
             return _explain(wrong_verdict(headline, advice, "dropout-rate"), exercise, attempt)
         if abs(factor * (1 - RATE) - 1) > 1e-3:
@@ -258,6 +291,9 @@ def _check_dropout(exercise: ModuleExercise, attempt: type, guarded: Guarded) ->
                 f"The numbers that dropout leaves in the output of the {layer} aren't divided by 1 − p."
             )
             return wrong_verdict(headline, "`nn.Dropout` does that for you.", "dropout-not-scaled")
+        if any(torch.equal(is_zero, is_zero.narrow(axis, 0, 1).expand_as(is_zero)) for axis in range(x.ndim)):
+            headline = f"In training mode, the output of the {layer} isn't set to 0 number by number."
+            return wrong_verdict(headline, IN_ONE_PIECE, "dropout-in-one-piece")
     return None
 
 
@@ -289,7 +325,9 @@ def _check_initial_weights(exercise: ModuleExercise, attempt: type, guarded: Gua
         if expected.std() == 0 and not torch.equal(own[name], expected):
             value = fixed(expected.flatten()[0], 0)
             headline = f"The numbers in `{name}` should all be {value} before training."
-            advice = "`nn.init.zeros_` fills a tensor with zeros; `nn.LayerNorm` needs no initialisation."
+            advice = "Leave `nn.LayerNorm` as it is; it needs no initialisation."
+            if ".norm." not in f".{name}":
+                advice = f"`nn.init.zeros_(self.{name})` fills it with zeros."
             return wrong_verdict(headline, advice, "initial-values")
         if expected.std() == 0:
             continue

@@ -333,11 +333,12 @@ class MultiHead(nn.Module):
     def __init__(self, d_model, n_heads):
         super().__init__()
         self.n_heads = n_heads
-        w_query, w_key, w_value, w_output = torch.empty(4, d_model, d_model)
-        for matrix in (w_query, w_key, w_value, w_output):
+        self.w_query = nn.Parameter(torch.empty(d_model, d_model))
+        self.w_key = nn.Parameter(torch.empty(d_model, d_model))
+        self.w_value = nn.Parameter(torch.empty(d_model, d_model))
+        self.w_output = nn.Parameter(torch.empty(d_model, d_model))
+        for matrix in self.parameters():
             nn.init.xavier_uniform_(matrix)
-        self.w_query, self.w_key = nn.Parameter(w_query), nn.Parameter(w_key)
-        self.w_value, self.w_output = nn.Parameter(w_value), nn.Parameter(w_output)
 
     def forward(self, x, source, mask=None):
         matrices = (self.w_query, self.w_key, self.w_value, self.w_output)
@@ -361,7 +362,7 @@ Ready-made modules are `nn.Linear(n_in, n_out)` with `weight` (out, in) and `bia
 
 # %% [markdown] kind="text" exercise="FeedForward"
 r"""
-**Write the feed-forward network as a module** that computes the same as `feed_forward`. It contains two of torch's linear layers, called `inner` and `outer`. Initialise their weights with Xavier initialisation and their biases with zeros; the defaults of `nn.Linear` are different.
+**Write the feed-forward network of section 4 as a module.** It contains two of torch's linear layers, called `inner` and `outer`. Initialise their weights with Xavier initialisation and their biases with zeros; the defaults of `nn.Linear` are different.
 """
 
 # %% kind="exercise" exercise="FeedForward" title="The feed-forward network as a module" difficulty=2 importance=5 track="short"

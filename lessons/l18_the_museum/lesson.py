@@ -656,7 +656,7 @@ You know every part of *Attention Is All You Need* now. It has some ten pages of
 
 - **1.** The first: with attention the recurrent decoder still goes step by step.
 - **2.** {term:LSTMN} and {term:structured self-attention}, among others.
-- **3.1.** Nothing, with our recipe: 0% with any seed (lesson 13).
+- **3.1.** With our default initialisation, nothing: 0% with any seed. With smaller initial weights, it learns (lesson 13).
 - **3.2.1.** The dot product's variance is $d_k$, so its standard deviation is the root.
 - **3.2.2.** As many parameters and multiplications; 8 times as many weights to hold.
 - **3.2.3.** Source asks source; what is said asks what was said before; what is said asks the source.

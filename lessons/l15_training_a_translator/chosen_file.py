@@ -14,8 +14,8 @@ from course_lib.models.own_file import explain_difference, is_empty, own_file_pa
 from course_lib.text.batch import make_batch
 from course_lib.translation.shipped import load_shipped
 
-INSTEAD = "Training uses the library's Transformer instead, which has the same parameters."
-NOT_WRITTEN = "There is no Transformer of yours in {} yet (lesson 14). " + INSTEAD
+INSTEAD = "We train the library's Transformer instead, which has the same parameters."
+NOT_WRITTEN = "{} doesn't contain your Transformer yet (lesson 14). " + INSTEAD
 UNUSABLE = (
     "{} can't be trained: {}\n"
     + INSTEAD
@@ -32,7 +32,7 @@ def file_to_train(path: Path | None = None) -> Path | None:
     if problem := what_is_wrong(path):
         print(UNUSABLE.format(path.name, problem))
         return None
-    print(f"Training your own Transformer, from {path.name}.")
+    print(f"We train your own Transformer, from {path.name}.")
     return path
 
 

@@ -309,7 +309,7 @@ BY_LENGTH = PlainExercise(
         Slip(
             "last-of-equals",
             last_of_equals,
-            "of several sentences of equal length only the last is left, as in a dictionary whose keys are "
+            "of several sentences of equal length, only the last is kept, as in a dictionary whose keys are "
             "lengths. Sort the indices instead.",
         ),
         Slip(
@@ -477,8 +477,8 @@ PAPER_RATE = PlainExercise(
         Slip(
             "peak-too-high",
             climbs_to_one,
-            "the warm-up climbs to 1/√d_model, and then the rate drops. In the formula both terms meet at "
-            "the end of the warm-up: divide the step by warm-up^1.5.",
+            "during the warm-up, the rate climbs to 1/√d_model, and then it drops. In the formula, both "
+            "terms meet at the end of the warm-up: divide the step by warm-up^1.5.",
         ),
         Slip(
             "keeps-climbing",
@@ -498,7 +498,7 @@ PAPER_RATE = PlainExercise(
         Slip(
             "falls-from-the-warm-up",
             falls_from_the_warm_up,
-            "after the warm-up the steps are counted from its end. The formula has 1/√step with the step "
+            "after the warm-up, the steps are counted from its end. The formula has 1/√step with the step "
             "itself, so that both terms meet at the peak.",
         ),
         Slip(
@@ -586,6 +586,13 @@ def half_masked(logits, targets, smoothing):
     return right(logits, targets, smoothing) + spread(logits, targets, smoothing)
 
 
+def smoothing_not_masked(logits, targets, smoothing):
+    """Padding is left out of the first term only."""
+    right = partial(loss_by, weigh_all=lambda e, v: 0.0)
+    spread = partial(loss_by, weigh_right=lambda e, v: 0.0, counts=lambda targets: targets > -1)
+    return right(logits, targets, smoothing) + spread(logits, targets, smoothing)
+
+
 def sum_of_exp(logits):
     return logits.exp().sum(dim=-1, keepdim=True)
 
@@ -623,8 +630,8 @@ SMOOTHED_LOSS = PlainExercise(
         },
         answer=torch.tensor(BY_HAND_LOSS),
         says="The probabilities are 1/8, 1/8, 1/2 and 1/4, and their −ln is 2.079, 2.079, 0.693 and 1.386. "
-        "The right word is 2: 0.8 · 0.693 = 0.555. The mean of all four is 1.560, times 0.2: 0.312. The sum "
-        "is 0.866. The second target is 0, which is padding and doesn't count.",
+        "The correct word has the id 2: 0.8 · 0.693 = 0.555. The mean of all four is 1.560, times 0.2: "
+        "0.312. The sum is 0.866. The second target is 0, which is padding and doesn't count.",
     ),
     others=(
         loss_case(3, 4, 6, 0.1, 0),
@@ -662,21 +669,26 @@ SMOOTHED_LOSS = PlainExercise(
             "padding is left out of the second term only. Leave it out of both.",
         ),
         Slip(
+            "smoothing-not-masked",
+            smoothing_not_masked,
+            "padding is left out of the first term only. Leave it out of both.",
+        ),
+        Slip(
             "spread-over-the-others",
             others_only,
             "ε is spread over the **other** words only. Here, as in torch, every word gets ε/V, "
-            "including the right one.",
+            "including the correct one.",
         ),
         Slip(
             "padding-word-left-out",
             without_the_padding_word,
             "ε is spread over V − 1 words, because word 0 is left out. Some implementations do that, but "
-            "here and in torch, word 0 gets its ε/V, too. Only *positions* whose target is 0 are left out.",
+            "here and in torch, word 0 gets its ε/V too. Only *positions* whose target is 0 are left out.",
         ),
         Slip(
             "nothing-taken-away",
             partial(loss_by, weigh_right=lambda e, v: 1.0),
-            "the right word's term has the factor 1, so the target sums to 1 + ε. The factor is 1 − ε.",
+            "the correct word's term has the factor 1, so the target sums to 1 + ε. The factor is 1 − ε.",
         ),
         Slip(
             "sign-of-the-second-term",
@@ -698,7 +710,7 @@ SMOOTHED_LOSS = PlainExercise(
         Slip(
             "epsilon-swapped",
             partial(loss_by, weigh_right=lambda e, v: e, weigh_all=lambda e, v: (1 - e) / v),
-            "ε and 1 − ε are swapped. The right word gets 1 − ε.",
+            "ε and 1 − ε are swapped. The correct word gets 1 − ε.",
         ),
         Slip(
             "sum-of-all-words",
@@ -719,8 +731,8 @@ SMOOTHED_LOSS = PlainExercise(
         Slip(
             "not-smoothed",
             lambda logits, targets, smoothing: library.smoothed_loss(logits, targets, 0.0),
-            "`smoothing` has no effect. The loss of a position is (1 − ε) times −ln p of the right word plus "
-            "ε times the mean of −ln p over all words.",
+            "`smoothing` has no effect. The loss of a position is (1 − ε) times −ln p of the correct word "
+            "plus ε times the mean of −ln p over all words.",
         ),
         Slip(
             "no-minus",
@@ -853,6 +865,18 @@ def plain_descent(weights, loss_of, memory, step, rate):
     return loss, moved, kept
 
 
+def plain_descent_without_means(weights, loss_of, memory, step, rate):
+    """Gradient descent, and the memory as it was."""
+    loss, moved, _ = plain_descent(weights, loss_of, memory, step, rate)
+    return loss, moved, dict(memory)
+
+
+def two_dictionaries(*inputs):
+    """One dictionary of m, another of v."""
+    loss, moved, kept = library.training_step(*inputs)
+    return loss, moved, tuple({name: pair[i] for name, pair in kept.items()} for i in range(2))
+
+
 def loss_after_the_step(weights, loss_of, memory, step, rate):
     _, moved, kept = library.training_step(weights, loss_of, memory, step, rate)
     return loss_of(moved).item(), moved, kept
@@ -952,12 +976,13 @@ TRAINING_STEP = PlainExercise(
         Slip(
             "clipped-one-by-one",
             partial(step_by, clip=lambda gradients: [library.clipped([g], 1.0)[0] for g in gradients]),
-            "each gradient is clipped by itself. Clip them together: their joint norm is at most 1.",
+            "each gradient is clipped on its own. Clip them together, so that their joint norm is at most 1.",
         ),
         Slip(
             "clamped",
             partial(step_by, clip=lambda gradients: [g.clamp(-1, 1) for g in gradients]),
-            "every number is limited to −1 … 1, which changes the gradient's direction. Clip the joint norm.",
+            "every number is cut off at −1 and 1, which changes the gradient's direction. Clip the "
+            "joint norm.",
         ),
         Slip(
             "uphill",
@@ -1008,12 +1033,14 @@ TRAINING_STEP = PlainExercise(
         Slip(
             "epsilon-under-the-root",
             partial(step_by, below=lambda spread: (spread + 1e-9).sqrt()),
-            "1e-9 is added under the square root, where it changes small gradients. Add it to √v̂.",
+            "1e-9 is added under the square root, where it changes the steps of small "
+            "gradients. Add it to √v̂.",
         ),
         Slip(
             "times-the-step",
             partial(step_by, fair=lambda m, beta, step: m / (1 - beta * step)),
-            "m and v are divided by 1 − 0.9 · step and 1 − 0.98 · step. It is an exponent: `0.9**step`.",
+            "m and v are divided by 1 − 0.9 · step and 1 − 0.98 · step. The step is an "
+            "exponent: `0.9**step`.",
         ),
         Slip(
             "gradient-for-mean",
@@ -1081,7 +1108,7 @@ TRAINING_STEP = PlainExercise(
         Slip(
             "corrected-means-kept",
             partial(step_by, keeps=lambda old, new, hats: hats),
-            "the returned memory contains m̂ and v̂. They are for this step only; keep m and v.",
+            "the returned memory contains m̂ and v̂. Those are only for this step; keep m and v.",
         ),
         Slip(
             "pair-swapped",
@@ -1103,7 +1130,7 @@ TRAINING_STEP = PlainExercise(
         Slip(
             "loss-as-tensor",
             loss_as_a_tensor,
-            "a tensor is returned where a plain number is expected. Use `loss.item()`.",
+            "the loss is a tensor, but a plain number is expected. Use `loss.item()`.",
         ),
         Slip(
             "only-the-last-name",
@@ -1115,6 +1142,18 @@ TRAINING_STEP = PlainExercise(
             plain_descent,
             "the weight moves by rate · gradient, which is gradient descent. Adam moves it by "
             "rate · m̂ / (√v̂ + 1e-9).",
+        ),
+        Slip(
+            "no-adam-no-means",
+            plain_descent_without_means,
+            "this is gradient descent: the weight moves by rate · gradient, and the memory isn't updated. "
+            "Compute m and v, return them, and move the weight by rate · m̂ / (√v̂ + 1e-9).",
+        ),
+        Slip(
+            "two-dictionaries",
+            two_dictionaries,
+            "the memory is two dictionaries, one of m and one of v. Return one dictionary that maps each "
+            "name to the pair (m, v).",
         ),
     ),
 )
@@ -1150,6 +1189,14 @@ def once_in_a_word(words):
     counts = Counter()
     for word, times in words.items():
         counts.update(dict.fromkeys(pairwise(word), times))
+    return dict(counts)
+
+
+def without_the_last_pair(words):
+    counts = Counter()
+    for word, times in words.items():
+        for pair in pairwise(word[:-1]):
+            counts[pair] += times
     return dict(counts)
 
 
@@ -1287,7 +1334,8 @@ NEXT_MERGE = PlainExercise(
         Slip(
             "nested",
             partial(merged_by, glue=nested),
-            "the merged pair is a tuple inside the word. Join its two tokens to one string: `left + right`.",
+            "the merged pair is a tuple inside the word. Join its two tokens into one string: "
+            "`left + right`.",
         ),
         Slip(
             "words-joined",
@@ -1316,10 +1364,15 @@ NEXT_MERGE = PlainExercise(
             "times.",
         ),
         Slip(
+            "last-pair-not-counted",
+            partial(merged_by, count=without_the_last_pair),
+            "the last pair of each word isn't counted. A word of n tokens has n − 1 pairs.",
+        ),
+        Slip(
             "around-the-word",
             partial(merged_by, count=around_the_word),
-            "the last token of a word and its first are counted as neighbours, as `word[i - 1]` does for "
-            "i = 0.",
+            "the last token of a word and its first are counted as neighbours, which happens with "
+            "`word[i - 1]` when i is 0.",
         ),
         Slip(
             "ties-the-other-way",
@@ -1382,7 +1435,7 @@ NEXT_MERGE = PlainExercise(
         Slip(
             "other-words-lost",
             partial(merged_by, keeps=lambda word, pair: pair in pairwise(word)),
-            "words without the pair are lost. They belong in the new dictionary, too, unchanged.",
+            "words without the pair are lost. They belong in the new dictionary too, unchanged.",
         ),
         Slip(
             "single-tokens-lost",

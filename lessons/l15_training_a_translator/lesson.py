@@ -13,11 +13,13 @@ About {minutes} minutes. You need the Transformer from [lesson 14](14_the_transf
 r"""
 After this lesson you can
 
-1. **write** a training step with Adam, and the same step with PyTorch's optimizer;
+1. **write** a training step with Adam;
 2. **train** your own Transformer, stop it and resume it;
-3. **explain** what batching by length, warm-up and label smoothing do, and **decide** from runs with several seeds what each is worth;
-4. **diagnose** faulty training runs from their curves; <!-- core -->
-5. **explain** why the same training step is slow on a GPU, and what makes it fast. <!-- core -->
+3. **explain** what batching by length, warm-up and label smoothing do;
+4. **write** the same step with PyTorch's optimizer; <!-- core -->
+5. **judge**, from runs with several seeds, what warm-up and label smoothing are worth; <!-- core -->
+6. **diagnose** faulty runs from their curves; <!-- core -->
+7. **explain** why your training step is slow on a GPU, and what makes it fast. <!-- core -->
 """
 
 # %% kind="setup"
@@ -59,31 +61,31 @@ quiz("15", "recall")
 r"""
 ## 1 · Adam
 
-Gradient descent (lesson 01) subtracts the gradient times the learning rate, and all weights share one rate. That suits some weights badly. If the gradient of one weight is 10 and that of another is 0.001, then with a rate of 0.01 the first moves by 0.1 and the second by 0.00001.
+Gradient descent (lesson 01) subtracts the gradient times the learning rate, and all weights share one rate. If the gradient of one weight is 10 and that of another is 0.001, then with a rate of 0.01 the first moves by 0.1 and the second by 0.00001.
 
-{term:Adam} (Kingma and Ba, 2015) adapts the step to each weight. For each weight, it keeps two running means that start at 0: one of the gradient $g$, $m \leftarrow 0.9\,m + 0.1\,g$, and one of its **square**, $v \leftarrow 0.98\,v + 0.02\,g^2$. The weight then moves by the rate times $m/\sqrt v$. If the gradient is always 10, this ratio tends to $10/\sqrt{100} = 1$; if it is always 0.001, to $0.001/\sqrt{0.000001} = 1$. Both weights move by one rate per step. If the sign of a gradient keeps changing, $m$ stays near 0 and the weight hardly moves.
+{term:Adam} (Kingma and Ba, 2015) adapts the step to each weight. For each weight, it keeps two running means that start at 0: one of the gradient $g$, $m \leftarrow 0.9\,m + 0.1\,g$, and one of its **square**, $v \leftarrow 0.98\,v + 0.02\,g^2$. The factors 0.9 and 0.98 are called $\beta_1$ and $\beta_2$. Adam subtracts the rate times $m/\sqrt v$ from the weight. If the gradient is always 10, this ratio tends to $10/\sqrt{100} = 1$; if it is always 0.001, to $0.001/\sqrt{0.000001} = 1$. So both weights move by the learning rate in each step. If the sign of a gradient keeps changing, $m$ stays near 0 and the weight hardly moves.
 
-One detail remains. After the first step with a gradient of 10, the means are 1 and 2 instead of 10 and 100, because they started at 0. Adam therefore divides them by $1 - 0.9^t$ and $1 - 0.98^t$, where $t$ is the number of the step. For $t = 1$, this gives $1/0.1 = 10$ and $2/0.02 = 100$.
+One detail remains. After the first step with a gradient of 10, the means are 1 and 2 instead of 10 and 100, because they started at 0. Adam therefore divides them by $1 - 0.9^t$ and $1 - 0.98^t$, where $t$ is the step number; this is called **bias correction**. For $t = 1$, this gives $1/0.1 = 10$ and $2/0.02 = 100$.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 2 · Your training step
 
-`weights` maps the name of each parameter to its tensor. `loss_of` is a function that computes the loss of one batch from such a dictionary. `memory` holds Adam's means, a pair $(m, v)$ for each name; it is empty before the first step, and isn't related to the encoder output of lesson 14. `step` counts from 1.
+`weights` maps the name of each parameter to its tensor. `loss_of` is a function that computes the loss of one batch from such a dictionary. `memory` holds Adam's means, a pair $(m, v)$ for each name; it is empty before the first step, and has nothing to do with the encoder output of lesson 14. `step` counts from 1.
 """
 
 # %% [markdown] kind="text" exercise="training_step"
 r"""
-Return three things: the loss before the step, as a plain number; a dictionary of new weights; and the new memory. Don't change `weights` and `memory`; create new tensors.
+Return three things: the loss before the step, as a plain number; a dictionary of new weights; and the new memory. Don't change `weights` or `memory`; create new dictionaries and tensors.
 
-The first three lines are given: `ready` contains the same numbers, but torch records gradients for them, and `gradients` has one tensor for each weight, in order.
+The first three lines are given: `ready` contains the same numbers as `weights`, but torch tracks gradients for them, and `gradients` has one tensor for each of them, in the same order.
 
 1. {term:clipping|Clip} the gradients together to a norm of 1: `clipped(list(gradients), 1.0)` returns a new list.
 2. For each weight, update $m$ and $v$ with its gradient, as in section 1, and keep both.
 3. Compute $\hat m = m/(1 - 0.9^{\text{step}})$ and $\hat v = v/(1 - 0.98^{\text{step}})$. The new weight is $w - \text{rate} \cdot \hat m / (\sqrt{\hat v} + 10^{-9})$; the small number prevents a division by 0.
 
-**By hand.** Take one weight, 3, and the loss $w^2$. The loss is 9 and the gradient 6, which is clipped to 1. So $m = 0.1$ and $v = 0.02$, and both are 1 after the correction. With a rate of 0.1, the new weight is 2.9.
+**By hand.** Take one weight, 3, and the loss $w^2$. The loss is 9 and the gradient 6, which is clipped to 1. So $m = 0.1$ and $v = 0.02$, and both are 1 after bias correction. With a rate of 0.1, the new weight is 2.9.
 """
 
 # %% kind="exercise" exercise="training_step" title="One training step" difficulty=3 importance=5 track="short"
@@ -111,7 +113,7 @@ check("training_step", training_step)
 # %% [markdown] kind="hints" exercise="training_step"
 r"""
 ### Where to start
-Start with the example by hand and print the result of each of the three steps. `memory.get(name, (0, 0))` returns the pair, or two zeros if there is none yet.
+Start with the worked example and print the result of each of the three steps. `memory.get(name, (0, 0))` returns the pair, or two zeros if there is none yet.
 
 ---
 ### The structure
@@ -119,16 +121,16 @@ Create two empty dictionaries. Loop over `zip(weights.items(), gradients)`, so t
 
 ---
 ### Common errors
-Clip all gradients together *before* the loop. The mean $v$ is of the squared gradient, not of the squared mean. Keep $m$ and $v$, not $\hat m$ and $\hat v$.
+Clip all gradients together *before* the loop. $v$ is the mean of the squared gradient, not of the squared $m$. Keep $m$ and $v$, not $\hat m$ and $\hat v$.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 3 · Train a small translator
 
-The next cell checks the file that you wrote in lesson 14, against the weights that come with the course. If your Transformer computes the same logits, it is the model that we train in this lesson. Otherwise, the same cells train the library's Transformer. The cell says which one it is.
+The next cell loads the course's trained weights into the Transformer that you wrote in lesson 14. If it computes the same logits as the library's, we train your file; otherwise, we train the library's. The cell prints which.
 
-We start with a small version that takes about 20 seconds on two CPU cores: one layer on each side, 3,000 toy sentences of 3 to 6 English words, and 200 others for validation. `TranslatorRun` calls your training step for each batch. The batches and the learning rate are the library's for now, and the loss is the cross-entropy of the next word with teacher forcing (lesson 04).
+We start with a small run of about 20 seconds on two CPU cores: one encoder and one decoder layer, 3,000 toy sentences of 3 to 6 English words, and 200 others for validation. `TranslatorRun` calls your training step for each batch. The batches and the learning rate come from the library for now, and the loss is the cross-entropy of the next word with teacher forcing (lesson 04). The plotted training loss is the mean over the last 24 steps, so it lags behind while the model improves quickly.
 """
 
 # %% kind="code"
@@ -152,9 +154,9 @@ run = train_live(small_run(PLAIN), "lesson_15", until=96, anew=True)
 
 # %% [markdown] kind="text"
 r"""
-The run was stopped after step 96 of 240. Everything needed to resume it is in a file, the {term:checkpoint}: the weights, **Adam's means**, the number of the step, and the position in the corpus. With the weights alone, Adam would start again from 0, and the next step would be a different one.
+The run was stopped after step 96 of 240. Everything needed to resume it is in a file, the {term:checkpoint}: the weights, **Adam's means**, the step number, and the position in the corpus. With the weights alone, Adam's means would start again from 0, and the next step would be different.
 
-The next cell resumes the run, as you would after restarting the kernel. **Try it:** run the cell, press ■ (Kernel ▸ Interrupt) before it ends, and run it again. On a CPU, the result is the same to the last bit as without a stop. Below the curves, you can see how the translations of three sentences change.
+The next cell resumes the run. **Try it:** run the cell, press ■ (Kernel ▸ Interrupt) before it ends, and run it again. On a CPU, the result is identical, bit for bit, to that of an uninterrupted run.
 """
 
 # %% kind="train" ignore_output=true
@@ -166,7 +168,7 @@ print(run.translate("the happy frog swam"))  # or other words: king, mouse, ofte
 
 # %% [markdown] kind="text" track="core" contents="the same step with PyTorch's own optimizer"
 r"""
-**The same in PyTorch.** You have written Adam once; from now on, you can let torch do it. In almost every PyTorch program you will find these six lines: compute the outputs, compute the loss, reset the old gradients, compute new ones, clip them, update the weights. `optimizer.step()` changes the parameters of the model in place. The cell runs both versions side by side for five steps. It uses 64-bit numbers, so that rounding errors can't hide or imitate a difference.
+**The same in PyTorch.** You have written Adam once; from now on, you can leave it to torch. Almost every PyTorch training loop contains these six lines: compute the outputs, compute the loss, reset the old gradients, compute new ones, clip them, update the weights. `optimizer.step()` changes the parameters of the model in place. The cell runs both versions for five steps, with 64-bit numbers to keep rounding errors negligible.
 """
 
 # %% kind="library" track="core"
@@ -193,22 +195,22 @@ for step in range(1, 6):
     optimizer.step()
 for name, weight in model.named_parameters():
     assert torch.allclose(weight, weights[name], atol=1e-6), name
-print("after five steps, all weights are the same as yours")
+print("after five steps, both versions have the same weights")
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 4 · Batches of similar length
 
-The 2017 paper trains with three refinements. The first is about speed. A batch is a rectangle: as long as its longest sentence, with padding in the other rows. Padding is masked, so it does no harm, but it is computed like everything else.
+The 2017 paper uses three refinements in training. The first is about speed. A batch is a rectangle: every row is padded to the length of the longest sentence. Padding is masked, so it doesn't affect the result, but it costs as much computation as real words.
 
-**By hand.** Take four sentences of 3, 9, 2 and 8 words, and two sentences per batch. In this order, (3, 9) takes 2 · 9 = 18 positions and (2, 8) takes 16, together 34 for 22 words. Sorted by length, (2, 3) takes 6 and (8, 9) takes 18, together 24. The fraction of positions that are padding, the {term:padding fraction}, falls from 12/34 to 2/24. Putting sentences of similar length into the same batch is called {term:batching by length}.
+**By hand.** Take four sentences of 3, 9, 2 and 8 words, and two sentences per batch. In this order, (3, 9) takes 2 · 9 = 18 positions and (2, 8) takes 16, together 34 for 22 words. Sorted by length, (2, 3) takes 6 and (8, 9) takes 18, together 24. The fraction of positions that are padding, the {term:padding fraction}, falls from 12/34 = 35% to 2/24 = 8%. Putting sentences of similar length into the same batch is called {term:batching by length}.
 """
 
 # %% [markdown] kind="text" exercise="by_length"
 r"""
 `lengths` is a list of integers, and a sentence is identified by its index in that list. Return a list of batches, each a list of indices, so that every sentence is in exactly one batch. The size of a batch, its number of rows times its **longest** length, must be at most `room`. No sentence is longer than `room`.
 
-Put sentences of similar length together: up to a third more padding than sorting gives is fine. Also fill the batches: use fewer than twice as many as necessary. Don't change `lengths`.
+Put sentences of similar length together: the total padding may be up to a third more than if you sort by length. Also fill the batches: use fewer than twice as many as necessary. For an empty list, return an empty list. Don't change `lengths`.
 """
 
 # %% kind="exercise" exercise="by_length" title="Batches by length" difficulty=2 importance=4 track="core"
@@ -231,12 +233,12 @@ check("by_length", by_length)
 # %% [markdown] kind="hints" exercise="by_length"
 r"""
 ### Where to start
-`sorted(range(len(lengths)), key=…)` can return the indices with the shortest sentence first. If you go through them in that order, which sentence of a batch is the longest?
+With a suitable `key`, `sorted(range(len(lengths)), key=…)` returns the indices, that of the shortest sentence first. If you go through them in that order, which sentence in a batch is the longest?
 
 ---
 ### Step by step
 1. Sort the indices by length.
-2. Go through them. The current sentence is the longest so far, so with it the batch would take `(rows + 1) * lengths[i]` positions.
+2. Go through them. The current sentence is the longest so far, so if you add it, the batch takes `(rows + 1) * lengths[i]` positions.
 3. If that is at most `room`, add the index to the last batch. Otherwise, start a new batch with it.
 """
 
@@ -260,14 +262,14 @@ for name, batches in ways.items():
 
 # %% [markdown] kind="text" track="core"
 r"""
-These are 3,000 sentences of the full toy language, which have 3 to 20 English words. The same words now fit into {printed:padding/by length} batches instead of {printed:padding/in order}. In training, the batches are shuffled, and so are sentences of equal length; otherwise, the model would see all short sentences first.
+These are 3,000 sentences of the full toy language, with 3 to 20 English words each. In order, 40 at a time, they fill {printed:padding/in order} batches; by length, with a room of 1,024, they fill {printed:padding/by length}. In training, the batches are shuffled, and so are sentences of equal length; otherwise, the model would see all short sentences first.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 5 · Warm-up
 
-The second refinement is a {term:learning-rate schedule}: the learning rate depends on the step. The 2017 paper increases it linearly for 4,000 steps and then decreases it in proportion to $1/\sqrt{\text{step}}$. The first phase is called {term:learning-rate warm-up|warm-up}. The idea is to take small steps at first, while the weights are random and Adam's means are estimated from only a few batches.
+The second refinement is a {term:learning-rate schedule}: the learning rate depends on the step. The 2017 paper increases it linearly for 4,000 steps and then decreases it in proportion to $1/\sqrt{\text{step}}$. The first phase is called {term:learning-rate warm-up|warm-up}. The idea is to take small steps at first, while the weights are still random and Adam's means are based on only a few batches.
 """
 
 # %% [markdown] kind="formula" track="core"
@@ -285,7 +287,7 @@ $$ \text{rate} = \frac{1}{\sqrt{d_{\text{model}}}} \cdot \min\left(\frac{1}{\sqr
 
 # %% [markdown] kind="text" exercise="paper_rate"
 r"""
-There is already a first version. Make it pass the check.
+Here is a first version of this formula. Make it pass the check.
 """
 
 # %% kind="exercise" exercise="paper_rate" mode="bug" title="The learning rate of the 2017 paper" difficulty=2 importance=3 track="core"
@@ -306,16 +308,16 @@ check("paper_rate", paper_rate)
 # %% [markdown] kind="hints" exercise="paper_rate"
 r"""
 ### Where to start
-The example by hand comes out right. What do its width and its warm-up have in common? Try a width of 512 and a warm-up of 4,000.
+The first version gets the worked example right. What do its width and its warm-up have in common? Try a width of 512 and a warm-up of 4,000.
 
 ---
 ### Step by step
-Compare the factor in front of the minimum with the formula. In the example by hand, $d_{\text{model}}$ and the warm-up are equal, so the example can't show which of the two is used.
+Compare the factor in front of the minimum with the formula. In the worked example, $d_{\text{model}}$ and the warm-up are equal, so it can't show which of the two is used.
 """
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="the formula and exercise 3, and what warm-up is worth in our runs"
 r"""
-**Is the warm-up necessary?** We have trained Transformers with three layers and a peak rate of 0.003 for 4,000 steps, with 400 warm-up steps and without any. After the warm-up, the rate falls linearly to 0.
+**Is warm-up necessary?** We trained Transformers with three layers and a peak rate of 0.003 for 4,000 steps, with 400 warm-up steps and with none. In these runs, the rate then falls linearly to 0.
 """
 
 # %% kind="predict" track="core" hide_input=true
@@ -344,18 +346,18 @@ Exact match on the test set, lowest to highest of three seeds:
 | post-norm, 0.0015 | {result:min warm_up/post-norm, half the rate/scores/test/exact:.1p} to {result:max warm_up/post-norm, half the rate/scores/test/exact:.1%} | {result:min warm_up/post-norm, half the rate, no warm-up/scores/test/exact:.1p} to {result:max warm_up/post-norm, half the rate, no warm-up/scores/test/exact:.1%} |
 | pre-norm (ours), 0.003 | {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} | {result:min recipe/no warm-up/scores/test/exact:.1p} to {result:max recipe/no warm-up/scores/test/exact:.1%} |
 
-Post-norm models lose about four points without warm-up at 0.003, and less at half the rate. For pre-norm, the difference is less than one point, which other small changes also cause; we haven't trained pre-norm without warm-up at 0.0015. So these results hold for three layers, these rates and this task. Xiong et al. (2020) show that with post-norm, the gradients near the output are large at initialisation, which is a plausible reason.
+Post-norm models lose about four points without warm-up at 0.003, and less at half the rate. With pre-norm, the difference is less than one point, about as much as another decay schedule made. This holds for three layers, these rates and this task. A plausible reason: Xiong et al. (2020) show that with post-norm, the gradients near the output are large at initialisation.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 6 · Label smoothing
 
-The third refinement changes the target. Cross-entropy is lowest when the model gives the correct word a probability of 1, which no softmax reaches, so the logits keep growing. {term:label smoothing|Label smoothing} (Szegedy et al., 2016) asks for a little less: $1 - \varepsilon$ goes to the correct word, and $\varepsilon$ is spread evenly over **all** $V$ words, including the correct one. The paper uses $\varepsilon = 0.1$.
+The third refinement changes the target. Cross-entropy is lowest when the model gives the correct word a probability of 1. A softmax never reaches 1, so the logits keep growing. {term:label smoothing|Label smoothing} (Szegedy et al., 2016) asks for a little less: $1 - \varepsilon$ goes to the correct word, and $\varepsilon$ is spread evenly over **all** $V$ words, including the correct one. The paper uses $\varepsilon = 0.1$.
 
 $$ \text{loss} = (1 - \varepsilon) \cdot (-\ln p_{\text{correct}}) \;+\; \varepsilon \cdot \frac1V \sum_{w} (-\ln p_w) $$
 
-**By hand.** Four words have the probabilities 1/8, 1/8, ½, ¼; the third is correct, and $\varepsilon = 0.2$. Their $-\ln p$ is 2.079, 2.079, 0.693 and 1.386. The first term is 0.8 · 0.693 = 0.555, the second 0.2 · 1.560 = 0.312 (1.560 is the mean of all four), so the loss is 0.866. Even a perfect model has a loss above 0 now, because the target itself is uncertain.
+**By hand.** Four words have the probabilities 1/8, 1/8, ½, ¼; the third is correct, and $\varepsilon = 0.2$. Their $-\ln p$ is 2.079, 2.079, 0.693 and 1.386. The first term is 0.8 · 0.693 = 0.555, the second 0.2 · 1.560 = 0.312 (1.560 is the mean of all four), and the loss is 0.866. Even a perfect model now has a loss above 0, because the target itself is uncertain.
 """
 
 # %% [markdown] kind="text" exercise="smoothed_loss"
@@ -401,13 +403,13 @@ predict("15", "train-floor", LossFloor())
 
 # %% [markdown] kind="text" track="core"
 r"""
-No model can do better than to predict the smoothed target itself, and that target is uncertain. So **a loss of 1.4 can be excellent, and a smoothed loss can't be compared with a plain one.** In our runs, the training loss is smoothed and the validation loss isn't.
+No model can do better than predict the smoothed target itself, and that target is uncertain. So **a loss of 1.4 can be excellent, and a smoothed loss can't be compared with a plain one.** In runs with label smoothing, we plot a smoothed training loss and a plain validation loss.
 
-**An extra softmax** also keeps the loss up. `F.cross_entropy` expects logits. If you pass it probabilities, it applies a second softmax, which makes them nearly equal, and the loss can't fall below $\ln(e + V - 1) - 1$. With 10,000 words, that is 8.21.
+**An extra softmax** also keeps the loss high. `F.cross_entropy` expects logits. If you pass it probabilities, it applies a second softmax, which makes them nearly equal, and the loss can't fall below $\ln(e + V - 1) - 1$. With 10,000 words, that is 8.21.
 
-On our task, label smoothing doesn't help: with three seeds each, {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} of the test sentences are translated correctly with smoothing, and {result:min recipe/no smoothing/scores/test/exact:.1p} to {result:max recipe/no smoothing/scores/test/exact:.1%} without. In the paper, it improved the {term:BLEU} score.
+On our task, label smoothing didn't help: with three seeds each, {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} of the test sentences were translated correctly with smoothing, and {result:min recipe/no smoothing/scores/test/exact:.1p} to {result:max recipe/no smoothing/scores/test/exact:.1%} without. In the paper, it improved the {term:BLEU} score.
 
-Now train again, with your batches, schedule and loss. `paper_rate` is scaled so that it reaches 0.005 after 24 steps.
+Now train again, with your batches, schedule and loss. `paper_rate` is scaled so that it peaks at 0.005 after 24 steps.
 """
 
 # %% kind="train" ignore_output=true track="core"
@@ -417,14 +419,14 @@ run = train_live(small_run(HEALTHY, **own_parts), "lesson_15_own_parts", anew=Tr
 if run.finished:
     assert run.history[-1].scores["exact"] > 0.8, "about nine in ten are expected"
 
-# %% kind="explain" track="core" contents="an explanation in your own words"
+# %% kind="explain" track="core" contents="exercise 4 on the smoothed loss, its lowest possible value, and a run with all your functions"
 explain("15", "train-above")
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 7 · The whole language
 
-The full task has 20,000 sentences of up to 20 words. The next cell trains two layers of width 80 on it for 2,000 steps, with your file, training step, batches and schedule. As in the library's runs, the result is the average of the weights from the last 15% of the steps ({term:checkpoint averaging}). Set `FULL = True`; you can stop the run with ■ and resume it with the same cell. It takes minutes on a CPU, and less on a GPU, which is used if there is one.
+The full task has 20,000 sentences of up to 20 words. The next cell trains two layers of width 80 on it for 2,000 steps, with your file and functions, or the library's where you haven't written one. The result is the average of the weights from the last 15% of the steps ({term:checkpoint averaging}). Set `FULL = True` to start it; you can stop it with ■ and resume it with the same cell. It takes a few minutes on a CPU, and less if there is a GPU.
 """
 
 # %% kind="train" ignore_output=true
@@ -439,18 +441,18 @@ if FULL:
     print(f"exact match on the test set: {fixed(100 * whole.test_exact(), 1)}%")
     print("the checkpoint is in", run_folder("lesson_15_full"))
 
-# %% [markdown] kind="text" track="core" contents="what to expect of the full run, the checkpoint on the command line, and what makes training fast on a GPU"
+# %% [markdown] kind="text" track="core" contents="what to expect from the full run, the checkpoint on the command line, and what makes training fast on a GPU"
 r"""
-With lesson 14's reference file and our own versions of the four functions, this run took {result:cpu/own_file/ways/own file, own step/seconds:.0f} seconds on two CPU cores and translated {result:cpu/own_file/ways/own file, own step/exact:.1%} of 1,000 test sentences correctly. In the same measurement, the library's fastest configuration (`train transformer --quick`) took {result:cpu/own_file/ways/library, quick run/seconds:.0f} seconds and reached {result:cpu/own_file/ways/library, quick run/exact:.1%}. These are single runs (`cpu/own_file.json`).
+With lesson 14's reference file and our own versions of the four functions, this run took {result:cpu/own_file/ways/own file, own step/seconds:.0f} seconds on two CPU cores and translated {result:cpu/own_file/ways/own file, own step/exact:.1%} of 1,000 test sentences correctly. The library's fastest configuration (`train transformer --quick`) took {result:cpu/own_file/ways/library, quick run/seconds:.0f} seconds and reached {result:cpu/own_file/ways/library, quick run/exact:.1%}. These are single runs (`cpu/own_file.json`).
 
-The checkpoint contains plain tensors under the names in your file. On the command line, tell the course which file they belong to; `FOLDER` is the one that the cell has printed:
+The checkpoint contains plain tensors under the names in your file. On the command line, say which file they belong to; `FOLDER` is the one that the cell prints:
 
     python3 -m course_lib translate --checkpoint FOLDER --model notebooks/my_transformer.py "the cat is tired"
     python3 -m course_lib evaluate --checkpoint FOLDER --model notebooks/my_transformer.py
 
-**Where does the time go on a GPU?** One step of your loop runs about {result:gpu/own_file/kernels per own step:,.0f} small programs on the GPU, called *kernels*: one for each matrix product, each sum, each square root. On an NVIDIA H200, each takes a few millionths of a second. Python needs longer than that to start it, so the GPU spends most of its time waiting for the next one. Your step takes {result:gpu/own_file/ways/own file, own step/ms per step:.1f} milliseconds, however fast the GPU is.
+**Where does the time go on a GPU?** One step of this run starts about {result:gpu/own_file/kernels per own step:,.0f} small programs on the GPU, called *kernels*: one for each matrix product, each sum, each square root. On an NVIDIA H200, each takes a few millionths of a second. Python needs longer than that to start it, so the GPU spends most of its time waiting for the next one. The step takes {result:gpu/own_file/ways/own file, own step/ms per step:.1f} milliseconds, and a faster GPU would hardly change that.
 
-The remedy is to record the sequence of kernels once and then replay it with a single call. This is called a *CUDA graph*. The library's training step does this with any module, so it can train **your file unchanged**: {result:gpu/own_file/ways/own file, captured step/ms per step:.1f} milliseconds per step, and {result:gpu/own_file/ways/own file, captured step/seconds:.0f} instead of {result:gpu/own_file/ways/own file, own step/seconds:.0f} seconds for the whole run (`gpu/own_file.json`, one run each). Recording works only if the shapes repeat, so sentences are padded to a few fixed lengths. This command compares both on your machine; without a GPU, it leaves out the recorded step:
+The remedy is to record the sequence of kernels once and then replay it with a single call. This is called a *CUDA graph*. The library's training step does this with any module, so it can train **your file unchanged**. With the reference file, we measured {result:gpu/own_file/ways/own file, captured step/ms per step:.1f} milliseconds per step, and {result:gpu/own_file/ways/own file, captured step/seconds:.0f} instead of {result:gpu/own_file/ways/own file, own step/seconds:.0f} seconds for the whole run (`gpu/own_file.json`, one run each). Recording works only if the shapes repeat, so sentences are padded to a few fixed lengths. This command compares the two on your machine, if it has a GPU:
 
     python3 -m course_lib bench own_file
 """
@@ -459,7 +461,7 @@ The remedy is to record the sequence of kernels once and then replay it with a s
 r"""
 ## 8 · Diagnose faulty runs
 
-Here is the small run six times: once healthy, and five times with one fault (`sick`: one CPU thread, mean of three seeds, linear decay). *Exact match* is measured by {term:autoregressive|autoregressive} decoding, where the model gets its own words as input. There are six possible faults, and one of them isn't shown:
+The figure shows the small run six times: once healthy, and five times with one fault each (means of three seeds, with linear decay). *Exact match* is measured by {term:autoregressive|autoregressive} decoding, where the model gets its own words as input. There are six possible faults, and one of them isn't shown:
 
 - The learning rate is 50 times too small.
 - The learning rate is 20 times too high.
@@ -468,7 +470,7 @@ Here is the small run six times: once healthy, and five times with one fault (`s
 - The target isn't shifted: the decoder reads the word that it has to predict.
 - There is no warm-up.
 
-Three numbers for a vocabulary of 195 help you to read the curves. A model that guesses uniformly has a loss of ln 195 = 5.3. With a smoothing of 0.1, the training loss can't fall below 0.85. With an extra softmax, no loss can fall below 4.3. In the right-hand panel, B, C, D and E coincide near 0.
+The vocabulary has 195 words here, and three numbers help you read the curves. A model that guesses uniformly has a loss of ln 195 = 5.3. With a smoothing of 0.1, the training loss can't fall below 0.85. With an extra softmax, no loss can fall below 4.3. In the right-hand panel, B, C, D and E overlap near 0.
 """
 
 # %% kind="see" hide_input=true
@@ -495,15 +497,17 @@ quiz("15", "clinic")
 
 # %% [markdown] kind="text"
 r"""
-**A** has only 100 sentences and memorises them: it overfits (lesson 01). Its mean validation loss is lowest after 72 steps. {term:early stopping|Early stopping} would end the run there. Whether that also gives the best translations is undecided here: from step 72 to the end, exact match rises with two seeds and falls with one.
+**A** has only 100 sentences and memorises them: it overfits (lesson 01). Its mean validation loss is lowest after 72 steps, where {term:early stopping|early stopping} would end the run. Our runs don't show whether that also gives the best translations: from step 72 to the end, exact match rises with two seeds and falls with one.
 
-**B** applies the softmax twice. After 24 steps, it predicts the end of the sentence at every position, with a probability of {result:lesson_15/softmax twice/probability of EOS:.3f} on average. The end is the most frequent token, {result:lesson_15/softmax twice/fraction of EOS:.1%} of all, and always predicting it gives a loss of $\ln(e + 194) - {result:lesson_15/softmax twice/fraction of EOS:.3f} = {result:lesson_15/softmax twice/loss:.2f}$, which is where both curves stay. A plausible reason is that the first softmax is saturated there (lesson 08), so hardly any gradient gets through.
+**B** applies the softmax twice. After 24 steps, it predicts the end of the sentence at every position, with a probability of {result:lesson_15/softmax twice/probability of EOS:.3f} on average. The end-of-sentence token is the most frequent, {result:lesson_15/softmax twice/fraction of EOS:.1%} of all, and always predicting it gives a loss of $\ln(e + 194) - {result:lesson_15/softmax twice/fraction of EOS:.3f} = {result:lesson_15/softmax twice/loss:.2f}$, and that is where both curves stay. A plausible reason is that the first softmax is saturated there (lesson 08), so hardly any gradient gets through.
 
-**C** has the high rate. After 48 steps, its weights are three to four times as large as in the healthy run, and the largest attention weight of a word is {result:lesson_15/high rate/largest attention weight:.3f} on average, compared with {result:lesson_15/healthy/largest attention weight:.3f}. Does lowering the rate help? We also trained C with the healthy rate from step 49 on, and only {result:min sick/rate 20 times too high, healthy after 48/ends/exact:.0p} to {result:max sick/rate 20 times too high, healthy after 48/ends/exact:.0%} of the sentences were correct at the end. Such a run has to be started again.
+**C** has a rate that is 20 times too high. After 48 steps, its weights are three to four times as large as in the healthy run, and the largest attention weight of a word is {result:lesson_15/high rate/largest attention weight:.3f} on average, compared with {result:lesson_15/healthy/largest attention weight:.3f}. We also trained C with the healthy rate from step 49 on, and at the end only {result:min sick/rate 20 times too high, healthy after 48/ends/exact:.0p} to {result:max sick/rate 20 times too high, healthy after 48/ends/exact:.0%} of the sentences were correct: lowering the rate didn't rescue these runs.
 
-**D** has the lowest losses of all and doesn't translate a single sentence correctly: without the shift, it learns to copy its input, like the leaky model of lesson 10. **E** isn't broken, only slow. The missing warm-up can't be seen with one pre-norm layer: {result:min sick/no warm-up/ends/exact:.0p} to {result:max sick/no warm-up/ends/exact:.0%} correct without it, {result:min sick/healthy/ends/exact:.0p} to {result:max sick/healthy/ends/exact:.0%} with it.
+**D** has the lowest losses of all and doesn't translate a single sentence correctly: without the shift, it learns to copy its input, like the leaky model of lesson 10.
 
-Check D with your own model.
+**E** has a rate that is 50 times too small. It isn't broken, only slow. The missing warm-up isn't shown, because with one pre-norm layer it makes no visible difference: {result:min sick/no warm-up/ends/exact:.0p} to {result:max sick/no warm-up/ends/exact:.0%} correct without it, {result:min sick/healthy/ends/exact:.0p} to {result:max sick/healthy/ends/exact:.0%} with it.
+
+Now reproduce run D with your own model.
 """
 
 # %% kind="break"
@@ -516,16 +520,16 @@ print("D: the validation loss is below 0.3, and no translation is correct")
 r"""
 ## 9 · Real words
 
-The toy language has 680 words, both languages together. Real text has no such limit: *chat, chats, chaton, chatière* … A vocabulary of whole words is huge, and new text still contains words that it lacks. With single letters, sentences become very long. A compromise is to use **parts** of words, called {term:subword|subwords}.
+The toy language has 680 words, both languages together. Real text has no such limit: *chat, chats, chaton, chatière* … A vocabulary of whole words becomes huge, and new text still contains words that aren't in it. With single letters, sequences become very long. A compromise is to use **parts** of words, called {term:subword|subwords}.
 
-{term:byte-pair encoding|Byte-pair encoding, BPE} (Gage, 1994, for compression; Sennrich et al., 2016, for translation) finds them by counting. It starts with letters, looks for the most frequent pair of neighbouring tokens, joins them everywhere, and repeats. Each repetition is called a *merge*. Frequent words become one token, and rare ones stay in pieces. A new word is split by the same merges, in the order in which they were learned.
+{term:byte-pair encoding|Byte-pair encoding, BPE} (Gage, 1994, for compression; Sennrich et al., 2016, for translation) finds them by counting. It starts with letters, looks for the most frequent pair of neighbouring tokens, joins them everywhere, and repeats. Each repetition is called a *merge*. Frequent words become one token, and rare ones stay in pieces. To split a new word, the same merges are applied in the order in which they were learned.
 
-**By hand.** *chat* occurs 5 times, *chats* twice, *chien* 3 times. c and h are neighbours 5 + 2 + 3 = 10 times, h and a 7 times, so the first merge is *ch*. Now a and t, and ch and a, both have 7. In alphabetical order, a and t come first, so the next merge is *at*, and then *chat* from ch and at.
+**By hand.** *chat* occurs 5 times, *chats* twice, *chien* 3 times. c and h are neighbours 5 + 2 + 3 = 10 times, h and a 7 times, so the first merge is *ch*. Now (a, t) and (ch, a) both occur 7 times. In alphabetical order, (a, t) comes first, so the next merge is *at*, and the third is *chat*.
 """
 
 # %% [markdown] kind="text" exercise="next_merge" track="stretch"
 r"""
-Write one such step. `words` is a dictionary from a word, as a tuple of its tokens, to its number of occurrences: `{("c", "h", "a", "t"): 5, …}`. Return the best pair, as a tuple of two tokens, and a new dictionary of all words in which that pair is merged wherever it occurs, from left to right (`("ch", "a", "t"): 5`). **Among equally frequent pairs, choose the first in alphabetical order**; Python compares tuples of strings that way. If a word occurs five times, so does each of its pairs.
+Write one such step. `words` is a dictionary that maps a word, as a tuple of its tokens, to its number of occurrences: `{("c", "h", "a", "t"): 5, …}`. At least one word has two tokens or more. Return the most frequent pair, as a tuple of two tokens, and a new dictionary of all words in which that pair is merged wherever it occurs, from left to right (`("ch", "a", "t"): 5`). **Among equally frequent pairs, choose the first in alphabetical order**; Python compares tuples of strings that way. If a word occurs five times, so does each of its pairs.
 """
 
 # %% kind="exercise" exercise="next_merge" title="One merge" difficulty=3 importance=3 track="stretch"
@@ -554,13 +558,13 @@ check("next_merge", next_merge)
 # %% [markdown] kind="hints" exercise="next_merge"
 r"""
 ### Where to start
-There are two parts: counting and merging. For counting, `word[i : i + 2]` is a pair of neighbours, as a tuple. For merging, go through the word from the left. If the next two tokens are the pair, take both, otherwise one.
+There are two parts: counting and merging. For counting, `word[i : i + 2]` is a pair of neighbours, as a tuple. For merging, go through the word from the left. If the next two tokens are the pair, take both; otherwise, take one.
 
 ---
 ### Step by step
 1. Add the word's count to the count of each of its pairs.
 2. Choose by `(-count, pair)`: the most frequent pair comes first, then alphabetical order decides.
-3. For each word, build a new tuple: as long as tokens are left, take two and join them if they are the pair, otherwise take one.
+3. For each word, build a new tuple: as long as there are tokens left, take two and join them if they are the pair; otherwise, take one.
 """
 
 # %% kind="see" name="merges" track="stretch"
@@ -585,7 +589,7 @@ r"""
     python3 -m course_lib train transformer --data multi30k --from de --to en
     python3 -m course_lib evaluate --checkpoint runs/multi30k-de-en_transformer_0
 
-On an H200, everything together took {result:clock/seconds:.0f} s, with a {term:BLEU} score of {result:clock/bleu/value:.1f} (`clock.json`). On a CPU, expect hours.
+On an H200, all three together took {result:clock/seconds:.0f} s, with a {term:BLEU} score of {result:clock/bleu/value:.1f} (`clock.json`). On a CPU, expect hours.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -624,18 +628,18 @@ r"""
 | name | meaning |
 |---|---|
 | `training_step` | loss, gradients, clipping, Adam |
-| checkpoint | weights, Adam's means, step, position in the corpus |
+| checkpoint | weights, Adam's means, step number, position in the corpus |
 | `by_length` | batches of similar length: {result:lesson_15/padding/in order:.0%} padding becomes {result:lesson_15/padding/by length:.1%} | <!-- core -->
 | `paper_rate` | linear warm-up, then decay with $1/\sqrt{\text{step}}$ | <!-- core -->
 | `smoothed_loss` | target $1 - \varepsilon$ for the correct word plus $\varepsilon/V$ for every word; padding doesn't count | <!-- core -->
 
-- Adam gives each weight a step of its own, of about one learning rate.
+- Adam scales each weight's step. With a steady gradient, it is as large as the learning rate.
 - With label smoothing, the lowest possible loss is above 0.
-- The losses alone don't reveal every fault. Let the model translate. <!-- core -->
-- Without warm-up, our three-layer post-norm models lost about four points, and pre-norm models less than one. Say for which model and rate a claim holds. <!-- core -->
-- On a GPU, a small model's training step is limited by starting kernels. Recording them as a CUDA graph removes that limit. <!-- core -->
+- The losses alone don't reveal every fault, so let the model translate. <!-- core -->
+- Without warm-up, our three-layer post-norm models lost about four points, and pre-norm models less than one. Say which model and rate a claim holds for. <!-- core -->
+- On a GPU, the time that it takes to start kernels limits a small model's training step. Recording them as a CUDA graph removes that limit. <!-- core -->
 
-**Still missing.** So far, a translation was either right or wrong, and we always took the most probable word. [Lesson 16](16_decoding.ipynb) searches better, and measures better.
+**Still missing.** So far, a translation was either right or wrong, and we always chose the most probable word. [Lesson 16](16_decoding.ipynb) introduces better search and better metrics.
 """
 
 # %% [markdown] kind="reading"

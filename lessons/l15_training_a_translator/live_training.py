@@ -26,7 +26,7 @@ from lessons.l15_training_a_translator.translator_run import TranslatorRun
 OLD_FORMAT = "An earlier version of the course saved a run as {}. It can't be used, so training starts again."
 ANOTHER_RUN = "The checkpoint in {} belongs to a different run, so training starts again."
 OTHER_PARAMETERS = (
-    "The checkpoint in {} has other parameters than the model (for example {}), so training starts again."
+    "The checkpoint in {} has different parameters from the model (for example {}), so training starts again."
 )
 
 
@@ -64,9 +64,14 @@ def train_live(
         for output in outputs(run.history, run.watched):
             display(output, raw=isinstance(output, dict))
     if not run.finished:
-        done = f"Stopped after step {run.state.step} of {n_steps}."
-        print(f"{done} Run the cell again to continue.")
+        print(f"Stopped after step {run.state.step} of {n_steps}.{_how_to_continue(until, anew)}")
     return run
+
+
+def _how_to_continue(until: int | None, anew: bool) -> str:
+    if until is not None:  # the same cell would stop there again
+        return ""
+    return f"{' Remove anew=True and run' if anew else ' Run'} the cell again to continue."
 
 
 def _resumable(run: TranslatorRun, folder: RunFolder) -> tuple[RunFolder, History]:

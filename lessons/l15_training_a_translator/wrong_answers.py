@@ -494,6 +494,12 @@ def loss_half_masked(logits, targets, smoothing):
     return (1 - smoothing) * right.mean() - smoothing * logs.mean(-1)[targets != 0].mean()
 
 
+def loss_second_term_unmasked(logits, targets, smoothing):
+    logs = logits.log_softmax(-1)
+    right = -logs.gather(-1, targets[..., None])[..., 0]
+    return (1 - smoothing) * right[targets != 0].mean() - smoothing * logs.mean()
+
+
 def loss_term(logits, targets, smoothing):
     logs = logits.log_softmax(-1)
     return (smoothing - 1) * logs.gather(-1, targets[..., None])[targets != 0].mean()
@@ -643,6 +649,25 @@ def step_in_place(weights, loss_of, memory, step, rate):
     return loss, weights, kept
 
 
+def step_descent_without_means(weights, loss_of, memory, step, rate):
+    loss, gradients = gradients_by_backward(weights, loss_of)
+    moves = zip(weights.items(), clip_to_1(gradients), strict=True)
+    return loss, {name: w - rate * g for (name, w), g in moves}, memory
+
+
+def step_with_two_memories(*inputs):
+    loss, moved, memory = step_with()(*inputs)
+    return loss, moved, ({k: m for k, (m, _) in memory.items()}, {k: v for k, (_, v) in memory.items()})
+
+
+def step_from_ready(weights, loss_of, memory, step, rate):
+    """Subtracts from the tensors that record gradients; the caller detaches them."""
+    ready = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    loss = loss_of(ready)
+    gradients = list(torch.autograd.grad(loss, list(ready.values())))
+    return loss.item(), *adam(ready, gradients, memory, step, rate)
+
+
 def step_descent(weights, loss_of, memory, step, rate):
     loss, gradients = gradients_by_backward(weights, loss_of)
     gradients = clip_to_1(gradients)
@@ -721,6 +746,14 @@ def count_around(words):
     for word, n in words.items():
         for i in range(len(word)):
             counts[word[i - 1], word[i]] += n
+    return counts
+
+
+def count_without_the_last_pair(words):
+    counts = Counter()
+    for word, n in words.items():
+        for i in range(len(word) - 2):
+            counts[word[i], word[i + 1]] += n
     return counts
 
 
@@ -975,6 +1008,7 @@ WRONG = {
         (loss_padded_mean, "padding-in-the-count"),
         (loss_with(join=lambda losses, real: losses.sum() / real.sum()), "padding-in-the-sum"),
         (loss_half_masked, "half-masked"),
+        (loss_second_term_unmasked, "smoothing-not-masked"),
         (loss_others, "spread-over-the-others"),
         (loss_as_in_a_book, "padding-word-left-out"),
         (loss_too_much, "nothing-taken-away"),
@@ -1044,6 +1078,8 @@ WRONG = {
         (step_loss_as_tensor, "loss-as-tensor"),
         (step_new_table_each_time, "only-the-last-name"),
         (step_descent, "no-adam"),
+        (step_descent_without_means, "no-adam-no-means"),
+        (step_with_two_memories, "two-dictionaries"),
         (step_in_place, "in-place"),
         (step_stacks_memory, "wrong-form"),
         (step_no_loss, None),
@@ -1059,6 +1095,7 @@ WRONG = {
         (merge_with(count=count_each_word_once), "words-counted-once"),
         (merge_with(count=count_by_sets), "counted-once-in-a-word"),
         (merge_with(count=count_around), "around-the-word"),
+        (merge_with(count=count_without_the_last_pair), "last-pair-not-counted"),
         (merge_with(choose=lambda counts: Counter(counts).most_common(1)[0][0]), "first-met-of-equals"),
         (merge_with(choose=lambda c: max(c, key=lambda pair: (c[pair], pair))), "ties-the-other-way"),
         (
@@ -1095,7 +1132,7 @@ RIGHT = {
     ],
     "paper_rate": [rate_by_if, rate_by_peak, rate_by_torch],
     "smoothed_loss": [loss_by_torch, loss_by_one_hot, loss_by_loop],
-    "training_step": [step_with(), step_by_torch, step_with_lerp],
+    "training_step": [step_with(), step_by_torch, step_with_lerp, step_from_ready],
     "next_merge": [
         merge_with(),
         merge_with(choose=lambda c: min(pair for pair, n in c.items() if n == max(c.values()))),

@@ -95,8 +95,8 @@ SLIPS = (
     ),
     slip(
         "exponent-doubled",
-        "the exponent is twice too large. Column 2i has the frequency 10,000^(−2i / d_model), and `arange` "
-        "with a step of 2 already gives 2i.",
+        "the exponent is twice as large as it should be. Column 2i has the frequency 10,000^(−2i / d_model), "
+        "and `arange` with a step of 2 already gives 2i.",
         "(even / d_model)",
         "(2 * even / d_model)",
     ),
@@ -135,7 +135,7 @@ SLIPS = (
     ),
     slip(
         "one-head",
-        "there is a single head of full width. Split into n_heads.",
+        "there is a single head, with all d_model features. Split them into n_heads heads.",
         "(self.n_heads, -1)",
         "(1, -1)",
     ),
@@ -288,7 +288,7 @@ SLIPS = (
     ),
     slip(
         "one-block",
-        "only the first block is used, again and again.",
+        "every layer uses the first block. Go through all blocks in `self.blocks`.",
         "x = block(x, *inputs)",
         "x = self.blocks[0](x, *inputs)",
     ),
@@ -320,13 +320,13 @@ SLIPS = (
 FORWARD_SLIPS = (
     slip(
         "no-padding-mask",
-        "`forward` doesn't hide the padding of the source: mask = (source != 0), with two more axes.",
+        "`forward` doesn't hide the padding of the source: the mask is `(source != 0)[:, None, None]`.",
         MASK,
         "mask = (source == source)[:, None, None, :]",
     ),
     slip(
         "padding-mask-inverted",
-        "the padding mask is inverted: True is for the words, False for the padding.",
+        "the padding mask is inverted: True marks words, False marks padding.",
         MASK,
         "mask = (source == 0)[:, None, None, :]",
     ),

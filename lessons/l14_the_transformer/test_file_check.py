@@ -311,6 +311,12 @@ WRONG = {
         "initial-size",
         "w_query",
     ),
+    "torch's default for the embeddings": (
+        "nn.init.normal_(self.output.weight, std=d_model**-0.5)",
+        "pass",
+        "initial-size",
+        "words.output.weight",
+    ),
     "embeddings too large": ("std=d_model**-0.5", "std=1.0", "initial-size", "words.output.weight"),
     "seeded": (XAVIER, "        torch.manual_seed(0)\n" + XAVIER, "fixed-seed", "manual_seed"),
     "endless": (
@@ -399,6 +405,33 @@ def test_an_unfinished_file_is_right_so_far(text, right, file):
     file.write_text(text)
     verdict = judge(file)
     assert verdict.status == "unfinished" and right in verdict.details, verdict
+
+
+def test_classes_that_cannot_be_examined_alone_are_named(file):
+    file.write_text(cut("class DecoderBlock"))
+    assert "`Residual` and `EncoderBlock` are checked later" in judge(file).details
+    file.write_text(cut("class Encoder(").replace("x, mask):", "x, mask=None):"))
+    assert "`DecoderBlock` is checked later" in judge(file).details
+
+
+def test_an_exception_is_located_between_two_stages(file):
+    file.write_text(OWN.replace("self.cross(y, memory, mask)", "self.cross(memory, y, mask)"))
+    assert "on the way to the stage “decoder 0, after cross-attention”" in judge(file).details
+
+
+def test_a_norm_that_is_never_called_is_named(file):
+    before, after = OWN.rsplit("return self.last_norm(x)", 1)
+    file.write_text(before + "return x" + after)
+    assert "`decoder.last_norm` is never called" in judge(file).details
+
+
+def test_an_unused_dropout_is_harmless(file):
+    unused = "        self.unused = nn.Dropout(dropout)\n"
+    functional = "nn.functional.dropout(x, self.rate, self.training)"
+    text = (FOLDER / "functions.py").read_text()
+    assert functional in text
+    file.write_text(text.replace("        self.encoder = stack", unused + "        self.encoder = stack"))
+    assert judge(file).status == "passed", judge(file)
 
 
 def test_a_skeleton_is_filled_in_class_by_class(file):

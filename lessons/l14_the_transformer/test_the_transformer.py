@@ -98,8 +98,8 @@ def test_which_mistake_each_faulty_one_has():
         "E": Wiring(starts_with_bos=False),
         "F": Wiring(eps=1e-3),
     } == FAULTY
-    right = {letter: ASKED[f"full-patient-{letter}"].right for letter in "adf"}
-    assert right == {"a": [1], "d": [0], "f": [1]}
+    right = {letter: ASKED[f"full-patient-{letter}"].right for letter in "ad"}
+    assert right == {"a": [1], "d": [0]}
 
 
 def test_only_the_stages_reveal_d_and_f():
@@ -121,13 +121,10 @@ def test_where_each_faulty_one_differs_first(name, first):
     assert next(stage for stage, gap in m.gaps(FAULTY[name]).items() if gap > 1e-3) == first
 
 
-def test_the_gaps_that_the_quiz_relies_on():
+def test_the_gaps_that_the_lesson_relies_on():
     of_f, of_d = m.gaps(FAULTY["F"]), m.gaps(FAULTY["D"])
     assert of_f["source embeddings"] == of_f["target embeddings"] == 0 and 0.001 < of_f["encoder 0"] < 0.01
     assert 0.1 < of_d["logits"] < 1, "off by less than 1"
-    numbers = m.weights()["words.output.weight"][m.lesson_batch().src].flatten()
-    rounded = torch.tensor([float(f"{number:.1e}") for number in numbers.tolist()])
-    assert (8 * (rounded - numbers)).abs().max() > 0.001, "rounding would show in the words"
 
 
 def test_a_causal_mask_on_cross_attention_spoils_the_article(monkeypatch):
@@ -176,11 +173,10 @@ def test_any_finder_that_passes_runs_through_the_cells(monkeypatch):
     for name in ("setup", "file", "parts of", "size", "parts"):
         exec(LESSON.cell(name).text, space)
     space["numbers_of"] = space["shipped"].tokenizer.encode
-    exec(LESSON.cell("batch").text, space)
     for finder in (first_in_mine, first_by_zip):
         assert judge(find_exercise("first_difference"), finder).status == "passed"
-        space["first_difference"] = finder
         exec(LESSON.cell("stages").text, space)
+        space["first_difference"] = finder
         exec(LESSON.cell("compared").text, space)
         assert finder(space["mine"], space["theirs"], 1e-3) == "nowhere"
         exec(LESSON.cell("faults").text, space)

@@ -575,11 +575,11 @@ The context has the shape (batch, heads, n, d_k). Swap the axes back, flatten th
 
 ---
 ### DecoderBlock
-It is an `EncoderBlock` with `cross` and `around_cross` in the middle. The `lambda` for cross-attention gets the normalised `x` and uses `memory` from outside.
+It is an `EncoderBlock` with `cross` and `around_cross` in the middle. The `lambda` for cross-attention gets the normalised `x` and uses `memory` from outside. The causal mask is `torch.ones(m, m, dtype=torch.bool, device=x.device).tril()`.
 
 ---
 ### Encoder and decoder
-`self.blocks = nn.ModuleList(EncoderBlock(…) for _ in range(n_layers))` and `self.last_norm = nn.LayerNorm(d_model)`. The decoder is the same with decoder blocks. It needs a causal mask, (n, n), created on the device of its input.
+`self.blocks = nn.ModuleList(EncoderBlock(…) for _ in range(n_layers))` and `self.last_norm = nn.LayerNorm(d_model)`. The decoder is the same with decoder blocks, and passes `memory` to each of them.
 
 ---
 ### The whole model
@@ -587,7 +587,7 @@ It is an `EncoderBlock` with `cross` and `around_cross` in the middle. The `lamb
 
 ---
 ### A complete solution
-[reference_transformer.py](../lessons/l14_the_transformer/reference_transformer.py) is the course's own version. It's most useful when yours has passed: compare the two.
+[reference_transformer.py](../lessons/l14_the_transformer/reference_transformer.py) is the course's own version, with the classes of the skeleton. It's most useful when yours has passed: compare the two, class by class.
 """
 
 # %% [markdown] kind="text" track="core" contents="torch's own Transformer, the parameters of the paper's model, and attention weights of three heads"

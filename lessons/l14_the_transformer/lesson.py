@@ -326,7 +326,7 @@ Apply `layer_norm` with `decoder.last_norm.weight` and `decoder.last_norm.bias`.
 r"""
 ## 5 · It speaks
 
-All the parts are there. `greedy_decode` from lesson 04 generates a sentence with any model that has the methods `encode`, `start` and `step`. The next cell gives your Transformer these methods. The decoder keeps no state except the tokens so far, and it processes all of them again for each new token. Lesson 16 avoids that.
+All the parts are there. `greedy_decode` from lesson 04 generates a sentence with any model that has the methods `encode`, `start` and `step`. The next cell gives your Transformer these methods. `greedy_decode` knows lengths but no masks, so this `encode` computes the mask itself and returns it with the memory; in section 8, the mask is an argument. The decoder keeps no state except the tokens so far, and it processes all of them again for each new token. Lesson 16 avoids that.
 """
 
 # %% kind="code"
@@ -342,13 +342,13 @@ class MyTransformer:
         mask = translator_masks(lengths, lengths, n, n)[0][:, None]
         return encode_source(source, weights, 4, 3, mask), mask
 
-    def start(self, memory):
+    def start(self, encoded):
         return torch.zeros(1, 0, dtype=torch.long)  # no tokens yet
 
-    def step(self, memory, target, tokens):
+    def step(self, encoded, target, tokens):
         target = torch.cat([target, tokens[:, None]], dim=1)
-        states, mask = memory
-        logits = decode_logits(target, states, weights, 4, 3, mask)
+        memory, mask = encoded
+        logits = decode_logits(target, memory, weights, 4, 3, mask)
         return logits[:, -1], target, None
 
 # %% kind="code" hide_input=true

@@ -559,7 +559,7 @@ Run `from lessons.l14_the_transformer import SKELETON` and `start_own_file(SKELE
 
 ---
 ### Embeddings: which attributes?
-The names `words.output.weight` and `words.output.bias` come from `self.words`, a module with `self.output = nn.Linear(d_model, vocab_size)`. There is no `nn.Embedding`: the rows for the tokens are `self.output.weight[tokens]`.
+The names `words.output.weight` and `words.output.bias` come from `self.words`, a module with `self.output = nn.Linear(d_model, vocab_size)`. There is no `nn.Embedding`: the rows for the tokens are `self.output.weight[tokens]`. Most code writes `nn.Embedding` and ties it with `self.output.weight = self.embedding.weight`, and uses `nn.Linear(d_model, d_model, bias=False)` for $W_Q$. We use other names so that the trained weights fit.
 
 ---
 ### Embeddings: the positions
@@ -594,7 +594,7 @@ It is an `EncoderBlock` with `cross` and `around_cross` in the middle. The `lamb
 r"""
 ## 9 · In torch and in the paper
 
-`nn.Transformer` is torch's reference implementation. It keeps the three matrices for queries, keys and values in one tensor and calls the norms `norm1`, `norm2` and `norm3`. Its attention has biases, which we set to 0. It contains no embeddings and no output layer. `by_parts.to_torch` copies the weights into it, name by name. Remember that True means *hidden* in its masks.
+`nn.Transformer` is torch's reference implementation. It keeps the three matrices for queries, keys and values in one tensor and calls the norms `norm1`, `norm2` and `norm3`. Its attention has biases, which we set to 0. In training mode, it also applies dropout to the attention weights and inside the feed-forward network; our model doesn't, and neither does the paper's text, so the two agree only without dropout. It contains no embeddings and no output layer. `by_parts.to_torch` copies the weights into it, name by name. Remember that True means *hidden* in its masks.
 """
 
 # %% kind="library"

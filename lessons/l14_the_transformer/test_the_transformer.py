@@ -227,6 +227,27 @@ def test_the_library_version_passes_the_check(name):
     assert judge(exercise, exercise.library).status == "passed"
 
 
+@pytest.mark.parametrize("kind", [torch.nn.TransformerEncoderLayer, torch.nn.TransformerDecoderLayer])
+def test_torch_drops_out_attention_weights_and_hidden_numbers_too(kind):
+    block = kind(8, 2, 16, dropout=0.5, batch_first=True, norm_first=True).train()
+    for name in ("dropout1", "dropout2", "dropout3"):  # those that the lesson's model has
+        setattr(block, name, torch.nn.Identity())
+    x = torch.randn(2, 5, 8)
+    inputs = (x,) if kind is torch.nn.TransformerEncoderLayer else (x, x)
+
+    def is_random():
+        return not torch.equal(block(*inputs), block(*inputs))
+
+    hidden, block.dropout = block.dropout, torch.nn.Identity()
+    assert is_random()  # attention weights
+    for module in block.modules():
+        if isinstance(module, torch.nn.MultiheadAttention):
+            module.dropout = 0.0
+    assert not is_random()
+    block.dropout = hidden
+    assert is_random()
+
+
 # ---- numbers in the text
 
 

@@ -256,7 +256,7 @@ def decoder_block(x, memory, parts, n_heads, mask=None):
 
     # solution
     m = x.shape[1]
-    causal = torch.ones(m, m).tril() == 1
+    causal = torch.ones(m, m, dtype=torch.bool, device=x.device).tril()
     queries = normed(x, "attention")
     x = x + attend(queries, queries, "attention", causal)
     x = x + attend(normed(x, "cross"), memory, "cross", mask)
@@ -275,7 +275,7 @@ In self-attention, queries, keys and values all come from the same normalised te
 
 ---
 ### Step by step
-1. `queries = normed(x, "attention")`; add `attend(queries, queries, "attention", causal)` to `x`, with a causal mask as in lesson 10.
+1. `queries = normed(x, "attention")`; add `attend(queries, queries, "attention", causal)` to `x`. The causal mask is that of lesson 10; `torch.ones(m, m, dtype=torch.bool, device=x.device).tril()` creates it with the right type and on the right device.
 2. Add `attend(normed(x, "cross"), …, "cross", mask)`. What is its source?
 3. Add `feed_forward(normed(x, "feed_forward"), …)`.
 
@@ -600,7 +600,8 @@ r"""
 # %% kind="library"
 reference = by_parts.to_torch(weights, n_heads=4, n_layers=3)
 source, target = embed(batch.src, table), embed(batch.tgt_in, table)
-later = torch.ones(target.shape[1], target.shape[1]).triu(1) == 1
+m = target.shape[1]
+later = ~torch.ones(m, m, dtype=torch.bool, device=target.device).tril()
 padding = ~mask[:, 0, 0]
 with torch.no_grad():
     states = reference(

@@ -288,7 +288,7 @@ SLIPS = (
     ),
     slip(
         "one-block",
-        "every layer uses the first block. Go through all blocks in `self.blocks`.",
+        "the first block is used every time. Go through all blocks in `self.blocks`.",
         "x = block(x,",
         "x = self.blocks[0](x,",
     ),

@@ -173,7 +173,7 @@ many_heads, feed_forward = yours("many_heads"), yours("feed_forward")
 
 # %% [markdown] kind="text" exercise="encode_source"
 r"""
-**Build the encoder.** Embed the tokens with `words.output.weight`. Then apply the first `n_layers` blocks, `encoder.blocks.0`, `encoder.blocks.1` and so on, each with its own weights. Finally, apply the last norm, with `encoder.last_norm.weight` and `encoder.last_norm.bias`.
+**Build the encoder.** Embed the tokens with `words.output.weight`. Then apply the first `n_layers` blocks, `encoder.blocks.0`, `encoder.blocks.1` and so on, each with its own weights. (`n_layers` is the number of blocks, which torch and the papers call layers.) Finally, apply the last norm, with `encoder.last_norm.weight` and `encoder.last_norm.bias`.
 
 The functions from lesson 13 are `encoder_block(x, parts, n_heads, mask)` and `layer_norm(x, weight, bias)`. `mask` hides the padding of the source, in every block. Return only the memory.
 """
@@ -186,9 +186,9 @@ def encode_source(source, weights, n_heads, n_layers, mask=None):
     """
     # solution
     x = embed(source, weights["words.output.weight"])
-    for layer in range(n_layers):
-        block = parts_of(weights, f"encoder.blocks.{layer}")
-        x = encoder_block(x, block, n_heads, mask)
+    for i in range(n_layers):
+        parts = parts_of(weights, f"encoder.blocks.{i}")
+        x = encoder_block(x, parts, n_heads, mask)
     last = parts_of(weights, "encoder.last_norm")
     return layer_norm(x, last["weight"], last["bias"])
     # end solution
@@ -199,7 +199,7 @@ check("encode_source", encode_source)
 # %% [markdown] kind="hints" exercise="encode_source"
 r"""
 ### Where to start
-There are three steps: `embed`, a loop over the layers, and one norm. The prefix of a layer is `f"encoder.blocks.{layer}"`.
+There are three steps: `embed`, a loop over the blocks, and one norm. The prefix of block `i` is `f"encoder.blocks.{i}"`.
 
 ---
 ### Step by step
@@ -300,8 +300,8 @@ def decode_logits(target, memory, weights, n_heads, n_layers, mask=None):
     """
     table = weights["words.output.weight"]
     x = embed(target, table)
-    for layer in range(n_layers):
-        parts = parts_of(weights, f"decoder.blocks.{layer}")
+    for i in range(n_layers):
+        parts = parts_of(weights, f"decoder.blocks.{i}")
         x = decoder_block(x, memory, parts, n_heads, mask)
     # solution
     last = parts_of(weights, "decoder.last_norm")
@@ -654,9 +654,9 @@ labels = {
     "cross 1.3": ([*french_words, "EOS"], [*english, "EOS"]),
 }
 for name, (rows, columns) in labels.items():
-    use, layer, head = name.replace(".", " ").split()
+    use, block, head = name.replace(".", " ").split()
     display(views.heatmap(
-        found[use][0, int(layer), int(head)], rows=rows, columns=columns, numbers=False,
+        found[use][0, int(block), int(head)], rows=rows, columns=columns, numbers=False,
         title=name, alt=f"Attention weights of {name}, one row per query",
     ))
 

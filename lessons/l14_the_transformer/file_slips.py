@@ -23,6 +23,7 @@ JOINED = "context.transpose(1, 2).flatten(-2) @ self.w_output.T"
 RESIDUAL = "x + self.dropout(layer(self.norm(x)))"
 CROSS = "lambda x: self.cross(x, memory, mask)"
 FEED = "return self.around_feed_forward(x, self.feed_forward)"
+FEED_FIRST = FEED.replace("return", "x =")
 SELF = "x = self.around_attention(x, lambda x: self.attention(x, x, mask))"
 CAUSAL_SELF = SELF.replace("mask", "causal")
 CROSS_CALL = f"x = self.around_cross(x, {CROSS})"
@@ -261,8 +262,11 @@ SLIPS = (
     FileSlip(
         "feed-forward-first",
         "the feed-forward layer comes before attention.",
-        tuple((line, f"{FEED.replace('return', 'x =')}\n        {line}") for line in (SELF, CAUSAL_SELF))
-        + ((FEED, "return x"),),
+        (
+            (SELF, f"{FEED_FIRST}\n        {SELF}"),
+            (CAUSAL_SELF, f"{FEED_FIRST}\n        {CAUSAL_SELF}"),
+            (FEED, "return x"),
+        ),
     ),
     FileSlip(
         "cross-first",

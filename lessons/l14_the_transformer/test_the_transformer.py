@@ -207,7 +207,7 @@ def test_the_sentence_of_the_lesson_is_new_and_translated_correctly():
 
 
 def test_the_lines_that_are_new_in_the_file():
-    """Those of the reference's new classes that aren't copies of an earlier line, as most of a decoder's are."""
+    """Those of the reference's new classes, each counted once: much of the decoder is a copy."""
     text = REFERENCE.read_text(encoding="utf-8")
     classes = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)}
 

@@ -173,7 +173,7 @@ many_heads, feed_forward = yours("many_heads"), yours("feed_forward")
 
 # %% [markdown] kind="text" exercise="encode_source"
 r"""
-**Build the encoder.** Embed the tokens with `words.output.weight`. Then apply the first `n_layers` blocks, `encoder.blocks.0`, `encoder.blocks.1` and so on, each with its own weights. Finally, apply the last norm, with `encoder.last_norm.weight` and `encoder.last_norm.bias`.
+**Build the encoder.** Embed the tokens with `words.output.weight`. Then apply the first `n_layers` blocks, `encoder.blocks.0`, `encoder.blocks.1` and so on, each with its own weights. (`n_layers` is the number of blocks, which torch and the papers call layers.) Finally, apply the last norm, with `encoder.last_norm.weight` and `encoder.last_norm.bias`.
 
 The functions from lesson 13 are `encoder_block(x, parts, n_heads, mask)` and `layer_norm(x, weight, bias)`. `mask` hides the padding of the source, in every block. Return only the memory.
 """
@@ -186,9 +186,9 @@ def encode_source(source, weights, n_heads, n_layers, mask=None):
     """
     # solution
     x = embed(source, weights["words.output.weight"])
-    for layer in range(n_layers):
-        block = parts_of(weights, f"encoder.blocks.{layer}")
-        x = encoder_block(x, block, n_heads, mask)
+    for i in range(n_layers):
+        parts = parts_of(weights, f"encoder.blocks.{i}")
+        x = encoder_block(x, parts, n_heads, mask)
     last = parts_of(weights, "encoder.last_norm")
     return layer_norm(x, last["weight"], last["bias"])
     # end solution
@@ -199,7 +199,7 @@ check("encode_source", encode_source)
 # %% [markdown] kind="hints" exercise="encode_source"
 r"""
 ### Where to start
-There are three steps: `embed`, a loop over the layers, and one norm. The prefix of a layer is `f"encoder.blocks.{layer}"`.
+There are three steps: `embed`, a loop over the blocks, and one norm. The prefix of block `i` is `f"encoder.blocks.{i}"`.
 
 ---
 ### Step by step
@@ -256,7 +256,7 @@ def decoder_block(x, memory, parts, n_heads, mask=None):
 
     # solution
     m = x.shape[1]
-    causal = torch.ones(m, m).tril() == 1
+    causal = torch.ones(m, m, dtype=torch.bool, device=x.device).tril()
     queries = normed(x, "attention")
     x = x + attend(queries, queries, "attention", causal)
     x = x + attend(normed(x, "cross"), memory, "cross", mask)
@@ -275,7 +275,7 @@ In self-attention, queries, keys and values all come from the same normalised te
 
 ---
 ### Step by step
-1. `queries = normed(x, "attention")`; add `attend(queries, queries, "attention", causal)` to `x`, with a causal mask as in lesson 10.
+1. `queries = normed(x, "attention")`; add `attend(queries, queries, "attention", causal)` to `x`. The causal mask is that of lesson 10; `torch.ones(m, m, dtype=torch.bool, device=x.device).tril()` creates it with the right type and on the right device.
 2. Add `attend(normed(x, "cross"), …, "cross", mask)`. What is its source?
 3. Add `feed_forward(normed(x, "feed_forward"), …)`.
 
@@ -300,8 +300,8 @@ def decode_logits(target, memory, weights, n_heads, n_layers, mask=None):
     """
     table = weights["words.output.weight"]
     x = embed(target, table)
-    for layer in range(n_layers):
-        parts = parts_of(weights, f"decoder.blocks.{layer}")
+    for i in range(n_layers):
+        parts = parts_of(weights, f"decoder.blocks.{i}")
         x = decoder_block(x, memory, parts, n_heads, mask)
     # solution
     last = parts_of(weights, "decoder.last_norm")
@@ -326,7 +326,7 @@ Apply `layer_norm` with `decoder.last_norm.weight` and `decoder.last_norm.bias`.
 r"""
 ## 5 · It speaks
 
-All the parts are there. `greedy_decode` from lesson 04 generates a sentence with any model that has the methods `encode`, `start` and `step`. The next cell gives your Transformer these methods. The decoder keeps no state except the tokens so far, and it processes all of them again for each new token. Lesson 16 avoids that.
+All the parts are there. `greedy_decode` from lesson 04 generates a sentence with any model that has the methods `encode`, `start` and `step`. The next cell gives your Transformer these methods. `greedy_decode` knows lengths but no masks, so this `encode` computes the mask itself and returns it with the memory; in section 8, the mask is an argument. The decoder keeps no state except the tokens so far, and it processes all of them again for each new token. Lesson 16 avoids that.
 """
 
 # %% kind="code"
@@ -342,13 +342,13 @@ class MyTransformer:
         mask = translator_masks(lengths, lengths, n, n)[0][:, None]
         return encode_source(source, weights, 4, 3, mask), mask
 
-    def start(self, memory):
+    def start(self, encoded):
         return torch.zeros(1, 0, dtype=torch.long)  # no tokens yet
 
-    def step(self, memory, target, tokens):
+    def step(self, encoded, target, tokens):
         target = torch.cat([target, tokens[:, None]], dim=1)
-        states, mask = memory
-        logits = decode_logits(target, states, weights, 4, 3, mask)
+        memory, mask = encoded
+        logits = decode_logits(target, memory, weights, 4, 3, mask)
         return logits[:, -1], target, None
 
 # %% kind="code" hide_input=true
@@ -559,7 +559,7 @@ Run `from lessons.l14_the_transformer import SKELETON` and `start_own_file(SKELE
 
 ---
 ### Embeddings: which attributes?
-The names `words.output.weight` and `words.output.bias` come from `self.words`, a module with `self.output = nn.Linear(d_model, vocab_size)`. There is no `nn.Embedding`: the rows for the tokens are `self.output.weight[tokens]`.
+The names `words.output.weight` and `words.output.bias` come from `self.words`, a module with `self.output = nn.Linear(d_model, vocab_size)`. There is no `nn.Embedding`: the rows for the tokens are `self.output.weight[tokens]`. Most code writes `nn.Embedding` and ties it with `self.output.weight = self.embedding.weight`, and uses `nn.Linear(d_model, d_model, bias=False)` for $W_Q$. We use other names so that the trained weights fit.
 
 ---
 ### Embeddings: the positions
@@ -575,11 +575,11 @@ The context has the shape (batch, heads, n, d_k). Swap the axes back, flatten th
 
 ---
 ### DecoderBlock
-It is an `EncoderBlock` with `cross` and `around_cross` in the middle. The `lambda` for cross-attention gets the normalised `x` and uses `memory` from outside.
+It is an `EncoderBlock` with `cross` and `around_cross` in the middle. The `lambda` for cross-attention gets the normalised `x` and uses `memory` from outside. The causal mask is `torch.ones(m, m, dtype=torch.bool, device=x.device).tril()`.
 
 ---
 ### Encoder and decoder
-`self.blocks = nn.ModuleList(EncoderBlock(…) for _ in range(n_layers))` and `self.last_norm = nn.LayerNorm(d_model)`. The decoder is the same with decoder blocks. It needs a causal mask, (n, n), created on the device of its input.
+`self.blocks = nn.ModuleList(EncoderBlock(…) for _ in range(n_layers))` and `self.last_norm = nn.LayerNorm(d_model)`. The decoder is the same with decoder blocks, and passes `memory` to each of them.
 
 ---
 ### The whole model
@@ -587,20 +587,21 @@ It is an `EncoderBlock` with `cross` and `around_cross` in the middle. The `lamb
 
 ---
 ### A complete solution
-[reference_transformer.py](../lessons/l14_the_transformer/reference_transformer.py) is the course's own version. It's most useful when yours has passed: compare the two.
+[reference_transformer.py](../lessons/l14_the_transformer/reference_transformer.py) is the course's own version, with the classes of the skeleton. It's most useful when yours has passed: compare the two, class by class.
 """
 
 # %% [markdown] kind="text" track="core" contents="torch's own Transformer, the parameters of the paper's model, and attention weights of three heads"
 r"""
 ## 9 · In torch and in the paper
 
-`nn.Transformer` is torch's reference implementation. It keeps the three matrices for queries, keys and values in one tensor and calls the norms `norm1`, `norm2` and `norm3`. Its attention has biases, which we set to 0. It contains no embeddings and no output layer. `by_parts.to_torch` copies the weights into it, name by name. Remember that True means *hidden* in its masks.
+`nn.Transformer` is torch's reference implementation. It keeps the three matrices for queries, keys and values in one tensor and calls the norms `norm1`, `norm2` and `norm3`. Its attention has biases, which we set to 0. In training mode, it also applies dropout to the attention weights and inside the feed-forward network; our model doesn't, and neither does the paper's text, so the two agree only without dropout. It contains no embeddings and no output layer. `by_parts.to_torch` copies the weights into it, name by name. Remember that True means *hidden* in its masks.
 """
 
 # %% kind="library"
 reference = by_parts.to_torch(weights, n_heads=4, n_layers=3)
 source, target = embed(batch.src, table), embed(batch.tgt_in, table)
-later = torch.ones(target.shape[1], target.shape[1]).triu(1) == 1
+m = target.shape[1]
+later = ~torch.ones(m, m, dtype=torch.bool, device=target.device).tril()
 padding = ~mask[:, 0, 0]
 with torch.no_grad():
     states = reference(
@@ -653,9 +654,9 @@ labels = {
     "cross 1.3": ([*french_words, "EOS"], [*english, "EOS"]),
 }
 for name, (rows, columns) in labels.items():
-    use, layer, head = name.replace(".", " ").split()
+    use, block, head = name.replace(".", " ").split()
     display(views.heatmap(
-        found[use][0, int(layer), int(head)], rows=rows, columns=columns, numbers=False,
+        found[use][0, int(block), int(head)], rows=rows, columns=columns, numbers=False,
         title=name, alt=f"Attention weights of {name}, one row per query",
     ))
 

@@ -207,19 +207,16 @@ def test_the_sentence_of_the_lesson_is_new_and_translated_correctly():
 
 
 def test_the_lines_that_are_new_in_the_file():
-    """Those of the reference, without the modules of lesson 13, whose attention must be written out."""
+    """Those of the reference's new classes, each counted once: much of the decoder is a copy."""
     text = REFERENCE.read_text(encoding="utf-8")
     classes = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)}
 
-    def n_lines(names):
-        code = [
-            line
-            for name in names
-            for line in text.splitlines()[classes[name].lineno - 1 : classes[name].end_lineno]
-        ]
-        return sum(bool(line.strip()) for line in code)
+    def lines(names):
+        spans = ((classes[name].lineno - 1, classes[name].end_lineno) for name in names)
+        return {line for first, end in spans for line in text.splitlines()[first:end] if line.strip()}
 
-    new = n_lines(("Words", "Stack", "Transformer", "Block"))
+    known = ("MultiHead", "FeedForward", "Residual", "EncoderBlock")  # lesson 13
+    new = len(lines(classes) - lines(known))
     (exercise,) = (cell for cell in read_cells(LESSON.source) if cell.options.get("mode") == "file")
     assert abs(exercise.options["lines"] - new) <= 5, new
 
@@ -228,6 +225,27 @@ def test_the_lines_that_are_new_in_the_file():
 def test_the_library_version_passes_the_check(name):
     exercise = find_exercise(name)
     assert judge(exercise, exercise.library).status == "passed"
+
+
+@pytest.mark.parametrize("kind", [torch.nn.TransformerEncoderLayer, torch.nn.TransformerDecoderLayer])
+def test_torch_drops_out_attention_weights_and_hidden_numbers_too(kind):
+    block = kind(8, 2, 16, dropout=0.5, batch_first=True, norm_first=True).train()
+    for name in ("dropout1", "dropout2", "dropout3"):  # those that the lesson's model has
+        setattr(block, name, torch.nn.Identity())
+    x = torch.randn(2, 5, 8)
+    inputs = (x,) if kind is torch.nn.TransformerEncoderLayer else (x, x)
+
+    def is_random():
+        return not torch.equal(block(*inputs), block(*inputs))
+
+    hidden, block.dropout = block.dropout, torch.nn.Identity()
+    assert is_random()  # attention weights
+    for module in block.modules():
+        if isinstance(module, torch.nn.MultiheadAttention):
+            module.dropout = 0.0
+    assert not is_random()
+    block.dropout = hidden
+    assert is_random()
 
 
 # ---- numbers in the text

@@ -71,7 +71,7 @@ One detail remains. After the first step with a gradient of 10, the averages are
 r"""
 ## 2 · Your training step
 
-`weights` maps the name of each parameter to its tensor. `loss_of` is a function that computes the loss of one batch from such a dictionary. `state` holds Adam's averages, a pair $(m, v)$ for each name; it is empty before the first step. `step` counts from 1.
+`weights` maps the name of each parameter to its tensor. `loss_of` is a function that computes the loss of one batch from such a dictionary. `state` holds Adam's averages, a pair $(m, v)$ for each name; it is empty before step 1. `step` counts from 1.
 """
 
 # %% [markdown] kind="text" exercise="training_step"
@@ -215,22 +215,16 @@ by_length = yours("by_length")
 sentences = splits(seed=0, sizes={"train": 3000}).train
 lengths = [max(len(pair.src), len(pair.tgt)) + 1 for pair in sentences]  # with EOS
 
-
-def padding_fraction(batches):
-    """Batches of indices into `lengths` -> the fraction of padding."""
-    area = sum(len(batch) * max(lengths[i] for i in batch) for batch in batches)
-    return 1 - sum(lengths[i] for batch in batches for i in batch) / area
-
-
 in_order = [range(first, first + 40) for first in range(0, 3000, 40)]
 ways = {"in order": in_order, "by length": by_length(lengths, 1024)}
 for name, batches in ways.items():
-    percent = fixed(100 * padding_fraction(batches), 1)
+    area = sum(len(batch) * max(lengths[i] for i in batch) for batch in batches)
+    percent = fixed(100 * (1 - sum(lengths) / area), 1)
     print(f"{name:>9}: {len(batches)} batches, {percent}% of the positions are padding")
 
 # %% [markdown] kind="text" track="core"
 r"""
-These are 3,000 sentences of the full toy language, with 3 to 20 English words each. In order, 40 at a time, they fill {printed:padding/in order} batches; by length, with a room of 1,024, they fill {printed:padding/by length}. In training, the batches are shuffled, and so are sentences of equal length; otherwise, the model would see all short sentences first.
+These are 3,000 sentences of the full toy language: {printed:padding/in order} batches of 40 in order, {printed:padding/by length} by length, with a room of 1,024. In training, the batches are shuffled, and so are sentences of equal length; otherwise, the model would see all short sentences first.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -247,7 +241,6 @@ $$ \text{rate} = \frac{1}{\sqrt{d_{\text{model}}}} \cdot \min\left(\frac{1}{\sqr
 | symbol | meaning | in the paper's base model |
 |---|---|---|
 | $d_{\text{model}}$ | width of the model | 512 |
-| step | number of the step | 1 to 100,000 |
 | warm-up | number of warm-up steps | 4,000 |
 
 **By hand.** Take a width of 4 and a warm-up of 4, so $4^{1.5} = 8$. Step 1: ½ · min(1, 1/8) = 1/16. Step 4: ½ · min(½, ½) = ¼, the peak, where both terms are equal. Step 16: ½ · min(¼, 2) = 1/8.
@@ -371,11 +364,11 @@ predict("15", "train-floor", LossFloor())
 
 # %% [markdown] kind="text" track="core"
 r"""
-No model can do better than predict the smoothed target itself, and that target is uncertain. So **a loss of 1.4 can be excellent, and a smoothed loss can't be compared with a plain one.** In runs with label smoothing, we plot a smoothed training loss and a plain validation loss.
+No model can do better than predict the smoothed target itself. So **a loss of 1.4 can be excellent, and a smoothed loss can't be compared with a plain one.** In runs with label smoothing, we plot a smoothed training loss and a plain validation loss.
 
-**An extra softmax** also keeps the loss high. `F.cross_entropy` expects logits. If you pass it probabilities, it applies a second softmax, which makes them nearly equal, and the loss can't fall below $\ln(e + V - 1) - 1$. With 10,000 words, that is 8.21.
+**An extra softmax** also keeps the loss high. If you pass `F.cross_entropy` probabilities instead of logits, it applies a second softmax, which makes them nearly equal, and the loss can't fall below $\ln(e + V - 1) - 1$. With 10,000 words, that is 8.21.
 
-On our task, label smoothing didn't help: with three seeds each, {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} of the test sentences were translated correctly with smoothing, and {result:min recipe/no smoothing/scores/test/exact:.1p} to {result:max recipe/no smoothing/scores/test/exact:.1%} without. In the paper, it improved the {term:BLEU} score.
+On our task, label smoothing didn't help: with three seeds each, {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} of the test sentences were correct with smoothing, and {result:min recipe/no smoothing/scores/test/exact:.1p} to {result:max recipe/no smoothing/scores/test/exact:.1%} without. In the paper, it improved the {term:BLEU} score.
 
 Now train again, with your batches, schedule and loss. `paper_rate` is scaled so that it peaks at 0.005 after 24 steps.
 """
@@ -393,28 +386,27 @@ explain("15", "train-above")
 # %% [markdown] kind="text" track="core"
 r"""
 **A complete training script.** You have written every part once; PyTorch has all of them too. This is how a `train.py` usually looks. It calls your class directly, as `model(source, target)`. Without dropout, the lines from `zero_grad` to `schedule.step` take the same steps as your training step and `paper_rate`, but they change the weights in place.
+
+`torch.save` writes a pickle. Loading a pickle can run any code in it, so use `torch.load(path, weights_only=True)`. Most current code uses **AdamW** (Loshchilov and Hutter, 2019; `torch.optim.AdamW`), which also shrinks every weight by a small fraction in each step (*weight decay*).
 """
 
-# %% kind="library" name="script" track="core"
+# %% kind="library" name="script" ignore_output=true track="core"
 Transformer, where = class_to_train(file), device()
 torch.manual_seed(0)
 sizes = {"d_model": 64, "n_heads": 4, "d_ff": 256, "n_layers": 1, "dropout": 0.1}
 model = Transformer(data.tokenizer.vocab_size, **sizes).to(where)
-adam = {"lr": 0.005, "betas": (0.9, 0.98), "eps": 1e-9}
-optimizer = torch.optim.Adam(model.parameters(), **adam)
+optimizer = torch.optim.Adam(model.parameters(), 0.005, betas=(0.9, 0.98), eps=1e-9)
 schedule = torch.optim.lr_scheduler.LambdaLR(  # t = 0, 1, 2, …; the rate is lr times this
     optimizer, lambda t: paper_rate(t + 1, 64, 24) / paper_rate(24, 64, 24)
 )
 batches = Epochs(data.train, tokens_per_batch=256, seed=0)
 held_out = run.validation_batch.to(where)
-folder = run_folder("lesson_15_script")
-folder.mkdir(parents=True, exist_ok=True)
+path = run_folder("lesson_15_script").with_suffix(".pt")
 
 
 def loss_on(batch, smoothing):
-    logits = model(batch.src, batch.tgt_in).mT  # (batch, vocab, n), as torch expects
-    options = {"ignore_index": 0, "label_smoothing": smoothing}
-    return F.cross_entropy(logits, batch.tgt_out, **options)
+    logits, options = model(batch.src, batch.tgt_in), {"label_smoothing": smoothing}
+    return F.cross_entropy(logits.mT, batch.tgt_out, ignore_index=0, **options)
 
 
 for step in range(1, 49):
@@ -433,19 +425,13 @@ for step in range(1, 49):
         parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
         saved = {name: part.state_dict() for name, part in parts.items()}
         saved |= {"step": step, "position": batches.position}
-        saved |= {"generator": torch.get_rng_state()}  # of the CPU; a GPU has its own
-        torch.save(saved, folder / "checkpoint.pt")
-
-# %% [markdown] kind="text" track="core"
-r"""
-`torch.save` writes a pickle, and loading a pickle can run any code in it, so load it with `torch.load(path, weights_only=True)`. Most current code uses **AdamW** (Loshchilov and Hutter, 2019; `torch.optim.AdamW`): in each step, it also shrinks every weight by a small fraction (*weight decay*).
-"""
+        torch.save(saved | {"generator": torch.get_rng_state()}, path)
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 7 · The whole language
 
-The full task has 20,000 sentences of up to 20 words. The next cell trains a Transformer of width 80, with two blocks on each side, for 2,000 steps, with your file and functions, or the library's where you haven't written one. The result is the average of the weights from the last 15% of the steps ({term:checkpoint averaging}). Set `FULL = True` to start it; you can stop it with ■ and resume it with the same cell. It takes a few minutes on a CPU. On a GPU, it takes seconds, because the library's training step replaces yours there, with its own batches, loss and linear decay; set `OWN_STEP = True` to use your functions anyway.
+The full task has 20,000 sentences of up to 20 words. The next cell trains a Transformer of width 80, with two blocks on each side, for 2,000 steps, with your file and functions, or the library's where you haven't written one. The result is the average of the weights from the last 15% of the steps ({term:checkpoint averaging}). Set `FULL = True` to start it; you can stop it with ■ and resume it with the same cell. It takes a few minutes on a CPU. On a GPU, it takes seconds, because the library's training step trains your file there, with the library's batches, loss and linear decay; `OWN_STEP = True` uses your functions anyway.
 """
 
 # %% kind="train" name="full" ignore_output=true
@@ -455,25 +441,24 @@ OWN_STEP = device().type != "cuda"  # on a GPU, True: your own step, much slower
 if FULL:
     own = {"step": yours("training_step") if OWN_STEP else None}
     own |= {"batcher": yours("by_length"), "schedule": yours("paper_rate")}
-    own |= {"loss": yours("smoothed_loss")}
-    own |= {"file": file, "device": device(), "watched": SENTENCES}
-    whole = TranslatorRun(full_data(), FULL_RUN, **own)
+    own |= {"loss": yours("smoothed_loss"), "file": file, "device": device()}
+    whole = TranslatorRun(full_data(), FULL_RUN, watched=SENTENCES, **own)
     whole = train_live(whole, "lesson_15_full")
     print(f"exact match on the test set: {fixed(100 * whole.test_exact(), 1)}%")
     print("the checkpoint is in", run_folder("lesson_15_full"))
 
 # %% [markdown] kind="text" track="core" contents="what to expect from the full run, the checkpoint on the command line, and what makes training fast on a GPU"
 r"""
-With lesson 14's reference file and our own versions of the four functions, this run took {result:cpu/own_file/ways/own file, own step/seconds:.0f} seconds on two CPU cores and translated {result:cpu/own_file/ways/own file, own step/exact:.1%} of 1,000 test sentences correctly. The library's fastest configuration (`train transformer --quick`) took {result:cpu/own_file/ways/library, quick run/seconds:.0f} seconds and reached {result:cpu/own_file/ways/library, quick run/exact:.1%}. These are single runs (`cpu/own_file.json`).
+With lesson 14's reference file and our versions of the four functions, this run took {result:cpu/own_file/ways/own file, own step/seconds:.0f} seconds on two CPU cores and translated {result:cpu/own_file/ways/own file, own step/exact:.1%} of 1,000 test sentences correctly. The library's fastest configuration (`train transformer --quick`) took {result:cpu/own_file/ways/library, quick run/seconds:.0f} seconds and reached {result:cpu/own_file/ways/library, quick run/exact:.1%}. These are single runs (`cpu/own_file.json`).
 
-The checkpoint contains plain tensors under the names in your file. On the command line, say which file they belong to; `FOLDER` is the one that the cell prints:
+On the command line, say which file the checkpoint belongs to; `FOLDER` is the one that the cell prints:
 
     python3 -m course_lib translate --checkpoint FOLDER --model notebooks/my_transformer.py "the cat is tired"
     python3 -m course_lib evaluate --checkpoint FOLDER --model notebooks/my_transformer.py
 
-**Where does the time go on a GPU?** One of your training steps starts about {result:gpu/own_file/kernels per own step:,.0f} small programs on the GPU, called *kernels*: one for each matrix product, each sum, each square root. On an NVIDIA H200, each takes a few millionths of a second. Python and PyTorch together need longer than that to launch it, so the GPU spends most of its time waiting, and a faster GPU would hardly help. `loss.item()` adds to this: in every step, Python waits there for the GPU to finish.
+**Where does the time go on a GPU?** Your training step launches about {result:gpu/own_file/kernels per own step:,.0f} small programs on the GPU, called *kernels* (a matrix product, a sum, a square root). On an NVIDIA H200, each takes a few millionths of a second. Python and PyTorch together need longer than that to launch it, so the GPU mostly waits, and a faster one would hardly help. Besides, `loss.item()` makes Python wait for the GPU in every step.
 
-The remedy is to record the sequence of kernels once and then replay it with a single call. This is called a *CUDA graph*. The library's training step does this with any module, so it can train **your file unchanged**. Recording works only if the shapes repeat, so sentences are padded to a few fixed lengths. `Adam(…, fused=True)` and `torch.compile` also reduce the number of launches. With the reference file, we measured (`gpu/own_file.json`, one run each):
+The remedy is to record the sequence of kernels once and replay it with a single call, as a *CUDA graph*. The library's training step does this with any module, so it can train **your file unchanged**. The shapes must repeat, so sentences are padded to a few fixed lengths. `Adam(…, fused=True)` and `torch.compile` also reduce the number of launches. With the reference file, we measured (`gpu/own_file.json`, one run each):
 
 | on an H200 | ms per step | whole run | exact match |
 |---|---|---|---|
@@ -481,7 +466,7 @@ The remedy is to record the sequence of kernels once and then replay it with a s
 | your file, captured step | {result:gpu/own_file/ways/own file, captured step/ms per step:.1f} | {result:gpu/own_file/ways/own file, captured step/seconds:.0f} s | {result:gpu/own_file/ways/own file, captured step/exact:.1%} |
 | the library's fastest configuration | {result:gpu/own_file/ways/library, quick run/ms per step:.1f} | {result:gpu/own_file/ways/library, quick run/seconds:.0f} s | {result:gpu/own_file/ways/library, quick run/exact:.1%} |
 
-Single runs can't decide whether the differences in exact match mean anything. The batches and the schedule differ too: yours in the first row, the library's in the others. This command compares the three on your machine, if it has a GPU:
+One run each can't show whether the differences in exact match mean anything, and the batches and schedules differ too: yours in the first row, the library's in the others. To compare them on your own GPU:
 
     python3 -m course_lib bench own_file
 """
@@ -490,7 +475,7 @@ Single runs can't decide whether the differences in exact match mean anything. T
 r"""
 ## 8 · Diagnose faulty runs
 
-The figure shows the small run six times: once healthy, and five times with one fault each (means of three seeds, with linear decay). *Exact match* is measured by {term:autoregressive|autoregressive} decoding, where the model gets its own words as input. There are six possible faults, and one of them isn't shown:
+The figure shows the small run six times: once healthy, and five times with one fault each (means of three seeds, with linear decay). For *exact match*, decoding is {term:autoregressive}: the model gets its own words as input. One of these six faults isn't shown:
 
 - The learning rate is 50 times too small.
 - The learning rate is 20 times too high.
@@ -499,7 +484,7 @@ The figure shows the small run six times: once healthy, and five times with one 
 - The target isn't shifted: the decoder reads the word that it has to predict.
 - There is no warm-up.
 
-The vocabulary has 195 words here, and three numbers help you read the curves. A model that guesses uniformly has a loss of ln 195 = 5.3. With a smoothing of 0.1, the training loss can't fall below 0.85. With an extra softmax, no loss can fall below 4.3. In the right-hand panel, B, C, D and E overlap near 0.
+Guessing uniformly among the 195 words gives a loss of ln 195 = 5.3. With a smoothing of 0.1, the training loss can't fall below 0.85; with an extra softmax, no loss can fall below 4.3. In the right-hand panel, B, C, D and E overlap near 0.
 """
 
 # %% kind="see" hide_input=true
@@ -526,15 +511,13 @@ quiz("15", "clinic")
 
 # %% [markdown] kind="text"
 r"""
-**A** has only 100 sentences and memorises them: it overfits (lesson 01). Its mean validation loss is lowest after 72 steps, where {term:early stopping|early stopping} would end the run.
+**A** memorises its 100 sentences: it overfits (lesson 01). Its mean validation loss is lowest after 72 steps, where {term:early stopping|early stopping} would end the run.
 
-**B** applies the softmax twice. After 24 steps, it predicts the end of the sentence at every position, with a probability of {result:lesson_15/softmax twice/probability of EOS:.3f} on average. The end-of-sentence token is the most frequent, {result:lesson_15/softmax twice/fraction of EOS:.1%} of all, and always predicting it gives a loss of $\ln(e + 194) - {result:lesson_15/softmax twice/fraction of EOS:.3f} = {result:lesson_15/softmax twice/loss:.2f}$, and that is where both curves stay. A plausible reason is that the first softmax is saturated there (lesson 08), so hardly any gradient gets through.
+**B** predicts the end of the sentence, the most frequent token ({result:lesson_15/softmax twice/fraction of EOS:.1%} of all), at every position. With an extra softmax, that gives a loss of $\ln(e + 194) - {result:lesson_15/softmax twice/fraction of EOS:.3f} = {result:lesson_15/softmax twice/loss:.2f}$, where both curves stay.
 
-**C** has a rate that is 20 times too high. After 48 steps, the largest attention weight of a word is {result:lesson_15/high rate/largest attention weight:.3f} on average, compared with {result:lesson_15/healthy/largest attention weight:.3f} in the healthy run. With the healthy rate from step 49 on, only {result:min sick/rate 20 times too high, healthy after 48/ends/exact:.0p} to {result:max sick/rate 20 times too high, healthy after 48/ends/exact:.0%} of the sentences were correct at the end: lowering the rate didn't rescue these runs.
+**C** saturates its attention: after 48 steps, the largest attention weight of a word is {result:lesson_15/high rate/largest attention weight:.3f} on average, compared with {result:lesson_15/healthy/largest attention weight:.3f} in the healthy run. Lowering the rate after step 48 didn't rescue it: at the end, only {result:min sick/rate 20 times too high, healthy after 48/ends/exact:.0p} to {result:max sick/rate 20 times too high, healthy after 48/ends/exact:.0%} of the sentences were correct.
 
-**D** has the lowest losses of all and doesn't translate a single sentence correctly: without the shift, it learns to copy its input, like the leaky model of lesson 10.
-
-**E** has a rate that is 50 times too small. It isn't broken, only slow. The missing warm-up isn't shown, because with one pre-norm block it makes no visible difference: {result:min sick/no warm-up/ends/exact:.0p} to {result:max sick/no warm-up/ends/exact:.0%} correct without it, {result:min sick/healthy/ends/exact:.0p} to {result:max sick/healthy/ends/exact:.0%} with it.
+**D** learns to copy its input, like the leaky model of lesson 10. **E** isn't broken, only slow. Missing warm-up isn't shown, because with one pre-norm block it makes no visible difference: {result:min sick/no warm-up/ends/exact:.0p} to {result:max sick/no warm-up/ends/exact:.0%} correct without it, {result:min sick/healthy/ends/exact:.0p} to {result:max sick/healthy/ends/exact:.0%} with it.
 
 Now reproduce run D with your own model.
 """
@@ -665,8 +648,8 @@ r"""
 - Adam scales each weight's step. With a steady gradient, it is as large as the learning rate.
 - With label smoothing, the lowest possible loss is above 0.
 - The losses alone don't reveal every fault, so let the model translate. <!-- core -->
-- Without warm-up, our post-norm models with three blocks lost about four points, and pre-norm models less than one. Say which model and rate a claim holds for. <!-- core -->
-- On a GPU, the time that it takes to start kernels limits a small model's training step. Recording them as a CUDA graph removes that limit. <!-- core -->
+- Without warm-up, our post-norm models with three blocks lost about four points, and pre-norm models less than one. <!-- core -->
+- On a GPU, launching kernels limits a small model's training step; a CUDA graph removes that limit. <!-- core -->
 
 **Still missing.** So far, a translation was either right or wrong, and we always chose the most probable word. [Lesson 16](16_decoding.ipynb) introduces better search and better metrics.
 """

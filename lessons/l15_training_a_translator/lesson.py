@@ -390,13 +390,13 @@ r"""
 `torch.save` writes a pickle. Loading a pickle can run any code in it, so use `torch.load(path, weights_only=True)`. Most current code uses **AdamW** (Loshchilov and Hutter, 2019; `torch.optim.AdamW`), which also shrinks every weight by a small fraction in each step (*weight decay*).
 """
 
-# %% kind="library" name="script" ignore_output=true track="core"
+# %% kind="library" name="script parts" track="core"
 Transformer, where = class_to_train(file), device()
 torch.manual_seed(0)
 sizes = {"d_model": 64, "n_heads": 4, "d_ff": 256, "n_layers": 1, "dropout": 0.1}
 model = Transformer(data.tokenizer.vocab_size, **sizes).to(where)
 optimizer = torch.optim.Adam(model.parameters(), 0.005, betas=(0.9, 0.98), eps=1e-9)
-schedule = torch.optim.lr_scheduler.LambdaLR(  # t = 0, 1, 2, …; the rate is lr times this
+schedule = torch.optim.lr_scheduler.LambdaLR(  # t = 0, 1, 2, …; rate = lr · factor
     optimizer, lambda t: paper_rate(t + 1, 64, 24) / paper_rate(24, 64, 24)
 )
 batches = Epochs(data.train, tokens_per_batch=256, seed=0)
@@ -408,7 +408,7 @@ def loss_on(batch, smoothing):
     logits, options = model(batch.src, batch.tgt_in), {"label_smoothing": smoothing}
     return F.cross_entropy(logits.mT, batch.tgt_out, ignore_index=0, **options)
 
-
+# %% kind="library" name="script" ignore_output=true track="core"
 for step in range(1, 49):
     model.train()  # dropout is active
     loss = loss_on(next(batches).to(where), smoothing=0.1)

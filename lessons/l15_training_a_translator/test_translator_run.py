@@ -163,6 +163,7 @@ def test_the_script_trains_and_saves_all_that_a_resumed_run_needs(data, home, ow
         "nn": torch.nn,
         "F": torch.nn.functional,
     }
+    exec(L.cell("script parts").text, notebook)
     script = L.cell("script").text
     live.run_folder("").mkdir(exist_ok=True)  # earlier runs of the lesson are in it
     exec(script if own_file else script.replace("range(1, 49)", "range(1, 3)").replace("% 24", "% 2"), notebook)

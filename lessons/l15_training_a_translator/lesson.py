@@ -129,7 +129,7 @@ r"""
 
 The next cell loads the course's trained weights into the Transformer that you wrote in lesson 14. If it computes the same logits as the library's, we train your file; otherwise, we train the library's. The cell prints which.
 
-We start with a small run of about 20 seconds on two CPU cores: one block in the encoder and one in the decoder (`n_layers=1`), 3,000 toy sentences of 3 to 6 English words, and 200 others for validation. `TranslatorRun` calls your training step for each batch. The batches and the learning rate come from the library for now, and the loss is the cross-entropy of the next word with teacher forcing (lesson 04). The plotted training loss is the mean over the last 24 steps, so it lags behind while the model improves quickly. The `dropout` of your file is 0 in this run and in the full one: these runs are short and don't overfit, and on the full task dropout didn't help (three seeds each: {result:min recipe/no dropout/scores/test/exact:.1p} to {result:max recipe/no dropout/scores/test/exact:.1%} correct without it, {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} with 0.1).
+We start with a small run of about 20 seconds on two CPU cores: one block in the encoder and one in the decoder (`n_layers=1`), 3,000 toy sentences of 3 to 6 English words, and 200 others for validation. `TranslatorRun` calls your training step for each batch. The batches and the learning rate come from the library for now, and the loss is the cross-entropy of the next word with teacher forcing (lesson 04). The plotted training loss is the mean over the last 24 steps, so it lags behind at first. We train without dropout, because the run is short and doesn't overfit; on the full task, dropout didn't help either (three seeds each: {result:min recipe/no dropout/scores/test/exact:.1p} to {result:max recipe/no dropout/scores/test/exact:.1%} correct without it, {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} with 0.1).
 """
 
 # %% kind="code"
@@ -153,7 +153,7 @@ run = train_live(small_run(PLAIN), "lesson_15", until=96, anew=True)
 
 # %% [markdown] kind="text"
 r"""
-The run was stopped after step 96 of 240. Everything needed to resume it is in a file, the {term:checkpoint}: the weights, **Adam's moving averages**, the step number, and the position in the corpus. With the weights alone, the averages would start again from 0, and the next step would be different. This is enough here only because our loop seeds the random generator anew in each step; an ordinary loop with dropout or shuffling must also save the generators' state (`torch.get_rng_state()`).
+The run was stopped after step 96 of 240. Everything needed to resume it is in a file, the {term:checkpoint}: the weights, **Adam's moving averages**, the step number, and the position in the corpus. With the weights alone, the averages would start again from 0, and the next step would be different. Our loop seeds the random generator anew in each step; an ordinary loop with dropout or shuffling must also save its state (`torch.get_rng_state()`).
 
 The next cell resumes the run. **Try it:** run the cell, press ■ (Kernel ▸ Interrupt) before it ends, and run it again. On a CPU, the result is identical, bit for bit, to that of an uninterrupted run.
 """

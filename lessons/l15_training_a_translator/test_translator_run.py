@@ -166,7 +166,9 @@ def test_the_script_trains_and_saves_all_that_a_resumed_run_needs(data, home, ow
     exec(L.cell("script parts").text, notebook)
     script = L.cell("script").text
     live.run_folder("").mkdir(exist_ok=True)  # earlier runs of the lesson are in it
-    exec(script if own_file else script.replace("range(1, 49)", "range(1, 3)").replace("% 24", "% 2"), notebook)
+    exec(
+        script if own_file else script.replace("range(1, 49)", "range(1, 3)").replace("% 24", "% 2"), notebook
+    )
     if own_file:
         assert notebook["validation"] < 3 and not notebook["model"].training
     saved = torch.load(live.run_folder("lesson_15_script").with_suffix(".pt"), weights_only=True)

@@ -60,7 +60,7 @@ quiz("15", "recall")
 r"""
 ## 1 · Adam
 
-Gradient descent (lesson 01) subtracts the gradient times the learning rate, and all weights share one rate. If the gradient of one weight is 10 and that of another is 0.001, then with a rate of 0.01 the first moves by 0.1 and the second by 0.00001.
+Gradient descent (lesson 01) subtracts the gradient times the learning rate, and all weights share one rate. With a rate of 0.01, a weight with a gradient of 10 moves by 0.1, and one with a gradient of 0.001 by 0.00001.
 
 {term:Adam} (Kingma and Ba, 2015) adapts the step to each weight. For each weight, it keeps two **exponential moving averages** that start at 0: $m \leftarrow 0.9\,m + 0.1\,g$ of the gradient $g$, called the **first moment**, and $v \leftarrow 0.98\,v + 0.02\,g^2$ of its square, the **second moment**. The factors 0.9 and 0.98 are called $\beta_1$ and $\beta_2$. Adam subtracts the rate times $m/\sqrt v$ from the weight. If the gradient is always 10, this ratio tends to $10/\sqrt{100} = 1$; if it is always 0.001, to $0.001/\sqrt{0.000001} = 1$. So both weights move by the learning rate in each step. If the sign of a gradient keeps changing, $m$ stays near 0 and the weight hardly moves.
 
@@ -76,13 +76,13 @@ r"""
 
 # %% [markdown] kind="text" exercise="training_step"
 r"""
-Return three things: the loss before the step, as a plain number; a dictionary of new weights; and the new state. Don't change `weights` or `state`; create new dictionaries and tensors.
+Return three things: the loss before the step, as a plain number; a dictionary of new weights; and the new state. Don't change `weights` or `state`; create new ones.
 
 The first three lines are given: `ready` contains the same numbers as `weights`, but torch tracks gradients for them, and `gradients` has one tensor for each of them, in the same order.
 
 1. {term:clipping|Clip} the gradients together to a norm of 1: `clipped(list(gradients), 1.0)` returns a new list.
 2. For each weight, update $m$ and $v$ with its gradient, as in section 1, and keep both.
-3. Compute $\hat m = m/(1 - 0.9^{\text{step}})$ and $\hat v = v/(1 - 0.98^{\text{step}})$. The new weight is $w - \text{rate} \cdot \hat m / (\sqrt{\hat v} + 10^{-9})$; the small number, $\epsilon$, prevents a division by 0. $\beta_2 = 0.98$ and $\epsilon = 10^{-9}$ are the 2017 paper's settings; Kingma and Ba propose 0.999 and $10^{-8}$, which are also PyTorch's defaults.
+3. Compute $\hat m = m/(1 - 0.9^{\text{step}})$ and $\hat v = v/(1 - 0.98^{\text{step}})$. The new weight is $w - \text{rate} \cdot \hat m / (\sqrt{\hat v} + 10^{-9})$; the small number, $\epsilon$, prevents a division by 0. $\beta_2 = 0.98$ and $\epsilon = 10^{-9}$ are the 2017 paper's settings; Kingma and Ba, and PyTorch by default, use 0.999 and $10^{-8}$.
 
 **By hand.** Take one weight, 3, and the loss $w^2$. The loss is 9 and the gradient 6, which is clipped to 1. So $m = 0.1$ and $v = 0.02$, and both are 1 after bias correction. With a rate of 0.1, the new weight is 2.9.
 """
@@ -127,9 +127,9 @@ Clip all gradients together *before* the loop. $v$ is the mean of the squared gr
 r"""
 ## 3 · Train a small translator
 
-The next cell loads the course's trained weights into the Transformer that you wrote in lesson 14. If it computes the same logits as the library's, we train your file; otherwise, we train the library's. The cell prints which.
+The next cell loads the course's trained weights into your Transformer from lesson 14. If it computes the same logits as the library's, we train your file, otherwise the library's; the cell prints which.
 
-We start with a small run of about 20 seconds on two CPU cores: one block in the encoder and one in the decoder (`n_layers=1`), 3,000 toy sentences of 3 to 6 English words, and 200 others for validation. `TranslatorRun` calls your training step for each batch. The batches and the learning rate come from the library for now, and the loss is the cross-entropy of the next word with teacher forcing (lesson 04). The plotted training loss is the mean over the last 24 steps, so it lags behind at first. We train without dropout, because the run is short and doesn't overfit; on the full task, dropout didn't help either (three seeds each: {result:min recipe/no dropout/scores/test/exact:.1p} to {result:max recipe/no dropout/scores/test/exact:.1%} correct without it, {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} with 0.1).
+We start with a run of about 20 seconds on two CPU cores: one block in the encoder and one in the decoder (`n_layers=1`), 3,000 toy sentences of 3 to 6 English words, and 200 others for validation. `TranslatorRun` calls your training step for each batch. The batches and the learning rate come from the library for now; the loss is the cross-entropy with teacher forcing (lesson 04). The plotted training loss is the mean over the last 24 steps, so it lags behind at first. We train without dropout, because the run is short and doesn't overfit; on the full task, dropout didn't help either (three seeds each: {result:min recipe/no dropout/scores/test/exact:.1p} to {result:max recipe/no dropout/scores/test/exact:.1%} correct without it, {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} with 0.1).
 """
 
 # %% kind="code"
@@ -153,7 +153,7 @@ run = train_live(small_run(PLAIN), "lesson_15", until=96, anew=True)
 
 # %% [markdown] kind="text"
 r"""
-The run was stopped after step 96 of 240. Everything needed to resume it is in a file, the {term:checkpoint}: the weights, **Adam's moving averages**, the step number, and the position in the corpus. With the weights alone, the averages would start again from 0, and the next step would be different. Our loop seeds the random generator anew in each step; an ordinary loop with dropout or shuffling must also save its state (`torch.get_rng_state()`).
+The run was stopped after step 96 of 240. Everything needed to resume it is in a file, the {term:checkpoint}: the weights, **Adam's moving averages**, the step number, and the position in the corpus. With the weights alone, the next step would be different, because the averages would start from 0. Our loop seeds the random generator anew in each step; an ordinary loop with dropout or shuffling must also save its state (`torch.get_rng_state()`).
 
 The next cell resumes the run. **Try it:** run the cell, press ■ (Kernel ▸ Interrupt) before it ends, and run it again. On a CPU, the result is identical, bit for bit, to that of an uninterrupted run.
 """
@@ -169,7 +169,7 @@ print(run.translate("the happy frog swam"))  # or other words: king, mouse, ofte
 r"""
 ## 4 · Batches of similar length
 
-The 2017 paper uses three refinements in training. The first is about speed. A batch is a rectangle: every row is padded to the length of the longest sentence. Padding is masked, so it doesn't affect the result, but it costs as much computation as real words.
+The 2017 paper uses three refinements in training. The first is about speed. A batch is a rectangle: every row is padded to the length of the longest sentence. Padding doesn't affect the result, but it costs as much computation as real words.
 
 **By hand.** Take four sentences of 3, 9, 2 and 8 words, and two sentences per batch. In this order, (3, 9) takes 2 · 9 = 18 positions and (2, 8) takes 16, together 34 for 22 words. Sorted by length, (2, 3) takes 6 and (8, 9) takes 18, together 24. The fraction of positions that are padding, the {term:padding fraction}, falls from 12/34 = 35% to 2/24 = 8%. Putting sentences of similar length into the same batch is called {term:batching by length}.
 """
@@ -314,7 +314,7 @@ Post-norm models lose about four points without warm-up at 0.003, and less at ha
 r"""
 ## 6 · Label smoothing
 
-The third refinement changes the target. Cross-entropy is lowest when the model gives the correct word a probability of 1. A softmax never reaches 1, so the logits keep growing. {term:label smoothing|Label smoothing} (Szegedy et al., 2016) asks for a little less: $1 - \varepsilon$ goes to the correct word, and $\varepsilon$ is spread evenly over **all** $V$ words, including the correct one. The paper uses $\varepsilon = 0.1$.
+The third refinement changes the target. Cross-entropy asks for a probability of 1 for the correct word. A softmax never reaches 1, so the logits keep growing. {term:label smoothing|Label smoothing} (Szegedy et al., 2016) asks for a little less: $1 - \varepsilon$ goes to the correct word, and $\varepsilon$ is spread evenly over **all** $V$ words, including the correct one. The paper uses $\varepsilon = 0.1$.
 
 $$ \text{loss} = (1 - \varepsilon) \cdot (-\ln p_{\text{correct}}) \;+\; \varepsilon \cdot \frac1V \sum_{w} (-\ln p_w) $$
 
@@ -431,7 +431,7 @@ for step in range(1, 49):
 r"""
 ## 7 · The whole language
 
-The full task has 20,000 sentences of up to 20 words. The next cell trains a Transformer of width 80, with two blocks on each side, for 2,000 steps, with your file and functions, or the library's where you haven't written one. The result is the average of the weights from the last 15% of the steps ({term:checkpoint averaging}). Set `FULL = True` to start it; you can stop it with ■ and resume it with the same cell. It takes a few minutes on a CPU. On a GPU, it takes seconds, because the library's training step trains your file there, with the library's batches, loss and linear decay; `OWN_STEP = True` uses your functions anyway.
+The full task has 20,000 sentences of up to 20 words. The next cell trains a Transformer of width 80, with two blocks on each side, for 2,000 steps, with your file and functions, or the library's where you haven't written one. The result is the average of the weights from the last 15% of the steps ({term:checkpoint averaging}). Set `FULL = True` to start it; you can stop it with ■ and resume it with the same cell. It takes a few minutes on a CPU. On a GPU, the library's step, batches, loss and linear decay train your file in seconds; `OWN_STEP = True` uses your functions anyway.
 """
 
 # %% kind="train" name="full" ignore_output=true

@@ -196,7 +196,7 @@ print("norms of rows 0, 7 and 63:", fixed(table.norm(dim=-1)[[0, 7, 63]], 2))
 r"""
 The translator has just used that table, and its translation is the same as before. All rows have the same norm: $\sin^2 + \cos^2 = 1$ for each of the 32 hands, so the norm is $\sqrt{32} = 5.66$.
 
-**Doesn't adding the position spoil the embedding?** An antenna receives the sum of all radio stations, and a tuner can still separate them. In a Transformer, the next layers can do this: for an embedding $x$ and a positional encoding $p$, each matrix computes $W(x + p) = Wx + Wp$, and training can make it use some directions for the word and others for the position. If we concatenated the two, the next matrix would also compute a sum, $W_1x + W_2p$, but from a wider vector.
+**Doesn't adding the position spoil the embedding?** The next layers can still separate the two: for an embedding $x$ and a positional encoding $p$, each matrix computes $W(x + p) = Wx + Wp$, and training can make it use some directions for the word and others for the position. If we concatenated the two, the next matrix would also compute a sum, $W_1x + W_2p$, but from a wider vector.
 """
 
 # %% kind="diagram" hide_input=true
@@ -227,7 +227,7 @@ predict("11", "one-word-more", ClockHands())
 
 # %% [markdown] kind="text" track="short"
 r"""
-For one hand with the angles $a$ and $b$ at two positions, the dot product is $\sin a \sin b + \cos a \cos b = \cos(a - b)$, the cosine of the angle between them. From position 10 to 15 the hand turns by five steps, just as it does from 110 to 115. The sum over all hands therefore depends only on the distance between the positions, that is, on the {term:relative position}, and not on the two {term:absolute position|absolute positions}. This needs the sine *and* the cosine: $\sin a \sin b$ alone isn't a function of the distance.
+For one hand with the angles $a$ and $b$ at two positions, the dot product is $\sin a \sin b + \cos a \cos b = \cos(a - b)$, the cosine of the angle between them. From position 10 to 15 the hand turns by five steps, just as it does from 110 to 115. The sum over all hands therefore depends only on the distance between the positions, that is, on the {term:relative position}, and not on the two {term:absolute position|absolute positions}. This needs the sine *and* the cosine: $\sin a \sin b$ alone isn't a function of the distance. The dot product is the same in both directions, so by itself it can't tell *before* from *after*; learned matrices can.
 """
 
 # %% [markdown] kind="text" track="core" contents="why the authors of the 2017 paper chose sinusoids, and a test for positional encodings"
@@ -299,7 +299,7 @@ estimate("11", "from-six", lambda: sinusoidal_from(6))
 
 # %% [markdown] kind="text"
 r"""
-How can that be, if the dot products of the rows haven't changed? Attention doesn't compare rows of the table. It compares queries and keys, $W_Q(x + p)$ and $W_K(y + q)$, for a word $x$ with the positional encoding $p$ and a word $y$ with $q$. The dot product of $W_Q\,p$ and $W_K\,q$ needn't be a function of the distance, because the matrices are learned, and nothing in training demands it.
+How can that be, if the dot products of the rows haven't changed? Attention doesn't compare rows of the table. It compares queries and keys: in the first layer $W_Q(x + p)$ and $W_K(y + q)$, for a word $x$ with the positional encoding $p$ and a word $y$ with $q$. Multiplied out, such a score has four terms: word with word, word with position, position with word, and position with position. Only the last compares two positions, and with learned matrices in between, even that needn't be a function of the distance. The two mixed terms depend on one *absolute* position each, and nothing in training demands that they vanish.
 
 **Where is the damage done?** The translator has encoder self-attention, decoder self-attention and cross-attention. We use {term:activation patching}, as in lesson 09: we run the translator with positions counted from 6, but replace the attention weights of *one* of the three, in all layers, with those of the run that counts from 0. Both runs use teacher forcing: they predict each word given the correct words before it. A sentence is right if all these predictions are.
 
@@ -333,7 +333,7 @@ So in this translator, the shift does its damage through the cross-attention wei
 r"""
 ## 5 · Rotary position embeddings (RoPE)
 
-The dot products of sinusoidal encodings depend only on the distance. But queries and keys are computed from these encodings by learned matrices, which needn't preserve that. So let's encode the position **after** the matrices. This is the idea of the {term:rotary position embedding}, or **RoPE** (Su et al., 2021). Nothing is added to the embeddings. Instead, we compute the queries and keys and then rotate them: at position 5 by five steps, at position 3 by three. Components 0 and 1 form a pair, 2 and 3 form the next, and each pair is rotated like a clock hand, with its own frequency.
+The dot products of sinusoidal encodings depend only on the distance. But queries and keys are computed from embeddings *plus* encodings, by learned matrices, so their dot products needn't. So let's encode the position **after** the matrices. This is the idea of the {term:rotary position embedding}, or **RoPE** (Su et al., 2021). Nothing is added to the embeddings. Instead, we compute the queries and keys and then rotate them: at position 5 by five steps, at position 3 by three. Components 0 and 1 form a pair, 2 and 3 form the next, and each pair is rotated like a clock hand, with its own frequency.
 
 **By hand.** Take one pair that is rotated by a quarter turn per position, this time counter-clockwise. The query is (2, 0) and the key (3, 0); without rotation, their dot product is 6.
 
@@ -343,7 +343,7 @@ The dot products of sinusoidal encodings depend only on the distance. But querie
 | position 6 | position 5 | (−2, 0) | (0, 3) | 0 |
 | position 2 | position 0 | (−2, 0) | (3, 0) | −6 |
 
-In the second row, both vectors have been rotated by five more quarter turns, so the angle between them is the same as in the first. This holds for **any** query and any key: after the rotation, a score depends only on the query, the key and their distance.
+In the second row, both vectors have been rotated by five more quarter turns, so the angle between them is the same as in the first. This holds for **any** query and any key: a score depends only on the query and the key before the rotation, and on how far the key is before or after the query (the signed relative position).
 """
 
 # %% kind="diagram" hide_input=true track="core" contents="a diagram of RoPE, the exercise, and a trained translator that runs with your rotation"
@@ -415,9 +415,11 @@ def rope_from(start, factor=1):
         here = angles[start + first :][: features.shape[-2]]
         return rotate_pairs(features, factor * here)
 
-    rope.model.source_positions.rotate = rotated
-    rope.model.target_positions.rotate = rotated
-    return percent_exact(rope, pairs)
+    source, target = rope.model.source_positions, rope.model.target_positions
+    source.rotate = target.rotate = rotated
+    percent = percent_exact(rope, pairs)
+    del source.rotate, target.rotate  # back to the library's rotation
+    return percent
 
 # %% kind="predict" hide_input=true track="core"
 STARTS = (0, 6, 1_000)
@@ -433,9 +435,9 @@ predict("11", "from-a-thousand", figure)
 
 # %% [markdown] kind="text"
 r"""
-With sinusoidal encodings, counting from 1,000 did less damage than counting from 6; we don't know why. RoPE has no parameters. It changes the attention weights, but the values aren't rotated, so positions affect *which* words a word attends to, but not the values it gets from them.
+With sinusoidal encodings, counting from 1,000 did less damage than counting from 6; we don't know why. RoPE has no parameters. The values aren't rotated, so the rotation acts on the attention weights only. In the first layer, the values contain no positions; from the second layer on they do indirectly, because they were computed with those weights.
 
-The third kind of positional encoding is the simplest. {term:learned positional embedding|Learned positional embeddings} (Gehring et al., 2017) are a table of random numbers that is trained like the word embeddings. In our translator, they add {result:positions/learned/parameters - positions/none/parameters:,.0f} parameters. The rows of positions that don't occur in training keep their random numbers.
+The third kind of positional encoding is the simplest. {term:learned positional embedding|Learned positional embeddings} (Gehring et al., 2017) are a table of random numbers that is trained like the word embeddings. In our translator, they add {result:positions/learned/parameters - positions/none/parameters:,.0f} parameters. The rows of positions that don't occur in training keep their random numbers. The language models BERT and GPT-2 use learned positional embeddings, one reason why they accept at most 512 and 1,024 tokens.
 """
 
 # %% kind="quiz"
@@ -489,7 +491,7 @@ set_tables(original, original)
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-The shapes and dot products don't reveal the bug, but the trained matrices expect each sine and cosine in its usual column. RoPE also exists in both layouts: pairs of neighbours, as here, or one component from each half. Weights that were trained with one layout fail with the other, without an error message. Find out which one a model uses before you load its weights.
+The shapes and dot products don't reveal the bug, but the trained matrices expect each sine and cosine in its usual column. RoPE also exists in both layouts: pairs of neighbours, as here, or one component from each half. Weights that were trained with one layout fail with the other, without an error message.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -506,7 +508,7 @@ quiz("11", "closing")
 r"""
 **Start with paper (3 min).** Hand out five shuffled cards, *the, the, cat, dog, sees*, and ask for the sentence. Half the room will have the other one. Then hand out *the, the, cat, milk, drank*: everybody agrees. That's section 1.
 
-**The estimate in section 4 is the heart of the lesson.** Most learners guess 95% or more, because the argument in section 3 is convincing. Let them look for the gap before they read on. Expected: "the matrices". Follow-up: what would the matrices have to be like for the argument to hold? (Their product would have to commute with the rotations; nothing in training asks for that.)
+**The estimate in section 4 is the heart of the lesson.** Most learners guess 95% or more, because the argument in section 3 is convincing. Let them look for the gap before they read on. Expected: "the matrices". Follow-up: what would the matrices have to be like for the argument to hold? (Their product $W_Q^\top W_K$ would have to commute with the rotations, and the two mixed terms would have to be zero; nothing in training asks for that.)
 
 | they say | misconception | answer |
 |---|---|---|
@@ -529,11 +531,11 @@ r"""
 
 - Without a positional encoding, an encoder can't know the order of the words. A decoder with a causal mask can learn something about it.
 - Sinusoidal encodings all have the same norm, and their dot products depend only on the distance between the positions.
-- A trained network with sinusoidal encodings can still depend on absolute positions, because learned matrices come in between.
-- RoPE rotates queries and keys *after* the matrices, so scores depend only on the query, the key and their distance.
+- A trained network with sinusoidal encodings can still depend on absolute positions, because scores mix words with positions, and learned matrices come in between.
+- RoPE rotates queries and keys *after* the matrices, so scores depend only on the query, the key and their relative position.
 - In our experiments, no positional encoding extrapolated far beyond the lengths in training. <!-- core -->
 
-**Still missing.** Each word attends with a single set of attention weights. What if it needs two things at once? [Lesson 12](12_many_heads.ipynb) is about multi-head attention.
+**Still missing.** Each word attends with a single set of attention weights. What if it needs two things at once? [Lesson 12](12_many_heads.ipynb) lets it attend several times in parallel.
 """
 
 # %% [markdown] kind="reading"
@@ -541,6 +543,6 @@ r"""
 ## Reading
 
 - Vaswani et al., *Attention Is All You Need* (2017), section 3.5: one page; its last sentence states the hope for longer sequences. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
-- Su et al., *RoFormer: Enhanced Transformer with Rotary Position Embedding* (2021), section 3. [arXiv 2104.09864](https://arxiv.org/abs/2104.09864)
+- Su et al., *RoFormer: Enhanced Transformer with Rotary Position Embedding* (2021), section 3. There, $\theta_i$ is the frequency and $m\theta_i$ the angle. [arXiv 2104.09864](https://arxiv.org/abs/2104.09864)
 - Press, Smith and Lewis, *Train Short, Test Long* (2022): sinusoidal encodings, RoPE and others compared beyond their training lengths, and ALiBi. [arXiv 2108.12409](https://arxiv.org/abs/2108.12409)
 """

@@ -153,6 +153,38 @@ def test_counting_from_6_breaks_the_translator_with_sinusoidal_encodings(which):
     assert STORED["sinusoidal"]["from 6"] == pytest.approx(1 / 4, abs=0.05)  # about a quarter
 
 
+def test_even_matrices_that_respect_the_distance_leave_two_terms_with_absolute_positions():
+    """If W_Q^T W_K commutes with the rotations, a shift still changes the two mixed terms."""
+    generator, table = torch.Generator().manual_seed(11), sinusoids(40, 8)
+    a, b = torch.randn(2, 4, generator=generator)
+    blocks = [torch.tensor([[x, -y], [y, x]]) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    commuting, learned = torch.block_diag(*blocks), torch.randn(8, 8, generator=generator)
+    x, y = torch.randn(2, 8, generator=generator)
+
+    def terms(product: torch.Tensor, at: int) -> list[float]:
+        """Word with word, word with position, position with word, position with position."""
+        p, q = table[at], table[at + 3]
+        return [(left @ product @ right).item() for left, right in ((x, y), (x, q), (p, y), (p, q))]
+
+    for product, survives in (
+        (commuting, [True, False, False, True]),
+        (learned, [True, False, False, False]),
+    ):
+        before, after = terms(product, 2), terms(product, 8)
+        score = (x + table[2]) @ product @ (y + table[5])
+        assert sum(before) == pytest.approx(score.item(), abs=1e-4), "the four terms are the score"
+        assert [math.isclose(*pair, abs_tol=1e-3) for pair in zip(before, after, strict=True)] == survives
+        assert sum(after) != pytest.approx(sum(before), abs=0.01)
+
+
+def test_dot_products_of_rows_are_symmetric_and_a_matrix_in_between_makes_them_distinguish_directions():
+    table = sinusoids(40, 8)
+    step_back = torch.linalg.lstsq(table[1:], table[:-1]).solution.T  # rotates every hand back by one step
+    assert torch.allclose(table[1:] @ step_back.T, table[:-1], atol=1e-3)
+    assert table[10] @ table[11] == pytest.approx((table[10] @ table[9]).item(), abs=1e-4)
+    assert (step_back @ table[10]) @ table[9] > (step_back @ table[10]) @ table[11] + 0.5
+
+
 @pytest.mark.parametrize("which", ["patching", "patching, new sentences"])
 def test_only_the_cross_attention_weights_repair_the_translator_and_only_they_break_it(which):
     scores = STORED[which]
@@ -216,10 +248,12 @@ def test_the_rope_cell_uses_the_learners_function_and_the_translations_survive(r
         pairs=sentences,
         percent_exact=percent_exact,
     )
+    usual = [side.rotate for side in (rope.model.source_positions, rope.model.target_positions)]
     percents = [notebook["rope_from"](start) for start in (0, 6, 1000)]
     assert percents == [100.0 * STORED["RoPE"][f"from {start}"] for start in (0, 6, 1000)]
     assert min(percents) > 95 and {shape[1] for shape in calls} == {4}  # all heads
     assert notebook["rope_from"](0, factor=0) < 30
+    assert [rope.model.source_positions.rotate, rope.model.target_positions.rotate] == usual, "restored"
     assert rope.model.config.d_model // rope.model.config.n_heads == notebook["angles"].shape[1] * 2 == 16
 
 
@@ -263,6 +297,56 @@ def test_a_rotation_after_the_matrices_depends_on_the_distance_and_one_before_do
     before = [((w_q @ rotated(words[0], at)) @ (w_k @ rotated(words[1], at + 3))).item() for at in (2, 30)]
     assert after[1] == pytest.approx(after[0], abs=1e-4) and before[1] != pytest.approx(before[0], abs=0.01)
     assert L.asked("rotary-or-added").right == indices_of_true(True, False, False)
+
+
+def test_with_rope_the_direction_counts_and_not_only_the_distance():
+    def score(query_at: int, key_at: int) -> float:
+        theta = angles(20, 4)
+        query, key = torch.tensor([[2.0, 0.0, 1.0, 1.0]]), torch.tensor([[0.0, 3.0, 1.0, 0.0]])
+        rotated = rotate(query, theta[query_at, None]), rotate(key, theta[key_at, None])
+        return (rotated[0] * rotated[1]).sum().item()
+
+    assert score(4, 6) == pytest.approx(score(14, 16), abs=1e-4)  # the key comes two words later
+    assert score(6, 4) == pytest.approx(score(16, 14), abs=1e-4)  # two words earlier
+    assert score(4, 6) != pytest.approx(score(6, 4), abs=0.1)
+
+
+@torch.no_grad()
+def changes_with_the_order(kind: str, side: str) -> list[list[float]]:
+    """How much the queries, keys and values of the words change if two words change places.
+
+    One list for each self-attention layer of an untrained model; queries and keys before any rotation.
+    """
+    torch.manual_seed(0)
+    config = replace(make_config("transformer", scale="tiny", vocab_size=50), positions=kind)
+    model = build("transformer", config).eval()
+    words, order = torch.tensor([[7, 12, 9, 30, 21]]), [2, 1, 0, 3, 4]
+    layers, found = attention_layers(model, side), []
+    for ids in (words, words[:, order]):
+        projected = []
+        for layer in layers:
+            project = type(layer).project.__get__(layer)
+            layer.project = lambda x, project=project, to=projected: to.append(project(x)) or to[-1]
+        model.decode(model.encode(ids, torch.tensor([5])), ids)
+        found.append(projected)
+    assert len(found[0]) == len(layers) == 2
+    return [
+        [(new[:, :, order] - old).abs().max().item() for old, new in zip(*layer, strict=True)]
+        for layer in zip(*found, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_with_rope_the_values_contain_positions_from_the_second_layer_on(side):
+    (*_, in_the_first), (*_, in_the_second) = changes_with_the_order("rotary", side)
+    assert in_the_first < 1e-5 and in_the_second > 1e-3
+
+
+def test_without_positions_the_order_gets_into_queries_and_keys_through_the_causal_mask_only():
+    first, second = changes_with_the_order("none", "decoder")
+    assert max(first) < 1e-5 and min(second) > 1e-3
+    assert max(map(max, changes_with_the_order("none", "encoder"))) < 1e-5
+    assert L.asked("order-left").right == [0, 2]
 
 
 # ---- section 6

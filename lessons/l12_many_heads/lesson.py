@@ -56,7 +56,7 @@ r"""
 
 Now let *drank* attend **twice**, with separate attention weights: once to the noun before the verb, and once to the noun after it. The contexts are (4, 10) for the first sentence and (10, 4) for the second, so both words can be recovered.
 
-Each of these parallel computations is called an {term:attention head} and has its own queries, keys and values. Together, they are called {term:multi-head attention}. The authors of the Transformer give a similar reason for it: it lets the model attend to different positions jointly, and with a single head, "averaging inhibits this".
+Each of these parallel computations is called an {term:attention head} and has its own queries, keys and values. Together, they are called {term:multi-head attention}. The authors of the Transformer give a similar reason for it: it lets the model "jointly attend to information from different representation subspaces at different positions", and with a single head, "averaging inhibits this".
 """
 
 # %% [markdown] kind="text" track="core" contents="how a single head could keep two words apart"
@@ -68,7 +68,7 @@ Still, one head could in principle keep the two words apart. Values are vectors,
 r"""
 ## 2 · Split, attend, concatenate
 
-Where do the heads' queries, keys and values come from? We compute them at the full width of the model, as in lesson 08, and then **split** each vector into slices, one for each head. With d_model = 64 and $h = 4$ heads, each head gets $d_k = 64 / 4 = 16$ numbers of every query, key and value. It attends with its own slices. Then the results of all heads are **concatenated**, and one more matrix, the {term:output projection} $W_O$, combines them.
+Where do the heads' queries, keys and values come from? We compute them at the full width of the model, as in lesson 08, and then **split** each vector into slices, one for each head. With d_model = 64 and $h = 4$ heads, each head gets $d_k = 64 / 4 = 16$ numbers of every query, key and value. It attends with its own slices, the paper's "subspaces". Then the results of all heads are **concatenated**, and one more matrix, the {term:output projection} $W_O$, combines them.
 
 $$ \text{head}_i = \text{Attention}\big(X W_Q^{(i)\top},\; X W_K^{(i)\top},\; X W_V^{(i)\top}\big) \qquad\qquad \text{output} = [\,\text{head}_0, \dots, \text{head}_{h-1}\,]\; W_O^\top $$
 
@@ -245,7 +245,7 @@ PyTorch's version is `nn.MultiheadAttention`. It stores $W_Q$, $W_K$ and $W_V$ i
 """
 
 # %% kind="library" track="core"
-layer = yours("many_heads")
+attention = yours("many_heads")
 x, source = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
 w_q, w_k, w_v, w_o = torch.randn(4, 12, 12) / 12**0.5
 
@@ -254,7 +254,7 @@ with torch.no_grad():
     module.in_proj_weight.copy_(torch.cat([w_q, w_k, w_v]))
     module.out_proj.weight.copy_(w_o)
     expected, expected_weights = module(x, source, source, average_attn_weights=False)
-output, weights = layer(x, source, w_q, w_k, w_v, w_o, 3)
+output, weights = attention(x, source, w_q, w_k, w_v, w_o, 3)
 
 assert torch.allclose(output, expected, atol=1e-5)
 assert torch.allclose(weights, expected_weights, atol=1e-5)
@@ -270,9 +270,9 @@ transformer = load_shipped("transformer")
 thirsty = "the cat drank the water because it was thirsty"
 cold = "the cat drank the water because it was cold"
 
-layer = yours("many_heads")
+attention = yours("many_heads")
 for sentence in (thirsty, cold):
-    translation = translate_with(transformer, layer, sentence)
+    translation = translate_with(transformer, attention, sentence)
     assert translation == transformer(sentence).target
     print(translation)
 
@@ -302,7 +302,7 @@ But each dot product gives one score, so there are $h \cdot n^2$ scores and as m
 r"""
 ## 5 · What do the heads of our translator do?
 
-Our translator has four heads in each of its nine attention layers, 36 in all. They are named as in lesson 09: cross 1.3 is head 3 in layer 1 of the cross-attention, both counted from 0. Lesson 09 showed that the attention weights of a head don't reveal whether the model uses its output. An experiment can: an {term:ablation} removes a part of a trained model and measures what changes. Here we set a head's columns of $W_O$ to 0: its attention weights stay the same, but its output is no longer used.
+Our translator has four heads in each of its nine attention layers, 36 in all. They are named as in lesson 09: cross 1.3 is head 3 in layer 1 of the cross-attention, both counted from 0. Lesson 09 showed that the attention weights of a head don't reveal whether the model uses its output. An experiment can: an {term:ablation} removes a part of a trained model and measures what changes. Here we set a head's columns of $W_O$ to 0: its attention weights stay the same, but its output is no longer used. This is called *zero ablation*. It can give later layers inputs unlike any in training; replacing the output with its mean (*mean ablation*) or patching it, as below, is gentler.
 
 The figure has three panels:
 
@@ -421,9 +421,9 @@ predict("12", "heads-how-many", figure)
 
 # %% [markdown] kind="text"
 r"""
-On the test set, every run with one head is worse than every run with more heads, but only slightly: {result:min heads/1/scores/test/exact:.1p} to {result:max heads/1/scores/test/exact:.1%} of the translations are correct with one head, and {result:lesson_12/exact, several heads/least:.1p} to {result:lesson_12/exact, several heads/most:.1%} with 2 to 16. With deeper nesting, the ranges overlap: {result:min heads/1/scores/depth/exact:.0p} to {result:max heads/1/scores/depth/exact:.0%} with one head, {result:lesson_12/depth, several heads/least:.0p} to {result:lesson_12/depth, several heads/most:.0%} with more. The means for 2, 4, 8 and 16 heads differ by less than the seeds do. With deeper nesting, every run with 16 heads beats every run with 2, but only just, so we can't tell which number is best. One head is enough for most pronouns: it gets {result:lesson_12/pronouns, one head/least:.0p} to {result:lesson_12/pronouns, one head/most:.0%} of them right.
+On average, one head is {result:lesson_12/exact, several heads/mean - heads/1/scores/test/exact:.1p} percentage points worse on the test set ({result:heads/1/scores/test/exact:.1%} of the translations are correct, compared with {result:lesson_12/exact, several heads/mean:.1%}). But the ranges almost touch: the best run with one head has {result:max heads/1/scores/test/exact:.1%}, and the worst with more {result:lesson_12/exact, several heads/least:.1%}. With deeper nesting, the ranges overlap: {result:min heads/1/scores/depth/exact:.0p} to {result:max heads/1/scores/depth/exact:.0%} with one head, {result:lesson_12/depth, several heads/least:.0p} to {result:lesson_12/depth, several heads/most:.0%} with more. The means for 2, 4, 8 and 16 heads differ by less than the seeds do. With deeper nesting, every run with 16 heads beats every run with 2, but only just, so we can't tell which number is best. One head is enough for most pronouns: it gets {result:lesson_12/pronouns, one head/least:.0p} to {result:lesson_12/pronouns, one head/most:.0%} of them right.
 
-The Transformer paper reports a similar experiment (table 3, rows A), without the spread over seeds. A single head is 0.9 BLEU worse than the best setting, and 32 heads are worse than 16. {term:BLEU} is a translation score (lesson 16). In our runs on photo captions (Multi30k), one head reaches {result:min ablation/(A) 1 head/scores/test/greedy:.1f} to {result:max ablation/(A) 1 head/scores/test/greedy:.1f} BLEU, four heads {result:min ablation/base/scores/test/greedy:.1f} to {result:max ablation/base/scores/test/greedy:.1f} and 16 heads {result:min ablation/(A) 16 heads/scores/test/greedy:.1f} to {result:max ablation/(A) 16 heads/scores/test/greedy:.1f}.
+The Transformer paper reports a similar experiment (table 3, rows A), but not how much the results vary between seeds. A single head is 0.9 BLEU worse than the best setting, and 32 heads are worse than 16. {term:BLEU} is a translation score (lesson 16). In our runs on photo captions (Multi30k), one head reaches {result:min ablation/(A) 1 head/scores/test/greedy:.1f} to {result:max ablation/(A) 1 head/scores/test/greedy:.1f} BLEU, four heads {result:min ablation/base/scores/test/greedy:.1f} to {result:max ablation/base/scores/test/greedy:.1f} and 16 heads {result:min ablation/(A) 16 heads/scores/test/greedy:.1f} to {result:max ablation/(A) 16 heads/scores/test/greedy:.1f}.
 """
 
 # %% [markdown] kind="text" contents="the first version of `split_heads` in the trained translator"
@@ -496,7 +496,7 @@ r"""
 - Heads that seem unnecessary when each is {term:ablation|ablated} alone can be necessary together. <!-- core -->
 - Activation patching can show whether one head has its effect through another. <!-- core -->
 
-**Still missing.** Attention moves information between words, but nothing here processes a single word on its own. [Lesson 13](13_the_block.ipynb) adds that and the other parts of a Transformer block.
+**Still missing.** Attention moves information between words, but nothing here processes a single word on its own. [Lesson 13](13_the_block.ipynb) adds that and the other parts of a {term:Transformer block}.
 """
 
 # %% [markdown] kind="reading"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from statistics import mean
 
 import torch
 
@@ -99,11 +100,12 @@ def recorded() -> dict[str, dict]:
     }
     of_one = [run["scores"] for run in runs("heads") if run["variant"] == "1"]
     of_several = [run["scores"] for run in runs("heads") if run["variant"] in SEVERAL]
+    exact = [scores["test"]["exact"] for scores in of_several]
     pronouns = [scores[split]["pronouns"] for scores in of_one for split in ("test", "coreference")]
     return {
         "spared": least_and_most(spared),
         "percent of pronouns without the most needed head": least_pronouns,
-        "exact, several heads": least_and_most(scores["test"]["exact"] for scores in of_several),
+        "exact, several heads": {"mean": mean(exact), **least_and_most(exact)},
         "depth, several heads": least_and_most(scores["depth"]["exact"] for scores in of_several),
         "pronouns, one head": least_and_most(pronouns),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import mean
 from unittest.mock import patch
 
 import pytest
@@ -60,14 +61,16 @@ def test_most_heads_can_be_spared_and_the_pronouns_need_one_head():
     assert STORED["spared"]["least"] > 36 / 2
 
 
-def test_one_head_is_slightly_worse_in_every_run_and_several_cannot_be_ranked():
+def test_one_head_is_slightly_worse_on_average_and_several_cannot_be_ranked():
     by_count = {
         count: seeds("heads", count, "scores", "test", "exact", times=100) for count in ("1", *m.SEVERAL)
     }
     of_one, of_several = by_count.pop("1"), list(by_count.values())
     assert len(of_one) == 3 and all(len(percents) == 3 for percents in of_several)
-    assert max(of_one) < min(map(min, of_several)), "worse in every run"
+    assert 0 <= min(map(min, of_several)) - max(of_one) < 0.3, "the ranges almost touch"
     means = exact("heads")
+    all_of_several = [percent for percents in of_several for percent in percents]
+    assert 100 * STORED["exact, several heads"]["mean"] == pytest.approx(mean(all_of_several))
     assert all(0.5 < means[count] - means["1"] < 2.5 for count in m.SEVERAL), "but slightly"
     between_means = max(means[count] for count in m.SEVERAL) - min(means[count] for count in m.SEVERAL)
     assert between_means < max(max(percents) - min(percents) for percents in of_several)

@@ -88,7 +88,7 @@ predict("13", "block-alike", figure)
 
 # %% [markdown] kind="text"
 r"""
-Without the addition, all words are nearly identical after two blocks, so the next attention layer can hardly tell them apart. This is called {term:rank collapse}; Dong et al. (2021) proved it for attention alone. With the addition, it happens much more slowly. Training didn't help: in three runs without the addition, **no** test sentence was translated correctly. After the last of three blocks, the similarity was {result:block/no residual path/likeness/-1:.2f} without the addition and {result:block/as it is/likeness/-1:.2f} with it.
+Without the addition, all words are nearly identical after two blocks. This is called {term:rank collapse}; Dong et al. (2021) proved it for attention alone. Attention does most of it: two attention layers alone give {result:lesson_13/similarity/no residual, attention only, 2 layers:.2f}, two feed-forward networks alone {result:lesson_13/similarity/no residual, feed-forward only, 2 layers:.2f}. With the addition, it happens much more slowly. Training didn't help: in three runs without the addition, **no** test sentence was translated correctly. After the last of three blocks, the similarity was {result:block/no residual path/likeness/-1:.2f} without the addition and {result:block/as it is/likeness/-1:.2f} with it.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -99,7 +99,7 @@ The sum $x + f(x)$ is called a {term:residual connection}, or skip connection (H
 
 The sum also helps in the backward pass. **By hand:** suppose that each of three layers multiplies its input by ½. Without residual connections, ½ · ½ · ½ = ⅛ of the gradient reaches the first layer; it vanishes with depth, as in lesson 02. With residual connections, the derivative of each layer is 1 + ½, and (3/2)³ = 3.375 times the gradient arrives.
 
-Now the gradient grows instead, and so does the signal, because every layer adds to it. In blocks with random weights, the size of the words (the root mean square of their components) grows from 1 to about {result:lesson_13/size without norm/12 blocks:,.0f} in 12 blocks and {result:lesson_13/size without norm/24 blocks:,.0f} in 24. Three such blocks can be trained; with 12, all three of our runs diverged. A deep stack needs something that limits the size: a *norm*. With the one from the next section, the size after 24 blocks is about {result:lesson_13/size with norm/24 blocks:.0f}.
+Now the gradient grows instead, and so does the signal, because every layer adds to it. In blocks with random weights, the size of the words (the root mean square of their components) grows from 1 to about {result:lesson_13/size without norm/12 blocks:,.0f} in 12 blocks and {result:lesson_13/size without norm/24 blocks:,.0f} in 24. Three such blocks can be trained; with 12, all three of our runs diverged. One remedy is a *norm*; smaller initial weights are another. With the norm from the next section, the size after 24 blocks is about {result:lesson_13/size with norm/24 blocks:.0f}.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -218,14 +218,14 @@ quiz("13", "feed-forward")
 
 # %% [markdown] kind="text" track="core"
 r"""
-**Is it needed?** Without the feed-forward network, three blocks translated {result:min block/attention only/scores/test/exact:.1p} to {result:max block/attention only/scores/test/exact:.1%} of the test sentences correctly, compared with {result:min block/as it is/scores/test/exact:.1p} to {result:max block/as it is/scores/test/exact:.1%} for the complete model (three seeds each). But this model also has only half as many parameters. With about as many as the complete model, attention alone reached {result:min block_causes/attention only, 7 layers/scores/test/exact:.1p} to {result:max block_causes/attention only, 7 layers/scores/test/exact:.1%} with seven blocks, and {result:min initialisation/attention only, 3 wide layers/scores/test/exact:.1p} to {result:max initialisation/attention only, 3 wide layers/scores/test/exact:.1%} with three wider ones (d_model = 96). So most of the gap came from the missing parameters. Whether a small difference remains is undecided: the ranges overlap.
+**Is it needed?** Without the feed-forward network, three blocks translated {result:min block/attention only/scores/test/exact:.1p} to {result:max block/attention only/scores/test/exact:.1%} of the test sentences correctly, compared with {result:min block/as it is/scores/test/exact:.1p} to {result:max block/as it is/scores/test/exact:.1%} for the complete model (three seeds each). But this model has only half as many parameters. With about as many, attention alone reached {result:min block_causes/attention only, 7 layers/scores/test/exact:.1p} to {result:max block_causes/attention only, 7 layers/scores/test/exact:.1%} with seven blocks, and {result:min initialisation/attention only, 3 wide layers/scores/test/exact:.1p} to {result:max initialisation/attention only, 3 wide layers/scores/test/exact:.1%} with three wider ones (d_model = 96). So most of the gap came from the missing parameters; whether a small difference remains is undecided, because the ranges overlap.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 5 · The block
 
-Each of the two layers gets a norm and a residual connection. With {term:pre-norm}, the norm comes **before** the layer: $x + f(\text{norm}(x))$.
+Each of the two layers gets a norm and a residual connection. With {term:pre-norm}, the norm comes **before** the layer: $x + f(\text{norm}(x))$. The Transformer of 2017 normalises after the addition, $\text{norm}(x + f(x))$, which is called {term:post-norm}. We use pre-norm.
 """
 
 # %% kind="diagram" hide_input=true
@@ -291,7 +291,7 @@ There are four steps: normalise, add the output of the attention to `x`, normali
 r"""
 **Dropout.** Training adds one more step: $x + \text{dropout}(f(\text{norm}(x)))$. {term:dropout|Dropout} (Srivastava et al., 2014) sets each component of a layer's output to 0 with probability $p$ and divides the others by $1 - p$.
 
-**By hand:** with $p = ½$, the output (2, 4) becomes (4, 8), (4, 0), (0, 8) or (0, 0), each with probability ¼. The average is (2, 4), so each component keeps its value *on average*. The network can't rely on a single component, so dropout is a form of {term:regularisation}. It is off at inference, so your function doesn't need it.
+**By hand:** with $p = ½$, the output (2, 4) becomes (4, 8), (4, 0), (0, 8) or (0, 0), each with probability ¼. The average is (2, 4) again. The network can't rely on a single component: dropout is a form of {term:regularisation}. It pays off when a model can memorise its training data, but it doesn't help on our toy task: {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} correct with it, {result:min recipe/no dropout/scores/test/exact:.1p} to {result:max recipe/no dropout/scores/test/exact:.1%} without (three seeds each). It is off at inference, so your function doesn't need it.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -306,19 +306,13 @@ So far, the weights came from a file. What numbers does training start with? If 
 # %% kind="quiz"
 quiz("13", "initial-size")
 
-# %% kind="example" track="core" ignore_output=true contents="three layers with weights of three sizes"
-x = torch.randn(1000, 64)
-for std in (1.0, 1 / 8, 1 / 50):
-    y = x
-    for _ in range(3):
-        y = y @ (std * torch.randn(64, 64)).T
-    print(f"weights with std {fixed(std, 3)}: std {fixed(y.std(), 3)} after 3 layers")
-
 # %% [markdown] kind="text"
 r"""
-The variance stays the same if $n v = 1$, so the weights need a standard deviation of $1/\sqrt{n}$, here ⅛. With larger weights the signal grows exponentially with depth, and with smaller ones it vanishes.
+The variance stays the same if $n v = 1$, so the weights need a standard deviation of $1/\sqrt{n}$, here ⅛. With larger weights the signal grows exponentially with depth; with smaller ones it vanishes.
 
-In the backward pass, the same argument applies to the gradient, where the sums are over the *outputs* of the layer. {term:Xavier initialisation} (Glorot and Bengio, 2010) is a compromise: the variance is $2 / (n_{\text{in}} + n_{\text{out}})$. In PyTorch, `nn.init.xavier_uniform_(tensor)` fills a tensor with such numbers in place, and `nn.init.zeros_(tensor)` fills it with zeros, which is common for biases.
+In the backward pass, the same argument applies to the gradient, with sums over the layer's *outputs*. {term:Xavier initialisation} (Glorot and Bengio, 2010) is a compromise: the variance is $2 / (n_{\text{in}} + n_{\text{out}})$. `nn.init.xavier_uniform_(tensor)` fills a tensor with such numbers in place, and `nn.init.zeros_(tensor)` with zeros, which is common for biases.
+
+ReLU sets about half of the values to 0, which halves the mean square, so the next layer needs twice the variance, $2/n$ (He et al., 2015). In a block, the norm in front of each layer fixes the size of its input, so what matters most is how much each layer *adds*.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -350,9 +344,10 @@ print(tuple(attention(words, words).shape), list(attention.state_dict()))
 
 # %% [markdown] kind="text"
 r"""
-- `super().__init__()` has to come first.
-- `nn.Parameter` marks a tensor as trainable. A parameter that you assign to `self` is *registered*: it appears in `parameters()`, which you pass to the optimiser, and in `state_dict()`, which you save. A plain tensor appears in neither.
+- `super().__init__()` must come first.
+- `nn.Parameter` marks a tensor as trainable. A parameter that you assign to `self` is *registered*: it appears in `parameters()`, which you pass to the optimiser, and in `state_dict()`, which you save. A plain tensor is in neither.
 - A module that you assign to `self` is registered too, and the names are joined: after `self.attention = MultiHead(…)`, there is a parameter `attention.w_query`. Modules in a Python list aren't registered; use `nn.ModuleList`.
+- `to(device)` moves parameters and *buffers*, which are saved but not trained (`self.register_buffer(name, tensor)`), but no plain tensors.
 - `forward` defines the computation. Call the module itself, `attention(x, x)`, not `forward`.
 - `load_state_dict(…)` copies saved weights into the module; all names and shapes have to match.
 - `train()` and `eval()` switch between training mode and {term:evaluation mode}, in the module and all modules inside it.
@@ -362,7 +357,7 @@ Ready-made modules are `nn.Linear(n_in, n_out)` with `weight` (out, in) and `bia
 
 # %% [markdown] kind="text" exercise="FeedForward"
 r"""
-**Write the feed-forward network of section 4 as a module.** It contains two of torch's linear layers, called `inner` and `outer`. Initialise their weights with Xavier initialisation and their biases with zeros; the defaults of `nn.Linear` are different.
+**Write the feed-forward network of section 4 as a module.** It contains two of torch's linear layers, called `inner` and `outer`. Initialise their weights with Xavier initialisation and their biases with zeros; the default weights of `nn.Linear` have a variance of only $1/(3 n_{\text{in}})$.
 """
 
 # %% kind="exercise" exercise="FeedForward" title="The feed-forward network as a module" difficulty=2 importance=5 track="short"
@@ -476,11 +471,11 @@ with in_place_of(model.encoder.blocks, own):
 r"""
 ## 8 · Depth, norms and initialisation
 
-The Transformer of 2017 normalises *after* the addition: $\text{norm}(x + f(x))$, which is called {term:post-norm}. The sum itself, called the *residual stream*, then passes through every norm. Does it matter? With 1 to 3 blocks, the ranges over three seeds overlap. With 12 blocks, pre-norm reaches {result:depth/12 layers, pre-norm/scores/test/exact:.0%}, and post-norm {result:depth/12 layers, post-norm/scores/test/exact:.0%}, with every seed. A third of the learning rate didn't help within our 4,000 steps, even with a longer {term:learning-rate warm-up|warm-up}, during which the learning rate rises from 0: at most {result:max block_causes/12 layers, post-norm, rate 0.001, warm-up 2000/scores/test/exact:.1%} of the sentences were right.
+With post-norm (section 5), the sum itself, called the *residual stream*, passes through every norm. Does it matter? With 1 to 3 blocks, the ranges over three seeds overlap. With 12 blocks, pre-norm reaches {result:depth/12 layers, pre-norm/scores/test/exact:.0%}, and post-norm {result:depth/12 layers, post-norm/scores/test/exact:.0%}, with every seed. A third of the learning rate didn't help within our 4,000 steps, even with a longer {term:learning-rate warm-up|warm-up}, during which the learning rate rises from 0: at most {result:max block_causes/12 layers, post-norm, rate 0.001, warm-up 2000/scores/test/exact:.1%} of the sentences were right.
 
-So is post-norm to blame? All these runs started with Xavier initialisation, which is large for a stack of residual connections. **By hand,** without norms: 12 blocks add 24 outputs to $x$. If each has variance 1 and they are independent, the sum has variance 1 + 24 = 25, so $x$ contributes only a 25th. If we multiply the last matrix of each layer (`w_output` and `outer`) by $1/\sqrt{24}$ before training, each output has variance 1/24, and the sum has variance 1 + 1 = 2. This is **scaling by depth**: the factor for $L$ blocks is $1/\sqrt{2L}$, as in GPT-2 (Radford et al., 2019).
+Is post-norm to blame? All these runs started with Xavier initialisation, which is large for residual connections. **By hand:** 12 blocks have 24 layers. Suppose that each output has variance 1, like $x$, and is independent of it. With pre-norm, the sum ends with variance 1 + 24 = 25, and $x$ contributes a 25th. With post-norm, every norm divides the sum by √2, so $x$'s share of the variance halves 24 times: $2^{-24}$, practically nothing. If we multiply the last matrix of each layer (`w_output` and `outer`) by $1/\sqrt{24}$ before training, each output has variance 1/24, and the shares are ½ and $(1 + 1/24)^{-24} \approx 0.38$. This is **scaling by depth**: the factor for $L$ blocks is $1/\sqrt{2L}$, as in GPT-2 (Radford et al., 2019), a pre-norm decoder. Our decoder blocks have three layers, but get the same factor.
 
-We trained models with 3, 6 and 12 blocks, both placements of the norm, and a factor of 1 or $1/\sqrt{2L}$, with three seeds each. Everything else is the same, including the learning rate.
+We trained models with 3, 6 and 12 blocks, both placements of the norm, and a factor of 1 or $1/\sqrt{2L}$, with three seeds each and everything else the same.
 """
 
 # %% kind="predict" hide_input=true
@@ -507,9 +502,9 @@ predict("13", "block-scale", figure)
 
 # %% [markdown] kind="text"
 r"""
-With the smaller factor, twelve post-norm blocks reach {result:min initialisation/12 layers, post-norm, scale by depth/scores/test/exact:.1p} to {result:max initialisation/12 layers, post-norm, scale by depth/scores/test/exact:.1%} at the same learning rate; a factor of 0.1 works as well. For pre-norm, the factor changed the mean by less than a point at every depth. With 24 post-norm blocks, all three runs failed with a factor of 1. With the smaller factor, the results were {result:each initialisation/24 layers, post-norm, scale by depth/scores/test/exact:.0%}; with a third of the learning rate as well, {result:each initialisation/24 layers, post-norm, scale by depth, rate 0.001/scores/test/exact:.0%}. So deep post-norm models can be trained. But with 12 blocks, they were much more sensitive to the initial scale than pre-norm models. Even with six blocks and a factor of 1, the three runs ranged from {result:min depth/6 layers, post-norm/scores/test/exact:.0p} to {result:max depth/6 layers, post-norm/scores/test/exact:.0%}.
+With the smaller factor, twelve post-norm blocks reach {result:min initialisation/12 layers, post-norm, scale by depth/scores/test/exact:.1p} to {result:max initialisation/12 layers, post-norm, scale by depth/scores/test/exact:.1%}; a factor of 0.1 works as well. For pre-norm, the factor changed the mean by less than a point at every depth. With 24 post-norm blocks, all runs failed with a factor of 1; with the smaller factor, the results were {result:each initialisation/24 layers, post-norm, scale by depth/scores/test/exact:.0%}; with a third of the learning rate as well, {result:each initialisation/24 layers, post-norm, scale by depth, rate 0.001/scores/test/exact:.0%}. So deep post-norm models can be trained, but they were more sensitive to the initial scale.
 
-A clue to the reason is the similarity of words before training:
+One clue is the similarity of words before training:
 """
 
 # %% kind="see" name="by_scale"
@@ -520,11 +515,15 @@ for name, options in {"pre-norm": {}, "post-norm": {"pre_norm": False}}.items():
 
 # %% [markdown] kind="text"
 r"""
-The similarity depends on the initial scale for **both** placements. Of these four, only post-norm with a factor of 1 starts with words that are all the same, and it is the one that fails. That fits an explanation by rank collapse, but doesn't prove it. The factor also changes the gradients, and Xiong et al. (2020) blame large gradients near the output. And one run with 24 blocks and the smaller factor failed too, although the similarity before training is only {result:lesson_13/similarity/post-norm, scaled by depth, 24 blocks:.1f}.
+The similarity depends on the initial scale for **both** placements. Of these four, only post-norm with a factor of 1 starts with words that are all the same, and it is the one that fails. Little of each word is left: the cosine between input and output is {result:lesson_13/cosine after 12 blocks/post-norm:.2f} (pre-norm: {result:lesson_13/cosine after 12 blocks/pre-norm:.2f}).
 
-**What about BERT?** BERT (Devlin et al., 2019) has 12 or 24 post-norm blocks. Its initial weights have a standard deviation of 0.02; for its attention matrices, Xavier's would be $\sqrt{2/(768 + 768)} \approx 0.036$. Its learning rate rises to 0.0001 in 10,000 steps, and it is trained for a million. Our runs don't show which of these choices it needs: our models are small, and we stopped after 4,000 steps, when the loss of some failed runs was still falling.
+But rank collapse can't be the whole story. With dropout on, as in training, the similarity starts at {result:lesson_13/similarity/post-norm, dropout, 12 blocks:.2f}. With dropout off, the validation loss of the failed runs is {result:min depth/12 layers, post-norm/history/-1/loss:.1f} to {result:max depth/12 layers, post-norm/history/-1/loss:.1f}, worse than uniform guessing (ln 680 ≈ 6.5), although their training loss fell to about {result:depth/12 layers, post-norm/history/-1/train_loss:.1f}. As a control, we trained three models **without** dropout, which failed too: {result:max initialisation/12 layers, post-norm, scale 1, no dropout/scores/test/exact:.0%} correct, a similarity of {result:min initialisation/12 layers, post-norm, scale 1, no dropout/likeness/-1:.2f} after training, and a validation loss of {result:min initialisation/12 layers, post-norm, scale 1, no dropout/history/-1/loss:.1f} to {result:max initialisation/12 layers, post-norm, scale 1, no dropout/history/-1/loss:.1f} (word frequencies alone give {result:lesson_13/unigram loss:.1f}). So dropout accounts for a loss worse than guessing, but not for the failure.
 
-**Later variants.** Most open language models since LLaMA (2023) use pre-norm with two changes. On our task, with three blocks, the ranges overlap with those of the original:
+The control fits rank collapse, but doesn't prove it. Xiong et al. (2020) blame large gradients near the output, and Liu et al. (2020) found that layers with a large share of the sum amplify every change of their weights; the factor affects both. And one run with 24 blocks and the smaller factor failed too, although the similarity before training is only {result:lesson_13/similarity/post-norm, scaled by depth, 24 blocks:.1f}.
+
+**What about BERT?** BERT (Devlin et al., 2019) has 12 or 24 post-norm blocks. Its initial weights have a standard deviation of 0.02; Xavier's would be $\sqrt{2/(768 + 768)} \approx 0.036$ for its attention matrices, but 0.023 for its feed-forward network (768 to 3072). Its learning rate rises to 0.0001 in 10,000 steps, and it is trained for a million. Our runs don't show which of these choices it needs: our models are small, and we stopped after 4,000 steps, although only one of the nine failed 12-block runs with dropout still had a falling validation loss.
+
+**Later variants.** Most open language models since LLaMA (2023) use pre-norm with two changes. On our task, with three blocks, the ranges overlap:
 
 | variant | what changes | correct translations (three seeds) |
 |---|---|---|
@@ -621,6 +620,8 @@ r"""
 
 - Vaswani et al., *Attention Is All You Need* (2017), sections 3.1 and 3.3. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
 - Xiong et al., *On Layer Normalization in the Transformer Architecture* (2020). [arXiv 2002.04745](https://arxiv.org/abs/2002.04745) <!-- core -->
+- Liu et al., *Understanding the Difficulty of Training Transformers* (2020). [arXiv 2004.08249](https://arxiv.org/abs/2004.08249) <!-- core -->
+- Wang et al., *DeepNet: Scaling Transformers to 1,000 Layers* (2022), with post-norm. [arXiv 2203.00555](https://arxiv.org/abs/2203.00555) <!-- core -->
 - Dong et al., *Attention Is Not All You Need: Pure Attention Loses Rank Doubly Exponentially with Depth* (2021). [arXiv 2103.03404](https://arxiv.org/abs/2103.03404) <!-- core -->
 - PyTorch tutorials, *Build the Neural Network*: another introduction to `nn.Module`.
 """

@@ -47,6 +47,7 @@ MOST_OFF = 1e-3  # between numbers that should be equal
 OTHER_SIZES = {"vocab_size": 97, "d_model": 48, "n_heads": 3, "d_ff": 80, "n_layers": 2, "dropout": 0.0}
 LONGEST = 100  # tokens
 MOST_NAMES = 6  # in a list
+MOST_OFF_SIZE = 1.4  # the factor by which an initial standard deviation may differ from the reference's
 INTERFACE = f"{CLASS}({', '.join(SIZES)})"
 METHODS = {"encode": "(source, mask)", "decode": "(target, memory, mask)", "forward": "(source, target)"}
 
@@ -268,7 +269,7 @@ def find_class(examination: Examination) -> Callable[..., nn.Module]:
     if found is None:
         file_modules.check_modules(examination, namespace)
         raise examination.unfinished(
-            f"There is no class `{CLASS}` yet.", "Go on with the next module, and check again."
+            f"There is no class `{CLASS}` yet.", file_modules.describe_others(examination, namespace)
         )
     if not (isinstance(found, type) and issubclass(found, nn.Module)):
         headline = f"`{CLASS}` isn't a subclass of `nn.Module`."
@@ -291,7 +292,8 @@ def check_names(examination: Examination, made_by: Callable[..., nn.Module]) -> 
     except Found as found:
         if found.verdict.status == "unfinished":  # a skeleton that isn't filled in yet
             file_modules.check_modules(examination, made_by.__init__.__globals__)
-            raise examination.unfinished(found.verdict.headline) from None
+            headline = f"`{CLASS}` can't be constructed yet, because some classes aren't written."
+            raise examination.unfinished(headline, "Write the next one, and check again.") from None
         raise
     if lacks_super(model):
         raise examination.wrong(NO_SUPER, NO_SUPER_ADVICE, "no-super")
@@ -310,7 +312,7 @@ def check_names(examination: Examination, made_by: Callable[..., nn.Module]) -> 
         by_id.setdefault(id(parameter), []).append(name)
     if shared_names := next((names for names in by_id.values() if len(names) > 1), None):
         headline = f"{join_words([f'`{name}`' for name in shared_names[:3]])} are one and the same parameter."
-        advice = "`[Block()] * 3` contains one block three times. Create each in a loop of its own."
+        advice = "`[Block()] * 3` contains one block three times. Call `Block()` once for each, in a loop."
         raise examination.wrong(headline, advice, "shared-parameter")
     if "encoder" in partly:
         raise examination.unfinished("Next: the encoder.", f"Missing: {grouped(missing)}.")
@@ -389,11 +391,21 @@ def check_stages(examination: Examination, made_by: Callable[..., nn.Module], pa
     if first:
         raise explain_stage(examination, first, mine)
     if failure:
-        details = failure.verdict.details.replace(so_far, examination.so_far())
+        where = on_the_way(mine, n_layers) if failure.verdict.status == "wrong" else ""
+        details = failure.verdict.details.removesuffix(so_far).strip()
+        details = join_paragraphs(details, where, examination.so_far())
         raise Found(replace(failure.verdict, details=details))
     if not with_decoder:
         raise examination.unfinished("The encoder is complete. Next: the decoder.")
     need(examination, model, "decode")
+
+
+def on_the_way(mine: Stages, n_layers: int) -> str:
+    """Where a model was when it raised an exception: the stage after the last one that it reached."""
+    names = stage_names(n_layers)
+    reached = max((names.index(name) for name in mine), default=-1)
+    following = names[min(reached + 1, len(names) - 1)]
+    return f"This happened on the way to the stage “{following}”. {hint_for(following)}"
 
 
 def list_stages(names: list[str]) -> str:
@@ -446,6 +458,8 @@ def explain_stage(examination: Examination, stage: str, stages: Stages) -> Found
     headline = f"The first difference is at the stage “{stage}”: {amount}."
     known = recognise(stages, stage)
     details = f"Likely cause: {known.message}" if known else hint_for(stage)
+    if stage == "logits" and "last norm" not in stages and not known:
+        details = "`decoder.last_norm` is never called. It comes after the last block, before `words.output`."
     numbers = {
         "expected": f"{shape_text(right.shape)}, beginning with\n{fixed(right[0, 0, :4], 3)}",
         "got": f"{shape_text(mine.shape)}, beginning with\n{fixed(mine[0, 0, :4], 3)}",
@@ -543,7 +557,7 @@ def check_other_sizes(examination: Examination, made_by: Callable[..., nn.Module
         raise examination.wrong("With other sizes and dropout 0, the logits are wrong.", advice, "hard-wired")
     right.backward()
     if not mine.requires_grad:
-        headline = "No gradient flows: the logits don't depend on the parameters for torch."
+        headline = "No gradient flows: torch has no record of how the logits depend on the parameters."
         advice = "Look for `torch.no_grad()`, `.detach()` or `.data`."
         raise examination.wrong(headline, advice, "no-gradient")
     examination.guarded("`backward()`", mine.backward)
@@ -583,6 +597,8 @@ def check_dropout(examination: Examination, made_by: Callable[..., nn.Module]) -
     for inside_only in (False, True) if inside == {True, False} else (False,):
         mine = examination.guarded("In training mode, your model", partial(silent, made_by, inside_only))
         right = silent(reference_class(), inside_only)
+        if inside_only and not mine.get("source embeddings", torch.ones(1)).any():
+            continue  # the embeddings have another dropout, such as `F.dropout`
         for name in stage_names(n_layers):
             if name in mine and not same(mine[name], right[name]):
                 where = (
@@ -611,23 +627,30 @@ def check_device(examination: Examination, made_by: Callable[..., nn.Module]) ->
 
 
 def check_initial_weights(examination: Examination, made_by: Callable[..., nn.Module]) -> None:
-    """An untrained model has matrices of a sensible size and a loss near ln(vocabulary)."""
+    """An untrained model has the reference's biases and standard deviations, and a loss near ln(vocab)."""
     sizes = shipped()[0]
     model, other = (
         examination.guarded(f"`{INTERFACE}`", lambda: made_by(**sizes), seed=seed) for seed in (0, 1)
     )
+    right = reference_class()(**sizes).state_dict()
     for name, parameter in model.named_parameters():
-        numbers = parameter.detach()
+        numbers, constant = parameter.detach(), right[name].std() == 0
         if not numbers.isfinite().all() or (numbers.dim() == 2 and numbers.std() == 0):
             headline = f"`{name}` isn't initialised."
             advice = "`torch.empty` contains whatever was in memory. Fill it: `nn.init.xavier_uniform_(…)`."
             raise examination.wrong(headline, advice, "initial-values")
-        if numbers.dim() == 2 and not 0.05 < numbers.std() * math.sqrt(sizes["d_model"]) < 2.5:
-            size, usual = fixed(numbers.std(), 3), fixed(sizes["d_model"] ** -0.5, 3)
-            headline = f"The initial standard deviation of `{name}` is {size}; about {usual} is usual here."
+        if constant and not torch.equal(numbers, right[name]):
+            value = int(right[name].flatten()[0])
+            headline = f"The initial values of `{name}` should all be {value}."
+            advice = "`nn.init.zeros_` fills a tensor with zeros; `nn.LayerNorm` needs no initialisation."
+            raise examination.wrong(headline, advice, "initial-values")
+        if not constant and not 1 / MOST_OFF_SIZE < numbers.std() / right[name].std() < MOST_OFF_SIZE:
+            size, usual = fixed(numbers.std(), 3), fixed(right[name].std(), 3)
+            headline = f"The initial standard deviation of `{name}` is {size}, but it should be {usual}."
             advice = (
                 "Matrices in the blocks: `nn.init.xavier_uniform_`. The embedding matrix: `nn.init.normal_` "
-                "with std 1/√d_model, because it also computes the logits."
+                "with std 1/√d_model, because it also computes the logits. The defaults of torch's modules "
+                "are different."
             )
             raise examination.wrong(headline, advice, "initial-size")
     pairs = zip(model.parameters(), other.parameters(), strict=True)

@@ -12,6 +12,7 @@ from torch import nn
 from course_lib.teaching.exercises.catalogue import find_exercise
 from course_lib.teaching.exercises.exercise import Slip
 from course_lib.teaching.exercises.module_exercise import ModuleExercise, judge_module
+from course_lib.teaching.exercises.verdict import join_paragraphs, join_words
 from lessons.l14_the_transformer.reference_transformer import MultiHead
 
 if TYPE_CHECKING:
@@ -61,6 +62,24 @@ def modules() -> dict[str, ModuleExercise]:
     )
     of_lesson_13 = {name: find_exercise(name) for name in ("FeedForward", "EncoderBlock")}
     return {"MultiHead": multi_head, **of_lesson_13}
+
+
+def describe_others(examination: Examination, namespace: dict[str, Any]) -> str:
+    """What to do next, and which classes can't be examined on their own."""
+    examined = examination.done + ["`Residual`"] * ("`EncoderBlock`" in examination.done)
+    own = [
+        value
+        for value in namespace.values()
+        if isinstance(value, type)
+        and issubclass(value, nn.Module)
+        and value.__module__ == namespace["__name__"]
+    ]
+    others = [name for module in own if (name := f"`{module.__name__}`") not in examined]
+    later = ""
+    if others:
+        verb = "is" if len(others) == 1 else "are"
+        later = f"{join_words(others)} {verb} checked later, as a part of a larger module."
+    return join_paragraphs("Go on with the next module, and check again.", later)
 
 
 def check_modules(examination: Examination, namespace: dict[str, Any]) -> None:

@@ -14,19 +14,22 @@ from pathlib import Path
 
 REFERENCE = Path(__file__).with_name("reference_transformer.py")
 
-EMBEDDED = "F.embedding(tokens, self.output.weight) * math.sqrt(d_model) + positions"
+EMBEDDED = "return rows * math.sqrt(d_model) + positions"
 POSITIONS = "torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)"
 SPLIT = "x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)"
 SCALED = " / math.sqrt(keys.shape[-1])"
 MASKED = "scores.masked_fill(~mask, -math.inf)"
 JOINED = "context.transpose(1, 2).flatten(-2) @ self.w_output.T"
 RESIDUAL = "x + self.dropout(layer(self.norm(x)))"
-CROSS = "lambda x: self.cross(x, memory, memory_mask)"
+CROSS = "lambda x: self.cross(x, memory, mask)"
 FEED = "return self.around_feed_forward(x, self.feed_forward)"
+FEED_FIRST = FEED.replace("return", "x =")
 SELF = "x = self.around_attention(x, lambda x: self.attention(x, x, mask))"
-CROSS_CALL = f"if memory is not None:\n            x = self.around_cross(x, {CROSS})"
+CAUSAL_SELF = SELF.replace("mask", "causal")
+CROSS_CALL = f"x = self.around_cross(x, {CROSS})"
 CAUSAL = ".tril()"
-MASK = "mask = (source != 0)[:, None, None, :]"
+ENCODE = "return self.encoder(x, mask)"
+MASK = "mask = (source != 0)[:, None, None]"
 
 
 def reference_text() -> str:
@@ -52,29 +55,28 @@ def slip(name: str, message: str, old: str, new: str) -> FileSlip:
     return FileSlip(name, message, ((old, new),))
 
 
-ROWS = EMBEDDED.split(" *")[0]
 SLIPS = (
     # embeddings and positions
-    slip("no-root", "the embeddings aren't multiplied by √d_model.", EMBEDDED, f"{ROWS} + positions"),
+    slip("no-root", "the embeddings aren't multiplied by √d_model.", EMBEDDED, "return rows + positions"),
     slip(
         "root-of-sum",
         "the positions are multiplied by √d_model as well. Scale the rows first, then add the positions.",
         EMBEDDED,
-        f"({ROWS} + positions) * math.sqrt(d_model)",
+        "return (rows + positions) * math.sqrt(d_model)",
     ),
     slip(
         "divided-by-root",
         "the embeddings are divided by √d_model instead of multiplied.",
         EMBEDDED,
-        f"{ROWS} / math.sqrt(d_model) + positions",
+        "return rows / math.sqrt(d_model) + positions",
     ),
     slip(
         "times-width",
         "the embeddings are multiplied by d_model, without the square root.",
         EMBEDDED,
-        f"{ROWS} * d_model + positions",
+        "return rows * d_model + positions",
     ),
-    slip("no-positions", "the positions aren't added.", EMBEDDED, f"{ROWS} * math.sqrt(d_model)"),
+    slip("no-positions", "the positions aren't added.", EMBEDDED, "return rows * math.sqrt(d_model)"),
     slip(
         "halves",
         "all sines come first, then all cosines. They alternate: sin in even columns, cos in odd ones.",
@@ -95,8 +97,8 @@ SLIPS = (
     ),
     slip(
         "exponent-doubled",
-        "the exponent is twice too large. Column 2i has the frequency 10,000^(−2i / d_model), and `arange` "
-        "with a step of 2 already gives 2i.",
+        "the exponent is twice as large as it should be. Column 2i has the frequency 10,000^(−2i / d_model), "
+        "and `arange` with a step of 2 already gives 2i.",
         "(even / d_model)",
         "(2 * even / d_model)",
     ),
@@ -135,7 +137,7 @@ SLIPS = (
     ),
     slip(
         "one-head",
-        "there is a single head of full width. Split into n_heads.",
+        "there is a single head, with all d_model features. Split them into n_heads heads.",
         "(self.n_heads, -1)",
         "(1, -1)",
     ),
@@ -150,8 +152,8 @@ SLIPS = (
     slip(
         "keys-for-values",
         "the values are computed with `w_key`.",
-        "split(source @ self.w_value.T)",
-        "split(source @ self.w_key.T)",
+        "source @ self.w_value.T",
+        "source @ self.w_key.T",
     ),
     slip(
         "softmax-axis",
@@ -176,29 +178,28 @@ SLIPS = (
     slip(
         "no-causal-mask",
         "decoder self-attention has no causal mask, so each word can attend to later ones.",
-        "self.dropout(self.words(target)), causal,",
-        "self.dropout(self.words(target)), None,",
+        "self.attention(x, x, causal)",
+        "self.attention(x, x)",
     ),
     slip("causal-flipped", "the causal mask allows later words and hides earlier ones.", CAUSAL, ".triu()"),
     slip("causal-shifted", "the causal mask also allows the next word.", CAUSAL, ".tril(1)"),
     slip(
         "encoder-mask-missing",
         "the encoder doesn't use the padding mask.",
-        "self.encoder(self.dropout(self.words(source)), mask)",
-        "self.encoder(self.dropout(self.words(source)), None)",
+        ENCODE,
+        "return self.encoder(x, None)",
     ),
     slip(
         "cross-mask-missing",
         "cross-attention doesn't use the padding mask of the source.",
-        "causal, memory, mask)",
-        "causal, memory, None)",
+        CROSS,
+        "lambda x: self.cross(x, memory)",
     ),
     slip(
         "causal-encoder",
         "the encoder has a causal mask. The whole source is known, so source words may attend to later ones.",
-        "self.encoder(self.dropout(self.words(source)), mask)",
-        "self.encoder(self.dropout(self.words(source)), mask & torch.ones(source.shape[1], source.shape[1], "
-        "dtype=torch.bool).tril())",
+        ENCODE,
+        "n = x.shape[1]; return self.encoder(x, mask & torch.ones(n, n, dtype=torch.bool).tril())",
     ),
     # blocks
     slip(
@@ -230,67 +231,70 @@ SLIPS = (
     slip(
         "no-relu",
         "the ReLU between the two linear layers is missing.",
-        "self.inner(x).relu()",
+        "torch.relu(self.inner(x))",
         "self.inner(x)",
     ),
     slip(
         "gelu",
         "the activation function is GELU instead of ReLU.",
-        "self.inner(x).relu()",
-        "F.gelu(self.inner(x))",
+        "torch.relu(self.inner(x))",
+        "nn.functional.gelu(self.inner(x))",
     ),
     slip(
         "relu-last",
         "the ReLU comes after the second linear layer.",
-        "self.outer(self.inner(x).relu())",
-        "self.outer(self.inner(x)).relu()",
+        "self.outer(torch.relu(self.inner(x)))",
+        "torch.relu(self.outer(self.inner(x)))",
     ),
     slip(
         "cross-from-target",
         "the keys and values of cross-attention are computed from the target. They come from the memory.",
         CROSS,
-        "lambda x: self.cross(x, x, None)",
+        "lambda x: self.cross(x, x)",
     ),
     slip(
         "cross-memory-normed",
         "the memory is normalised a second time. Only the queries of cross-attention go through the norm.",
         CROSS,
-        "lambda x: self.cross(x, self.around_cross.norm(memory), memory_mask)",
+        "lambda x: self.cross(x, self.around_cross.norm(memory), mask)",
     ),
     slip("feed-forward-missing", "the feed-forward layer is never called.", FEED, "return x"),
-    slip(
+    FileSlip(
         "feed-forward-first",
         "the feed-forward layer comes before attention.",
-        SELF,
-        f"x = self.around_feed_forward(x, self.feed_forward)\n        {SELF}\n        return x",
+        (
+            (SELF, f"{FEED_FIRST}\n        {SELF}"),
+            (CAUSAL_SELF, f"{FEED_FIRST}\n        {CAUSAL_SELF}"),
+            (FEED, "return x"),
+        ),
     ),
     FileSlip(
         "cross-first",
         "cross-attention comes before self-attention.",
         (
             (f"        {CROSS_CALL}\n        return", "        return"),
-            (SELF, f"{CROSS_CALL}\n        {SELF}"),
+            (CAUSAL_SELF, f"{CROSS_CALL}\n        {CAUSAL_SELF}"),
         ),
     ),
     slip(
         "cross-missing",
         "cross-attention is never called, so the decoder doesn't see the source.",
-        "if memory is not None:",
-        "if False:",
+        CROSS_CALL,
+        "pass",
     ),
     # the ends
     slip("no-last-norm", "the last norm of each stack is missing.", "return self.last_norm(x)", "return x"),
     slip(
         "last-norm-in-loop",
         "the last norm is applied after every block instead of once at the end.",
-        "x = block(x, *inputs)\n        return self.last_norm(x)",
-        "x = self.last_norm(block(x, *inputs))\n        return x",
+        "        return self.last_norm(x)",
+        "            x = self.last_norm(x)\n        return x",
     ),
     slip(
         "one-block",
-        "only the first block is used, again and again.",
-        "x = block(x, *inputs)",
-        "x = self.blocks[0](x, *inputs)",
+        "the first block is used every time. Go through all blocks in `self.blocks`.",
+        "x = block(x,",
+        "x = self.blocks[0](x,",
     ),
     slip(
         "no-bias",
@@ -320,20 +324,20 @@ SLIPS = (
 FORWARD_SLIPS = (
     slip(
         "no-padding-mask",
-        "`forward` doesn't hide the padding of the source: mask = (source != 0), with two more axes.",
+        "`forward` doesn't hide the padding of the source: the mask is `(source != 0)[:, None, None]`.",
         MASK,
-        "mask = (source == source)[:, None, None, :]",
+        "mask = (source == source)[:, None, None]",
     ),
     slip(
         "padding-mask-inverted",
-        "the padding mask is inverted: True is for the words, False for the padding.",
+        "the padding mask is inverted: True marks words, False marks padding.",
         MASK,
-        "mask = (source == 0)[:, None, None, :]",
+        "mask = (source == 0)[:, None, None]",
     ),
     slip(
         "swapped",
         "source and target are swapped.",
-        "return self.decode(target, self.encode(source, mask), mask)",
-        "mask = (target != 0)[:, None, None]; return self.decode(source, self.encode(target, mask), mask)",
+        MASK,
+        f"source, target = target, source\n        {MASK}",
     ),
 )

@@ -81,11 +81,11 @@ views.diagram(PARTS, ARROWS, title="A Transformer")
 
 # %% [markdown] kind="text"
 r"""
-These {printed:file/tensors} numbers can translate, if code computes the right things with them. You have been writing that code since lesson 08.
+These {printed:file/tensors} numbers can translate if the right code uses them. You have been writing that code since lesson 08.
 
-The **Transformer** (Vaswani et al., 2017) processes the source once, with a stack of encoder blocks. The output is the {term:encoder memory|memory}, one vector for each source token. A second stack, the decoder, processes the target so far, attends to the memory in every block, and computes the logits of the next token.
+The **Transformer** (Vaswani et al., 2017) processes the source once, with a stack of encoder blocks. The output of this stack is the {term:encoder memory|memory}, one vector for each source token. A second stack, the decoder, processes the target so far, attends to the memory in every block, and computes the logits of the next token.
 
-Names and shapes don't tell you everything. Here is what else you have to know about this model, compared with the base model of the paper:
+The names and shapes don't tell you everything. This table lists what else you need to know about our model, next to the base model of the paper:
 
 | | the paper's base model | our file |
 |---|---|---|
@@ -108,7 +108,7 @@ print(list(parts_of(weights, "encoder.blocks.0"))[:3])
 
 # %% [markdown] kind="text" track="short"
 r"""
-With `parts_of`, block 0 of the encoder gets its weights under the names that your `encoder_block` expects.
+`parts_of` gives the weights of one block the names that your `encoder_block` expects.
 
 ## 2 · Embeddings
 
@@ -118,9 +118,9 @@ On the way in, the rows are multiplied by $\sqrt{d_{\text{model}}}$, and then th
 
 $$ x_i = \sqrt{d_{\text{model}}}\; E[w_i] + p_i $$
 
-This is called {term:embedding scaling}. The paper doesn't give a reason. A plausible one is that the two uses need different sizes. In the output layer, the entries have to be small at the start of training; otherwise the dot products are large, and the softmax is almost certain before anything is learned. In the input, an embedding should be at least as large as a positional encoding, whose numbers are between −1 and 1.
+This is called {term:embedding scaling}. The paper doesn't give a reason. A plausible one is that the two uses need different sizes. In the output layer, large entries would give large logits, and the softmax would be almost certain before anything is learned. In the input, the embeddings should be at least as large as the positional encodings.
 
-**By hand.** If d_model is 4, the root is 2. The row (1, 2, 3, 4) at position 0, whose encoding is (0, 1, 0, 1), gives 2 · (1, 2, 3, 4) + (0, 1, 0, 1) = (2, 5, 6, 9).
+**By hand.** If d_model is 4, the square root is 2. For the row (1, 2, 3, 4) at position 0, whose encoding is (0, 1, 0, 1), the result is 2 · (1, 2, 3, 4) + (0, 1, 0, 1) = (2, 5, 6, 9).
 """
 
 # %% kind="code" name="size"
@@ -135,7 +135,7 @@ print("positional encodings:        ", fixed(size(sinusoids(20, 64)), 2))
 
 # %% [markdown] kind="text" exercise="embed"
 r"""
-Multiplied by 8, the rows are larger than the positional encodings. **Write `embed`**, for sentences of any length. `sinusoids(n, d_model)` returns the encodings of positions 0 to n − 1, of shape (n, d_model).
+Multiplied by √64 = 8, the rows are larger than the positional encodings. **Write `embed`** for any d_model and sentences of any length. `sinusoids(n, d_model)` returns the encodings of positions 0 to n − 1, of shape (n, d_model).
 """
 
 # %% kind="exercise" exercise="embed" title="Embeddings with positions" difficulty=1 importance=5 track="short"
@@ -156,7 +156,7 @@ Indexing with a tensor of token ids selects a row for each of them: `table[token
 
 ---
 ### Step by step
-Both sizes are in the shapes: n in that of `tokens`, d_model in that of `table`. Multiply the rows by the root first, and add the positions afterwards.
+Both sizes are in the shapes: n in that of `tokens`, d_model in that of `table`. Multiply the rows by the square root first, and add the positions afterwards.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -173,12 +173,12 @@ many_heads, feed_forward = yours("many_heads"), yours("feed_forward")
 
 # %% [markdown] kind="text" exercise="encode_source"
 r"""
-**Build the encoder.** Embed the tokens with `words.output.weight`. Then apply the first `n_layers` blocks, `encoder.blocks.0`, `encoder.blocks.1` and so on, each with its own weights. At the end comes the last norm, with `encoder.last_norm.weight` and `encoder.last_norm.bias`.
+**Build the encoder.** Embed the tokens with `words.output.weight`. Then apply the first `n_layers` blocks, `encoder.blocks.0`, `encoder.blocks.1` and so on, each with its own weights. (`n_layers` is the number of blocks, which torch and the papers call layers.) Finally, apply the last norm, with `encoder.last_norm.weight` and `encoder.last_norm.bias`.
 
 The functions from lesson 13 are `encoder_block(x, parts, n_heads, mask)` and `layer_norm(x, weight, bias)`. `mask` hides the padding of the source, in every block. Return only the memory.
 """
 
-# %% kind="exercise" exercise="encode_source" title="The encoder" difficulty=3 importance=5 track="short"
+# %% kind="exercise" exercise="encode_source" title="The encoder" difficulty=2 importance=5 track="short"
 def encode_source(source, weights, n_heads, n_layers, mask=None):
     """source (batch, n) token ids, mask (batch, 1, 1, n) or None
 
@@ -186,9 +186,9 @@ def encode_source(source, weights, n_heads, n_layers, mask=None):
     """
     # solution
     x = embed(source, weights["words.output.weight"])
-    for layer in range(n_layers):
-        block = parts_of(weights, f"encoder.blocks.{layer}")
-        x = encoder_block(x, block, n_heads, mask)
+    for i in range(n_layers):
+        parts = parts_of(weights, f"encoder.blocks.{i}")
+        x = encoder_block(x, parts, n_heads, mask)
     last = parts_of(weights, "encoder.last_norm")
     return layer_norm(x, last["weight"], last["bias"])
     # end solution
@@ -199,23 +199,20 @@ check("encode_source", encode_source)
 # %% [markdown] kind="hints" exercise="encode_source"
 r"""
 ### Where to start
-There are three steps: `embed`, a loop over the layers, and one norm. The prefix of a layer is `f"encoder.blocks.{layer}"`.
+There are three steps: `embed`, a loop over the blocks, and one norm. The prefix of block `i` is `f"encoder.blocks.{i}"`.
 
 ---
 ### Step by step
 In the loop: `x = encoder_block(x, parts_of(weights, …), n_heads, mask)`. After the loop, call `layer_norm` once, with `weights["encoder.last_norm.weight"]` and the bias.
 """
 
-# %% [markdown] kind="text"
-r"""
-Why a *last* norm? With pre-norm, the residual stream itself is never normalised (lesson 13), so its numbers grow from block to block. Section 6 shows by how much. The last norm brings them back to an ordinary size.
-"""
-
 # %% [markdown] kind="text" track="short"
 r"""
+Why a *last* norm? With pre-norm, the residual stream itself is never normalised (lesson 13), so its numbers grow from block to block. Section 6 shows by how much. The last norm brings them back to a size of about 1.
+
 ## 4 · The decoder
 
-A decoder block has one layer more than an encoder block. First, target tokens attend to target tokens. Then, in cross-attention, they attend to the memory; this is the only way in which the decoder gets information about the source. At the end comes the feed-forward network.
+A decoder block has three layers instead of two. First, target tokens attend to target tokens. Then, in cross-attention, they attend to the memory, which is the decoder's only source of information about the input sentence. The last layer is the feed-forward network.
 """
 
 # %% kind="diagram" hide_input=true
@@ -234,9 +231,9 @@ quiz("14", "masks")
 
 # %% [markdown] kind="text" exercise="decoder_block"
 r"""
-**Build the decoder block.** `parts` is what `parts_of(weights, "decoder.blocks.0")` returns. There are three steps, each of the form `x + layer(norm(x))`. Two helpers are given: `normed(x, name)` is the norm around the layer of that name, and `attend(x, source, name, mask)` is multi-head attention with that layer's matrices.
+**Build the decoder block.** `parts` is what `parts_of(weights, "decoder.blocks.0")` returns. There are three steps, each of the form `x + layer(norm(x))`. Two helpers are given: `normed(x, name)` applies the norm of the layer with that name, and `attend(x, source, name, mask)` is multi-head attention with that layer's matrices. Queries are computed from `x`, keys and values from `source`.
 
-1. **Self-attention**, `"attention"`. It is causal: create the mask, (m, m), True where position i may attend to position j.
+1. **Self-attention**, `"attention"`. It is causal, so create a mask of shape (m, m): entry (i, j) is True where position i may attend to position j.
 2. **Cross-attention**, `"cross"`. The queries come from the normalised `x`; the keys and values come from `memory`, which isn't normalised again. The mask is `mask`.
 3. **Feed-forward network**, `"feed_forward"`: `feed_forward(x, w_in, b_in, w_out, b_out)` from lesson 13, with `parts["feed_forward.inner.weight"]` and so on.
 """
@@ -259,7 +256,7 @@ def decoder_block(x, memory, parts, n_heads, mask=None):
 
     # solution
     m = x.shape[1]
-    causal = torch.ones(m, m).tril() == 1
+    causal = torch.ones(m, m, dtype=torch.bool, device=x.device).tril()
     queries = normed(x, "attention")
     x = x + attend(queries, queries, "attention", causal)
     x = x + attend(normed(x, "cross"), memory, "cross", mask)
@@ -278,7 +275,7 @@ In self-attention, queries, keys and values all come from the same normalised te
 
 ---
 ### Step by step
-1. `queries = normed(x, "attention")`; add `attend(queries, queries, "attention", causal)` to `x`, with a causal mask as in lesson 10.
+1. `queries = normed(x, "attention")`; add `attend(queries, queries, "attention", causal)` to `x`. The causal mask is that of lesson 10; `torch.ones(m, m, dtype=torch.bool, device=x.device).tril()` creates it with the right type and on the right device.
 2. Add `attend(normed(x, "cross"), …, "cross", mask)`. What is its source?
 3. Add `feed_forward(normed(x, "feed_forward"), …)`.
 
@@ -292,7 +289,7 @@ decoder_block = yours("decoder_block")
 
 # %% [markdown] kind="text" exercise="decode_logits"
 r"""
-The decoder's stack is like the encoder's, with the memory in every block, so it is given. **Write the end:** the last norm, `decoder.last_norm`, and then, at every position, a logit for each token of the vocabulary. It is the dot product with the token's row of the embedding matrix, plus its entry of `words.output.bias`. Return the logits as they are, without a softmax.
+The decoder's stack is given, because it is like the encoder's, with the memory as an input of every block. **Write the rest:** apply the last norm, `decoder.last_norm`, and then compute, at every position, a logit for each token of the vocabulary. The logit is the dot product of the normalised vector with the token's row of the embedding matrix, plus the token's entry of `words.output.bias`. Return the logits as they are, without a softmax.
 """
 
 # %% kind="exercise" exercise="decode_logits" title="The logits" difficulty=1 importance=5 track="short"
@@ -303,8 +300,8 @@ def decode_logits(target, memory, weights, n_heads, n_layers, mask=None):
     """
     table = weights["words.output.weight"]
     x = embed(target, table)
-    for layer in range(n_layers):
-        parts = parts_of(weights, f"decoder.blocks.{layer}")
+    for i in range(n_layers):
+        parts = parts_of(weights, f"decoder.blocks.{i}")
         x = decoder_block(x, memory, parts, n_heads, mask)
     # solution
     last = parts_of(weights, "decoder.last_norm")
@@ -329,7 +326,7 @@ Apply `layer_norm` with `decoder.last_norm.weight` and `decoder.last_norm.bias`.
 r"""
 ## 5 · It speaks
 
-All parts are there. `greedy_decode` from lesson 04 generates a sentence with any model that has the methods `encode`, `start` and `step`. The next cell gives your Transformer these methods. The decoder keeps no state except the tokens so far, and it processes all of them again for each new token. Lesson 16 avoids that.
+All the parts are there. `greedy_decode` from lesson 04 generates a sentence with any model that has the methods `encode`, `start` and `step`. The next cell gives your Transformer these methods. `greedy_decode` knows lengths but no masks, so this `encode` computes the mask itself and returns it with the memory; in section 8, the mask is an argument. The decoder keeps no state except the tokens so far, and it processes all of them again for each new token. Lesson 16 avoids that.
 """
 
 # %% kind="code"
@@ -345,16 +342,16 @@ class MyTransformer:
         mask = translator_masks(lengths, lengths, n, n)[0][:, None]
         return encode_source(source, weights, 4, 3, mask), mask
 
-    def start(self, memory):
+    def start(self, encoded):
         return torch.zeros(1, 0, dtype=torch.long)  # no tokens yet
 
-    def step(self, memory, target, tokens):
+    def step(self, encoded, target, tokens):
         target = torch.cat([target, tokens[:, None]], dim=1)
-        states, mask = memory
-        logits = decode_logits(target, states, weights, 4, 3, mask)
+        memory, mask = encoded
+        logits = decode_logits(target, memory, weights, 4, 3, mask)
         return logits[:, -1], target, None
 
-# %% kind="code"
+# %% kind="code" hide_input=true
 numbers_of = shipped.tokenizer.encode
 
 
@@ -381,7 +378,7 @@ PLACED = {
 
 # %% [markdown] kind="text"
 r"""
-**Now type a sentence of your own** into `MY_SENTENCE`, with at most twenty words. The model knows about {result:lesson_14/English words, to the nearest ten:.0f} English words: people, animals, food and things of the house and the garden, what they do, and how they feel. If it doesn't know a word, the cell says so. The figure shows which of the functions at work are yours, by lesson.
+**Now type a sentence of your own** into `MY_SENTENCE`, with at most twenty words. The model knows about {result:lesson_14/English words, to the nearest ten:.0f} English words: people, animals, food, things in the house and garden, and common verbs and adjectives. If it doesn't know a word, the cell says so. The figure has a column for each lesson and highlights the functions that are yours.
 """
 
 # %% kind="see" name="speaks"
@@ -402,7 +399,7 @@ r"""
 r"""
 ## 6 · Stage by stage
 
-Suppose the output had been nonsense. Where would you look? Mistakes in a network rarely raise an error, because all shapes fit. So don't look only at the output. **Compare all stages** with those of a network that is right, here `by_parts.stages` of the library, and find the first one that differs. The numbers don't have to be identical, because rounding depends on the order of operations. We allow a difference of 0.001.
+Suppose the output had been nonsense. Where would you look? Many mistakes in a network raise no error, because all shapes fit. So don't look only at the output: **compare every stage** with that of a correct network, here the library's, and find the first one that differs. The numbers don't have to be identical, because rounding depends on the order of operations. We allow a difference of 0.001.
 """
 
 # %% [markdown] kind="text" exercise="first_difference"
@@ -434,7 +431,7 @@ Go through the stages in order, and compute the largest absolute difference at e
 `gap = (mine[stage] - theirs[stage]).abs().max()`. Every comparison with `nan` is False, so return the name if **not** `gap <= tolerance`. After the loop, return `"nowhere"`.
 """
 
-# %% kind="code" name="batch"
+# %% kind="code" name="stages" hide_input=true
 first_difference = yours("first_difference")
 texts = {
     "the cat drank the water because it was thirsty":
@@ -446,7 +443,6 @@ mask = (batch.src != 0)[:, None, None]  # (batch, 1, 1, n): the padding of the s
 sizes = {"n_heads": 4, "n_layers": 3, "mask": mask}
 theirs = by_parts.stages(batch.src, batch.tgt_in, weights, **sizes)
 
-# %% kind="code" name="stages" hide_input=true
 x = embed(batch.src, table)
 mine = {"source embeddings": x}
 for i in range(3):
@@ -471,16 +467,16 @@ print("first difference:", first_difference(mine, theirs, 1e-3))
 
 # %% [markdown] kind="text"
 r"""
-The third column is the root mean square. It grows from block to block, and each last norm brings it back to about 1.
+These are the stages of your Transformer for two sentences in one batch. The third column is the root mean square. It grows from block to block, and the last norm of each stack brings it back to about 1.
 """
 
 # %% [markdown] kind="text" track="core" contents="six assembled Transformers, each with one silent mistake, and a quiz"
 r"""
 ## 7 · Six Transformers with one mistake each
 
-Six people have assembled this Transformer, each with one mistake, and loaded the same weights. There is no error message. Your `first_difference` finds the stage. Then each network translates *the cat drank the water because it was thirsty* alone, and 40 test sentences of different lengths in one batch.
+Six people have assembled this Transformer, each with one mistake, and loaded the same weights. None of them raises an error. The next cell uses `first_difference` to find the first wrong stage. Then each network translates *the cat drank the water because it was thirsty* alone, and 40 test sentences of different lengths in one batch.
 
-> **Before you run it:** what kind of mistake can't you notice in the translations at all?
+> **Before you run it:** what kind of mistake wouldn't you notice in the translations at all?
 """
 
 # %% kind="break" name="faults" hide_input=true
@@ -514,14 +510,14 @@ quiz("14", "diagnosis")
 
 # %% [markdown] kind="text"
 r"""
-Two mistakes are easy to recognise: C forgets to scale the embeddings, and E starts the target with EOS instead of BOS. B leaves out both last norms. But D and F translate as well as the correct network, and only the stages reveal their mistakes. A, which doesn't hide the padding, is right as long as it translates a sentence alone.
+The other mistakes: B leaves out both last norms, C doesn't scale the embeddings, E starts the target with EOS instead of BOS, and the norms of F have an ε of 0.001 instead of 0.00001, which changes encoder 0 by at most {result:lesson_14/gap of F:.1g}. D and F translate as well as the correct network, so only the stages reveal their mistakes. A, which doesn't hide the padding, is correct as long as it translates a sentence alone.
 """
 
 # %% [markdown] kind="text" track="core" contents="the exercise that this course leads up to: a Transformer from an empty file"
 r"""
 ## 8 · From an empty file
 
-So far, the lesson gave you the signatures, and the weights came from a file. **Now write the whole Transformer yourself, in a file of its own, as torch modules** that create, initialise and train their own weights. Lesson 15 trains exactly this file.
+So far, the lesson gave you the signatures, and the weights came from a file. **Now write the whole Transformer yourself, in a file of its own, as torch modules** that create and initialise their own weights. Lesson 15 trains exactly this file.
 """
 
 # %% kind="code"
@@ -539,12 +535,12 @@ Open [my_transformer.py](../notebooks/my_transformer.py) and drag its tab to the
 | `forward(source, target)` | token ids → logits; token 0 is padding |
 
 - **Names and shapes** of the parameters are those of section 1, so that the trained weights fit. Run `show(weights)` to see all of them.
-- **Modules:** `MultiHead`, `FeedForward`, `Residual` and `EncoderBlock` are those of lesson 13. Write them again from memory, or copy yours; in `MultiHead`, write out the attention, because the file can't call `many_heads`. New are the decoder block, the two stacks, the embeddings and the whole model.
+- **Modules:** `MultiHead`, `FeedForward`, `Residual` and `EncoderBlock` are those of lesson 13. Write them again from memory, or copy yours; in `MultiHead`, write out the attention, because the file can't call `many_heads`. The decoder block, the two stacks, the embeddings and the whole model are new; the names of their classes are up to you.
 - **Dropout** is applied to the sum of embeddings and positions, and to the output of each layer in a block, before it is added.
-- **Initialisation:** matrices in the blocks as in lesson 13; the embedding matrix from a normal distribution with standard deviation $1/\sqrt{d_{\text{model}}}$; biases 0.
+- **Initialisation:** Xavier for the matrices in the blocks, as in lesson 13; the embedding matrix from a normal distribution with standard deviation $1/\sqrt{d_{\text{model}}}$; all biases 0.
 - **Any input:** other sizes, sentences of up to 100 tokens, and any device. If you create a tensor in `forward`, use the device of the tokens, as in `torch.arange(n, device=source.device)`.
 
-Save the file and run the check **after every class**. It runs the file again each time and tells you how far it is right and what comes next.
+Save the file and run the check **after every class**. It runs the file again each time and tells you what is right so far and what comes next.
 """
 
 # %% kind="exercise" exercise="my_transformer" mode="file" lines=48 title="A Transformer from an empty file" difficulty=5 importance=5 track="core"
@@ -559,19 +555,19 @@ check("my_transformer", own_path)
 # %% [markdown] kind="hints" exercise="my_transformer"
 r"""
 ### A skeleton
-Run `start_own_file(SKELETON)` in a new cell. It writes all classes and methods into the file, without their contents, unless you have already written something yourself.
+Run `from lessons.l14_the_transformer import SKELETON` and `start_own_file(SKELETON)` in a new cell. This writes all classes and methods into the file, without their bodies, unless you have already written something yourself.
 
 ---
 ### Embeddings: which attributes?
-The names `words.output.weight` and `words.output.bias` come from `self.words`, a module with `self.output = nn.Linear(d_model, vocab_size)`. There is no `nn.Embedding`: the rows for the tokens are `self.output.weight[tokens]`.
+The names `words.output.weight` and `words.output.bias` come from `self.words`, a module with `self.output = nn.Linear(d_model, vocab_size)`. There is no `nn.Embedding`: the rows for the tokens are `self.output.weight[tokens]`. Most code writes `nn.Embedding` and ties it with `self.output.weight = self.embedding.weight`, and uses `nn.Linear(d_model, d_model, bias=False)` for $W_Q$. We use other names so that the trained weights fit.
 
 ---
 ### Embeddings: the positions
-For positions 0 to n − 1 and the even numbers 0, 2, 4, … below d_model, the angle is position / 10000^(even / d_model). Compute all angles at once, (n, d_model / 2), by broadcasting a column and a row. `torch.stack([sin, cos], dim=-1).flatten(-2)` lets them alternate.
+For positions 0 to n − 1 and the even numbers 0, 2, 4, … below d_model, the angle is position / 10000^(even / d_model). Compute all angles at once, (n, d_model / 2), by broadcasting a column and a row. `torch.stack([sin, cos], dim=-1).flatten(-2)` makes them alternate.
 
 ---
 ### MultiHead: from matrices to heads
-`x @ self.w_query.T` has the shape (batch, n, d_model). Split the last axis into (n_heads, d_k) and swap the axes of positions and heads. Do the same with `source` for keys and values. Now use the formula of lesson 08, with the mask of lesson 10.
+`x @ self.w_query.T` has the shape (batch, n, d_model). Split the last axis into (n_heads, d_k) and swap the axes of positions and heads. Do the same with `source` for keys and values. Then use the formula from lesson 08, with the mask from lesson 10.
 
 ---
 ### MultiHead: back to one vector for each token
@@ -579,11 +575,11 @@ The context has the shape (batch, heads, n, d_k). Swap the axes back, flatten th
 
 ---
 ### DecoderBlock
-It is an `EncoderBlock` with `cross` and `around_cross` in the middle. The `lambda` for cross-attention gets the normalised `x` and uses `memory` from outside.
+It is an `EncoderBlock` with `cross` and `around_cross` in the middle. The `lambda` for cross-attention gets the normalised `x` and uses `memory` from outside. The causal mask is `torch.ones(m, m, dtype=torch.bool, device=x.device).tril()`.
 
 ---
 ### Encoder and decoder
-`self.blocks = nn.ModuleList(EncoderBlock(…) for _ in range(n_layers))` and `self.last_norm = nn.LayerNorm(d_model)`. The decoder is the same with decoder blocks. It needs a causal mask, (n, n), created on the device of its input.
+`self.blocks = nn.ModuleList(EncoderBlock(…) for _ in range(n_layers))` and `self.last_norm = nn.LayerNorm(d_model)`. The decoder is the same with decoder blocks, and passes `memory` to each of them.
 
 ---
 ### The whole model
@@ -591,20 +587,21 @@ It is an `EncoderBlock` with `cross` and `around_cross` in the middle. The `lamb
 
 ---
 ### A complete solution
-[reference_transformer.py](../lessons/l14_the_transformer/reference_transformer.py) is the course's own. Compare it with yours when yours passes.
+[reference_transformer.py](../lessons/l14_the_transformer/reference_transformer.py) is the course's own version, with the classes of the skeleton. It's most useful when yours has passed: compare the two, class by class.
 """
 
 # %% [markdown] kind="text" track="core" contents="torch's own Transformer, the parameters of the paper's model, and attention weights of three heads"
 r"""
 ## 9 · In torch and in the paper
 
-`nn.Transformer` is torch's reference implementation. It keeps the matrices of queries, keys and values in one tensor and calls the norms `norm1`, `norm2` and `norm3`. Its attention has biases, which we set to 0. It contains no embeddings and no output layer. `by_parts.to_torch` copies the weights into it, name by name. Remember that for its masks True means *hidden*.
+`nn.Transformer` is torch's reference implementation. It keeps the three matrices for queries, keys and values in one tensor and calls the norms `norm1`, `norm2` and `norm3`. Its attention has biases, which we set to 0. In training mode, it also applies dropout to the attention weights and inside the feed-forward network; our model doesn't, and neither does the paper's text, so the two agree only without dropout. It contains no embeddings and no output layer. `by_parts.to_torch` copies the weights into it, name by name. Remember that True means *hidden* in its masks.
 """
 
 # %% kind="library"
 reference = by_parts.to_torch(weights, n_heads=4, n_layers=3)
 source, target = embed(batch.src, table), embed(batch.tgt_in, table)
-later = torch.ones(target.shape[1], target.shape[1]).triu(1) == 1
+m = target.shape[1]
+later = ~torch.ones(m, m, dtype=torch.bool, device=target.device).tril()
 padding = ~mask[:, 0, 0]
 with torch.no_grad():
     states = reference(
@@ -640,7 +637,7 @@ In the paper's base model, the feed-forward networks have the most parameters: {
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-**Weight tying** saves two embedding matrices: with three of them, the model would have {result:lesson_14/parameters/all, three matrices:.0f} million parameters, and more than half of them would be embeddings. The paper says 65 million, without details. The biases of torch's attention would add {result:lesson_14/parameters/attention biases of torch, exactly:,.0f}.
+**Weight tying** saves two embedding matrices: with three of them, the model would have {result:lesson_14/parameters/all, three matrices:.0f} million parameters, and more than half of them would be embeddings. The paper reports 65 million, without details. The biases of torch's attention would add {result:lesson_14/parameters/attention biases of torch, exactly:,.0f}.
 
 Finally, here is one head for each use of attention in the trained model. Encoder 0.3 is an arbitrary choice; decoder 2.1 and cross 1.3 are the two heads of lesson 12 that change the pronoun when their output is replaced. In cross 1.3, each row is labelled with the token that is predicted there.
 """
@@ -657,9 +654,9 @@ labels = {
     "cross 1.3": ([*french_words, "EOS"], [*english, "EOS"]),
 }
 for name, (rows, columns) in labels.items():
-    use, layer, head = name.replace(".", " ").split()
+    use, block, head = name.replace(".", " ").split()
     display(views.heatmap(
-        found[use][0, int(layer), int(head)], rows=rows, columns=columns, numbers=False,
+        found[use][0, int(block), int(head)], rows=rows, columns=columns, numbers=False,
         title=name, alt=f"Attention weights of {name}, one row per query",
     ))
 
@@ -670,7 +667,7 @@ At the step that predicts *il*, cross 1.3 gives {result:lesson_14/attention/il t
 
 # %% [markdown] kind="text" track="core"
 r"""
-This is where the main story of the course ends: from a recurrent network with a single context vector to the Transformer. From here, you can read the papers and the documentation of PyTorch. [From this course to the papers and PyTorch](../docs/papers_and_pytorch.md) lists what each of them calls the things you have built, and where their conventions differ from ours. Keep it open when you read *Attention Is All You Need*.
+You have come from a recurrent network with a single context vector to the Transformer, and you can now read the papers and the documentation of PyTorch. [From this course to the papers and PyTorch](../docs/papers_and_pytorch.md) lists what they call the things you have built, and where their conventions differ from ours. Keep it open when you read *Attention Is All You Need*.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -715,10 +712,10 @@ r"""
 | `my_transformer.py` | a Transformer as torch modules | | <!-- core -->
 
 - All three uses of attention are the same function. They differ in where the queries, the keys and values, and the mask come from.
-- One embedding matrix serves source, target and output. Its rows are multiplied by √d_model in the input.
-- Trained weights are tensors with names. What they mean is defined by the code, and mistakes in the code are usually silent: compare stages, not translations.
+- One embedding matrix serves source, target and output.
+- Trained weights are tensors with names; the code defines what they mean. Mistakes in the code are often silent, so compare stages, not translations.
 
-**Still missing.** Somebody else trained these weights. In [lesson 15](15_training_a_translator.ipynb), you train a Transformer yourself.
+**Still missing.** These weights came already trained. In [lesson 15](15_training_a_translator.ipynb), you train a Transformer yourself.
 """
 
 # %% [markdown] kind="reading"
@@ -726,7 +723,6 @@ r"""
 ## Reading
 
 - Vaswani et al., *Attention Is All You Need* (2017), sections 3.1 to 3.4 and table 3. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
-- [From this course to the papers and PyTorch](../docs/papers_and_pytorch.md), for the names and conventions that differ.
 - Press and Wolf, *Using the Output Embedding to Improve Language Models* (2017). [arXiv 1608.05859](https://arxiv.org/abs/1608.05859)
 - Rush, Huang et al., *The Annotated Transformer* (2018, 2022), the paper line by line, in code. [nlp.seas.harvard.edu](https://nlp.seas.harvard.edu/annotated-transformer/)
 """

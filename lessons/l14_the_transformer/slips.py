@@ -48,7 +48,7 @@ PADDING = (
 # fmt: off
 EMBED = (
     Slip("no-root", embed_with(**NO_ROOT),
-        "the rows of the table aren't multiplied by √d_model."),
+        "the rows of `table` aren't multiplied by √d_model."),
     Slip("root-of-sum", lambda *both: (both[1][both[0]] + positions_of(*both)) * both[1].shape[1] ** 0.5,
         "the positions are multiplied by √d_model too. Scale the rows first, then add the positions."),
     Slip("times-d-model", embed_with(scale=lambda tokens, table: table.shape[1]),
@@ -59,27 +59,27 @@ EMBED = (
     Slip("no-positions", embed_with(**NO_POSITIONS),
         "no positions are added, so *cat bites dog* and *dog bites cat* get the same vectors."),
     Slip("rows-only", embed_with(**NO_ROOT, **NO_POSITIONS),
-        "these are just the rows of the table. Multiply them by √d_model and add the positions."),
+        "these are just the rows of `table`. Multiply them by √d_model and add the positions."),
     Slip("root-on-positions",
         embed_with(**NO_ROOT, positions=lambda *both: positions_of(*both) * both[1].shape[1] ** 0.5),
-        "the positions are multiplied by √d_model, and the rows of the table aren't. It should be the other "
+        "the positions are multiplied by √d_model, and the rows of `table` aren't. It should be the other "
         "way round."),
     Slip("all-divided", lambda tokens, table: embed_with(**NO_ROOT)(tokens, table) / table.shape[1] ** 0.5,
-        "the sum is divided by √d_model. Only the rows of the table are scaled, and they are multiplied."),
+        "the sum is divided by √d_model. Only the rows of `table` are scaled, and they are multiplied."),
     Slip("positions-divided",
         embed_with(**NO_ROOT, positions=lambda *both: positions_of(*both) / both[1].shape[1] ** 0.5),
-        "the positions are divided by √d_model. Multiply the rows of the table instead, and leave the "
+        "the positions are divided by √d_model. Multiply the rows of `table` instead, and leave the "
         "positions as they are."),
     Slip("positions-subtracted", embed_with(positions=lambda *both: -positions_of(*both)),
         "the positions are subtracted. Add them."),
     Slip("root-of-64", embed_with(scale=lambda tokens, table: 8.0),
         "the rows are always multiplied by 8, which is right only if d_model is 64. Compute the factor from "
-        "the table's shape."),
+        "the shape of `table`."),
     Slip("root-of-length", embed_with(scale=lambda tokens, table: tokens.shape[1] ** 0.5),
         "the factor is the square root of the sentence's length. It should be √d_model, the square root of "
-        "the table's width."),
+        "the number of columns of `table`."),
     Slip("root-of-vocabulary", embed_with(scale=lambda tokens, table: len(table) ** 0.5),
-        "the factor is the square root of the vocabulary's size. The table is (vocab, d_model), so d_model "
+        "the factor is the square root of the vocabulary's size. `table` is (vocab, d_model), so d_model "
         "is its second axis."),
     Slip("rounded-root", embed_with(scale=lambda tokens, table: math.isqrt(table.shape[1])),
         "√d_model is rounded down to a whole number. Keep the decimals."),
@@ -99,7 +99,7 @@ EMBED = (
     Slip("first-sentence", embed_with(rows=lambda tokens, table: table[tokens[0]].expand(*tokens.shape, -1)),
         "every sentence of the batch gets the embeddings of the first one."),
     Slip("rows-normalised", embed_with(rows=lambda tokens, table: F.normalize(table, dim=-1)[tokens]),
-        "the rows are scaled to length 1 first. Use them as they are in the table."),
+        "the rows are scaled to length 1 first. Use them as they are."),
 )
 # fmt: on
 
@@ -210,16 +210,16 @@ ENCODE_SOURCE = (
     Slip("no-positions", partial(encode_with, words=embed_with(**NO_POSITIONS)),
         f"no positions are added to the words. {USE_EMBED}"),
     Slip("rows-only", partial(encode_with, words=embed_with(**NO_ROOT, **NO_POSITIONS)),
-        "the rows of the table go into the first block as they are, without √d_model and without positions. "
-        f"{USE_EMBED}"),
+        "the rows of the embedding matrix go into the first block as they are, without √d_model and without "
+        f"positions. {USE_EMBED}"),
     Slip("one-block-again", partial(encode_with, blocks=lambda n_layers, weights: [0] * n_layers),
-        "every layer uses the weights of block 0. Block i has its own, `encoder.blocks.i`."),
+        "every block uses the weights of block 0. Block i has its own, `encoder.blocks.i`."),
     Slip("first-block-only", partial(encode_with, blocks=lambda n_layers, weights: [0]),
         "only one block is applied. There are `n_layers` blocks."),
     Slip("no-blocks", partial(encode_with, blocks=lambda n_layers, weights: []),
         "the blocks are missing: this is the last norm of the embedded words."),
     Slip("last-block-again", partial(encode_with, blocks=lambda n_layers, weights: [n_layers - 1] * n_layers),
-        "every layer uses the weights of the last block. Block i has its own, `encoder.blocks.i`."),
+        "every block uses the weights of the last one. Block i has its own, `encoder.blocks.i`."),
     Slip("one-block-too-many", partial(encode_with, blocks=lambda n_layers, weights: range(n_layers + 1)),
         "an extra block is applied. The blocks are numbered from 0 to `n_layers` − 1."),
     Slip("last-block-missing", partial(encode_with, blocks=lambda n_layers, weights: range(n_layers - 1)),
@@ -243,15 +243,15 @@ ENCODE_SOURCE = (
     Slip("four-heads",
         lambda source, weights, n_heads, n_layers, mask=None: encode_with(source, weights, 4,
             n_layers, mask),
-        "there are always four heads. Pass `n_heads` to the blocks."),
+        "the number of heads is always 4. Pass `n_heads` to the blocks."),
     Slip("one-head",
         lambda source, weights, n_heads, n_layers, mask=None: encode_with(source, weights, 1, n_layers, mask),
-        "there is always one head. Pass `n_heads` to the blocks."),
+        "the number of heads is always 1. Pass `n_heads` to the blocks."),
     Slip("padding-zeroed", padding_zeroed,
         "the vectors of the padding are set to zeros. Leave them as they are: the mask hides them in the "
         "decoder too."),
     Slip("all-states", list_states,
-        "this is a list of the states after each step. Return only the last one, the memory."),
+        "this is a list of the states after every stage. Return only the last one, the memory."),
 )
 # fmt: on
 
@@ -397,10 +397,10 @@ DECODER_BLOCK = (
         block_with(own=lambda words, x, memory: (words, memory), self_mask=lambda m, n, mask: mask),
         "both attentions attend to `memory`. In self-attention, queries, keys and values all come from `x`."),
     Slip("keys-not-normed", block_with(own=lambda words, x, memory: (words, x)),
-        "in self-attention only the queries are normalised. Make keys and values from the normalised words "
-        "too."),
+        "in self-attention, only the queries are normalised. Compute the keys and values from the "
+        "normalised words too."),
     Slip("queries-from-memory", block_with(cross=lambda words, memory: (memory, words)),
-        "in cross-attention the queries come from `memory`, and the keys and values from `x`. It should be "
+        "in cross-attention, the queries come from `memory`, and the keys and values from `x`. It should be "
         "the other way round."),
     Slip("causal-across", block_with(cross_mask=causal_rectangle), CAUSAL_ACROSS, misconception="M25"),
     Slip("causal-across-masked",
@@ -413,7 +413,7 @@ DECODER_BLOCK = (
         "`mask` is inverted, so the decoder attends only to the padding. True marks the words that may be "
         "attended to."),
     Slip("memory-normed", memory_normed,
-        "the memory is normalised again. The encoder's last norm has done that; in cross-attention only the "
+        "the memory is normalised again. The encoder's last norm has done that; in cross-attention, only the "
         "queries are normalised."),
     Slip("same-matrices", block_with(parts_of=same_matrices),
         "both attentions use the matrices of `attention`. Cross-attention has its own: `cross.w_query` and "
@@ -422,16 +422,16 @@ DECODER_BLOCK = (
         "both attentions use the matrices of `cross`. Self-attention has its own: `attention.w_query` and so "
         "on."),
     Slip("not-turned", block_with(parts_of=transpose("")),
-        "the matrices of attention aren't transposed. `many_heads` computes `x @ w`, so pass the transposes. "
-        "The worked example doesn't show it, because its matrices are symmetric."),
+        "the matrices of attention are transposed. `many_heads` computes `x @ w.T` itself, so pass them as "
+        "they are. The worked example doesn't show it, because its matrices are symmetric."),
     Slip("cross-not-turned", block_with(parts_of=transpose("cross")),
-        "the matrices of cross-attention aren't transposed. `many_heads` computes `x @ w`, so pass the "
-        "transposes."),
+        "the matrices of cross-attention are transposed. `many_heads` computes `x @ w.T` itself, so pass "
+        "them as they are."),
     Slip("self-not-turned", block_with(parts_of=transpose("attention")),
-        "the matrices of self-attention aren't transposed. `many_heads` computes `x @ w`, so pass the "
-        "transposes."),
+        "the matrices of self-attention are transposed. `many_heads` computes `x @ w.T` itself, so pass "
+        "them as they are."),
     Slip("output-not-turned", block_with(parts_of=transpose("output")),
-        "`w_output` isn't transposed. Pass the transposes of all four matrices to `many_heads`."),
+        "`w_output` is transposed. Pass all four matrices to `many_heads` as they are."),
     Slip("keys-for-values", block_with(parts_of=swap_matrices("key", "value", ("cross",))),
         "in cross-attention, the matrices for keys and values are swapped. The order is query, key, value, "
         "output."),
@@ -476,8 +476,8 @@ DECODER_BLOCK = (
     Slip("in-parallel", block_with(reads_input=STEPS),
         "all three layers get the input of the block. Each should get the result of the step before."),
     Slip("cross-reads-the-input", block_with(reads_input=("cross",)),
-        "the queries of cross-attention are made from the input of the block. They should be made from the "
-        "result of self-attention."),
+        "the queries of cross-attention are computed from the input of the block. They should be computed "
+        "from the result of self-attention."),
     Slip("four-heads", block_with(heads=4), "there are always four heads. Use `n_heads`."),
     Slip("one-head", block_with(heads=1), "there is always one head. Use `n_heads`."),
 )
@@ -523,16 +523,18 @@ def scaled_scores(power: float) -> Callable:
     return lambda x, weights: x @ weights[TABLE].T * x.shape[-1] ** power + weights[BIAS]
 
 
-LOGITS = "The logits are the scores themselves; the loss and the decoding apply a softmax where they need it."
+LOGITS = (
+    "Return the dot products plus the bias as they are; the loss and the decoder apply a softmax if needed."
+)
 # fmt: off
 DECODE_LOGITS = (
     Slip("no-bias", decode_with(scores=lambda x, weights: x @ weights[TABLE].T),
         "the bias of the output layer is missing. The paper's model has none, but ours does: "
         "`words.output.bias`."),
     Slip("no-last-norm", decode_with(end=keep),
-        "the last norm, `decoder.last_norm`, is missing. It comes before the scores."),
+        "the last norm, `decoder.last_norm`, is missing. It comes before the logits."),
     Slip("no-norm-no-bias", decode_with(end=keep, scores=lambda x, weights: x @ weights[TABLE].T),
-        "the last norm before the scores and the bias after them are both missing."),
+        "both the last norm and the bias of the output layer are missing."),
     Slip("encoders-norm", decode_with(end=ENCODER_NORM),
         "the last norm is the *encoder's*. The decoder has its own, `decoder.last_norm`."),
     Slip("norm-swapped", decode_with(end=swapped_norm("decoder")),
@@ -545,7 +547,7 @@ DECODE_LOGITS = (
         "the last norm is applied after every block. It comes only once, after the loop."),
     Slip("norm-after-the-scores",
         decode_with(end=keep, scores=lambda x, weights: DECODER_NORM(score(x, weights), weights)),
-        "the last norm is applied to the scores. It comes before them."),
+        "the last norm is applied to the logits. It comes before them."),
     Slip("ignores-mask", decode_with(masks=lambda mask: None),
         "`mask` has no effect. Pass it to every block, as in the given loop."),
     Slip("softmax", then(partial(torch.softmax, dim=-1)),
@@ -555,32 +557,33 @@ DECODE_LOGITS = (
     Slip("log-softmax", then(partial(torch.log_softmax, dim=-1)),
         f"these are log-probabilities, after a log-softmax. {LOGITS}"),
     Slip("largest-subtracted", then(lambda logits: logits - logits.amax(dim=-1, keepdim=True)),
-        f"the largest score is subtracted. {LOGITS}"),
+        f"the largest logit is subtracted. {LOGITS}"),
     Slip("padding-forbidden", then(forbid_padding),
-        "the score of token 0, padding, is set to −∞. Return the score of every token as it is."),
+        "the logit of token 0, padding, is set to −∞. Return the logit of every token as it is."),
     Slip("argmax", then(partial(torch.argmax, dim=-1)),
-        "these are the ids of the most probable tokens. Return the scores of all tokens in the vocabulary."),
+        "these are the ids of the most probable tokens. Return the logits of all tokens in the vocabulary."),
     Slip("last-position", then(lambda logits: logits[:, -1]),
-        "only the scores at the last position are returned. Return them for every position."),
+        "only the logits at the last position are returned. Return them for every position."),
     Slip("last-position-kept", then(lambda logits: logits[:, -1:]),
-        "only the scores at the last position are returned. Return them for every position."),
+        "only the logits at the last position are returned. Return them for every position."),
     Slip("no-end", decode_with(end=keep, scores=keep),
-        "these are the states after the last block. The last norm and the scores are missing."),
+        "these are the states after the last block. The last norm and the output layer are missing."),
     Slip("no-scores", decode_with(scores=keep),
-        "these are the states after the last norm. The scores are missing: the dot products with the rows "
-        "of the table, plus the bias."),
+        "these are the states after the last norm. The logits are missing: the dot products with the rows "
+        "of the embedding matrix, plus the bias."),
     Slip("table-not-transposed", decode_with(scores=lambda x, weights: x @ weights[TABLE] + weights[BIAS]),
-        "each score is a dot product with a *column* of the table. Transpose the table, so that it is one "
-        "with a *row*."),
+        "each logit is a dot product with a *column* of `table`. Transpose it, so that the dot products are "
+        "with its *rows*."),
     Slip("cosine", decode_with(scores=cosine_scores),
-        "the scores are cosines: the vectors are scaled to length 1 first. Use the plain dot product."),
+        "the logits are cosine similarities: the vectors are scaled to length 1 first. Use the plain dot "
+        "product."),
     Slip("scaled-at-the-end", decode_with(scores=scaled_scores(0.5)),
-        "the scores are multiplied by √d_model. That factor belongs to the embeddings, at the input."),
+        "the logits are multiplied by √d_model. That factor belongs to the embeddings, at the input."),
     Slip("divided-at-the-end", decode_with(scores=scaled_scores(-0.5)),
-        "the scores are divided by √d_model. That is done in attention, but not here."),
+        "the logits are divided by √d_model. Only attention scores are divided by a square root, √d_k."),
     Slip("positions-again",
         decode_with(scores=lambda x, weights: score(x + sinusoids(*x.shape[1:]), weights)),
-        "the positions are added again before the scores. They are added once, at the input."),
+        "the positions are added again before the output layer. They are added once, at the input."),
     Slip("no-root", decode_with(words=embed_with(**NO_ROOT)),
         f"the embeddings aren't multiplied by √d_model. {USE_EMBED}"),
 )

@@ -5,6 +5,8 @@ The wrong files are made from a right one that was written without the reference
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from course_lib.translation.shipped import shared
 from lessons.l14_the_transformer import file_check
 from lessons.l14_the_transformer.file_slips import FORWARD_SLIPS, REFERENCE, SLIPS
 from lessons.l14_the_transformer.skeleton import SKELETON
+from tests.lesson_claims import LessonText
 
 FOLDER = Path(__file__).with_name("right_files")
 OWN = (FOLDER / "a_class_for_each_part.py").read_text(encoding="utf-8")
@@ -28,6 +31,7 @@ ROWS = "rows * math.sqrt(d_model) + encoding"
 ENCODE, DECODE = "self.encoder(self.words(source), mask)", "self.decoder(self.words(target), memory, mask)"
 XAVIER = "        for w in self.parameters():\n            nn.init.xavier_uniform_(w)\n"
 STAGES = "the stages from"
+LESSON = LessonText("the_transformer")
 
 # What is changed, what replaces it, the slip, and words of the verdict: the stage, or what is right so far.
 WRONG = {
@@ -311,6 +315,12 @@ WRONG = {
         "initial-size",
         "w_query",
     ),
+    "torch's default for the embeddings": (
+        "nn.init.normal_(self.output.weight, std=d_model**-0.5)",
+        "pass",
+        "initial-size",
+        "words.output.weight",
+    ),
     "embeddings too large": ("std=d_model**-0.5", "std=1.0", "initial-size", "words.output.weight"),
     "seeded": (XAVIER, "        torch.manual_seed(0)\n" + XAVIER, "fixed-seed", "manual_seed"),
     "endless": (
@@ -401,6 +411,33 @@ def test_an_unfinished_file_is_right_so_far(text, right, file):
     assert verdict.status == "unfinished" and right in verdict.details, verdict
 
 
+def test_classes_that_cannot_be_examined_alone_are_named(file):
+    file.write_text(cut("class DecoderBlock"))
+    assert "`Residual` and `EncoderBlock` are checked later" in judge(file).details
+    file.write_text(cut("class Encoder(").replace("x, mask):", "x, mask=None):"))
+    assert "`DecoderBlock` is checked later" in judge(file).details
+
+
+def test_an_exception_is_located_between_two_stages(file):
+    file.write_text(OWN.replace("self.cross(y, memory, mask)", "self.cross(memory, y, mask)"))
+    assert "on the way to the stage “decoder 0, after cross-attention”" in judge(file).details
+
+
+def test_a_norm_that_is_never_called_is_named(file):
+    before, after = OWN.rsplit("return self.last_norm(x)", 1)
+    file.write_text(before + "return x" + after)
+    assert "`decoder.last_norm` is never called" in judge(file).details
+
+
+def test_an_unused_dropout_is_harmless(file):
+    unused = "        self.unused = nn.Dropout(dropout)\n"
+    functional = "nn.functional.dropout(x, self.rate, self.training)"
+    text = (FOLDER / "functions.py").read_text()
+    assert functional in text
+    file.write_text(text.replace("        self.encoder = stack", unused + "        self.encoder = stack"))
+    assert judge(file).status == "passed", judge(file)
+
+
 def test_a_skeleton_is_filled_in_class_by_class(file):
     rest = SKELETON[SKELETON.index("class Residual") :]
     file.write_text(cut("class Residual") + rest)
@@ -408,6 +445,31 @@ def test_a_skeleton_is_filled_in_class_by_class(file):
     assert verdict.status == "unfinished" and "`MultiHead`; `FeedForward`" in verdict.details, verdict
     file.write_text(cut("class Residual").replace("torch.relu", "torch.tanh") + rest)
     assert judge(file).status == "wrong"
+
+
+def test_skeleton_and_reference_have_the_same_classes_and_methods():
+    """So that they can be compared class by class."""
+
+    def signatures(text):
+        return {
+            (cls.name, method.name): ast.unparse(method.args)
+            for cls in ast.parse(text).body
+            if isinstance(cls, ast.ClassDef)
+            for method in cls.body
+            if method.name in ("__init__", "forward", "encode", "decode")
+        }
+
+    assert signatures(SKELETON) == signatures(REFERENCE.read_text(encoding="utf-8"))
+
+
+def test_the_hint_about_the_skeleton_runs_as_it_is_written(course_home, monkeypatch):
+    (hint,) = re.findall(r"### A skeleton\nRun (.+?) in a new cell", LESSON.source)
+    space = {}
+    monkeypatch.setattr("course_lib.teaching.start_lesson", lambda *args, **options: None)
+    exec(LESSON.cell("setup").text, space)
+    for line in re.findall("`(.+?)`", hint):
+        exec(line, space)
+    assert own_file_path().read_text() == SKELETON
 
 
 @pytest.mark.parametrize(

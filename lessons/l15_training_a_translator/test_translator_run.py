@@ -271,7 +271,7 @@ def test_the_learners_file_is_trained_if_it_computes_what_the_library_does(home,
         ("class MultiHead(nn.Module):", "class MultiHead(nn.Module:", "SyntaxError"),
         ("/ math.sqrt(keys.shape[-1])", "", "logits"),
         ("    def encode(self, source, mask):", "    def encoded(self, source, mask):", "encode"),
-        ("self.inner, self.outer", "self.within, self.outer", "inner"),
+        ("self.inner", "self.within", "inner"),
     ],
 )
 def test_a_file_that_no_longer_works_is_named_and_the_library_is_trained(

@@ -37,6 +37,9 @@ class FeedForward(nn.Module):
         super().__init__()
         self.inner = nn.Linear(d_model, d_ff)
         self.outer = nn.Linear(d_ff, d_model)
+        for layer in (self.inner, self.outer):
+            nn.init.xavier_uniform_(layer.weight)
+            layer.bias.data.zero_()
 
     def forward(self, x):
         return self.outer(torch.relu(self.inner(x)))

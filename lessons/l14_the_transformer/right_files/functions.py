@@ -32,6 +32,13 @@ def matrix(width):
     return nn.Parameter(nn.init.xavier_normal_(torch.empty(width, width)))
 
 
+def linear(n_in, n_out, spread):
+    layer = nn.Linear(n_in, n_out)
+    nn.init.normal_(layer.weight, 0, spread)
+    nn.init.constant_(layer.bias, 0)
+    return layer
+
+
 def four(width):
     return Weights(**{f"w_{name}": matrix(width) for name in ("query", "key", "value", "output")})
 
@@ -39,7 +46,8 @@ def four(width):
 def block(width, d_ff, names):
     parts = {name: four(width) for name in names}
     parts |= {f"around_{name}": Weights(norm=nn.LayerNorm(width)) for name in (*names, "feed_forward")}
-    feed_forward = Weights(inner=nn.Linear(width, d_ff), outer=nn.Linear(d_ff, width))
+    spread = (2 / (width + d_ff)) ** 0.5
+    feed_forward = Weights(inner=linear(width, d_ff, spread), outer=linear(d_ff, width, spread))
     return Weights(**parts, feed_forward=feed_forward)
 
 
@@ -52,7 +60,7 @@ class Transformer(nn.Module):
     def __init__(self, vocab_size, d_model=64, n_heads=4, d_ff=256, n_layers=3, dropout=0.1):
         super().__init__()
         self.width, self.n_heads, self.rate = d_model, n_heads, dropout
-        self.words = Weights(output=nn.Linear(d_model, vocab_size))
+        self.words = Weights(output=linear(d_model, vocab_size, d_model**-0.5))
         self.encoder = stack(n_layers, d_model, d_ff, ["attention"])
         self.decoder = stack(n_layers, d_model, d_ff, ["attention", "cross"])
 

@@ -17,6 +17,7 @@ class Embeddings(nn.Module):
     def __init__(self, vocab_size, d_model, longest=512):
         super().__init__()
         self.output = nn.Linear(d_model, vocab_size)
+        self.output.weight.data.normal_().mul_(d_model**-0.5)
         self.register_buffer("positions", sinusoids(longest, d_model), persistent=False)
 
     def forward(self, ids):
@@ -94,6 +95,11 @@ class Transformer(nn.Module):
         self.encoder.blocks = nn.ModuleList([EncoderLayer(*sizes) for _ in range(n_layers)])
         self.decoder.blocks = nn.ModuleList([DecoderLayer(*sizes) for _ in range(n_layers)])
         self.encoder.last_norm, self.decoder.last_norm = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        for name, parameter in self.named_parameters():
+            if name.endswith("bias"):
+                nn.init.zeros_(parameter)
+            elif "feed_forward" in name and parameter.dim() == 2:
+                nn.init.xavier_normal_(parameter)
 
     def encode(self, source, mask):
         x = self.drop(self.words(source))

@@ -11,6 +11,7 @@ HOMES = {
     "TrainingSettings": "training_settings",
     "TranslatorRun": "translator_run",
     "apply_merges": "merges",
+    "class_to_train": "chosen_file",
     "clipped": "by_hand",
     "file_to_train": "chosen_file",
     "full_data": "short_sentences",

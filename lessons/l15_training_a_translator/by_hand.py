@@ -1,7 +1,7 @@
 """Training in plain functions, as lesson 15 builds it: batches, learning rate, loss, clipping, Adam.
 
     >>> weights = {"w": torch.tensor([3.0])}
-    >>> loss, weights, memory = training_step(weights, lambda w: w["w"].square().sum(), {}, 1, 0.1)
+    >>> loss, weights, state = training_step(weights, lambda w: w["w"].square().sum(), {}, 1, 0.1)
     >>> round(weights["w"].item(), 4)                           # Adam's first step has the size of the rate
     2.9
 
@@ -20,7 +20,7 @@ from course_lib.training.recipe import learning_rate
 from course_lib.training.step import BETAS, EPSILON
 
 Weights = dict[str, Tensor]
-Memory = dict[str, tuple[Tensor, Tensor]]  # Adam's two running means for each weight
+AdamState = dict[str, tuple[Tensor, Tensor]]  # Adam's two moving averages for each weight
 LIMIT = 1.0  # maximum norm of the gradient
 
 
@@ -70,20 +70,20 @@ def clipped(gradients: list[Tensor], limit: float) -> list[Tensor]:
 def training_step(
     weights: Mapping[str, Tensor],
     loss_of: Callable[[Weights], Tensor],
-    memory: Memory,
+    state: AdamState,
     step: int,
     rate: float,
-) -> tuple[float, Weights, Memory]:
-    """Take one step; returns the loss, the new weights and Adam's new memory, which is {} before step 1."""
+) -> tuple[float, Weights, AdamState]:
+    """Take one step; returns the loss, the new weights and Adam's new state, which is {} before step 1."""
     inputs = {name: weight.detach().requires_grad_() for name, weight in weights.items()}
     loss = loss_of(inputs)
     gradients = clipped(list(torch.autograd.grad(loss, list(inputs.values()))), LIMIT)
-    new_weights, new_memory = {}, {}
+    new_weights, new_state = {}, {}
     for (name, weight), gradient in zip(weights.items(), gradients, strict=True):
-        mean, square = memory.get(name, (torch.zeros_like(weight), torch.zeros_like(weight)))
+        mean, square = state.get(name, (torch.zeros_like(weight), torch.zeros_like(weight)))
         mean = BETAS[0] * mean + (1 - BETAS[0]) * gradient
         square = BETAS[1] * square + (1 - BETAS[1]) * gradient.square()
         unbiased_mean, unbiased_square = mean / (1 - BETAS[0] ** step), square / (1 - BETAS[1] ** step)
         new_weights[name] = weight.detach() - rate * unbiased_mean / (unbiased_square.sqrt() + EPSILON)
-        new_memory[name] = mean, square
-    return loss.item(), new_weights, new_memory
+        new_state[name] = mean, square
+    return loss.item(), new_weights, new_state

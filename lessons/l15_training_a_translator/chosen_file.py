@@ -1,6 +1,7 @@
 """Which model lesson 15 trains: the learner's own file from lesson 14, or else the library's Transformer.
 
 file = file_to_train()                  # a path, or None; prints which model it is, and why
+Transformer = class_to_train(file)      # the class in the file, or in lesson 14's reference file
 run = TranslatorRun(data, file=file)
 """
 
@@ -9,10 +10,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
+from torch import nn
 
-from course_lib.models.own_file import explain_difference, is_empty, own_file_path, own_transformer
+from course_lib.models.own_file import (
+    explain_difference,
+    is_empty,
+    load_class,
+    own_file_path,
+    own_transformer,
+)
 from course_lib.text.batch import make_batch
 from course_lib.translation.shipped import load_shipped
+from lessons.l14_the_transformer.file_slips import REFERENCE
 
 INSTEAD = "We train the library's Transformer instead, which has the same parameters."
 NOT_WRITTEN = "{} doesn't contain your Transformer yet (lesson 14). " + INSTEAD
@@ -34,6 +43,11 @@ def file_to_train(path: Path | None = None) -> Path | None:
         return None
     print(f"We train your own Transformer, from {path.name}.")
     return path
+
+
+def class_to_train(file: Path | None) -> type[nn.Module]:
+    """The class `Transformer` of the file, called as `model(source, target)`."""
+    return load_class(file or REFERENCE)
 
 
 def what_is_wrong(path: Path) -> str:

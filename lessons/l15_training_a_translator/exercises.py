@@ -821,7 +821,7 @@ SMOOTHED_LOSS = PlainExercise(
 def step_by(
     weights,
     loss_of,
-    memory,
+    state,
     step,
     rate,
     *,
@@ -841,12 +841,12 @@ def step_by(
     gradients = clip(list(torch.autograd.grad(loss, list(ready.values()))))
     moved, kept = {}, {}
     for (name, w), g in zip(weights.items(), gradients, strict=True):
-        m, v = memory.get(name, (torch.zeros_like(w), torch.zeros_like(w)))
+        m, v = state.get(name, (torch.zeros_like(w), torch.zeros_like(w)))
         m = fresh(m, g, betas[0])
         v = fresh(v, square(g, m), betas[1])
         hats = fair(m, betas[0], step), fair(v, betas[1], step)
         moved[name] = w + sign * rate * (g if last_gradient else hats[0]) / below(hats[1])
-        kept[name] = keeps(memory.get(name, (torch.zeros_like(w), torch.zeros_like(w))), (m, v), hats)
+        kept[name] = keeps(state.get(name, (torch.zeros_like(w), torch.zeros_like(w))), (m, v), hats)
     return loss.item(), moved, kept
 
 
@@ -856,19 +856,19 @@ def scaled(gradients: list[Tensor]) -> list[Tensor]:
     return [gradient / norm for gradient in gradients]
 
 
-def plain_descent(weights, loss_of, memory, step, rate):
+def plain_descent(weights, loss_of, state, step, rate):
     """Gradient descent without Adam."""
-    loss, _, kept = library.training_step(weights, loss_of, memory, step, rate)
+    loss, _, kept = library.training_step(weights, loss_of, state, step, rate)
     ready = {name: w.detach().requires_grad_() for name, w in weights.items()}
     gradients = library.clipped(list(torch.autograd.grad(loss_of(ready), list(ready.values()))), 1.0)
     moved = {name: w - rate * g for (name, w), g in zip(weights.items(), gradients, strict=True)}
     return loss, moved, kept
 
 
-def plain_descent_without_means(weights, loss_of, memory, step, rate):
-    """Gradient descent, and the memory as it was."""
-    loss, moved, _ = plain_descent(weights, loss_of, memory, step, rate)
-    return loss, moved, dict(memory)
+def plain_descent_without_means(weights, loss_of, state, step, rate):
+    """Gradient descent, and the state as it was."""
+    loss, moved, _ = plain_descent(weights, loss_of, state, step, rate)
+    return loss, moved, dict(state)
 
 
 def two_dictionaries(*inputs):
@@ -877,8 +877,8 @@ def two_dictionaries(*inputs):
     return loss, moved, tuple({name: pair[i] for name, pair in kept.items()} for i in range(2))
 
 
-def loss_after_the_step(weights, loss_of, memory, step, rate):
-    _, moved, kept = library.training_step(weights, loss_of, memory, step, rate)
+def loss_after_the_step(weights, loss_of, state, step, rate):
+    _, moved, kept = library.training_step(weights, loss_of, state, step, rate)
     return loss_of(moved).item(), moved, kept
 
 
@@ -910,11 +910,11 @@ def step_case(
         name: (0.1 * tensor(*w.shape, seed=seed + 2), 0.1 * tensor(*w.shape, seed=seed + 3).square() + 0.01)
         for name, w in weights.items()
     }
-    memory = {} if step == 1 else old
+    state = {} if step == 1 else old
     return lambda: (
         {name: w.clone() for name, w in weights.items()},
         loss_of,
-        {name: (m.clone(), v.clone()) for name, (m, v) in memory.items()},
+        {name: (m.clone(), v.clone()) for name, (m, v) in state.items()},
         step,
         rate,
     )
@@ -936,7 +936,7 @@ TRAINING_STEP = PlainExercise(
     name="training_step",
     trains=False,
     lesson=TOPIC,
-    inputs=("weights", "loss_of", "memory", "step", "rate"),
+    inputs=("weights", "loss_of", "state", "step", "rate"),
     reference=library.training_step,
     demands=(a_plain_number,),
     seconds=20.0,  # torch.optim, which some learners use, loads torch's compiler first
@@ -944,7 +944,7 @@ TRAINING_STEP = PlainExercise(
         inputs={
             "weights": {"w": torch.tensor([3.0])},
             "loss_of": lambda weights: weights["w"].square().sum(),
-            "memory": {},
+            "state": {},
             "step": 1,
             "rate": 0.1,
         },
@@ -1094,31 +1094,31 @@ TRAINING_STEP = PlainExercise(
             "change slowly.",
         ),
         Slip(
-            "memory-ignored",
-            lambda weights, loss_of, memory, step, rate: library.training_step(
+            "state-ignored",
+            lambda weights, loss_of, state, step, rate: library.training_step(
                 weights, loss_of, {}, step, rate
             ),
-            "the old m and v have no effect: every step starts from 0. Read them from `memory`.",
+            "the old m and v have no effect: every step starts from 0. Read them from `state`.",
         ),
         Slip(
-            "memory-not-kept",
+            "state-not-kept",
             partial(step_by, keeps=lambda old, new, hats: old),
-            "the returned memory is the old one. Return the new m and v.",
+            "the returned state is the old one. Return the new m and v.",
         ),
         Slip(
             "corrected-means-kept",
             partial(step_by, keeps=lambda old, new, hats: hats),
-            "the returned memory contains m̂ and v̂. Those are only for this step; keep m and v.",
+            "the returned state contains m̂ and v̂. Those are only for this step; keep m and v.",
         ),
         Slip(
             "pair-swapped",
             partial(step_by, keeps=lambda old, new, hats: new[::-1]),
-            "the memory contains (v, m). The order is (m, v).",
+            "the state contains (v, m). The order is (m, v).",
         ),
         Slip(
             "no-rate",
-            lambda weights, loss_of, memory, step, rate: library.training_step(
-                weights, loss_of, memory, step, 1.0
+            lambda weights, loss_of, state, step, rate: library.training_step(
+                weights, loss_of, state, step, 1.0
             ),
             "`rate` has no effect. Multiply the change by it.",
         ),
@@ -1146,13 +1146,13 @@ TRAINING_STEP = PlainExercise(
         Slip(
             "no-adam-no-means",
             plain_descent_without_means,
-            "this is gradient descent: the weight moves by rate · gradient, and the memory isn't updated. "
+            "this is gradient descent: the weight moves by rate · gradient, and the state isn't updated. "
             "Compute m and v, return them, and move the weight by rate · m̂ / (√v̂ + 1e-9).",
         ),
         Slip(
             "two-dictionaries",
             two_dictionaries,
-            "the memory is two dictionaries, one of m and one of v. Return one dictionary that maps each "
+            "the state is two dictionaries, one of m and one of v. Return one dictionary that maps each "
             "name to the pair (m, v).",
         ),
     ),

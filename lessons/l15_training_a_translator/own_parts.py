@@ -19,9 +19,9 @@ from course_lib.text.encoded import EncodedCorpus
 from course_lib.training.objective import Objective, for_sums
 from course_lib.training.recipe import Recipe
 from course_lib.training.step import Step, learned
-from lessons.l15_training_a_translator.by_hand import Memory, Weights
+from lessons.l15_training_a_translator.by_hand import AdamState, Weights
 
-TrainingStep = Callable[..., tuple[float, Weights, Memory]]  # called as `by_hand.training_step` is
+TrainingStep = Callable[..., tuple[float, Weights, AdamState]]  # called as `by_hand.training_step` is
 Batcher = Callable[[list[int], int], list[list[int]]]  # lengths, room: batches of sentence numbers
 
 

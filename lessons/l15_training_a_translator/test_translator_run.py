@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from course_lib.runtime import PROJECT_ROOT
+from course_lib.text.batching import Epochs
 from course_lib.text.special import EOS
 from course_lib.training.checkpoint import load_checkpoint, load_system, read_about, save_checkpoint
 from course_lib.training.objective import objective_for
@@ -28,10 +31,12 @@ from lessons.l15_training_a_translator.training_settings import (
     TrainingSettings,
 )
 from lessons.l15_training_a_translator.translator_run import TranslatorRun
+from tests.lesson_claims import LessonText
 from tools.experiments.catalogue import experiments
 
 REFERENCE = PROJECT_ROOT / "lessons" / "l14_the_transformer" / "reference_transformer.py"
 OWN = {"batcher": by_length, "schedule": paper_rate}
+L = LessonText("training_a_translator")
 WATCHED = ("the queen slept", "a sad king ran", "the old mouse sleeps")
 
 
@@ -114,6 +119,62 @@ def test_the_captured_step_gets_the_file_as_it_is(few):
     assert not run.has_own_step and run.train().finished and not run.recipe.fixed_shapes  # a CPU
     if torch.cuda.is_available():
         assert short_run(few, 3, file=REFERENCE, step=None, device="cuda").recipe.fixed_shapes
+
+
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+@pytest.mark.parametrize("insists", [False, True])
+def test_the_full_run_uses_the_captured_step_on_a_gpu_unless_the_learner_insists(kind, insists):
+    cell = L.cell("full").text.replace("FULL = False", "FULL = True")
+    if insists:
+        cell = re.sub(r"OWN_STEP = .*", "OWN_STEP = True", cell)
+    made = []
+    run = SimpleNamespace(test_exact=lambda: 0.9)
+    notebook = {
+        "device": lambda: torch.device(kind),
+        "yours": lambda name: name,
+        "TranslatorRun": lambda *args, **options: made.append(options) or run,
+        "train_live": lambda run, name: run,
+        "full_data": lambda: None,
+        "run_folder": lambda name: name,
+        "fixed": lambda value, digits: str(value),
+        "FULL_RUN": FULL_RUN,
+        "SENTENCES": (),
+        "file": None,
+    }
+    exec(cell, notebook)
+    own = kind == "cpu" or insists
+    assert made[0]["step"] == ("training_step" if own else None) and made[0]["device"].type == kind
+
+
+@pytest.mark.parametrize("own_file", [False, True])
+def test_the_script_trains_and_saves_all_that_a_resumed_run_needs(data, home, own_file):
+    torch.manual_seed(5)
+    notebook = {
+        "class_to_train": chosen_file.class_to_train,
+        "file": REFERENCE if own_file else None,
+        "device": lambda: torch.device("cpu"),
+        "Epochs": Epochs,
+        "run": TranslatorRun(data),
+        "run_folder": live.run_folder,
+        "paper_rate": paper_rate,
+        "data": data,
+        "fixed": lambda value, digits: f"{value:.{digits}f}",
+        "torch": torch,
+        "nn": torch.nn,
+        "F": torch.nn.functional,
+    }
+    exec(L.cell("script parts").text, notebook)
+    script = L.cell("script").text
+    live.run_folder("").mkdir(exist_ok=True)  # earlier runs of the lesson are in it
+    exec(
+        script if own_file else script.replace("range(1, 49)", "range(1, 3)").replace("% 24", "% 2"), notebook
+    )
+    if own_file:
+        assert notebook["validation"] < 3 and not notebook["model"].training
+    saved = torch.load(live.run_folder("lesson_15_script").with_suffix(".pt"), weights_only=True)
+    assert saved.keys() == {"model", "optimizer", "schedule", "step", "position", "generator"}
+    assert saved["step"] == notebook["step"] == saved["schedule"]["last_epoch"]
+    assert same(saved["model"], notebook["model"].state_dict())
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

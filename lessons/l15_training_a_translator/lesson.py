@@ -449,7 +449,7 @@ if FULL:
 
 # %% [markdown] kind="text" track="core" contents="what to expect from the full run, the checkpoint on the command line, and what makes training fast on a GPU"
 r"""
-With lesson 14's reference file and our versions of the four functions, this run took {result:cpu/own_file/ways/own file, own step/seconds:.0f} seconds on two CPU cores and translated {result:cpu/own_file/ways/own file, own step/exact:.1%} of 1,000 test sentences correctly. The library's fastest configuration (`train transformer --quick`) took {result:cpu/own_file/ways/library, quick run/seconds:.0f} seconds and reached {result:cpu/own_file/ways/library, quick run/exact:.1%}. These are single runs (`cpu/own_file.json`).
+With lesson 14's reference file and our versions of the four functions, this run translated {result:cpu/own_file/ways/own file, own step/exact:.1%} of 1,000 test sentences correctly on two CPU cores. Measured side by side, one of its steps took {result:cpu/own_file/own step over library:.1f} times as long as a step of the library's fastest configuration (`train transformer --quick`), which reached {result:cpu/own_file/ways/library, quick run/exact:.1%}. These are single runs (`cpu/own_file.json`).
 
 On the command line, say which file the checkpoint belongs to; `FOLDER` is the one that the cell prints:
 

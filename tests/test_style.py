@@ -7,7 +7,7 @@ import pytest
 from course_lib.runtime import PROJECT_ROOT
 from tools.authoring.style import RULES, file_problems, style_problems
 
-NOT_YET_REVISED = [f"l{number:02}" for number in range(11, 20)]  # lessons of the second edition
+NOT_YET_REVISED = [f"l{number:02}" for number in range(16, 20)]  # lessons of the second edition
 PAGES = [
     *sorted(PROJECT_ROOT.glob("*.md")),
     *sorted((PROJECT_ROOT / "docs").glob("*.md")),

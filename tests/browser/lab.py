@@ -243,6 +243,19 @@ class Lab:
         )
         self.page.wait_for_function(READY)
 
+    def start_cell(self, index: int) -> None:
+        """Run a cell without waiting for it."""
+        self.page.evaluate(
+            """i => { const lab = window.jupyterapp; lab.shell.currentWidget.content.activeCellIndex = i;
+                 lab.commands.execute('notebook:run-cell'); }""",
+            index,
+        )
+
+    def interrupt(self) -> None:
+        """Press the stop button, and wait until the kernel is idle."""
+        self.page.evaluate("() => window.jupyterapp.commands.execute('notebook:interrupt-kernel')")
+        self.page.wait_for_function(READY)
+
     def in_kernel(self, code: str) -> str:
         """Run code in the notebook's kernel, beside its cells, and give back what it printed."""
         return self.page.evaluate(

@@ -61,6 +61,10 @@ def test_a_lesson_from_its_first_cell_to_its_last_solution(lab, photograph, name
         a_wrong_solution_is_told_why(lab, photograph)
     if name.startswith("00"):
         an_estimate_an_explanation_and_a_goal_are_kept(lab, photograph)
+    if name.startswith("14"):
+        a_transformer_in_a_file_of_its_own_is_checked_as_it_grows(lab, photograph)
+    if name.startswith("15"):
+        a_run_is_interrupted_and_resumed(lab, photograph)
     reach_every_goal(lab, photograph, cells)
     type_a_solution(lab, name)
     assert_clean(lab)
@@ -255,6 +259,35 @@ def a_quiz_answered_by_keyboard_is_still_there_the_next_day(lab, photograph) -> 
     expect(reopened).to_contain_text(reason, timeout=90_000)  # every card of the page is restored first
     photograph(lab.cell(index), "reopened-quiz")
     photograph(lab.cell(lab.indices_of("predict")[0]), "reopened-predict")
+
+
+def a_transformer_in_a_file_of_its_own_is_checked_as_it_grows(lab, photograph) -> None:
+    [check] = lab.indices_of("check", exercise="my_transformer")
+    path = lab.server.home / "my_transformer.py"
+    finished = (SOURCES / "l14_the_transformer" / "reference_transformer.py").read_text(encoding="utf-8")
+    first_classes = finished.partition("class Transformer")[0]
+    wrong = finished.replace("math.sqrt(", "abs(", 1)
+    assert wrong != finished
+    for text, verdict in ((first_classes, "Right so far"), (wrong, "Not right yet"), (finished, "Passed")):
+        path.write_text(text, encoding="utf-8")
+        lab.run_cells(check)
+        expect(lab.cell(check)).to_contain_text(verdict)
+        photograph(lab.cell(check), f"file-{verdict.split()[0].lower()}")
+
+
+def a_run_is_interrupted_and_resumed(lab, photograph) -> None:
+    """After the first validation, whose curves appear while the run goes on."""
+    resume = lab.indices_of("train")[1]
+    lab.in_kernel("import shutil; shutil.rmtree(run_folder('lesson_15'))")
+    lab.start_cell(resume)
+    expect(lab.cell(resume).locator(".jp-OutputArea img").first).to_be_visible()
+    lab.interrupt()
+    expect(lab.cell(resume)).to_contain_text("Stopped after step")
+    photograph(lab.cell(resume), "interrupted")
+    lab.run_cells(resume)
+    expect(lab.cell(resume)).to_contain_text("Resuming from step")
+    expect(lab.cell(resume)).to_contain_text("exact match")
+    photograph(lab.cell(resume), "resumed")
 
 
 def report(lab) -> str:

@@ -29,7 +29,9 @@ from tqdm import tqdm as terminal_bar
 from course_lib.runtime import switched_on
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-STOP_MESSAGE = "Stopping after this step. Press Ctrl-C again to stop immediately, without saving."
+STOP_MESSAGE = (
+    "Stopping after this step. Interrupt again (Ctrl-C, or ■ in a notebook) to stop at once, without saving."
+)
 
 
 class StopRequest:

@@ -484,7 +484,7 @@ def explain_failure(result: CallResult, seconds: float, call_text: str = "") -> 
     if failure.exception == "CheckInside":
         return wrong_verdict(INSIDE, "", "check-inside")
     details = join_paragraphs(describe_failure(failure), call_text)
-    if failure.exception == "MemoryError" or "allocate memory" in failure.message:
+    if failure.exception == "MemoryError" or re.search("allocate memory|not enough memory", failure.message):
         headline = (
             f"Your function was stopped because it needs more than {MOST_MEMORY // 2**30} GiB of memory."
         )

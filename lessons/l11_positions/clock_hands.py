@@ -98,7 +98,7 @@ def draw_table(axes: Axes) -> Show:
 
 
 def draw_curve(axes: Axes) -> Show:
-    axes.set(xlabel="distance to the second position", ylabel="dot product", xticks=(-20, -10, 0, 10, 20))
+    axes.set(xlabel="distance", ylabel="dot product", xticks=(-20, -10, 0, 10, 20))
     axes.set(xlim=(-21, 21), ylim=(0, 42), yticks=(0, 8, 16, 24, 32))
     axes.grid(axis="y")
     [curve] = axes.plot([], [], color=theme.BLUE, linewidth=2)
@@ -117,8 +117,8 @@ class ClockHands(Explorable):
     title = "Sinusoidal positional encodings"
     question = "How similar are the encodings of two positions, here and a hundred positions later?"
     position = Integer("first position", 0, LAST, 10)
-    distance = Integer("distance to the second position", 0, FURTHEST, 5)
-    functions = Choice("columns of each hand", FUNCTIONS, BOTH, buttons=True)
+    distance = Integer("distance", 0, FURTHEST, 5)
+    functions = Choice("columns", FUNCTIONS, BOTH, buttons=True)
     presets = {
         "distance 6": {"position": 10, "distance": 6},
         "a hundred positions later": {"position": 110},
@@ -132,7 +132,7 @@ class ClockHands(Explorable):
     panels = (
         Panel("Four of the 32 hands", draw_hands, 0.95),
         Panel("All encodings", draw_table, 0.85),
-        Panel("Dot product with the first position", draw_curve, 1.1),
+        Panel("Dot product", draw_curve, 1.1),
     )
     compute = staticmethod(compute)
 

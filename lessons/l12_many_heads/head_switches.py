@@ -176,7 +176,7 @@ class HeadSwitches(Explorable):
     size = (10.0, 4.2)
     sentence = Choice("because it was …", tuple(SENTENCES), "thirsty", buttons=True)
     how = Choice("ablate", ORDERS, ALONE, buttons=True)
-    head = Integer("head, or how many", 0, N_HEADS, 0)
+    head = Integer("head or count", 0, N_HEADS, 0)
     presets = {
         "all heads": {"head": 0},
         "without cross 1.3": {"head": 32},

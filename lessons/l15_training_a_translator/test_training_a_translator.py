@@ -55,7 +55,8 @@ def stored() -> dict:
 
 @pytest.mark.slow
 def test_measured_again_the_numbers_are_the_stored_ones(stored):
-    assert_measured_again(measure(), stored, rel=0.02, abs=0.003)
+    chaotic = {"high rate": {"rel": 0.1}}  # rounding decides where it goes, so machines differ
+    assert_measured_again(measure(), stored, rel=0.02, abs=0.003, parts=chaotic)
 
 
 def test_what_the_measurements_show(stored):

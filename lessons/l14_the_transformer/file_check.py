@@ -30,6 +30,7 @@ from course_lib.formatting import fixed, shape_text
 from course_lib.models.own_file import CLASS, FILE, SIZES, is_empty, run_file
 from course_lib.teaching.exercises.exercise import FileExercise
 from course_lib.teaching.exercises.guarded_call import call, explain_failure
+from course_lib.teaching.exercises.module_exercise import IN_EVAL_ADVICE
 from course_lib.teaching.exercises.module_names import (
     NO_SUPER,
     NO_SUPER_ADVICE,
@@ -378,12 +379,8 @@ def check_stages(examination: Examination, made_by: Callable[..., nn.Module], pa
     right = reference_stages()
     names = [name for name in stage_names(n_layers) if name in mine]
     if random := next((name for name in names if name in again and not same(mine[name], again[name])), None):
-        advice = (
-            "Dropout must be off after `eval()`. `nn.Dropout` takes care of that; with `F.dropout`, pass "
-            "`training=self.training`."
-        )
         headline = f"In evaluation mode, two calls give different numbers at the stage “{random}”."
-        raise examination.wrong(headline, advice, "dropout-in-eval")
+        raise examination.wrong(headline, IN_EVAL_ADVICE, "dropout-in-eval")
     first = find_first_difference({name: mine[name] for name in names}, right)
     agreeing = names[: names.index(first)] if first else names
     if agreeing:

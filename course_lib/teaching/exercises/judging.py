@@ -112,11 +112,7 @@ def judge(exercise: Exercise, attempt: Any) -> Verdict:
 def _judge_in_this_session(exercise: Exercise, attempt: Any, printed: list[str]) -> Verdict:
     """The verdict, unless the attempt changes the session, or the session has changed the reference."""
     limit = TimeLimit(exercise.seconds)
-    judge_kind = _judge_test if isinstance(exercise, TestExercise) else _judge_function
-    if isinstance(exercise, ModuleExercise):
-        judge_kind = judge_module
-    if isinstance(exercise, FileExercise):
-        judge_kind = _judge_file
+    judge_kind = _judge_of(exercise)
     verdict = error = None
     try:
         verdict = _check_signature(exercise, attempt) or judge_kind(exercise, attempt, limit, printed)
@@ -134,14 +130,19 @@ def _judge_in_this_session(exercise: Exercise, attempt: Any, printed: list[str])
     return verdict
 
 
+def _judge_of(exercise: Exercise) -> Callable[..., Verdict]:
+    """The function that judges this kind of exercise."""
+    judges = {TestExercise: _judge_test, ModuleExercise: judge_module, FileExercise: _judge_file}
+    return next((judge for kind, judge in judges.items() if isinstance(exercise, kind)), _judge_function)
+
+
 def _reference_works(exercise: Exercise) -> bool:
     """Whether the reference still solves its worked example, or a test still accepts the right function."""
     limit = TimeLimit(exercise.seconds)
     if isinstance(exercise, TestExercise):
         return call(lambda: exercise.reference(exercise.of.reference), limit).failure is None
     if isinstance(exercise, ModuleExercise | FileExercise):
-        judge_kind = judge_module if isinstance(exercise, ModuleExercise) else _judge_file
-        return judge_kind(exercise, exercise.reference, limit, []).status == "passed"
+        return _judge_of(exercise)(exercise, exercise.reference, limit, []).status == "passed"
     try:
         case = exercise.cases()[0]
         result = _call_with(case, exercise, exercise.reference, limit)

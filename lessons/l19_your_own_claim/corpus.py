@@ -61,6 +61,25 @@ def small_world() -> World:
     return World(tuple(train), in_vocabulary(validation), in_vocabulary(test), in_vocabulary(longer))
 
 
+@cache
+def new_sentences() -> dict[str, tuple[Pair, ...]]:
+    """Sentences that occur nowhere in the small world, for testing a finding once more: "new" and "new, long"."""
+    world = small_world()
+    seen = {pair.src for part in vars(world).values() for pair in part}
+    vocabulary = {word for pair in world.train for word in (*pair.src, *pair.tgt)}
+    generated = {"new": generate(20_000, seed=21, length=SHORT), "new, long": generate(40_000, seed=22, length=LONG)}
+    return {
+        name: tuple(
+            {
+                pair.src: pair
+                for pair in pairs
+                if pair.src not in seen and vocabulary.issuperset((*pair.src, *pair.tgt))
+            }.values()
+        )
+        for name, pairs in generated.items()
+    }
+
+
 def training_data(rule: Rule | None) -> TrainingData:
     """The small world under the rule, to train on."""
     world = small_world()

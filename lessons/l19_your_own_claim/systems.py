@@ -1,7 +1,7 @@
 """Training and testing one small system on the small world: some seconds on a CPU.
 
-correct = train_and_test("bahdanau", mirror, seed=0)
-correct["test"].count("1")                              # how many short sentences are translated correctly
+outcome = train_and_test("bahdanau", mirror, seed=0)
+outcome["right"]["test"].count("1")                           # how many short sentences are translated correctly
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from course_lib.text.tokenizer import Tokenizer
 from course_lib.training.loop import train
 from course_lib.training.recipe import Recipe
 from course_lib.translation.pipeline import translate
-from lessons.l19_your_own_claim.corpus import TEST_SETS, small_world, training_data
+from lessons.l19_your_own_claim.corpus import TEST_SETS, new_sentences, small_world, training_data
 from lessons.l19_your_own_claim.rules import Rule, apply_rule
 
 Make = Callable[[int], Translator]  # builds a system for a vocabulary of that size
 Correct = dict[str, str]  # for each test set a character for each sentence: "1" if it is correct, else "0"
 
 N_STEPS, WIDTH = 600, 48
+N_WRONG = 200  # wrong translations that are kept of each test set
 VARIANTS: dict[str, tuple[str, dict[str, object]]] = {  # a name of its own for a system with a change
     "no positions": ("transformer", {"positions": "none"})
 }
@@ -41,9 +42,17 @@ def make_system(name: str, vocab_size: int) -> Translator:
 
 
 def train_and_test(
-    system: str | Make, rule: Rule | None = None, *, seed: int, n_steps: int = N_STEPS
-) -> Correct:
-    """Train on the small world under the rule, and mark the translation of every test sentence."""
+    system: str | Make,
+    rule: Rule | None = None,
+    *,
+    seed: int,
+    n_steps: int = N_STEPS,
+    with_new: bool = False,
+) -> dict:
+    """Train on the small world under the rule, and mark the translation of every test sentence.
+
+    `with_new` also tests it on `new_sentences()`.
+    """
     data = training_data(rule)
     torch.manual_seed(seed)
     vocab_size = data.tokenizer.vocab_size
@@ -61,12 +70,19 @@ def train_and_test(
     if train(model, data.train, recipe, validation=data.validation).ended == "stopped":
         raise KeyboardInterrupt  # an unfinished run is no result
     world = small_world()
-    return {name: mark(model, data.tokenizer, getattr(world, name), rule) for name in TEST_SETS}
+    tests = {name: getattr(world, name) for name in TEST_SETS} | (new_sentences() if with_new else {})
+    marks = {name: mark(model, data.tokenizer, pairs, rule) for name, pairs in tests.items()}
+    return {key: {name: marked[key] for name, marked in marks.items()} for key in ("right", "wrong")}
 
 
-def mark(model: Translator, tokenizer: Tokenizer, pairs: Sequence[Pair], rule: Rule | None) -> str:
-    """A character for each sentence: "1" if every word of its translation is correct, else "0"."""
+def mark(model: Translator, tokenizer: Tokenizer, pairs: Sequence[Pair], rule: Rule | None) -> dict:
+    """`right` has a character for each sentence: "1" if every word of its translation is correct, else "0".
+
+    `wrong` has the first of the other translations, by the number of the sentence.
+    """
     translations = translate([pair.src_text for pair in pairs], model, tokenizer)
-    expected = (" ".join(apply_rule(rule, pair)) for pair in pairs)
-    both = zip(translations, expected, strict=True)
-    return "".join(str(int(translation.target == text)) for translation, text in both)
+    expected = [" ".join(apply_rule(rule, pair)) for pair in pairs]
+    outputs = [translation.target for translation in translations]
+    right = "".join(str(int(text == wanted)) for text, wanted in zip(outputs, expected, strict=True))
+    wrong = [index for index, digit in enumerate(right) if digit == "0"][:N_WRONG]
+    return {"right": right, "wrong": {str(index): outputs[index] for index in wrong}}

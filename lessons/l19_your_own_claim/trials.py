@@ -65,7 +65,7 @@ def run_trial(
             if source == "kept":
                 correct = json.loads(file.read_text(encoding="utf-8"))
             elif source == "a run":
-                correct = train_and_test(system, applied, seed=seed, n_steps=n_steps)
+                correct = train_and_test(system, applied, seed=seed, n_steps=n_steps)["right"]
                 if file:
                     write_json(file, correct)
             runs[label].append(correct)

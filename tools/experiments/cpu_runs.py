@@ -115,11 +115,15 @@ def run_key_and_value(changes: dict[str, Any], *, seed: int, n_steps: int | None
 
 
 def run_claim(changes: dict[str, Any], *, seed: int, n_steps: int | None = None) -> dict:
-    """Train on the toy language with a new rule ("rule": its name, or none); record the right sentences."""
+    """Train on the toy language with a new rule ("rule": its name, or none); record every test sentence.
+
+    With "with_new", the system is also tested on sentences that `claims` and `claims_again` didn't have.
+    """
     rule = rules.RULES.get(changes.get("rule", ""))
     steps = n_steps or changes.get("n_steps", systems.N_STEPS)
-    correct = systems.train_and_test(changes["system"], rule, seed=seed, n_steps=steps)
-    return {"right": correct, "n_steps": steps}
+    with_new = changes.get("with_new", False)
+    outcome = systems.train_and_test(changes["system"], rule, seed=seed, n_steps=steps, with_new=with_new)
+    return outcome | {"n_steps": steps}
 
 
 def run_faulty(changes: dict[str, Any], *, seed: int, n_steps: int | None = None) -> dict:

@@ -10,7 +10,7 @@ Multi30k the length penalty is chosen on the validation set before the test set 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from torch import nn
 
 from course_lib.models.inference import device_of
 from course_lib.models.registry import n_parameters, system
+from course_lib.results import pack_rows
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.tokenizer import Tokenizer
 from course_lib.text.toy.splits import TESTS
@@ -28,6 +29,7 @@ from course_lib.training.data import sides
 from course_lib.training.job import Job, TrainedSystem
 from course_lib.translation.ablation import ablated, head_name, multi_heads
 from course_lib.translation.evaluation import Evaluation, evaluate
+from course_lib.translation.metrics import bleu_rows, pronouns_right
 from lessons.l02_recurrent_networks.state_probe import measure_pronouns
 from lessons.l04_encoder_decoder.readout import measure_readout
 from lessons.l07_score_functions.article_counts import count_forced
@@ -38,7 +40,7 @@ from tools.experiments.measure import measure
 from tools.perplexity import perplexity
 from tools.train_system import train_system
 
-LENGTH_PENALTIES = (0.0, 0.6, 1.0, 1.4, 2.0)
+LENGTH_PENALTIES = (0.0, 0.6, 1.0, 1.4, 2.0, 3.0, 4.0)
 BEAM = 5
 loaded = cache(load_data)  # once for all runs of a process
 
@@ -87,9 +89,18 @@ def toy_scores(name: str, model: nn.Module, tokenizer: Tokenizer) -> dict:
         return {"test": measure(name, model, tokenizer, read_corpus("toy", "test"))}
     evaluations = {split: measure(name, model, tokenizer, read_corpus("toy", split)) for split in TESTS}
     scores = {split: summarise(evaluation) for split, evaluation in evaluations.items()}
-    outputs = zip(evaluations["coreference"].translations, read_corpus("toy", "coreference"), strict=True)
-    scores["coreference"]["right"] = "".join(str(int(text == pair.tgt_text)) for text, pair in outputs)
+    for split, evaluation in evaluations.items():
+        outputs = list(zip(evaluation.translations, read_corpus("toy", split), strict=True))
+        scores[split]["right"] = digits(text == pair.tgt_text for text, pair in outputs)
+    scores["coreference"]["pronouns right"] = digits(
+        all(pronouns_right(pair, text)) for text, pair in outputs if pair.antecedents
+    )
     return scores
+
+
+def digits(right: Iterable[bool]) -> str:
+    """One character for each sentence: "1" if it is right, else "0"."""
+    return "".join(str(int(is_right)) for is_right in right)
 
 
 def summarise(evaluation: Evaluation) -> dict:
@@ -111,7 +122,10 @@ def summarise(evaluation: Evaluation) -> dict:
 
 
 def multi30k_scores(outcome: TrainedSystem, validation_only: bool) -> dict:
-    """BLEU in lower case: on validation for each length penalty, on test with the best penalty."""
+    """BLEU in lower case: on validation for each length penalty, on test with the best penalty.
+
+    "rows" has the counts that BLEU needs for every sentence of the test set (`course_lib.results.unpack_rows`).
+    """
 
     def score(split: str, **search: Any) -> Evaluation:
         sentences = read_corpus(outcome.data.name, split)
@@ -127,10 +141,14 @@ def multi30k_scores(outcome: TrainedSystem, validation_only: bool) -> dict:
     }
     best = max(by_penalty, key=by_penalty.get)
     scores["validation"]["beam by length penalty"] = {str(key): bleu for key, bleu in by_penalty.items()}
-    scores["test"] = {
-        "greedy": score("test").bleu.value,
-        "beam": score("test", beam=BEAM, length_penalty=best).bleu.value,
+    tests = {"greedy": score("test"), "beam": score("test", beam=BEAM, length_penalty=best)}
+    references = read_corpus(outcome.data.name, "test").tgt
+    scores["test"] = {name: test.bleu.value for name, test in tests.items()} | {
         "length_penalty": best,
+        "rows": {
+            name: pack_rows(bleu_rows(test.translations, references, lowercase=True))
+            for name, test in tests.items()
+        },
     }
     return scores
 

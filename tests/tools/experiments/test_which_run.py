@@ -9,6 +9,8 @@ import pytest
 import torch
 from torch import nn
 
+from course_lib.results import unpack_rows
+from course_lib.text.corpus import Sentences
 from tools.experiments import runner, trained_run
 from tools.experiments.catalogue import experiments
 from tools.experiments.recall_run import VOCAB, gradient_by_lag
@@ -44,14 +46,18 @@ def test_runs_are_stored_by_variant_then_by_seed(tmp_path):
 def test_the_test_set_is_translated_with_the_penalty_that_is_best_on_validation(monkeypatch):
     def evaluate(model, tokenizer, split, *, lowercase, beam=1, length_penalty=0.6):
         """On validation 0.6 is best; on test, which must not be looked at, the largest."""
-        bleu = 10 * length_penalty if split == "test" else 30 - abs(length_penalty - 0.6)
-        return SimpleNamespace(bleu=SimpleNamespace(value=bleu, signature=""))
+        bleu = 10 * length_penalty if split != "validation" else 30 - abs(length_penalty - 0.6)
+        return SimpleNamespace(bleu=SimpleNamespace(value=bleu, signature=""), translations=["the cat"])
+
+    def read_corpus(name, split):
+        return Sentences(src=["die Katze"], tgt=["the cat"]) if split == "test" else split
 
     monkeypatch.setattr(trained_run, "evaluate", evaluate)
-    monkeypatch.setattr(trained_run, "read_corpus", lambda name, split: split)
+    monkeypatch.setattr(trained_run, "read_corpus", read_corpus)
     outcome = SimpleNamespace(model=None, data=SimpleNamespace(name="multi30k-de-en", tokenizer=None))
     scores = trained_run.multi30k_scores(outcome, validation_only=False)
     assert scores["test"]["length_penalty"] == 0.6 and scores["test"]["beam"] == pytest.approx(6)
+    assert unpack_rows(scores["test"]["rows"]["beam"]).tolist() == [[2, 1, 0, 0, 2, 2]]
 
 
 class LooksBack(nn.Module):

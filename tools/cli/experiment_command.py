@@ -24,14 +24,15 @@ def add(commands) -> None:
     parser.add_argument(
         "--list", action="store_true", help="list all experiments and the question each one answers"
     )
-    parser.add_argument(
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
         "--table", action="store_true", help="print a table of the stored results, without running anything"
     )
     compare = (
         "print how the variants compare in one column of the stored results: each with this one, or each "
         "with each other, with 95%% intervals and whether it is ahead, behind or undecided"
     )
-    parser.add_argument("--compare", nargs="?", const=EACH, metavar="VARIANT", help=compare)
+    shown.add_argument("--compare", nargs="?", const=EACH, metavar="VARIANT", help=compare)
     column = "with --compare: a heading of the table, or the path of a number in a run (default: the first)"
     parser.add_argument("--column", metavar="COLUMN", help=column)
     parser.add_argument("--variants", nargs="+", metavar="VARIANT", help="run only these variants")
@@ -52,6 +53,10 @@ def experiment(args: argparse.Namespace) -> int:
     from tools.experiments.catalogue import experiments, results_file
 
     catalogue = experiments()
+    if args.compare is not None and not args.names:
+        raise CommandError(
+            "--compare needs the name of an experiment.", "Put it first: experiment NAME --compare VARIANT."
+        )
     if args.list or not args.names:
         for entry in catalogue.values():
             lessons = f"lesson{'s' if ',' in entry.lesson else ''} {entry.lesson}"
@@ -69,7 +74,7 @@ def experiment(args: argparse.Namespace) -> int:
                     f"There is no results file {path}.",
                     f"Run `{program_name()} experiment {name} --out {args.out}` first.",
                 )
-            print(f"{name}\n\n{shown(args, json.loads(path.read_text(encoding='utf-8')))}\n")
+            print(f"{name}\n\n{stored_results(args, json.loads(path.read_text(encoding='utf-8')))}\n")
         return 0
     find_device(args.device)
     args.out.mkdir(parents=True, exist_ok=True)  # before the first run, whose result would be lost
@@ -89,7 +94,7 @@ def experiment(args: argparse.Namespace) -> int:
     return 1 if n_failed else 0
 
 
-def shown(args: argparse.Namespace, results: dict) -> str:
+def stored_results(args: argparse.Namespace, results: dict) -> str:
     """The table of stored results, or the comparison that was asked for."""
     from tools.experiments.compare import comparison_table
     from tools.experiments.tables import table

@@ -113,12 +113,11 @@ def compare(one: list[dict], other: list[dict], column: Measure) -> Comparison:
     if any(number is None for variant in numbers for number in variant):
         raise ValueError(f"Not every run has a number for {column.heading!r}.")
     first, second = numbers
-    n_sentences = value_at(one[0], *column.path[:-1], "n")
-    interval = welch(first, second, least=1 / n_sentences if n_sentences else 0.0)
     rights = [[_sentences(run, column) for run in runs] for runs in (one, other)]
-    with_sentences = None
-    if all(right for variant in rights for right in variant):
-        with_sentences = paired_bootstrap(*rights)
+    has_sentences = all(right for variant in rights for right in variant)
+    n = len(rights[0][0]) if has_sentences else value_at(one[0], *column.path[:-1], "n")
+    interval = welch(first, second, least=1 / n if n else 0.0)
+    with_sentences = paired_bootstrap(*rights) if has_sentences else None
     is_higher = min(first) > max(second) and _above(interval, with_sentences)
     is_lower = max(first) < min(second) and _above(
         *(bounds and (-bounds[1], -bounds[0]) for bounds in (interval, with_sentences))

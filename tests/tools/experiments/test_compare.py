@@ -87,6 +87,8 @@ def test_where_sentences_are_recorded_their_interval_has_to_exclude_0_too():
             for right in rights
         ]
 
+    claims = find_column(read_results("claims"), "test, %")
+    assert compare(runs("claims")[:3], runs("claims")[6:9], claims).with_sentences
     few = compare(seeds("1" * 10, "1" * 10), seeds("1" * 8 + "00", "1" * 8 + "00"), column)
     many = compare(seeds("1" * 400, "1" * 400), seeds("1" * 300 + "0" * 100), column)
     assert few.with_sentences[0] == 0 and few.verdict == "undecided"
@@ -115,8 +117,9 @@ def test_the_command_compares_stored_results(capsys, monkeypatch):
     assert "16 − 1" in capsys.readouterr().out
     assert main(["experiment", "heads", "--compare", "5", *stored]) == 1
     assert "1, 2, 4, 8, 16" in capsys.readouterr().err
-    assert main(["experiment", "heads", "--column", "test", *stored]) == 1
-    assert "--compare" in capsys.readouterr().err
+    for words in (["heads", "--column", "test"], ["--compare", "heads"]):
+        assert main(["experiment", *words, *stored]) == 1
+        assert "--compare" in capsys.readouterr().err
 
 
 # ---- the results page: section, column, two variants (of this or another experiment), verdict

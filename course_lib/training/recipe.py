@@ -137,7 +137,7 @@ TOKENS_PER_BATCH = {"tiny": 1024, "toy": 1024, "multi30k": 4096}
 IN_EPOCHS = {"multi30k": 20}  # epochs of the scales whose runs are measured in epochs
 
 # A run on a CPU with a quarter of the tokens. A Transformer with rotary position embeddings, no dropout and
-# two wider layers instead of three does nearly as well (`experiment quick`).
+# two wider layers instead of three; `experiment quick` compares it with longer runs.
 QUICK = {
     "n_steps": 2000,
     "tokens_per_batch": 512,

@@ -104,7 +104,7 @@ for note in systems["transformer"](sentence).notes:
 
 # %% [markdown] kind="text"
 r"""
-All four get both sentences right. On {result:toy_ladder/seq2seq/scores/coreference/n:.0f} such sentences, the three runs of `rnn_encoder_decoder` get {result:each toy_ladder/rnn_encoder_decoder/scores/coreference/pronouns:.0p}% of the pronouns right, `seq2seq` {result:each toy_ladder/seq2seq/scores/coreference/pronouns:.0p}%, `bahdanau` {result:each toy_ladder/bahdanau/scores/coreference/pronouns:.0p}%, and `transformer` {result:min toy_ladder/transformer/scores/coreference/pronouns:.0%}. Systems without attention also get most of these pronouns right, so attention can't be the whole answer. How does a network work out what *it* refers to? We'll come back to this question throughout the course.
+All four get both sentences right. On {result:toy_ladder/seq2seq/scores/coreference/n:.0f} such sentences, the three runs of `rnn_encoder_decoder` get {result:each toy_ladder/rnn_encoder_decoder/scores/coreference/pronouns:.0p}% of the pronouns right, `seq2seq` {result:each toy_ladder/seq2seq/scores/coreference/pronouns:.0p}%, `bahdanau` {result:each toy_ladder/bahdanau/scores/coreference/pronouns:.0p}%, and `transformer` {result:min toy_ladder/transformer/scores/coreference/pronouns:.0%}. Systems without attention also get most of these pronouns right, so attention can't be the whole answer. By convention, *it* always refers to a noun in our sentences, never to the weather, and animals are never hot or cold. How does a network work out what *it* refers to? We'll come back to this question throughout the course.
 
 **Explain in your own words:** write a sentence, then compare it with a model answer.
 """

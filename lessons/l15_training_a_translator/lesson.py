@@ -129,7 +129,7 @@ r"""
 
 The next cell loads the course's trained weights into your Transformer from lesson 14. If it computes the same logits as the library's, we train your file, otherwise the library's; the cell prints which.
 
-We start with a run of about 20 seconds on two CPU cores: one block in the encoder and one in the decoder (`n_layers=1`), 3,000 toy sentences of 3 to 6 English words, and 200 others for validation. `TranslatorRun` calls your training step for each batch. The batches and the learning rate come from the library for now; the loss is the cross-entropy with teacher forcing (lesson 04). The plotted training loss is the mean over the last 24 steps, so it lags behind at first. We train without dropout, because the run is short and doesn't overfit; on the full task, dropout didn't help either (three seeds each: {result:min recipe/no dropout/scores/test/exact:.1p} to {result:max recipe/no dropout/scores/test/exact:.1%} correct without it, {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} with 0.1).
+We start with a run of about 20 seconds on two CPU cores: one block in the encoder and one in the decoder (`n_layers=1`), 3,000 toy sentences of 3 to 6 English words, and 200 others for validation. `TranslatorRun` calls your training step for each batch. The batches and the learning rate come from the library for now; the loss is the cross-entropy with teacher forcing (lesson 04). The plotted training loss is the mean over the last 24 steps, so it lags behind at first. We train without dropout, because the run is short and doesn't overfit; on the full task, we saw no benefit from dropout either (three seeds each: {result:min recipe/no dropout/scores/test/exact:.1p} to {result:max recipe/no dropout/scores/test/exact:.1%} correct without it, {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} with 0.1).
 """
 
 # %% kind="code"
@@ -307,7 +307,7 @@ Exact match on the test set, lowest to highest of three seeds:
 | post-norm, 0.0015 | {result:min warm_up/post-norm, half the rate/scores/test/exact:.1p} to {result:max warm_up/post-norm, half the rate/scores/test/exact:.1%} | {result:min warm_up/post-norm, half the rate, no warm-up/scores/test/exact:.1p} to {result:max warm_up/post-norm, half the rate, no warm-up/scores/test/exact:.1%} |
 | pre-norm (ours), 0.003 | {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} | {result:min recipe/no warm-up/scores/test/exact:.1p} to {result:max recipe/no warm-up/scores/test/exact:.1%} |
 
-Post-norm models lose about four points without warm-up at 0.003, and less at half the rate. With pre-norm, the difference is less than one point. This holds for three blocks, these rates and this task; we never ran pre-norm without warm-up at 0.0015. That post-norm needs warm-up more suggests a second explanation: Xiong et al. (2020) show that with post-norm, the gradients near the output are large at initialisation.
+Post-norm models lose about four points without warm-up at 0.003; at half the rate, the ranges are too wide to say how much they lose. With pre-norm, the difference is less than one point. This holds for three blocks, these rates and this task; we never ran pre-norm without warm-up at 0.0015. That post-norm needs warm-up more suggests a second explanation: Xiong et al. (2020) show that with post-norm, the gradients near the output are large at initialisation.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -368,7 +368,7 @@ No model can do better than predict the smoothed target itself. So **a loss of 1
 
 **An extra softmax** also keeps the loss high. If you pass `F.cross_entropy` probabilities instead of logits, it applies a second softmax, which makes them nearly equal, and the loss can't fall below $\ln(e + V - 1) - 1$. With 10,000 words, that is 8.21.
 
-On our task, label smoothing didn't help: with three seeds each, {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} of the test sentences were correct with smoothing, and {result:min recipe/no smoothing/scores/test/exact:.1p} to {result:max recipe/no smoothing/scores/test/exact:.1%} without. In the paper, it improved the {term:BLEU} score.
+On our task, three seeds don't show whether label smoothing helps: {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} of the test sentences were correct with smoothing, and {result:min recipe/no smoothing/scores/test/exact:.1p} to {result:max recipe/no smoothing/scores/test/exact:.1%} without. In the paper, it improved the {term:BLEU} score.
 
 Now train again, with your batches, schedule and loss. `paper_rate` is scaled so that it peaks at 0.005 after 24 steps.
 """

@@ -11,6 +11,8 @@ from course_lib.runtime import program_name
 from tools.cli.arguments import MAX_STEPS, add_device, at_least, command, find_device, path_name, seed
 from tools.cli.environment import CommandError
 
+EACH = object()  # --compare without a variant
+
 
 def add(commands) -> None:
     help_text = "repeat an experiment whose results a lesson quotes"
@@ -22,9 +24,17 @@ def add(commands) -> None:
     parser.add_argument(
         "--list", action="store_true", help="list all experiments and the question each one answers"
     )
-    parser.add_argument(
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
         "--table", action="store_true", help="print a table of the stored results, without running anything"
     )
+    compare = (
+        "print how the variants compare in one column of the stored results: each with this one, or each "
+        "with each other, with 95%% intervals and whether it is ahead, behind or undecided"
+    )
+    shown.add_argument("--compare", nargs="?", const=EACH, metavar="VARIANT", help=compare)
+    column = "with --compare: a heading of the table, or the path of a number in a run (default: the first)"
+    parser.add_argument("--column", metavar="COLUMN", help=column)
     parser.add_argument("--variants", nargs="+", metavar="VARIANT", help="run only these variants")
     seeds = "random seeds (default: those of the experiment, usually 0 1 2)"
     parser.add_argument("--seeds", nargs="+", type=seed, metavar="N", help=seeds)
@@ -41,9 +51,12 @@ def experiment(args: argparse.Namespace) -> int:
     """Run experiments, list them, or print the tables of stored results."""
     from course_lib.formatting import counted
     from tools.experiments.catalogue import experiments, results_file
-    from tools.experiments.tables import table
 
     catalogue = experiments()
+    if args.compare is not None and not args.names:
+        raise CommandError(
+            "--compare needs the name of an experiment.", "Put it first: experiment NAME --compare VARIANT."
+        )
     if args.list or not args.names:
         for entry in catalogue.values():
             lessons = f"lesson{'s' if ',' in entry.lesson else ''} {entry.lesson}"
@@ -51,7 +64,9 @@ def experiment(args: argparse.Namespace) -> int:
         return 0
     if unknown := [name for name in args.names if name not in catalogue]:
         raise CommandError(f"Unknown experiment {unknown[0]!r}.", f"Choose from: {', '.join(catalogue)}.")
-    if args.table:
+    if args.column is not None and args.compare is None:
+        raise CommandError("--column has no effect without --compare.", "Add --compare.")
+    if args.table or args.compare is not None:
         for name in args.names:
             path = results_file(args.out, name, args.n_steps)
             if not path.exists():
@@ -59,7 +74,7 @@ def experiment(args: argparse.Namespace) -> int:
                     f"There is no results file {path}.",
                     f"Run `{program_name()} experiment {name} --out {args.out}` first.",
                 )
-            print(f"{name}\n\n{table(json.loads(path.read_text(encoding='utf-8')))}\n")
+            print(f"{name}\n\n{stored_results(args, json.loads(path.read_text(encoding='utf-8')))}\n")
         return 0
     find_device(args.device)
     args.out.mkdir(parents=True, exist_ok=True)  # before the first run, whose result would be lost
@@ -77,3 +92,16 @@ def experiment(args: argparse.Namespace) -> int:
             str(error), f"Run `{program_name()} experiment --list` to see all experiments."
         ) from error
     return 1 if n_failed else 0
+
+
+def stored_results(args: argparse.Namespace, results: dict) -> str:
+    """The table of stored results, or the comparison that was asked for."""
+    from tools.experiments.compare import comparison_table
+    from tools.experiments.tables import table
+
+    if args.compare is None:
+        return table(results)
+    try:
+        return comparison_table(results, args.column, None if args.compare is EACH else args.compare)
+    except ValueError as error:
+        raise CommandError("The variants can't be compared.", str(error)) from error

@@ -15,6 +15,7 @@ from course_lib.results import value_at
 from course_lib.text.toy.splits import TESTS
 from tools.experiments.catalogue import experiments
 
+LOWER_IS_BETTER = ("loss", "error", "perplexity", "word by word", "learning rate")  # parts of headings
 RECALL_DISTANCES = ("1", "5", "10", "20", "50", "100")
 
 
@@ -28,6 +29,15 @@ class Measure(NamedTuple):
     heading: str
     path: tuple[str | int, ...]
     write: Callable[[float], str] = percent
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Not for a loss, an error or a perplexity.
+
+        >>> Measure("test", ()).higher_is_better, Measure("alignment error", ()).higher_is_better
+        (True, False)
+        """
+        return not any(word in self.heading for word in LOWER_IS_BETTER)
 
     def find(self, run: dict) -> float | None:
         """The number in a run, or None. A string has a 0 or 1 for each sentence; its mean is returned."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
+from course_lib.text.pair import Pair
 from course_lib.text.toy.lexicon import Noun, Preposition, Quality, Tags, Verb, grammar, lexicon
 
 VerbsWithTags = tuple[tuple[Verb, Tags], ...]
@@ -116,3 +117,22 @@ def rivals_of_person(gender: str) -> frozenset[NounForm]:
     return frozenset(
         NounForm(noun, False) for noun in lexicon().nouns if noun.gender == gender or noun.kind == "animal"
     )
+
+
+def could_mean_the_weather(pair: Pair) -> bool:
+    """Whether the pair gives a reason like "because it is hot", which English readers may misread.
+
+    In "the hen drinks the milk because it is hot", they may take *it* for the weather, or for the hen. By the
+    convention of the toy language, *it* always refers to a noun, and animals are never hot, so it is the
+    milk: il est chaud. "Because it is cold" isn't counted: cold weather is no reason to drink water or milk.
+
+    >>> words = "the hen drinks the milk because it is very hot".split()
+    >>> could_mean_the_weather(Pair(tuple(words), (), antecedents=((6, 4),)))
+    True
+    """
+    for pronoun, _ in pair.antecedents:
+        if pair.src[pronoun - 1 : pronoun + 1] == ("because", "it"):
+            reason = [word for word in pair.src[pronoun + 2 :] if word not in ("not", "very")]
+            if reason[:1] == ["hot"]:
+                return True
+    return False

@@ -6,7 +6,7 @@ r"""
 
 **The question:** what does attention cost in time and memory, and how can we make it cheaper?
 
-About {minutes} minutes. You need heads from [lesson 12](12_many_heads.ipynb), the block from [lesson 13](13_the_block.ipynb), the KV cache from [lesson 16](16_decoding.ipynb) and recurrent networks from [lesson 02](02_recurrent_networks.ipynb).
+About {minutes} minutes. You need recurrent networks from [lesson 02](02_recurrent_networks.ipynb), the block from [lesson 13](13_the_block.ipynb) and the KV cache from [lesson 16](16_decoding.ipynb).
 """
 
 # %% [markdown] kind="goals"
@@ -17,7 +17,7 @@ After this lesson you can
 2. **compare** FLOPs with measured times, and **explain** why they differ; <!-- core -->
 3. **compute** attention in one pass with the online softmax, the idea behind FlashAttention;
 4. **write** {term:linear attention} as a recurrent network with a state of fixed size; <!-- core -->
-5. **compute** how much memory a KV cache needs.
+5. **compute** how much memory a KV cache needs. <!-- core -->
 """
 
 # %% kind="setup"
@@ -50,9 +50,9 @@ quiz("17", "recall")
 r"""
 ## 1 · Counting operations
 
-A recurrent layer does the same amount of work for every word, so its cost grows in proportion to the number of words, $n$. Self-attention computes a score for every *pair* of words, so its cost grows with $n^2$. Does that make it expensive? That depends on everything else that a Transformer block computes.
+Self-attention computes a score for every *pair* of words, so its cost grows with $n^2$. Does that make it expensive? That depends on what else a Transformer block computes.
 
-To compare, we need a unit. One multiplication or addition of two numbers is called a {term:FLOP} (*floating-point operation*). The product of an $(a, b)$ matrix and a $(b, c)$ matrix has $a \cdot c$ elements, and each of them is a sum of $b$ products. That takes $b$ multiplications and about $b$ additions, so the whole product takes $2abc$ FLOPs.
+Our unit is the {term:FLOP} (*floating-point operation*), one multiplication or addition of two numbers. The product of an $(a, b)$ and a $(b, c)$ matrix has $a \cdot c$ elements. Each is a sum of $b$ products, which takes $b$ multiplications and about $b$ additions, so the product takes $2abc$ FLOPs.
 
 **By hand.** Multiplying three words of width 2 by a (2, 2) matrix takes 2 · 3 · 2 · 2 = 24 FLOPs. Their scores, (3, 2) times (2, 3), take 2 · 3 · 2 · 3 = 36.
 """
@@ -72,23 +72,20 @@ views.diagram(PARTS, ARROWS, lit=LIT, title=TITLE)
 
 # %% [markdown] kind="text" exercise="block_flops"
 r"""
-**Count the FLOPs of the block** from lesson 13: four projections with (d, d) matrices; the scores and the weighted sum, where all heads together have the width `d`; and a feed-forward network from `d` to `d_ff` and back. Count only the matrix products, as torch's own counter does. The softmax, the norms and the residual connections are left out.
-
-Return a dictionary with the keys `"projections"`, `"attention"` (the scores and the weighted sum) and `"feed-forward"`.
+**Count the FLOPs of the block** from lesson 13. Only matrix products count, as in torch's own counter: the softmax, the norms and the residual connections are left out. The four projections are given. Add `"attention"`, the scores and the weighted sum, where all heads together have the width `d`, and `"feed-forward"`, the network from `d` to `d_ff` and back.
 """
 
-# %% kind="exercise" exercise="block_flops" title="The FLOPs of a block" difficulty=2 importance=5 track="core"
+# %% kind="exercise" exercise="block_flops" title="The FLOPs of a block" difficulty=1 importance=5 track="core"
 def block_flops(n, d, d_ff):
     """n words of width d  ->  {"projections": …, "attention": …, "feed-forward": …}"""
     def product(rows, inner, columns):
         return 2 * rows * inner * columns
 
+    flops = {"projections": 4 * product(n, d, d)}
     # solution
-    return {
-        "projections": 4 * product(n, d, d),
-        "attention": product(n, d, n) + product(n, n, d),
-        "feed-forward": product(n, d, d_ff) + product(n, d_ff, d),
-    }
+    flops["attention"] = product(n, d, n) + product(n, n, d)
+    flops["feed-forward"] = product(n, d, d_ff) + product(n, d_ff, d)
+    return flops
     # end solution
 
 # %% kind="check" exercise="block_flops"
@@ -97,11 +94,11 @@ check("block_flops", block_flops)
 # %% [markdown] kind="hints" exercise="block_flops"
 r"""
 ### Where to start
-There are eight matrix products. Write down the shapes of both matrices for each of them.
+Four matrix products are missing, two in attention and two in the feed-forward network. Write down the shapes of both matrices for each of them.
 
 ---
 ### Step by step
-Call `product(rows, inner, columns)` for each product. The projections multiply (n, d) by (d, d), four times. The scores are (n, d) times (d, n), and the weighted sum is (n, n) times (n, d). The feed-forward network multiplies (n, d) by (d, d_ff), and (n, d_ff) by (d_ff, d).
+Call `product(rows, inner, columns)` for each product. The scores are (n, d) times (d, n), and the weighted sum is (n, n) times (n, d). The feed-forward network multiplies (n, d) by (d, d_ff), and (n, d_ff) by (d_ff, d). Return the dictionary.
 """
 
 # %% kind="library" track="core"
@@ -117,39 +114,33 @@ print(f"100 words: {counted:,} FLOPs, the same number as torch counts")
 r"""
 ## 2 · When does n² matter?
 
-The Transformer paper compares layers by their cost (table 1). Here is the comparison for $n$ words of width $d$:
+The Transformer paper compares layers by their cost (table 1). Two of them, for $n$ words of width $d$:
 
-| layer | FLOPs | in the paper | sequential steps | longest path |
-|---|---|---|---|---|
-| recurrent | $4nd^2$ | $O(n d^2)$ | $n$ | $n$ |
-| convolution of width $k$ | $2knd^2$ | $O(k n d^2)$ | $1$ | $n/k$ |
-| self-attention: scores and weighted sum | $4n^2d$ | $O(n^2 d)$ | $1$ | $1$ |
+| layer | FLOPs | in the paper | sequential steps |
+|---|---|---|---|
+| recurrent | $4nd^2$ | $O(n d^2)$ | $n$ |
+| self-attention: scores and weighted sum | $4n^2d$ | $O(n^2 d)$ | $1$ |
 
-{term:O-notation|Big O notation} states how a cost grows and leaves out constant factors. *Sequential steps* are steps that have to wait for one another when the whole sentence is known, as in training. In generation, every word still needs a forward pass of its own.
+{term:O-notation|Big O notation} leaves out constant factors. *Sequential steps* have to wait for one another. The 1 holds if the whole sentence is known, as in training; in generation, every word needs a forward pass of its own.
 
-Costs that grow at different rates are equal at some length, the {term:crossover}. The scores and the weighted sum cost as much as a recurrent layer if $4n^2d = 4nd^2$, so at $n = d$. But the table leaves out the four projections of an attention layer, which take another $8nd^2$. With them, attention takes more FLOPs than a recurrent layer at *every* length.
+Costs that grow at different rates are equal at some length, the {term:crossover}. Here it is at $n = d$. But the table leaves out the four projections of an attention layer, another $8nd^2$. With them, attention takes more FLOPs than a recurrent layer at *every* length. <!-- core -->
+
+At which length do the scores and the weighted sum take as many FLOPs as the rest of their block, the projections and the feed-forward network? Work it out on paper first.
 """
 
-# %% [markdown] kind="text" track="core" contents="a prediction, and an explorable for a block's FLOPs"
-r"""
-Now compare attention with the rest of its own block, the projections and the feed-forward network with $d_{ff} = 4d$. At which length do both take the same number of FLOPs? Work it out on paper first.
-"""
-
-# %% kind="predict" track="core"
+# %% kind="predict" track="core" contents="a prediction, and an explorable for a block's FLOPs"
 predict("17", "cost-half", CostExplorer())
 
 # %% [markdown] kind="text" track="short"
 r"""
-With $d_{ff} = 4d$, the projections and the feed-forward network take $8nd^2 + 16nd^2 = 24nd^2$ FLOPs. The scores and the weighted sum, $4n^2d$, reach that at $n = 6d$. In a block of width 512, they take 2% of the FLOPs for a sentence of 64 words, and half of them for 3,072 words.
-
-Memory grows faster: with 8 heads and a width of 512, there are $8n^2$ attention weights and $512n$ numbers in the hidden states. Beyond 64 words, the attention weights take up more memory.
+With $d_{ff} = 4d$, the projections and the feed-forward network take $8nd^2 + 16nd^2 = 24nd^2$ FLOPs. The scores and the weighted sum reach that at $n = 6d$. In a block of width 512, they take 2% of the FLOPs at 64 words and half of them at 3,072. The memory grows faster: with 8 heads, there are more attention weights, $8n^2$, than numbers in the hidden states, $512n$, beyond 64 words.
 """
 
 # %% [markdown] kind="text" contents="measured times, and why FLOPs predict them poorly"
 r"""
 ## 3 · Measuring the time
 
-Do FLOPs predict how long a computation takes? In a block of width 64, attention takes as many FLOPs as the rest of the block at 6 · 64 = 384 words. The next cell times both on one core of your CPU. *Explicit attention* computes the scores, the softmax and the weighted sum one after another, here with 4 heads. *The rest* is all other matrix products of the block. The two take turns, and the fastest of seven rounds counts.
+Do FLOPs predict how long a computation takes? In a block of width 64, attention takes as many FLOPs as the rest of the block at 6 · 64 = 384 words. The next cell times both on one core of your CPU, in turn. *Explicit attention* computes the scores, the softmax and the weighted sum one after another, here with 4 heads. *The rest* is all other matrix products of the block.
 """
 
 # %% kind="estimate"
@@ -169,16 +160,19 @@ On one core of our ARM CPU, explicit attention took {result:lesson_17/parts/expl
 | FLOPs, as counted | 1 | 0 | 0 | 0 |
 | time | {result:lesson_17/parts/products/least:.2f}–{result:lesson_17/parts/products/most:.2f} | {result:lesson_17/parts/softmax/least:.2f}–{result:lesson_17/parts/softmax/most:.2f} | {result:lesson_17/parts/exp/least:.2f}–{result:lesson_17/parts/exp/most:.2f} | {result:lesson_17/parts/copy/least:.2f}–{result:lesson_17/parts/copy/most:.2f} |
 
-Most of the time goes into the softmax, which we didn't count: it computes an exponential for each of the 4 · 384² scores. Copying the scores takes about a tenth as long as computing these exponentials, although it reads and writes just as many bytes. So on this CPU, the arithmetic is the bottleneck here, not the access to memory. For longer sentences, the ratio grows in proportion to $n$, as the FLOPs predict. They get the growth right, but not the factor.
+Most of the time goes into the softmax, which we didn't count: it computes an exponential for each of the 4 · 384² scores. Copying the scores reads and writes just as many bytes, and takes about a tenth as long. So on this CPU, the arithmetic is the bottleneck here, not the access to memory. For longer sentences, the ratio grows roughly in proportion to $n$, as the FLOPs predict. They get the growth right, but not the factor.
+"""
 
-Against a recurrent layer, FLOPs are wrong in the other direction. With $d = 64$, attention and `nn.RNN` take the same number of FLOPs at 64 words, but the same time only near {result:lesson_17/crossover/recurrent:,.0f} words. Is that because each step waits for the last? We tested it with 256 steps. One after another, they took {result:lesson_17/steps/dependent/least:.0f} to {result:lesson_17/steps/dependent/most:.0f} times as long as in a single matrix product. Without the dependency, but still one after another, it was {result:lesson_17/steps/independent/least:.0f} to {result:lesson_17/steps/independent/most:.0f} times. So on one core, what costs time is that the steps are many and small. The dependency matters because it prevents us from combining them.
+# %% [markdown] kind="text" track="stretch"
+r"""
+**And a recurrent layer?** Here FLOPs are wrong in the other direction. With $d = 64$, attention and `nn.RNN` take the same number of FLOPs at 64 words, but the same time only near {result:lesson_17/crossover/recurrent:,.0f} words. Is that because each step waits for the last? We tested it with 256 steps. One after another, they took {result:lesson_17/steps/dependent/least:.0f} to {result:lesson_17/steps/dependent/most:.0f} times as long as in a single matrix product. Without the dependency, but still one after another, it was {result:lesson_17/steps/independent/least:.0f} to {result:lesson_17/steps/independent/most:.0f} times. So on one core, what costs time is that the steps are many and small. The dependency matters because it prevents us from combining them.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 4 · Attention in one pass
 
-Explicit attention stores $n^2$ scores for each head, and as many attention weights. Could we do without them? For one query, we could go through the keys one by one: compute the score, add $e^{\text{score}}$ to a sum and $e^{\text{score}}$ times the value to a weighted sum, and forget the score. At the end, we divide. But $e^x$ overflows in float32 above 88. That is why the softmax subtracts the largest score first, and we don't know the largest score until we have seen all of them.
+Attention as we have written it stores $n^2$ scores for each head. Could we do without? For one query, we could go through the keys one by one, add up $e^{\text{score}}$ and $e^{\text{score}}$ times the value, forget the score, and divide at the end. But in float32, $e^x$ overflows above 88. That is why the softmax subtracts the largest score first, and we don't know it until we have seen all scores.
 
 The {term:online softmax} subtracts the largest score *so far*. When a larger one arrives, it rescales what it has added up.
 
@@ -191,12 +185,12 @@ The {term:online softmax} subtracts the largest score *so far*. When a larger on
 | ln 4 | 6 | ln 8 | 1 | 4/8 = ½ | 1.25 + ½ = 1.75 | 6 + 3 = 9 |
 | ln 16 | 3 | ln 16 | 8/16 = ½ | 1 | 0.875 + 1 = 1.875 | 4.5 + 3 = 7.5 |
 
-The output is $o / \ell = 7.5 / 1.875 = 4$. The ordinary softmax gives the same: the attention weights are 2/30, 8/30, 4/30 and 16/30, and the weighted sum of the values is 120/30 = 4.
+The output is $o / \ell = 7.5 / 1.875 = 4$. The ordinary attention weights, 2/30, 8/30, 4/30 and 16/30, give the same: 120/30 = 4.
 """
 
 # %% [markdown] kind="text" exercise="running_attention"
 r"""
-**Write it for blocks of keys.** `blocks` yields pairs: the scores of a few keys and their values. The blocks can differ in size, and each of them is available only once. Carry only $m$, $\ell$ and $o$ from one block to the next, so that no function call ever holds the whole row of scores or weights. The result must be that of the ordinary softmax, also for scores around 1,000. All scores are finite.
+**Write it for blocks of keys.** `blocks` yields pairs: the scores of a few keys and their values. The blocks can differ in size, and each of them is available only once. Carry only $m$, $\ell$ and $o$ from one block to the next, never the whole row of scores or weights. The result must be that of the ordinary softmax, also for scores around 1,000. All scores are finite.
 
 $e^{-\infty} = 0$, so the first block needs no special case. `torch.maximum(a, b)` returns the larger of two tensors.
 """
@@ -235,30 +229,21 @@ Write `for scores, values in blocks:`. For each block, find the new maximum: the
 3. Store the new maximum. After the loop, divide `output` by `total`.
 """
 
-# %% kind="tensor" track="core"
-torch.manual_seed(17)
-scores, values = 1000 + 10 * torch.randn(100), torch.randn(100, 8)
-blocks = zip(scores.split(16), values.split(16), strict=True)
-output = yours("running_attention")(blocks)
-
-assert torch.allclose(output, scores.softmax(dim=0) @ values, atol=1e-5)
-print("100 scores near 1,000, 16 at a time: the same output as with the softmax")
-
 # %% [markdown] kind="text" track="short"
 r"""
-**Who had this idea?** Milakov and Gimelshein (2018) published the online softmax. Rabe and Staats (2021) used it to compute attention without storing $n^2$ numbers. {term:FlashAttention} (Dao et al., 2022) organises the same computation for the memory of a GPU, which has a large main memory and a much smaller but faster memory on the chip. It divides the matrix of scores into *tiles*. Each tile is computed in the fast memory, added to the running sums and discarded. So the $n \times n$ matrices are never written to the slow memory or read from it. For the gradients, FlashAttention computes the scores a second time instead of storing them. That takes more FLOPs and less {term:memory traffic}, and the authors report that GPT-2 trains up to three times as fast on a GPU with 1,024 tokens per sequence.
+**Who had this idea?** Milakov and Gimelshein (2018) published the online softmax. Rabe and Staats (2021) used it to compute attention without storing $n^2$ numbers. The contribution of {term:FlashAttention} (Dao et al., 2022) is to organise this for a GPU, which has a large main memory and a smaller but faster one on the chip. The matrix of scores is divided into *tiles*. Each tile is computed in the fast memory, added to the running sums and discarded, so $n \times n$ matrices are never written to the slow memory or read from it. The authors report that GPT-2 trains up to three times as fast. Such a function is called {term:fused attention}; PyTorch has `F.scaled_dot_product_attention`.
 
-Such a function, which combines all the steps, is called {term:fused attention}. In PyTorch, it is `F.scaled_dot_product_attention`.
+For the gradients, FlashAttention computes the scores a second time instead of storing them. That takes more FLOPs and less {term:memory traffic}. <!-- core -->
 """
 
-# %% [markdown] kind="text" track="core" contents="a cell that counts the bytes that explicit and fused attention write"
+# %% [markdown] kind="text" track="stretch"
 r"""
 The next cell adds up the memory of all tensors that explicit and fused attention create on your CPU.
 
 > **Before you run it:** when the number of words doubles, what happens to the bytes of each?
 """
 
-# %% kind="see" track="core" name="bytes"
+# %% kind="see" track="stretch" name="bytes"
 fused = F.scaled_dot_product_attention
 
 
@@ -272,9 +257,9 @@ for n in (256, 512, 1024, 2048):
     print(f"{n:>5} {megabytes(cost.explicit, heads):>10} {megabytes(fused, heads):>8}")
     assert torch.allclose(cost.explicit(*heads), fused(*heads), atol=1e-5)
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="stretch"
 r"""
-Explicit attention writes four times as many bytes, and fused attention twice as many: only the output and one number per query and head.
+Explicit attention writes four times as many bytes, and fused attention twice as many: only the output and one number for each query and head.
 """
 
 # %% [markdown] kind="text" contents="restricted attention; linear attention, which turns out to be a recurrent network, and an exercise"
@@ -283,17 +268,17 @@ r"""
 
 Fused attention still computes $n^2$ scores. To compute fewer, we have to change the attention itself.
 
-**Restricted attention.** In {term:restricted attention}, which the Transformer paper proposes in section 4, each word attends only to its neighbours. A mask alone saves nothing, because all scores are computed before most of them are discarded. An implementation has to skip them. With 1,024 words and 8 neighbours on each side, ours takes {result:lesson_17/nearby/times fewer FLOPs:.0f} times fewer FLOPs than explicit attention, and {result:lesson_17/alternatives/nearby/least:.0p} to {result:lesson_17/alternatives/nearby/most:.0%} of its time. In return, distant words influence each other only after several layers, as with convolutions.
+In {term:restricted attention}, each word attends only to its neighbours. A mask alone saves nothing, because masked scores are computed, too; an implementation has to skip them. With 1,024 words and 8 neighbours on each side, ours takes {result:lesson_17/nearby/times fewer FLOPs:.0f} times fewer FLOPs than explicit attention and {result:lesson_17/alternatives/nearby/least:.0p} to {result:lesson_17/alternatives/nearby/most:.0%} of its time. In return, distant words can't attend to each other directly.
 
-**Linear attention.** The $n^2$ comes from the exponential, which has to be computed for every pair. Suppose that the weight of a key were simply the dot product of two vectors with positive components, $\phi(q) \cdot \phi(k)$. Then we could reorder the weighted sum:
+{term:linear attention|Linear attention} (Katharopoulos et al., 2020) replaces the exponential, which has to be computed for every pair. Suppose that the weight of a key were the dot product of two vectors with positive components, $\phi(q) \cdot \phi(k)$. Then we could reorder the weighted sum:
 
 $$ \sum_j \big(\phi(q) \cdot \phi(k_j)\big)\, v_j^\top \;=\; \phi(q)^\top \underbrace{\sum_j \phi(k_j)\, v_j^\top}_{S} \;=\; \phi(q)^\top S $$
 
-$\phi(k_j)\, v_j^\top$ is an *outer product*, a matrix with every component of $\phi(k_j)$ times every component of $v_j$. The query is no longer part of the sum, so the matrix $S$ is computed once and serves all queries. To make the weights sum to 1, we divide by $\phi(q) \cdot z$, where $z = \sum_j \phi(k_j)$. This is linear attention (Katharopoulos et al., 2020). The function $\phi$ is called its {term:feature map}; the paper uses $\text{elu}(x) + 1$, which is $x + 1$ for positive $x$ and $e^x$ for negative $x$.
+$\phi(k_j)\, v_j^\top$ is an *outer product*, a matrix with every component of $\phi(k_j)$ times every component of $v_j$. The sum no longer contains the query, so $S$ is computed once for all queries. To make the weights sum to 1, we divide by $\phi(q) \cdot z$, where $z = \sum_j \phi(k_j)$. The paper's {term:feature map} is $\phi(x) = \text{elu}(x) + 1$, which is $x + 1$ for positive $x$ and $e^x$ for negative $x$.
 
-**By hand.** Let $\phi(k)$ be (2, 4) and (1, 1) for two keys with the values (4, 0) and (0, 8). The outer products have the rows (8, 0), (16, 0) and (0, 8), (0, 8), so $S$ has the rows (8, 8), (16, 8), and $z$ = (3, 5). For a query with $\phi(q)$ = (1, 1), the output is (24, 16) / 8 = (3, 2). With weights, we get the same: they are 6/8 and 2/8, and ¾ · (4, 0) + ¼ · (0, 8) = (3, 2).
+**By hand.** Let $\phi(k)$ be (2, 4) and (1, 1) for two keys with the values (4, 0) and (0, 8). The outer products have the rows (8, 0), (16, 0) and (0, 8), (0, 8), so $S$ has the rows (8, 8), (16, 8), and $z$ = (3, 5). For a query with $\phi(q)$ = (1, 1), the output is (24, 16) / 8 = (3, 2). The attention weights 6/8 and 2/8 give the same: ¾ · (4, 0) + ¼ · (0, 8).
 
-Now consider a decoder that generates word by word, with a causal mask. For softmax attention, it has to keep the keys and values of all words so far, the KV cache. What does it have to keep for linear attention?
+A decoder with softmax attention has to keep the keys and values of all words so far, its KV cache. What does it have to keep with linear attention?
 """
 
 # %% kind="predict" hide_input=true
@@ -306,7 +291,7 @@ predict("17", "cost-state", views.panels([part], x_name="words so far", alt=alt)
 
 # %% [markdown] kind="text"
 r"""
-**Attention is an RNN.** With a causal mask, $S$ and $z$ are sums over the words *so far*. Each word adds its own term to both, and earlier keys and values are no longer needed. So $(S, z)$ is a hidden state of fixed size, updated at every word: linear attention is a recurrent network like the one in lesson 02, except that its state is a matrix and a vector. Katharopoulos et al. named their paper after this: *Transformers are RNNs*.
+**Attention is an RNN.** With a causal mask, $S$ and $z$ are sums over the words *so far*. Each word adds its own term to both, and earlier keys and values are no longer needed. So $(S, z)$ is a hidden state of fixed size, and linear attention is a recurrent network as in lesson 02, whose state is a matrix and a vector. Katharopoulos et al. named their paper after this: *Transformers are RNNs*.
 """
 
 # %% [markdown] kind="text" exercise="linear_reader"
@@ -343,11 +328,6 @@ Apply `feature_map` to the queries and to the keys, and go through the words wit
 For each word, with q = φ(query) and k = φ(key): add the outer product of k and v to $S$, and k to $z$. Then the output is `q @ S`, divided by the number `q @ z`. Collect the outputs in the list, and combine them with `torch.stack`.
 """
 
-# %% [markdown] kind="text"
-r"""
-Does the recurrent network compute the same as attention with a causal mask? Run both.
-"""
-
 # %% kind="tensor" name="both-forms"
 torch.manual_seed(17)
 query, keys, values = torch.randn(100, 8), torch.randn(100, 8), torch.randn(100, 6)
@@ -364,9 +344,7 @@ assert difference < 1e-4
 
 # %% [markdown] kind="text"
 r"""
-Softmax attention has a recurrent form as well. You wrote it in section 4, and its state $(m, \ell, o)$ has a fixed size, too (Feng et al., 2024, make this point). But the state belongs to *one* query. For the next query, all keys have to be processed again. In linear attention, one state serves every query.
-
-What does it give up? A state of fixed size can't hold arbitrarily many keys and values apart. Linear attention brings back the bottleneck of lesson 04.
+The outputs are the same up to rounding. Softmax attention has a recurrent form as well (Feng et al., 2024): you wrote it in section 4, with the state $(m, \ell, o)$. But that state belongs to *one* query, and for the next query, all keys have to be processed again. In linear attention, one state serves every query. In return, a state of fixed size has to hold everything: it is the bottleneck of lesson 04 again.
 """
 
 # %% [markdown] kind="text" track="stretch"
@@ -397,13 +375,13 @@ r"""
 Linear attention is hardly better than guessing. The size of its state isn't the cause: another 16 × 16 matrix for the same $\phi$, fitted by least squares, finds every value. Nor is it the sum alone, since sums find most of them once the mean of $\phi$ is subtracted. The two act together. A positive $\phi$ makes random keys similar (their cosine is {result:lesson_17/cosine of keys/after φ:.2f} on average, instead of {result:lesson_17/cosine of keys/as they are:.2f}), and a sum can't separate similar keys. Trained keys needn't be random, so this doesn't show how well a trained model would do. Schlag, Irie and Schmidhuber (2021) improve the update itself: the state is changed only by what it doesn't predict yet.
 """
 
-# %% [markdown] kind="text" track="short"
+# %% [markdown] kind="text" contents="how much memory a KV cache needs, and heads that share keys and values"
 r"""
 ## 6 · A smaller KV cache
 
-When a decoder generates, it keeps the keys and values of all words so far in every layer: the {term:KV cache} of lesson 16. With 32 layers of width 4,096 and 2 bytes per number, a text of 100,000 words needs 2 · 32 · 4,096 · 100,000 · 2 bytes, or 52 GB.
+With softmax attention, the {term:KV cache} of lesson 16 grows with every word. With 32 layers of width 4,096 and 2 bytes per number, a text of 100,000 words needs 2 · 32 · 4,096 · 100,000 · 2 bytes, or 52 GB.
 
-The cache shrinks if several query heads **share** one head of keys and values. In {term:grouped-query attention} (Ainslie et al., 2023), each group of query heads has one key head and one value head. If all query heads share a single one, it is called {term:multi-query attention} (Shazeer, 2019). With 8 key heads for 32 query heads, the cache above needs 13 GB. The queries themselves are never stored.
+It shrinks if several query heads **share** one head of keys and values. This is called {term:grouped-query attention} (Ainslie et al., 2023), or {term:multi-query attention} (Shazeer, 2019) if all query heads share a single one. With 8 key heads for 32 query heads, the cache above needs 13 GB. Queries are never stored.
 """
 
 # %% [markdown] kind="text" exercise="cache_bytes"
@@ -451,9 +429,9 @@ for n_kv_heads in (4, 2, 1):
 r"""
 ## Break it
 
-What does sharing do to the quality? Let's take our trained translator, which has four heads, and replace the keys of heads 0 and 1 with their average, and those of heads 2 and 3 with theirs. Then we do the same with the values. We count the test sentences, out of 200, in which the decoder predicts every word correctly, given the words before it.
+What does sharing do to the quality? In the decoder of our trained translator, we average the keys of heads 0 and 1 and those of heads 2 and 3, then the values. We count the test sentences, out of 200, in which it predicts every word correctly, given the words before it.
 
-> **Before you run it:** {result:lesson_17/averaged heads/nothing:.1%} of the sentences are correct without any change. How many will be with averaged keys?
+> **Before you run it:** without a change, {result:lesson_17/averaged heads/nothing:.1%} are correct. How many will be with averaged keys?
 """
 
 # %% kind="break" name="averaged"
@@ -463,7 +441,7 @@ for averaged in ((), ("keys",), ("values",), ("keys", "values")):
 
 # %% [markdown] kind="text"
 r"""
-Averaging either of them does a lot of damage, and averaging both leaves little. A plausible reason is that every head has its own projections, so the average of two keys fits neither of the two queries. So sharing has to be *learned*. Ainslie et al. start from such averages and train for another 5% of the original steps. They report a quality close to that of separate heads, at nearly the speed of a single key head.
+Averaging either does a lot of damage, and averaging both leaves little. A plausible reason is that every head has its own projections, so the average of two keys fits neither query. The model has to learn to share. Ainslie et al. start from such averages, train for another 5% of the original steps, and report a quality close to that of separate heads.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -503,20 +481,19 @@ r"""
 r"""
 ## What you have now
 
-| method | FLOPs | what is stored | what it gives up |
-|---|---|---|---|
-| explicit attention | $4n^2d$ | $h n^2$ attention weights | – |
-| fused attention | $4n^2d$, in training more | $m$, $\ell$ and $o$ for each query | nothing |
-| restricted attention | grows with $n$ | grows with $n$ | direct access to distant words | <!-- core -->
-| linear attention | grows with $n$ | $S$ and $z$, a fixed size | exact look-up | <!-- core -->
-| grouped-query attention | $4n^2d$ | a smaller KV cache | separate keys for each head |
+| method | FLOPs | what it stores |
+|---|---|---|
+| explicit attention | $4n^2d$ | $n^2$ attention weights for each head |
+| fused attention | $4n^2d$ | $m$, $\ell$ and $o$ for each query |
+| linear attention | grow with $n$ | $S$ and $z$, a fixed size | <!-- core -->
+| grouped-query attention | $4n^2d$ | a smaller KV cache | <!-- core -->
 
-- By FLOPs, attention costs as much as the rest of its block at $n = 6d$. Before that, the rest dominates.
-- FLOPs predict how the time grows, but not the time: they leave out the softmax, memory traffic and the overhead of many small operations. <!-- core -->
-- The online softmax computes attention in one pass. It keeps a maximum and two sums, and rescales them when the maximum rises.
+- By FLOPs, attention costs as much as the rest of its block at $n = 6d$.
+- FLOPs leave out the softmax, for example, so measured times differ. <!-- core -->
+- The online softmax keeps a maximum and two sums, and rescales the sums when the maximum rises.
 - Linear attention with a causal mask is a recurrent network. <!-- core -->
 
-**Still missing.** We have met many systems. Which of them is better, and how sure can we be? [Lesson 18](18_the_museum.ipynb) compares them.
+**Still missing.** We have met many systems. Which is better, and how sure can we be? [Lesson 18](18_the_museum.ipynb) compares them.
 """
 
 # %% [markdown] kind="reading"
@@ -526,7 +503,6 @@ r"""
 - Vaswani et al., *Attention Is All You Need* (2017), section 4 with table 1. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
 - Dao et al., *FlashAttention* (2022). [arXiv 2205.14135](https://arxiv.org/abs/2205.14135)
 - Milakov and Gimelshein, *Online normalizer calculation for softmax* (2018), [arXiv 1805.02867](https://arxiv.org/abs/1805.02867); Rabe and Staats, *Self-attention Does Not Need O(n²) Memory* (2021), [arXiv 2112.05682](https://arxiv.org/abs/2112.05682) <!-- core -->
-- Katharopoulos et al., *Transformers are RNNs* (2020), [arXiv 2006.16236](https://arxiv.org/abs/2006.16236); Feng et al., *Attention as an RNN* (2024), [arXiv 2405.13956](https://arxiv.org/abs/2405.13956) <!-- core -->
-- Schlag, Irie and Schmidhuber, *Linear Transformers Are Secretly Fast Weight Programmers* (2021). [arXiv 2102.11174](https://arxiv.org/abs/2102.11174) <!-- core -->
-- Shazeer, *Fast Transformer Decoding: One Write-Head is All You Need* (2019), [arXiv 1911.02150](https://arxiv.org/abs/1911.02150); Ainslie et al., *GQA* (2023), [arXiv 2305.13245](https://arxiv.org/abs/2305.13245) <!-- core -->
+- Katharopoulos et al., *Transformers are RNNs* (2020), [arXiv 2006.16236](https://arxiv.org/abs/2006.16236); Schlag, Irie and Schmidhuber (2021), [arXiv 2102.11174](https://arxiv.org/abs/2102.11174); Feng et al., *Attention as an RNN* (2024), [arXiv 2405.13956](https://arxiv.org/abs/2405.13956) <!-- core -->
+- Shazeer, *Fast Transformer Decoding* (2019), [arXiv 1911.02150](https://arxiv.org/abs/1911.02150); Ainslie et al., *GQA* (2023), [arXiv 2305.13245](https://arxiv.org/abs/2305.13245) <!-- core -->
 """

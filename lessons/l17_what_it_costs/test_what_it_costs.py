@@ -150,6 +150,23 @@ def test_the_table_of_the_online_softmax():
     assert (scores.softmax(dim=0) @ values).item() == pytest.approx(7.5 / 1.875) == 4
 
 
+def test_the_reference_of_one_pass_is_ordinary_attention_with_its_gradients():
+    (blocks,) = exercises.blocks_case((3, 1, 4), 2, seed=5, scale=100.0, shift=1000.0)()
+    both = []
+    for attention in (exercises.attend_in_one_pass, in_full):
+        leaves = [tuple(x.double().requires_grad_() for x in block) for block in blocks]
+        output = attention(leaves)
+        both.append(
+            [output, *torch.autograd.grad(output.square().sum(), [x for pair in leaves for x in pair])]
+        )
+    torch.testing.assert_close(*both)
+
+
+def in_full(blocks: list) -> torch.Tensor:
+    scores, values = (torch.cat(parts) for parts in zip(*blocks, strict=True))
+    return scores.softmax(dim=0) @ values
+
+
 def test_exp_overflows_above_88():
     assert torch.tensor(88.0).exp().isfinite() and torch.tensor(89.0).exp().isinf()
 

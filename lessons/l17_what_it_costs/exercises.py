@@ -259,6 +259,54 @@ def running(
     return attend_to_blocks
 
 
+def running_with(step: Callable) -> Callable:
+    """The loop with another body: `step` gets scores, values, maximum, sum and weighted sum, and returns the
+    new maximum and sums."""
+
+    def attend_to_blocks(blocks: list) -> Tensor:
+        maximum, total, output = torch.tensor(-math.inf), 0.0, 0.0
+        for scores, values in blocks:
+            maximum, total, output = step(scores, values, maximum, total, output)
+        return output / total
+
+    return attend_to_blocks
+
+
+def by_own_maximum(scores: Tensor, values: Tensor, maximum: Tensor, total: Any, output: Any) -> tuple:
+    """The sums refer to the block's maximum, even if an earlier one was larger."""
+    of_block = scores.max()
+    scale, weights = torch.exp(maximum - of_block), torch.exp(scores - of_block)
+    return torch.maximum(maximum, of_block), scale * total + weights.sum(), scale * output + weights @ values
+
+
+def with_own_weights(scores: Tensor, values: Tensor, maximum: Tensor, total: Any, output: Any) -> tuple:
+    """The sums refer to the running maximum, the new weights to the block's own."""
+    largest = torch.maximum(maximum, scores.max())
+    scale, weights = torch.exp(maximum - largest), torch.exp(scores - scores.max())
+    return largest, scale * total + weights.sum(), scale * output + weights @ values
+
+
+def with_new_terms_scaled(scores: Tensor, values: Tensor, maximum: Tensor, total: Any, output: Any) -> tuple:
+    largest = torch.maximum(maximum, scores.max())
+    scale, weights = torch.exp(maximum - largest), torch.exp(scores - largest)
+    return largest, scale * (total + weights.sum()), scale * (output + weights @ values)
+
+
+def with_other_weights(weigh: Callable, *, factor: Callable = torch.exp) -> Callable:
+    def step(scores: Tensor, values: Tensor, maximum: Tensor, total: Any, output: Any) -> tuple:
+        largest = torch.maximum(maximum, scores.max())
+        scale, weights = factor(maximum - largest), weigh(scores - largest)
+        return largest, scale * total + weights.sum(), scale * output + weights @ values
+
+    return running_with(step)
+
+
+def divided_twice(scores: Tensor, values: Tensor, maximum: Tensor, total: Any, output: Any) -> tuple:
+    largest = torch.maximum(maximum, scores.max())
+    scale, weights = torch.exp(maximum - largest), torch.exp(scores - largest)
+    return largest, scale * total + weights.sum(), scale * output + weights / weights.sum() @ values
+
+
 def once(old: Tensor, new: Tensor) -> float:
     """No rescaling."""
     return 1.0
@@ -344,6 +392,8 @@ class InOnePass(Recurrence):
         sizes = [BLOCK_SIZES[i % len(BLOCK_SIZES)] for i in range(N_BLOCKS)]
         (blocks,) = blocks_case(sizes, BLOCK_WIDTH, seed=70)()
         stream, largest = OnePass(blocks), _LargestTensor()
+        with largest:
+            torch.zeros(1)  # the first use imports modules, which takes seconds
 
         def attend_to_stream() -> Any:
             with largest:
@@ -420,8 +470,9 @@ RUNNING_ATTENTION = InOnePass(
                 scale_total=lambda old, new: torch.exp(new - old),
                 scale_output=lambda old, new: torch.exp(new - old),
             ),
-            "the sums are multiplied by exp(new maximum − old maximum). It is the other way round: old "
-            "weights get smaller when the maximum rises. At the first block, your factor is exp(∞).",
+            "at the first block, the factor for the old sums isn't finite, and ∞ · 0 is NaN. It should be "
+            "exp(old maximum − new maximum), which is 0 there. Is the difference the wrong way round, or is "
+            "`exp` missing?",
         ),
         Slip(
             "wrong-direction-from-0",
@@ -464,6 +515,53 @@ RUNNING_ATTENTION = InOnePass(
             running(maximum_of=lambda maximum, scores: scores.max(), scale_total=once, scale_output=once),
             "each block's own maximum is subtracted, so the weights of different blocks can't be added. All "
             "of them must refer to the same maximum.",
+        ),
+        Slip(
+            "refers-to-the-block",
+            running_with(by_own_maximum),
+            "the sums are rescaled to each block's own maximum. If an earlier score was larger, they must "
+            "stay as they are: use the larger of the old maximum and the block's.",
+        ),
+        Slip(
+            "own-weights",
+            running_with(with_own_weights),
+            "the new weights refer to the block's own maximum, the sums to the running maximum. Subtract the "
+            "running maximum from the scores.",
+        ),
+        Slip(
+            "new-terms-scaled",
+            running_with(with_new_terms_scaled),
+            "the new terms are rescaled, too. Multiply only the old sums by the factor, then add the new "
+            "terms.",
+        ),
+        Slip(
+            "softmax-in-the-block",
+            with_other_weights(lambda scores: scores.softmax(dim=0)),
+            "the weights of a block seem to be its softmax, so every block counts the same. Use "
+            "exp(scores − maximum), without dividing.",
+        ),
+        Slip(
+            "no-exp",
+            with_other_weights(lambda scores: scores),
+            "the weights are scores − maximum. Apply `torch.exp`.",
+        ),
+        Slip(
+            "divided-twice",
+            running_with(divided_twice),
+            "the weighted sum of each block is divided by the block's own sum, and again at the end. Divide "
+            "once.",
+        ),
+        Slip(
+            "first-block",
+            lambda blocks: blocks[0][0].softmax(dim=0) @ blocks[0][1],
+            "only the first block counts. Is `return` inside the loop?",
+        ),
+        Slip(
+            "scaled-scores",
+            lambda blocks: running()(
+                [(scores / values.shape[1] ** 0.5, values) for scores, values in blocks]
+            ),
+            "the scores are divided by √d. `blocks` contains finished scores.",
         ),
         Slip(
             "mean-of-blocks",
@@ -571,6 +669,38 @@ def by_softmax(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Ten
     return attend(query, keys, values, mask=mask)[0], right_state(keys, values)
 
 
+def one_behind(*, of_s: bool) -> Callable:
+    """The output uses the old S with the new z, or the new S with the old z."""
+
+    def read(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        s, z, outputs = torch.zeros(keys.shape[-1], values.shape[-1]), torch.zeros(keys.shape[-1]), []
+        for q, k, v in zip(feature_map(query), feature_map(keys), values, strict=True):
+            old_s, old_z = s, z
+            s, z = s + torch.outer(k, v), z + k
+            outputs.append(q @ old_s / (q @ z) if of_s else q @ s / (q @ old_z))
+        return torch.stack(outputs), s
+
+    return read
+
+
+def raw_divisor(*, of_query: bool) -> Callable:
+    def read(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        phi_query, phi_keys = feature_map(query), feature_map(keys)
+        z = (phi_keys if of_query else keys).cumsum(dim=0)
+        divisor = ((query if of_query else phi_query) * z).sum(dim=-1, keepdim=True)
+        return undivided(query, keys, values)[0] / divisor, right_state(keys, values)
+
+    return read
+
+
+def elementwise(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    s, z, outputs = torch.zeros(keys.shape[-1], values.shape[-1]), torch.zeros(keys.shape[-1]), []
+    for q, k, v in zip(feature_map(query), feature_map(keys), values, strict=True):
+        s, z = s + k * v, z + k
+        outputs.append(q @ s / (q @ z))
+    return torch.stack(outputs), s
+
+
 def square_state(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     if keys.shape[1] != values.shape[1]:
         raise RuntimeError
@@ -643,6 +773,44 @@ LINEAR_READER = Recurrence(
             reads(least=0.0),
             "each output is computed before its own word is added. The state is still empty at the first "
             f"word, and 0 / 0 is nan. {ADD_FIRST}",
+        ),
+        Slip(
+            "z-one-behind",
+            one_behind(of_s=False),
+            "z is one word behind: the output is divided before the word is added to z. Update both S and z "
+            "first.",
+        ),
+        Slip(
+            "s-one-behind",
+            one_behind(of_s=True),
+            "S is one word behind: the output is computed before the word is added to S. Update both S and z "
+            "first.",
+        ),
+        Slip(
+            "z-of-raw-keys",
+            raw_divisor(of_query=False),
+            "z is the sum of the keys themselves. It should be the sum of φ(k).",
+        ),
+        Slip(
+            "raw-query-in-divisor",
+            raw_divisor(of_query=True),
+            "the divisor uses the query itself. It should be φ(q) · z.",
+        ),
+        Slip(
+            "asks-with-the-key",
+            lambda q, k, v: (causal_linear_attend(k, k, v), right_state(k, v)),
+            "the outputs are computed with the keys. Use the query of each word.",
+        ),
+        Slip(
+            "no-outer-product",
+            elementwise,
+            "keys and values are multiplied component by component. S needs every component of φ(k) times "
+            "every component of v: `torch.outer`.",
+        ),
+        Slip(
+            "returns-a-divided-state",
+            lambda q, k, v: (sums(q, k, v)[0], right_state(k, v) / feature_map(k).sum(dim=0)[:, None]),
+            "the outputs are right, but S is divided by z. Return S itself.",
         ),
         Slip(
             "over-the-sum-of-z",

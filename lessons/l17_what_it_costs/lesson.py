@@ -15,9 +15,9 @@ After this lesson you can
 
 1. **count** the FLOPs of a Transformer block, and **predict** at which length attention dominates;
 2. **compare** FLOPs with measured times, and **explain** why they differ; <!-- core -->
-3. **compute** attention in one pass with the online softmax, the idea behind FlashAttention;
-4. **write** {term:linear attention} as a recurrent network with a state of fixed size; <!-- core -->
-5. **compute** how much memory a KV cache needs. <!-- core -->
+3. **compute** attention in one pass with the online softmax;
+4. **explain** what FlashAttention adds to it, and what that saves;
+5. **write** {term:linear attention} as a recurrent network with a state of fixed size. <!-- core -->
 """
 
 # %% kind="setup"
@@ -118,7 +118,7 @@ The Transformer paper compares layers by their cost (table 1). Two of them, for 
 
 | layer | FLOPs | in the paper | sequential steps |
 |---|---|---|---|
-| recurrent | $4nd^2$ | $O(n d^2)$ | $n$ |
+| recurrent: two $(d, d)$ matrices | $4nd^2$ | $O(n d^2)$ | $n$ |
 | self-attention: scores and weighted sum | $4n^2d$ | $O(n^2 d)$ | $1$ |
 
 {term:O-notation|Big O notation} leaves out constant factors. *Sequential steps* have to wait for one another. The 1 holds if the whole sentence is known, as in training; in generation, every word needs a forward pass of its own.
@@ -160,12 +160,12 @@ On one core of our ARM CPU, explicit attention took {result:lesson_17/parts/expl
 | FLOPs, as counted | 1 | 0 | 0 | 0 |
 | time | {result:lesson_17/parts/products/least:.2f}–{result:lesson_17/parts/products/most:.2f} | {result:lesson_17/parts/softmax/least:.2f}–{result:lesson_17/parts/softmax/most:.2f} | {result:lesson_17/parts/exp/least:.2f}–{result:lesson_17/parts/exp/most:.2f} | {result:lesson_17/parts/copy/least:.2f}–{result:lesson_17/parts/copy/most:.2f} |
 
-Most of the time goes into the softmax, which we didn't count: it computes an exponential for each of the 4 · 384² scores. Copying the scores reads and writes just as many bytes, and takes about a tenth as long. So on this CPU, the arithmetic is the bottleneck here, not the access to memory. For longer sentences, the ratio grows roughly in proportion to $n$, as the FLOPs predict. They get the growth right, but not the factor.
+Most of the time goes into the softmax, which we didn't count: it computes an exponential for each of the 4 · 384² scores. Copying the scores, which reads and writes just as many bytes as computing the exponentials, takes about a tenth of their time. So on this CPU, the arithmetic is the bottleneck here, not the access to memory. For longer sentences, the ratio grows roughly in proportion to $n$, as the FLOPs predict. They get the growth right, but not the factor.
 """
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-**And a recurrent layer?** Here FLOPs are wrong in the other direction. With $d = 64$, attention and `nn.RNN` take the same number of FLOPs at 64 words, but the same time only near {result:lesson_17/crossover/recurrent:,.0f} words. Is that because each step waits for the last? We tested it with 256 steps. One after another, they took {result:lesson_17/steps/dependent/least:.0f} to {result:lesson_17/steps/dependent/most:.0f} times as long as in a single matrix product. Without the dependency, but still one after another, it was {result:lesson_17/steps/independent/least:.0f} to {result:lesson_17/steps/independent/most:.0f} times. So on one core, what costs time is that the steps are many and small. The dependency matters because it prevents us from combining them.
+**And a recurrent layer?** Here FLOPs are wrong in the other direction. With $d = 64$, attention and `nn.RNN` take the same number of FLOPs at 64 words, but the same time only near {result:lesson_17/crossover/recurrent:,.0f} words. Is that because each step waits for the last? We tested it with 256 steps. One after another, they took {result:lesson_17/steps/dependent/least:.1f} to {result:lesson_17/steps/dependent/most:.1f} times as long as in a single matrix product. Without the dependency, but still one after another, it was {result:lesson_17/steps/independent/least:.1f} to {result:lesson_17/steps/independent/most:.1f} times. So on one core, what costs time is that the steps are many and small. The dependency matters because it prevents us from combining them.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -231,12 +231,12 @@ Write `for scores, values in blocks:`. For each block, find the new maximum: the
 
 # %% [markdown] kind="text" track="short"
 r"""
-**Who had this idea?** Milakov and Gimelshein (2018) published the online softmax. Rabe and Staats (2021) used it to compute attention without storing $n^2$ numbers. The contribution of {term:FlashAttention} (Dao et al., 2022) is to organise this for a GPU, which has a large main memory and a smaller but faster one on the chip. The matrix of scores is divided into *tiles*. Each tile is computed in the fast memory, added to the running sums and discarded, so $n \times n$ matrices are never written to the slow memory or read from it. The authors report that GPT-2 trains up to three times as fast. Such a function is called {term:fused attention}; PyTorch has `F.scaled_dot_product_attention`.
+**Who had this idea?** Milakov and Gimelshein (2018) published the online softmax. Rabe and Staats (2021) used the same idea to compute attention without storing $n^2$ numbers. The contribution of {term:FlashAttention} (Dao et al., 2022) is to organise this for a GPU, which has a large main memory and a smaller but faster one on the chip. The matrix of scores is divided into *tiles*. Each tile is computed in the fast memory, added to the running sums and discarded, so $n \times n$ matrices are never written to the slow memory or read from it. The authors report that GPT-2 trains up to three times as fast as with a standard implementation. Such a function is called {term:fused attention}; PyTorch has `F.scaled_dot_product_attention`.
 
 For the gradients, FlashAttention computes the scores a second time instead of storing them. That takes more FLOPs and less {term:memory traffic}. <!-- core -->
 """
 
-# %% [markdown] kind="text" track="stretch"
+# %% [markdown] kind="text" track="stretch" contents="a cell that counts the bytes that attention writes"
 r"""
 The next cell adds up the memory of all tensors that explicit and fused attention create on your CPU.
 
@@ -372,7 +372,7 @@ for name, answer in answers.items():
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-Linear attention is hardly better than guessing. The size of its state isn't the cause: another 16 × 16 matrix for the same $\phi$, fitted by least squares, finds every value. Nor is it the sum alone, since sums find most of them once the mean of $\phi$ is subtracted. The two act together. A positive $\phi$ makes random keys similar (their cosine is {result:lesson_17/cosine of keys/after φ:.2f} on average, instead of {result:lesson_17/cosine of keys/as they are:.2f}), and a sum can't separate similar keys. Trained keys needn't be random, so this doesn't show how well a trained model would do. Schlag, Irie and Schmidhuber (2021) improve the update itself: the state is changed only by what it doesn't predict yet.
+Linear attention is hardly better than guessing. The size of its state isn't the cause: another 16 × 16 matrix for the same $\phi$, fitted by least squares, finds every value. Nor is it the sum alone, since sums find most of them once the mean of $\phi$ is subtracted. The two act together. A positive $\phi$ makes random keys similar (their mean cosine rises from about 0 to {result:lesson_17/cosine of keys/after φ:.2f}), and a sum can't separate similar keys. Trained keys needn't be random, so this doesn't show how well a trained model would do. Schlag, Irie and Schmidhuber (2021) improve the update itself: the state is changed only by what it doesn't predict yet.
 """
 
 # %% [markdown] kind="text" contents="how much memory a KV cache needs, and heads that share keys and values"
@@ -417,13 +417,13 @@ The width of a head depends on the number of **query** heads, which share `d_mod
 """
 
 # %% kind="library" track="stretch"
-words = torch.randn(1, 100, 64)
+words, size_of = torch.randn(1, 100, 64), yours("cache_bytes")
 for n_kv_heads in (4, 2, 1):
     block = Block(d_model=64, n_heads=4, n_kv_heads=n_kv_heads, d_ff=256)
     _, cache, _ = block(words, causal=True)
     measured = cache.keys.nbytes + cache.values.nbytes
-    assert measured == yours("cache_bytes")(100, 1, 64, 4, n_kv_heads, 4)
-    print(f"{n_kv_heads} key heads: {measured:,} bytes for 100 words, as computed")
+    assert measured == size_of(100, 1, 64, 4, n_kv_heads, 4)
+    print(f"key heads: {n_kv_heads}, bytes for 100 words: {measured:,}, as computed")
 
 # %% [markdown] kind="text" contents="averaging the key and value heads of a trained translator"
 r"""
@@ -456,7 +456,7 @@ quiz("17", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**The crossover (5 min).** Let everyone derive $n = 6d$ on paper before the explorable opens. Common mistakes: $n = d$ (a comparison with a recurrent layer), $n = 3d$ (the feed-forward network halved) and $n = 12d$ (the weighted sum forgotten).
+**The crossover (5 min).** Let everyone derive $n = 6d$ on paper before the explorable opens. Common mistakes: $n = d$ (a comparison with a recurrent layer), $n = 4d$ (only one layer of the feed-forward network) and $n = 12d$ (the weighted sum forgotten).
 
 **The estimate.** Collect guesses for the ratio; most are near 1. Run the cell twice, because the ratio depends on the machine and its load. Then ask: "Which part of attention isn't in our count?"
 
@@ -483,7 +483,7 @@ r"""
 
 | method | FLOPs | what it stores |
 |---|---|---|
-| explicit attention | $4n^2d$ | $n^2$ attention weights for each head |
+| attention as we wrote it | $4n^2d$ | $n^2$ attention weights for each head |
 | fused attention | $4n^2d$ | $m$, $\ell$ and $o$ for each query |
 | linear attention | grow with $n$ | $S$ and $z$, a fixed size | <!-- core -->
 | grouped-query attention | $4n^2d$ | a smaller KV cache | <!-- core -->

@@ -317,6 +317,104 @@ def attention_of_all_blocks(blocks):
     return torch.softmax(scores, dim=0) @ values
 
 
+def attention_by_block_maximum_rescaled(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        c, w = torch.exp(m - s.max()), torch.exp(s - s.max())
+        t, o = c * t + w.sum(), c * o + w @ v
+        m = torch.maximum(m, s.max())
+    return o / t
+
+
+def attention_with_block_weights(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        w = torch.exp(s - s.max())
+        if s.max() > m:
+            c = torch.exp(m - s.max())
+            t, o, m = c * t, c * o, s.max()
+        t, o = t + w.sum(), o + w @ v
+    return o / t
+
+
+def attention_scales_everything(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        new = torch.maximum(m, s.max())
+        t, o = t + torch.exp(s - new).sum(), o + torch.exp(s - new) @ v
+        t, o = t * torch.exp(m - new), o * torch.exp(m - new)
+        m = new
+    return o / t
+
+
+def attention_softmax_in_block(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        new = torch.maximum(m, s.max())
+        w = torch.softmax(s, dim=0)
+        t, o = t * torch.exp(m - new) + w.sum(), o * torch.exp(m - new) + w @ v
+        m = new
+    return o / t
+
+
+def attention_without_exp(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        new = torch.maximum(m, s.max())
+        t, o = t * torch.exp(m - new) + (s - new).sum(), o * torch.exp(m - new) + (s - new) @ v
+        m = new
+    return o / t
+
+
+def attention_divides_twice(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        new = torch.maximum(m, s.max())
+        w = torch.exp(s - new)
+        t, o = t * torch.exp(m - new) + w.sum(), o * torch.exp(m - new) + (w / w.sum()) @ v
+        m = new
+    return o / t
+
+
+def attention_returns_in_loop(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        new = torch.maximum(m, s.max())
+        w = torch.exp(s - new)
+        t, o = t * torch.exp(m - new) + w.sum(), o * torch.exp(m - new) + w @ v
+        m = new
+        return o / t
+
+
+def attention_over_root(blocks):
+    return attention_step_by_step((s / math.sqrt(v.shape[-1]), v) for s, v in blocks)
+
+
+def attention_scale_without_exp(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        new = torch.maximum(m, s.max())
+        w = torch.exp(s - new)
+        t, o = t * (m - new) + w.sum(), o * (m - new) + w @ v
+        m = new
+    return o / t
+
+
+def attention_in_64_bits_without_maximum(blocks):
+    t, o = 0.0, 0.0
+    for s, v in blocks:
+        t, o = t + s.double().exp().sum(), o + s.double().exp() @ v.double()
+    return (o / t).float()
+
+
+def attention_clamped(blocks):
+    t, o = 0.0, 0.0
+    for s, v in blocks:
+        w = torch.exp(s.clamp(-80, 80))
+        t, o = t + w.sum(), o + w @ v
+    return o / t
+
+
 def attention_in_two_passes(blocks):
     maximum = max(scores.max() for scores, _ in blocks)
     total = sum(torch.exp(scores - maximum).sum() for scores, _ in blocks)
@@ -541,6 +639,65 @@ def reader_over_sum(query, keys, values):
 
 def reader_over_own_weight(query, keys, values):
     return reader_with(divisor=lambda q, k, z, t: q @ k)(query, keys, values)
+
+
+def reader_divides_by_old_z(query, keys, values):
+    state, total, outputs = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1]), []
+    for q, k, v in zip(feature_map(query), feature_map(keys), values, strict=True):
+        state = state + torch.outer(k, v)
+        outputs.append(q @ state / (q @ total))
+        total = total + k
+    return torch.stack(outputs), state
+
+
+def reader_uses_old_state(query, keys, values):
+    state, total, outputs = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1]), []
+    for q, k, v in zip(feature_map(query), feature_map(keys), values, strict=True):
+        total = total + k
+        outputs.append(q @ state / (q @ total))
+        state = state + torch.outer(k, v)
+    return torch.stack(outputs), state
+
+
+def reader_adds_raw_keys_to_z(query, keys, values):
+    state, total, outputs = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1]), []
+    for q, k, v in zip(query, keys, values, strict=True):
+        state = state + torch.outer(feature_map(k), v)
+        total = total + k
+        outputs.append(feature_map(q) @ state / (feature_map(q) @ total))
+    return torch.stack(outputs), state
+
+
+def reader_divides_by_raw_query(query, keys, values):
+    state, total, outputs = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1]), []
+    for q, k, v in zip(query, feature_map(keys), values, strict=True):
+        state, total = state + torch.outer(k, v), total + k
+        outputs.append(feature_map(q) @ state / (q @ total))
+    return torch.stack(outputs), state
+
+
+def reader_asks_with_key(query, keys, values):
+    state, total, outputs = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1]), []
+    for k, v in zip(feature_map(keys), values, strict=True):
+        state, total = state + torch.outer(k, v), total + k
+        outputs.append(k @ state / (k @ total))
+    return torch.stack(outputs), state
+
+
+def reader_multiplies_elements(query, keys, values):
+    return reader_with(update=lambda q, k, v, state, total: (state + k * v, total + k))(query, keys, values)
+
+
+def reader_returns_divided_state(query, keys, values):
+    outputs, state = reader_by_table(query, keys, values)
+    return outputs, state / feature_map(keys).sum(0).unsqueeze(1)
+
+
+def reader_of_earlier_words_detached(query, keys, values):
+    def update(q, k, v, state, total):
+        return state.detach() + torch.outer(k, v), total.detach() + k
+
+    return reader_with(update=update)(query, keys, values)
 
 
 def reader_raw_keys(query, keys, values):
@@ -860,6 +1017,17 @@ WRONG = {
         (attention_keeps_minus_infinity, "last-block"),
         (attention_to_last_block, "last-block"),
         (attention_by_block_maxima, "block-maximum"),
+        (attention_by_block_maximum_rescaled, "refers-to-the-block"),
+        (attention_with_block_weights, "own-weights"),
+        (attention_scales_everything, "new-terms-scaled"),
+        (attention_softmax_in_block, "softmax-in-the-block"),
+        (attention_without_exp, "no-exp"),
+        (attention_divides_twice, "divided-twice"),
+        (attention_returns_in_loop, "first-block"),
+        (attention_over_root, "scaled-scores"),
+        (attention_scale_without_exp, "wrong-direction"),
+        (attention_in_64_bits_without_maximum, None),
+        (attention_clamped, None),
         (attention_mean_of_blocks, "mean-of-blocks"),
         (attention_sum_of_blocks, "sum-of-blocks"),
         (attention_undivided, "not-divided"),
@@ -912,6 +1080,14 @@ WRONG = {
         (reader_asks_an_empty_state, "asks-an-empty-state"),
         (reader_of_lists, "wrong-form"),
         (reader_over_sum, "over-the-sum-of-z"),
+        (reader_divides_by_old_z, "z-one-behind"),
+        (reader_uses_old_state, "s-one-behind"),
+        (reader_adds_raw_keys_to_z, "z-of-raw-keys"),
+        (reader_divides_by_raw_query, "raw-query-in-divisor"),
+        (reader_asks_with_key, "asks-with-the-key"),
+        (reader_multiplies_elements, "no-outer-product"),
+        (reader_returns_divided_state, "returns-a-divided-state"),
+        (reader_of_earlier_words_detached, "wrong-gradient"),
         (reader_over_own_weight, "over-this-word"),
         (reader_raw_keys, "raw-keys"),
     ],

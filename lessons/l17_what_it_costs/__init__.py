@@ -7,6 +7,7 @@ HOMES = {
     "attend_nearby": "restricted",
     "causal_linear_attend": "linear_attention",
     "feature_map": "linear_attention",
+    "fraction_correct": "shared_heads",
     "linear_attend": "linear_attention",
     "window_mask": "restricted",
 }

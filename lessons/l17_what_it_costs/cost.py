@@ -5,7 +5,7 @@
     >>> round(crossover([1, 2, 4], [0.25, 0.5, 2.0]), 3)        # a ratio that passes 1 between 2 and 4
     2.828
 
-FLOPs measure neither: they count products only, and many small products take longer than a large one.
+FLOPs measure neither: they count matrix products only, and many small products take longer than a large one.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from lessons.l17_what_it_costs.linear_attention import causal_linear_attend, lin
 from lessons.l17_what_it_costs.restricted import attend_nearby
 from lessons.l17_what_it_costs.timing import conditions, in_turn
 
-LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
-WIDTHS = (64, 128)
-N_HEADS, ROUNDS = 4, 7
-BATCHES = (8, 32)
+LENGTHS = (64, 128, 256, 512, 1024, 2048)
+WIDTH, N_HEADS = 64, 4
+ROUNDS, REPETITIONS = 7, 3
+EQUAL_FLOPS = 6 * WIDTH  # words at which attention takes as many FLOPs as the rest of its block
 STEPS = 256
 LONG, RADIUS = 1024, 8
 
 ABOUT = f"""\
-One sentence of n words, float32, on the CPU; {N_HEADS} heads, a feed-forward network four times as wide.
-explicit   scores, softmax and mix one after another, against all other products of the block
-fused      the same by torch's scaled_dot_product_attention
-recurrent  attention with one head, explicit, against torch's nn.RNN; also with several sentences in a batch
-Seconds of one core; all ways in turn, {ROUNDS} rounds, the quickest of each. A ratio above 1: attention
-takes longer. "meet at" is where it passes 1 for good; the first length where it is never below. Other
-programs ran meanwhile (load): only ratios are told."""
+One sentence, float32, on the CPU; width {WIDTH}, {N_HEADS} heads, a feed-forward network four times as wide.
+explicit   scores, softmax and weighted sum one after another
+fused      the same with torch's scaled_dot_product_attention
+rest       all other matrix products of the block
+CPU seconds on one core. Everything in a table is timed in turn, {ROUNDS} rounds; the fastest one counts.
+A ratio above 1 means that attention takes longer. Pairs of numbers are the smallest and the largest of
+{REPETITIONS} repetitions. Other programs were running (see the load), so only ratios are reported."""
 
 
 def fastest(ways: Mapping[str, Callable[[], Any]], *, rounds: int = ROUNDS) -> dict[str, float]:
@@ -110,29 +110,29 @@ def block_ways(n: int, d: int) -> dict[str, Callable[[], Any]]:
     }
 
 
-def recurrent_ways(n: int, d: int, batch: int = 1) -> dict[str, Callable[[], Any]]:
+def recurrent_ways(n: int, d: int) -> dict[str, Callable[[], Any]]:
     """One layer over n words: a recurrent network, and attention with one head."""
     torch.manual_seed(0)
-    words, heads = torch.randn(batch, n, d), torch.randn(3, batch, n, d)
-    reader = torch.nn.RNN(d, d, batch_first=True)
-    return {"recurrent": lambda: reader(words), "attention": lambda: explicit(*heads)}
+    words, heads = torch.randn(1, n, d), torch.randn(3, 1, n, d)
+    rnn = torch.nn.RNN(d, d, batch_first=True)
+    return {"recurrent": lambda: rnn(words), "attention": lambda: explicit(*heads)}
 
 
 def step_ways(n: int, d: int) -> dict[str, Callable[[], Any]]:
-    """n steps of a recurrent network: each waits for the last; none waits; and all of them in one product."""
+    """n steps of a recurrent network: each depends on the last; none does; and all of them in one product."""
     torch.manual_seed(0)
     words, w, u = torch.randn(n, d), torch.randn(d, d) / d**0.5, torch.randn(d, d) / d**0.5
 
-    def one_by_one(*, wait: bool) -> None:
+    def one_by_one(*, depends: bool) -> None:
         state = torch.zeros(1, d)
         for word in words.split(1):
             new = torch.tanh(word @ w + state @ u)
-            state = new if wait else state
+            state = new if depends else state
 
     return {
-        "waiting": lambda: one_by_one(wait=True),
-        "not waiting": lambda: one_by_one(wait=False),
-        "joined": lambda: torch.tanh(words @ w + words @ u),
+        "dependent": lambda: one_by_one(depends=True),
+        "independent": lambda: one_by_one(depends=False),
+        "together": lambda: torch.tanh(words @ w + words @ u),
     }
 
 
@@ -142,29 +142,27 @@ def block_ratios(d: int, lengths: Sequence[int] = LENGTHS, *, rounds: int = ROUN
     return {way: [of_n[way] / of_n["rest"] for of_n in times] for way in ("explicit", "fused")}
 
 
-def recurrent_ratios(
-    d: int, lengths: Sequence[int] = LENGTHS, *, rounds: int = ROUNDS, batch: int = 1
-) -> list[float]:
+def recurrent_ratios(d: int, lengths: Sequence[int] = LENGTHS, *, rounds: int = ROUNDS) -> list[float]:
     """Seconds of attention over seconds of a recurrent network, for each length."""
-    times = [fastest(recurrent_ways(n, d, batch), rounds=rounds) for n in lengths]
+    times = [fastest(recurrent_ways(n, d), rounds=rounds) for n in lengths]
     return [of_n["attention"] / of_n["recurrent"] for of_n in times]
 
 
-def part_ways(n: int, d: int, n_heads: int) -> dict[str, Callable[[], Any]]:
-    """The steps of explicit attention one by one, and the rest of the block.
+def part_ways(n: int, d: int) -> dict[str, Callable[[], Any]]:
+    """`block_ways`, and the steps of explicit attention one by one.
 
-    `exp` and `copy` separate arithmetic from memory traffic: both read a table and write an existing one.
+    `exp` and `copy` separate arithmetic from memory traffic: both read a matrix of the size of the scores and
+    write into an existing one.
     """
-    torch.manual_seed(0)
-    query, keys, values = torch.randn(3, 1, n_heads, n, d // n_heads)
-    table = torch.rand(1, n_heads, n, n)
-    target = torch.empty_like(table)
-    return {
-        "rest": block_ways(n, d)["rest"],
-        "products": lambda: (query @ keys.mT.contiguous(), table @ values),
-        "softmax": lambda: (table / 4).softmax(dim=-1),
-        "exp": lambda: torch.exp(table, out=target),
-        "copy": lambda: target.copy_(table),
+    ways = block_ways(n, d)
+    query, keys, values = torch.randn(3, 1, N_HEADS, n, d // N_HEADS)
+    weights = torch.rand(1, N_HEADS, n, n)
+    target = torch.empty_like(weights)
+    return ways | {
+        "products": lambda: (query @ keys.mT.contiguous(), weights @ values),
+        "softmax": lambda: (weights / 4).softmax(dim=-1),
+        "exp": lambda: torch.exp(weights, out=target),
+        "copy": lambda: target.copy_(weights),
     }
 
 
@@ -181,43 +179,39 @@ def cheaper_ways(n: int) -> dict[str, Callable[[], Any]]:
     }
 
 
-def recorded(d: int, against: str) -> list[float]:
+def recorded(against: str) -> list[float]:
     """The ratios of one row of the record, for each of `LENGTHS`.
 
-    >>> len(recorded(64, "the rest, fused")) == len(LENGTHS)
+    >>> len(recorded("the rest, fused")) == len(LENGTHS)
     True
     """
     record = data_path("results", "bench_cost_cpu.txt").read_text(encoding="utf-8")
-    [row] = re.findall(rf"^{d} +{re.escape(against)}  +(.*)$", record, flags=re.MULTILINE)
+    [row] = re.findall(rf"^{re.escape(against)}  +(.*)$", record, flags=re.MULTILINE)
     return [float(ratio) for ratio in row.split()[:-2]]
 
 
 def run() -> None:
     """Measure and print the tables."""
     print(conditions("torch"), "", ABOUT, "", sep="\n", flush=True)
-    head = "d     attention against           " + "".join(f"{n:>8}" for n in LENGTHS)
-    print(f"{head}   meet at  FLOPs say")
-    for d in WIDTHS:
-        rows = {f"the rest, {way}": (ratios, 6 * d) for way, ratios in block_ratios(d).items()}
-        rows["a recurrent network"] = (recurrent_ratios(d), d)
-        for batch in BATCHES:
-            rows[f"a recurrent network, {batch}"] = (recurrent_ratios(d, LENGTHS[:5], batch=batch), d)
-        for name, (ratios, by_flops) in rows.items():
-            cells = "".join(f"{ratio:>8.2f}" for ratio in ratios).ljust(8 * len(LENGTHS))
-            by_clock = crossover(LENGTHS[: len(ratios)], ratios)
-            print(f"{d:<6}{name:<28}{cells}{by_clock:>10.0f}{by_flops:>11}")
-    print(f"\nExplicit attention at n = {6 * 64}, d = 64: each step over the rest of the block")
-    for n_heads in (1, N_HEADS):
-        times = fastest(part_ways(6 * 64, 64, n_heads), rounds=3 * ROUNDS)
-        print_ratios(f"{n_heads} head{'s' * (n_heads > 1)}", "rest", times)
-    print(f"\n{STEPS} RNN steps, d = 64: one by one over all of them in one product")
-    print_ratios("one by one", "joined", fastest(step_ways(STEPS, 64), rounds=3 * ROUNDS))
-    print(f"\n{N_HEADS} heads of 16, {RADIUS} neighbours on either side: each over explicit")
-    for n in (64, LONG):
-        print_ratios(f"{n} words", "explicit", fastest(cheaper_ways(n)))
+    print("attention against     " + "".join(f"{n:>8}" for n in LENGTHS) + "  equal at  by FLOPs")
+    rows = {f"the rest, {way}": (ratios, EQUAL_FLOPS) for way, ratios in block_ratios(WIDTH).items()}
+    rows["a recurrent network"] = (recurrent_ratios(WIDTH), WIDTH)
+    for name, (ratios, by_flops) in rows.items():
+        cells = "".join(f"{ratio:>8.2f}" for ratio in ratios)
+        print(f"{name:<22}{cells}{crossover(LENGTHS, ratios):>10.0f}{by_flops:>10}")
+    print(f"\n{EQUAL_FLOPS} words: each over the rest of the block")
+    print_ratios("parts", "rest", part_ways(EQUAL_FLOPS, WIDTH))
+    print(f"\n{STEPS} steps of a recurrent network: one by one over all of them in one product")
+    print_ratios("steps", "together", step_ways(STEPS, WIDTH))
+    print(f"\n{LONG} words, {RADIUS} neighbours on each side: each over explicit")
+    print_ratios("alternatives", "explicit", cheaper_ways(LONG))
 
 
-def print_ratios(name: str, over: str, times: Mapping[str, float]) -> None:
-    """Print each way's seconds over those of one of them, in a line."""
-    ratios = [f"{way} {times[way] / times[over]:.2f}" for way in times if way != over]
-    print(f"{name}: {', '.join(ratios)}", flush=True)
+def print_ratios(name: str, over: str, ways: Mapping[str, Callable[[], Any]]) -> None:
+    """Print the seconds of each way over those of one of them, the least and the most of all repetitions."""
+    repetitions = [fastest(ways, rounds=ROUNDS) for _ in range(REPETITIONS)]
+    texts = []
+    for way in ways:
+        ratios = [times[way] / times[over] for times in repetitions]
+        texts += [f"{way} {min(ratios):.2f} {max(ratios):.2f}"] * (way != over)
+    print(f"{name}: {', '.join(texts)}", flush=True)

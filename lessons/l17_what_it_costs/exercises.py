@@ -1,29 +1,25 @@
-"""The exercises of lesson 17: FLOPs of a block, a test of neighbours, linear attention, the cache, heads."""
+"""The exercises of lesson 17: FLOPs of a block, attention in one pass, linear attention, the KV cache."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import math
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from course_lib.layers.attention import attend
-from course_lib.teaching.exercises import (
-    Answer,
-    ByHand,
-    Case,
-    PlainExercise,
-    Slip,
-    TestExercise,
-    Verdict,
-    wrong_verdict,
-)
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, Verdict, wrong_verdict
 from course_lib.teaching.exercises.answer import describe_type
+from course_lib.teaching.exercises.gradients import compare_gradients
+from course_lib.teaching.exercises.guarded_call import call, describe_failure, explain_failure
+from course_lib.teaching.exercises.time_limit import TimeLimit
 from lessons.l17_what_it_costs.linear_attention import causal_linear_attend, feature_map, linear_attend
-from lessons.l17_what_it_costs.restricted import attend_nearby, window_mask
 
 LESSON = "what_it_costs"
 
@@ -228,126 +224,385 @@ BLOCK_FLOPS = PlainExercise(
 )
 
 
-# ---- a test of attention that sees neighbours
+# ---- attention in one pass over blocks of keys
 
 
-def under(mask: Tensor, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    return attend(query, keys, values, mask=mask)[0]
+def attend_in_one_pass(blocks: Iterable) -> Tensor:
+    return running()(blocks)
 
 
-def near(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
-    return attend_nearby(query, keys, values, radius=radius)
+def running(
+    *,
+    start: float = -math.inf,
+    maximum_of: Callable = lambda maximum, scores: torch.maximum(maximum, scores.max()),
+    keep_maximum: bool = False,
+    scale_total: Callable = lambda old, new: torch.exp(old - new),
+    scale_output: Callable = lambda old, new: torch.exp(old - new),
+    result: Callable = lambda output, total, blocks: output / total,
+    divide_always: bool = False,
+) -> Callable:
+    """The loop; the options are ways to get it wrong."""
+
+    def attend_to_blocks(blocks: list) -> Any:
+        maximum, total, output = torch.tensor(start), 0.0, 0.0
+        for scores, values in blocks:
+            largest = maximum_of(maximum, scores)
+            weights = torch.exp(scores - largest)
+            total = total * scale_total(maximum, largest) + weights.sum()
+            output = output * scale_output(maximum, largest) + weights @ values
+            if divide_always:
+                output = output / total
+            if not keep_maximum:
+                maximum = largest
+        return output if divide_always else result(output, total, blocks)
+
+    return attend_to_blocks
 
 
-def to_the_left(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
-    return under(window_mask(len(keys), radius).tril(), query, keys, values)
+def running_with(step: Callable) -> Callable:
+    """The loop with another body: `step` gets scores, values, maximum, sum and weighted sum, and returns the
+    new maximum and sums."""
+
+    def attend_to_blocks(blocks: list) -> Tensor:
+        maximum, total, output = torch.tensor(-math.inf), 0.0, 0.0
+        for scores, values in blocks:
+            maximum, total, output = step(scores, values, maximum, total, output)
+        return output / total
+
+    return attend_to_blocks
 
 
-def in_a_ring(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
-    n, positions = len(keys), torch.arange(len(keys))
-    distance = (positions[:, None] - positions).abs()
-    return under(torch.minimum(distance, n - distance) <= radius, query, keys, values)
+def by_own_maximum(scores: Tensor, values: Tensor, maximum: Tensor, total: Any, output: Any) -> tuple:
+    """The sums refer to the block's maximum, even if an earlier one was larger."""
+    of_block = scores.max()
+    scale, weights = torch.exp(maximum - of_block), torch.exp(scores - of_block)
+    return torch.maximum(maximum, of_block), scale * total + weights.sum(), scale * output + weights @ values
 
 
-def with_zeros(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
-    """Words of zeros beyond both ends, which get weights like all other words."""
-    padded = [F.pad(x, (0, 0, radius, radius)) for x in (query, keys, values)]
-    return under(window_mask(len(padded[0]), radius), *padded)[radius : len(keys) + radius]
+def with_own_weights(scores: Tensor, values: Tensor, maximum: Tensor, total: Any, output: Any) -> tuple:
+    """The sums refer to the running maximum, the new weights to the block's own."""
+    largest = torch.maximum(maximum, scores.max())
+    scale, weights = torch.exp(maximum - largest), torch.exp(scores - scores.max())
+    return largest, scale * total + weights.sum(), scale * output + weights @ values
 
 
-def hidden_too_late(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
-    weights = (query @ keys.mT / query.shape[-1] ** 0.5).softmax(dim=-1)
-    return weights * window_mask(len(keys), radius) @ values
+def with_new_terms_scaled(scores: Tensor, values: Tensor, maximum: Tensor, total: Any, output: Any) -> tuple:
+    largest = torch.maximum(maximum, scores.max())
+    scale, weights = torch.exp(maximum - largest), torch.exp(scores - largest)
+    return largest, scale * (total + weights.sum()), scale * (output + weights @ values)
 
 
-def own_block_only(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
-    block = torch.arange(len(keys)) // radius
-    return under(block[:, None] == block, query, keys, values)
+def with_other_weights(weigh: Callable, *, factor: Callable = torch.exp) -> Callable:
+    def step(scores: Tensor, values: Tensor, maximum: Tensor, total: Any, output: Any) -> tuple:
+        largest = torch.maximum(maximum, scores.max())
+        scale, weights = factor(maximum - largest), weigh(scores - largest)
+        return largest, scale * total + weights.sum(), scale * output + weights @ values
+
+    return running_with(step)
 
 
-def rest_forgotten(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
-    """Whole blocks only: the words left over at the end get zeros."""
-    context = near(query, keys, values, radius)
-    whole = len(keys) // radius * radius
-    return torch.cat([context[:whole], torch.zeros_like(context[whole:])])
+def divided_twice(scores: Tensor, values: Tensor, maximum: Tensor, total: Any, output: Any) -> tuple:
+    largest = torch.maximum(maximum, scores.max())
+    scale, weights = torch.exp(maximum - largest), torch.exp(scores - largest)
+    return largest, scale * total + weights.sum(), scale * output + weights / weights.sum() @ values
 
 
-def by_mask(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
-    return under(window_mask(len(keys), radius), query, keys, values)
+def once(old: Tensor, new: Tensor) -> float:
+    """No rescaling."""
+    return 1.0
 
 
-def word_by_word(query: Tensor, keys: Tensor, values: Tensor, radius: int) -> Tensor:
-    context = []
-    for i, q in enumerate(query):
-        window = slice(max(0, i - radius), i + radius + 1)
-        weights = (keys[window] @ q / len(q) ** 0.5).softmax(dim=0)
-        context.append(weights @ values[window])
-    return torch.stack(context)
+def block_outputs(blocks: list) -> Tensor:
+    return torch.stack([scores.softmax(dim=0) @ values for scores, values in blocks])
 
 
-NEARBY = PlainExercise(
-    name="nearby",
-    lesson=LESSON,
-    inputs=("query", "keys", "values", "radius"),
-    reference=near,
-    by_hand=ByHand(
-        inputs={
-            "query": torch.zeros(3, 1),
-            "keys": torch.zeros(3, 1),
-            "values": torch.tensor([[0.0], [3.0], [6.0]]),
-            "radius": 1,
-        },
-        answer=torch.tensor([[1.5], [3.0], [4.5]]),
-        says="Equal scores: each word gets the mean of itself and its neighbours.",
-    ),
-    others=(
-        lambda: (random(7, 4, seed=1), random(7, 4, seed=2), random(7, 4, seed=3), 2),
-        lambda: (random(9, 3, seed=1), random(9, 3, seed=2), random(9, 5, seed=3), 4),
-    ),
-    slips=(
-        Slip(
-            "one-too-many",
-            lambda q, k, v, radius: near(q, k, v, radius + 1),
-            "it sees one neighbour too many.",
-        ),
-        Slip(
-            "one-too-few",
-            lambda q, k, v, radius: under(window_mask(len(k), radius - 1), q, k, v),
-            "it sees one neighbour too few.",
-        ),
-        Slip("left-only", to_the_left, "it sees the left side only."),
-        Slip("ring", in_a_ring, "the ends are joined into a ring."),
-        Slip("zeros", with_zeros, "zeros beyond the ends get weights."),
-        Slip("hidden-too-late", hidden_too_late, "it hides after the softmax."),
-        Slip("own-block", own_block_only, "each block sees itself alone."),
-        Slip("rest-forgotten", rest_forgotten, "the words after the last whole block get nothing."),
-    ),
+def blocks_case(
+    sizes: Sequence[int], d: int, seed: int, *, scale: float = 1.0, shift: float = 0.0, step: float = 0.0
+) -> Callable[[], tuple]:
+    """Random blocks of these sizes; the scores of block i are scaled, then `shift + i * step` is added."""
+
+    def make() -> tuple:
+        blocks = [
+            (
+                scale * random(size, seed=seed + 2 * i) + shift + i * step,
+                random(size, d, seed=seed + 2 * i + 1),
+            )
+            for i, size in enumerate(sizes)
+        ]
+        return (blocks,)
+
+    return make
+
+
+class OnePass:
+    """Blocks that can be gone through once; it notes if earlier blocks are kept."""
+
+    def __init__(self, blocks: list):
+        self._blocks, self.n_passes, self.most_kept = blocks, 0, 0
+
+    def __iter__(self) -> Iterator:
+        self.n_passes += 1
+        return self._go_through() if self.n_passes == 1 else iter(())
+
+    def _go_through(self) -> Iterator:
+        given: list[weakref.ref] = []
+        for scores, values in self._blocks:
+            self.most_kept = max(self.most_kept, sum(earlier() is not None for earlier in given))
+            block = (scores.clone(), values.clone())
+            given += [weakref.ref(tensor) for tensor in block]
+            yield block
+            del block
+        self.most_kept = max(self.most_kept, sum(earlier() is not None for earlier in given))
+
+
+class _LargestTensor(TorchDispatchMode):
+    """The most numbers in any tensor that torch's functions return."""
+
+    size = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = function(*args, **kwargs or {})
+        sizes = [leaf.numel() for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
+        self.size = max([self.size, *sizes])
+        return result
+
+
+N_BLOCKS, BLOCK_SIZES, BLOCK_WIDTH = 20, (5, 2, 6, 3), 3
+MOST_KEPT = 4  # scores and values of the current and the previous block, in a loop's own variables
+LARGEST = max(BLOCK_SIZES) * BLOCK_WIDTH  # numbers in a block's values
+ONE_PASS = (
+    "Use `blocks` in a single `for` loop, and carry only three things from one block to the next: the "
+    "maximum, the sum and the weighted sum."
 )
 
 
-def careful_test(nearby: Callable) -> None:
-    query, keys, values = random(3, 7, 4)
-    torch.testing.assert_close(nearby(query, keys, values, 2), by_mask(query, keys, values, 2))
+class Recurrence(PlainExercise):
+    """A loop with a state. Gradients are compared for one case with several words: with a single word, some
+    are 0 up to rounding. An update in place is accepted, although autograd may refuse it."""
+
+    def find_further_problem(self, attempt: Callable, limit: TimeLimit) -> Verdict | None:
+        verdict = compare_gradients(attempt, self.reference, self.others[0], list(self.inputs), limit)
+        return None if verdict and "inplace operation" in verdict.details else verdict
 
 
-TEST_NEARBY = TestExercise(
-    name="test_nearby",
+class InOnePass(Recurrence):
+    """It must also work on blocks that come one at a time, without collecting them."""
+
+    def find_further_problem(self, attempt: Callable, limit: TimeLimit) -> Verdict | None:
+        sizes = [BLOCK_SIZES[i % len(BLOCK_SIZES)] for i in range(N_BLOCKS)]
+        (blocks,) = blocks_case(sizes, BLOCK_WIDTH, seed=70)()
+        stream, largest = OnePass(blocks), _LargestTensor()
+        with largest:
+            torch.zeros(1)  # the first use imports modules, which takes seconds
+
+        def attend_to_stream() -> Any:
+            with largest:
+                return attempt(stream)
+
+        result = call(attend_to_stream, limit)
+        if result.timed_out:
+            return explain_failure(result, limit.seconds, "")
+        if stream.n_passes > 1:
+            headline = f"Your function goes through `blocks` {stream.n_passes} times."
+            return wrong_verdict(headline, f"Each block is available only once. {ONE_PASS}", "several-passes")
+        if result.failure:
+            headline = "Correct for a list of blocks, but not if they come one at a time."
+            return wrong_verdict(headline, f"{describe_failure(result.failure)} {ONE_PASS}", "needs-a-list")
+        if stream.most_kept > MOST_KEPT or largest.size > 2 * LARGEST:
+            headline = "The result is right, but your function collects all the scores or values."
+            return wrong_verdict(headline, ONE_PASS, "collects-blocks")
+        return super().find_further_problem(attempt, limit)
+
+
+LOGS = [math.log(number) for number in (2, 8, 4, 16)]
+RUNNING_ATTENTION = InOnePass(
+    name="running_attention",
     lesson=LESSON,
-    inputs=("nearby",),
-    of=NEARBY,
-    what="function",
-    accepts={"with a mask": by_mask, "word by word": word_by_word},
-    rejects={
-        "one-too-many": "sees one neighbour too many",
-        "one-too-few": "sees one neighbour too few",
-        "left-only": "sees the left side only",
-        "ring": "joins both ends into a ring",
-        "zeros": "gives weight to zeros beyond the ends",
-        "hidden-too-late": "hides after the softmax and does not divide again",
-        "own-block": "lets each block see itself alone",
-        "rest-forgotten": "gives nothing to the words after the last whole block",
-    },
-    reference=careful_test,
+    inputs=("blocks",),
+    reference=attend_in_one_pass,
+    by_hand=ByHand(
+        inputs={
+            "blocks": [
+                (torch.tensor(LOGS[:2]), torch.tensor([[8.0, 15.0], [4.0, 0.0]])),
+                (torch.tensor(LOGS[2:]), torch.tensor([[6.0, 0.0], [3.0, 15.0]])),
+            ]
+        },
+        answer=torch.tensor([4.0, 9.0]),
+        says="The scores are ln 2, ln 8 and ln 4, ln 16. First block: the maximum is ln 8, the weights are ¼ "
+        "and 1, the sum is 1.25 and the weighted sum is ¼ · (8, 15) + (4, 0) = (6, 3.75). Second block: the "
+        "maximum rises to ln 16, so both are multiplied by 8/16 = ½. With the weights ¼ and 1, the sum "
+        "becomes 0.625 + 1.25 = 1.875, and the weighted sum (3, 1.875) + (1.5, 0) + (3, 15) = (7.5, 16.875). "
+        "Divided by 1.875, that is (4, 9).",
+    ),
+    others=(
+        blocks_case((4, 3, 5), 3, 0),
+        blocks_case((1, 1, 1, 1), 2, 10),
+        blocks_case((6,), 4, 20),
+        blocks_case((1,), 1, 30),
+        blocks_case((2, 7, 1), 3, 40, shift=-3.0),
+        blocks_case((3, 3, 3), 2, 50, step=-2.0),  # the largest score comes first
+        blocks_case((3, 3, 3), 2, 50, step=2.0),  # and last
+        blocks_case((4, 2, 3), 3, 60, shift=1000.0),
+        blocks_case((4, 2, 3), 3, 60, shift=-1000.0),
+        blocks_case((3, 2, 4), 2, 90, step=150.0),
+        blocks_case((5, 5), 2, 95, scale=0.0),
+    ),
+    slips=(
+        Slip(
+            "never-rescaled",
+            running(scale_total=once, scale_output=once),
+            "the sums of earlier blocks aren't rescaled when the maximum rises. Multiply both by exp(old "
+            "maximum − new maximum), and compute this factor before you overwrite the old maximum.",
+        ),
+        Slip(
+            "total-not-rescaled",
+            running(scale_total=once),
+            "the weighted sum is rescaled when the maximum rises, but the sum of the weights isn't.",
+        ),
+        Slip(
+            "output-not-rescaled",
+            running(scale_output=once),
+            "the sum of the weights is rescaled when the maximum rises, but the weighted sum isn't.",
+        ),
+        Slip(
+            "wrong-direction",
+            running(
+                scale_total=lambda old, new: torch.exp(new - old),
+                scale_output=lambda old, new: torch.exp(new - old),
+            ),
+            "at the first block, the factor for the old sums isn't finite, and ∞ · 0 is NaN. It should be "
+            "exp(old maximum − new maximum), which is 0 there. Is the difference the wrong way round, or is "
+            "`exp` missing?",
+        ),
+        Slip(
+            "wrong-direction-from-0",
+            running(
+                start=0.0,
+                scale_total=lambda old, new: torch.exp(new - old),
+                scale_output=lambda old, new: torch.exp(new - old),
+            ),
+            "the sums are multiplied by exp(new maximum − old maximum). It is the other way round: old "
+            "weights get smaller when the maximum rises.",
+        ),
+        Slip(
+            "no-maximum",
+            running(start=0.0, maximum_of=lambda maximum, scores: maximum),
+            "no maximum is subtracted, so `exp` overflows to infinity for scores near 1,000, and all weights "
+            "round to 0 near −1,000.",
+        ),
+        Slip(
+            "first-maximum",
+            running(
+                maximum_of=lambda maximum, scores: scores.max() if maximum.isinf() else maximum,
+            ),
+            "the maximum of the first block is subtracted from all blocks. If later scores are much larger, "
+            "`exp` overflows.",
+        ),
+        Slip(
+            "starts-at-0",
+            running(start=0.0),
+            "the maximum seems to start at 0. If all scores are very negative, all weights round to 0. Start "
+            "at −∞: `-math.inf`.",
+        ),
+        Slip(
+            "last-block",
+            running(keep_maximum=True),
+            "only the last block counts. Is the maximum updated for the next block? While it stays at −∞, "
+            "exp(old maximum − new maximum) is 0.",
+        ),
+        Slip(
+            "block-maximum",
+            running(maximum_of=lambda maximum, scores: scores.max(), scale_total=once, scale_output=once),
+            "each block's own maximum is subtracted, so the weights of different blocks can't be added. All "
+            "of them must refer to the same maximum.",
+        ),
+        Slip(
+            "refers-to-the-block",
+            running_with(by_own_maximum),
+            "the sums are rescaled to each block's own maximum. If an earlier score was larger, they must "
+            "stay as they are: use the larger of the old maximum and the block's.",
+        ),
+        Slip(
+            "own-weights",
+            running_with(with_own_weights),
+            "the new weights refer to the block's own maximum, the sums to the running maximum. Subtract the "
+            "running maximum from the scores.",
+        ),
+        Slip(
+            "new-terms-scaled",
+            running_with(with_new_terms_scaled),
+            "the new terms are rescaled, too. Multiply only the old sums by the factor, then add the new "
+            "terms.",
+        ),
+        Slip(
+            "softmax-in-the-block",
+            with_other_weights(lambda scores: scores.softmax(dim=0)),
+            "the weights of a block seem to be its softmax, so every block counts the same. Use "
+            "exp(scores − maximum), without dividing.",
+        ),
+        Slip(
+            "no-exp",
+            with_other_weights(lambda scores: scores),
+            "the weights are scores − maximum. Apply `torch.exp`.",
+        ),
+        Slip(
+            "divided-twice",
+            running_with(divided_twice),
+            "the weighted sum of each block is divided by the block's own sum, and again at the end. Divide "
+            "once.",
+        ),
+        Slip(
+            "first-block",
+            lambda blocks: blocks[0][0].softmax(dim=0) @ blocks[0][1],
+            "only the first block counts. Is `return` inside the loop?",
+        ),
+        Slip(
+            "scaled-scores",
+            lambda blocks: running()(
+                [(scores / values.shape[1] ** 0.5, values) for scores, values in blocks]
+            ),
+            "the scores are divided by √d. `blocks` contains finished scores.",
+        ),
+        Slip(
+            "mean-of-blocks",
+            lambda blocks: block_outputs(blocks).mean(dim=0),
+            "this is the mean of the blocks' own softmax outputs. A block with larger scores must count "
+            "more.",
+        ),
+        Slip(
+            "sum-of-blocks",
+            lambda blocks: block_outputs(blocks).sum(dim=0),
+            "each block is divided by its own sum, and the results are added. Divide once, at the end, by "
+            "the sum of all weights.",
+        ),
+        Slip(
+            "not-divided",
+            running(result=lambda output, total, blocks: output),
+            "the weighted sum isn't divided by the sum of the weights.",
+        ),
+        Slip(
+            "divided-at-every-block",
+            running(divide_always=True),
+            "the output is divided at every block, and later blocks are added to the result. Divide once, "
+            "after the last block.",
+        ),
+        Slip(
+            "over-the-count",
+            running(result=lambda output, total, blocks: output / sum(len(scores) for scores, _ in blocks)),
+            "the output is divided by the number of scores. Divide by the sum of the weights.",
+        ),
+        Slip(
+            "returns-the-state",
+            running(result=lambda output, total, blocks: (output / total, total)),
+            "the sum is returned, too. Return only the output.",
+        ),
+        Slip(
+            "returns-both-sums",
+            running(result=lambda output, total, blocks: (output, total)),
+            "both sums are returned. Divide the weighted sum by the sum of the weights, and return the "
+            "result.",
+        ),
+    ),
 )
 
 
@@ -414,6 +669,38 @@ def by_softmax(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Ten
     return attend(query, keys, values, mask=mask)[0], right_state(keys, values)
 
 
+def one_behind(*, of_s: bool) -> Callable:
+    """The output uses the old S with the new z, or the new S with the old z."""
+
+    def read(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        s, z, outputs = torch.zeros(keys.shape[-1], values.shape[-1]), torch.zeros(keys.shape[-1]), []
+        for q, k, v in zip(feature_map(query), feature_map(keys), values, strict=True):
+            old_s, old_z = s, z
+            s, z = s + torch.outer(k, v), z + k
+            outputs.append(q @ old_s / (q @ z) if of_s else q @ s / (q @ old_z))
+        return torch.stack(outputs), s
+
+    return read
+
+
+def raw_divisor(*, of_query: bool) -> Callable:
+    def read(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        phi_query, phi_keys = feature_map(query), feature_map(keys)
+        z = (phi_keys if of_query else keys).cumsum(dim=0)
+        divisor = ((query if of_query else phi_query) * z).sum(dim=-1, keepdim=True)
+        return undivided(query, keys, values)[0] / divisor, right_state(keys, values)
+
+    return read
+
+
+def elementwise(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    s, z, outputs = torch.zeros(keys.shape[-1], values.shape[-1]), torch.zeros(keys.shape[-1]), []
+    for q, k, v in zip(feature_map(query), feature_map(keys), values, strict=True):
+        s, z = s + k * v, z + k
+        outputs.append(q @ s / (q @ z))
+    return torch.stack(outputs), s
+
+
 def square_state(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     if keys.shape[1] != values.shape[1]:
         raise RuntimeError
@@ -441,9 +728,8 @@ ADD_FIRST = "First add the word to the state, then compute the output."
 OTHER_MAP = "the features seem to be {}. Use `feature_map`, which is elu(x) + 1."
 OVERWRITTEN = "the state is overwritten at every word, so earlier words are forgotten. Add to it instead."
 
-LINEAR_READER = PlainExercise(
+LINEAR_READER = Recurrence(
     name="linear_reader",
-    trains=False,
     lesson=LESSON,
     inputs=("query", "keys", "values"),
     reference=sums,
@@ -487,6 +773,44 @@ LINEAR_READER = PlainExercise(
             reads(least=0.0),
             "each output is computed before its own word is added. The state is still empty at the first "
             f"word, and 0 / 0 is nan. {ADD_FIRST}",
+        ),
+        Slip(
+            "z-one-behind",
+            one_behind(of_s=False),
+            "z is one word behind: the output is divided before the word is added to z. Update both S and z "
+            "first.",
+        ),
+        Slip(
+            "s-one-behind",
+            one_behind(of_s=True),
+            "S is one word behind: the output is computed before the word is added to S. Update both S and z "
+            "first.",
+        ),
+        Slip(
+            "z-of-raw-keys",
+            raw_divisor(of_query=False),
+            "z is the sum of the keys themselves. It should be the sum of φ(k).",
+        ),
+        Slip(
+            "raw-query-in-divisor",
+            raw_divisor(of_query=True),
+            "the divisor uses the query itself. It should be φ(q) · z.",
+        ),
+        Slip(
+            "asks-with-the-key",
+            lambda q, k, v: (causal_linear_attend(k, k, v), right_state(k, v)),
+            "the outputs are computed with the keys. Use the query of each word.",
+        ),
+        Slip(
+            "no-outer-product",
+            elementwise,
+            "keys and values are multiplied component by component. S needs every component of φ(k) times "
+            "every component of v: `torch.outer`.",
+        ),
+        Slip(
+            "returns-a-divided-state",
+            lambda q, k, v: (sums(q, k, v)[0], right_state(k, v) / feature_map(k).sum(dim=0)[:, None]),
+            "the outputs are right, but S is divided by z. Return S itself.",
         ),
         Slip(
             "over-the-sum-of-z",
@@ -618,7 +942,7 @@ LINEAR_READER = PlainExercise(
 )
 
 
-# ---- the cache, and heads that share
+# ---- the KV cache
 
 
 def bytes_of_cache(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
@@ -741,114 +1065,4 @@ CACHE_BYTES = PlainExercise(
 )
 
 
-NARROWEST, WIDEST = 32, 128
-
-
-def divisors(number: int) -> list[int]:
-    return [divisor for divisor in range(1, number + 1) if number % divisor == 0]
-
-
-def choose(budget, n_words, n_layers, d_model, bytes_each):
-    """The widest heads for which some sharing fits the budget, with as little sharing as possible."""
-    for n_heads in divisors(d_model):
-        if not NARROWEST <= d_model // n_heads <= WIDEST:
-            continue
-        fits = [
-            n_kv_heads
-            for n_kv_heads in divisors(n_heads)
-            if bytes_of_cache(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each) <= budget
-        ]
-        if fits:
-            return n_heads, max(fits)
-    raise ValueError("nothing fits")
-
-
-def are_heads(inputs: tuple, answer: Any) -> str:
-    n_heads, n_kv_heads = answer
-    d_model = inputs[3]
-    if not all(int(number) == number and number >= 1 for number in (n_heads, n_kv_heads)):
-        return f"Both must be whole numbers, 1 or more; {n_heads} and {n_kv_heads} came."
-    if d_model % n_heads:
-        return f"A width of {d_model} cannot be shared out evenly among {n_heads} heads."
-    if n_heads % n_kv_heads:
-        return (
-            f"{n_heads} query heads cannot be shared out evenly among {n_kv_heads} key heads. (First comes "
-            "the number of query heads, then that of key heads.)"
-        )
-    return ""
-
-
-def wide_enough(inputs: tuple, answer: Any) -> str:
-    width = inputs[3] // int(answer[0])
-    if NARROWEST <= width <= WIDEST:
-        return ""
-    return f"{int(answer[0])} heads are {width} numbers wide each; from {NARROWEST} to {WIDEST} are wanted."
-
-
-def fits_the_budget(inputs: tuple, answer: Any) -> str:
-    budget, n_words, n_layers, d_model, bytes_each = inputs
-    n_heads, n_kv_heads = map(int, answer)
-    size = bytes_of_cache(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each)
-    if size <= budget:
-        return ""
-    return f"With {n_heads} and {n_kv_heads} heads the cache takes {size:,} bytes; the budget is {budget:,}."
-
-
-def wastes_nothing(inputs: tuple, answer: Any) -> str:
-    budget, n_words, n_layers, d_model, bytes_each = inputs
-    n_heads, n_kv_heads = map(int, answer)
-    for more in divisors(n_heads):
-        size = bytes_of_cache(n_words, n_layers, d_model, n_heads, more, bytes_each)
-        if more > n_kv_heads and size <= budget:
-            return (
-                f"It fits, and shares more than it must: with {n_heads} query heads, {more} key heads would "
-                f"fit too ({size:,} bytes of {budget:,})."
-            )
-    return ""
-
-
-class Search(PlainExercise):
-    """A search may find nothing: the message then names the budget."""
-
-    def read(self, value: Any, case: Case) -> Answer | Verdict:
-        if value is not None:
-            return super().read(value, case)
-        advice = "Other widths do fit: try every `n_heads`. (Or is a `return` missing?)"
-        nothing = wrong_verdict(
-            "For this budget your search found nothing: it returned `None`.", advice, "finds-nothing"
-        )
-        return replace(nothing, given=self.describe_call(case))
-
-
-CHOOSE_HEADS = Search(
-    name="choose_heads",
-    lesson=LESSON,
-    inputs=("budget", "n_words", "n_layers", "d_model", "bytes_each"),
-    design=True,
-    reference=choose,
-    by_hand=ByHand(
-        inputs={
-            "budget": 40_000_000,
-            "n_words": 4096,
-            "n_layers": 16,
-            "d_model": 1024,
-            "bytes_each": 2,
-        },
-        answer=(16, 2),
-        says="16 heads are 64 wide. Two key heads: 2 · 16 · 4096 · 2 · 64 · 2 = 33,554,432 bytes. Four would "
-        "take twice as much, and 40 million are there.",
-    ),
-    others=(
-        lambda: (300_000_000, 4096, 16, 1024, 2),  # everything fits
-        lambda: (10_000_000, 4096, 16, 1024, 2),  # only narrow heads do
-        lambda: (1_000_000, 1000, 3, 192, 4),
-        lambda: (25_000_000, 2048, 24, 768, 2),
-        lambda: (70_000_000, 8192, 12, 960, 2),
-        lambda: (100_000_000, 4096, 16, 1024, 2),  # 11 of 32 would fit, and 11 does not divide 32
-        lambda: (33_554_432, 4096, 16, 1024, 2),  # fits to the byte
-        lambda: (40_000_000, 4096, 16, 1000, 2),  # 32 does not divide the width
-    ),
-    demands=(are_heads, wide_enough, fits_the_budget, wastes_nothing),
-)
-
-EXERCISES = (BLOCK_FLOPS, TEST_NEARBY, LINEAR_READER, CACHE_BYTES, CHOOSE_HEADS)
+EXERCISES = (BLOCK_FLOPS, RUNNING_ATTENTION, LINEAR_READER, CACHE_BYTES)

@@ -4,24 +4,24 @@
 r"""
 # 17 · What it costs
 
-**The question:** what does attention cost in time and memory, and what can we do about it?
+**The question:** what does attention cost in time and memory, and how can we make it cheaper?
 
-About {minutes} minutes. You need heads ([lesson 12](12_many_heads.ipynb)), the block ([lesson 13](13_the_block.ipynb)), the cache ([lesson 16](16_decoding.ipynb)), hops ([lesson 05](05_distance_between_words.ipynb)) and the reader's loop ([lesson 02](02_recurrent_networks.ipynb)).
+About {minutes} minutes. You need recurrent networks from [lesson 02](02_recurrent_networks.ipynb), the block from [lesson 13](13_the_block.ipynb) and the KV cache from [lesson 16](16_decoding.ipynb).
 """
 
 # %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
-1. **count** the work of a block, as torch's own counter does;
-2. **predict** where attention overtakes a recurrent layer and the rest of its block, **measure** where it does, and **say** why;
-3. **test** attention that sees only neighbours, and **say** what fused attention saves;
-4. **write** {term:linear attention} as a reader with a state of fixed size; <!-- core -->
-5. **choose** grouped heads for a memory budget.
+1. **count** the FLOPs of a Transformer block, and **predict** at which length attention dominates;
+2. **compare** FLOPs with measured times, and **explain** why they differ; <!-- core -->
+3. **compute** attention in one pass with the online softmax;
+4. **explain** what FlashAttention adds to it, and what that saves;
+5. **write** {term:linear attention} as a recurrent network with a state of fixed size. <!-- core -->
 """
 
 # %% kind="setup"
-from unittest.mock import patch
+import math
 
 import torch
 from torch.nn import functional as F
@@ -29,15 +29,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from course_lib import views
 from course_lib.formatting import fixed
-from course_lib.layers import Block, attend, multi_head as library
-from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
-from course_lib.teaching import yours
-from course_lib.text import PAD, make_batch, splits
-from course_lib.translation import load_shipped
-from lessons.l17_what_it_costs import (
-    CostExplorer, attend_nearby, causal_linear_attend, cost, feature_map,
-    linear_attend, window_mask,
-)
+from course_lib.layers import Block
+from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yours
+from lessons.l17_what_it_costs import CostExplorer, cost, feature_map
+from lessons.l17_what_it_costs import fraction_correct, linear_attend
 
 start_lesson("what_it_costs", seed=17)
 
@@ -45,7 +40,7 @@ start_lesson("what_it_costs", seed=17)
 r"""
 ## Warm up
 
-From memory, before you read on.
+Answer from memory.
 """
 
 # %% kind="recall"
@@ -53,46 +48,44 @@ quiz("17", "recall")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 1 · Counting the work
+## 1 · Counting operations
 
-Twenty guests shake hands, each with each: that is work of the order 20². Twenty guests each hang up a coat: work of the order 20. A party of five never notices the difference. A party of two thousand does nothing but shake hands.
+Self-attention computes a score for every *pair* of words, so its cost grows with $n^2$. Does that make it expensive? That depends on what else a Transformer block computes.
 
-In a block, attention shakes hands and everything else hangs up coats. To compare them we need a unit. One multiplication or one addition of two decimal numbers is a {term:FLOP} (a *floating-point operation*). A product of matrices, $(a, b)$ times $(b, c)$, has $a \cdot c$ cells, each a sum of $b$ products: $b$ multiplications and about $b$ additions. So it takes $2abc$ FLOPs.
+Our unit is the {term:FLOP} (*floating-point operation*), one multiplication or addition of two numbers. The product of an $(a, b)$ and a $(b, c)$ matrix has $a \cdot c$ elements. Each is a sum of $b$ products, which takes $b$ multiplications and about $b$ additions, so the product takes $2abc$ FLOPs.
 
-**By hand.** Three words of width 2, times a matrix of 2 by 2: 2 · 3 · 2 · 2 = 24 FLOPs. Scores for the three, (3, 2) times (2, 3): 36. So hands cost more than coats? That was one matrix of many. Count.
+**By hand.** Multiplying three words of width 2 by a (2, 2) matrix takes 2 · 3 · 2 · 2 = 24 FLOPs. Their scores, (3, 2) times (2, 3), take 2 · 3 · 2 · 3 = 36.
 """
 
-# %% kind="diagram" hide_input=true
+# %% kind="diagram" hide_input=true track="core" contents="a diagram, and an exercise: count the FLOPs of a block"
 PARTS = {
     "words": (0, 1), "W_Q": (1, 0), "W_K": (1, 1), "W_V": (1, 2), "scores": (2, 0.5),
-    "softmax": (3, 0.5), "mix": (4, 1), "W_O": (5, 1), "feed-forward": (6, 1),
+    "softmax": (3, 0.5), "weighted sum": (4, 1), "W_O": (5, 1), "feed-forward": (6, 1),
 }
 ARROWS = [("words", name) for name in ("W_Q", "W_K", "W_V")]
 ARROWS += [("W_Q", "scores"), ("W_K", "scores"), ("scores", "softmax")]
-ARROWS += [("softmax", "mix")]
-ARROWS += [("W_V", "mix"), ("mix", "W_O"), ("W_O", "feed-forward")]
-TITLE = "Where the work of a block is: lit, what grows with n²"
-views.diagram(PARTS, ARROWS, lit=("scores", "softmax", "mix"), title=TITLE)
+ARROWS += [("softmax", "weighted sum"), ("W_V", "weighted sum")]
+ARROWS += [("weighted sum", "W_O"), ("W_O", "feed-forward")]
+LIT = ("scores", "softmax", "weighted sum")
+TITLE = "The parts of a block; the highlighted ones grow with n²"
+views.diagram(PARTS, ARROWS, lit=LIT, title=TITLE)
 
 # %% [markdown] kind="text" exercise="block_flops"
 r"""
-**Count a block** of lesson 13: four projections of (d, d); scores and mix, with all heads together as wide as `d`; a feed-forward network from `d` to `d_ff` and back. Only the matrix products; softmax, norms and sums are left out, as torch's counter leaves them out. Remember that one omission.
-
-Return a dict with the keys `"projections"`, `"attention"` (scores and mix) and `"feed-forward"`.
+**Count the FLOPs of the block** from lesson 13. Only matrix products count, as in torch's own counter: the softmax, the norms and the residual connections are left out. The four projections are given. Add `"attention"`, the scores and the weighted sum, where all heads together have the width `d`, and `"feed-forward"`, the network from `d` to `d_ff` and back.
 """
 
-# %% kind="exercise" exercise="block_flops" title="The FLOPs of a block" difficulty=2 importance=5 track="short"
+# %% kind="exercise" exercise="block_flops" title="The FLOPs of a block" difficulty=1 importance=5 track="core"
 def block_flops(n, d, d_ff):
     """n words of width d  ->  {"projections": …, "attention": …, "feed-forward": …}"""
     def product(rows, inner, columns):
         return 2 * rows * inner * columns
 
+    flops = {"projections": 4 * product(n, d, d)}
     # solution
-    return {
-        "projections": 4 * product(n, d, d),
-        "attention": product(n, d, n) + product(n, n, d),
-        "feed-forward": product(n, d, d_ff) + product(n, d_ff, d),
-    }
+    flops["attention"] = product(n, d, n) + product(n, n, d)
+    flops["feed-forward"] = product(n, d, d_ff) + product(n, d_ff, d)
+    return flops
     # end solution
 
 # %% kind="check" exercise="block_flops"
@@ -100,137 +93,157 @@ check("block_flops", block_flops)
 
 # %% [markdown] kind="hints" exercise="block_flops"
 r"""
-### A nudge
-Write down the shapes of the two matrices of every product. There are eight products.
+### Where to start
+Four matrix products are missing, two in attention and two in the feed-forward network. Write down the shapes of both matrices for each of them.
 
 ---
 ### Step by step
-`product(rows, inner, columns)` for each. Four projections: (n, d) times (d, d). Scores: (n, d) times (d, n). Mix: (n, n) times (n, d). Feed-forward: (n, d) times (d, d_ff), then back.
+Call `product(rows, inner, columns)` for each product. The scores are (n, d) times (d, n), and the weighted sum is (n, n) times (n, d). The feed-forward network multiplies (n, d) by (d, d_ff), and (n, d_ff) by (d_ff, d). Return the dictionary.
 """
 
-# %% kind="library"
-count_flops = yours("block_flops")
+# %% kind="library" track="core"
+block = Block(d_model=64, n_heads=4, d_ff=256)
+with FlopCounterMode(display=False) as counter, torch.no_grad():
+    block(torch.randn(1, 100, 64), with_weights=True)
 
-
-def torch_counts(n, d, with_weights):
-    block = Block(d_model=d, n_heads=4, d_ff=4 * d)
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        block(torch.randn(1, n, d), with_weights=with_weights)
-    return counter.get_total_flops()
-
-
-mine = sum(count_flops(64, 64, 256).values())
-print(f"you {mine:,}, torch {torch_counts(64, 64, True):,}")
-print(f"torch, with its own attention: {torch_counts(64, 64, False):,}")
-assert mine == torch_counts(64, 64, True)
-
-# %% [markdown] kind="text"
-r"""
-Equal, to the last one. (The last line is smaller by exactly your `"attention"`. Not that it is free: on a CPU torch's counter does not know torch's own attention, which is fused (section 4), and counts 0 for it. Check your instruments.)
-"""
+counted = sum(yours("block_flops")(100, 64, 256).values())
+assert counted == counter.get_total_flops()
+print(f"100 words: {counted:,} FLOPs, the same number as torch counts")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 2 · Who overtakes whom?
+## 2 · When does n² matter?
 
-Now the table of the 2017 paper, derived instead of believed. A recurrent layer multiplies the word and the state by a matrix each, at every word: $2 \cdot 2d^2 \cdot n$. A convolution of width $k$ has $k$ matrices. Scores and mix are yours.
+The Transformer paper compares layers by their cost (table 1). Two of them, for $n$ words of width $d$:
 
-| layer | FLOPs | the paper writes | steps in a row | longest path (lesson 05) |
-|---|---|---|---|---|
-| recurrent | $4nd^2$ | $O(n d^2)$ | $n$ | $n$ |
-| convolution, width $k$ | $2knd^2$ | $O(k n d^2)$ | $1$ | $n/k$, dilated $\log_k n$ |
-| self-attention: scores and mix | $4n^2d$ | $O(n^2 d)$ | $1$ | $1$ |
-| the same, each word meets $r$ | $4rnd$ | $O(r n d)$ | $1$ | $n/r$ |
+| layer | FLOPs | in the paper | sequential steps |
+|---|---|---|---|
+| recurrent: two $(d, d)$ matrices | $4nd^2$ | $O(n d^2)$ | $n$ |
+| self-attention: scores and weighted sum | $4n^2d$ | $O(n^2 d)$ | $1$ |
 
-The $O(\cdot)$ is {term:O-notation}: it keeps what grows and drops constant factors. That makes a table readable and hides things. (And it is about reading. A Transformer still *writes* word by word, one pass for each.)
+{term:O-notation|Big O notation} leaves out constant factors. *Sequential steps* have to wait for one another. The 1 holds if the whole sentence is known, as in training; in generation, every word needs a forward pass of its own.
 
-Two costs that grow differently must meet somewhere: the {term:crossover}. Scores and mix meet a recurrent layer where $4n^2d = 4nd^2$, at $n = d$. But the table leaves out attention's own four matrices. With them it takes $8nd^2 + 4n^2d$: more FLOPs than a recurrent layer at *every* length. (Against an LSTM, $16nd^2$, fewer up to $n = 2d$.)
+Costs that grow at different rates are equal at some length, the {term:crossover}. Here it is at $n = d$. But the table leaves out the four projections of an attention layer, another $8nd^2$. With them, attention takes more FLOPs than a recurrent layer at *every* length. <!-- core -->
 
-And where do scores and mix meet the rest of their own block, $24nd^2$ with $d_{ff} = 4d$? Work it out on paper, then commit.
+At which length do the scores and the weighted sum take as many FLOPs as the rest of their block, the projections and the feed-forward network? Work it out on paper first.
 """
 
-# %% kind="predict"
+# %% kind="predict" track="core" contents="a prediction, and an explorable for a block's FLOPs"
 predict("17", "cost-half", CostExplorer())
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="short"
 r"""
-Not at $n = d$ but at $n = 6d$. So "attention is quadratic, therefore slow" is wrong for a sentence (2% of the work at 64 words, $d$ = 512) and right for a book. Memory overtakes earlier: with 8 heads the tables are larger than the words themselves beyond 64 words.
+With $d_{ff} = 4d$, the projections and the feed-forward network take $8nd^2 + 16nd^2 = 24nd^2$ FLOPs. The scores and the weighted sum reach that at $n = 6d$. In a block of width 512, they take 2% of the FLOPs at 64 words and half of them at 3,072. The memory grows faster: with 8 heads, there are more attention weights, $8n^2$, than numbers in the hidden states, $512n$, beyond 64 words.
 """
 
-# %% [markdown] kind="text" contents="two races against the clock, and why FLOPs predict them badly"
+# %% [markdown] kind="text" contents="measured times, and why FLOPs predict them poorly"
 r"""
-## 3 · By the clock
+## 3 · Measuring the time
 
-A prediction is worth something if it can fail. `cost.recurrent_ratios` times scores and mix of one head and `torch.nn.RNN`, for one sentence, in turn, the quickest of three rounds each, on one core. `cost.crossover` reads off where the ratio of seconds passes 1 (64 and 2,048, the ends, mean: not in between). By FLOPs: at 64.
-"""
-
-# %% kind="estimate"
-LENGTHS = (64, 128, 256, 512, 1024, 2048)
-
-
-def recurrent_crossover():
-    ratios = cost.recurrent_ratios(64, LENGTHS, rounds=3)
-    return cost.crossover(LENGTHS, ratios)
-
-
-estimate("17", "cost-recurrent", recurrent_crossover)
-
-# %% kind="explain"
-explain("17", "cost-why-late")
-
-# %% [markdown] kind="text"
-r"""
-On the machine of our record (`bench_cost_cpu.txt`: one of two ARM cores, shared with other programs) they met near **{result:lesson_17/crossover/recurrent, d = 64:.0f}** words instead of 64, and for $d$ = 128 near **{result:lesson_17/crossover/recurrent, d = 128:.0f}** instead of 128. Is it the waiting? Not on one core: 256 steps of a reader (`cost.step_ways`) took {result:lesson_17/steps of a reader/waiting:.0f} times as long as all of them in one product, and 256 steps that do *not* wait for each other {result:lesson_17/steps of a reader/not waiting:.0f} times as well. What costs is that they are small and many, and waiting forbids to join them. Hence *steps in a row* has a column of its own. (How late depends on the batch: 8 sentences side by side met near {result:lesson_17/crossover/recurrent, 8 sentences:.0f} words, 32 near {result:lesson_17/crossover/recurrent, 32 sentences:.0f}.)
-
-Now the other crossover, inside the block: explicit attention (scores, softmax, mix, one after another; 4 heads) against all other products. By FLOPs the ratio is $n / 6d$: level at 384 words for $d$ = 64.
+Do FLOPs predict how long a computation takes? In a block of width 64, attention takes as many FLOPs as the rest of the block at 6 · 64 = 384 words. The next cell times both on one core of your CPU, in turn. *Explicit attention* computes the scores, the softmax and the weighted sum one after another, here with 4 heads. *The rest* is all other matrix products of the block.
 """
 
 # %% kind="estimate"
-def explicit_crossover():
-    ratios = cost.block_ratios(64, LENGTHS, rounds=3)["explicit"]
-    return cost.crossover(LENGTHS, ratios)
+def time_ratio():
+    times = cost.fastest(cost.block_ways(384, 64))
+    return times["explicit"] / times["rest"]
 
 
-estimate("17", "cost-explicit", explicit_crossover)
-
-# %% kind="see"
-panels = []
-for d in (64, 128):
-    curves = {"FLOPs say": [n / (6 * d) for n in cost.LENGTHS]}
-    curves["explicit"] = cost.recorded(d, "the rest, explicit")
-    curves["torch's own"] = cost.recorded(d, "the rest, fused")
-    curves["level"] = [1.0] * len(cost.LENGTHS)
-    title = f"d = {d}, level at {6 * d}?"
-    limits = (0.06, 70)
-    panel = views.Part(title, cost.LENGTHS, curves, "time / rest", True, True, limits)
-    panels.append(panel)
-views.panels(panels, x_name="words, n")
+estimate("17", "cost-clock", time_ratio)
 
 # %% [markdown] kind="text"
 r"""
-Our record. Explicit attention is level with the rest at {result:lesson_17/crossover/explicit, d = 64:.0f} words, the fewest we tried, instead of 384; for $d$ = 128 near {result:lesson_17/crossover/explicit, d = 128:.0f} instead of 768. (torch's own attention lies between; more of it in section 4.) From 256 words on the lines run beside the prediction: the *growth* is as counted, the *factor* is not. Whom to blame? At 384 words and $d$ = 64, over the time of the rest:
+On one core of our ARM CPU, explicit attention took {result:lesson_17/parts/explicit/least:.1f} to {result:lesson_17/parts/explicit/most:.1f} times as long as the rest. In the same runs, we timed its steps:
 
-| | the two products | scaling and softmax | $e^x$ alone | copying the table |
+| ratio to the rest of the block | two matrix products | scaling and softmax | $e^x$ alone | copying the scores |
 |---|---|---|---|---|
-| FLOPs say | 1 | 0 | 0 | 0 |
-| one head of width 64 | {result:lesson_17/steps of attention/1 head/products:.2f} | {result:lesson_17/steps of attention/1 head/softmax:.2f} | {result:lesson_17/steps of attention/1 head/exp:.2f} | {result:lesson_17/steps of attention/1 head/copy:.2f} |
-| four heads of width 16 | {result:lesson_17/steps of attention/4 heads/products:.2f} | {result:lesson_17/steps of attention/4 heads/softmax:.2f} | {result:lesson_17/steps of attention/4 heads/exp:.2f} | {result:lesson_17/steps of attention/4 heads/copy:.2f} |
+| FLOPs, as counted | 1 | 0 | 0 | 0 |
+| time | {result:lesson_17/parts/products/least:.2f}–{result:lesson_17/parts/products/most:.2f} | {result:lesson_17/parts/softmax/least:.2f}–{result:lesson_17/parts/softmax/most:.2f} | {result:lesson_17/parts/exp/least:.2f}–{result:lesson_17/parts/exp/most:.2f} | {result:lesson_17/parts/copy/least:.2f}–{result:lesson_17/parts/copy/most:.2f} |
 
-One head's products take what was counted. Narrow heads are a little slower, and there are four tables to fill. But most of it is what we **left out of the count**: an $e^x$ for each of 590,000 cells. Copying the same table, all reading and writing and no arithmetic, takes a tenth of that.
+Most of the time goes into the softmax, which we didn't count: it computes an exponential for each of the 4 · 384² scores. Copying the scores, which reads and writes just as many bytes as computing the exponentials, takes about a tenth of their time. So on this CPU, the arithmetic is the bottleneck here, not the access to memory. For longer sentences, the ratio grows roughly in proportion to $n$, as the FLOPs predict. They get the growth right, but not the factor.
+"""
+
+# %% [markdown] kind="text" track="stretch"
+r"""
+**And a recurrent layer?** Here FLOPs are wrong in the other direction. With $d = 64$, attention and `nn.RNN` take the same number of FLOPs at 64 words, but the same time only near {result:lesson_17/crossover/recurrent:,.0f} words. Is that because each step waits for the last? We tested it with 256 steps. One after another, they took {result:lesson_17/steps/dependent/least:.1f} to {result:lesson_17/steps/dependent/most:.1f} times as long as in a single matrix product. Without the dependency, but still one after another, it was {result:lesson_17/steps/independent/least:.1f} to {result:lesson_17/steps/independent/most:.1f} times. So on one core, what costs time is that the steps are many and small. The dependency matters because it prevents us from combining them.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 4 · The table that is never written
+## 4 · Attention in one pass
 
-FLOPs leave out bytes, too. Explicit attention, which computes scores, softmax and mix one after another, writes the scores, reads and writes them scaled, reads and writes them as weights, reads them for the mix. Such bytes in and out of memory are {term:memory traffic}. On the CPU core that we timed it was the smaller part. A GPU multiplies far faster than it fetches, and there it is the larger.
+Attention as we have written it stores $n^2$ scores for each head. Could we do without? For one query, we could go through the keys one by one, add up $e^{\text{score}}$ and $e^{\text{score}}$ times the value, forget the score, and divide at the end. But in float32, $e^x$ overflows above 88. That is why the softmax subtracts the largest score first, and we don't know it until we have seen all scores.
 
-{term:fused attention|Fused attention} (FlashAttention: Dao and others, 2022; torch's own is of this kind) takes a small rectangle of the table, a *tile*, does all four steps on it in the small quick memory beside the core, adds its part to the result, and forgets it. A softmax needs the sum over the whole row? It carries a running sum. And since softmax subtracts the largest score (lesson 08), it rescales what it has when a larger one turns up.
+The {term:online softmax} subtracts the largest score *so far*. When a larger one arrives, it rescales what it has added up.
 
-The result is the same. In training it even makes the scores a *second time*, on the way back, rather than keep the tables of every layer: more FLOPs, fewer bytes, and on a GPU less time. `cost.bytes_written` adds up the memory of all tensors that a function makes.
+**By hand.** The scores ln 2, ln 8, ln 4 and ln 16 arrive one at a time, with the values 8, 4, 6 and 3. We keep the running maximum $m$, the running sum $\ell$ of $e^{\text{score} - m}$, and the running weighted sum $o$ of the values.
+
+| score | value | $m$ | multiply $\ell$ and $o$ by | new weight | $\ell$ | $o$ |
+|---|---|---|---|---|---|---|
+| ln 2 | 8 | ln 2 | – | 1 | 1 | 8 |
+| ln 8 | 4 | ln 8 | 2/8 = ¼ | 1 | ¼ + 1 = 1.25 | 2 + 4 = 6 |
+| ln 4 | 6 | ln 8 | 1 | 4/8 = ½ | 1.25 + ½ = 1.75 | 6 + 3 = 9 |
+| ln 16 | 3 | ln 16 | 8/16 = ½ | 1 | 0.875 + 1 = 1.875 | 4.5 + 3 = 7.5 |
+
+The output is $o / \ell = 7.5 / 1.875 = 4$. The ordinary attention weights, 2/30, 8/30, 4/30 and 16/30, give the same: 120/30 = 4.
 """
 
-# %% kind="see"
+# %% [markdown] kind="text" exercise="running_attention"
+r"""
+**Write it for blocks of keys.** `blocks` yields pairs: the scores of a few keys and their values. The blocks can differ in size, and each of them is available only once. Carry only $m$, $\ell$ and $o$ from one block to the next, never the whole row of scores or weights. The result must be that of the ordinary softmax, also for scores around 1,000. All scores are finite.
+
+$e^{-\infty} = 0$, so the first block needs no special case. `torch.maximum(a, b)` returns the larger of two tensors.
+"""
+
+# %% kind="exercise" exercise="running_attention" title="Attention in one pass" difficulty=3 importance=5 track="core"
+def running_attention(blocks):
+    """blocks: pairs of scores (b,) and values (b, d), available once  ->  (d,)"""
+    maximum, total, output = torch.tensor(-math.inf), 0.0, 0.0  # m, ℓ and o
+    # solution
+    for scores, values in blocks:
+        largest = torch.maximum(maximum, scores.max())
+        scale = torch.exp(maximum - largest)
+        weights = torch.exp(scores - largest)
+        total = scale * total + weights.sum()
+        output = scale * output + weights @ values
+        maximum = largest
+    return output / total
+    # end solution
+
+# %% kind="check" exercise="running_attention"
+check("running_attention", running_attention)
+
+# %% [markdown] kind="hints" exercise="running_attention"
+r"""
+### Where to start
+Write `for scores, values in blocks:`. For each block, find the new maximum: the larger of the old one and the block's own. You need both the old and the new one, so don't overwrite the old one yet.
+
+---
+### What has to be rescaled?
+`total` and `output` were computed with the old maximum. Multiplying them by exp(old − new) gives what they would be with the new one.
+
+---
+### Step by step
+1. Compute the new maximum, the factor exp(old − new) and the weights exp(scores − new).
+2. Multiply `total` by the factor, and add the sum of the weights. Multiply `output` by the factor, and add `weights @ values`.
+3. Store the new maximum. After the loop, divide `output` by `total`.
+"""
+
+# %% [markdown] kind="text" track="short"
+r"""
+**Who had this idea?** Milakov and Gimelshein (2018) published the online softmax. Rabe and Staats (2021) used the same idea to compute attention without storing $n^2$ numbers. The contribution of {term:FlashAttention} (Dao et al., 2022) is to organise this for a GPU, which has a large main memory and a smaller but faster one on the chip. The matrix of scores is divided into *tiles*. Each tile is computed in the fast memory, added to the running sums and discarded, so $n \times n$ matrices are never written to the slow memory or read from it. The authors report that GPT-2 trains up to three times as fast as with a standard implementation. Such a function is called {term:fused attention}; PyTorch has `F.scaled_dot_product_attention`.
+
+For the gradients, FlashAttention computes the scores a second time instead of storing them. That takes more FLOPs and less {term:memory traffic}. <!-- core -->
+"""
+
+# %% [markdown] kind="text" track="stretch" contents="a cell that counts the bytes that attention writes"
+r"""
+The next cell adds up the memory of all tensors that explicit and fused attention create on your CPU.
+
+> **Before you run it:** when the number of words doubles, what happens to the bytes of each?
+"""
+
+# %% kind="see" track="stretch" name="bytes"
 fused = F.scaled_dot_product_attention
 
 
@@ -238,96 +251,55 @@ def megabytes(attention, heads):
     return fixed(cost.bytes_written(lambda: attention(*heads)) / 1e6, 2)
 
 
-print("words   explicit    fused   (million bytes; 4 heads of 16)")
+print("words   explicit    fused   (million bytes; 4 heads of width 16)")
 for n in (256, 512, 1024, 2048):
     heads = torch.randn(3, 1, 4, n, 16)  # queries, keys and values
-    sizes = [megabytes(attention, heads) for attention in (cost.explicit, fused)]
-    print(f"{n:>5} {sizes[0]:>10} {sizes[1]:>8}")
+    print(f"{n:>5} {megabytes(cost.explicit, heads):>10} {megabytes(fused, heads):>8}")
     assert torch.allclose(cost.explicit(*heads), fused(*heads), atol=1e-5)
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="stretch"
 r"""
-Twice the words: explicit four times the bytes, fused twice. Three tables of $4n^2$ numbers are gone; a result of $64n$ and one sum for each row and head stay.
-
-Fusing changes the memory and the factor. The $n^2$ of the work stays. Sections 5 and 6 show two ways to get rid of it, and section 7 shrinks what is kept. Each gives something up.
+Explicit attention writes four times as many bytes, and fused attention twice as many: only the output and one number for each query and head.
 """
 
-# %% [markdown] kind="text" contents="attention to nearby words only, what it saves, and how to test it"
+# %% [markdown] kind="text" contents="restricted attention; linear attention, which turns out to be a recurrent network, and an exercise"
 r"""
-## 5 · Look at fewer words
+## 5 · Attention without the softmax
 
-{term:restricted attention|Restricted attention}: each word sees itself and $r$ neighbours on either side. Local attention (lesson 07) did so for translation, and the 2017 paper proposes it in section 4. The price stands in the table of section 2: a far word needs several layers, as with convolutions.
+Fused attention still computes $n^2$ scores. To compute fewer, we have to change the attention itself.
 
-A mask alone saves nothing: all $n^2$ scores are made, and most are hidden. `attend_nearby` cuts the sentence into blocks of $r$ words, and each block looks at three: itself and both beside it. Such code goes wrong at its edges.
+In {term:restricted attention}, each word attends only to its neighbours. A mask alone saves nothing, because masked scores are computed, too; an implementation has to skip them. With 1,024 words and 8 neighbours on each side, ours takes {result:lesson_17/nearby/times fewer FLOPs:.0f} times fewer FLOPs than explicit attention and {result:lesson_17/alternatives/nearby/least:.0p} to {result:lesson_17/alternatives/nearby/most:.0%} of its time. In return, distant words can't attend to each other directly.
+
+{term:linear attention|Linear attention} (Katharopoulos et al., 2020) replaces the exponential, which has to be computed for every pair. Suppose that the weight of a key were the dot product of two vectors with positive components, $\phi(q) \cdot \phi(k)$. Then we could reorder the weighted sum:
+
+$$ \sum_j \big(\phi(q) \cdot \phi(k_j)\big)\, v_j^\top \;=\; \phi(q)^\top \underbrace{\sum_j \phi(k_j)\, v_j^\top}_{S} \;=\; \phi(q)^\top S $$
+
+$\phi(k_j)\, v_j^\top$ is an *outer product*, a matrix with every component of $\phi(k_j)$ times every component of $v_j$. The sum no longer contains the query, so $S$ is computed once for all queries. To make the weights sum to 1, we divide by $\phi(q) \cdot z$, where $z = \sum_j \phi(k_j)$. The paper's {term:feature map} is $\phi(x) = \text{elu}(x) + 1$, which is $x + 1$ for positive $x$ and $e^x$ for negative $x$.
+
+**By hand.** Let $\phi(k)$ be (2, 4) and (1, 1) for two keys with the values (4, 0) and (0, 8). The outer products have the rows (8, 0), (16, 0) and (0, 8), (0, 8), so $S$ has the rows (8, 8), (16, 8), and $z$ = (3, 5). For a query with $\phi(q)$ = (1, 1), the output is (24, 16) / 8 = (3, 2). The attention weights 6/8 and 2/8 give the same: ¾ · (4, 0) + ¼ · (0, 8).
+
+A decoder with softmax attention has to keep the keys and values of all words so far, its KV cache. What does it have to keep with linear attention?
 """
 
-# %% [markdown] kind="text" exercise="test_nearby"
-r"""
-**Write the test.** It is given a function `nearby(query, keys, values, radius)`, with (n, d) each, and shall raise if that does not give what attention under a mask gives: `window_mask(n, radius)` is the mask, `attend(query, keys, values, mask=mask)` returns blends and weights. Draw inputs of your own. Choose `n` and `radius` with care: with `n` = 2 and `radius` = 3 all mistakes look alike, and a last block may be cut short.
-"""
-
-# %% kind="exercise" exercise="test_nearby" mode="test" title="Does it see its neighbours?" difficulty=2 importance=4 track="core"
-def test_nearby(nearby):
-    """nearby: (query, keys, values, radius) -> (n, d); raises if it is wrong"""
-    # solution
-    torch.manual_seed(0)
-    query, keys, values = torch.randn(3, 7, 4)  # three blocks of 2, and one word
-    expected, _ = attend(query, keys, values, mask=window_mask(7, 2))
-    torch.testing.assert_close(nearby(query, keys, values, 2), expected)
-    # end solution
-
-# %% kind="check" exercise="test_nearby"
-check("test_nearby", test_nearby)
-
-# %% [markdown] kind="hints" exercise="test_nearby"
-r"""
-### A nudge
-Two ways to the same result: the slow one with a mask, and the one you are given. Sums are rounded, so not `==`.
-
----
-### Step by step
-Random queries, keys and values for 7 words; `radius` = 2, which does not divide 7 and leaves words in the middle that see neither end. `expected, _ = attend(…, mask=window_mask(7, 2))`, then `torch.testing.assert_close(nearby(query, keys, values, 2), expected)`.
-"""
-
-# %% kind="see" name="nearby"
-def flops_of(work):
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        work()
-    return counter.get_total_flops()
-
-
-query, keys, values = torch.randn(3, 1, 4, 1024, 16)
-explicit = flops_of(lambda: cost.explicit(query, keys, values))
-nearby = flops_of(lambda: attend_nearby(query, keys, values, radius=8))
-print(f"1,024 words, 8 neighbours on either side: {nearby:,} FLOPs of {explicit:,}")
-print(f"one part in {fixed(explicit / nearby, 0)}: each word meets 3 blocks of 8")
+# %% kind="predict" hide_input=true
+lengths = (10, 100, 1000, 10_000)
+curves = {"softmax: keys and values": [2 * 64 * n for n in lengths]}
+curves["linear: S and z"] = [64 * 64 + 64] * len(lengths)
+part = views.Part("One head of width 64", lengths, curves, "numbers kept", True, True)
+alt = "Softmax attention keeps 128 numbers per word, linear attention always 4,160."
+predict("17", "cost-state", views.panels([part], x_name="words so far", alt=alt))
 
 # %% [markdown] kind="text"
 r"""
-By the clock of our record it took a fifth of the time of explicit attention, not a {printed:nearby/one part in}rd (fused: a half), and at 64 words three times as long: small products again. Models made for long texts are trained with windows, and let a few chosen words see, and be seen by, everybody (Longformer: Beltagy, Peters and Cohan, 2020).
-"""
-
-# %% [markdown] kind="text" contents="linear attention: attention without a softmax, written as a recurrent network"
-r"""
-## 6 · A state of fixed size
-
-The second way changes the weights. The $n^2$ comes from the softmax: $e^{q \cdot k}$ must be made for every pair. Suppose a weight were a plain dot product of two positive vectors, $\phi(q) \cdot \phi(k)$. Then the sum over all words can be sorted differently:
-
-$$ \sum_j \big(\phi(q) \cdot \phi(k_j)\big)\, v_j \;=\; \phi(q) \sum_j \phi(k_j)\, v_j^\top \;=\; \phi(q)\, S $$
-
-Here $\phi(k_j)\, v_j^\top$ is a table: every number of $\phi(k_j)$ times every number of $v_j$. The query has moved **out** of the sum. $S$, the sum of these tables, has $d_k \times d_v$ numbers and is made once for all queries: $4n\,d\,d_k$ FLOPs in place of $4n^2d$, so fewer beyond $n = d_k$. That is {term:linear attention} (Katharopoulos and others, 2020), and $\phi$ is its {term:feature map}: here $\text{elu}(x) + 1$, which is $x + 1$ for positive $x$ and $e^x$ for negative. Weights must sum to 1, so divide by $\phi(q) \cdot z$ with $z = \sum_j \phi(k_j)$.
-
-**By hand.** $\phi$ of two keys: (2, 4) and (1, 1); their values: (4, 0) and (0, 8). The tables, row by row: (8, 0), (16, 0) and (0, 8), (0, 8). So $S$ has the rows (8, 8), (16, 8), and $z$ = (3, 5). A query with $\phi(q)$ = (1, 1): $\phi(q)\,S$ = (24, 16), over $\phi(q) \cdot z$ = 8, is (3, 2). As weights: 6 and 2 of 8, and ¾ · (4, 0) + ¼ · (0, 8) = (3, 2).
-
-And when word $t$ may see only words up to $t$? Then $S$ and $z$ are sums *so far*: a state, updated by every word. You have written such a reader in lesson 02.
+**Attention is an RNN.** With a causal mask, $S$ and $z$ are sums over the words *so far*. Each word adds its own term to both, and earlier keys and values are no longer needed. So $(S, z)$ is a hidden state of fixed size, and linear attention is a recurrent network as in lesson 02, whose state is a matrix and a vector. Katharopoulos et al. named their paper after this: *Transformers are RNNs*.
 """
 
 # %% [markdown] kind="text" exercise="linear_reader"
 r"""
-**Write it as a recurrent network.** For each word: add it to the state, then ask. `feature_map` is $\phi$; `torch.outer(a, b)` is the table of all products $a_i b_j$. Return the outputs of all words, (n, d_v), and the last $S$, (d_k, d_v). (A table of all pairs would pass the check too. The loop is the point.)
+**Write linear attention as a recurrent network.** For each word, first add it to the state, then compute its output with its query. `feature_map` is $\phi$, and `torch.outer(a, b)` is the matrix of all products $a_i b_j$. Return the outputs of all words and the last $S$.
 """
 
-# %% kind="exercise" exercise="linear_reader" mode="transfer" title="Attention as a reader" difficulty=3 importance=5 track="core"
+# %% kind="exercise" exercise="linear_reader" mode="transfer" title="Linear attention as a recurrent network" difficulty=2 importance=5 track="core"
 def linear_reader(query, keys, values):
     """query (n, d_k), keys (n, d_k), values (n, d_v)
 
@@ -348,73 +320,78 @@ check("linear_reader", linear_reader)
 
 # %% [markdown] kind="hints" exercise="linear_reader"
 r"""
-### A nudge
-Two things are carried along: a table $S$ and a vector $z$. What does one word add to each?
+### Where to start
+Apply `feature_map` to the queries and to the keys, and go through the words with a loop. What does one word add to the matrix $S$, and what to the vector $z$?
 
 ---
 ### Step by step
-With q = φ(query), k = φ(key): `S + torch.outer(k, v)`, `z + k`, and then the output `q @ S / (q @ z)`. Collect the outputs and `torch.stack` them.
+For each word, with q = φ(query) and k = φ(key): add the outer product of k and v to $S$, and k to $z$. Then the output is `q @ S`, divided by the number `q @ z`. Collect the outputs in the list, and combine them with `torch.stack`.
 """
 
-# %% kind="tensor"
-read = yours("linear_reader")
+# %% kind="tensor" name="both-forms"
 torch.manual_seed(17)
 query, keys, values = torch.randn(100, 8), torch.randn(100, 8), torch.randn(100, 6)
 
 weights = (feature_map(query) @ feature_map(keys).T).tril()  # (n, n), causal
 weights = weights / weights.sum(dim=-1, keepdim=True)
-by_weights = weights @ values
-by_state, state = read(query, keys, values)
-at_once = causal_linear_attend(query, keys, values)
+as_attention = weights @ values
+as_rnn, state = yours("linear_reader")(query, keys, values)
 
-assert torch.allclose(by_weights, by_state, atol=1e-5)
-assert torch.allclose(by_weights, at_once, atol=1e-5)
-table, size = tuple(weights.shape), tuple(state.shape)
-print(f"a table of {table} or a state of {size}: the same outputs")
+difference = (as_attention - as_rnn).abs().max()
+print(f"attention weights {tuple(weights.shape)}, or a state {tuple(state.shape)}")
+print("largest difference between the outputs:", fixed(difference, 4))
+assert difference < 1e-4
 
 # %% [markdown] kind="text"
 r"""
-The same outputs: once as attention over all words, once as a recurrent network whose state never grows. (By the clock of our record, at 1,024 words, it took {result:lesson_17/over explicit/1024 words/linear:.0%} of the time of explicit attention. `causal_linear_attend`, which makes all words at once for training, took {result:lesson_17/over explicit/1024 words/causal linear:.0%}, and one $S$ for *each* word.) The road has come full circle, and so has its old question: what does a state of fixed size hold? Put in 16 random keys of 16 numbers with a value each, ask with every key, and count an answer if the *nearest* of the values is the right one.
+The outputs are the same up to rounding. Softmax attention has a recurrent form as well (Feng et al., 2024): you wrote it in section 4, with the state $(m, \ell, o)$. But that state belongs to *one* query, and for the next query, all keys have to be processed again. In linear attention, one state serves every query. In return, a state of fixed size has to hold everything: it is the bottleneck of lesson 04 again.
 """
 
-# %% kind="see"
+# %% [markdown] kind="text" track="stretch"
+r"""
+**How much does the state hold?** Store 16 random keys of width 16 with one value each, and query with every key. A result counts as correct if the nearest of the 16 values is the right one. Guessing would be right in 6% of the cases.
+
+> **Before you run it:** which of the four methods will find most of the values?
+"""
+
+# %% kind="see" track="stretch" name="look-up"
 torch.manual_seed(16)
 keys, values = torch.randn(2, 50, 16, 16)  # 50 times 16 pairs
 phi = feature_map(keys)
 centred = F.normalize(phi - phi.mean(dim=1, keepdim=True), dim=-1)
 answers = {
-    "linear attention": linear_attend(keys, keys, values),
-    "the same φ, another table": phi @ (torch.linalg.pinv(phi) @ values),
-    "sums, φ less its mean": centred @ (centred.mT @ values),
     "softmax attention": (keys @ keys.mT / 4).softmax(dim=-1) @ values,
+    "linear attention": linear_attend(keys, keys, values),
+    "least squares, same φ": phi @ (torch.linalg.pinv(phi) @ values),
+    "sum, φ minus its mean": centred @ (centred.mT @ values),
 }
 for name, answer in answers.items():
     nearest = torch.cdist(answer, values).argmin(dim=-1)
     percent = 100 * (nearest == torch.arange(16)).float().mean()
-    print(f"{name}: {fixed(percent, 0)}% of 16 pairs found")
+    print(f"{name}: {fixed(percent, 0)}% correct")
 
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="stretch"
 r"""
-Linear attention is close to guessing, 6%. Its size is not to blame: another table of 16 × 16 from the same $\phi$ (least squares, all pairs at once) finds everything. Nor is adding alone: take the mean off $\phi$, and sums find most. It is both. A positive $\phi$ makes random keys alike (a cosine of {result:lesson_17/cosine of keys/after φ:.2f} on average), and a sum cannot take apart what is alike. So the search is for better maps and better *updates*: write only what the state does not know yet (Schlag, Irie and Schmidhuber, 2021, after Schmidhuber's fast weights of 1992), or let the state be a small network that learns while it reads (test-time training, see Reading).
+Linear attention is hardly better than guessing. The size of its state isn't the cause: another 16 × 16 matrix for the same $\phi$, fitted by least squares, finds every value. Nor is it the sum alone, since sums find most of them once the mean of $\phi$ is subtracted. The two act together. A positive $\phi$ makes random keys similar (their mean cosine rises from about 0 to {result:lesson_17/cosine of keys/after φ:.2f}), and a sum can't separate similar keys. Trained keys needn't be random, so this doesn't show how well a trained model would do. Schlag, Irie and Schmidhuber (2021) improve the update itself: the state is changed only by what it doesn't predict yet.
 """
 
-# %% [markdown] kind="text" track="short"
+# %% [markdown] kind="text" contents="how much memory a KV cache needs, and heads that share keys and values"
 r"""
-## 7 · The cache, and heads that share
+## 6 · A smaller KV cache
 
-A decoder that writes word by word keeps the keys and values of all words so far, the KV cache of lesson 16: two vectors a word, in every layer, for every text being written. With 32 layers of width 4,096 and two bytes a number, one text of 100,000 words takes 52 GB. That decides how many users a machine can serve.
+With softmax attention, the {term:KV cache} of lesson 16 grows with every word. With 32 layers of width 4,096 and 2 bytes per number, a text of 100,000 words needs 2 · 32 · 4,096 · 100,000 · 2 bytes, or 52 GB.
 
-The way out: let several query heads **share** one head of keys and values. Four query heads and two key heads: heads 0 and 1 look at the same keys, each with its own question. That is {term:grouped-query attention} (Ainslie and others, 2023); with a single key head it is {term:multi-query attention} (Shazeer, 2019). Queries are never kept, so they cost nothing here.
+It shrinks if several query heads **share** one head of keys and values. This is called {term:grouped-query attention} (Ainslie et al., 2023), or {term:multi-query attention} (Shazeer, 2019) if all query heads share a single one. With 8 key heads for 32 query heads, the cache above needs 13 GB. Queries are never stored.
 """
 
 # %% [markdown] kind="text" exercise="cache_bytes"
 r"""
-How many bytes? Each key head is as wide as a query head, `d_model / n_heads`. A first version is there. Make its check pass.
+How many bytes does a cache need? Each key head is as wide as a query head, `d_model / n_heads`. Here is a first version, which has a bug. Fix it.
 """
 
-# %% kind="exercise" exercise="cache_bytes" mode="bug" title="The bytes of a cache" difficulty=2 importance=4 track="core"
+# %% kind="exercise" exercise="cache_bytes" mode="bug" title="The size of a KV cache" difficulty=2 importance=3 track="stretch"
 def cache_bytes(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
-    """All whole numbers  ->  the bytes of all keys and values that are kept"""
+    """All integers  ->  the bytes of all keys and values that are kept"""
     # bug
     d_k = d_model // n_kv_heads
     numbers = 2 * n_layers * n_words * n_kv_heads * d_k
@@ -431,141 +408,47 @@ check("cache_bytes", cache_bytes)
 
 # %% [markdown] kind="hints" exercise="cache_bytes"
 r"""
-### A nudge
-Call it with 4 key heads, then with 2, then with 1. What should happen, and what does?
+### Where to start
+Call the function with 4 key heads, then with 2 and with 1. What should happen to the result, and what does happen?
 
 ---
 ### Step by step
-The width of a head is fixed by the **query** heads, among which `d_model` is shared out. Fewer key heads do not get wider.
-
----
-### "Still behaves exactly like the first version"
-And you did change it? `n_heads · d_model / n_heads` is `d_model` again. What is kept are `n_kv_heads`.
+The width of a head depends on the number of **query** heads, which share `d_model` among themselves. With fewer key heads, each of them stays as wide as before.
 """
 
-# %% kind="library" track="core"
-cache_bytes = yours("cache_bytes")
-words = torch.randn(1, 100, 64)
+# %% kind="library" track="stretch"
+words, size_of = torch.randn(1, 100, 64), yours("cache_bytes")
 for n_kv_heads in (4, 2, 1):
     block = Block(d_model=64, n_heads=4, n_kv_heads=n_kv_heads, d_ff=256)
     _, cache, _ = block(words, causal=True)
     measured = cache.keys.nbytes + cache.values.nbytes
-    assert measured == cache_bytes(100, 1, 64, 4, n_kv_heads, 4)
+    assert measured == size_of(100, 1, 64, 4, n_kv_heads, 4)
     print(f"key heads: {n_kv_heads}, bytes for 100 words: {measured:,}, as computed")
 
-# %% [markdown] kind="text" exercise="choose_heads"
-r"""
-**Choose the heads.** You are given a budget in bytes, the words to be kept, layers, `d_model` and bytes a number. Return `(n_heads, n_kv_heads)` such that
-
-- `n_heads` divides `d_model`, and `n_kv_heads` divides `n_heads`;
-- a head is 32 to 128 numbers wide;
-- the cache fits into the budget;
-- and nothing is shared without need: with *your* `n_heads`, no larger `n_kv_heads` would fit.
-
-There is always an answer, and often several: many narrow heads or few wide ones, and only training tells which is better. Do one case on paper first: 40 million bytes, 4,096 words, 16 layers, width 1,024, 2 bytes. How many numbers may one word keep in one layer? Then write the search; `cache_bytes` of the last cell helps. For some budgets wide heads do not fit at all, however few keys there are.
-"""
-
-# %% kind="exercise" exercise="choose_heads" title="Grouped heads for a budget" difficulty=4 importance=5 track="core"
-def choose_heads(budget, n_words, n_layers, d_model, bytes_each):
-    """All whole numbers  ->  (n_heads, n_kv_heads)"""
-    # solution
-    best = (0, 1, 1)
-    for n_heads in range(1, d_model + 1):
-        width = d_model / n_heads
-        if d_model % n_heads or not 32 <= width <= 128:
-            continue
-        for n_kv_heads in range(1, n_heads + 1):
-            if n_heads % n_kv_heads:
-                continue
-            sizes = (n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each)
-            if cache_bytes(*sizes) <= budget:
-                best = max(best, (n_kv_heads * width, n_heads, n_kv_heads))
-    return best[1:]
-    # end solution
-
-# %% kind="check" exercise="choose_heads"
-check("choose_heads", choose_heads)
-
-# %% [markdown] kind="hints" exercise="choose_heads"
-r"""
-### A nudge
-On paper: 40,000,000 / (4,096 · 16 · 2) = 305 numbers, so 152 of keys: two heads of 64, say. In general two loops: over the possible `n_heads`, and over the possible `n_kv_heads` for each. Skip what does not divide or is too narrow or too wide. What do you keep?
-
----
-### Step by step
-1. For each `n_heads` from 1 to `d_model` that divides `d_model`, with a width from 32 to 128:
-2. for each `n_kv_heads` that divides `n_heads`, compute the bytes. Does it fit?
-3. Of those that fit with the same `n_heads`, keep the largest `n_kv_heads`. Any `n_heads` that has one is a right answer. Keeping the one with the most numbers a word, `n_kv_heads · width`, is a good choice.
-
----
-### "It fits, and shares more than it must"
-You stopped at the first that fits. Go on to the largest.
-"""
-
-# %% kind="see" track="core"
-choose = yours("choose_heads")
-unshared = cache_bytes(4096, 16, 1024, 16, 16, 2)
-print(f"16 heads, none shared: {unshared / 1e6:.0f} million bytes")
-for budget in (300, 140, 40, 10):
-    n_heads, n_kv_heads = choose(budget * 10**6, 4096, 16, 1024, 2)
-    size = cache_bytes(4096, 16, 1024, n_heads, n_kv_heads, 2)
-    assert size <= budget * 10**6 and n_heads % n_kv_heads == 0
-    print(f"budget {budget} million: {n_heads} heads, {n_kv_heads} of keys,", end=" ")
-    print(f"{size / 1e6:.1f} million bytes")
-
-# %% [markdown] kind="text" contents="averaging the heads of a trained translator, and what is left of it"
+# %% [markdown] kind="text" contents="averaging the key and value heads of a trained translator"
 r"""
 ## Break it
 
-What does sharing do to quality? Take the trained translator, whose decoder has four heads, average its keys in pairs, its values, or both, and hope. Counted: test sentences of 200 whose every word is right, the words before it given. (`patch.multiple` puts another function in place of the library's, as in lesson 12.)
+What does sharing do to the quality? In the decoder of our trained translator, we average the keys of heads 0 and 1 and those of heads 2 and 3, then the values. We count the test sentences, out of 200, in which it predicts every word correctly, given the words before it.
 
-> **Before you run it:** {result:lesson_17/averaged heads/nothing:.1%} are right with four. And with two?
+> **Before you run it:** without a change, {result:lesson_17/averaged heads/nothing:.1%} are correct. How many will be with averaged keys?
 """
 
-# %% kind="code"
-transformer = load_shipped("transformer")
-model, encode = transformer.model.eval(), transformer.tokenizer.encode
-pairs = splits(seed=0, sizes={"test": 200}).test
-texts = [(encode(pair.src_text), encode(pair.tgt_text)) for pair in pairs]
-batch = make_batch([src for src, _ in texts], [tgt for _, tgt in texts])
-with torch.no_grad():
-    memory = model.encode(batch.src, batch.src_lengths)
-attend_fully, MODULE = library.multi_head, "course_lib.layers.multi_head"
-
-
-def in_pairs(heads):
-    return heads.unflatten(1, (2, -1)).mean(dim=2).repeat_interleave(2, dim=1)
-
-
-def percent_right(of_keys, of_values):
-    def shared(query, keys, values, **options):
-        return attend_fully(query, of_keys(keys), of_values(values), **options)
-
-    with torch.no_grad(), patch.multiple(MODULE, multi_head=shared):
-        predicted = model.decode(memory, batch.tgt_in)[0].argmax(dim=-1)
-    right = (predicted == batch.tgt_out) | (batch.tgt_out == PAD)
-    return fixed(100 * right.all(dim=1).float().mean(), 1)
-
-# %% kind="break"
-def unchanged(heads):
-    return heads
-
-
-print(f"averaged: nothing {percent_right(unchanged, unchanged)}% right")
-print(f"averaged: keys {percent_right(in_pairs, unchanged)}%")
-print(f"averaged: values {percent_right(unchanged, in_pairs)}%")
-print(f"averaged: both {percent_right(in_pairs, in_pairs)}%")
+# %% kind="break" name="averaged"
+for averaged in ((), ("keys",), ("values",), ("keys", "values")):
+    percent = fixed(100 * fraction_correct(averaged), 1)
+    print(f"averaged: {' and '.join(averaged) or 'nothing'}; {percent}% correct")
 
 # %% [markdown] kind="text"
 r"""
-Ruin, and no part alone is to blame: keys cost a third of the sentences, values a quarter, both four in five. Each head has a language of its own (lesson 12), and the mean of two is neither. (Nor do the keys merely shrink: scaled up again by √2, {result:lesson_17/averaged heads/keys, scaled up:.1%} are right.) Sharing has to be **learned**: Ainslie and others start from just such means and train on for a twentieth of the original steps; then eight key heads come close to the quality of no sharing, at nearly the speed of one.
+Averaging either does a lot of damage, and averaging both leaves little. A plausible reason is that every head has its own projections, so the average of two keys fits neither query. The model has to learn to share. Ainslie et al. start from such averages, train for another 5% of the original steps, and report a quality close to that of separate heads.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
 
-The first try counts for your score; every answer gets a reason.
+Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"
@@ -573,50 +456,53 @@ quiz("17", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Crossover on the board (5 min).** Let everybody derive $n = 6d$ before the explorable opens. Usual slips: $n = d$ (compared with a recurrent layer), $n = 3d$ (the mix forgotten, or the feed-forward network halved).
+**The crossover (5 min).** Let everyone derive $n = 6d$ on paper before the explorable opens. Common mistakes: $n = d$ (a comparison with a recurrent layer), $n = 4d$ (only one layer of the feed-forward network) and $n = 12d$ (the weighted sum forgotten).
 
-**The estimates.** Collect guesses for the recurrent crossover; most stay near 64. Then run it, twice. Numbers differ from machine to machine, under load, and with the batch (8 side by side: near {result:lesson_17/crossover/recurrent, 8 sentences:.0f}). Ask: "would it help if the steps did not wait?" Expected: on one core no; it helps only if they may then be joined. "What does a GPU change?" Large products gain, a queue of tiny ones does not; $e^x$ gets cheap and bytes dear.
+**The estimate.** Collect guesses for the ratio; most are near 1. Run the cell twice, because the ratio depends on the machine and its load. Then ask: "Which part of attention isn't in our count?"
 
-| they say | what it is | answer |
+**The online softmax (5 min).** Let one learner call out scores and another keep $m$, $\ell$ and $o$ on the board. Ask before the last row: "Which of the numbers that we have written down are wrong now?" Expected: both sums, by the same factor.
+
+**What learners say**
+
+| they say | misconception | answer |
 |---|---|---|
-| "n² dominates, always" | M42 | 2% at 64 words and d = 512. |
-| "attention is cheaper than recurrence while n < d" | M42 | Scores and mix are. With its four matrices never, by FLOPs. |
-| "attention is O(1), so it writes at once" | M43 | Reading and training; writing takes a pass a word. |
-| "fused attention does less work" | – | The same, and in training more. Fewer bytes. |
-| "the cache keeps queries too" | M44 | Nobody asks an old question again. |
-| "a mask makes it sparse, so faster" | – | Count the FLOPs: hidden scores are made all the same. |
+| "n² always dominates" | M42 | At 64 words and a width of 512, it is 2% of the FLOPs. |
+| "attention is cheaper than recurrence while n < d" | M42 | The scores and the weighted sum are. With its four projections, attention never is. |
+| "attention takes one step, so it generates all at once" | M43 | One step in training. In generation, each word takes a forward pass. |
+| "FlashAttention is an approximation" | – | The outputs are equal up to rounding; the cell in section 4 checks it. |
+| "fused attention takes fewer FLOPs" | – | As many, and more in training. It moves fewer bytes. |
+| "the cache stores queries too" | M44 | An old query is never needed again. |
+| "a mask makes attention faster" | – | Masked scores are computed before they are discarded. |
 
-**If time is short**, leave out the look-up of section 6; keep both crossovers and the design.
+**If time is short**, leave out section 3. Keep the online softmax and the comparison of both forms in section 5.
 """
 
 # %% [markdown] kind="summary"
 r"""
 ## What you have now
 
-| what | work | what is kept | what it gives up |
-|---|---|---|---|
-| explicit attention | $4n^2d$ | tables, $h n^2$ | – |
-| fused | $4n^2d$, in training more | $nd$ | nothing |
-| restricted, $r$ on either side | $12rnd$ | $nd$ | far words, until layers later |
-| linear | $4n\,d\,d_k$ | $d_k d_v$ a head, however long | exact look-up |
-| grouped queries | $4n^2d$ | cache of $h_{kv} / h$ | keys of its own for each head |
+| method | FLOPs | what it stores |
+|---|---|---|
+| attention as we wrote it | $4n^2d$ | $n^2$ attention weights for each head |
+| fused attention | $4n^2d$ | $m$, $\ell$ and $o$ for each query |
+| linear attention | grow with $n$ | $S$ and $z$, a fixed size | <!-- core -->
+| grouped-query attention | $4n^2d$ | a smaller KV cache | <!-- core -->
 
-- By FLOPs, scores and mix draw level with a recurrent layer at $n = d$ and with the rest of their block at $n = 6d$. The clock says otherwise, and one can find out why.
-- FLOPs are right about large products. Small ones, $e^x$ and bytes are not in them.
-- A state of fixed size is back, with its old question.
+- By FLOPs, attention costs as much as the rest of its block at $n = 6d$.
+- FLOPs leave out the softmax, for example, so measured times differ. <!-- core -->
+- The online softmax keeps a maximum and two sums, and rescales the sums when the maximum rises.
+- Linear attention with a causal mask is a recurrent network. <!-- core -->
 
-**Still missing.** Which of all these systems is best, on one task and one recipe? Lesson 18 opens the museum.
+**Still missing.** We have met many systems. Which is better, and how sure can we be? [Lesson 18](18_the_museum.ipynb) compares them.
 """
 
 # %% [markdown] kind="reading"
 r"""
 ## Reading
 
-- Vaswani and others, *Attention Is All You Need* (2017), section 4 with table 1. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
-- Dao and others, *FlashAttention* (2022), [arXiv 2205.14135](https://arxiv.org/abs/2205.14135); its running softmax is that of Milakov and Gimelshein (2018), [arXiv 1805.02867](https://arxiv.org/abs/1805.02867)
-- Katharopoulos and others, *Transformers are RNNs* (2020), [arXiv 2006.16236](https://arxiv.org/abs/2006.16236); Schlag, Irie and Schmidhuber, *Linear Transformers Are Secretly Fast Weight Programmers* (2021), [arXiv 2102.11174](https://arxiv.org/abs/2102.11174)
-- Shazeer, *Fast Transformer Decoding: One Write-Head is All You Need* (2019), [arXiv 1911.02150](https://arxiv.org/abs/1911.02150); Ainslie and others, *GQA* (2023), [arXiv 2305.13245](https://arxiv.org/abs/2305.13245)
-- Beltagy, Peters and Cohan, *Longformer* (2020). [arXiv 2004.05150](https://arxiv.org/abs/2004.05150)
-- Sun and others, *Learning to (Learn at Test Time): RNNs with Expressive Hidden States* (2024). [arXiv 2407.04620](https://arxiv.org/abs/2407.04620)
-- `lessons/l17_what_it_costs/`: `restricted.py`, `linear_attention.py` and `cost.py`, which measured the record.
+- Vaswani et al., *Attention Is All You Need* (2017), section 4 with table 1. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
+- Dao et al., *FlashAttention* (2022). [arXiv 2205.14135](https://arxiv.org/abs/2205.14135)
+- Milakov and Gimelshein, *Online normalizer calculation for softmax* (2018), [arXiv 1805.02867](https://arxiv.org/abs/1805.02867); Rabe and Staats, *Self-attention Does Not Need O(n²) Memory* (2021), [arXiv 2112.05682](https://arxiv.org/abs/2112.05682) <!-- core -->
+- Katharopoulos et al., *Transformers are RNNs* (2020), [arXiv 2006.16236](https://arxiv.org/abs/2006.16236); Schlag, Irie and Schmidhuber (2021), [arXiv 2102.11174](https://arxiv.org/abs/2102.11174); Feng et al., *Attention as an RNN* (2024), [arXiv 2405.13956](https://arxiv.org/abs/2405.13956) <!-- core -->
+- Shazeer, *Fast Transformer Decoding* (2019), [arXiv 1911.02150](https://arxiv.org/abs/1911.02150); Ainslie et al., *GQA* (2023), [arXiv 2305.13245](https://arxiv.org/abs/2305.13245) <!-- core -->
 """

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from unittest.mock import patch
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from torch.utils.flop_counter import FlopCounterMode
 
-from course_lib.layers import multi_head as library
 from course_lib.runtime import data_path
-from course_lib.text.batch import make_batch
-from course_lib.text.special import PAD
-from course_lib.text.toy.splits import splits
-from course_lib.translation.shipped import shared
 from lessons.l17_what_it_costs import cost
 from lessons.l17_what_it_costs.linear_attention import feature_map, linear_attend
+from lessons.l17_what_it_costs.shared_heads import fraction_correct
 
 N_PAIRS = 16
 
@@ -26,40 +22,38 @@ def measure() -> dict:
     """Every number, by the part of the lesson that quotes it. Times are those of bench_cost_cpu.txt."""
     keys, _ = drawn_pairs()
     return {
-        "crossover": recorded_crossovers(),
-        "steps of attention": {name: recorded_ratios(name) for name in ("1 head", "4 heads")},
-        "steps of a reader": recorded_ratios("one by one"),
-        "over explicit": {name: recorded_ratios(name) for name in ("64 words", "1024 words")},
+        "crossover": {
+            "recurrent": round(cost.crossover(cost.LENGTHS, cost.recorded("a recurrent network")), -2)
+        },
+        "parts": recorded_ratios("parts"),
+        "steps": recorded_ratios("steps"),
+        "alternatives": recorded_ratios("alternatives"),
+        "nearby": {"times fewer FLOPs": nearby_ratio()},
         "look-up": pairs_found(),
         "cosine of keys": {"as they are": mean_cosine(keys), "after φ": mean_cosine(feature_map(keys))},
         "averaged heads": averaged_heads(),
     }
 
 
-def recorded_crossovers() -> dict[str, int]:
-    """The length at which attention overtook in the record, rounded as the lesson quotes it."""
-    rows = {
-        "recurrent, d = 64": (64, "a recurrent network", -2),
-        "recurrent, d = 128": (128, "a recurrent network", -2),
-        "recurrent, 8 sentences": (64, "a recurrent network, 8", -1),
-        "recurrent, 32 sentences": (64, "a recurrent network, 32", -1),
-        "explicit, d = 64": (64, "the rest, explicit", 0),
-        "explicit, d = 128": (128, "the rest, explicit", -1),
-    }
-    return {name: round(crossover(d, against), n) for name, (d, against, n) in rows.items()}
-
-
-def crossover(d: int, against: str) -> int:
-    """Where one row of the record passes 1."""
-    ratios = cost.recorded(d, against)
-    return round(cost.crossover(cost.LENGTHS[: len(ratios)], ratios))
-
-
-def recorded_ratios(opening: str) -> dict[str, float]:
-    """The line `opening: this 0.5, that 2.0` of the record."""
+def recorded_ratios(name: str) -> dict[str, dict[str, float]]:
+    """The line `name: this 0.50 0.60, that 2.00 2.10` of the record: the least and the most of each."""
     record = data_path("results", "bench_cost_cpu.txt").read_text(encoding="utf-8")
-    [line] = re.findall(rf"^{opening}: (.*)$", record, flags=re.MULTILINE)
-    return {name: float(ratio) for name, ratio in re.findall(r"([a-z ]+) ([\d.]+)", line.replace(", ", ","))}
+    [line] = re.findall(rf"^{name}: (.*)$", record, flags=re.MULTILINE)
+    found = re.findall(r"([a-z ]+) ([\d.]+) ([\d.]+)", line.replace(", ", ","))
+    return {way: {"least": float(least), "most": float(most)} for way, least, most in found}
+
+
+def nearby_ratio() -> float:
+    """How many times as many FLOPs explicit attention takes as attention to neighbours."""
+    explicit, nearby = (flops_of(cost.cheaper_ways(cost.LONG)[way]) for way in ("explicit", "nearby"))
+    return explicit / nearby
+
+
+def flops_of(work: Callable[[], object]) -> int:
+    """What torch counts."""
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        work()
+    return counter.get_total_flops()
 
 
 def drawn_pairs() -> tuple[Tensor, Tensor]:
@@ -94,36 +88,11 @@ def mean_cosine(vectors: Tensor) -> float:
 
 
 def averaged_heads() -> dict[str, float]:
-    """The fraction of sentences whose every word is right, with keys or values averaged in pairs of heads."""
+    """The fraction of sentences predicted correctly, with keys or values averaged in pairs of heads."""
     return {
-        "nothing": fraction_right(same, same),
-        "keys": fraction_right(in_pairs, same),
-        "values": fraction_right(same, in_pairs),
-        "both": fraction_right(in_pairs, in_pairs),
-        "keys, scaled up": fraction_right(lambda heads: 2**0.5 * in_pairs(heads), same),
+        "nothing": fraction_correct(()),
+        "keys": fraction_correct(("keys",)),
+        "values": fraction_correct(("values",)),
+        "both": fraction_correct(("keys", "values")),
+        "keys, scaled up": fraction_correct(("keys",), scale=2**0.5),
     }
-
-
-def same(heads: Tensor) -> Tensor:
-    return heads
-
-
-def in_pairs(heads: Tensor) -> Tensor:
-    return heads.unflatten(1, (2, -1)).mean(dim=2).repeat_interleave(2, dim=1)
-
-
-@torch.no_grad()
-def fraction_right(of_keys: Callable, of_values: Callable) -> float:
-    """Of 200 test sentences, read by the trained translator with other keys and values in its decoder."""
-    model, encode = shared("transformer").model.eval(), shared("transformer").tokenizer.encode
-    pairs = splits(seed=0, sizes={"test": 200}).test
-    batch = make_batch([encode(pair.src_text) for pair in pairs], [encode(pair.tgt_text) for pair in pairs])
-    memory, attend_fully = model.encode(batch.src, batch.src_lengths), library.multi_head
-
-    def attend_changed(query, keys, values, **options):
-        return attend_fully(query, of_keys(keys), of_values(values), **options)
-
-    with patch.multiple("course_lib.layers.multi_head", multi_head=attend_changed):
-        predicted = model.decode(memory, batch.tgt_in)[0].argmax(dim=-1)
-    right = (predicted == batch.tgt_out) | (batch.tgt_out == PAD)
-    return right.all(dim=1).float().mean().item()

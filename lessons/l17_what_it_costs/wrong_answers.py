@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch.nn import functional as F
 
-from course_lib.layers.attention import attend
-from lessons.l17_what_it_costs.exercises import count, random
+from lessons.l17_what_it_costs.exercises import count
 from lessons.l17_what_it_costs.linear_attention import feature_map, linear_start, linear_step
-from lessons.l17_what_it_costs.restricted import window_mask
 
 # ---- block_flops
 
@@ -148,77 +148,429 @@ def flops_other_order(n, d, d_ff):
     return count
 
 
-# ---- test_nearby
+# ---- running_attention
 
 
-def expected_nearby(n, radius):
-    """Random queries, keys and values, and what a mask gives for them."""
-    query, keys, values = random(3, n, 4)
-    context, _ = attend(query, keys, values, mask=window_mask(n, radius))
-    return query, keys, values, context
+def attention_never_rescaled(blocks):
+    maximum, total, output = -math.inf, 0, 0
+    for scores, values in blocks:
+        maximum = max(maximum, scores.max())
+        weights = torch.exp(scores - maximum)
+        total += weights.sum()
+        output += weights @ values
+    return output / total
 
 
-def compare(nearby, n, radius):
-    query, keys, values, expected = expected_nearby(n, radius)
-    torch.testing.assert_close(nearby(query, keys, values, radius), expected)
+def attention_scale_too_late(blocks):
+    """The factor is computed after the maximum has been overwritten, so it is always 1."""
+    maximum, total, output = torch.tensor(-math.inf), 0, 0
+    for scores, values in blocks:
+        maximum = torch.maximum(maximum, scores.max())
+        scale = torch.exp(maximum - torch.maximum(maximum, scores.max()))
+        weights = torch.exp(scores - maximum)
+        total = scale * total + weights.sum()
+        output = scale * output + weights @ values
+    return output / total
 
 
-def neighbours_of_two_words(nearby):
-    compare(nearby, 2, 3)
+def attention_rescales_output_only(blocks):
+    maximum, total, output = torch.tensor(-math.inf), 0, 0
+    for scores, values in blocks:
+        new = torch.maximum(maximum, scores.max())
+        weights = torch.exp(scores - new)
+        total = total + weights.sum()
+        output = output * torch.exp(maximum - new) + weights @ values
+        maximum = new
+    return output / total
 
 
-def neighbours_of_whole_blocks(nearby):
-    compare(nearby, 8, 2)
+def attention_rescales_sum_only(blocks):
+    maximum, total, output = torch.tensor(-math.inf), 0, 0
+    for scores, values in blocks:
+        new = torch.maximum(maximum, scores.max())
+        weights = torch.exp(scores - new)
+        total = total * torch.exp(maximum - new) + weights.sum()
+        output = output + weights @ values
+        maximum = new
+    return output / total
 
 
-def neighbours_of_equal_words(nearby):
-    same, values = torch.zeros(7, 4), torch.ones(7, 4)
-    torch.testing.assert_close(nearby(same, same, values, 2), values)
+def attention_scaled_up(blocks):
+    maximum, total, output = torch.tensor(-math.inf), torch.tensor(0.0), torch.zeros(blocks[0][1].shape[1])
+    for scores, values in blocks:
+        new = torch.maximum(maximum, scores.max())
+        scale = torch.exp(new - maximum)
+        weights = torch.exp(scores - new)
+        total, output = total * scale + weights.sum(), output * scale + weights @ values
+        maximum = new
+    return output / total
 
 
-def neighbours_in_the_middle(nearby):
-    query, keys, values, expected = expected_nearby(7, 2)
-    torch.testing.assert_close(nearby(query, keys, values, 2)[3], expected[3])
+def attention_scaled_up_from_0(blocks):
+    maximum, total, output = torch.tensor(0.0), 0, 0
+    for scores, values in blocks:
+        new = torch.maximum(maximum, scores.max())
+        scale = torch.exp(new - maximum)
+        weights = torch.exp(scores - new)
+        total, output = total * scale + weights.sum(), output * scale + weights @ values
+        maximum = new
+    return output / total
 
 
-def neighbours_by_shape(nearby):
-    assert nearby(torch.zeros(7, 4), torch.zeros(7, 4), torch.zeros(7, 4), 2).shape == (7, 4)
+def attention_without_maximum(blocks):
+    total, output = 0, 0
+    for scores, values in blocks:
+        total = total + scores.exp().sum()
+        output = output + scores.exp() @ values
+    return output / total
 
 
-def neighbours_to_the_bit(nearby):
-    query, keys, values = random(3, 7, 4)
-    weights = (query @ keys.T / 2).masked_fill(~window_mask(7, 2), -torch.inf).softmax(-1)
-    assert torch.equal(nearby(query, keys, values, 2) + 1e-7, weights @ values)
+def attention_by_first_maximum(blocks):
+    maximum, total, output = None, 0, 0
+    for scores, values in blocks:
+        if maximum is None:
+            maximum = scores.max()
+        weights = torch.exp(scores - maximum)
+        total, output = total + weights.sum(), output + weights @ values
+    return output / total
 
 
-def neighbours_returned(nearby):
-    query, keys, values, expected = expected_nearby(7, 2)
-    return torch.allclose(nearby(query, keys, values, 2), expected, atol=1e-5)
+def attention_from_0(blocks):
+    maximum, total, output = torch.tensor(0.0), 0, 0
+    for scores, values in blocks:
+        new = torch.maximum(maximum, scores.max())
+        weights = torch.exp(scores - new)
+        total = total * torch.exp(maximum - new) + weights.sum()
+        output = output * torch.exp(maximum - new) + weights @ values
+        maximum = new
+    return output / total
 
 
-def neighbours_at_several_sizes(nearby):
-    for n, radius in ((5, 1), (7, 2), (10, 3)):
-        compare(nearby, n, radius)
+def attention_keeps_minus_infinity(blocks):
+    maximum, total, output = torch.tensor(-math.inf), 0, 0
+    for scores, values in blocks:
+        new = torch.maximum(maximum, scores.max())
+        weights = torch.exp(scores - new)
+        total = total * torch.exp(maximum - new) + weights.sum()
+        output = output * torch.exp(maximum - new) + weights @ values
+    return output / total
 
 
-def neighbours_by_means(nearby):
-    """Equal scores, so each blend is a mean; values that tell every sum apart."""
-    same, values = torch.zeros(7, 2), 2.0 ** torch.arange(7)[:, None]
-    means = [values[max(0, i - 2) : i + 3].mean(0) for i in range(7)]
-    torch.testing.assert_close(nearby(query=same, keys=same, values=values, radius=2), torch.stack(means))
+def attention_to_last_block(blocks):
+    for scores, values in blocks:
+        output = scores.softmax(0) @ values
+    return output
 
 
-def neighbours_by_one_large_word(nearby):
-    """A changed value may change the output of its neighbours only."""
-    query, keys, values = random(3, 7, 4)
-    before = nearby(query, keys, values, 2)
-    for j in range(7):
-        larger = values.clone()
-        larger[j] += 10
-        changed = (nearby(query, keys, larger, 2) - before).abs().sum(-1) > 1e-4
-        assert changed.tolist() == [abs(i - j) <= 2 for i in range(7)]
-    ones = torch.ones(7, 4)
-    assert torch.allclose(nearby(query, keys, ones, 2), ones, atol=1e-5)
+def attention_by_block_maxima(blocks):
+    total, output = 0, 0
+    for scores, values in blocks:
+        weights = torch.exp(scores - scores.max())
+        total, output = total + weights.sum(), output + weights @ values
+    return output / total
+
+
+def attention_mean_of_blocks(blocks):
+    outputs = [torch.softmax(scores, dim=0) @ values for scores, values in blocks]
+    return sum(outputs) / len(outputs)
+
+
+def attention_sum_of_blocks(blocks):
+    return sum(torch.softmax(scores, dim=0) @ values for scores, values in blocks)
+
+
+def attention_undivided(blocks):
+    return attention_state(blocks)[2]
+
+
+def attention_divides_always(blocks):
+    maximum, total, output = torch.tensor(-math.inf), 0, 0
+    for scores, values in blocks:
+        new = torch.maximum(maximum, scores.max())
+        weights = torch.exp(scores - new)
+        total = total * torch.exp(maximum - new) + weights.sum()
+        output = (output * torch.exp(maximum - new) + weights @ values) / total
+        maximum = new
+    return output
+
+
+def attention_over_count(blocks):
+    n, (_, _, output) = 0, attention_state(blocks)
+    for scores, _ in blocks:
+        n += len(scores)
+    return output / n
+
+
+def attention_returns_total(blocks):
+    _, total, output = attention_state(blocks)
+    return output / total, total
+
+
+def attention_returns_both(blocks):
+    _, total, output = attention_state(blocks)
+    return output, total
+
+
+def attention_of_all_blocks(blocks):
+    scores = torch.cat([scores for scores, _ in blocks])
+    values = torch.cat([values for _, values in blocks])
+    return torch.softmax(scores, dim=0) @ values
+
+
+def attention_by_block_maximum_rescaled(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        c, w = torch.exp(m - s.max()), torch.exp(s - s.max())
+        t, o = c * t + w.sum(), c * o + w @ v
+        m = torch.maximum(m, s.max())
+    return o / t
+
+
+def attention_with_block_weights(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        w = torch.exp(s - s.max())
+        if s.max() > m:
+            c = torch.exp(m - s.max())
+            t, o, m = c * t, c * o, s.max()
+        t, o = t + w.sum(), o + w @ v
+    return o / t
+
+
+def attention_scales_everything(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        new = torch.maximum(m, s.max())
+        t, o = t + torch.exp(s - new).sum(), o + torch.exp(s - new) @ v
+        t, o = t * torch.exp(m - new), o * torch.exp(m - new)
+        m = new
+    return o / t
+
+
+def attention_softmax_in_block(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        new = torch.maximum(m, s.max())
+        w = torch.softmax(s, dim=0)
+        t, o = t * torch.exp(m - new) + w.sum(), o * torch.exp(m - new) + w @ v
+        m = new
+    return o / t
+
+
+def attention_without_exp(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        new = torch.maximum(m, s.max())
+        t, o = t * torch.exp(m - new) + (s - new).sum(), o * torch.exp(m - new) + (s - new) @ v
+        m = new
+    return o / t
+
+
+def attention_divides_twice(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        new = torch.maximum(m, s.max())
+        w = torch.exp(s - new)
+        t, o = t * torch.exp(m - new) + w.sum(), o * torch.exp(m - new) + (w / w.sum()) @ v
+        m = new
+    return o / t
+
+
+def attention_returns_in_loop(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        new = torch.maximum(m, s.max())
+        w = torch.exp(s - new)
+        t, o = t * torch.exp(m - new) + w.sum(), o * torch.exp(m - new) + w @ v
+        m = new
+        return o / t
+
+
+def attention_over_root(blocks):
+    return attention_step_by_step((s / math.sqrt(v.shape[-1]), v) for s, v in blocks)
+
+
+def attention_scale_without_exp(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        new = torch.maximum(m, s.max())
+        w = torch.exp(s - new)
+        t, o = t * (m - new) + w.sum(), o * (m - new) + w @ v
+        m = new
+    return o / t
+
+
+def attention_in_64_bits_without_maximum(blocks):
+    t, o = 0.0, 0.0
+    for s, v in blocks:
+        t, o = t + s.double().exp().sum(), o + s.double().exp() @ v.double()
+    return (o / t).float()
+
+
+def attention_clamped(blocks):
+    t, o = 0.0, 0.0
+    for s, v in blocks:
+        w = torch.exp(s.clamp(-80, 80))
+        t, o = t + w.sum(), o + w @ v
+    return o / t
+
+
+def attention_in_two_passes(blocks):
+    maximum = max(scores.max() for scores, _ in blocks)
+    total = sum(torch.exp(scores - maximum).sum() for scores, _ in blocks)
+    return sum(torch.exp(scores - maximum) @ values for scores, values in blocks) / total
+
+
+def attention_of_a_list(blocks):
+    blocks = list(blocks)
+    scores, values = zip(*blocks, strict=True)
+    return torch.cat(scores).softmax(0) @ torch.cat(values)
+
+
+def attention_so_far(blocks):
+    """Everything so far in two growing tensors."""
+    all_scores, all_values = None, None
+    for scores, values in blocks:
+        all_scores = scores if all_scores is None else torch.cat([all_scores, scores])
+        all_values = values if all_values is None else torch.cat([all_values, values])
+    return all_scores.softmax(0) @ all_values
+
+
+def attention_by_index(blocks):
+    maximum, total, output = torch.tensor(-math.inf), 0, 0
+    for i in range(len(blocks)):
+        scores, values = blocks[i]
+        new = torch.maximum(maximum, scores.max())
+        scale, weights = torch.exp(maximum - new), torch.exp(scores - new)
+        total, output = total * scale + weights.sum(), output * scale + weights @ values
+        maximum = new
+    return output / total
+
+
+def attention_as_list(blocks):
+    return attention_step_by_step(blocks).tolist()
+
+
+def attention_in_float64(blocks):
+    return attention_step_by_step((scores.double(), values.double()) for scores, values in blocks)
+
+
+def attention_as_column(blocks):
+    return attention_step_by_step(blocks)[:, None]
+
+
+def attention_detached(blocks):
+    return attention_step_by_step((scores.detach(), values) for scores, values in blocks)
+
+
+def attention_by_float_sum(blocks):
+    maximum, total, output = -math.inf, 0.0, 0.0
+    for scores, values in blocks:
+        new = max(maximum, scores.max().item())
+        weights = torch.exp(scores - new)
+        total = total * math.exp(maximum - new) + weights.sum().item()
+        output = output * math.exp(maximum - new) + weights @ values
+        maximum = new
+    return output / total
+
+
+def attention_of_uniform_weights(blocks):
+    n, output = 0, 0
+    for _, values in blocks:
+        n, output = n + len(values), output + values.sum(0)
+    return output / n
+
+
+def attention_of_powers_of_2(blocks):
+    return attention_step_by_step((scores * math.log(2), values) for scores, values in blocks)
+
+
+def attention_to_the_largest(blocks):
+    best, output = -math.inf, None
+    for scores, values in blocks:
+        if scores.max() > best:
+            best, output = scores.max(), values[scores.argmax()]
+    return output
+
+
+def attention_state(blocks):
+    maximum, total, output = torch.tensor(-math.inf), 0.0, 0.0
+    for scores, values in blocks:
+        new = torch.maximum(maximum, scores.max())
+        scale, weights = torch.exp(maximum - new), torch.exp(scores - new)
+        total, output = total * scale + weights.sum(), output * scale + weights @ values
+        maximum = new
+    return maximum, total, output
+
+
+def attention_step_by_step(blocks):
+    _, total, output = attention_state(blocks)
+    return output / total
+
+
+def attention_one_score_at_a_time(blocks):
+    maximum, total, output = -math.inf, 0.0, 0.0
+    for scores, values in blocks:
+        for score, value in zip(scores, values, strict=True):
+            new = max(maximum, score.item())
+            scale, weight = math.exp(maximum - new), torch.exp(score - new)
+            total, output = total * scale + weight, output * scale + weight * value
+            maximum = new
+    return output / total
+
+
+def attention_if_larger(blocks):
+    """Rescales only if the maximum rises; in place."""
+    maximum = None
+    for scores, values in blocks:
+        if maximum is None:
+            maximum, total, output = scores.max(), torch.tensor(0.0), torch.zeros(values.shape[1])
+        if scores.max() > maximum:
+            scale = torch.exp(maximum - scores.max())
+            total *= scale
+            output *= scale
+            maximum = scores.max()
+        weights = torch.exp(scores - maximum)
+        total += weights.sum()
+        output += (weights[:, None] * values).sum(0)
+    return output / total
+
+
+def attention_by_logsumexp(blocks):
+    """An output that is normalised after every block, weighted by logsumexp."""
+    log_total, output = torch.tensor(-math.inf), 0.0
+    for scores, values in blocks:
+        of_block = scores.logsumexp(0)
+        new = torch.logaddexp(log_total, of_block)
+        output = output * torch.exp(log_total - new) + torch.exp(of_block - new) * (
+            scores.softmax(0) @ values
+        )
+        log_total = new
+    return output
+
+
+def attention_of_iterator(blocks):
+    blocks = iter(blocks)
+    scores, values = next(blocks)
+    maximum = scores.max()
+    total, output = (scores - maximum).exp().sum(), (scores - maximum).exp() @ values
+    for scores, values in blocks:
+        new = max(maximum, scores.max())
+        total, output = total * (maximum - new).exp(), output * (maximum - new).exp()
+        total, output = total + (scores - new).exp().sum(), output + (scores - new).exp() @ values
+        maximum = new
+    return output / total
+
+
+def attention_with_sum_in_last_column(blocks):
+    """The sum as one more column of the values; the maximum starts at a very low number."""
+    maximum, state = torch.tensor(-1e30), 0.0
+    for _, (scores, values) in enumerate(blocks):
+        wide = torch.hstack([values, torch.ones(len(values), 1)])
+        new = torch.maximum(maximum, scores.max())
+        state = state * torch.exp(maximum - new) + torch.exp(scores - new) @ wide
+        maximum = new
+    return state[:-1] / state[-1]
 
 
 # ---- linear_reader
@@ -287,6 +639,65 @@ def reader_over_sum(query, keys, values):
 
 def reader_over_own_weight(query, keys, values):
     return reader_with(divisor=lambda q, k, z, t: q @ k)(query, keys, values)
+
+
+def reader_divides_by_old_z(query, keys, values):
+    state, total, outputs = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1]), []
+    for q, k, v in zip(feature_map(query), feature_map(keys), values, strict=True):
+        state = state + torch.outer(k, v)
+        outputs.append(q @ state / (q @ total))
+        total = total + k
+    return torch.stack(outputs), state
+
+
+def reader_uses_old_state(query, keys, values):
+    state, total, outputs = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1]), []
+    for q, k, v in zip(feature_map(query), feature_map(keys), values, strict=True):
+        total = total + k
+        outputs.append(q @ state / (q @ total))
+        state = state + torch.outer(k, v)
+    return torch.stack(outputs), state
+
+
+def reader_adds_raw_keys_to_z(query, keys, values):
+    state, total, outputs = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1]), []
+    for q, k, v in zip(query, keys, values, strict=True):
+        state = state + torch.outer(feature_map(k), v)
+        total = total + k
+        outputs.append(feature_map(q) @ state / (feature_map(q) @ total))
+    return torch.stack(outputs), state
+
+
+def reader_divides_by_raw_query(query, keys, values):
+    state, total, outputs = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1]), []
+    for q, k, v in zip(query, feature_map(keys), values, strict=True):
+        state, total = state + torch.outer(k, v), total + k
+        outputs.append(feature_map(q) @ state / (q @ total))
+    return torch.stack(outputs), state
+
+
+def reader_asks_with_key(query, keys, values):
+    state, total, outputs = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1]), []
+    for k, v in zip(feature_map(keys), values, strict=True):
+        state, total = state + torch.outer(k, v), total + k
+        outputs.append(k @ state / (k @ total))
+    return torch.stack(outputs), state
+
+
+def reader_multiplies_elements(query, keys, values):
+    return reader_with(update=lambda q, k, v, state, total: (state + k * v, total + k))(query, keys, values)
+
+
+def reader_returns_divided_state(query, keys, values):
+    outputs, state = reader_by_table(query, keys, values)
+    return outputs, state / feature_map(keys).sum(0).unsqueeze(1)
+
+
+def reader_of_earlier_words_detached(query, keys, values):
+    def update(q, k, v, state, total):
+        return state.detach() + torch.outer(k, v), total.detach() + k
+
+    return reader_with(update=update)(query, keys, values)
 
 
 def reader_raw_keys(query, keys, values):
@@ -565,105 +976,6 @@ def bytes_of_a_tensor(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_eac
     return 2 * keys.numel() * bytes_each
 
 
-# ---- choose_heads
-
-
-def size_of(n_words, n_layers, d_k, n_kv_heads, bytes_each):
-    return 2 * n_layers * n_words * n_kv_heads * d_k * bytes_each
-
-
-def heads_shared_by_all(budget, n_words, n_layers, d_model, bytes_each):
-    return d_model // 64, 1
-
-
-def heads_unshared(budget, n_words, n_layers, d_model, bytes_each):
-    return d_model // 64, d_model // 64
-
-
-def heads_turned(budget, n_words, n_layers, d_model, bytes_each):
-    return heads_of(*range(128, 31, -1))(budget, n_words, n_layers, d_model, bytes_each)[::-1]
-
-
-def heads_too_narrow(budget, n_words, n_layers, d_model, bytes_each):
-    return heads_of(8)(budget, n_words, n_layers, d_model, bytes_each)
-
-
-def heads_that_do_not_divide(budget, n_words, n_layers, d_model, bytes_each):
-    n_heads = d_model // 64
-    return n_heads, min(n_heads, int(budget // size_of(n_words, n_layers, 64, 1, bytes_each)) or 1)
-
-
-def heads_of_64_only(budget, n_words, n_layers, d_model, bytes_each):
-    n_heads = d_model // 64
-    fits = [k for k in range(1, n_heads + 1) if n_heads % k == 0]
-    fits = [k for k in fits if size_of(n_words, n_layers, 64, k, bytes_each) <= budget]
-    return n_heads, max(fits, default=1)
-
-
-def heads_of_32_that_do_not_divide(budget, n_words, n_layers, d_model, bytes_each):
-    n_heads = kv = d_model // 32
-    while size_of(n_words, n_layers, d_model // n_heads, kv, bytes_each) > budget:
-        kv -= 1
-    return n_heads, kv
-
-
-def heads_of_32(budget, n_words, n_layers, d_model, bytes_each):
-    n_heads = d_model // 32
-    for kv in range(n_heads, 0, -1):
-        if n_heads % kv == 0 and size_of(n_words, n_layers, d_model // n_heads, kv, bytes_each) <= budget:
-            return n_heads, kv
-
-
-def heads_strictly_less(budget, n_words, n_layers, d_model, bytes_each):
-    return heads_of(*range(128, 31, -1))(budget - 1, n_words, n_layers, d_model, bytes_each)
-
-
-def heads_searched_for_64(budget, n_words, n_layers, d_model, bytes_each):
-    return heads_of(64)(budget, n_words, n_layers, d_model, bytes_each)
-
-
-def heads_as_floats(budget, n_words, n_layers, d_model, bytes_each):
-    n_heads, kv = heads_wide_first(budget, n_words, n_layers, d_model, bytes_each)
-    return float(n_heads), float(kv)
-
-
-def heads_one_number(budget, n_words, n_layers, d_model, bytes_each):
-    return d_model // 64
-
-
-def heads_of(*widths):
-    def choose(budget, n_words, n_layers, d_model, bytes_each):
-        for width in widths:
-            n_heads = d_model // width
-            if n_heads * width != d_model:
-                continue
-            for k in range(n_heads, 0, -1):
-                if n_heads % k == 0 and size_of(n_words, n_layers, width, k, bytes_each) <= budget:
-                    return n_heads, k
-
-    return choose
-
-
-def heads_narrow_first(budget, n_words, n_layers, d_model, bytes_each):
-    return heads_of(*range(32, 129))(budget, n_words, n_layers, d_model, bytes_each)
-
-
-def heads_wide_first(budget, n_words, n_layers, d_model, bytes_each):
-    return heads_of(*range(128, 31, -1))(budget, n_words, n_layers, d_model, bytes_each)
-
-
-def heads_that_use_most(budget, n_words, n_layers, d_model, bytes_each):
-    fitting = []
-    for n_heads in range(1, d_model + 1):
-        for k in range(1, n_heads + 1):
-            width = d_model // n_heads
-            whole = d_model % n_heads == 0 and n_heads % k == 0 and 32 <= width <= 128
-            if whole and size_of(n_words, n_layers, width, k, bytes_each) <= budget:
-                fitting.append((width * k, n_heads, k))
-    _, n_heads, k = max(fitting)
-    return n_heads, k
-
-
 WRONG = {
     "block_flops": [
         (flops_without_additions, "multiplications-only"),
@@ -692,14 +1004,50 @@ WRONG = {
         (lambda n, d, d_ff: flops_by_product(n, d, d_ff) | {"projections": 2 * n * d * d}, "one-projection"),
         (lambda n, d, d_ff: {part: flops / n for part, flops in count(n, d, d_ff).items()}, "one-word"),
     ],
-    "test_nearby": [
-        (neighbours_of_two_words, "lets-through"),
-        (neighbours_of_whole_blocks, "lets-through"),
-        (neighbours_of_equal_words, "lets-through"),
-        (neighbours_in_the_middle, "lets-through"),
-        (neighbours_by_shape, "lets-through"),
-        (neighbours_to_the_bit, "rejects-the-right-one"),
-        (neighbours_returned, "returns-instead"),
+    "running_attention": [
+        (attention_never_rescaled, "never-rescaled"),
+        (attention_scale_too_late, "never-rescaled"),
+        (attention_rescales_output_only, "total-not-rescaled"),
+        (attention_rescales_sum_only, "output-not-rescaled"),
+        (attention_scaled_up, "wrong-direction"),
+        (attention_scaled_up_from_0, "wrong-direction-from-0"),
+        (attention_without_maximum, "no-maximum"),
+        (attention_by_first_maximum, "first-maximum"),
+        (attention_from_0, "starts-at-0"),
+        (attention_keeps_minus_infinity, "last-block"),
+        (attention_to_last_block, "last-block"),
+        (attention_by_block_maxima, "block-maximum"),
+        (attention_by_block_maximum_rescaled, "refers-to-the-block"),
+        (attention_with_block_weights, "own-weights"),
+        (attention_scales_everything, "new-terms-scaled"),
+        (attention_softmax_in_block, "softmax-in-the-block"),
+        (attention_without_exp, "no-exp"),
+        (attention_divides_twice, "divided-twice"),
+        (attention_returns_in_loop, "first-block"),
+        (attention_over_root, "scaled-scores"),
+        (attention_scale_without_exp, "wrong-direction"),
+        (attention_in_64_bits_without_maximum, None),
+        (attention_clamped, None),
+        (attention_mean_of_blocks, "mean-of-blocks"),
+        (attention_sum_of_blocks, "sum-of-blocks"),
+        (attention_undivided, "not-divided"),
+        (attention_divides_always, "divided-at-every-block"),
+        (attention_over_count, "over-the-count"),
+        (attention_returns_total, "returns-the-state"),
+        (attention_returns_both, "returns-both-sums"),
+        (attention_of_all_blocks, "goes through `blocks`"),
+        (attention_in_two_passes, "goes through `blocks`"),
+        (attention_of_a_list, "collects all the scores or values"),
+        (attention_so_far, "collects all the scores or values"),
+        (attention_by_index, "if they come one at a time"),
+        (attention_as_list, "wrong-form"),
+        (attention_in_float64, "wrong-form"),
+        (attention_as_column, None),
+        (attention_detached, "no-gradient"),
+        (attention_by_float_sum, "wrong-gradient"),
+        (attention_of_uniform_weights, None),
+        (attention_of_powers_of_2, None),
+        (attention_to_the_largest, None),
     ],
     "linear_reader": [
         (reader_without_total, "undivided"),
@@ -732,6 +1080,14 @@ WRONG = {
         (reader_asks_an_empty_state, "asks-an-empty-state"),
         (reader_of_lists, "wrong-form"),
         (reader_over_sum, "over-the-sum-of-z"),
+        (reader_divides_by_old_z, "z-one-behind"),
+        (reader_uses_old_state, "s-one-behind"),
+        (reader_adds_raw_keys_to_z, "z-of-raw-keys"),
+        (reader_divides_by_raw_query, "raw-query-in-divisor"),
+        (reader_asks_with_key, "asks-with-the-key"),
+        (reader_multiplies_elements, "no-outer-product"),
+        (reader_returns_divided_state, "returns-a-divided-state"),
+        (reader_of_earlier_words_detached, "wrong-gradient"),
         (reader_over_own_weight, "over-this-word"),
         (reader_raw_keys, "raw-keys"),
     ],
@@ -755,24 +1111,18 @@ WRONG = {
         (bytes_of_one_head, "one-head"),
         (bytes_in_32_bits, "overflow"),
     ],
-    "choose_heads": [
-        (heads_shared_by_all, "shares more than it must"),
-        (heads_unshared, "the budget is"),
-        (heads_turned, "shared out evenly"),
-        (heads_too_narrow, "from 32 to 128 are wanted"),
-        (heads_that_do_not_divide, None),
-        (heads_of_64_only, "the budget is"),
-        (heads_one_number, None),
-        (heads_of_32_that_do_not_divide, "shared out evenly"),
-        (heads_of_32, "shared out evenly"),
-        (heads_strictly_less, "shares more than it must"),
-        (heads_searched_for_64, "your search found nothing"),
-    ],
 }
 
 RIGHT = {
     "block_flops": [flops_by_product, flops_by_word, flops_other_order],
-    "test_nearby": [neighbours_at_several_sizes, neighbours_by_means, neighbours_by_one_large_word],
+    "running_attention": [
+        attention_step_by_step,
+        attention_one_score_at_a_time,
+        attention_if_larger,
+        attention_by_logsumexp,
+        attention_of_iterator,
+        attention_with_sum_in_last_column,
+    ],
     "linear_reader": [
         reader_by_table,
         reader_by_steps,
@@ -781,5 +1131,4 @@ RIGHT = {
         reader_with_epsilon,
     ],
     "cache_bytes": [bytes_repaired, bytes_by_group, bytes_of_a_tensor],
-    "choose_heads": [heads_narrow_first, heads_wide_first, heads_that_use_most, heads_as_floats],
 }

@@ -131,7 +131,7 @@ quiz("04", "two-ends")
 r"""
 ## 2 · Greedy decoding
 
-At each step the decoder returns a logit for every token of the vocabulary, and a softmax turns the logits into probabilities. Which token should it output? In lesson 01 we sampled one at random. For a translation we usually want the most probable one. {term:greedy decoding|Greedy decoding} picks the most probable token at every step, uses it as the next input, and never revises a choice. Decoding in which each input is the model's own previous output is called {term:autoregressive}.
+At each step the decoder returns a logit for every token of the vocabulary, and a softmax turns the logits into probabilities. Which token should it output? The sampling of lesson 01 picks one at random. For a translation we usually want the most probable one. {term:greedy decoding|Greedy decoding} picks the most probable token at every step, uses it as the next input, and never revises a choice. Decoding in which each input is the model's own previous output is called {term:autoregressive}.
 
 Decoding ends when the model outputs EOS. A poorly trained model might never do that, so we also limit the length.
 """

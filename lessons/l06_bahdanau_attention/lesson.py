@@ -363,7 +363,7 @@ predict("06", "where-il-looks", AttentionStepper())
 
 # %% [markdown] kind="text"
 r"""
-The largest attention weight, {result:lesson_06/weights at il/thirsty:.2f}, is on *thirsty*, and the second largest, {result:lesson_06/weights at il/end:.2f}, on the end of the source. You might have expected *cat*, since *il* refers to the cat, but *cat* gets {result:lesson_06/weights at il/cat:.2f}. A plausible reason is that the decoder has already generated *le chat* and *l' eau*, and what it still needs to know is which of the two the pronoun refers to. Cats get thirsty; water doesn't.
+At the step that generates *il*, the largest attention weight, {result:lesson_06/weights at il/thirsty:.2f}, is on *thirsty*, and the second largest, {result:lesson_06/weights at il/end:.2f}, on the end of the source. You might have expected *cat*, since *il* refers to the cat, but *cat* gets {result:lesson_06/weights at il/cat:.2f}. A plausible reason is that the decoder has already generated *le chat* and *l' eau*, and what it still needs to know is which of the two the pronoun refers to. Cats get thirsty; water doesn't.
 
 But that is a story about a single map. We tested the model on {result:lesson_06/pronouns/sentences:.0f} sentences of this kind, and it translates all of them correctly. Yet the adjective gets the largest attention weight in only {result:lesson_06/pronouns/adjective:.0%} of them. In {result:lesson_06/pronouns/because:.0%} it is *because*, and in {result:lesson_06/pronouns/pronoun:.0%} the pronoun itself.
 
@@ -438,7 +438,7 @@ for position, word in enumerate(sources):
 
 # %% [markdown] kind="text"
 r"""
-The column *thirsty* shows the output of step 8 for each position. The attention does matter: forced onto most of the words before *it*, the decoder generates *elle*. However, it generates *il* not only for *thirsty* but also for *it*, *was* and the end of the source. Do their annotations contain what the decoder needs?
+The column *thirsty* shows the output of step 8, which normally generates *il*, for each position. The attention does matter: forced onto most of the words before *it*, the decoder generates *elle*. However, it generates *il* not only for *thirsty* but also for *it*, *was* and the end of the source. Do their annotations contain what the decoder needs?
 
 To find out, we need a control: the column *cold*, where *elle* is correct and position 8 is *cold*. Forced onto *it* or onto the end, the decoder generates *il* in **both** sentences, so it may just prefer *il* there. Only the adjective and *was* lead to the correct pronoun in both. A plausible reason is that the backward GRU has carried the adjective into the annotation of *was*.
 

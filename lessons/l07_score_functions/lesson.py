@@ -37,7 +37,6 @@ from lessons.l07_score_functions import (
 )
 
 start_lesson("score_functions", seed=7)
-tests = splits(seed=0, sizes=TEST_SIZES)
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -117,7 +116,7 @@ Luong's paper also has a {term:concat score}, $v^\top \tanh(W [q; k])$, in which
 r"""
 ## 3 · Bahdanau's and Luong's decoders
 
-Bahdanau's decoder attends with its **previous** state and then updates the state. Luong's decoder updates its state first and attends with the **new** one. It combines the context vector and the state into the {term:attentional hidden state}, $\tilde h_i = \tanh(W_c\,[c_i; s_i])$, from which it predicts the next word. The context vector isn't part of the state, so without {term:input feeding}, the next step wouldn't know what this step attended to. With it, $\tilde h_i$ becomes part of the decoder's next input.
+Bahdanau's decoder attends with its **previous** state and then updates the state. Luong's decoder updates its state first and attends with the **new** one. It combines the context vector and the state into the {term:attentional hidden state}, $\tilde h_i = \tanh(W_c\,[c_i; s_i])$, from which it predicts the next word; $[c_i; s_i]$ means that the two are concatenated. The context vector isn't part of the state, so without {term:input feeding}, the next step wouldn't know what this step attended to. With it, $\tilde h_i$ becomes part of the decoder's next input.
 
 | | Bahdanau et al. 2015 | Luong et al. 2015 |
 |---|---|---|
@@ -171,6 +170,7 @@ views.gallery(
 quiz("07", "blind")
 
 # %% kind="predict" hide_input=true
+tests = splits(seed=0, sizes=TEST_SIZES)
 pair = next(pair for pair in tests.test if pair.src_text == SENTENCE)
 true_links = {(french, english) for english, french in pair.links}
 figure = views.gallery(

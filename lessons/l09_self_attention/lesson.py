@@ -238,7 +238,7 @@ r"""
 
 In *the cat drank the water because it was thirsty*, our Transformer translates *it* as *il* (le chat). If the sentence ends in *cold*, it chooses *elle* (l'eau). What does the pronoun depend on? We change one thing, keep everything else the same, and observe the output. This is an {term:intervention}, like forcing the attention in lesson 06.
 
-**Mask a word.** If a word is masked for *all*, neither the source words nor the decoder can attend to it. The left panel shows the {term:cross-attention}: how much the decoder attends to each source word at the pronoun, averaged over 12 {term:attention head|attention heads}, four in each of its three layers.
+**Mask a word.** If a word is masked for *all*, neither the source words nor the decoder can attend to it. The left panel shows the {term:cross-attention}: how much the decoder attends to each source word at the pronoun, averaged over 12 {term:attention head|attention heads}: each of its three layers computes four attentions in parallel, each with its own matrices (lesson 12). The middle panel shows what the source word *it* attends to in each head of the encoder. In 1.2, the layer is 1 and the head is 2, both counted from 0.
 """
 
 # %% kind="predict"

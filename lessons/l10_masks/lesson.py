@@ -236,7 +236,7 @@ check("training_mask", training_mask)
 # %% [markdown] kind="hints" exercise="training_mask"
 r"""
 ### Where to start
-Print `training_mask(4)`. The input at position 0 is BOS, and the first word is predicted there. Which positions does row 0 allow?
+`tril` keeps a matrix up to one of its diagonals and sets everything above it to 0. Print `training_mask(4)`. The input at position 0 is BOS, and the first word is predicted there. Which positions does row 0 allow?
 
 ---
 ### Step by step

@@ -435,7 +435,9 @@ predict("11", "from-a-thousand", figure)
 
 # %% [markdown] kind="text"
 r"""
-With sinusoidal encodings, counting from 1,000 did less damage than counting from 6; we don't know why. RoPE has no parameters. The values aren't rotated, so the rotation acts on the attention weights only. In the first layer, the values contain no positions; from the second layer on they do indirectly, because they were computed with those weights.
+With sinusoidal encodings, counting from 1,000 did less damage than counting from 6; we don't know why. <!-- core -->
+
+RoPE has no parameters. The values aren't rotated, so the rotation acts on the attention weights only. In the first layer, the values contain no positions; from the second layer on they do indirectly, because they were computed with those weights.
 
 The third kind of positional encoding is the simplest. {term:learned positional embedding|Learned positional embeddings} (Gehring et al., 2017) are a table of random numbers that is trained like the word embeddings. In our translator, they add {result:positions/learned/parameters - positions/none/parameters:,.0f} parameters. The rows of positions that don't occur in training keep their random numbers. The language models BERT and GPT-2 use learned positional embeddings, one reason why they accept at most 512 and 1,024 tokens.
 """

@@ -213,7 +213,7 @@ First compute the hidden layer, including its bias and the ReLU. Then compute th
 A matrix of shape (out, in) is applied to rows with `x @ w.T`, or with `nn.functional.linear(x, w, b)`. `torch.relu` comes after the first bias and before the second matrix.
 """
 
-# %% kind="quiz" track="core" contents="a quiz question, and what happens without the feed-forward network"
+# %% kind="quiz" track="core" contents="exercise 3 · The feed-forward network, a quiz question, and what happens without this network"
 quiz("13", "feed-forward")
 
 # %% [markdown] kind="text" track="core"
@@ -251,7 +251,7 @@ for name, numbers in model.encoder.blocks[0].state_dict().items():
 
 # %% [markdown] kind="text" exercise="encoder_block"
 r"""
-These are the parameters of a trained translator's first block. **Write the block that uses them.** `parts` is a dictionary with these names; the first lines look them up. The first layer is `many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask)` from lesson 12. In self-attention, `x` and `source` are both the normalised words. It returns the output and the attention weights; you need the output.
+These are the parameters of a trained translator's first block. **Write the block that uses them.** `parts` is a dictionary with these names; the first lines look them up. The first layer is `many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask)` from lesson 12. In self-attention, `x` and `source` are both the normalised words. It returns the output and the attention weights; you need the output. The second layer is `feed_forward(x, w_in, b_in, w_out, b_out)`, the formula of section 4; `inner` contains its matrix and bias *in*, `outer` its matrix and bias *out*.
 """
 
 # %% kind="exercise" exercise="encoder_block" title="The block as a function" difficulty=2 importance=5 track="short"
@@ -449,7 +449,7 @@ The names of the parameters come from your attributes. Compare the ones in the v
 
 # %% [markdown] kind="text"
 r"""
-Does your module compute the same as your function? We load the trained weights into it and compare, in training mode, where dropout is on, and in evaluation mode. Then **your** blocks replace those in the encoder of the trained translator. Lesson 14 builds a complete Transformer from such modules.
+Does your module compute the same as your function? We load the trained weights into it and compare, in training mode, where dropout is on, and in evaluation mode. Then **your** blocks replace those in the encoder of the trained translator. Section 8 of the full lesson 14 builds a complete Transformer from such modules.
 """
 
 # %% kind="see"

@@ -208,7 +208,7 @@ In the loop: `x = encoder_block(x, parts_of(weights, …), n_heads, mask)`. Afte
 
 # %% [markdown] kind="text" track="short"
 r"""
-Why a *last* norm? With pre-norm, the residual stream itself is never normalised (lesson 13), so its numbers grow from block to block. Section 6 shows by how much. The last norm brings them back to a size of about 1.
+Why a *last* norm? With pre-norm (lesson 13), only the input of each layer is normalised. The sum $x + f(\text{norm}(x))$ itself isn't, so its numbers grow from block to block. Section 6 shows by how much. The last norm brings them back to a size of about 1.
 
 ## 4 · The decoder
 
@@ -326,7 +326,9 @@ Apply `layer_norm` with `decoder.last_norm.weight` and `decoder.last_norm.bias`.
 r"""
 ## 5 · It speaks
 
-All the parts are there. `greedy_decode` from lesson 04 generates a sentence with any model that has the methods `encode`, `start` and `step`. The next cell gives your Transformer these methods. `greedy_decode` knows lengths but no masks, so this `encode` computes the mask itself and returns it with the memory; in section 8, the mask is an argument. The decoder keeps no state except the tokens so far, and it processes all of them again for each new token. Lesson 16 avoids that.
+All the parts are there. `greedy_decode` from lesson 04 generates a sentence with any model that has the methods `encode`, `start` and `step`. The next cell gives your Transformer these methods. `greedy_decode` knows lengths but no masks, so this `encode` computes the mask itself and returns it with the memory. `translator_masks` makes the masks from lesson 10; the first hides the padding of the source. The decoder keeps no state except the tokens so far, and it processes all of them again for each new token. Lesson 16 avoids that.
+
+In section 8, the mask is an argument of `encode`. <!-- core -->
 """
 
 # %% kind="code"
@@ -339,7 +341,7 @@ class MyTransformer:
 
     def encode(self, source, lengths):
         n = source.shape[1]
-        mask = translator_masks(lengths, lengths, n, n)[0][:, None]
+        mask = translator_masks(lengths, lengths, n, n)[0][:, None]  # (1, 1, 1, n)
         return encode_source(source, weights, 4, 3, mask), mask
 
     def start(self, encoded):
@@ -392,7 +394,7 @@ views.diagram(PLACED, [], lit=own, title="Your functions, from lessons 04 and 10
 
 # %% [markdown] kind="text"
 r"""
-**If every box is highlighted, your own code has translated this sentence**, from the token ids to the French words. You have built a Transformer. A box that isn't highlighted belongs to an exercise that you haven't solved yet, or to a function that your code doesn't call. Try a few more sentences.
+**If every box is highlighted, your own code has translated this sentence**, from the token ids to the French words. You have built a Transformer. A box that isn't highlighted belongs to an exercise that you haven't solved yet, or to a function that your code doesn't call. The exercises for `translator_masks` (lesson 10) and `feed_forward` (lesson 13) are only in the full lessons, so on the short track these two boxes stay as they are. Try a few more sentences.
 """
 
 # %% [markdown] kind="text" track="short"

@@ -14,7 +14,7 @@ r"""
 After this lesson you can
 
 1. **write** a training step with Adam;
-2. **train** your own Transformer, stop it and resume it;
+2. **train** a Transformer with your own training step, stop it and resume it;
 3. **explain** what batching by length, warm-up and label smoothing do;
 4. **write** a complete training script with PyTorch's optimizer; <!-- core -->
 5. **judge**, from runs with several seeds, what warm-up and label smoothing are worth; <!-- core -->
@@ -127,7 +127,7 @@ Clip all gradients together *before* the loop. $v$ is the mean of the squared gr
 r"""
 ## 3 · Train a small translator
 
-The next cell loads the course's trained weights into your Transformer from lesson 14. If it computes the same logits as the library's, we train your file, otherwise the library's; the cell prints which.
+If you have written a Transformer of your own in `my_transformer.py` (section 8 of the full lesson 14), the next cell loads the course's trained weights into it. If it computes the same logits as the library's, we train your file, otherwise the library's; the cell prints which. **Your** training step trains either of them.
 
 We start with a run of about 20 seconds on two CPU cores: one block in the encoder and one in the decoder (`n_layers=1`), 3,000 toy sentences of 3 to 6 English words, and 200 others for validation. `TranslatorRun` calls your training step for each batch. The batches and the learning rate come from the library for now; the loss is the cross-entropy with teacher forcing (lesson 04). The plotted training loss is the mean over the last 24 steps, so it lags behind at first. We train without dropout, because the run is short and doesn't overfit; on the full task, we saw no benefit from dropout either (three seeds each: {result:min recipe/no dropout/scores/test/exact:.1p} to {result:max recipe/no dropout/scores/test/exact:.1%} correct without it, {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} with 0.1).
 """

@@ -129,23 +129,29 @@ def own_transformer(path: Path | str, config: TransformerConfig) -> OwnTransform
 def explain_difference(path: Path | str, library: Translator) -> str:
     """Why a file doesn't compute the same as a Transformer of the library with its weights; else "".
 
-    A quick check before training. It runs the file's code unguarded; lesson 14's check is the thorough one.
+    A quick check before training, which calls `forward`, and translating, which calls `encode` and `decode`.
+    It runs the file's code unguarded; lesson 14's check is the thorough one.
     """
+    src, tgt = torch.arange(4, 16).reshape(2, 6), torch.tensor([[2, 5, 4], [2, 7, 9]])
+    src[0, 4:] = 0
+    lengths = (src != 0).sum(dim=1)
+    expected = library.eval()(src, lengths, tgt)
     try:
         own = own_transformer(path, library.config)
         own.load_state_dict(library.state_dict())
-        src, tgt = torch.arange(4, 16).reshape(2, 6), torch.tensor([[2, 5, 4], [2, 7, 9]])
-        src[0, 4:] = 0
-        lengths = (src != 0).sum(dim=1)
-        logits = [model.eval()(src, lengths, tgt) for model in (own, library)]
+        logits = {"forward": own.eval()(src, lengths, tgt)}
+        logits["decode, after encode,"] = own.decode(own.encode(src, lengths), tgt)[0]
     except OwnFileError as error:
         return str(error)
     except Exception as error:  # whatever the learner's code raises
         return describe_error(error, Path(path))
-    if logits[0].shape != logits[1].shape:
-        return f"its logits have shape {tuple(logits[0].shape)}, but {tuple(logits[1].shape)} is expected"
-    gap = (logits[0] - logits[1]).abs().max()
-    return "" if gap <= MOST_OFF else f"its logits differ from the library's by up to {gap:.2g}"
+    for method, computed in logits.items():
+        if computed.shape != expected.shape:
+            shapes = f"{tuple(computed.shape)}, but {tuple(expected.shape)} is expected"
+            return f"{method} returns logits of shape {shapes}"
+        if (gap := (computed - expected).abs().max()) > MOST_OFF:
+            return f"{method} returns logits that differ from the library's by up to {gap:.2g}"
+    return ""
 
 
 class OwnTransformer(Translator):

@@ -13,7 +13,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from course_lib.models.own_file import run_file
 from course_lib.runtime import PROJECT_ROOT
+from course_lib.teaching.own_code.kept_file import KeptFunction, write_function
 from course_lib.text.batching import Epochs
 from course_lib.text.special import EOS
 from course_lib.training.checkpoint import load_checkpoint, load_system, read_about, save_checkpoint
@@ -260,9 +262,36 @@ def test_without_warm_up_only_the_climb_is_missing(few):
 def test_the_learners_file_is_trained_if_it_computes_what_the_library_does(home, capsys):
     path = home / "my_transformer.py"
     assert chosen_file.file_to_train() is None
-    assert capsys.readouterr().out.strip() == chosen_file.NOT_WRITTEN.format(path.name)
+    assert chosen_file.INSTEAD in capsys.readouterr().out
     path.write_text(REFERENCE.read_text(encoding="utf-8"), encoding="utf-8")
     assert chosen_file.file_to_train() == path
+
+
+ENCODE = """from lessons.l14_the_transformer import by_parts as library
+
+def encode_source(source, weights, n_heads, n_layers, mask=None):
+    sizes = {"n_heads": n_heads, "n_layers": n_layers, "mask": mask}
+    return library.encoder_stages(source, weights, **sizes)[0]["memory"]
+"""
+DECODE = """from lessons.l14_the_transformer import by_parts as library
+
+def decode_logits(target, memory, weights, n_heads, n_layers, mask=None):
+    sizes = {"n_heads": n_heads, "n_layers": n_layers, "mask": mask}
+    return library.decoder_stages(target, memory, weights, **sizes)[0]["logits"]
+"""
+
+
+def test_without_a_file_the_learners_functions_are_trained(home, few):
+    write_function(KeptFunction("encode_source", "14", "2026-11-18", ENCODE))
+    assert chosen_file.file_to_train() is None  # half a Transformer
+    write_function(KeptFunction("decode_logits", "14", "2026-11-18", DECODE))
+    file = chosen_file.file_to_train()
+    assert file == chosen_file.OF_FUNCTIONS
+    assert "my_road" in run_file(file)["encode_source"].__wrapped__.__code__.co_filename
+    run = TranslatorRun(few, TrainingSettings(n_steps=3), file=file, step=training_step)
+    before = {name: weight.clone() for name, weight in run.model.named_parameters()}
+    run.train()
+    assert all(not torch.equal(weight, before[name]) for name, weight in run.model.named_parameters())
 
 
 @pytest.mark.parametrize(
@@ -285,7 +314,7 @@ def test_a_file_that_no_longer_works_is_named_and_the_library_is_trained(
     assert path.name in said and message in said and chosen_file.INSTEAD in said
 
 
-def test_decode_must_agree_with_forward(home):
+def test_decode_must_agree_with_forward(home, capsys):
     text = REFERENCE.read_text(encoding="utf-8")
     text = text.replace("return self.decode(", "return self.plain(").replace(
         "def decode(self", "def plain(self"
@@ -295,7 +324,7 @@ def test_decode_must_agree_with_forward(home):
     )
     path = home / "my_transformer.py"
     path.write_text(text, encoding="utf-8")
-    assert "forward" in chosen_file.what_is_wrong(path)
+    assert chosen_file.file_to_train() is None and "decode" in capsys.readouterr().out
 
 
 # ---- watched in a notebook

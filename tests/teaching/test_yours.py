@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from torch.nn import functional as F
 
 from course_lib.runtime import PROJECT_ROOT
-from course_lib.teaching import count_own_calls, list_own_functions, progress, yours
+from course_lib.teaching import count_own_calls, list_own_functions, progress, track, yours
 from course_lib.teaching.checking import check
+from course_lib.teaching.contents import SHORT
 from course_lib.teaching.exercises import find_exercise
 from course_lib.teaching.own_code import kept_file, kept_functions, loading
 from course_lib.teaching.own_code.kept_file import TOP, KeptFunction, write_function
@@ -70,6 +71,12 @@ def scaled_attention(queries: torch.Tensor, keys, values):
     scores = torch.einsum("...md,...nd->...mn", queries, keys) / math.sqrt(keys.shape[-1])
     weights = F.softmax(scores, dim=-1)
     return weights @ values, weights
+
+
+def test_on_the_short_track_a_learner_isnt_told_to_pass_what_isnt_there(course_home, capsys, monkeypatch):
+    monkeypatch.setattr(track, "_notebook", SHORT)
+    assert line_of_yours(capsys, "read_sequence") == NOT_YET  # lesson 02, on both tracks
+    assert line_of_yours(capsys, "count_next") != NOT_YET  # lesson 01, only on the full one
 
 
 def test_what_passed_is_used_and_the_file_reads_well_and_runs_as_it_stands(course_home, capsys):

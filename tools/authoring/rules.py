@@ -7,16 +7,17 @@ With `introduction=true` in its title cell (lesson 00), a lesson needs no recall
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tools.authoring.cell_kinds import CODE, KINDS, LEARNER, MARKDOWN, SOLVED, STRETCH
+from tools.authoring.cell_kinds import CODE, KINDS, LEARNER, MARKDOWN, SHORT, SOLVED, STRETCH
 from tools.authoring.editions import LessonDraft
 from tools.authoring.glossary import misspelt_terms
 from tools.authoring.outputs import FETCHED
 from tools.authoring.printed import misspelt_numbers
-from tools.authoring.source import Cell, LessonError
-from tools.authoring.tracks import track_problems
+from tools.authoring.source import CORE_LINE, Cell, LessonError
+from tools.authoring.tracks import LEFT_OUT, heading, track_problems
 
 ORDER = ("title", "goals", "setup", "recall", "quiz", "summary", "reading")
 NOT_IN_INTRODUCTION = ("recall",)
@@ -24,6 +25,7 @@ MOST_CODE_LINES = 25
 MOST_CODE_WIDTH = 88  # what a laptop shows beside JupyterLab's file list, without scrolling sideways
 MOST_MINUTES_UNCHECKED = 15
 MOST_STRETCH, MOST_OVERRIDDEN = 1 / 4, 1 / 10  # of the core minutes, of all minutes
+SECTION = re.compile(r"\b[Ss]ection (\d+)(?![\d.]*\d| of )")  # of this lesson
 REVEALING_LENGTH = 25  # a shorter line of a solution, such as `return weights`, reveals nothing
 
 
@@ -32,7 +34,7 @@ def breaches(draft: LessonDraft) -> list[LessonError]:
     cells, introduction = draft.lesson.cells, draft.lesson.introduction
     problems = [*missing_parts(cells, introduction), *long_gaps(cells), *misspelt_terms(cells)]
     problems += [*remote_pictures(cells), *misspelt_numbers(cells), *repeated_names(cells)]
-    problems += [*unbalanced_minutes(cells), *track_problems(cells)]
+    problems += [*unbalanced_minutes(cells), *track_problems(cells), *skipped_sections(draft.cells[SHORT])]
     problems += code_layout([*draft.cells[LEARNER], *draft.cells[SOLVED]])
     if not introduction:
         problems += [*unpredicted(cells), *missing_work(cells), *revealed_solutions(draft)]
@@ -52,6 +54,17 @@ def missing_parts(cells: tuple[Cell, ...], introduction: bool) -> Iterator[Lesso
         if after.line < before.line:
             order = f"{after.kind} comes before {before.kind} (line {before.line})"
             yield LessonError(after.line, f"{order}; the required order is {', '.join(ORDER)}")
+
+
+def skipped_sections(cells: list[Cell]) -> Iterator[LessonError]:
+    """References in the short edition to numbered sections that it leaves out."""
+    texts = [cell for cell in cells if cell.form == MARKDOWN and cell.kind not in (LEFT_OUT, "reading")]
+    numbers = {match[1] for cell in texts if (match := re.match(r"(\d+) ·", heading(cell)))}
+    for cell in texts:
+        for match in SECTION.finditer(cell.text):
+            if match[1] not in numbers:
+                message = f"the short track has no section {match[1]}; mark this line with {CORE_LINE}"
+                yield LessonError(cell.line_at(match.start()), f"{message} or say what it contains")
 
 
 def missing(kind: str) -> LessonError:

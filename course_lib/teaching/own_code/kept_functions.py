@@ -18,7 +18,7 @@ from functools import wraps
 from importlib import import_module
 from typing import Any
 
-from course_lib.teaching.contents import REMOVED_EXERCISES, lesson
+from course_lib.teaching.contents import REMOVED_EXERCISES, SHORT, lesson
 from course_lib.teaching.exercises.catalogue import find_exercise
 from course_lib.teaching.exercises.exercise import Exercise
 from course_lib.teaching.exercises.guarded_call import is_inside_call
@@ -32,6 +32,7 @@ from course_lib.teaching.own_code.kept_file import (
 )
 from course_lib.teaching.own_code.loading import load_function
 from course_lib.teaching.own_code.source import NotKept, gather_source
+from course_lib.teaching.track import notebook_track
 
 NOT_SAVED = "Later lessons will use the library's version, because yours couldn't be saved:"
 CHANGED_SESSION = "this session has changed torch or NumPy, so it can't be judged: restart the kernel"
@@ -97,7 +98,9 @@ def _choose(exercise: Exercise) -> Choice:
         return None, f"the library's version ({error})"
     block = next((function for function in functions if function.name == exercise.name), None)
     if block is None:
-        return None, "the library's version (you haven't passed this exercise yet)"
+        on_track = notebook_track() != SHORT or lesson(exercise.lesson).exercises.get(exercise.name) == SHORT
+        why = "you haven't passed this exercise yet" if on_track else "its exercise is in the full lesson"
+        return None, f"the library's version ({why})"
     key = exercise.name, block.source
     if key not in _choices:
         function, reason = _load_and_judge(exercise, block.source)

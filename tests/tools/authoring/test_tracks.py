@@ -88,6 +88,21 @@ def test_a_line_of_the_full_lesson_takes_no_time_on_the_short_track(course):
     assert sum(cell.minutes for cell in after.cells) > sum(cell.minutes for cell in before.cells) + 0.5
 
 
+@pytest.mark.parametrize(
+    ("sentence", "is_refused"),
+    [
+        ("Section 2 proves it.", True),
+        ("As section 1 shows, it works.", False),
+        ("Section 2 proves it. <!-- core -->", False),
+        ("See section 2 of lesson 14, and section 3.2 of the paper.", False),
+    ],
+)
+def test_the_short_edition_refers_only_to_its_own_sections(course, sentence, is_refused):
+    numbered = LESSON.replace("## On it", "## 1 · On it").replace("## Off it", "## 2 · Off it")
+    problems = course.problems(numbered.replace("| a row of the full lesson | <!-- core --> |", sentence))
+    assert any("section 2" in problem for problem in problems) == is_refused
+
+
 def test_the_last_goal_of_the_short_edition_ends_in_a_full_stop(course):
     goals = "- build a notebook;\n- read it; <!-- core -->\n- sell it. <!-- core -->\n"
     draft = course.draft(TINY.replace("- build a notebook\n", goals))

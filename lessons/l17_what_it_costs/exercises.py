@@ -552,14 +552,14 @@ RUNNING_ATTENTION = InOnePass(
                 scale_total=lambda old, new: torch.exp(new - old),
                 scale_output=lambda old, new: torch.exp(new - old),
             ),
-            "the sums are multiplied by exp(new maximum − old maximum). It should be the other way round: old "
-            "weights get smaller when the maximum rises.",
+            "the sums are multiplied by exp(new maximum − old maximum). It should be the other way round: "
+            "old weights get smaller when the maximum rises.",
         ),
         Slip(
             "wrong-direction-later",
             running(scale_total=upwards, scale_output=upwards),
-            "from the second block on, the sums are multiplied by exp(new maximum − old maximum). It should be "
-            "the other way round: old weights get smaller when the maximum rises.",
+            "from the second block on, the sums are multiplied by exp(new maximum − old maximum). It should "
+            "be the other way round: old weights get smaller when the maximum rises.",
         ),
         Slip(
             "no-maximum",
@@ -1076,7 +1076,8 @@ LINEAR_READER = Recurrence(
         Slip(
             "sees-everything",
             lambda q, k, v: (linear_attend(q, k, v), right_state(k, v)),
-            "every word attends to the whole sentence. Its output should use S and z as they are after this word.",
+            "every word attends to the whole sentence. Its output should use S and z as they are after this "
+            "word.",
         ),
         Slip("forgets", reads(keep=lambda q, k, v, s, z: (torch.outer(k, v), k)), OVERWRITTEN),
         Slip(
@@ -1152,8 +1153,9 @@ CACHE_BYTES = PlainExercise(
     by_hand=ByHand(
         inputs={"n_words": 10, "n_layers": 3, "d_model": 64, "n_heads": 8, "n_kv_heads": 2, "bytes_each": 4},
         answer=3840,
-        says="A head is 64 / 8 = 8 numbers wide. Two key heads make 16 numbers for each word, and the values "
-        "another 16: 32. That is 96 numbers in 3 layers and 960 for 10 words, of 4 bytes each: 3,840.",
+        says="A head is 64 / 8 = 8 numbers wide. Two KV heads make 16 numbers for the keys of each word, and "
+        "another 16 for its values: 32. That is 96 numbers in 3 layers and 960 for 10 words, of 4 bytes "
+        "each: 3,840.",
     ),
     others=(
         lambda: (10, 3, 64, 4, 4, 4),
@@ -1207,7 +1209,7 @@ CACHE_BYTES = PlainExercise(
         Slip(
             "size-of-a-group",
             lambda n, layers, d, heads, kv, b: 2 * layers * n * (heads // kv) * (d // heads) * b,
-            "the cache gets larger with fewer key heads. It holds `n_kv_heads` of them; "
+            "the cache gets larger with fewer KV heads. It holds `n_kv_heads` of them; "
             "n_heads / n_kv_heads is the number of query heads that share one of them.",
         ),
         Slip(
@@ -1218,17 +1220,17 @@ CACHE_BYTES = PlainExercise(
         Slip(
             "as-wide-as-the-model",
             lambda n, layers, d, heads, kv, b: 2 * layers * n * kv * d * b,
-            "every key head is as wide as the whole model. Its width is d_model / n_heads.",
+            "every KV head is as wide as the whole model. Its width is d_model / n_heads.",
         ),
         Slip(
             "one-head",
             lambda n, layers, d, heads, kv, b: bytes_of_cache(n, layers, d, heads, 1, b),
-            "only one key head is counted in each layer. There are `n_kv_heads`.",
+            "only one KV head is counted in each layer. There are `n_kv_heads`.",
         ),
         Slip(
             "rounded-to-zero",
             lambda n, layers, d, heads, kv, b: 2 * layers * n * (kv // heads) * d * b,
-            "`n_kv_heads // n_heads` is 0 if there are fewer key heads than query heads. Multiply first, and "
+            "`n_kv_heads // n_heads` is 0 if there are fewer KV heads than query heads. Multiply first, and "
             "divide at the end.",
         ),
         Slip(
@@ -1245,7 +1247,7 @@ CACHE_BYTES = PlainExercise(
         Slip(
             "half-of-the-first-version",
             lambda *given: first_bytes_of_cache(*given) // 2,
-            "the number of key heads has no effect, and only keys or only values are counted. Start again "
+            "the number of KV heads has no effect, and only keys or only values are counted. Start again "
             "from the first version.",
         ),
         Slip("overflow", lambda *given: wrap(bytes_of_cache(*given)), OVERFLOW),

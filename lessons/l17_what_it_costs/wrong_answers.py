@@ -402,7 +402,7 @@ def attention_adds_1(blocks):
 
 
 def attention_by(update):
-    """The loop; `update` gets the rescaled sums, the weights, the values, the scores, and returns new sums."""
+    """The loop; `update` gets the rescaled sums, the weights, values and scores, and returns new sums."""
 
     def attention(blocks):
         m, t, o = torch.tensor(-math.inf), 0.0, 0.0

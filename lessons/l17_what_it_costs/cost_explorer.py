@@ -86,7 +86,7 @@ def draw_growth(axes: Axes) -> Show:
     named = {"rest": "rest of the block", "attention": "attention", "recurrent": "recurrent layer"}
     look = {"fontweight": "bold", "transform": axes.transAxes}
     for i, (name, words) in enumerate(named.items()):
-        axes.text(0.03, 0.93 - 0.09 * i, words, color=colours[name], **look)
+        axes.text(0.03, 0.905 - 0.09 * i, words, color=colours[name], **look)
 
     def show(facts: Facts) -> None:
         lengths, d = np.array(LENGTHS, dtype=float), facts["d"]
@@ -120,7 +120,7 @@ class CostExplorer(Explorable):
     }
     goals = {
         "half": "Attention takes half of the FLOPs, in a block narrower than 512",
-        "dearer": "d = 1024: attention above recurrence, yet under 25% of the block",  # style: ok
+        "dearer": "d = 1024: above a recurrent layer, yet under 25% of the block",  # style: ok
         "tables": "Attention weights 10 times the hidden states, attention under 15%",
     }
     panels = (Panel("One block", draw_fractions), Panel("As sentences grow", draw_growth, 1.05))

@@ -127,6 +127,26 @@ BLOCK_FLOPS = PlainExercise(
             "the attention weights times the values. A mask doesn't reduce them.",
         ),
         Slip(
+            "half-of-both",
+            with_parts(
+                attention=lambda n, d, d_ff: 2 * n**2 * d, feed_forward=lambda n, d, d_ff: 2 * n * d * d_ff
+            ),
+            '"attention" and "feed-forward" are half of what they should be. Each has two matrix products, '
+            "and each product takes 2 · rows · inner · columns FLOPs.",
+        ),
+        Slip(
+            "one-product-with-d-d",
+            with_parts(attention=lambda n, d, d_ff: 2 * n**2 * d + 2 * n * d**2),
+            "one of the two products in attention is counted like a projection. The scores are (n, d) times "
+            "(d, n), the weighted sum (n, n) times (n, d).",
+        ),
+        Slip(
+            "n-three-times",
+            with_parts(attention=lambda n, d, d_ff: 2 * n**2 * d + 2 * n**3),
+            "one of the two products in attention is counted as (n, n) times (n, n). The weighted sum "
+            "multiplies the (n, n) attention weights by the (n, d) values.",
+        ),
+        Slip(
             "n-once",
             with_parts(attention=lambda n, d, d_ff: 4 * n * d**2),
             "attention is counted like two more projections. Every word has a score for every word, so n "
@@ -145,6 +165,12 @@ BLOCK_FLOPS = PlainExercise(
             "together take as many FLOPs as one head of width d.",
         ),
         Slip(
+            "with-softmax",
+            with_parts(attention=lambda n, d, d_ff: 4 * n**2 * d + n**2),
+            '"attention" contains one extra operation for each of the n² scores. Leave out the scaling and '
+            "the softmax, and count only the matrix products.",
+        ),
+        Slip(
             "projections-twice",
             with_parts(attention=lambda n, d, d_ff: 8 * n * d**2 + 4 * n**2 * d),
             'the projections are counted twice: under "projections", and again under "attention".',
@@ -154,6 +180,17 @@ BLOCK_FLOPS = PlainExercise(
             with_parts(feed_forward=lambda n, d, d_ff: 2 * n * d * d_ff),
             '"feed-forward" is half of what it should be. The network has two layers, from d to d_ff and '
             "back to d, and each multiplication comes with an addition.",
+        ),
+        Slip(
+            "feed-forward-of-one-word",
+            with_parts(feed_forward=lambda n, d, d_ff: 4 * d * d_ff),
+            "the feed-forward network is counted for one word. All n words go through it.",
+        ),
+        Slip(
+            "d-ff-twice",
+            with_parts(feed_forward=lambda n, d, d_ff: 2 * n * d * d_ff + 2 * n * d_ff**2),
+            "the second layer of the feed-forward network is counted from d_ff to d_ff. It leads back to d: "
+            "(n, d_ff) times (d_ff, d).",
         ),
         Slip(
             "d-ff-not-used",
@@ -184,7 +221,7 @@ BLOCK_FLOPS = PlainExercise(
             "causal",
             with_parts(attention=lambda n, d, d_ff: 2 * n * (n + 1) * d),
             "only the scores of earlier words are counted. A mask saves no FLOPs: masked scores are "
-            "computed, too.",
+            "computed as well.",
         ),
         Slip(
             "with-biases",
@@ -209,6 +246,18 @@ BLOCK_FLOPS = PlainExercise(
             "total-only",
             lambda n, d, d_ff: sum(count(n, d, d_ff).values()),
             "this is the total of all three parts. Return them separately, in a dictionary.",
+        ),
+        Slip(
+            "without-names",
+            lambda n, d, d_ff: tuple(count(n, d, d_ff).values()),
+            "the counts are right, but their names are missing. Return the dictionary.",
+        ),
+        Slip(
+            "attention-forgotten",
+            lambda n, d, d_ff: {
+                name: part for name, part in count(n, d, d_ff).items() if name != "attention"
+            },
+            'the other counts are right, but "attention" is missing: the scores and the weighted sum.',
         ),
         Slip(
             "underscore",
@@ -301,6 +350,22 @@ def with_other_weights(weigh: Callable, *, factor: Callable = torch.exp) -> Call
     return running_with(step)
 
 
+def with_other_terms(
+    *,
+    of_total: Callable = lambda total, weights: total + weights.sum(),
+    of_output: Callable = lambda output, weights, values: output + weights @ values,
+    weigh: Callable = lambda scores, largest: torch.exp(scores - largest),
+) -> Callable:
+    """The loop; the options are other ways to update the rescaled sums."""
+
+    def step(scores: Tensor, values: Tensor, maximum: Tensor, total: Any, output: Any) -> tuple:
+        largest = torch.maximum(maximum, scores.max())
+        scale, weights = torch.exp(maximum - largest), weigh(scores, largest)
+        return largest, of_total(scale * total, weights), of_output(scale * output, weights, values)
+
+    return running_with(step)
+
+
 def divided_twice(scores: Tensor, values: Tensor, maximum: Tensor, total: Any, output: Any) -> tuple:
     largest = torch.maximum(maximum, scores.max())
     scale, weights = torch.exp(maximum - largest), torch.exp(scores - largest)
@@ -310,6 +375,11 @@ def divided_twice(scores: Tensor, values: Tensor, maximum: Tensor, total: Any, o
 def once(old: Tensor, new: Tensor) -> float:
     """No rescaling."""
     return 1.0
+
+
+def upwards(old: Tensor, new: Tensor) -> Tensor:
+    """The factor is upside down, except at the first block."""
+    return torch.exp(new - old) if old.isfinite() else torch.tensor(1.0)
 
 
 def block_outputs(blocks: list) -> Tensor:
@@ -372,7 +442,7 @@ MOST_KEPT = 4  # scores and values of the current and the previous block, in a l
 LARGEST = max(BLOCK_SIZES) * BLOCK_WIDTH  # numbers in a block's values
 ONE_PASS = (
     "Use `blocks` in a single `for` loop, and carry only three things from one block to the next: the "
-    "maximum, the sum and the weighted sum."
+    "maximum, the sum of the weights and the weighted sum."
 )
 
 
@@ -445,6 +515,7 @@ RUNNING_ATTENTION = InOnePass(
         blocks_case((4, 2, 3), 3, 60, shift=1000.0),
         blocks_case((4, 2, 3), 3, 60, shift=-1000.0),
         blocks_case((3, 2, 4), 2, 90, step=150.0),
+        blocks_case((3, 2, 4), 2, 90, step=-150.0),
         blocks_case((5, 5), 2, 95, scale=0.0),
     ),
     slips=(
@@ -481,8 +552,14 @@ RUNNING_ATTENTION = InOnePass(
                 scale_total=lambda old, new: torch.exp(new - old),
                 scale_output=lambda old, new: torch.exp(new - old),
             ),
-            "the sums are multiplied by exp(new maximum − old maximum). It is the other way round: old "
-            "weights get smaller when the maximum rises.",
+            "the sums are multiplied by exp(new maximum − old maximum). It should be the other way round: "
+            "old weights get smaller when the maximum rises.",
+        ),
+        Slip(
+            "wrong-direction-later",
+            running(scale_total=upwards, scale_output=upwards),
+            "from the second block on, the sums are multiplied by exp(new maximum − old maximum). It should "
+            "be the other way round: old weights get smaller when the maximum rises.",
         ),
         Slip(
             "no-maximum",
@@ -511,10 +588,71 @@ RUNNING_ATTENTION = InOnePass(
             "exp(old maximum − new maximum) is 0.",
         ),
         Slip(
+            "overwritten",
+            with_other_terms(
+                of_total=lambda total, weights: weights.sum(),
+                of_output=lambda output, weights, values: weights @ values,
+            ),
+            "both sums are overwritten at every block, so earlier blocks are forgotten. Add to the rescaled "
+            "sums instead.",
+        ),
+        Slip(
+            "total-overwritten",
+            with_other_terms(of_total=lambda total, weights: weights.sum()),
+            "the sum of the weights is overwritten at every block. Add to the rescaled sum instead.",
+        ),
+        Slip(
+            "output-overwritten",
+            with_other_terms(of_output=lambda output, weights, values: weights @ values),
+            "the weighted sum is overwritten at every block. Add to the rescaled sum instead.",
+        ),
+        Slip(
+            "total-without-sum",
+            with_other_terms(of_total=lambda total, weights: total + weights),
+            "the weights are added to the total as a vector. Add their sum, a single number: "
+            "`weights.sum()`.",
+        ),
+        Slip(
+            "not-summed-over-keys",
+            with_other_terms(of_output=lambda output, weights, values: output + weights[:, None] * values),
+            "the values are multiplied by their weights, but not added up over the keys. `weights @ values` "
+            "does both.",
+        ),
+        Slip(
+            "component-by-component",
+            with_other_terms(of_output=lambda output, weights, values: output + weights * values),
+            "`*` multiplies the weights by the components of each value. Each key's weight belongs to a "
+            "whole row of `values`: use `weights @ values`.",
+        ),
+        Slip(
+            "values-first",
+            with_other_terms(of_output=lambda output, weights, values: output + values @ weights),
+            "the product is the wrong way round. `values` is (b, d), so the weighted sum of its rows is "
+            "`weights @ values`.",
+        ),
+        Slip(
+            "maximum-only-in-the-factor",
+            with_other_terms(weigh=lambda scores, largest: torch.exp(scores)),
+            "the old sums are rescaled, but the new weights are exp(scores). They should be "
+            "exp(scores − new maximum).",
+        ),
+        Slip(
             "block-maximum",
             running(maximum_of=lambda maximum, scores: scores.max(), scale_total=once, scale_output=once),
             "each block's own maximum is subtracted, so the weights of different blocks can't be added. All "
             "of them must refer to the same maximum.",
+        ),
+        Slip(
+            "maximum-falls",
+            running(maximum_of=lambda maximum, scores: scores.max()),
+            "the maximum is that of the latest block, so it can fall. Then exp(old maximum − new maximum) "
+            "overflows. Use the larger of the old maximum and the block's.",
+        ),
+        Slip(
+            "maximum-of-each-score",
+            running(maximum_of=torch.maximum),
+            "`torch.maximum(maximum, scores)` returns a maximum for each score. You need a single number, so "
+            "compare with `scores.max()`.",
         ),
         Slip(
             "refers-to-the-block",
@@ -531,7 +669,7 @@ RUNNING_ATTENTION = InOnePass(
         Slip(
             "new-terms-scaled",
             running_with(with_new_terms_scaled),
-            "the new terms are rescaled, too. Multiply only the old sums by the factor, then add the new "
+            "the new terms are rescaled as well. Multiply only the old sums by the factor, then add the new "
             "terms.",
         ),
         Slip(
@@ -594,7 +732,7 @@ RUNNING_ATTENTION = InOnePass(
         Slip(
             "returns-the-state",
             running(result=lambda output, total, blocks: (output / total, total)),
-            "the sum is returned, too. Return only the output.",
+            "the sum of the weights is returned as well. Return only the output.",
         ),
         Slip(
             "returns-both-sums",
@@ -645,6 +783,19 @@ def reads(
                 outputs.append(q @ asked(s, z) / divisor(q, k, z))
             else:
                 outputs.append(q @ before[0] / (q @ before[1]).clamp(min=least))
+        return torch.stack(outputs), s
+
+    return read
+
+
+def read_with(output: Callable) -> Callable:
+    """The loop with another output: `output` gets φ(q), S and z."""
+
+    def read(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        s, z, outputs = torch.zeros(keys.shape[-1], values.shape[-1]), torch.zeros(keys.shape[-1]), []
+        for q, k, v in zip(feature_map(query), feature_map(keys), values, strict=True):
+            s, z = s + torch.outer(k, v), z + k
+            outputs.append(output(q, s, z))
         return torch.stack(outputs), s
 
     return read
@@ -766,13 +917,13 @@ LINEAR_READER = Recurrence(
         Slip(
             "asks-before-writing",
             reads(least=1e-9),
-            f"each output is computed before its word is added, so a word doesn't see itself. {ADD_FIRST}",
+            f"each output is computed before its word is added, so no word attends to itself. {ADD_FIRST}",
         ),
         Slip(
             "asks-an-empty-state",
             reads(least=0.0),
             "each output is computed before its own word is added. The state is still empty at the first "
-            f"word, and 0 / 0 is nan. {ADD_FIRST}",
+            f"word, and 0 / 0 is NaN. {ADD_FIRST}",
         ),
         Slip(
             "z-one-behind",
@@ -829,6 +980,37 @@ LINEAR_READER = Recurrence(
             "words so far.",
         ),
         Slip(
+            "key-in-divisor",
+            reads(divisor=lambda q, k, z: k @ z),
+            "the divisor is φ(k) · z. It should be φ(q) · z, with the query.",
+        ),
+        Slip(
+            "over-each-component-of-z",
+            reads(divisor=lambda q, k, z: z),
+            "the outputs are divided by the vector z. Divide by a single number, φ(q) · z.",
+        ),
+        Slip(
+            "no-parentheses",
+            read_with(lambda q, s, z: q @ s / q @ z),
+            "`q @ S / q @ z` is computed from left to right, as `((q @ S) / q) @ z`. Put the divisor in "
+            "parentheses: `q @ S / (q @ z)`.",
+        ),
+        Slip(
+            "state-times-query",
+            read_with(lambda q, s, z: s @ q / (q @ z)),
+            "the product is the wrong way round. S is (d_k, d_v), so the output is `q @ S`, not `S @ q`.",
+        ),
+        Slip(
+            "multiplied",
+            read_with(lambda q, s, z: (q @ s) * (q @ z)),
+            "the outputs are multiplied by φ(q) · z. Divide by it.",
+        ),
+        Slip(
+            "concatenated",
+            lambda q, k, v: (sums(q, k, v)[0].flatten(), right_state(k, v)),
+            "the outputs are concatenated into one long vector. `torch.stack` makes a row of each.",
+        ),
+        Slip(
             "divisor-at-least-1",
             reads(divisor=lambda q, k, z: (q @ z).clamp(min=1.0)),
             "the divisor is kept at 1 or above. φ(q) · z may well be smaller than that.",
@@ -851,22 +1033,22 @@ LINEAR_READER = Recurrence(
         Slip(
             "raw-keys",
             reads(phi=same),
-            "only the queries go through `feature_map`. The keys must, too.",
+            "`feature_map` is applied only to the queries. Apply it to the keys as well.",
         ),
         Slip(
             "raw-query",
             reads(phi_query=same),
-            "only the keys go through `feature_map`. The queries must, too.",
+            "`feature_map` is applied only to the keys. Apply it to the queries as well.",
         ),
         Slip(
             "no-feature-map",
             reads(phi=same, phi_query=same),
-            "neither queries nor keys go through `feature_map`.",
+            "`feature_map` isn't applied. Apply it to the queries and the keys.",
         ),
         Slip(
             "mapped-values",
             reads(phi_values=feature_map),
-            "the values go through `feature_map`. Only queries and keys do.",
+            "`feature_map` is applied to the values. Apply it only to queries and keys.",
         ),
         Slip(
             "elu-alone",
@@ -894,13 +1076,20 @@ LINEAR_READER = Recurrence(
         Slip(
             "sees-everything",
             lambda q, k, v: (linear_attend(q, k, v), right_state(k, v)),
-            "every word sees the whole sentence. Its output should use S and z as they are after this word.",
+            "every word attends to the whole sentence. Its output should use S and z as they are after this "
+            "word.",
         ),
         Slip("forgets", reads(keep=lambda q, k, v, s, z: (torch.outer(k, v), k)), OVERWRITTEN),
         Slip(
             "forgets-s",
             reads(keep=lambda q, k, v, s, z: (torch.outer(k, v), z + k)),
             OVERWRITTEN.replace("the state is", "S is"),
+        ),
+        Slip(
+            "outer-turned",
+            reads(keep=lambda q, k, v, s, z: (s + torch.outer(v, k), z + k)),
+            "the outer product is the wrong way round. φ(k) comes first, so that its shape is (d_k, d_v): "
+            "`torch.outer(k, v)`.",
         ),
         Slip(
             "transposed-state",
@@ -910,7 +1099,7 @@ LINEAR_READER = Recurrence(
         Slip(
             "square-state",
             square_state,
-            "S is created with the shape (d_k, d_k). The values may have another width than the keys: "
+            "S is created with the shape (d_k, d_k). Values and keys can differ in width, so it should be "
             "(d_k, d_v).",
         ),
         Slip(
@@ -931,7 +1120,7 @@ LINEAR_READER = Recurrence(
         Slip(
             "with-z",
             lambda q, k, v: (*sums(q, k, v), feature_map(k).sum(dim=0)),
-            "z is returned, too. Return only the outputs and S.",
+            "z is returned as well. Return only the outputs and S.",
         ),
         Slip(
             "outputs-only",
@@ -964,8 +1153,9 @@ CACHE_BYTES = PlainExercise(
     by_hand=ByHand(
         inputs={"n_words": 10, "n_layers": 3, "d_model": 64, "n_heads": 8, "n_kv_heads": 2, "bytes_each": 4},
         answer=3840,
-        says="A head is 64 / 8 = 8 numbers wide. Two key heads make 16 numbers for each word, and the values "
-        "another 16: 32. That is 96 numbers in 3 layers and 960 for 10 words, of 4 bytes each: 3,840.",
+        says="A head is 64 / 8 = 8 numbers wide. Two KV heads make 16 numbers for the keys of each word, and "
+        "another 16 for its values: 32. That is 96 numbers in 3 layers and 960 for 10 words, of 4 bytes "
+        "each: 3,840.",
     ),
     others=(
         lambda: (10, 3, 64, 4, 4, 4),
@@ -1019,7 +1209,7 @@ CACHE_BYTES = PlainExercise(
         Slip(
             "size-of-a-group",
             lambda n, layers, d, heads, kv, b: 2 * layers * n * (heads // kv) * (d // heads) * b,
-            "the cache gets larger with fewer key heads. It holds `n_kv_heads` of them; "
+            "the cache gets larger with fewer KV heads. It holds `n_kv_heads` of them; "
             "n_heads / n_kv_heads is the number of query heads that share one of them.",
         ),
         Slip(
@@ -1030,17 +1220,17 @@ CACHE_BYTES = PlainExercise(
         Slip(
             "as-wide-as-the-model",
             lambda n, layers, d, heads, kv, b: 2 * layers * n * kv * d * b,
-            "every key head is as wide as the whole model. Its width is d_model / n_heads.",
+            "every KV head is as wide as the whole model. Its width is d_model / n_heads.",
         ),
         Slip(
             "one-head",
             lambda n, layers, d, heads, kv, b: bytes_of_cache(n, layers, d, heads, 1, b),
-            "only one key head is counted in each layer. There are `n_kv_heads`.",
+            "only one KV head is counted in each layer. There are `n_kv_heads`.",
         ),
         Slip(
             "rounded-to-zero",
             lambda n, layers, d, heads, kv, b: 2 * layers * n * (kv // heads) * d * b,
-            "`n_kv_heads // n_heads` is 0 if there are fewer key heads than query heads. Multiply first, and "
+            "`n_kv_heads // n_heads` is 0 if there are fewer KV heads than query heads. Multiply first, and "
             "divide at the end.",
         ),
         Slip(
@@ -1057,7 +1247,7 @@ CACHE_BYTES = PlainExercise(
         Slip(
             "half-of-the-first-version",
             lambda *given: first_bytes_of_cache(*given) // 2,
-            "the number of key heads has no effect, and only keys or only values are counted. Start again "
+            "the number of KV heads has no effect, and only keys or only values are counted. Start again "
             "from the first version.",
         ),
         Slip("overflow", lambda *given: wrap(bytes_of_cache(*given)), OVERFLOW),

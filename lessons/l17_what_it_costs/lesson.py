@@ -17,7 +17,7 @@ After this lesson you can
 2. **compare** FLOPs with measured times, and **explain** why they differ; <!-- core -->
 3. **compute** attention in one pass with the online softmax;
 4. **explain** what FlashAttention adds to it, and what that saves;
-5. **write** {term:linear attention} as a recurrent network with a state of fixed size. <!-- core -->
+5. **write** {term:linear attention} as a recurrent network. <!-- core -->
 """
 
 # %% kind="setup"
@@ -50,11 +50,11 @@ quiz("17", "recall")
 r"""
 ## 1 · Counting operations
 
-Self-attention computes a score for every *pair* of words, so its cost grows with $n^2$. Does that make it expensive? That depends on what else a Transformer block computes.
+Self-attention computes a score for every *pair* of words, so its cost grows with $n^2$. Whether that makes it expensive depends on what else a Transformer block computes.
 
 Our unit is the {term:FLOP} (*floating-point operation*), one multiplication or addition of two numbers. The product of an $(a, b)$ and a $(b, c)$ matrix has $a \cdot c$ elements. Each is a sum of $b$ products, which takes $b$ multiplications and about $b$ additions, so the product takes $2abc$ FLOPs.
 
-**By hand.** Multiplying three words of width 2 by a (2, 2) matrix takes 2 · 3 · 2 · 2 = 24 FLOPs. Their scores, (3, 2) times (2, 3), take 2 · 3 · 2 · 3 = 36.
+**By hand.** Multiplying three words of width 2 by a (2, 2) matrix takes 2 · 3 · 2 · 2 = 24 FLOPs. Computing their scores, (3, 2) times (2, 3), takes 2 · 3 · 2 · 3 = 36.
 """
 
 # %% kind="diagram" hide_input=true track="core" contents="a diagram, and an exercise: count the FLOPs of a block"
@@ -72,7 +72,7 @@ views.diagram(PARTS, ARROWS, lit=LIT, title=TITLE)
 
 # %% [markdown] kind="text" exercise="block_flops"
 r"""
-**Count the FLOPs of the block** from lesson 13. Only matrix products count, as in torch's own counter: the softmax, the norms and the residual connections are left out. The four projections are given. Add `"attention"`, the scores and the weighted sum, where all heads together have the width `d`, and `"feed-forward"`, the network from `d` to `d_ff` and back.
+**Count the FLOPs of the block** from lesson 13. Only matrix products count, as in torch's own counter: the softmax, the norms and the residual connections are left out. The four projections are given. Add `"attention"` for the scores and the weighted sum, where all heads together have the width `d`, and `"feed-forward"` for the network from `d` to `d_ff` and back. Return the dictionary.
 """
 
 # %% kind="exercise" exercise="block_flops" title="The FLOPs of a block" difficulty=1 importance=5 track="core"
@@ -114,18 +114,18 @@ print(f"100 words: {counted:,} FLOPs, the same number as torch counts")
 r"""
 ## 2 · When does n² matter?
 
-The Transformer paper compares layers by their cost (table 1). Two of them, for $n$ words of width $d$:
+The Transformer paper compares layers by their cost (table 1). Here are two of them, for $n$ words of width $d$:
 
 | layer | FLOPs | in the paper | sequential steps |
 |---|---|---|---|
 | recurrent: two $(d, d)$ matrices | $4nd^2$ | $O(n d^2)$ | $n$ |
 | self-attention: scores and weighted sum | $4n^2d$ | $O(n^2 d)$ | $1$ |
 
-{term:O-notation|Big O notation} leaves out constant factors. *Sequential steps* have to wait for one another. The 1 holds if the whole sentence is known, as in training; in generation, every word needs a forward pass of its own.
+{term:O-notation|Big O notation} leaves out constant factors. *Sequential steps* have to wait for one another. The 1 assumes that the whole sentence is known, as in training; during generation, every word needs its own forward pass.
 
-Costs that grow at different rates are equal at some length, the {term:crossover}. Here it is at $n = d$. But the table leaves out the four projections of an attention layer, another $8nd^2$. With them, attention takes more FLOPs than a recurrent layer at *every* length. <!-- core -->
+Two costs that grow at different rates are equal at some length, their {term:crossover}. Here it is at $n = d$. But the table leaves out attention's four projections, another $8nd^2$. With them, attention takes more FLOPs than a recurrent layer at *every* length. <!-- core -->
 
-At which length do the scores and the weighted sum take as many FLOPs as the rest of their block, the projections and the feed-forward network? Work it out on paper first.
+At which length do the scores and the weighted sum take as many FLOPs as the rest of their block, the four projections and the feed-forward network? Work it out on paper first.
 """
 
 # %% kind="predict" track="core" contents="a prediction, and an explorable for a block's FLOPs"
@@ -133,14 +133,14 @@ predict("17", "cost-half", CostExplorer())
 
 # %% [markdown] kind="text" track="short"
 r"""
-With $d_{ff} = 4d$, the projections and the feed-forward network take $8nd^2 + 16nd^2 = 24nd^2$ FLOPs. The scores and the weighted sum reach that at $n = 6d$. In a block of width 512, they take 2% of the FLOPs at 64 words and half of them at 3,072. The memory grows faster: with 8 heads, there are more attention weights, $8n^2$, than numbers in the hidden states, $512n$, beyond 64 words.
+With $d_{ff} = 4d$, the four projections take $8nd^2$ FLOPs and the feed-forward network $16nd^2$, together $24nd^2$. The scores and the weighted sum reach that at $n = 6d$. In a block of width 512, they take 2% of the FLOPs at 64 words and half of them at 3,072. In memory, $n^2$ shows much earlier: with 8 heads, there are more attention weights, $8n^2$, than numbers in the hidden states, $512n$, from 65 words on.
 """
 
 # %% [markdown] kind="text" contents="measured times, and why FLOPs predict them poorly"
 r"""
 ## 3 · Measuring the time
 
-Do FLOPs predict how long a computation takes? In a block of width 64, attention takes as many FLOPs as the rest of the block at 6 · 64 = 384 words. The next cell times both on one core of your CPU, in turn. *Explicit attention* computes the scores, the softmax and the weighted sum one after another, here with 4 heads. *The rest* is all other matrix products of the block.
+Do FLOPs predict how long a computation takes? In a block of width 64, attention takes as many FLOPs as the rest of the block at 6 · 64 = 384 words. The next cell times both on one core of your CPU. *Explicit attention* computes the scores, the softmax and the weighted sum one after another, here with 4 heads. *The rest* means all other matrix products of the block.
 """
 
 # %% kind="estimate"
@@ -153,28 +153,28 @@ estimate("17", "cost-clock", time_ratio)
 
 # %% [markdown] kind="text"
 r"""
-On one core of our ARM CPU, explicit attention took {result:lesson_17/parts/explicit/least:.1f} to {result:lesson_17/parts/explicit/most:.1f} times as long as the rest. In the same runs, we timed its steps:
+On one core of our ARM CPU, explicit attention took {result:lesson_17/parts/explicit/least:.1f} to {result:lesson_17/parts/explicit/most:.1f} times as long as the rest. We also timed its steps and, for as many numbers as there are scores, $e^x$ and a copy:
 
-| ratio to the rest of the block | two matrix products | scaling and softmax | $e^x$ alone | copying the scores |
+| ratio to the rest of the block | two matrix products | scaling and softmax | $e^x$ alone | a copy |
 |---|---|---|---|---|
 | FLOPs, as counted | 1 | 0 | 0 | 0 |
 | time | {result:lesson_17/parts/products/least:.2f}–{result:lesson_17/parts/products/most:.2f} | {result:lesson_17/parts/softmax/least:.2f}–{result:lesson_17/parts/softmax/most:.2f} | {result:lesson_17/parts/exp/least:.2f}–{result:lesson_17/parts/exp/most:.2f} | {result:lesson_17/parts/copy/least:.2f}–{result:lesson_17/parts/copy/most:.2f} |
 
-Most of the time goes into the softmax, which we didn't count: it computes an exponential for each of the 4 · 384² scores. Copying the scores, which reads and writes just as many bytes as computing the exponentials, takes about a tenth of their time. So on this CPU, the arithmetic is the bottleneck here, not the access to memory. For longer sentences, the ratio grows roughly in proportion to $n$, as the FLOPs predict. They get the growth right, but not the factor.
+Most of the time goes into the softmax, which we didn't count: it computes an exponential for each of the 4 · 384² scores. A copy reads and writes just as many bytes as $e^x$, but takes about a tenth of the time. So for the exponentials on this CPU, arithmetic is the bottleneck, not memory access. Twice as many words roughly double the ratio: FLOPs get the growth right, but not the factor.
 """
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-**And a recurrent layer?** Here FLOPs are wrong in the other direction. With $d = 64$, attention and `nn.RNN` take the same number of FLOPs at 64 words, but the same time only near {result:lesson_17/crossover/recurrent:,.0f} words. Is that because each step waits for the last? We tested it with 256 steps. One after another, they took {result:lesson_17/steps/dependent/least:.1f} to {result:lesson_17/steps/dependent/most:.1f} times as long as in a single matrix product. Without the dependency, but still one after another, it was {result:lesson_17/steps/independent/least:.1f} to {result:lesson_17/steps/independent/most:.1f} times. So on one core, what costs time is that the steps are many and small. The dependency matters because it prevents us from combining them.
+**And a recurrent layer?** Here attention is faster than its FLOPs suggest. With $d = 64$, attention and `nn.RNN` take the same number of FLOPs at 64 words, but the same time only near {result:lesson_17/crossover/recurrent:,.0f} words. Is that because each step waits for the previous one? Computed one after another, 256 steps took {result:lesson_17/steps/dependent/least:.1f} to {result:lesson_17/steps/dependent/most:.1f} times as long as in a single matrix product. Without the dependency, but still one after another, they took {result:lesson_17/steps/independent/least:.1f} to {result:lesson_17/steps/independent/most:.1f} times as long. So on one core, many small steps are what costs time. The dependency matters because it prevents us from combining them.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 4 · Attention in one pass
 
-Attention as we have written it stores $n^2$ scores for each head. Could we do without? For one query, we could go through the keys one by one, add up $e^{\text{score}}$ and $e^{\text{score}}$ times the value, forget the score, and divide at the end. But in float32, $e^x$ overflows above 88. That is why the softmax subtracts the largest score first, and we don't know it until we have seen all scores.
+Attention as we have written it stores $n^2$ scores for each head. Can we avoid that? For one query, we could go through the keys one by one, add up $e^{\text{score}}$ and $e^{\text{score}}$ times the value, discard the score, and divide at the end. But in float32, $e^x$ overflows above 88. That's why the softmax subtracts the largest score first, but we don't know it until we have seen all the scores.
 
-The {term:online softmax} subtracts the largest score *so far*. When a larger one arrives, it rescales what it has added up.
+The {term:online softmax} subtracts the largest score *so far*. When a larger one arrives, it rescales the sums so far.
 
 **By hand.** The scores ln 2, ln 8, ln 4 and ln 16 arrive one at a time, with the values 8, 4, 6 and 3. We keep the running maximum $m$, the running sum $\ell$ of $e^{\text{score} - m}$, and the running weighted sum $o$ of the values.
 
@@ -185,12 +185,12 @@ The {term:online softmax} subtracts the largest score *so far*. When a larger on
 | ln 4 | 6 | ln 8 | 1 | 4/8 = ½ | 1.25 + ½ = 1.75 | 6 + 3 = 9 |
 | ln 16 | 3 | ln 16 | 8/16 = ½ | 1 | 0.875 + 1 = 1.875 | 4.5 + 3 = 7.5 |
 
-The output is $o / \ell = 7.5 / 1.875 = 4$. The ordinary attention weights, 2/30, 8/30, 4/30 and 16/30, give the same: 120/30 = 4.
+The output is $o / \ell = 7.5 / 1.875 = 4$. The ordinary attention weights, 2/30, 8/30, 4/30 and 16/30, give the same result: 120/30 = 4.
 """
 
 # %% [markdown] kind="text" exercise="running_attention"
 r"""
-**Write it for blocks of keys.** `blocks` yields pairs: the scores of a few keys and their values. The blocks can differ in size, and each of them is available only once. Carry only $m$, $\ell$ and $o$ from one block to the next, never the whole row of scores or weights. The result must be that of the ordinary softmax, also for scores around 1,000. All scores are finite.
+**Compute the attention output of one query, block by block.** `blocks` yields pairs: the scores of one or more keys, and their values. The blocks can differ in size, and each is available only once. Carry only $m$, $\ell$ and $o$ from one block to the next, never the whole row of scores or weights. The result must equal that of the ordinary softmax, even for scores around 1,000 or −1,000. All scores are finite.
 
 $e^{-\infty} = 0$, so the first block needs no special case. `torch.maximum(a, b)` returns the larger of two tensors.
 """
@@ -231,16 +231,16 @@ Write `for scores, values in blocks:`. For each block, find the new maximum: the
 
 # %% [markdown] kind="text" track="short"
 r"""
-**Who had this idea?** Milakov and Gimelshein (2018) published the online softmax. Rabe and Staats (2021) used the same idea to compute attention without storing $n^2$ numbers. The contribution of {term:FlashAttention} (Dao et al., 2022) is to organise this for a GPU, which has a large main memory and a smaller but faster one on the chip. The matrix of scores is divided into *tiles*. Each tile is computed in the fast memory, added to the running sums and discarded, so $n \times n$ matrices are never written to the slow memory or read from it. The authors report that GPT-2 trains up to three times as fast as with a standard implementation. Such a function is called {term:fused attention}; PyTorch has `F.scaled_dot_product_attention`.
+**Who had this idea?** Milakov and Gimelshein (2018) published the online softmax. Rabe and Staats (2021) used the same idea to compute attention without storing $n^2$ numbers. {term:FlashAttention} (Dao et al., 2022) adapts it to a GPU, which has a large main memory and a smaller but faster one on the chip. The matrix of scores is divided into *tiles*. Each tile is computed in the fast memory, added to the running sums and discarded, so $n \times n$ matrices are never written to the slow memory or read from it. The authors report that GPT-2 trains up to three times as fast as with a standard implementation. A function that combines all steps of attention in this way is called {term:fused attention}; in PyTorch, it's `F.scaled_dot_product_attention`.
 
-For the gradients, FlashAttention computes the scores a second time instead of storing them. That takes more FLOPs and less {term:memory traffic}. <!-- core -->
+In the backward pass, FlashAttention recomputes the scores instead of storing them. That takes more FLOPs but less {term:memory traffic}. <!-- core -->
 """
 
 # %% [markdown] kind="text" track="stretch" contents="a cell that counts the bytes that attention writes"
 r"""
 The next cell adds up the memory of all tensors that explicit and fused attention create on your CPU.
 
-> **Before you run it:** when the number of words doubles, what happens to the bytes of each?
+> **Before you run it:** when the number of words doubles, by what factor does each total grow?
 """
 
 # %% kind="see" track="stretch" name="bytes"
@@ -259,16 +259,16 @@ for n in (256, 512, 1024, 2048):
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-Explicit attention writes four times as many bytes, and fused attention twice as many: only the output and one number for each query and head.
+Explicit attention writes almost four times as many bytes, fused attention twice as many. The latter writes only the output and one number for each query and head, $m + \ln \ell$.
 """
 
 # %% [markdown] kind="text" contents="restricted attention; linear attention, which turns out to be a recurrent network, and an exercise"
 r"""
 ## 5 · Attention without the softmax
 
-Fused attention still computes $n^2$ scores. To compute fewer, we have to change the attention itself.
+Fused attention still computes $n^2$ scores. To compute fewer, we must change attention itself.
 
-In {term:restricted attention}, each word attends only to its neighbours. A mask alone saves nothing, because masked scores are computed, too; an implementation has to skip them. With 1,024 words and 8 neighbours on each side, ours takes {result:lesson_17/nearby/times fewer FLOPs:.0f} times fewer FLOPs than explicit attention and {result:lesson_17/alternatives/nearby/least:.0p} to {result:lesson_17/alternatives/nearby/most:.0%} of its time. In return, distant words can't attend to each other directly.
+In {term:restricted attention}, each word attends only to its neighbours. A mask alone saves nothing, because masked scores are still computed; an implementation has to skip them. With 1,024 words and 8 neighbours on each side, ours takes 1/{result:lesson_17/nearby/times fewer FLOPs:.0f} of the FLOPs of explicit attention and {result:lesson_17/alternatives/nearby/least:.0p} to {result:lesson_17/alternatives/nearby/most:.0%} of its time. But distant words can't attend to each other directly.
 
 {term:linear attention|Linear attention} (Katharopoulos et al., 2020) replaces the exponential, which has to be computed for every pair. Suppose that the weight of a key were the dot product of two vectors with positive components, $\phi(q) \cdot \phi(k)$. Then we could reorder the weighted sum:
 
@@ -276,7 +276,7 @@ $$ \sum_j \big(\phi(q) \cdot \phi(k_j)\big)\, v_j^\top \;=\; \phi(q)^\top \under
 
 $\phi(k_j)\, v_j^\top$ is an *outer product*, a matrix with every component of $\phi(k_j)$ times every component of $v_j$. The sum no longer contains the query, so $S$ is computed once for all queries. To make the weights sum to 1, we divide by $\phi(q) \cdot z$, where $z = \sum_j \phi(k_j)$. The paper's {term:feature map} is $\phi(x) = \text{elu}(x) + 1$, which is $x + 1$ for positive $x$ and $e^x$ for negative $x$.
 
-**By hand.** Let $\phi(k)$ be (2, 4) and (1, 1) for two keys with the values (4, 0) and (0, 8). The outer products have the rows (8, 0), (16, 0) and (0, 8), (0, 8), so $S$ has the rows (8, 8), (16, 8), and $z$ = (3, 5). For a query with $\phi(q)$ = (1, 1), the output is (24, 16) / 8 = (3, 2). The attention weights 6/8 and 2/8 give the same: ¾ · (4, 0) + ¼ · (0, 8).
+**By hand.** Let $\phi(k)$ be (2, 4) and (1, 1) for two keys with the values (4, 0) and (0, 8). The outer products have the rows (8, 0), (16, 0) and (0, 8), (0, 8), so $S$ has the rows (8, 8), (16, 8), and $z$ = (3, 5). For a query with $\phi(q)$ = (1, 1), the output is (24, 16) / 8 = (3, 2). The attention weights 6/8 and 2/8 give the same result: ¾ · (4, 0) + ¼ · (0, 8).
 
 A decoder with softmax attention has to keep the keys and values of all words so far, its KV cache. What does it have to keep with linear attention?
 """
@@ -291,12 +291,12 @@ predict("17", "cost-state", views.panels([part], x_name="words so far", alt=alt)
 
 # %% [markdown] kind="text"
 r"""
-**Attention is an RNN.** With a causal mask, $S$ and $z$ are sums over the words *so far*. Each word adds its own term to both, and earlier keys and values are no longer needed. So $(S, z)$ is a hidden state of fixed size, and linear attention is a recurrent network as in lesson 02, whose state is a matrix and a vector. Katharopoulos et al. named their paper after this: *Transformers are RNNs*.
+**Linear attention is an RNN.** With a causal mask, $S$ and $z$ are sums over the words *so far*. Each word adds its own term to both, and earlier keys and values are no longer needed. So $(S, z)$ is a hidden state of fixed size, and linear attention is a recurrent network as in lesson 02, except that its state is a matrix and a vector. Hence the title of the 2020 paper, *Transformers are RNNs*.
 """
 
 # %% [markdown] kind="text" exercise="linear_reader"
 r"""
-**Write linear attention as a recurrent network.** For each word, first add it to the state, then compute its output with its query. `feature_map` is $\phi$, and `torch.outer(a, b)` is the matrix of all products $a_i b_j$. Return the outputs of all words and the last $S$.
+**Write linear attention as a recurrent network.** For each word, first add it to the state, then compute its output from its query. `feature_map` is $\phi$, and `torch.outer(a, b)` is the matrix of all products $a_i b_j$. Return two tensors, the outputs of all words and the last $S$.
 """
 
 # %% kind="exercise" exercise="linear_reader" mode="transfer" title="Linear attention as a recurrent network" difficulty=2 importance=5 track="core"
@@ -344,14 +344,14 @@ assert difference < 1e-4
 
 # %% [markdown] kind="text"
 r"""
-The outputs are the same up to rounding. Softmax attention has a recurrent form as well (Feng et al., 2024): you wrote it in section 4, with the state $(m, \ell, o)$. But that state belongs to *one* query, and for the next query, all keys have to be processed again. In linear attention, one state serves every query. In return, a state of fixed size has to hold everything: it is the bottleneck of lesson 04 again.
+The outputs are the same up to rounding. Softmax attention has a recurrent form as well (Feng et al., 2024): you wrote it in section 4, with the state $(m, \ell, o)$. But that state belongs to *one* query, and for the next query, all keys have to be processed again. In linear attention, one state serves every query. The price is that a state of fixed size has to hold everything, like the context vector in lesson 04.
 """
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-**How much does the state hold?** Store 16 random keys of width 16 with one value each, and query with every key. A result counts as correct if the nearest of the 16 values is the right one. Guessing would be right in 6% of the cases.
+**How much does the state hold?** Store 16 random keys of width 16 with one value each, and query with every key. A result counts as correct if the nearest of the 16 values is the right one; guessing would be right in 6% of the cases. Two other methods use the same $\phi$: a least-squares matrix instead of $S$, and $S$ with centred, normalised features.
 
-> **Before you run it:** which of the four methods will find most of the values?
+> **Before you run it:** which of the four methods will find the most values?
 """
 
 # %% kind="see" track="stretch" name="look-up"
@@ -363,7 +363,7 @@ answers = {
     "softmax attention": (keys @ keys.mT / 4).softmax(dim=-1) @ values,
     "linear attention": linear_attend(keys, keys, values),
     "least squares, same φ": phi @ (torch.linalg.pinv(phi) @ values),
-    "sum, φ minus its mean": centred @ (centred.mT @ values),
+    "sum, centred φ": centred @ (centred.mT @ values),
 }
 for name, answer in answers.items():
     nearest = torch.cdist(answer, values).argmin(dim=-1)
@@ -372,7 +372,7 @@ for name, answer in answers.items():
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-Linear attention is hardly better than guessing. The size of its state isn't the cause: another 16 × 16 matrix for the same $\phi$, fitted by least squares, finds every value. Nor is it the sum alone, since sums find most of them once the mean of $\phi$ is subtracted. The two act together. A positive $\phi$ makes random keys similar (their mean cosine rises from about 0 to {result:lesson_17/cosine of keys/after φ:.2f}), and a sum can't separate similar keys. Trained keys needn't be random, so this doesn't show how well a trained model would do. Schlag, Irie and Schmidhuber (2021) improve the update itself: the state is changed only by what it doesn't predict yet.
+Linear attention is hardly better than guessing. The size of its state isn't the cause: another 16 × 16 matrix, fitted by least squares, finds every value. Nor is it the sum alone, since a sum finds most of them once the features are centred and normalised. The two act together. A positive $\phi$ makes random keys similar (their mean cosine rises from about 0 to {result:lesson_17/cosine of keys/after φ:.2f}), and a sum can't separate similar keys. Trained keys needn't be random, so a trained model may do better. Schlag, Irie and Schmidhuber (2021) improve the update itself: the state is changed only by what it doesn't predict yet.
 """
 
 # %% [markdown] kind="text" contents="how much memory a KV cache needs, and heads that share keys and values"
@@ -381,12 +381,12 @@ r"""
 
 With softmax attention, the {term:KV cache} of lesson 16 grows with every word. With 32 layers of width 4,096 and 2 bytes per number, a text of 100,000 words needs 2 · 32 · 4,096 · 100,000 · 2 bytes, or 52 GB.
 
-It shrinks if several query heads **share** one head of keys and values. This is called {term:grouped-query attention} (Ainslie et al., 2023), or {term:multi-query attention} (Shazeer, 2019) if all query heads share a single one. With 8 key heads for 32 query heads, the cache above needs 13 GB. Queries are never stored.
+It shrinks if several query heads **share** one key-value head (*KV head*). This is called {term:grouped-query attention} (Ainslie et al., 2023), or {term:multi-query attention} (Shazeer, 2019) if all query heads share a single one. With 8 KV heads for 32 query heads, the cache above needs 13 GB. Queries are never stored.
 """
 
 # %% [markdown] kind="text" exercise="cache_bytes"
 r"""
-How many bytes does a cache need? Each key head is as wide as a query head, `d_model / n_heads`. Here is a first version, which has a bug. Fix it.
+How many bytes does a cache need? Each KV head is as wide as a query head, `d_model / n_heads`. The first version below has a bug. Fix it.
 """
 
 # %% kind="exercise" exercise="cache_bytes" mode="bug" title="The size of a KV cache" difficulty=2 importance=3 track="stretch"
@@ -409,11 +409,11 @@ check("cache_bytes", cache_bytes)
 # %% [markdown] kind="hints" exercise="cache_bytes"
 r"""
 ### Where to start
-Call the function with 4 key heads, then with 2 and with 1. What should happen to the result, and what does happen?
+Call the function with 4 KV heads, then with 2 and with 1. What should happen to the result, and what actually happens?
 
 ---
 ### Step by step
-The width of a head depends on the number of **query** heads, which share `d_model` among themselves. With fewer key heads, each of them stays as wide as before.
+The width of a head depends on the number of **query** heads, which share `d_model` among themselves. With fewer KV heads, each of them stays as wide as before.
 """
 
 # %% kind="library" track="stretch"
@@ -423,15 +423,15 @@ for n_kv_heads in (4, 2, 1):
     _, cache, _ = block(words, causal=True)
     measured = cache.keys.nbytes + cache.values.nbytes
     assert measured == size_of(100, 1, 64, 4, n_kv_heads, 4)
-    print(f"key heads: {n_kv_heads}, bytes for 100 words: {measured:,}, as computed")
+    print(f"KV heads: {n_kv_heads}, bytes for 100 words: {measured:,}, as computed")
 
 # %% [markdown] kind="text" contents="averaging the key and value heads of a trained translator"
 r"""
 ## Break it
 
-What does sharing do to the quality? In the decoder of our trained translator, we average the keys of heads 0 and 1 and those of heads 2 and 3, then the values. We count the test sentences, out of 200, in which it predicts every word correctly, given the words before it.
+How does sharing affect quality? In our trained translator's decoder, we average the keys of heads 0 and 1 and of heads 2 and 3, then the values, then both. In how many of 200 test sentences does it predict every word correctly, given the words before it?
 
-> **Before you run it:** without a change, {result:lesson_17/averaged heads/nothing:.1%} are correct. How many will be with averaged keys?
+> **Before you run it:** without a change, {result:lesson_17/averaged heads/nothing:.1%} are correct. What percentage do you expect with averaged keys?
 """
 
 # %% kind="break" name="averaged"
@@ -441,7 +441,7 @@ for averaged in ((), ("keys",), ("values",), ("keys", "values")):
 
 # %% [markdown] kind="text"
 r"""
-Averaging either does a lot of damage, and averaging both leaves little. A plausible reason is that every head has its own projections, so the average of two keys fits neither query. The model has to learn to share. Ainslie et al. start from such averages, train for another 5% of the original steps, and report a quality close to that of separate heads.
+Averaging either keys or values does a lot of damage, and averaging both leaves {result:lesson_17/averaged heads/both:.1%} correct. A plausible reason is that every head has its own projections, so the average of two keys fits neither head's queries. The model has to learn to share. Ainslie et al. start from such averages, train for another 5% of the original steps, and report a quality close to that of separate heads.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -489,11 +489,11 @@ r"""
 | grouped-query attention | $4n^2d$ | a smaller KV cache | <!-- core -->
 
 - By FLOPs, attention costs as much as the rest of its block at $n = 6d$.
-- FLOPs leave out the softmax, for example, so measured times differ. <!-- core -->
+- FLOPs leave out the softmax, among other things, so they don't determine the time. <!-- core -->
 - The online softmax keeps a maximum and two sums, and rescales the sums when the maximum rises.
 - Linear attention with a causal mask is a recurrent network. <!-- core -->
 
-**Still missing.** We have met many systems. Which is better, and how sure can we be? [Lesson 18](18_the_museum.ipynb) compares them.
+**Still missing.** We have met many systems. Which is best, and how sure can we be? [Lesson 18](18_the_museum.ipynb) compares them.
 """
 
 # %% [markdown] kind="reading"

@@ -84,6 +84,40 @@ def flops_with_softmax(n, d, d_ff):
     return parts
 
 
+def flops_with_exponentials(n, d, d_ff):
+    parts = flops_by_product(n, d, d_ff)
+    parts["attention"] += n * n
+    return parts
+
+
+def flops_each_product_once(n, d, d_ff):
+    return flops_by_product(n, d, d_ff) | {"attention": 2 * n * d * n, "feed-forward": 2 * n * d * d_ff}
+
+
+def flops_sum_as_projection(n, d, d_ff):
+    return flops_by_product(n, d, d_ff) | {"attention": 2 * n * d * n + 2 * n * d * d}
+
+
+def flops_not_back(n, d, d_ff):
+    return flops_by_product(n, d, d_ff) | {"feed-forward": 2 * n * d * d_ff + 2 * n * d_ff * d_ff}
+
+
+def flops_in_a_tuple(n, d, d_ff):
+    return 8 * n * d * d, 4 * n * n * d, 4 * n * d * d_ff
+
+
+def flops_without_attention(n, d, d_ff):
+    return {"projections": 8 * n * d * d, "feed-forward": 4 * n * d * d_ff}
+
+
+def flops_of_n_cubed(n, d, d_ff):
+    return flops_by_product(n, d, d_ff) | {"attention": 2 * n * d * n + 2 * n * n * n}
+
+
+def flops_of_one_word_in_network(n, d, d_ff):
+    return flops_by_product(n, d, d_ff) | {"feed-forward": 2 * d * d_ff + 2 * d_ff * d}
+
+
 def flops_projections_twice(n, d, d_ff):
     projections = 4 * 2 * n * d * d
     return flops_by_product(n, d, d_ff) | {
@@ -324,6 +358,62 @@ def attention_by_block_maximum_rescaled(blocks):
         t, o = c * t + w.sum(), c * o + w @ v
         m = torch.maximum(m, s.max())
     return o / t
+
+
+def attention_by_latest_maximum(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        new = s.max()
+        c, w = torch.exp(m - new), torch.exp(s - new)
+        t, o, m = c * t + w.sum(), c * o + w @ v, new
+    return o / t
+
+
+def attention_by_maximum_of_each(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        new = torch.maximum(m, s)
+        c, w = torch.exp(m - new), torch.exp(s - new)
+        t, o, m = c * t + w.sum(), c * o + w @ v, new
+    return o / t
+
+
+def attention_scaled_up_later(blocks):
+    m = None
+    for s, v in blocks:
+        new = s.max() if m is None else max(m, s.max())
+        w = (s - new).exp()
+        if m is None:
+            t, o = w.sum(), w @ v
+        else:
+            c = (new - m).exp()
+            t, o = t * c + w.sum(), o * c + w @ v
+        m = new
+    return o / t
+
+
+def attention_adds_1(blocks):
+    m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+    for s, v in blocks:
+        new = torch.maximum(m, s.max())
+        c, w = torch.exp(m - new), torch.exp(s - new)
+        t, o, m = c * t + 1, c * o + w @ v, new
+    return o / t
+
+
+def attention_by(update):
+    """The loop; `update` gets the rescaled sums, the weights, values and scores, and returns new sums."""
+
+    def attention(blocks):
+        m, t, o = torch.tensor(-math.inf), 0.0, 0.0
+        for s, v in blocks:
+            new = torch.maximum(m, s.max())
+            c = (m - new).exp()
+            t, o = update(t * c, o * c, (s - new).exp(), v, s)
+            m = new
+        return o / t
+
+    return attention
 
 
 def attention_with_block_weights(blocks):
@@ -732,6 +822,33 @@ def reader_outer_turned(query, keys, values):
     return torch.stack(outputs), state
 
 
+def reader_values_first(query, keys, values):
+    def update(q, k, v, state, total):
+        return state + torch.outer(v, k), total + k
+
+    return reader_with(update=update)(query, keys, values)
+
+
+def reader_without_parentheses(query, keys, values):
+    state, total = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1])
+    outputs = []
+    for q, k, v in zip(feature_map(query), feature_map(keys), values, strict=True):
+        state += torch.outer(k, v)
+        total += k
+        outputs.append(q @ state / q @ total)
+    return torch.stack(outputs), state
+
+
+def reader_state_times_query(query, keys, values):
+    state, total = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1])
+    outputs = []
+    for q, k, v in zip(feature_map(query), feature_map(keys), values, strict=True):
+        state += torch.outer(k, v)
+        total += k
+        outputs.append(state @ q / (q @ total))
+    return torch.stack(outputs), state
+
+
 def reader_overwrites(query, keys, values):
     outputs = []
     for t in range(len(query)):
@@ -971,6 +1088,10 @@ def bytes_by_group(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
     return full * n_kv_heads // n_heads
 
 
+def bytes_by_true_division(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
+    return 2 * n_layers * n_words * n_kv_heads * d_model / n_heads * bytes_each
+
+
 def bytes_of_a_tensor(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
     keys = torch.empty(n_layers, n_kv_heads, n_words, d_model // n_heads, device="meta")
     return 2 * keys.numel() * bytes_each
@@ -986,6 +1107,14 @@ WRONG = {
         (flops_as_total, "total-only"),
         (flops_square_in_d, None),
         (flops_with_softmax, None),
+        (flops_with_exponentials, "with-softmax"),
+        (flops_each_product_once, "half-of-both"),
+        (flops_sum_as_projection, "one-product-with-d-d"),
+        (flops_not_back, "d-ff-twice"),
+        (flops_in_a_tuple, "without-names"),
+        (flops_without_attention, "attention-forgotten"),
+        (flops_of_n_cubed, "n-three-times"),
+        (flops_of_one_word_in_network, "feed-forward-of-one-word"),
         (flops_in_32_bits, "overflow"),
         (flops_of_single_words, "n-forgotten"),
         (flops_twice_two, "doubled"),
@@ -1011,6 +1140,21 @@ WRONG = {
         (attention_rescales_sum_only, "output-not-rescaled"),
         (attention_scaled_up, "wrong-direction"),
         (attention_scaled_up_from_0, "wrong-direction-from-0"),
+        (attention_scaled_up_later, "wrong-direction-later"),
+        (attention_by_latest_maximum, "maximum-falls"),
+        (attention_by_maximum_of_each, "maximum-of-each-score"),
+        (attention_adds_1, None),
+        (attention_by(lambda t, o, w, v, s: (w.sum(), w @ v)), "overwritten"),
+        (attention_by(lambda t, o, w, v, s: (w.sum(), o + w @ v)), "total-overwritten"),
+        (attention_by(lambda t, o, w, v, s: (t + w.sum(), w @ v)), "output-overwritten"),
+        (attention_by(lambda t, o, w, v, s: (t + w, o + w @ v)), "total-without-sum"),
+        (attention_by(lambda t, o, w, v, s: (t + w.sum(), o + (w * v.T).T)), "not-summed-over-keys"),
+        (attention_by(lambda t, o, w, v, s: (t + w.sum(), o + w * v)), "component-by-component"),
+        (attention_by(lambda t, o, w, v, s: (t + w.sum(), o + v @ w)), "values-first"),
+        (
+            attention_by(lambda t, o, w, v, s: (t + s.exp().sum(), o + s.exp() @ v)),
+            "maximum-only-in-the-factor",
+        ),
         (attention_without_maximum, "no-maximum"),
         (attention_by_first_maximum, "first-maximum"),
         (attention_from_0, "starts-at-0"),
@@ -1066,6 +1210,13 @@ WRONG = {
         (reader_of_relu, "relu"),
         (reader_scaled, "scaled"),
         (reader_outer_turned, "transposed-state"),
+        (reader_values_first, "outer-turned"),
+        (reader_with(divisor=lambda q, k, z, t: k @ z), "key-in-divisor"),
+        (reader_with(divisor=lambda q, k, z, t: z), "over-each-component-of-z"),
+        (reader_without_parentheses, "no-parentheses"),
+        (reader_state_times_query, "state-times-query"),
+        (reader_with(divisor=lambda q, k, z, t: 1 / (q @ z)), "multiplied"),
+        (reader_with(gather=torch.cat), "concatenated"),
         (reader_overwrites, "forgets"),
         (reader_overwrites_table, "forgets-s"),
         (reader_clamped, "divisor-at-least-1"),
@@ -1130,5 +1281,5 @@ RIGHT = {
         reader_with_ones,
         reader_with_epsilon,
     ],
-    "cache_bytes": [bytes_repaired, bytes_by_group, bytes_of_a_tensor],
+    "cache_bytes": [bytes_repaired, bytes_by_group, bytes_of_a_tensor, bytes_by_true_division],
 }

@@ -81,7 +81,7 @@ views.diagram(PARTS, ARROWS, title="A Transformer")
 
 # %% [markdown] kind="text"
 r"""
-These {printed:file/tensors} numbers can translate if the right code uses them. You have been writing that code since lesson 08.
+These {printed:file/tensors} numbers can translate if the right code uses them. You have been writing that code since lesson 04. We use the functions of lesson 13 rather than the modules, because every stage is then visible.
 
 The **Transformer** (Vaswani et al., 2017) processes the source once, with a stack of encoder blocks. The output of this stack is the {term:encoder memory|memory}, one vector for each source token. A second stack, the decoder, processes the target so far, attends to the memory in every block, and computes the logits of the next token.
 
@@ -208,7 +208,7 @@ In the loop: `x = encoder_block(x, parts_of(weights, …), n_heads, mask)`. Afte
 
 # %% [markdown] kind="text" track="short"
 r"""
-Why a *last* norm? With pre-norm, the residual stream itself is never normalised (lesson 13), so its numbers grow from block to block. Section 6 shows by how much. The last norm brings them back to a size of about 1.
+Why a *last* norm? With pre-norm, each layer adds its output to $x$, and this running sum, the *residual stream*, is never normalised itself, so its numbers grow from block to block. Section 6 shows by how much. The last norm brings them back to a size of about 1.
 
 ## 4 · The decoder
 
@@ -324,9 +324,11 @@ Apply `layer_norm` with `decoder.last_norm.weight` and `decoder.last_norm.bias`.
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 5 · It speaks
+## 5 · Your Transformer translates
 
-All the parts are there. `greedy_decode` from lesson 04 generates a sentence with any model that has the methods `encode`, `start` and `step`. The next cell gives your Transformer these methods. `greedy_decode` knows lengths but no masks, so this `encode` computes the mask itself and returns it with the memory; in section 8, the mask is an argument. The decoder keeps no state except the tokens so far, and it processes all of them again for each new token. Lesson 16 avoids that.
+All the parts are there. `greedy_decode` from lesson 04 generates a sentence with any model that has the methods `encode`, `start` and `step`. The next cell gives your Transformer these methods. `greedy_decode` knows lengths but no masks, so this `encode` computes the mask itself and returns it with the memory.
+In section 8, the mask is an argument instead. <!-- core -->
+The decoder keeps no state except the tokens so far, and it processes all of them again for each new token. Lesson 16 avoids that.
 """
 
 # %% kind="code"
@@ -365,7 +367,7 @@ def translate(english):
 
 # %% kind="code" name="names" hide_input=true
 NAMES = """greedy_decode
-translator_masks
+translator_masks masked_attention
 sinusoids
 split_heads join_heads many_heads
 layer_norm feed_forward encoder_block
@@ -404,7 +406,7 @@ Suppose the output had been nonsense. Where would you look? Many mistakes in a n
 
 # %% [markdown] kind="text" exercise="first_difference"
 r"""
-**Write `first_difference`.** `mine` and `theirs` are dictionaries from the names of the stages to tensors, in the order of computation. Return the name of the first stage at which at least one number differs by more than `tolerance`, or `"nowhere"`. A `nan` always counts as a difference, even if both networks have it.
+**Write `first_difference`.** `mine` and `theirs` are dictionaries from the names of the stages to tensors, in the order of computation. Return the name of the first stage at which at least one number differs by more than `tolerance`, or `"nowhere"`. A NaN always counts as a difference, even if both networks have it.
 """
 
 # %% kind="exercise" exercise="first_difference" title="The first difference" difficulty=2 importance=4 track="short"
@@ -639,7 +641,7 @@ In the paper's base model, the feed-forward networks have the most parameters: {
 r"""
 **Weight tying** saves two embedding matrices: with three of them, the model would have {result:lesson_14/parameters/all, three matrices:.0f} million parameters, and more than half of them would be embeddings. The paper reports 65 million, without details. The biases of torch's attention would add {result:lesson_14/parameters/attention biases of torch, exactly:,.0f}.
 
-Finally, here is one head for each use of attention in the trained model. Encoder 0.3 is an arbitrary choice; decoder 2.1 and cross 1.3 are the two heads of lesson 12 that change the pronoun when their output is replaced. In cross 1.3, each row is labelled with the token that is predicted there.
+Finally, here is one head for each use of attention in the trained model. Encoder 0.3 is the head of lesson 09 in which *cold* attends to its noun; decoder 2.1 and cross 1.3 are the two heads of lesson 12 that change the pronoun when their output is replaced. In cross 1.3, each row is labelled with the token that is predicted there.
 """
 
 # %% kind="see" name="maps" hide_input=true track="stretch"
@@ -662,7 +664,7 @@ for name, (rows, columns) in labels.items():
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-At the step that predicts *il*, cross 1.3 gives {result:lesson_14/attention/il to thirsty:.0%} of its attention to *thirsty*. In decoder 2.1, all weights above the diagonal are 0, because of the causal mask. The other two maps have no such triangle.
+At the step that predicts *il*, cross 1.3 gives {result:lesson_14/attention/il to thirsty:.0%} of its attention to *thirsty*. In decoder 2.1, all attention weights above the diagonal are 0, because of the causal mask. The other two maps have no such triangle.
 """
 
 # %% [markdown] kind="text" track="core"
@@ -673,8 +675,6 @@ You have come from a recurrent network with a single context vector to the Trans
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"

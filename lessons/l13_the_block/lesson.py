@@ -345,7 +345,7 @@ print(tuple(attention(words, words).shape), list(attention.state_dict()))
 # %% [markdown] kind="text"
 r"""
 - `super().__init__()` must come first.
-- `nn.Parameter` marks a tensor as trainable. A parameter that you assign to `self` is *registered*: it appears in `parameters()`, which you pass to the optimiser, and in `state_dict()`, which you save. A plain tensor is in neither.
+- `nn.Parameter` marks a tensor as trainable. A parameter that you assign to `self` is *registered*: it appears in `parameters()`, which you pass to the optimiser, and in `state_dict()`, the {term:state dict} that you save. A plain tensor is in neither.
 - A module that you assign to `self` is registered too, and the names are joined: after `self.attention = MultiHead(…)`, there is a parameter `attention.w_query`. Modules in a Python list aren't registered; use `nn.ModuleList`.
 - `to(device)` moves parameters and *buffers*, which are saved but not trained (`self.register_buffer(name, tensor)`), but no plain tensors.
 - `forward` defines the computation. Call the module itself, `attention(x, x)`, not `forward`.

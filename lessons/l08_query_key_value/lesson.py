@@ -86,9 +86,7 @@ r"""
 
 # %% [markdown] kind="text" exercise="soft_lookup"
 r"""
-**Your turn.** Write the whole lookup for one query: score every key with a plain dot product, turn the scores into attention weights, and add up the weighted values. Return the context vector first and the attention weights second. There is always at least one key. `torch.softmax` handles very large scores; if you write the softmax yourself, make sure that it does too.
-
-If your function passes the check, the lesson continues with it; otherwise it uses the library's version.
+**Your turn.** Write the whole lookup for one query: score every key with a plain dot product, turn the scores into attention weights, and add up the weighted values. Return the context vector first and the attention weights second. There is always at least one key. As in lesson 06, your function has to handle very large scores.
 """
 
 # %% kind="exercise" exercise="soft_lookup" title="A soft lookup" difficulty=2 importance=5 track="short"
@@ -247,8 +245,6 @@ views.diagram(
 # %% [markdown] kind="text" exercise="scaled_attention"
 r"""
 **Build the function at the heart of the Transformer.** It processes many queries at once, and many sentences at once: `queries`, `keys` and `values` can have any number of batch axes in front, or none, and these are the same for all three. There is at least one query and one key. You don't need a loop: `@` multiplies the matrices of each sentence separately, and `.mT` transposes each of them, whereas `.T` is only for single matrices. As before, very large scores must not cause an overflow.
-
-Work in small steps, and try each of them in a cell of its own.
 """
 
 # %% kind="exercise" exercise="scaled_attention" title="Scaled dot-product attention" difficulty=3 importance=5 track="short"
@@ -331,7 +327,10 @@ The order was the same with all three random seeds we tried: the mean loss of th
 r"""
 **Other learning rates.** With a larger divisor, each training step changes the scores less, which a larger learning rate can make up for. We tried six rates, from 0.001 to 0.2, at $d_k = 64$ and $d_k = 512$. Up to a rate of 0.02, $\sqrt{d_k}$ gave the lowest mean loss, with one tie, but only at 0.001 is it clearly ahead of no scaling with three seeds. At 0.07 and 0.2, dividing by $d_k$ gave the lowest mean; the clearest case is $d_k = 512$ and a rate of 0.07, where the loss was {result:divisor/d_k 512, divided by d_k/end/0.07:.4f}, compared with {result:divisor/d_k 512, divided by root/end/0.07:.3f} for $\sqrt{d_k}$. With every divisor, there is a rate at which the network learns the task, so $\sqrt{d_k}$ is a good default rather than a law.
 
-**Are the gradients small?** The paper only suspects this, so we measured the gradient of `w_q` for each of 2,048 examples before the first step, with three random seeds. The median norm is {result:lesson_08/gradients/1/median:.3f} without scaling and {result:lesson_08/gradients/root/median:.1f} with $\sqrt{d_k}$. So without scaling, the gradient is indeed extremely small for most examples. The mean norm, however, is *larger* without scaling, {result:lesson_08/gradients/1/mean:.1f} compared with {result:lesson_08/gradients/root/mean:.1f}, because a tenth of the examples contribute {result:lesson_08/gradients/1/of the largest tenth:.0%} of the total. The gradient of a batch is therefore not small but noisy: over batches of 64, its standard deviation is {result:lesson_08/gradients/1/noise:.1f} times the norm of the mean gradient, compared with {result:lesson_08/gradients/root/noise:.1f} times with $\sqrt{d_k}$. This is our own finding, on one small task.
+<details><summary>Are the gradients small?</summary>
+
+The paper only suspects small gradients, so we measured the gradient of `w_q` for each of 2,048 examples before the first step, with three random seeds. The median norm is {result:lesson_08/gradients/1/median:.3f} without scaling and {result:lesson_08/gradients/root/median:.1f} with $\sqrt{d_k}$. So without scaling, the gradient is indeed extremely small for most examples. The mean norm, however, is *larger* without scaling, {result:lesson_08/gradients/1/mean:.1f} compared with {result:lesson_08/gradients/root/mean:.1f}, because a tenth of the examples contribute {result:lesson_08/gradients/1/of the largest tenth:.0%} of the total. The gradient of a batch is therefore not small but noisy: over batches of 64, its standard deviation is {result:lesson_08/gradients/1/noise:.1f} times the norm of the mean gradient, compared with {result:lesson_08/gradients/root/noise:.1f} times with $\sqrt{d_k}$. This is our own finding, on one small task.
+</details>
 
 **After training.** The division controls the scores only at the *start*. The Transformer from lesson 00 divides by $\sqrt{16}$, and before training, its scores have a standard deviation of somewhat less than 1. Estimate the standard deviation after training, for the attention from French words to English words. The model computes this attention in 12 *heads*, each with its own matrices; lesson 12 explains them.
 """
@@ -469,8 +468,6 @@ Create a batch of random queries, keys and values with sizes such as 2, 3, 5, 16
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"

@@ -1,11 +1,12 @@
 """Interventions on a sentence: change a word or mask one, and see how the Transformer translates it.
 
-    >>> compute(sentence="cat … thirsty", closed=9, to="all")["french"]     # the ninth word, “thirsty”
+    >>> compute(sentence="cat … thirsty", closed=8, to="all")["french"]     # position 8, “thirsty”
     "le chat a bu l' eau parce qu' elle était était"
 
-A masked word still has a query, but no query attends to it (`pronoun.py`). Words are counted from 1, since 0
-means none; the tenth is `</s>`. `weights` are the attention weights of cross-attention at the step of the
-pronoun, the mean of twelve heads; `own_weights` those of “it” or “they” in the encoder, one row per head.
+A masked word still has a query, but no query attends to it (`pronoun.py`). Positions are counted from 0, −1
+(`NONE`) means that no word is masked, and the last is `</s>`. `weights` are the attention weights of
+cross-attention at the step of the pronoun, the mean of twelve heads; `own_weights` those of “it” or “they” in
+the encoder, one row per head.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import cache
 import numpy as np
 
 from course_lib import theme
-from course_lib.explore.base import Axes, Choice, Explorable, Facts, Integer, Panel, Show
+from course_lib.explore.base import Axes, Choice, Explorable, Facts, Panel, Show
 from course_lib.formatting import fixed
 from course_lib.translation.shipped import shared
 from course_lib.views.bars import Bars, HorizontalBars
@@ -32,19 +33,21 @@ SENTENCES = {
     "women … good": "the women eat the mushrooms because they are good",
 }
 PRONOUN, N_SOURCE = 6, 10  # the position of “it”, and the number of tokens in each sentence
+NONE = -1
 READERS = {"all": "all", "source": "source words", "decoder": "the decoder"}
 
 
 @cache
 def translation(sentence: str, closed: int, to: str) -> PronounTranslation:
-    """The translation with one word masked, counted from 1; 0 for none."""
-    masked = [closed - 1] if closed else []
+    """The translation with the word at one position masked, or with none."""
+    masked = [] if closed == NONE else [closed]
     return masked_translation(shared("transformer"), SENTENCES[sentence], masked=masked, to=to)
 
 
 def compute(*, sentence: str, closed: int, to: str) -> Facts:
     """The facts at one setting; `weight_before` is the masked word's attention weight without a mask."""
-    now, all_open = translation(sentence, closed, to if closed else "all"), translation(sentence, 0, "all")
+    all_open = translation(sentence, NONE, "all")
+    now = all_open if closed == NONE else translation(sentence, closed, to)
     before = all_open.pronoun_weights.mean(dim=(0, 1)).numpy()
     return {
         "french": now.french,
@@ -53,7 +56,7 @@ def compute(*, sentence: str, closed: int, to: str) -> Facts:
         "elle": now.elle,
         "change": abs(now.il - all_open.il),
         "flipped": (now.il > now.elle) != (all_open.il > all_open.elle),
-        "weight_before": float(before[closed - 1]) if closed else 0.0,
+        "weight_before": 0.0 if closed == NONE else float(before[closed]),
         "largest_before": float(before.max()),
         "weights": now.pronoun_weights.mean(dim=(0, 1)).numpy(),
         "own_weights": now.encoder_weights[:, :, PRONOUN].flatten(0, 1).numpy(),
@@ -67,16 +70,16 @@ def draw_weights(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         bars.show(facts["weights"], [fixed(weight, 2) for weight in facts["weights"]])
-        closed = [number == facts["closed"] for number in range(1, N_SOURCE + 1)]
-        labels = [f"{'✕ ' * closed[i]}{word}  {i + 1}" for i, word in enumerate(facts["words"])]
+        closed = [position == facts["closed"] for position in range(N_SOURCE)]
+        labels = [f"{'✕ ' * closed[i]}{word}  {i}" for i, word in enumerate(facts["words"])]
         set_texts(bars.labels, labels, [theme.ORANGE if is_closed else theme.INK for is_closed in closed])
 
     return show
 
 
 def draw_own_weights(axes: Axes) -> Show:
-    cells = Heatmap(axes, HEADS, [str(number) for number in range(1, N_SOURCE + 1)])
-    axes.set(xlabel="source word (full colour: 1)", ylabel="encoder head")
+    cells = Heatmap(axes, HEADS, [str(position) for position in range(N_SOURCE)])
+    axes.set(xlabel="source position (full colour: 1)", ylabel="encoder head")
     return lambda facts: cells.show(facts["own_weights"])
 
 
@@ -97,12 +100,17 @@ class CloseAWord(Explorable):
         text=lambda name: name.replace(" … ", "…"),
         buttons=True,
     )
-    closed = Integer("mask word", 0, N_SOURCE, 0)
+    closed = Choice(
+        "mask word",
+        (NONE, *range(N_SOURCE)),
+        NONE,
+        text=lambda position: "none" if position == NONE else str(position),
+    )
     to = Choice("masked for", TO, "all", text=READERS.get, buttons=True)
     presets = {
         "one word changed": {"sentence": "cat … cold"},
-        "“it” masked": {"closed": PRONOUN + 1},
-        "for source words only": {"closed": 9, "to": "source"},
+        "“it” masked": {"closed": PRONOUN},
+        "for source words only": {"closed": 8, "to": "source"},
     }
     goals = {
         "flips": "Mouse or women: mask one word so that the gender changes",
@@ -118,7 +126,7 @@ class CloseAWord(Explorable):
 
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
-        closed, weight = now["closed"] > 0, now["weight_before"]
+        closed, weight = now["closed"] != NONE, now["weight_before"]
         mouse, cat = (now["sentence"].startswith(animal) for animal in ("mouse", "cat"))
         return {
             "flips": now["flipped"] and not cat,
@@ -128,12 +136,12 @@ class CloseAWord(Explorable):
 
     @staticmethod
     def heading(facts: Facts) -> list[str]:
-        closed = [f"✕ {facts['words'][facts['closed'] - 1]}"] if facts["closed"] else []
+        closed = [] if facts["closed"] == NONE else [f"✕ {facts['words'][facts['closed']]}"]
         return [*closed, facts["french"]]
 
     @staticmethod
     def describe(facts: Facts) -> str:
-        closed = facts["words"][facts["closed"] - 1] if facts["closed"] else ""
+        closed = "" if facts["closed"] == NONE else facts["words"][facts["closed"]]
         state = f"“{closed}” masked for {READERS[facts['to']]}" if closed else "nothing masked"
         return (
             f"{facts['sentence']}, {state}: “{facts['french']}”. "

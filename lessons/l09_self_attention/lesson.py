@@ -13,10 +13,10 @@ About {minutes} minutes. You need scaled dot-product attention and the three pro
 r"""
 After this lesson you can
 
-1. **compute** the self-attention of three words by hand, and **build** a self-attention layer.
-2. **explain** why self-attention ignores word order, and why a heat map alone is no explanation.
-3. **test** with interventions which words a translation depends on.
-4. **locate** information in a trained Transformer with {term:activation patching}. <!-- core -->
+1. **compute** the self-attention of three words by hand, and **build** a self-attention layer;
+2. **explain** why self-attention ignores word order, and what an attention map can and can't show;
+3. **test** with interventions which words a translation depends on;
+4. **locate** information in a trained Transformer with {term:activation patching}; <!-- core -->
 5. **compare** self-attention with four systems that came before it. <!-- core -->
 """
 
@@ -57,7 +57,7 @@ Let's describe each word with two numbers, one for water and one for money: *the
 2. **Fixed weights.** Half of *bank* plus half of the previous word is (2, 0.5). But in *river and bank*, the previous word is *and*.
 3. **Weights computed from the words.** The dot products of *bank* with *the*, *river* and *bank* are 0, 3 and 2. A softmax turns these scores into attention weights of about 0.04, 0.70 and 0.26, so *bank* becomes $0.04\,(0, 0) + 0.70\,(3, 0) + 0.26\,(1, 1) \approx (2.4, 0.3)$.
 
-> **Before you run the cell:** what will the third method make of *bank* in *river and bank*, and in *the money bank* if *money* is (0, 3)?
+> **Before you run the cell:** which vector will *bank* get from the third method in *river and bank*, and in *the money bank* if *money* is (0, 3)?
 """
 
 # %% kind="example"
@@ -76,7 +76,7 @@ for sentence in ("the river bank", "river and bank", "the money bank"):
 r"""
 With weights computed from the words, as in lesson 08, *bank* gets the same vector in the first two sentences, and *money* moves it towards the other meaning. This is {term:self-attention}: every word of a sequence attends to all words of the same sequence, including itself.
 
-The single product `x @ x.T` contains all scores, so no word has to wait for another. And any two words are one hop apart, which grants the remaining wish of lesson 05, short distance.
+The single product `x @ x.T` contains all scores, so no word has to wait for another. And any two words are one hop apart, which meets the remaining requirement of lesson 05, short distance.
 """
 
 # %% kind="quiz" track="core" contents="a question about the three words"
@@ -127,7 +127,7 @@ scaled_attention = yours("scaled_attention")
 r"""
 **Build the layer.** The weight matrices have torch's orientation, (out, in).
 
-Later we'll hide individual words, which is called {term:attention mask|masking}. So there is a fifth input, `is_open`, a tensor of booleans that is False for masked words. No word attends to a masked word, not even the masked word itself. But a masked word still has a query and an output. To mask words, you can leave out their keys and values: `keys[is_open]` keeps the rows where `is_open` is True. At least one word is open.
+Section 5 hides individual words from all the others, which is called {term:attention mask|masking}. To see how that works, your layer gets a fifth input, `is_open`, a Boolean tensor that is False for masked words. No word attends to a masked word, not even the masked word itself. But a masked word still has a query and an output. To mask words, you can leave out their keys and values: `keys[is_open]` keeps the rows where `is_open` is True. At least one word is open.
 
 Return the outputs and the attention weights. The latter always have shape (n, n), with zeros in the columns of masked words. You can use `scaled_attention`.
 """
@@ -168,7 +168,7 @@ Every word has a query, masked or not. Only keys and values lose rows.
 
 # %% [markdown] kind="text" track="core" contents="a comparison of your layer with one inside a trained Transformer"
 r"""
-**Your layer inside a Transformer.** Does your layer do what a real one does? The encoder of our trained Transformer has three layers, and each contains four such attention computations in parallel, called {term:attention head|attention heads}. Lesson 12 is about them. We name a head by its layer and its number, both counted from 0, so the twelve heads are encoder 0.0 to encoder 2.3. `take_apart` returns the input of a head and its three trained matrices. Let's try encoder 1.1.
+**Your layer inside a Transformer.** Does your layer do what a real one does? The encoder of our trained Transformer has three layers, and each contains four such attention computations in parallel, called {term:attention head|attention heads}. We name a head by its layer and its number, both counted from 0, so the twelve heads are encoder 0.0 to encoder 2.3. `take_apart` returns the input of a head and its three trained matrices. Let's try encoder 1.1. The last line masks *it* and prints the attention weights of *thirsty*.
 """
 
 # %% kind="library" track="core"
@@ -184,6 +184,7 @@ outputs, weights = layer(x, w_q, w_k, w_v, all_open)
 expected = masked_translation(transformer, thirsty).encoder_weights[1, 1]
 assert torch.allclose(weights, expected, atol=1e-4)
 print(f"All {weights.numel()} attention weights match those inside the Transformer.")
+print(fixed(layer(x, w_q, w_k, w_v, torch.arange(10) != it)[1][8], 2))
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -206,7 +207,7 @@ print("largest difference between the two outputs of a word:", fixed(difference,
 r"""
 ## 4 · What does *it* attend to?
 
-A popular kind of figure shows the attention weights of a pronoun. In "The cat drank the water because it was **cold**", *it* refers to the water, and in head encoder 1.1 of our Transformer, *it* does attend mostly to *water*, with a weight of {result:lesson_09/encoder 1.1 from it to water, cold:.2f}. The head seems to have found out what the pronoun refers to.
+A popular kind of figure shows the attention weights of a pronoun. In "The cat drank the water because it was **cold**", *it* refers to the water, and in head encoder 1.1 of our Transformer, *it* does attend mostly to *water*, with an attention weight of {result:lesson_09/encoder 1.1 from it to water, cold:.2f}. The head seems to have found out what the pronoun refers to.
 
 Now let the sentence end in **thirsty**, so that *it* refers to the cat. The translation changes accordingly, from *elle* (l'eau) to *il* (le chat).
 """
@@ -227,7 +228,7 @@ predict("09", "same-look", figure)
 
 # %% [markdown] kind="text"
 r"""
-The head attends to *water* either way. If we had seen only the first heat map, we would have believed a plausible but false story. The other eleven heads of the encoder don't help either: on average over 100 such pairs, *it* or *they* attends most to the same position in both sentences in {result:lesson_09/mean number of heads in which it attends most to the same position:.1f} of the 12 heads.
+The head attends to *water* either way. If we had seen only the first attention map, we would have believed a plausible but false story. The other eleven heads of the encoder don't help either: on average over 100 such pairs, *it* or *they* attends most to the same position in both sentences in {result:lesson_09/mean number of heads in which it attends most to the same position:.1f} of the 12 heads.
 
 Still, the model translates both sentences correctly, so the difference must be somewhere else.
 """
@@ -238,7 +239,7 @@ r"""
 
 In *the cat drank the water because it was thirsty*, our Transformer translates *it* as *il* (le chat). If the sentence ends in *cold*, it chooses *elle* (l'eau). What does the pronoun depend on? We change one thing, keep everything else the same, and observe the output. This is an {term:intervention}, like forcing the attention in lesson 06.
 
-**Mask a word.** If a word is masked for *all*, neither the source words nor the decoder can attend to it. The left panel shows the {term:cross-attention}: how much the decoder attends to each source word at the pronoun, averaged over 12 {term:attention head|attention heads}: each of its three layers computes four attentions in parallel, each with its own matrices (lesson 12). The middle panel shows what the source word *it* attends to in each head of the encoder. In 1.2, the layer is 1 and the head is 2, both counted from 0.
+**Mask a word.** If a word is masked for *all*, neither the source words nor the decoder can attend to it. The left panel shows the {term:cross-attention}: how much the decoder attends to each source word at the pronoun, averaged over 12 {term:attention head|attention heads}. Heads are attention computations that run in parallel, four in each of the decoder's three layers; lesson 12 is about them. The middle panel shows what the source word *it* attends to in each head of the encoder. In 1.2, the layer is 1 and the head is 2, both counted from 0.
 """
 
 # %% kind="predict"
@@ -246,7 +247,7 @@ predict("09", "close-it", CloseAWord())
 
 # %% [markdown] kind="text"
 r"""
-When it generated *il*, the decoder of lesson 06 attended most to *thirsty*. The Transformer's decoder attends most to *it*, with a mean weight of {result:lesson_09/decoder to it:.2f}, but hardly needs this word. Masking the English pronoun changes the French one's gender in only {result:lesson_09/flips in 200, it masked:.0f} of 200 such test sentences. Masking the last word changes it in {result:lesson_09/flips in 200, last word masked:.0f}: exactly those in which the pronoun refers to the first noun.
+When it generated *il*, the decoder of lesson 06 attended most to *thirsty*. The Transformer's decoder attends most to *it*, with a mean attention weight of {result:lesson_09/decoder to it:.2f}, but hardly needs this word. Masking the English pronoun changes the French one's gender in only {result:lesson_09/flips in 200, it masked:.0f} of 200 such test sentences. Masking the last word changes it in {result:lesson_09/flips in 200, last word masked:.0f}: exactly those in which the pronoun refers to the first noun.
 
 **Isolate every word.** Does the pronoun need self-attention at all? The decoder can attend to *thirsty* or *cold* directly. So let's allow each word in the encoder to attend only to **itself**.
 """
@@ -404,7 +405,7 @@ for head in ("1.1", "0.3"):
 
 # %% [markdown] kind="text"
 r"""
-In encoder 1.1, the head with the convincing heat map, uniform attention makes no difference here. The model still translates {result:lesson_09/right, encoder 1.1 uniform:.0f} of the 200 test sentences correctly, as before, and {result:lesson_09/coreference right, encoder 1.1 uniform:.0f} of 200 with pronouns.
+In encoder 1.1, the head with the convincing attention map, uniform attention makes no difference here. The model still translates {result:lesson_09/right, encoder 1.1 uniform:.0f} of the 200 test sentences correctly, as before, and {result:lesson_09/coreference right, encoder 1.1 uniform:.0f} of 200 with pronouns.
 
 With uniform attention in encoder 0.3, *it was cold* becomes *elle avait froid*: the pronoun is right for the water, but *avait froid* means that somebody felt cold. So this head has something to do with *cold*. Perhaps we have been looking at the wrong word. Let's compare the attention weights of *it* with those of *cold*.
 """
@@ -419,7 +420,7 @@ views.word_rows(
 
 # %% [markdown] kind="text"
 r"""
-*Cold* attends to *water* with a weight of {result:lesson_09/encoder 0.3 from cold to water:.2f} and to *drank* with {result:lesson_09/encoder 0.3 from cold to drank:.2f}. So the heat map does contain the answer, but in a row that we looked at only because of the intervention.
+*Cold* attends to *water* with an attention weight of {result:lesson_09/encoder 0.3 from cold to water:.2f} and to *drank* with {result:lesson_09/encoder 0.3 from cold to drank:.2f}. So the attention map does contain the answer, but in a row that we looked at only because of the intervention.
 
 In {result:lesson_09/cold: encoder 0.3 attends most to the noun:.0f} of the {result:lesson_09/cold: sentences:.0f} test sentences of this kind that end in *cold*, this word attends most to the noun that it describes. With uniform attention in this head, {result:lesson_09/cold: right, encoder 0.3 uniform:.0f} of the {result:lesson_09/cold: right:.0f} correct translations stay correct.
 """
@@ -429,11 +430,11 @@ quiz("09", "one-head")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 7 · A heat map alone is no explanation
+## 7 · An attention map alone is no explanation
 
 An attention weight is a factor in a weighted sum of values. It doesn't show what a value contains, or whether the rest of the model uses it.
 
-But heat maps aren't useless. One cross-attention head gives *thirsty* a weight of {result:lesson_09/cross 1.3 to thirsty:.2f} at the pronoun. With {term:uniform attention} in this head, only {result:lesson_09/pronouns right, cross 1.3 uniform:.0f} of 200 pronouns are right, hardly better than guessing. So attention weights can suggest an explanation, and an intervention can test it.
+But attention maps aren't useless. One cross-attention head gives *thirsty* an attention weight of {result:lesson_09/cross 1.3 to thirsty:.2f} at the pronoun. With {term:uniform attention} in this head, only {result:lesson_09/pronouns right, cross 1.3 uniform:.0f} of 200 pronouns are right, hardly better than guessing. So attention weights can suggest an explanation, and an intervention can test it.
 
 Interventions have limits too. If a change has no effect, another part may have compensated for it. And we have tested only one Transformer.
 """
@@ -464,8 +465,6 @@ Decomposable attention comes closest to what you have built, since one version a
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"
@@ -503,7 +502,7 @@ r"""
 
 - Every word attends to all words of its sentence, with weights computed from the words.
 - Self-attention is permutation equivariant: on its own, it ignores word order.
-- A heat map alone is no explanation: our decoder attends most to *it*, but relies more on the last word.
+- An attention map alone is no explanation: our decoder attends most to *it*, but relies more on the last word.
 
 **Still missing.** A decoder mustn't attend to words that it has to predict. [Lesson 10](10_masks.ipynb) shows how masks prevent that, and [lesson 11](11_positions.ipynb) is about word order.
 """

@@ -10,16 +10,16 @@ from lessons.l09_self_attention import close_a_word
 from tests.explore.settings import open_question
 
 
-def close(sentence: str, number: int = 0, to: str = "all") -> dict:
-    return close_a_word.compute(sentence=sentence, closed=number, to=to)
+def close(sentence: str, position: int = close_a_word.NONE, to: str = "all") -> dict:
+    return close_a_word.compute(sentence=sentence, closed=position, to=to)
 
 
 @pytest.mark.parametrize("sentence", ["women … hungry", "women … good"])
 def test_the_goal_of_the_mouse_is_not_met_by_the_women(sentence):
     """Closing “they” among source words would otherwise meet it."""
-    facts = close(sentence, 7, "source")
+    facts = close(sentence, close_a_word.PRONOUN, "source")
     assert facts["weight_before"] == facts["largest_before"] and facts["change"] < 0.05
-    now = facts | {"sentence": sentence, "closed": 7}
+    now = facts | {"sentence": sentence, "closed": close_a_word.PRONOUN}
     assert not close_a_word.CloseAWord.goals_met(now, now)["idle"]
     assert close_a_word.CloseAWord.goals_met(now | {"sentence": "mouse … cold"}, now)["idle"]
 
@@ -36,27 +36,27 @@ def test_every_sentence_fits_the_picture(sentence):
 def test_the_last_word_decides_the_pronoun():
     thirsty, cold = close("cat … thirsty"), close("cat … cold")
     assert thirsty["il"] > 0.9 > 0.1 > thirsty["elle"] and cold["elle"] > 0.9 > 0.1 > cold["il"]
-    assert close("cat … thirsty", 9)["flipped"]
+    assert close("cat … thirsty", 8)["flipped"]
 
 
 def test_closing_it_leaves_the_pronoun_though_it_has_the_largest_weight():
     question, _, before, after = open_question("09", "close-it", close_a_word.CloseAWord)
-    assert question.right == [0] and after["closed"] == close_a_word.PRONOUN + 1
+    assert question.right == [0] and after["closed"] == close_a_word.PRONOUN
     assert after["il"] == pytest.approx(before["il"], abs=0.03) and not after["flipped"]
     assert after["weight_before"] == after["largest_before"]
 
 
 @pytest.mark.parametrize("sentence", ["cat … thirsty", "cat … cold"])
 def test_inside_the_source_no_single_closing_flips(sentence):
-    assert not any(close(sentence, number, "source")["flipped"] for number in range(1, 11))
+    assert not any(close(sentence, position, "source")["flipped"] for position in range(10))
 
 
-@pytest.mark.parametrize("number", [0, 1, 7, 10])
-def test_the_cross_marks_the_masked_word(number):
+@pytest.mark.parametrize("position", [close_a_word.NONE, 0, 6, 9])
+def test_the_cross_marks_the_masked_word(position):
     kind = close_a_word.CloseAWord
-    facts = kind.facts_at({**kind.start, "closed": number})
+    facts = kind.facts_at({**kind.start, "closed": position})
     axes = Figure().add_subplot()
     close_a_word.draw_weights(axes)(facts)
     marked = [text.get_text() for text in axes.texts if "✕" in text.get_text()]
-    assert len(marked) == (number > 0)
-    assert all(text.split()[1:] == [facts["words"][number - 1], str(number)] for text in marked)
+    assert len(marked) == (position != close_a_word.NONE)
+    assert all(text.split()[1:] == [facts["words"][position], str(position)] for text in marked)

@@ -4,7 +4,7 @@
 r"""
 # 10 · Masks
 
-**The question:** which positions must a model not attend to, and what happens if it can see one of them after all?
+**The question:** which positions must a model not attend to, and how do we make sure that it doesn't?
 
 About {minutes} minutes. You need scaled attention from [lesson 08](08_query_key_value.ipynb), self-attention from [lesson 09](09_self_attention.ipynb) and the training loop from [lesson 01](01_guessing_the_next_word.ipynb).
 """
@@ -15,8 +15,8 @@ After this lesson you can
 
 1. **decide** which positions have to be masked in an encoder, in a decoder and in cross-attention;
 2. **write** attention with a mask, including the case of a query that may attend to nothing;
-3. **distinguish** correct masking from methods that look similar, by the row sums and by the weights of masked keys;
-4. **recognise** a leak, even if the shapes, the row sums and the loss on the test set look fine;
+3. **distinguish** correct masking from methods that look similar, by the row sums and by the attention weights of masked keys;
+4. **test** whether a mask is correct, and **name** checks that aren't enough;
 5. **explain** why a causal mask makes it possible to train on all positions of a sentence in parallel.
 """
 
@@ -62,7 +62,7 @@ How do we turn scores and a mask into such attention weights? Here are four meth
 - **0 after, renormalised:** the same, and then divide each row by its sum.
 - **−∞ before:** set the masked scores to $-\infty$, before the softmax.
 
-Below you can try all four on a trained language model. The scores and attention weights belong to one of the four heads of its first layer; lesson 12 explains heads. The bars on the right show the probability of the correct next word if the mask is applied in the same way in every head and layer. The mask *padding* hides the padding, *causal* hides all later positions, and *fully masked row* hides every key from the query *bu*. Make your prediction first, then try to reach the three goals.
+Below you can try all four on a trained language model. The scores and attention weights belong to one of the four heads of its first layer. The bars on the right show the probability of the correct next word if the mask is applied in the same way in every head and layer. The mask *padding* hides the padding, *causal* hides all later positions, and *fully masked row* hides every key from the query *bu*. Make your prediction first, then try to reach the three goals.
 """
 
 # %% kind="predict"
@@ -70,7 +70,7 @@ predict("10", "times-zero", MaskPainter())
 
 # %% [markdown] kind="text"
 r"""
-| method | does each row sum to 1? | do masked keys get a weight of 0? | perplexity |
+| method | does each row sum to 1? | do masked keys get an attention weight of 0? | perplexity |
 |---|---|---|---|
 | × 0 before | yes | **no** | {result:lesson_10/perplexity/x 0 before:.1f} |
 | 0 after | **no** | yes | {result:lesson_10/perplexity/0 after:.1f} |
@@ -79,9 +79,9 @@ r"""
 
 The last column is the perplexity of this model on {result:lesson_10/sentences:.0f} test sentences, with a causal mask applied by each of the four methods. The model was trained with the last method.
 
-Multiplying by 0 is a mistake that is easy to overlook: all shapes are right and the rows sum to 1. But since $e^0 = 1$, a score of 0 still gets weight, and more than a negative score does. In these sentences, masked words get {result:lesson_10/attention on masked words, x 0 before:.0%} of the attention, averaged over all heads.
+Multiplying by 0 is a mistake that is easy to overlook: all shapes are right and the rows sum to 1. But since $e^0 = 1$, a score of 0 still gets attention, and more than a negative score does. In these sentences, masked words get {result:lesson_10/attention on masked words, x 0 before:.0%} of the attention, averaged over all heads.
 
-So we set masked scores to $-\infty$ before the softmax, because $e^{-\infty} = 0$. Renormalising is equivalent on paper but fragile in practice: the masked scores still take part in the softmax, and if one of them is much higher than the others, all visible weights round to 0.
+So we set masked scores to $-\infty$ before the softmax, because $e^{-\infty} = 0$. Renormalising is equivalent on paper but fragile in practice: the masked scores still take part in the softmax, and if one of them is much higher than the others, all visible attention weights round to 0.
 
 Both methods fail if *all* keys of a query are masked, for example in an empty sentence, which consists of padding only. The softmax of nothing but $-\infty$ is $0/0$, which is **NaN** (not a number). In the mask painter, a single such row turns every prediction into NaN, because in the next layer all words attend to that position. A safe remedy is to give such a row finite scores before the softmax, and to set its attention weights to 0 afterwards.
 """
@@ -148,7 +148,7 @@ A language model predicts the next word. With self-attention, a single forward p
 
 But now the answer is part of the input. Word $i + 1$ is the next input token, so position $i$ must not attend to it. A {term:causal mask} lets each position attend to itself and to earlier positions, but never to later ones. Likewise, in a causal convolution (lesson 05), the window of each word ends with that word.
 
-Here is a very small language model. It has an embedding for each word; a second table, `positions`, which lesson 11 explains; and one attention layer, **yours**. The input `x` is added to the output of the attention, for a reason that lesson 13 explains, and the embedding matrix is used a second time to compute the logits. The file `lessons/l10_masks/small_language_model.py` trains the model with the loop from lesson 01, on about two thousand short French sentences of the toy language. No padding mask is needed: all padding comes after the words, so the causal mask hides it from them, and the loss ignores the predictions for padding.
+Here is a very small language model. It has an embedding for each word and one attention layer, **yours**. Three details belong to later lessons, and you can ignore them here: a table of `positions` (11), the sum `x + context` (13), and the second use of the embedding matrix, for the logits (14). The file `lessons/l10_masks/small_language_model.py` trains the model with the loop from lesson 01, on about two thousand short French sentences of the toy language. No padding mask is needed: all padding comes after the words, so the causal mask hides it from them, and the loss ignores the predictions for padding.
 """
 
 # %% kind="code" name="model"
@@ -419,8 +419,6 @@ With our mask, each word attends only to *later* words, and the last one to noth
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"
@@ -456,8 +454,8 @@ r"""
 | {term:additive mask} | 0 or −∞, added to the scores | (queries, keys) | <!-- core -->
 | leak | a flaw that shows the model what it has to predict | |
 
-- Masked scores are set to −∞ before the softmax. Then the rows sum to 1, and masked keys get a weight of exactly 0.
-- A query that may attend to nothing needs special care: weights of 0 instead of NaN.
+- Masked scores are set to −∞ before the softmax. Then the rows sum to 1, and masked keys get an attention weight of exactly 0.
+- A query that may attend to nothing needs special care: attention weights of 0 instead of NaN.
 - With a leak, the loss can be excellent and the model useless. A clean test set doesn't reveal it; letting the model generate does.
 - With a causal mask, one forward pass gives the predictions at all positions of a sentence. Cross-attention needs no causal mask.
 

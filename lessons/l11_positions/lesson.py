@@ -15,9 +15,9 @@ After this lesson you can
 
 1. **show** with a trained translator what goes wrong without positional encodings, and what doesn't;
 2. **write** the sinusoidal positional encodings of the 2017 paper, and run the translator with them;
-3. **locate** the damage that shifted positions do in a trained translator; <!-- core -->
-4. **write** rotary position embeddings (RoPE), and **judge** how far each encoding extrapolates; <!-- core -->
-5. **explain** what RoPE, the rotary position embedding, guarantees that sinusoidal encodings don't.
+3. **test** with activation patching what a trained translator does with shifted positions; <!-- core -->
+4. **write** the rotation of queries and keys, and **measure** how far each encoding extrapolates; <!-- core -->
+5. **explain** how rotary position embeddings (RoPE) differ from sinusoidal encodings.
 """
 
 # %% kind="setup"
@@ -46,11 +46,11 @@ quiz("11", "recall")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 1 · Attention ignores word order
+## 1 · A translator without positions
 
 Write the words of "the dog sees the cat" on five cards, and shuffle them. Now you can't know whether the sentence was "the dog sees the cat" or "the cat sees the dog".
 
-Attention has the same problem. A score compares a query with a key, and neither depends on where its word is in the sentence. If you shuffle the words, each word gets the same output as before, only at another position. A {term:positional encoding} supplies the missing information. Our translator adds a vector to each embedding: row 0 of a table to the first word, row 1 to the second, and so on. The source and the target each have such a table, with 64 rows of 64 numbers.
+Self-attention has the same problem, because it is {term:permutation equivariant} (lesson 09): if you shuffle the words, their outputs are shuffled in the same way, and nothing else changes. A {term:positional encoding} supplies the missing information. Our translator adds a vector to each embedding: row 0 of a table to the first word, row 1 to the second, and so on. The source and the target each have such a table, with 64 rows of 64 numbers.
 
 If we fill a table with zeros, the translator loses the positions on that side.
 """
@@ -366,7 +366,7 @@ r"""
 
 $$ (x, y) \;\longmapsto\; (x\cos\theta - y\sin\theta,\;\; x\sin\theta + y\cos\theta). $$
 
-`features` are queries or keys, with one row per position, an even width, and any number of axes in front, such as batch and heads. `angles` has one angle for each position and each pair, in radians. Neighbouring components form a pair. Return the rotated features in the same layout. You don't need a loop. Try each step in a cell of its own.
+`features` are queries or keys, with one row per position, an even width, and any number of axes in front, such as batch and heads. `angles` has one angle for each position and each pair, in radians. Neighbouring components form a pair. Return the rotated features in the same layout. You don't need a loop.
 """
 
 # %% kind="exercise" exercise="rotate" title="Rotary position embeddings" difficulty=4 importance=4 track="core"
@@ -474,7 +474,7 @@ This is a toy language and a small network. For large language models, there are
 
 # %% [markdown] kind="text" track="stretch" contents="the same encoding with its columns in another order, given to a trained translator"
 r"""
-## Break it
+## 7 · Break it
 
 A colleague writes the table differently: first all sines, then all cosines. The code that was published with the 2017 paper does it this way, but the formula in the paper doesn't. All dot products of rows stay the same.
 
@@ -499,8 +499,6 @@ The shapes and dot products don't reveal the bug, but the trained matrices expec
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"

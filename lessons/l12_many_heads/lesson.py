@@ -68,7 +68,7 @@ Still, one head could in principle keep the two words apart. Values are vectors,
 r"""
 ## 2 · Split, attend, concatenate
 
-Where do the heads' queries, keys and values come from? We compute them at the full width of the model, as in lesson 08, and then **split** each vector into slices, one for each head. With d_model = 64 and $h = 4$ heads, each head gets $d_k = 64 / 4 = 16$ numbers of every query, key and value. It attends with its own slices, the paper's "subspaces". Then the results of all heads are **concatenated**, and one more matrix, the {term:output projection} $W_O$, combines them.
+Where do the heads' queries, keys and values come from? We compute them at the full width of the model, as in lesson 08, and then **split** each vector into slices, one for each head. With d_model = 64 and four heads (the paper writes $h = 4$; from here on, $h$ is the number of heads, not a hidden state), each head gets $d_k = 64 / 4 = 16$ numbers of every query, key and value. It attends with its own slices, the paper's "subspaces". Then the results of all heads are **concatenated**, and one more matrix, the {term:output projection} $W_O$, combines them.
 
 $$ \text{head}_i = \text{Attention}\big(X W_Q^{(i)\top},\; X W_K^{(i)\top},\; X W_V^{(i)\top}\big) \qquad\qquad \text{output} = [\,\text{head}_0, \dots, \text{head}_{h-1}\,]\; W_O^\top $$
 
@@ -185,7 +185,7 @@ Swap heads and words. Then the last two axes are (n_heads, size), and `.flatten(
 r"""
 ## 3 · The whole layer
 
-After the split, the heads are just another axis in front of the words. Your attention functions from lessons 08 and 10 accept any number of axes there, so they compute all heads at once, without a loop. The next cell fetches your functions, or the library's where you haven't passed the check.
+After the split, the heads are just another axis in front of the words. Your attention functions from lessons 08 and 10 accept any number of axes there, so they compute all heads at once, without a loop. The next cell fetches them.
 """
 
 # %% kind="code"
@@ -278,7 +278,8 @@ for sentence in (thirsty, cold):
 
 # %% [markdown] kind="text" track="short"
 r"""
-The original model gives the same translations. The pronoun is *il* for the cat and *elle* for the water, *l'eau*, although the English sentences differ only in their last word.
+The original model gives the same translations. Lesson 00 asked how a network works out what *it* refers to. Lesson 09 gave the first half of an answer for this model: the last word decides. The second half is how its information reaches the pronoun.
+Section 5 follows it from head to head. <!-- core -->
 """
 
 # %% [markdown] kind="text" track="short"
@@ -302,13 +303,13 @@ But each dot product gives one score, so there are $h \cdot n^2$ scores and as m
 r"""
 ## 5 · What do the heads of our translator do?
 
-Our translator has four heads in each of its nine attention layers, 36 in all. They are named as in lesson 09: cross 1.3 is head 3 in layer 1 of the cross-attention, both counted from 0. Lesson 09 showed that the attention weights of a head don't reveal whether the model uses its output. An experiment can: an {term:ablation} removes a part of a trained model and measures what changes. Here we set a head's columns of $W_O$ to 0: its attention weights stay the same, but its output is no longer used. This is called *zero ablation*. It can give later layers inputs unlike any in training; replacing the output with its mean (*mean ablation*) or patching it, as below, is gentler.
+Our translator has four heads in each of its nine attention layers, 36 in all. They are named as in lesson 09: cross 0.2 is head 2 in layer 0 of the cross-attention, both counted from 0. Which of them does the translator use? An {term:ablation} removes a part of a trained model and measures what changes. Here we set a head's columns of $W_O$ to 0: its attention weights stay the same, but its output is no longer used. This is called *zero ablation*. It can give later layers inputs unlike any in training; replacing the output with its mean (*mean ablation*) or patching it, as below, is gentler.
 
 The figure has three panels:
 
-- **Heads:** the {term:attention entropy} of each head, $-\sum_j \alpha_j \log_2 \alpha_j$ bits, averaged over the queries. It is 0 if one key gets all the attention, and 3.3 for ten equal weights.
+- **Heads:** the {term:attention entropy} of each head, $-\sum_j \alpha_j \log_2 \alpha_j$ bits, averaged over the queries. It is 0 if one key gets all the attention, and 3.3 for ten equal attention weights.
 - **Output:** the translation, and the probability of each correct word.
-- **Attention of cross 1.3:** the attention weights of one cross-attention head.
+- **Attention:** the attention weights of one cross-attention head.
 
 Predict first, then try to reach the goals. You can ablate heads one at a time, or several together in order of importance: the increase in the loss on other sentences when only that head is ablated.
 """
@@ -318,7 +319,7 @@ predict("12", "heads-bet", HeadSwitches())
 
 # %% [markdown] kind="text"
 r"""
-Only one head changes the first translation when it is ablated alone: without cross 1.3, the pronoun becomes *elle*. Its low entropy doesn't set it apart: other heads of cross 1 have just as little. In the sentence with *cold*, the pronoun changes without decoder 2.1, and also without encoder 0.3.
+Only one head changes the first translation when it is ablated alone: without cross 1.3, the pronoun becomes *elle*. Its low entropy doesn't set it apart: other heads of cross 1 have just as little. In the sentence with *cold*, the pronoun changes without decoder 2.1, and also without encoder 0.3. In lesson 09, uniform attention in encoder 0.3 left the pronoun alone and changed only the words after it: the two interventions aren't the same. A head with uniform attention still passes on an average; an ablated head passes on nothing.
 
 In three models with different random seeds, {result:lesson_12/spared/least:.0f} to {result:lesson_12/spared/most:.0f} of the 36 heads can be ablated one at a time, and the accuracy of the translations falls by less than two percentage points. But in each model there is a head without which only {result:lesson_12/percent of pronouns without the most needed head/seed 0:.0f}%, {result:lesson_12/percent of pronouns without the most needed head/seed 1:.0f}% or {result:lesson_12/percent of pronouns without the most needed head/seed 2:.0f}% of the pronouns are right, instead of 100%.
 
@@ -428,7 +429,7 @@ The Transformer paper reports a similar experiment (table 3, rows A), but not ho
 
 # %% [markdown] kind="text" contents="the first version of `split_heads` in the trained translator"
 r"""
-## Break it
+## 7 · Break it
 
 Let's put the first version of `split_heads` into the **trained** translator. All shapes are right.
 
@@ -454,8 +455,6 @@ There is no error, and the output is nonsense. In the small example, head 0 gets
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"
@@ -495,6 +494,7 @@ r"""
 - To split heads, first split the last axis, then swap two axes. A single `reshape` mixes up words without an error.
 - Heads that seem unnecessary when each is {term:ablation|ablated} alone can be necessary together. <!-- core -->
 - Activation patching can show whether one head has its effect through another. <!-- core -->
+- Lesson 00 asked how a network works out what *it* refers to. In our model, a head of the cross-attention (cross 1.3) attends to the last word. It affects the pronoun through a head of the next layer (decoder 2.1), which attends to the noun that the pronoun refers to.
 
 **Still missing.** Attention moves information between words, but nothing here processes a single word on its own. [Lesson 13](13_the_block.ipynb) adds that and the other parts of a {term:Transformer block}.
 """

@@ -36,8 +36,9 @@ def test_which_heads_a_sentence_needs(sentence, needed):
     assert {name for name, translation in alone.items() if translation != pair.tgt} == needed
 
 
-def test_without_decoder_2_1_the_water_is_il():
-    assert outcomes("cold")[frozenset(["decoder 2.1"])]["translation"][8] == "il"
+@pytest.mark.parametrize("head", ["encoder 0.3", "decoder 2.1"])
+def test_without_this_head_the_water_is_il(head):
+    assert outcomes("cold")[frozenset([head])]["translation"][8] == "il"
 
 
 def test_the_bet_is_on_one_head_which_decides_the_pronoun():

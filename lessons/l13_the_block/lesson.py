@@ -13,11 +13,11 @@ About {minutes} minutes. You need multi-head attention from [lesson 12](12_many_
 r"""
 After this lesson you can
 
-1. **explain** why stacked attention layers make all words similar, and what a residual connection changes;
+1. **explain** what happens to the words when attention layers are stacked, and what a residual connection changes;
 2. **write** layer normalisation, the feed-forward network and a block that works in a trained translator;
 3. **derive** how large initial weights should be;
 4. **write** the block as an `nn.Module` with parameters, dropout and initialisation of its own;
-5. **compare** pre-norm and post-norm at several depths, and **explain** how the result depends on the initialisation. <!-- core -->
+5. **compare** pre-norm and post-norm at several depths and with two initial scales. <!-- core -->
 """
 
 # %% kind="setup"
@@ -53,11 +53,11 @@ r"""
 
 A Transformer stacks attention layers, so that later ones can use what earlier ones have found. What does that do to the words?
 
-Each output of attention is a weighted **average** of values, and averages are closer together than the original numbers. **By hand:** take two words that consist of one number each, 0 and 8. If each becomes ¾ of itself plus ¼ of the other, they are 2 and 6 after one layer, then 3 and 5: the difference halves every time.
+Each output of attention is a weighted **average** of values, and averages are closer together than the original numbers. **By hand:** take two words whose vectors have one number each, 0 and 8. If each becomes ¾ of itself plus ¼ of the other, they are 2 and 6 after one layer, then 3 and 5: the difference halves every time.
 
 As a measure, we average the {term:cosine similarity} of all pairs of words: their dot product, divided by both lengths. It is 1 if two vectors point in the same direction, and 0 if they are orthogonal.
 
-A Transformer repeats a {term:Transformer block|block} of two *layers*: attention and a feed-forward network (section 4). Papers call these {term:sub-layer|sub-layers}, and their "12 layers" are usually 12 blocks. The figure compares blocks in which each layer $f$ turns $x$ into $f(x)$ with blocks that compute $x + f(x)$. Both have random weights and the norm from section 3.
+A Transformer repeats a {term:Transformer block|block} of two *layers*: attention and a feed-forward network (section 4). Papers call these {term:sub-layer|sub-layers}, and their "12 layers" are usually 12 blocks. In the name of a head, such as encoder 1.3, the first number counts blocks. The figure compares blocks in which each layer $f$ turns $x$ into $f(x)$ with blocks that compute $x + f(x)$. Both have random weights and layer normalisation (section 3).
 """
 
 # %% kind="predict" hide_input=true
@@ -88,18 +88,18 @@ predict("13", "block-alike", figure)
 
 # %% [markdown] kind="text"
 r"""
-Without the addition, all words are nearly identical after two blocks. This is called {term:rank collapse}; Dong et al. (2021) proved it for attention alone. Attention does most of it: two attention layers alone give {result:lesson_13/similarity/no residual, attention only, 2 layers:.2f}, two feed-forward networks alone {result:lesson_13/similarity/no residual, feed-forward only, 2 layers:.2f}. With the addition, it happens much more slowly. Training didn't help: in three runs without the addition, **no** test sentence was translated correctly. After the last of three blocks, the similarity was {result:block/no residual path/likeness/-1:.2f} without the addition and {result:block/as it is/likeness/-1:.2f} with it.
+Without the addition, all words are nearly identical after two blocks. This is called {term:rank collapse}; Dong et al. (2021) proved it for attention alone. Most of this is due to attention: with two attention layers alone, the similarity is {result:lesson_13/similarity/no residual, attention only, 2 layers:.2f}; with two feed-forward networks alone, it is {result:lesson_13/similarity/no residual, feed-forward only, 2 layers:.2f}. With the addition, the words become similar much more slowly. Training doesn't undo the damage: in three runs without the addition, **no** test sentence was translated correctly. After the last of three blocks, the similarity was {result:block/no residual path/likeness/-1:.2f} without the addition and {result:block/as it is/likeness/-1:.2f} with it.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 2 · Residual connections
 
-The sum $x + f(x)$ is called a {term:residual connection}, or skip connection (He et al., 2016). The layer no longer replaces the word; it only has to learn a change.
+The sum $x + f(x)$ is called a {term:residual connection}, or skip connection (He et al., 2016). The layer no longer replaces a word's vector; it only has to learn a change.
 
 The sum also helps in the backward pass. **By hand:** suppose that each of three layers multiplies its input by ½. Without residual connections, ½ · ½ · ½ = ⅛ of the gradient reaches the first layer; it vanishes with depth, as in lesson 02. With residual connections, the derivative of each layer is 1 + ½, and (3/2)³ = 3.375 times the gradient arrives.
 
-Now the gradient grows instead, and so does the signal, because every layer adds to it. In blocks with random weights, the size of the words (the root mean square of their components) grows from 1 to about {result:lesson_13/size without norm/12 blocks:,.0f} in 12 blocks and {result:lesson_13/size without norm/24 blocks:,.0f} in 24. Three such blocks can be trained; with 12, all three of our runs diverged. One remedy is a *norm*; smaller initial weights are another. With the norm from the next section, the size after 24 blocks is about {result:lesson_13/size with norm/24 blocks:.0f}.
+Now the gradient grows instead, and so does the signal, because every layer adds to it. In blocks with random weights, the size of the words (the root mean square of their components) grows from 1 to about {result:lesson_13/size without norm/12 blocks:,.0f} in 12 blocks and {result:lesson_13/size without norm/24 blocks:,.0f} in 24. Three such blocks can be trained; with 12, all three of our runs diverged. One remedy is a normalisation layer, or *norm* for short (not the length of a vector). With the norm from the next section, the size after 24 blocks is about {result:lesson_13/size with norm/24 blocks:.0f}.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -192,7 +192,7 @@ $$ \text{FFN}(x) = W_{\text{out}} \max(0,\; W_{\text{in}}\, x + b_{\text{in}}) +
 The activation function $\max(0, \cdot)$ is called {term:ReLU}. Without it, the two linear layers would be equivalent to a single one. In the formula, $x$ is a column; in code, words are rows, and the matrices have the shape (out, in).
 """
 
-# %% kind="exercise" exercise="feed_forward" title="The feed-forward network" difficulty=1 importance=4 track="core"
+# %% kind="exercise" exercise="feed_forward" title="The feed-forward network" difficulty=1 importance=4 track="short"
 def feed_forward(x, w_in, b_in, w_out, b_out):
     """x (..., d_model), w_in (d_ff, d_model), w_out (d_model, d_ff)  ->  like x"""
     # solution
@@ -345,7 +345,7 @@ print(tuple(attention(words, words).shape), list(attention.state_dict()))
 # %% [markdown] kind="text"
 r"""
 - `super().__init__()` must come first.
-- `nn.Parameter` marks a tensor as trainable. A parameter that you assign to `self` is *registered*: it appears in `parameters()`, which you pass to the optimiser, and in `state_dict()`, which you save. A plain tensor is in neither.
+- `nn.Parameter` marks a tensor as trainable. A parameter that you assign to `self` is *registered*: it appears in `parameters()`, which you pass to the optimiser, and in `state_dict()`, the {term:state dict} that you save. A plain tensor is in neither.
 - A module that you assign to `self` is registered too, and the names are joined: after `self.attention = MultiHead(…)`, there is a parameter `attention.w_query`. Modules in a Python list aren't registered; use `nn.ModuleList`.
 - `to(device)` moves parameters and *buffers*, which are saved but not trained (`self.register_buffer(name, tensor)`), but no plain tensors.
 - `forward` defines the computation. Call the module itself, `attention(x, x)`, not `forward`.
@@ -449,7 +449,7 @@ The names of the parameters come from your attributes. Compare the ones in the v
 
 # %% [markdown] kind="text"
 r"""
-Does your module compute the same as your function? We load the trained weights into it and compare, in training mode, where dropout is on, and in evaluation mode. Then **your** blocks replace those in the encoder of the trained translator. Section 8 of the full lesson 14 builds a complete Transformer from such modules.
+Does your module compute the same as your function? We load the trained weights into it and compare, in training mode, where dropout is on, and in evaluation mode. Then **your** blocks replace those in the encoder of the trained translator. Lesson 14 first assembles a Transformer from your functions, stage by stage. In section 8 of the full lesson, you write it again from such modules.
 """
 
 # %% kind="see"
@@ -517,11 +517,19 @@ for name, options in {"pre-norm": {}, "post-norm": {"pre_norm": False}}.items():
 r"""
 The similarity depends on the initial scale for **both** placements. Of these four, only post-norm with a factor of 1 starts with words that are all the same, and it is the one that fails. Little of each word is left: the cosine between input and output is {result:lesson_13/cosine after 12 blocks/post-norm:.2f} (pre-norm: {result:lesson_13/cosine after 12 blocks/pre-norm:.2f}).
 
-But rank collapse can't be the whole story. With dropout on, as in training, the similarity starts at {result:lesson_13/similarity/post-norm, dropout, 12 blocks:.2f}. With dropout off, the validation loss of the failed runs is {result:min depth/12 layers, post-norm/history/-1/loss:.1f} to {result:max depth/12 layers, post-norm/history/-1/loss:.1f}, worse than uniform guessing (ln 680 ≈ 6.5), although their training loss fell to about {result:depth/12 layers, post-norm/history/-1/train_loss:.1f}. As a control, we trained three models **without** dropout, which failed too: {result:max initialisation/12 layers, post-norm, scale 1, no dropout/scores/test/exact:.0%} correct, a similarity of {result:min initialisation/12 layers, post-norm, scale 1, no dropout/likeness/-1:.2f} after training, and a validation loss of {result:min initialisation/12 layers, post-norm, scale 1, no dropout/history/-1/loss:.1f} to {result:max initialisation/12 layers, post-norm, scale 1, no dropout/history/-1/loss:.1f} (word frequencies alone give {result:lesson_13/unigram loss:.1f}). So dropout accounts for a loss worse than guessing, but not for the failure.
+So rank collapse fits the results, but it can't be the whole story; the details are folded below.
+
+<details><summary>Is rank collapse the cause?</summary>
+
+With dropout on, as in training, the similarity starts at {result:lesson_13/similarity/post-norm, dropout, 12 blocks:.2f}. With dropout off, the validation loss of the failed runs is {result:min depth/12 layers, post-norm/history/-1/loss:.1f} to {result:max depth/12 layers, post-norm/history/-1/loss:.1f}, worse than uniform guessing (ln 680 ≈ 6.5), although their training loss fell to about {result:depth/12 layers, post-norm/history/-1/train_loss:.1f}. As a control, we trained three models **without** dropout, which failed too: {result:max initialisation/12 layers, post-norm, scale 1, no dropout/scores/test/exact:.0%} correct, a similarity of {result:min initialisation/12 layers, post-norm, scale 1, no dropout/likeness/-1:.2f} after training, and a validation loss of {result:min initialisation/12 layers, post-norm, scale 1, no dropout/history/-1/loss:.1f} to {result:max initialisation/12 layers, post-norm, scale 1, no dropout/history/-1/loss:.1f} (word frequencies alone give {result:lesson_13/unigram loss:.1f}). So dropout accounts for a loss worse than guessing, but not for the failure.
 
 The control fits rank collapse, but doesn't prove it. Xiong et al. (2020) blame large gradients near the output, and Liu et al. (2020) found that layers with a large share of the sum amplify every change of their weights; the factor affects both. And one run with 24 blocks and the smaller factor failed too, although the similarity before training is only {result:lesson_13/similarity/post-norm, scaled by depth, 24 blocks:.1f}.
+</details>
 
-**What about BERT?** BERT (Devlin et al., 2019) has 12 or 24 post-norm blocks. Its initial weights have a standard deviation of 0.02; Xavier's would be $\sqrt{2/(768 + 768)} \approx 0.036$ for its attention matrices, but 0.023 for its feed-forward network (768 to 3072). Its learning rate rises to 0.0001 in 10,000 steps, and it is trained for a million. Our runs don't show which of these choices it needs: our models are small, and we stopped after 4,000 steps, although only one of the nine failed 12-block runs with dropout still had a falling validation loss.
+<details><summary>What about BERT?</summary>
+
+BERT (Devlin et al., 2019) has 12 or 24 post-norm blocks. Its initial weights have a standard deviation of 0.02; Xavier's would be $\sqrt{2/(768 + 768)} \approx 0.036$ for its attention matrices, but 0.023 for its feed-forward network (768 to 3072). Its learning rate rises to 0.0001 in 10,000 steps, and it is trained for a million. Our runs don't show which of these choices it needs: our models are small, and we stopped after 4,000 steps, although only one of the nine failed 12-block runs with dropout still had a falling validation loss.
+</details>
 
 **Later variants.** Most open language models since LLaMA (2023) use pre-norm with two changes. On our task, with three blocks, the ranges overlap, so which is best is undecided:
 
@@ -534,7 +542,7 @@ The control fits rank collapse, but doesn't prove it. Xiong et al. (2020) blame 
 
 # %% [markdown] kind="text" contents="translating with dropout still on"
 r"""
-## Break it
+## 9 · Break it
 
 > **Before you run it:** someone forgot `model.eval()` before translating, so dropout is still on. Will there be an error, a wrong translation, or something else?
 """
@@ -571,8 +579,6 @@ There is no error, and the words are the same. But the same sentence gets a diff
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"
@@ -611,7 +617,7 @@ r"""
 - LayerNorm depends on one word only; {term:batch normalisation|BatchNorm} depends on the whole batch. <!-- core -->
 - With 12 blocks, whether post-norm could be trained depended on the initial scale; pre-norm worked with every scale we tried. <!-- core -->
 
-**Still missing:** a decoder that attends to the source, and everything around the blocks. In [lesson 14](14_the_transformer.ipynb) you put all your parts together.
+**Still missing.** There is no decoder yet that attends to the source, and nothing around the blocks. In [lesson 14](14_the_transformer.ipynb) you put all your parts together.
 """
 
 # %% [markdown] kind="reading"

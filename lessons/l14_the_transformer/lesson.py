@@ -81,7 +81,7 @@ views.diagram(PARTS, ARROWS, title="A Transformer")
 
 # %% [markdown] kind="text"
 r"""
-These {printed:file/tensors} numbers can translate if the right code uses them. You have been writing that code since lesson 08.
+These {printed:file/tensors} numbers can translate if the right code uses them. You have been writing that code since lesson 04. We use the functions of lesson 13 rather than the modules, because every stage is then visible.
 
 The **Transformer** (Vaswani et al., 2017) processes the source once, with a stack of encoder blocks. The output of this stack is the {term:encoder memory|memory}, one vector for each source token. A second stack, the decoder, processes the target so far, attends to the memory in every block, and computes the logits of the next token.
 
@@ -208,7 +208,7 @@ In the loop: `x = encoder_block(x, parts_of(weights, …), n_heads, mask)`. Afte
 
 # %% [markdown] kind="text" track="short"
 r"""
-Why a *last* norm? With pre-norm (lesson 13), only the input of each layer is normalised. The sum $x + f(\text{norm}(x))$ itself isn't, so its numbers grow from block to block. Section 6 shows by how much. The last norm brings them back to a size of about 1.
+Why a *last* norm? With pre-norm, each layer adds its output to $x$, and this running sum, the *residual stream*, is never normalised itself, so its numbers grow from block to block. Section 6 shows by how much. The last norm brings them back to a size of about 1.
 
 ## 4 · The decoder
 
@@ -324,24 +324,23 @@ Apply `layer_norm` with `decoder.last_norm.weight` and `decoder.last_norm.bias`.
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 5 · It speaks
+## 5 · Your Transformer translates
 
-All the parts are there. `greedy_decode` from lesson 04 generates a sentence with any model that has the methods `encode`, `start` and `step`. The next cell gives your Transformer these methods. `greedy_decode` knows lengths but no masks, so this `encode` computes the mask itself and returns it with the memory. `translator_masks` makes the masks from lesson 10; the first hides the padding of the source. The decoder keeps no state except the tokens so far, and it processes all of them again for each new token. Lesson 16 avoids that.
-
-In section 8, the mask is an argument of `encode`. <!-- core -->
+All the parts are there. `greedy_decode` from lesson 04 generates a sentence with any model that has the methods `encode`, `start` and `step`. The next cell gives your Transformer these methods. `greedy_decode` knows lengths but no masks, so this `encode` computes the mask itself and returns it with the memory.
+In section 8, the mask is an argument instead. <!-- core -->
+The decoder keeps no state except the tokens so far, and it processes all of them again for each new token. Lesson 16 avoids that.
 """
 
 # %% kind="code"
 encode_source, decode_logits = yours("encode_source"), yours("decode_logits")
-greedy_decode, translator_masks = yours("greedy_decode"), yours("translator_masks")
+greedy_decode = yours("greedy_decode")
 
 
 class MyTransformer:
     """What greedy_decode needs, computed by your functions."""
 
     def encode(self, source, lengths):
-        n = source.shape[1]
-        mask = translator_masks(lengths, lengths, n, n)[0][:, None]  # (1, 1, 1, n)
+        mask = (source != 0)[:, None, None]  # (1, 1, 1, n): False at padding
         return encode_source(source, weights, 4, 3, mask), mask
 
     def start(self, encoded):
@@ -367,7 +366,7 @@ def translate(english):
 
 # %% kind="code" name="names" hide_input=true
 NAMES = """greedy_decode
-translator_masks
+masked_attention
 sinusoids
 split_heads join_heads many_heads
 layer_norm feed_forward encoder_block
@@ -394,7 +393,7 @@ views.diagram(PLACED, [], lit=own, title="Your functions, from lessons 04 and 10
 
 # %% [markdown] kind="text"
 r"""
-**If every box is highlighted, your own code has translated this sentence**, from the token ids to the French words. You have built a Transformer. A box that isn't highlighted belongs to an exercise that you haven't solved yet, or to a function that your code doesn't call. The exercises for `translator_masks` (lesson 10) and `feed_forward` (lesson 13) are only in the full lessons, so on the short track these two boxes stay as they are. Try a few more sentences.
+**If every box is highlighted, your own code has translated this sentence**, from the token ids to the French words. You have built a Transformer. A box that isn't highlighted belongs to an exercise that you haven't solved yet, or to a function that your code doesn't call. Try a few more sentences.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -406,7 +405,7 @@ Suppose the output had been nonsense. Where would you look? Many mistakes in a n
 
 # %% [markdown] kind="text" exercise="first_difference"
 r"""
-**Write `first_difference`.** `mine` and `theirs` are dictionaries from the names of the stages to tensors, in the order of computation. Return the name of the first stage at which at least one number differs by more than `tolerance`, or `"nowhere"`. A `nan` always counts as a difference, even if both networks have it.
+**Write `first_difference`.** `mine` and `theirs` are dictionaries from the names of the stages to tensors, in the order of computation. Return the name of the first stage at which at least one number differs by more than `tolerance`, or `"nowhere"`. A NaN always counts as a difference, even if both networks have it.
 """
 
 # %% kind="exercise" exercise="first_difference" title="The first difference" difficulty=2 importance=4 track="short"
@@ -641,7 +640,7 @@ In the paper's base model, the feed-forward networks have the most parameters: {
 r"""
 **Weight tying** saves two embedding matrices: with three of them, the model would have {result:lesson_14/parameters/all, three matrices:.0f} million parameters, and more than half of them would be embeddings. The paper reports 65 million, without details. The biases of torch's attention would add {result:lesson_14/parameters/attention biases of torch, exactly:,.0f}.
 
-Finally, here is one head for each use of attention in the trained model. Encoder 0.3 is an arbitrary choice; decoder 2.1 and cross 1.3 are the two heads of lesson 12 that change the pronoun when their output is replaced. In cross 1.3, each row is labelled with the token that is predicted there.
+Finally, here is one head for each use of attention in the trained model. Encoder 0.3 is the head of lesson 09 in which *cold* attends to its noun; decoder 2.1 and cross 1.3 are the two heads of lesson 12 that change the pronoun when their output is replaced. In cross 1.3, each row is labelled with the token that is predicted there.
 """
 
 # %% kind="see" name="maps" hide_input=true track="stretch"
@@ -664,7 +663,7 @@ for name, (rows, columns) in labels.items():
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-At the step that predicts *il*, cross 1.3 gives {result:lesson_14/attention/il to thirsty:.0%} of its attention to *thirsty*. In decoder 2.1, all weights above the diagonal are 0, because of the causal mask. The other two maps have no such triangle.
+At the step that predicts *il*, cross 1.3 gives {result:lesson_14/attention/il to thirsty:.0%} of its attention to *thirsty*. In decoder 2.1, all attention weights above the diagonal are 0, because of the causal mask. The other two maps have no such triangle.
 """
 
 # %% [markdown] kind="text" track="core"
@@ -675,8 +674,6 @@ You have come from a recurrent network with a single context vector to the Trans
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"

@@ -4,7 +4,7 @@
 r"""
 # 15 · Training a translator
 
-**The question:** what does it take to train your own Transformer?
+**The question:** what does it take to train a Transformer?
 
 About {minutes} minutes. You need the Transformer from [lesson 14](14_the_transformer.ipynb), cross-entropy and the gradient from [lesson 01](01_guessing_the_next_word.ipynb), clipping from [lesson 02](02_recurrent_networks.ipynb) and padding from [lesson 10](10_masks.ipynb).
 """
@@ -16,7 +16,7 @@ After this lesson you can
 1. **write** a training step with Adam;
 2. **train** a Transformer with your own training step, stop it and resume it;
 3. **explain** what batching by length, warm-up and label smoothing do;
-4. **write** a complete training script with PyTorch's optimizer; <!-- core -->
+4. **write** a complete training script with PyTorch's optimiser; <!-- core -->
 5. **judge**, from runs with several seeds, what warm-up and label smoothing are worth; <!-- core -->
 6. **diagnose** faulty runs from their curves; <!-- core -->
 7. **explain** why your training step is slow on a GPU, and what makes it fast. <!-- core -->
@@ -59,6 +59,8 @@ quiz("15", "recall")
 # %% [markdown] kind="text" track="short"
 r"""
 ## 1 · Adam
+
+The Transformer of lesson 14 got its weights from a file. To train one, we need what lesson 01 needed: the five lines of its training loop. There, `torch.optim.Adam` took the steps; now you write them yourself.
 
 Gradient descent (lesson 01) subtracts the gradient times the learning rate, and all weights share one rate. With a rate of 0.01, a weight with a gradient of 10 moves by 0.1, and one with a gradient of 0.001 by 0.00001.
 
@@ -129,7 +131,7 @@ r"""
 
 If you have written a Transformer of your own in `my_transformer.py` (section 8 of the full lesson 14), the next cell loads the course's trained weights into it. If it computes the same logits as the library's, we train your file, otherwise the library's; the cell prints which. **Your** training step trains either of them.
 
-We start with a run of about 20 seconds on two CPU cores: one block in the encoder and one in the decoder (`n_layers=1`), 3,000 toy sentences of 3 to 6 English words, and 200 others for validation. `TranslatorRun` calls your training step for each batch. The batches and the learning rate come from the library for now; the loss is the cross-entropy with teacher forcing (lesson 04). The plotted training loss is the mean over the last 24 steps, so it lags behind at first. We train without dropout, because the run is short and doesn't overfit; on the full task, we saw no benefit from dropout either (three seeds each: {result:min recipe/no dropout/scores/test/exact:.1p} to {result:max recipe/no dropout/scores/test/exact:.1%} correct without it, {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} with 0.1).
+We start with a run of about 20 seconds on two CPU cores: one block in the encoder and one in the decoder (`n_layers=1`), 3,000 toy sentences of 3 to 6 English words, and 200 others for validation. `TranslatorRun` calls your training step for each batch. The batches and the learning rate come from the library for now; the loss is the cross-entropy with teacher forcing (lesson 04). The plotted training loss is the mean over the last 24 steps, so it lags behind at first. We train without dropout, because the run is short and doesn't overfit; on the full task, we saw no benefit from dropout either (lesson 13).
 """
 
 # %% kind="code"
@@ -307,7 +309,7 @@ Exact match on the test set, lowest to highest of three seeds:
 | post-norm, 0.0015 | {result:min warm_up/post-norm, half the rate/scores/test/exact:.1p} to {result:max warm_up/post-norm, half the rate/scores/test/exact:.1%} | {result:min warm_up/post-norm, half the rate, no warm-up/scores/test/exact:.1p} to {result:max warm_up/post-norm, half the rate, no warm-up/scores/test/exact:.1%} |
 | pre-norm (ours), 0.003 | {result:min recipe/as it is/scores/test/exact:.1p} to {result:max recipe/as it is/scores/test/exact:.1%} | {result:min recipe/no warm-up/scores/test/exact:.1p} to {result:max recipe/no warm-up/scores/test/exact:.1%} |
 
-Post-norm models lose about four points without warm-up at 0.003; at half the rate, the ranges are too wide to say how much they lose. With pre-norm, the difference is less than one point. This holds for three blocks, these rates and this task; we never ran pre-norm without warm-up at 0.0015. That post-norm needs warm-up more suggests a second explanation: Xiong et al. (2020) show that with post-norm, the gradients near the output are large at initialisation.
+Post-norm models lose about four points without warm-up at 0.003; at half the rate, the ranges are too wide to say how much they lose. With pre-norm, the difference is less than one point. This holds for three blocks, these rates and this task; we never ran pre-norm without warm-up at 0.0015. That post-norm needs warm-up more fits a second explanation, which lesson 13 mentioned: with post-norm, the gradients near the output are large at initialisation (Xiong et al., 2020).
 """
 
 # %% [markdown] kind="text" track="short"
@@ -449,7 +451,7 @@ if FULL:
 
 # %% [markdown] kind="text" track="core" contents="what to expect from the full run, the checkpoint on the command line, and what makes training fast on a GPU"
 r"""
-With lesson 14's reference file and our versions of the four functions, this run translated {result:cpu/own_file/ways/own file, own step/exact:.1%} of 1,000 test sentences correctly on two CPU cores. Measured side by side, one of its steps took {result:cpu/own_file/own step over library:.1f} times as long as a step of the library's fastest configuration (`train transformer --quick`), which reached {result:cpu/own_file/ways/library, quick run/exact:.1%}. These are single runs (`cpu/own_file.json`).
+With lesson 14's reference file and our versions of the four functions, this run translated {result:cpu/own_file/ways/own file, own step/exact:.1%} of 1,000 test sentences correctly on two CPU cores. Measured side by side, one of its steps took {result:cpu/own_file/own step over library:.1f} times as long as a step of the library's fastest configuration (`train transformer --quick`), which reached {result:cpu/own_file/ways/library, quick run/exact:.1%}. These are single runs (recorded in `data/results/cpu/own_file.json`).
 
 On the command line, say which file the checkpoint belongs to; `FOLDER` is the one that the cell prints:
 
@@ -458,7 +460,7 @@ On the command line, say which file the checkpoint belongs to; `FOLDER` is the o
 
 **Where does the time go on a GPU?** Your training step launches about {result:gpu/own_file/kernels per own step:,.0f} small programs on the GPU, called *kernels* (a matrix product, a sum, a square root). On an NVIDIA H200, each takes a few millionths of a second. Python and PyTorch together need longer than that to launch it, so the GPU mostly waits, and a faster one would hardly help. Besides, `loss.item()` makes Python wait for the GPU in every step.
 
-The remedy is to record the sequence of kernels once and replay it with a single call, as a *CUDA graph*. The library's training step does this with any module, so it can train **your file unchanged**. The shapes must repeat, so sentences are padded to a few fixed lengths. `Adam(…, fused=True)` and `torch.compile` also reduce the number of launches. With the reference file, we measured (`gpu/own_file.json`, one run each):
+The remedy is to record the sequence of kernels once and replay it with a single call, as a *CUDA graph*. The library's training step does this with any module, so it can train **your file unchanged**. The shapes must repeat, so sentences are padded to a few fixed lengths. `Adam(…, fused=True)` and `torch.compile` also reduce the number of launches. With the reference file, we measured (recorded in `data/results/gpu/own_file.json`, one run each):
 
 | on an H200 | ms per step | whole run | exact match |
 |---|---|---|---|
@@ -481,7 +483,7 @@ The figure shows the small run six times: once healthy, and five times with one 
 - The learning rate is 20 times too high.
 - The softmax is applied twice.
 - There are only 100 training sentences instead of 3,000.
-- The target isn't shifted: the decoder reads the word that it has to predict.
+- The target isn't shifted: at each position, the decoder's input is the word that it has to predict.
 - There is no warm-up.
 
 Guessing uniformly among the 195 words gives a loss of ln 195 = 5.3. With a smoothing of 0.1, the training loss can't fall below 0.85; with an extra softmax, no loss can fall below 4.3. In the right-hand panel, B, C, D and E overlap near 0.
@@ -601,14 +603,12 @@ r"""
     python3 -m course_lib train transformer --data multi30k --from de --to en
     python3 -m course_lib evaluate --checkpoint runs/multi30k-de-en_transformer_0
 
-On an H200, all three together took {result:clock/seconds:.0f} s, with a {term:BLEU} score of {result:clock/bleu/value:.1f} (`clock.json`). On a CPU, expect hours.
+On an H200, all three together took {result:clock/seconds:.0f} s, with a {term:BLEU} score of {result:clock/bleu/value:.1f} (recorded in `data/results/clock.json`). On a CPU, expect hours.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"

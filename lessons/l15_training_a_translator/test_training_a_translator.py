@@ -341,17 +341,6 @@ def test_the_floor_of_a_perfect_model_is_above_0_and_rises_with_the_words():
     assert L.asked("train-later-floor").right == expected
 
 
-def test_a_second_softmax_keeps_the_loss_high():
-    logits, targets = torch.zeros(1, 100, requires_grad=True), torch.tensor([3])
-    sure = logits + 50 * F.one_hot(targets, 100)
-    once, twice = F.cross_entropy(sure, targets).item(), F.cross_entropy(sure.softmax(-1), targets).item()
-    [gradient] = torch.autograd.grad(F.cross_entropy(logits.softmax(-1), targets), logits)
-    expected = indices_of_true(
-        twice == pytest.approx(once), twice > 3, twice < 0, gradient.count_nonzero() == 1
-    )
-    assert L.asked("train-softmax-first").right == expected
-
-
 def test_what_the_records_say_about_warm_up():
     post, pre = exact("warm_up"), exact("recipe")
     without = post["post-norm, no warm-up"], pre["no warm-up"]

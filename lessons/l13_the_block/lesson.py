@@ -213,7 +213,7 @@ First compute the hidden layer, including its bias and the ReLU. Then compute th
 A matrix of shape (out, in) is applied to rows with `x @ w.T`, or with `nn.functional.linear(x, w, b)`. `torch.relu` comes after the first bias and before the second matrix.
 """
 
-# %% kind="quiz" track="core" contents="exercise 3 · The feed-forward network, a quiz question, and what happens without this network"
+# %% kind="quiz" track="core" contents="a quiz question, and what happens without this network"
 quiz("13", "feed-forward")
 
 # %% [markdown] kind="text" track="core"

@@ -4,7 +4,7 @@
 r"""
 # 15 · Training a translator
 
-**The question:** what does it take to train a Transformer?
+**The question:** what does it take to train your own Transformer?
 
 About {minutes} minutes. You need the Transformer from [lesson 14](14_the_transformer.ipynb), cross-entropy and the gradient from [lesson 01](01_guessing_the_next_word.ipynb), clipping from [lesson 02](02_recurrent_networks.ipynb) and padding from [lesson 10](10_masks.ipynb).
 """
@@ -14,7 +14,7 @@ r"""
 After this lesson you can
 
 1. **write** a training step with Adam;
-2. **train** a Transformer with your own training step, stop it and resume it;
+2. **train** your own Transformer with your own training step, stop it and resume it;
 3. **explain** what batching by length, warm-up and label smoothing do;
 4. **write** a complete training script with PyTorch's optimiser; <!-- core -->
 5. **judge**, from runs with several seeds, what warm-up and label smoothing are worth; <!-- core -->
@@ -129,7 +129,7 @@ Clip all gradients together *before* the loop. $v$ is the mean of the squared gr
 r"""
 ## 3 · Train a small translator
 
-If you have written a Transformer of your own in `my_transformer.py` (section 8 of the full lesson 14), the next cell loads the course's trained weights into it. If it computes the same logits as the library's, we train your file, otherwise the library's; the cell prints which. **Your** training step trains either of them.
+In lesson 14 you wrote a Transformer. The next cell looks for it: first for the file `my_transformer.py` (section 8 of the full lesson), then for your functions `encode_source` and `decode_logits`. It loads the course's trained weights into what it finds. If the logits are the same as the library's, we train **your** Transformer, otherwise the library's; the cell prints which. Your training step trains it.
 
 We start with a run of about 20 seconds on two CPU cores: one block in the encoder and one in the decoder (`n_layers=1`), 3,000 toy sentences of 3 to 6 English words, and 200 others for validation. `TranslatorRun` calls your training step for each batch. The batches and the learning rate come from the library for now; the loss is the cross-entropy with teacher forcing (lesson 04). The plotted training loss is the mean over the last 24 steps, so it lags behind at first. We train without dropout, because the run is short and doesn't overfit; on the full task, we saw no benefit from dropout either (lesson 13).
 """

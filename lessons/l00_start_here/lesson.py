@@ -4,7 +4,7 @@
 r"""
 # 00 · Start here
 
-**The question:** what can a translator with attention do that older ones can't, and how will you learn to build one?
+**The question:** what has changed in machine translation since 2014, and how will you learn to build such a translator yourself?
 
 About {minutes} minutes. You need a little Python, but no French and no mathematics beyond powers.
 """
@@ -13,7 +13,7 @@ About {minutes} minutes. You need a little Python, but no French and no mathemat
 r"""
 After this lesson you can
 
-1. **show** with one sentence how translators with and without attention differ, and say how typical that sentence is;
+1. **show** with one sentence how four translators differ, and say how typical that sentence is;
 2. **explain** what a softmax does to a few scores;
 3. **use** the building blocks of every lesson: estimates, predictions, explanations, exercises and a quiz.
 
@@ -170,7 +170,7 @@ The systems know these words, among others. Most nouns also have a plural, and m
 
 boy girl man woman father mother brother sister king queen · cat dog horse bird rabbit wolf fox cow mouse goat frog · water milk tea coffee juice · apple pear carrot mushroom egg cake bread cheese soup · book letter box bottle cup hat dress flower chair table bed car door window · garden house kitchen forest school church village river tree castle · big small young old beautiful good new red white black cold hot sweet heavy empty clean tired sad rich happy thirsty hungry · sees follows loves likes finds eats drinks buys takes carries opens closes sleeps runs swims goes · the a some this these in on near but and because it they is are was were not very often
 
-The timeline shows the models and ideas that you will build or run, by year of publication. The number after each name is the lesson that explains it.
+The timeline shows the models and ideas that you will build, run or read about, by year of publication. The number after each name is the lesson that explains it.
 """
 
 # %% kind="see"
@@ -183,7 +183,7 @@ systems_by_year = {
     2015: ["Bahdanau attention (06)", "Luong attention (07)"],
     2016: ["LSTMN (09)", "residual connections (13)"],
     2017: [
-        "key–value–predict (08)", "structured self-attention (09)",
+        "key–value attention (08)", "structured self-attention (09)",
         "ConvS2S (18)", "Transformer (14)",
     ],
 }
@@ -203,5 +203,5 @@ progress_summary()
 r"""
 ## Reading
 
-- Vaswani and others, *Attention Is All You Need* (2017), just the abstract: [arXiv 1706.03762](https://arxiv.org/abs/1706.03762). You'll build this model in lesson 14.
+- Vaswani et al., *Attention Is All You Need* (2017), just the abstract: [arXiv 1706.03762](https://arxiv.org/abs/1706.03762). You'll build this model in lesson 14.
 """

@@ -17,7 +17,7 @@ After this lesson you can
 2. **explain** how the chain rule finds the gradient and how gradient descent uses it, and **recognise** the five lines of every training loop;
 3. **evaluate** a language model by its perplexity, on text that it wasn't trained on;
 4. **describe** how a model generates text one word at a time, and **name** two drawbacks;
-5. **build** a language model by counting n-grams, and **explain** why longer n-grams soon stop helping. <!-- core -->
+5. **build** a language model by counting n-grams, and **explain** what happens as $n$ grows. <!-- core -->
 """
 
 # %% kind="setup"
@@ -55,7 +55,7 @@ r"""
 
 Your phone suggests the next word while you type. A {term:language model} does the same: given the beginning of a text, it computes a probability for every possible next word. These probabilities sum to 1, so together they are a {term:probability distribution}. If we choose a word, append it to the text and repeat, the model generates a sentence. That's how chatbots write, and how the translators in this course work.
 
-The units of text that a model works with are its {term:token|tokens}. Ours are whole words; larger systems also use pieces of words, as you'll see in lesson 15. All the tokens that a model knows form its {term:vocabulary}.
+The units of text that a model works with are its {term:token|tokens}. Ours are whole words; larger systems use pieces of words, called {term:subword|subwords} (lesson 15, optional). All the tokens that a model knows form its {term:vocabulary}.
 
 Our text, or {term:corpus}, is the French half of the sentence pairs from lesson 00. It is split into three parts. The model learns from the {term:training set}. We use the {term:validation set} to compare models and to choose settings. The {term:test set} stays untouched while we choose: text that has influenced our choices can no longer show how well a model does on new text.
 """
@@ -430,10 +430,12 @@ explain("01", "how-it-learns")
 r"""
 ## 4 · A larger network and its training loop
 
+If you need a break, take it here: you have seen everything that learning needs, and the rest of the lesson scales it up.
+
 Now we train on the real corpus of {printed:corpus/training set} sentences. The principle stays the same, but five things change:
 
 - **A longer context.** The network sees four words. Their embeddings, 32 numbers each, are {term:concatenate|concatenated} into one vector of 128 numbers.
-- **Another layer.** Between the embeddings and the output layer, there is now a {term:hidden layer}: a linear layer with 96 outputs, followed by a *nonlinearity* or {term:activation function}. Ours is {term:tanh}, which maps every number into the range from −1 to 1. Without it, two linear layers could do no more than one, just as 2 · (3 · x) is simply 6 · x. A network of linear layers with nonlinearities between them is an {term:MLP}, a multi-layer perceptron. Bengio and others published a language model of this kind in 2003.
+- **Another layer.** Between the embeddings and the output layer, there is now a {term:hidden layer}: a linear layer with 96 outputs, followed by a *nonlinearity* or {term:activation function}. Ours is {term:tanh}, which maps every number into the range from −1 to 1. Without it, two linear layers could do no more than one, just as 2 · (3 · x) is simply 6 · x. A network of linear layers with nonlinearities between them is an {term:MLP}, a multi-layer perceptron. Bengio et al. published a language model of this kind in 2003.
 - **Biases.** PyTorch's `nn.Linear` also adds a learned number, a {term:bias}, to each of its outputs.
 - **Batches.** Each step uses the mean gradient of a {term:batch} of 1,024 examples chosen at random. This is mini-batch {term:stochastic gradient descent} (SGD). Its gradient is less noisy than that of a single example, and much cheaper to compute than that of the whole training set.
 - **A better update.** The {term:optimiser} decides how the gradients change the parameters. We use {term:Adam}, which gives each parameter its own step size; lesson 15 explains how.
@@ -500,7 +502,7 @@ quiz("01", "five-lines")
 
 # %% [markdown] kind="text" track="core" contents="what the embeddings of a trained network have learned about words"
 r"""
-**What has a network learned about words?** In the tiny language, two words that are used alike got similar embeddings. Does this also happen on the real corpus? Let's look at an MLP that comes with the course and was trained for longer. It uses one matrix both as the embedding matrix and as the output weights. For each word, the next cell finds its nearest neighbour, the word with the most similar embedding. We use the {term:cosine similarity}, the dot product after all vectors have been scaled to length 1. How often do the two words belong to the same word class, and how often would they if the vectors were random?
+**What has a network learned about words?** In the tiny language, two words that are used in similar ways got similar embeddings. Does this also happen on the real corpus? Let's look at an MLP that comes with the course and was trained for longer. It uses one matrix both as the embedding matrix and as the output weights. For each word, the next cell finds its nearest neighbour, the word with the most similar embedding. We use the {term:cosine similarity}, the dot product after all vectors have been scaled to length 1. How often do the two words belong to the same word class, and how often would they if the vectors were random?
 """
 
 # %% kind="see" track="core" name="neighbours" hide_input=true
@@ -647,7 +649,7 @@ for seed in (1, 2, 5):
 
 # %% [markdown] kind="text" track="core"
 r"""
-Below, you can watch three models generate text step by step: an n-gram model with $n = 3$ and Witten–Bell smoothing, a window MLP, and a {term:recurrent neural network} (RNN), the subject of lesson 02. The RNN processes a text word by word and isn't limited to a fixed window.
+Below, you can watch three models generate text step by step: an n-gram model with $n = 3$ and Witten–Bell smoothing, a window MLP, and the {term:recurrent neural network} (RNN) that section 7 introduces.
 """
 
 # %% kind="predict" track="core"
@@ -744,7 +746,7 @@ r"""
 - With good smoothing, longer n-grams do no harm, but they soon stop helping. <!-- core -->
 - Generation is sequential, and errors accumulate.
 
-**What's still missing.** The MLP's window is only four words long. In *la chèvre … parce qu'* **elle** (the goat … because **it**), the noun that decides between *il* and *elle* may be much farther away. We'd like a network that summarises **everything so far** in a vector of fixed size. You'll build one in [lesson 02](02_recurrent_networks.ipynb) and find out how long it can remember.
+**Still missing.** The MLP's window is only four words long. In *la chèvre … parce qu'* **elle** (the goat … because **it**), the noun that decides between *il* and *elle* may be much farther away. We'd like a network that summarises **everything so far** in a vector of fixed size. You'll build one in [lesson 02](02_recurrent_networks.ipynb) and find out how long it can remember.
 """
 
 # %% [markdown] kind="reading"

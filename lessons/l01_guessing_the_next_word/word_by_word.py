@@ -142,7 +142,7 @@ def draw_next(axes: Axes) -> Show:
 
 class WordByWord(Explorable):
     title = "Word by word"
-    question = "A model generates text: it reads the words so far, samples the next one, and repeats."
+    question = "A model generates text: it takes the words so far, samples the next one, and repeats."
     size = (9.6, 3.4)
     model = Choice("model", tuple(MODELS), "RNN", buttons=True)
     written = Integer("words generated", 0, LONGEST, 3)

@@ -4,7 +4,7 @@
 r"""
 # 02 · Recurrent networks
 
-**The question:** how can a network process a sentence word by word and remember what came before, and why is that hard to learn?
+**The question:** how can a network process a sentence word by word, and how long can it remember what came before?
 
 About {minutes} minutes. You need [lesson 01](01_guessing_the_next_word.ipynb): embeddings, linear layers, the loss, gradients and the training loop.
 """
@@ -17,7 +17,7 @@ After this lesson you can
 2. **distinguish** what a hidden state contains from what the prediction uses;
 3. **choose** weights by hand that store a signal for 200 time steps; <!-- core -->
 4. **compute** how much a gradient shrinks or grows on its way back through time;
-5. **explain** one reason why training rarely finds weights that remember for long, and what gradient clipping can and can't fix.
+5. **explain** what happens to gradients over many steps, and what gradient clipping can and can't fix.
 """
 
 # %% kind="setup"
@@ -156,7 +156,7 @@ There are two likely causes. You may have counted an axis from the front: the wo
 r"""
 ## 2 · What a trained RNN uses, and what its state contains
 
-`rnn_lm` is an RNN language model for our toy French, with a state of 216 numbers. Its perplexity is {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f}; that of the MLP in lesson 01 was {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f}. Below, your function computes its states, and an assertion checks that `torch.nn.RNN` gets the same ones.
+`rnn_lm` is an RNN language model for our toy French, with a state of 216 numbers. Its perplexity is {result:toy_language_models/rnn_lm/scores/test/perplexity:.1f}; that of the larger MLP in section 7 of lesson 01 was {result:toy_language_models/mlp_lm/scores/test/perplexity:.1f}. Below, your function computes its states, and an assertion checks that `torch.nn.RNN` gets the same ones.
 
 Consider the beginning *la souris dort parce qu'* (the mouse is sleeping because). *La souris* is feminine, so the right pronoun is *elle* (she). After *le chat* (the cat), which is masculine, it's *il* (he). Does the prediction depend on the gender too?
 """

@@ -223,24 +223,24 @@ HALF_LIFE = PlainExercise(
 # ---- lstm_cell
 
 
-def scores_of(x: Tensor, hidden: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> tuple[Tensor, ...]:
+def sums_of(x: Tensor, hidden: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> tuple[Tensor, ...]:
     return (x @ w_x.mT + hidden @ w_h.mT + b).chunk(4, dim=-1)
 
 
 def lstm_cell(
     x: Tensor, hidden: Tensor, cell: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return lstm_step(scores_of(x, hidden, w_x, w_h, b), cell)
+    return lstm_step(sums_of(x, hidden, w_x, w_h, b), cell)
 
 
-def lstm_step(scores: Sequence[Tensor], cell: Tensor) -> tuple[Tensor, Tensor]:
-    write, forget, new, show = scores
+def lstm_step(sums: Sequence[Tensor], cell: Tensor) -> tuple[Tensor, Tensor]:
+    write, forget, new, show = sums
     return with_hidden(show, updated(write, forget, new, cell))
 
 
 def lstm_with(step: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., tuple[Tensor, Tensor]]:
-    """An LSTM cell made of `step`, which gets the scores (write, forget, new, show) and the old cell."""
-    return lambda x, h, c, w_x, w_h, b: step(*scores_of(x, h, w_x, w_h, b), c)
+    """An LSTM cell made of `step`, which gets the pre-activations and the old cell."""
+    return lambda x, h, c, w_x, w_h, b: step(*sums_of(x, h, w_x, w_h, b), c)
 
 
 def with_hidden(show: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
@@ -275,30 +275,30 @@ def with_matrix_products(turned: Callable[[Tensor], Tensor]) -> Callable[..., tu
 
 
 def in_order(*order: int) -> Callable[..., tuple[Tensor, Tensor]]:
-    """The blocks read in another order than write, forget, new, show."""
+    """The parts read in another order than write, forget, new, show."""
 
     return lstm_with(lambda *given: lstm_step([given[i] for i in order], given[4]))
 
 
-def interleave(blocks: Sequence[Tensor]) -> list[Tensor]:
-    """Every fourth column instead of a block."""
-    scores = torch.cat(tuple(blocks), dim=-1)
-    return [scores[:, i::4] for i in range(4)]
+def interleave(parts: Sequence[Tensor]) -> list[Tensor]:
+    """Every fourth column instead of adjacent ones."""
+    sums = torch.cat(tuple(parts), dim=-1)
+    return [sums[:, i::4] for i in range(4)]
 
 
-BLOCKS = "The blocks are in torch's order: input, forget, cell (the candidate), output."
-SWAPPED_BLOCKS = (
-    ("forget-first", (1, 0, 2, 3), "the blocks of the input gate and the forget gate"),
-    ("output-third", (0, 1, 3, 2), "the blocks of the candidate and the output gate"),
-    ("candidate-first", (2, 1, 0, 3), "the blocks of the candidate and the input gate"),
-    ("candidate-second", (0, 2, 1, 3), "the blocks of the candidate and the forget gate"),
-    ("forget-last", (0, 3, 2, 1), "the blocks of the forget gate and the output gate"),
-    ("output-first", (3, 1, 2, 0), "the blocks of the input gate and the output gate"),
+PARTS = "The parts are in torch's order: input, forget, cell (the candidate), output."
+SWAPPED_PARTS = (
+    ("forget-first", (1, 0, 2, 3), "the parts for the input gate and the forget gate"),
+    ("output-third", (0, 1, 3, 2), "the parts for the candidate and the output gate"),
+    ("candidate-first", (2, 1, 0, 3), "the parts for the candidate and the input gate"),
+    ("candidate-second", (0, 2, 1, 3), "the parts for the candidate and the forget gate"),
+    ("forget-last", (0, 3, 2, 1), "the parts for the forget gate and the output gate"),
+    ("output-first", (3, 1, 2, 0), "the parts for the input gate and the output gate"),
 )
 OTHER_ORDERS = [
     order
     for order in permutations(range(4))
-    if order not in [(0, 1, 2, 3), *(swapped for _, swapped, _ in SWAPPED_BLOCKS)]
+    if order not in [(0, 1, 2, 3), *(swapped for _, swapped, _ in SWAPPED_PARTS)]
 ]
 SQUASHED_CELL = (
     "the new cell state goes through `tanh` before it is returned. Apply `tanh` only to compute the hidden "
@@ -335,41 +335,41 @@ LSTM_CELL = TensorExercise(
             "b": [0.0, 0.0, 0.0, 0.0],
         },
         answer={"new_hidden": [[0.375]], "new_cell": [[LN3 / 2]]},
-        says="The four scores are ln 3, 0, ½ ln 3 and ln 3, so the input gate is 3/4, the forget gate 1/2, "
-        "the candidate tanh(½ ln 3) = 1/2 and the output gate 3/4. The old cell state is 0.349, so the new "
-        "cell state is 1/2 · 0.349 + 3/4 · 1/2 = 0.549. Its tanh is 1/2, so the hidden state is 3/4 · 1/2 = "
-        "0.375.",
+        says="The pre-activations are ln 3, 0, ½ ln 3 and ln 3, so the input gate is 3/4, the forget gate "
+        "1/2, the candidate tanh(½ ln 3) = 1/2 and the output gate 3/4. The old cell state is 0.349, so "
+        "the new cell state is 1/2 · 0.349 + 3/4 · 1/2 = 0.549. Its tanh is 1/2, so the hidden state is "
+        "3/4 · 1/2 = 0.375.",
     ),
     slips=(
         *(
             Slip(
                 name,
                 in_order(*order),
-                f"{what} seem to be swapped. {BLOCKS}",
+                f"{what} seem to be swapped. {PARTS}",
             )
-            for name, order, what in SWAPPED_BLOCKS
+            for name, order, what in SWAPPED_PARTS
         ),
         *(
             Slip(
                 f"order-{''.join(map(str, order))}",
                 in_order(*order),
-                f"the four blocks seem to be in the wrong order. {BLOCKS}",
+                f"the four parts seem to be in the wrong order. {PARTS}",
             )
             for order in OTHER_ORDERS
         ),
         Slip(
             "interleaved",
-            lambda *given: lstm_step(interleave(scores_of(*given[:2], *given[3:])), given[2]),
-            "each gate gets every fourth column of the scores. It should get a block of hidden_size "
+            lambda *given: lstm_step(interleave(sums_of(*given[:2], *given[3:])), given[2]),
+            "each gate gets every fourth column of the pre-activations. It should get hidden_size "
             "adjacent columns: `chunk(4, dim=-1)`.",
         ),
         Slip(
             "mixed-rows",
             lambda *given: lstm_step(
-                torch.cat(scores_of(*given[:2], *given[3:]), -1).reshape(4, *given[2].shape), given[2]
+                torch.cat(sums_of(*given[:2], *given[3:]), -1).reshape(4, *given[2].shape), given[2]
             ),
-            "the scores seem to be reshaped to (4, batch, hidden_size), which mixes up the batch. Split the "
-            "last axis: `chunk(4, dim=-1)`.",
+            "the pre-activations seem to be reshaped to (4, batch, hidden_size), which mixes up the batch. "
+            "Split the last axis: `chunk(4, dim=-1)`.",
         ),
         Slip(
             "sigmoid-candidate",
@@ -471,7 +471,7 @@ LSTM_CELL = TensorExercise(
         Slip(
             "hidden-added",
             lambda *given: (given[1] + lstm_cell(*given)[0], lstm_cell(*given)[1]),
-            "the old hidden state is added to the new one. It only enters the scores.",
+            "the old hidden state is added to the new one. It only enters the pre-activations.",
         ),
         Slip(
             "output-unused",
@@ -532,8 +532,8 @@ LSTM_CELL = TensorExercise(
         Slip(
             "forget-bias-added",
             lstm_with(lambda i, f, g, o, c: lstm_step((i, f + 1, g, o), c)),
-            "1 is added to the forget gate's score. An initial bias of 1 is common, but here the bias is "
-            "already in `b`.",
+            "1 is added to the forget gate's pre-activation. An initial bias of 1 is common, but here the "
+            "bias is already in `b`.",
         ),
         Slip(
             "coupled-to-input",
@@ -565,14 +565,14 @@ LSTM_CELL = TensorExercise(
         Slip(
             "linear",
             lstm_with(lambda i, f, g, o, c: (o * (f * c + i * g), f * c + i * g)),
-            "the scores are used without a sigmoid or `tanh`. Apply the sigmoid to the gates, and `tanh` to "
-            "the candidate and to the new cell state.",
+            "the pre-activations are used without a sigmoid or `tanh`. Apply the sigmoid to the gates, and "
+            "`tanh` to the candidate and to the new cell state.",
         ),
         Slip(
             "linear-cell",
             lstm_with(lambda i, f, g, o, c: (o * (f * c + i * g).tanh(), f * c + i * g)),
-            "the scores are used without a sigmoid or `tanh`. Apply the sigmoid to the gates and `tanh` to "
-            "the candidate.",
+            "the pre-activations are used without a sigmoid or `tanh`. Apply the sigmoid to the gates and "
+            "`tanh` to the candidate.",
         ),
         *(
             Slip(
@@ -603,7 +603,7 @@ LSTM_CELL = TensorExercise(
         Slip(
             "no-bias",
             lambda x, h, c, w_x, w_h, b: lstm_cell(x, h, c, w_x, w_h, 0 * b),
-            "the bias `b` isn't added to the scores.",
+            "the bias `b` isn't added to the pre-activations.",
         ),
         Slip(
             "bias-twice",
@@ -612,19 +612,20 @@ LSTM_CELL = TensorExercise(
         ),
         Slip(
             "squashed-scores",
-            lambda *given: lstm_step([part.tanh() for part in scores_of(*given[:2], *given[3:])], given[2]),
-            "the scores go through `tanh` before the gates are computed, as in a plain RNN. Apply the "
-            "sigmoid to the scores themselves.",
+            lambda *given: lstm_step([part.tanh() for part in sums_of(*given[:2], *given[3:])], given[2]),
+            "the pre-activations go through `tanh` before the gates are computed, as in a plain RNN. Apply "
+            "the sigmoid to the pre-activations themselves.",
         ),
         Slip(
             "no-state",
             lambda x, h, c, w_x, w_h, b: lstm_cell(x, 0 * h, c, w_x, w_h, b),
-            "`hidden` isn't used in the scores. Add the product of `hidden` and the transpose of `w_h`.",
+            "`hidden` isn't used in the pre-activations. Add the product of `hidden` and the transpose of "
+            "`w_h`.",
         ),
         Slip(
             "no-word",
             lambda x, h, c, w_x, w_h, b: lstm_cell(0 * x, h, c, w_x, w_h, b),
-            "`x` isn't used in the scores. Add the product of `x` and the transpose of `w_x`.",
+            "`x` isn't used in the pre-activations. Add the product of `x` and the transpose of `w_x`.",
         ),
         Slip(
             "gates-from-cell",

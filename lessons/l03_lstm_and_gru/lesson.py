@@ -17,7 +17,7 @@ After this lesson you can
 2. **name** the problems of recurrent networks that gates don't solve;
 3. **write** one step of an LSTM and check it against torch's; <!-- core -->
 4. **predict** from a forget bias how long a cell state lasts, and **choose** a bias for a given distance; <!-- core -->
-5. **distinguish** what a network can remember from what it learns to remember. <!-- core -->
+5. **compare** training on one distance with training on many. <!-- core -->
 """
 
 # %% kind="setup"
@@ -53,9 +53,9 @@ r"""
 
 A plain RNN recomputes its whole hidden state at every step: it multiplies the old state by a matrix, adds the input and applies tanh. Whatever the network remembers of an early word has to survive all of these transformations, and the gradient has to pass through all of them on its way back.
 
-Hochreiter and Schmidhuber (1997) added a second state vector, the {term:cell state}. In their version, something was only added to it at each step; today its components are also scaled, but nothing else happens to them. Gates control both operations. A {term:gate} is a vector of numbers between 0 and 1 that is multiplied by another vector, component by component: 1 lets a component pass unchanged, 0 blocks it, and 0.25 lets a quarter of it through.
+Hochreiter and Schmidhuber (1997) added a second state vector, the {term:cell state}. In their version, each step only adds something to it. Today its components are also scaled, but nothing else is done to them. Gates control both operations. A {term:gate} is a vector of numbers between 0 and 1 that is multiplied by another vector, component by component: 1 lets a component pass unchanged, 0 blocks it, and 0.25 lets a quarter of it through.
 
-- The {term:forget gate} scales the old cell state. Gers and colleagues added it in 2000. The name is misleading, because a forget gate of 1 forgets nothing.
+- The {term:forget gate} scales the old cell state. Gers et al. added it in 2000. The name is misleading, because a forget gate of 1 forgets nothing.
 - The **input gate** scales the new content, called the **candidate**, before it is added. The candidate is between −1 and 1.
 - The **output gate** controls how much of the cell state the rest of the network gets to see. The result is the hidden state.
 
@@ -188,7 +188,7 @@ r"""
 r"""
 ## 3 · One LSTM step
 
-From the input $x$ and the old hidden state $h$, the LSTM computes four vectors of scores (*pre-activations*), each with its own weights. Three of them become gates and one becomes the candidate $g$. They determine the new cell state $c'$, and from it the new hidden state $h'$:
+From the input $x$ and the old hidden state $h$, the LSTM computes four vectors of *pre-activations*, each with its own weights. Three of them become gates and one becomes the candidate $g$. They determine the new cell state $c'$, and from it the new hidden state $h'$:
 
 $$ \begin{aligned}
 i &= \sigma(W_i x + U_i h + b_i) & f &= \sigma(W_f x + U_f h + b_f) \\
@@ -216,8 +216,8 @@ torch stacks the four weight matrices into one, in the order **input, forget, ce
 r"""
 Write one LSTM step in four parts:
 
-1. Compute all four score vectors at once, with shape (batch, 4 · hidden_size).
-2. Split them into four blocks with `scores.chunk(4, dim=-1)`, and apply `torch.sigmoid` or `torch.tanh` to each.
+1. Compute all four vectors of pre-activations at once, with shape (batch, 4 · hidden_size).
+2. Split them into four parts with `sums.chunk(4, dim=-1)`, and apply `torch.sigmoid` or `torch.tanh` to each.
 3. Compute the new cell state.
 4. Compute the new hidden state from the new cell state.
 
@@ -231,8 +231,8 @@ def lstm_cell(x, hidden, cell, w_x, w_h, b):
     b (4 * hidden_size)  ->  new_hidden, new_cell: both (batch, hidden_size)
     """
     # solution
-    scores = x @ w_x.T + hidden @ w_h.T + b
-    i, f, g, o = scores.chunk(4, dim=-1)
+    sums = x @ w_x.T + hidden @ w_h.T + b
+    i, f, g, o = sums.chunk(4, dim=-1)
     kept = torch.sigmoid(f) * cell
     new_cell = kept + torch.sigmoid(i) * torch.tanh(g)
     new_hidden = torch.sigmoid(o) * torch.tanh(new_cell)
@@ -250,7 +250,7 @@ r"""
 ---
 ### Step by step
 1. Add three terms: `x` times the transpose of `w_x`, `hidden` times the transpose of `w_h`, and `b`.
-2. Apply the sigmoid to the first, second and fourth block, and tanh to the third, the candidate.
+2. Apply the sigmoid to the first, second and fourth part, and tanh to the third, the candidate.
 3. Multiply the forget gate by the old cell state and the input gate by the candidate, and add the two.
 4. Multiply the output gate by the tanh of the **new** cell state. Return the cell state itself without tanh.
 """
@@ -269,7 +269,7 @@ print("the same hidden state and cell state as torch.nn.LSTMCell")
 r"""
 ## 4 · The GRU: one state and two gates
 
-Cho and colleagues (2014) simplified the LSTM. Their {term:GRU}, or *gated recurrent unit*, has no separate cell state and no output gate. A single gate decides how much of the old state is kept and how much is replaced. Without biases, torch computes
+Cho et al. (2014) simplified the LSTM. Their {term:GRU}, or *gated recurrent unit*, has no separate cell state and no output gate. A single gate decides how much of the old state is kept and how much is replaced. Without biases, torch computes
 
 $$ \begin{aligned}
 r &= \sigma(W_r x + U_r h) & z &= \sigma(W_z x + U_z h) \\
@@ -281,7 +281,7 @@ The {term:update gate} $z$ mixes the old state with the candidate, which is call
 
 # %% kind="library" track="core" contents="the GRU step in code, compared with torch's"
 def gru_cell(x, hidden, w_x, w_h, b_x, b_h):
-    """One GRU step with torch's two biases; the blocks are reset, update, new."""
+    """One GRU step with torch's two biases; the parts are reset, update, new."""
     r_x, z_x, n_x = (x @ w_x.T + b_x).chunk(3, dim=-1)
     r_h, z_h, n_h = (hidden @ w_h.T + b_h).chunk(3, dim=-1)
     r, z = torch.sigmoid(r_x + r_h), torch.sigmoid(z_x + z_h)
@@ -330,7 +330,7 @@ This looks like a clear win for the LSTM, but one sentence and one random seed p
 | GRU | {result:each pronoun_probe/gru_lm/pronouns/probability/mean:.2f} | {result:each pronoun_probe/gru_lm/pronouns/moved by the subject:.2f} |
 | LSTM | {result:each pronoun_probe/lstm_lm/pronouns/probability/mean:.2f} | {result:each pronoun_probe/lstm_lm/pronouns/moved by the subject:.2f} |
 
-Both columns compare only *il* and *elle*. The mouse turns out to be untypical: the RNNs prefer the right pronoun in {result:min pronoun_probe/rnn_lm/pronouns/right/mean:.0p} to {result:max pronoun_probe/rnn_lm/pronouns/right/mean:.0%} of these sentences. There the last noun always has the right gender, so they don't need to remember the subject. The last column is a fairer test: it compares feminine with masculine subjects, followed by the same words. Every LSTM is better than every RNN in both columns, and the RNNs' predictions hardly depend on the subject. The GRUs vary with the seed, and the one in the figure is the worst of the three.
+Both columns compare only *il* and *elle*. As lesson 02 mentioned, the mouse isn't typical: the RNNs prefer the right pronoun in most of these sentences. The last noun always has the right gender there, so they don't need to remember the subject. The last column is a fairer test: it compares feminine with masculine subjects, followed by the same words. Every LSTM is better than every RNN in both columns, and the RNNs' predictions hardly depend on the subject. The GRUs vary with the seed, and the one in the figure is the worst of the three.
 """
 
 # %% [markdown] kind="text" track="core" contents="confidence intervals, perplexities, and the same prediction with your own LSTM step"
@@ -399,7 +399,7 @@ With gates, every run solves the task: at a distance of 100, each LSTM and each 
 
 # %% [markdown] kind="text" track="core" contents="why the same LSTM fails when it is trained on one long distance alone, and two ways to help it"
 r"""
-## 7 · Remembering, and learning to remember
+## 7 · Training on one distance
 
 Now we train new networks **on a single distance**, for {result:recall_one_distance/lstm_lm/n_steps:,.0f} steps instead of {result:recall/lstm_lm/n_steps:,.0f}, and test them on the same distance. The architecture and the {term:initialisation} stay the same. You have just seen that this LSTM can remember a symbol for 100 steps.
 """
@@ -535,7 +535,7 @@ predict("03", "your-bias", figure)
 r"""
 A loss of 2.3, or $\ln 10$, corresponds to guessing among the ten symbols. With a bias of 1, the loss stays there. With your bias, it falls. We made the same comparison for the larger LSTM at distance 50, with three seeds and {result:recall_forget_bias/bias 1/n_steps:,.0f} training steps: a bias of 1 gives {result:each recall_forget_bias/bias 1/right/50:.0%}, and a bias of 3 or 5 gives {result:min recall_forget_bias/bias 3/right/50:.0%} with every seed. But choosing a large bias takes some knowledge of the distance, and a network that starts by keeping everything has to learn to forget.
 
-There is a second remedy, which leaves the bias at 1: start with short distances and make them longer during training. Training on easy cases first is called {term:curriculum learning} (Bengio and colleagues, 2009). Here the distance grows from 1 to 40 within the first 200 of the 300 steps.
+There is a second remedy, which leaves the bias at 1: start with short distances and make them longer during training. Training on easy cases first is called {term:curriculum learning} (Bengio et al., 2009). Here the distance grows from 1 to 40 within the first 200 of the 300 steps.
 """
 
 # %% kind="train" name="curriculum" ignore_output=true track="core"
@@ -582,19 +582,19 @@ quiz("03", "closing")
 
 # %% [markdown] kind="summary"
 r"""
-## Summary
+## What you have now
 
 | name | meaning | shape |
 |---|---|---|
 | cell state | a second state that is only scaled and added to | (batch, hidden_size) |
-| LSTM | input, forget and output gates, candidate, cell state | 4 blocks of weights |
-| GRU | reset and update gates, candidate, no separate cell state | 3 blocks of weights |
+| LSTM | input, forget and output gates, candidate, cell state | 4 sets of weights |
+| GRU | reset and update gates, candidate, no separate cell state | 3 sets of weights |
 
 - Along the cell state, both the signal and the gradient are multiplied by the forget gates.
 - A forget bias of 1 means a half-life of {result:lesson_03/half-life/1:.1f} steps, a bias of 5 means {result:lesson_03/half-life/5:.0f}. <!-- core -->
 - An LSTM that can remember something for 100 steps may still fail to learn to do so. In our experiments, a larger forget bias or a {term:curriculum learning|curriculum} helped. <!-- core -->
 
-**What's still missing.** Everything the network remembers has to fit into one state of fixed size. What happens if a whole sentence has to pass through such a state in order to be translated? That is the subject of [lesson 04](04_encoder_decoder.ipynb).
+**Still missing.** Everything the network remembers has to fit into one state of fixed size. What happens if a whole sentence has to pass through such a state in order to be translated? That is the subject of [lesson 04](04_encoder_decoder.ipynb).
 """
 
 # %% [markdown] kind="reading"
@@ -602,7 +602,7 @@ r"""
 ## Reading
 
 - Christopher Olah, [*Understanding LSTM Networks*](https://colah.github.io/posts/2015-08-Understanding-LSTMs/) (2015): the LSTM step in diagrams.
-- Cho and colleagues, [*Learning Phrase Representations using RNN Encoder-Decoder*](https://arxiv.org/abs/1406.1078) (2014), section 2.3: the GRU.
+- Cho et al., [*Learning Phrase Representations using RNN Encoder-Decoder*](https://arxiv.org/abs/1406.1078) (2014), section 2.3: the GRU.
 - Hochreiter and Schmidhuber, *Long Short-Term Memory* (1997), sections 2 to 4: the original LSTM, without a forget gate. <!-- core -->
 - Gers, Schmidhuber and Cummins, *Learning to Forget* (2000): how the forget gate and its bias were added. <!-- core -->
 - Bengio, Louradour, Collobert and Weston, *Curriculum Learning* (2009): training on easy examples first. <!-- core -->

@@ -83,7 +83,7 @@ We'll use small versions of the two groups' models, trained on the same 20,000 s
 - **Sequence to sequence**, or {term:sequence-to-sequence|seq2seq} (Sutskever, Vinyals and Le, 2014): the encoder and the decoder are stacks of LSTM layers, in which the hidden states of one layer are the inputs of the next. The paper uses four layers; our model has two. The context vector is the decoder's **initial state** and isn't used again. It consists of the cell states and hidden states of both layers, {result:lesson_04/numbers in the context vector/seq2seq:.0f} numbers in total.
 - **RNN encoder-decoder** (Cho et al., 2014): the encoder and the decoder are GRUs. The context vector has {result:lesson_04/numbers in the context vector/rnn_encoder_decoder:.0f} numbers, and the decoder gets it as an input **at every step**.
 
-Seq2seq also reads the source in **reverse order**, with EOS still at the end, which clearly helped in the paper. Our own runs are inconclusive: over three random seeds, the model translated {result:min source_order/reversed/scores/test/exact:.0p} to {result:max source_order/reversed/scores/test/exact:.0%} of the test sentences correctly with the reversed source, and {result:min source_order/in order/scores/test/exact:.0p} to {result:max source_order/in order/scores/test/exact:.0%} with the source in its original order.
+Seq2seq also processes the source in **reverse order**, with EOS still at the end, which clearly helped in the paper. Our own runs are inconclusive: over three random seeds, the model translated {result:min source_order/reversed/scores/test/exact:.0p} to {result:max source_order/reversed/scores/test/exact:.0%} of the test sentences correctly with the reversed source, and {result:min source_order/in order/scores/test/exact:.0p} to {result:max source_order/in order/scores/test/exact:.0%} with the source in its original order.
 
 The next cell runs one step of the decoder by hand. The models work with token ids, and both languages share one vocabulary.
 """
@@ -109,7 +109,7 @@ print("logits for", logits.shape[1], "tokens; the three largest:", to_text(best)
 
 # %% [markdown] kind="formula"
 r"""
-In symbols, let $x_1, \dots, x_n$ be the source tokens, including EOS, and $y_1, y_2, \dots$ the target tokens. From here on, $x_j$ is a token rather than its embedding, and $c$ is the context vector rather than a cell state:
+In symbols, let $x_1, \dots, x_n$ be the source tokens, including EOS, and $y_1, y_2, \dots$ the target tokens. In this lesson, $x_j$ is a token rather than its embedding. From here on, $c$ is a context vector rather than a cell state:
 
 $$ h_j = \text{encoder}(x_j, h_{j-1}) \qquad c = h_n \qquad s_i = \text{decoder}(y_{i-1}, s_{i-1}) \qquad p(y_i \mid y_{<i}, x) = \operatorname{softmax}(W s_i) $$
 
@@ -131,7 +131,7 @@ quiz("04", "two-ends")
 r"""
 ## 2 · Greedy decoding
 
-At each step the decoder returns a logit for every token of the vocabulary, and a softmax turns the logits into probabilities. Which token should it output? The sampling of lesson 01 picks one at random. For a translation we usually want the most probable one. {term:greedy decoding|Greedy decoding} picks the most probable token at every step, uses it as the next input, and never revises a choice. Decoding in which each input is the model's own previous output is called {term:autoregressive}.
+At each step the decoder returns a logit for every token of the vocabulary, and a softmax turns the logits into probabilities. Which token should it output? Lesson 01 described sampling, which picks one at random. For a translation we usually want the most probable one. {term:greedy decoding|Greedy decoding} picks the most probable token at every step, uses it as the next input, and never revises a choice. Decoding in which each input is the model's own previous output is called {term:autoregressive}.
 
 Decoding ends when the model outputs EOS. A poorly trained model might never do that, so we also limit the length.
 """
@@ -145,7 +145,7 @@ r"""
 3. Take the second step, with the *new* state and the token you've just picked.
 4. Turn this into a loop that ends at EOS or after `max_len` tokens.
 
-Return the generated tokens as a list of Python integers (`.item()` converts a tensor), without BOS and EOS. If `max_len` is 0, the list is empty. To test your function, use `Scripted`, a model without weights that generates the tokens you give it: `Scripted([7, 8])` generates 7, 8 and EOS if it is called correctly, and nothing but the token 4 if it isn't. Then try `seq2seq.model`. Your function will work with every translator in this course.
+Return the generated tokens as a list of Python integers (`.item()` converts a tensor), without BOS and EOS. If `max_len` is 0, the list is empty. To test your function, use `Scripted`, a model without weights that generates the tokens you give it: `Scripted([7, 8])` generates 7, 8 and EOS if it is called correctly, and nothing but the token 4 if it isn't. Then try `seq2seq.model`. In lesson 14, your function will run your own Transformer.
 """
 
 # %% kind="exercise" exercise="greedy_decode" title="Greedy decoding" difficulty=3 importance=5 track="short"
@@ -220,7 +220,7 @@ r"""
 
 To evaluate translations, we use {term:exact match}, the fraction of translations that are correct **word for word**. It is strict: a single wrong ending makes the whole sentence count as wrong. In a real language, where a sentence has many good translations, it would be unfair. In our toy language almost every sentence has a single correct translation, so exact match is fair and easy to interpret.
 
-We now test both models on 1,000 new sentences, grouped by length. Each model was trained three times with different random seeds. Almost all sentences of up to five words are translated correctly. The training sentences had up to 20 words, and more than a quarter of them had at least 16, so the models have seen many long sentences.
+Lesson 00 showed that long sentences are hard for both models. Where does the trouble begin? We now test them on 1,000 new sentences, grouped by length. Each model was trained three times with different random seeds. Almost all sentences of up to five words are translated correctly. The training sentences had up to 20 words, and more than a quarter of them had at least 16, so the models have seen many long sentences.
 """
 
 # %% kind="predict" hide_input=true
@@ -247,11 +247,11 @@ figure = views.panels(
     x_name="words in the source",
     alt="Exact match by sentence length: both models fall from 100% to about 20%.",
 )
-predict("04", "length-cliff", figure)
+predict("04", "middle-lengths", figure)
 
 # %% [markdown] kind="text"
 r"""
-Both models translate nearly all sentences of up to five words, but only about one in five of those with 16 to 20 words. In this group, the three runs range from {result:min toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} for seq2seq and from {result:min toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} for Cho's model. The group has {result:toy_ladder/seq2seq/scores/test/by_length/16–20/n:.0f} sentences, so each of these percentages also has a margin of error of about {result:lesson_04/16–20 words/margin of error:.0p} points (95% confidence).
+Both models translate nearly all sentences of up to five words, but only about one in five of those with 16 to 20 words. In this group, the three runs range from {result:min toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} for seq2seq and from {result:min toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} for Cho's model. The group has {result:toy_ladder/seq2seq/scores/test/by_length/16–20/n:.0f} sentences. Other sentences would give slightly different percentages: with 95% confidence, each of ours is within about {result:lesson_04/16–20 words/margin of error:.0p} points of the percentage for all sentences of this kind. This is its *margin of error*.
 
 Do long sentences fail just because they have more words to get wrong? No. If each word were as easy as in the shortest group, seq2seq would still translate {result:lesson_04/16–20 words/exact match if words were equally hard:.0%} of the longest sentences correctly. So words are harder to get right in long sentences.
 

@@ -6,7 +6,8 @@ r"""
 
 **The question:** how many steps separate two words that depend on each other, and why does it matter?
 
-About {minutes} minutes. You need gradients (lesson 01), recurrent networks ([lesson 02](02_recurrent_networks.ipynb)) and the encoder-decoder ([lesson 04](04_encoder_decoder.ipynb)).
+About {minutes} minutes. You need recurrent networks ([lesson 02](02_recurrent_networks.ipynb)) and the encoder-decoder ([lesson 04](04_encoder_decoder.ipynb)).
+Section 4 also uses gradients (lesson 01). <!-- core -->
 """
 
 # %% [markdown] kind="goals"
@@ -17,7 +18,7 @@ After this lesson you can
 2. **implement** a convolution; <!-- core -->
 3. **count** the hops between two words in a recurrent network and in a stack of convolutions;
 4. **measure** how much each word influences an output; <!-- core -->
-5. **list** five wishes for an encoder that doesn't lose words.
+5. **list** five requirements for a better encoder.
 """
 
 # %% kind="setup"
@@ -152,12 +153,12 @@ For the last output to depend on the first word, information has to be passed on
 In a {term:causal convolution}, the window of each word ends with that word. With width 3, it also contains the two words before it, so information moves at most two positions forward per layer.
 """
 
-# %% [markdown] kind="text" track="core" contents="what happens in a hop, a prediction, and an explorable that counts the hops"
+# %% [markdown] kind="text" track="short"
 r"""
 In a plain RNN or a convolution, every hop multiplies a vector by a weight matrix, mixes the result with information about other words and applies a nonlinearity. An LSTM's cell state is only scaled and added to. How many hops does it take to get from the first word of a sentence to the last?
 """
 
-# %% kind="predict" track="core"
+# %% kind="predict" track="short"
 predict("05", "hops-at-32", PathRace())
 
 # %% [markdown] kind="text" track="short"
@@ -168,7 +169,7 @@ r"""
 | convolutions of width 3 | 16 | $(n - 1) / 2$, rounded up |
 | convolutions of width 3, dilations 1, 3, 9, … | 4 | $\log_3 n$, rounded up |
 
-Convolutions also save time: all windows of a layer can be computed in parallel, so four layers take only four sequential steps. <!-- core -->
+Convolutions also save time: all windows of a layer can be computed in parallel, so four layers take only four sequential steps.
 """
 
 # %% [markdown] kind="text" contents="how strongly each word influences the output, measured with gradients"
@@ -215,7 +216,7 @@ influences = {
 means = {name: rows.mean(dim=0) for name, rows in influences.items()}
 curves = {name: (row / row.max()).clamp(min=1e-6) for name, row in means.items()}
 figure = views.lines(
-    range(1, 34), curves, log_y=True,
+    range(33), curves, log_y=True,
     x_name="position of the word", y_name="influence (maximum = 1)",
     title="Influence of each word on the last output",
     alt="16 layers: a peak in the middle, thousands of times higher than both ends. "
@@ -229,7 +230,7 @@ All 33 words are in every network's receptive field, but in two of the networks,
 
 - **RNN.** The further back a word is, the longer its path. With torch's initial weights, each hop shrinks the gradient, so almost nothing is left for the early words. This is the vanishing gradient of lesson 02.
 - **LSTM.** The paths are as long as in the RNN, and yet every word keeps a good part of its influence. So a long path isn't harmful in itself: what counts is how much each hop preserves.
-- **16 layers.** Every word is exactly 16 hops away, so path length can't explain the peak in the middle. A better candidate is the *number* of paths. You can count them in the left-hand figure of section 2: words 5 to 9 have 1, 2, 3, 2 and 1 paths to the output. In 16 layers, there are {result:lesson_05/16 layers/million paths of the middle word:.1f} million from the middle word, but still only one from the first and one from the last.
+- **16 layers.** Every word is exactly 16 hops away, so path length can't explain the peak in the middle. A better candidate is the *number* of paths. You can count them in the left-hand figure of section 2: the words at positions 4 to 8 have 1, 2, 3, 2 and 1 paths to the output. In 16 layers, there are {result:lesson_05/16 layers/million paths of the middle word:.1f} million from the middle word, but still only one from the first and one from the last.
 - **4 dilated layers.** Every word has one path of four hops, and the curve is nearly flat.
 
 If the number of paths is the reason, we can predict the height of the peak. With random weights, the contributions of many paths partly cancel, so their sum should grow only like the square root of their number: $\sqrt{{result:lesson_05/16 layers/million paths of the middle word:.1f} \text{ million}} \approx {result:lesson_05/16 layers/root of the paths of the middle word:,.0f}$. Here is the measured ratio of the largest influence to that of the first word, for each seed:
@@ -247,11 +248,11 @@ All three are within a factor of 1.5 of the prediction, although it ignores the 
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 5 · Five wishes
+## 5 · Five requirements
 
-What do we want from an architecture that solves the problems of lesson 04? Here are five wishes. Lesson 06 begins to grant them.
+What do we want from an architecture that solves the problems of lesson 04? Here are five requirements. Lesson 06 meets most of them.
 
-| | wish | why |
+| | requirement | why |
 |---|---|---|
 | ☐ | **More information:** more than one vector for a whole sentence | with one vector, accuracy drops as sentences get longer (lesson 04) |
 | ☐ | **Short distance:** few hops between any two words, ideally one | each hop can lose something, and the hops of a recurrent network have to wait for each other |
@@ -301,7 +302,7 @@ r"""
 
 - A word inside the receptive field can still have almost no influence: with 16 layers, the most influential word had {printed:ratios/seed 0:} to {printed:ratios/seed 1:} times as much as the first. <!-- core -->
 
-**Still missing.** No network so far grants all five wishes. The decoders of lesson 04 still get a single vector, and they can't go back to the words they need. Lesson 06 changes both.
+**Still missing.** No network so far meets all five requirements. The decoders of lesson 04 still get a single vector, and they can't go back to the words they need. Lesson 06 changes both.
 """
 
 # %% [markdown] kind="reading"

@@ -55,6 +55,6 @@ def draw_stack(
             colour = theme.BLUE if position in positions else theme.HAIRLINE
             axes.plot(position, level, "o", color=colour, markersize=7)
     axes.set(xlim=(-0.5, n_words - 0.5), ylim=(-0.4, len(dilations) + 0.4))
-    axes.set_xticks(range(n_words), [str(position + 1) for position in range(n_words)])
+    axes.set_xticks(range(n_words))
     axes.set_yticks(range(len(dilations) + 1), ["words", *(f"layer {n + 1}" for n in range(len(dilations)))])
     axes.spines[:].set_visible(False)

@@ -177,7 +177,7 @@ r"""
 
 Step 3 is the hard one. It has to add a tensor of shape (b, d) to one of shape (b, n, d), so that each state is added to all the words of *its own* sentence. `x[:, None]` inserts an axis of size 1 and turns (b, d) into (b, 1, d). In the sum, this axis is repeated n times, which is called {term:broadcasting}.
 
-Try each step in a cell of its own and print the shapes. `torch.softmax` can handle large scores; if you write your own, make sure that it can too. In the next section, a translator will use your function.
+Print the shape after each step. `torch.softmax` can handle large scores; if you write your own, make sure that it can too. In the next section, a translator will use your function.
 """
 
 # %% kind="exercise" exercise="additive_attention" title="Additive attention" difficulty=4 importance=5 track="short"
@@ -257,7 +257,7 @@ assert translation == shipped(MOTHER).target  # the library's attention agrees
 
 # %% [markdown] kind="text"
 r"""
-Your code translates. The attention weights of one sentence form an **attention map**, with a row for each French word and a column for each English word. Both sentences end with `</s>`, the EOS token.
+Your code translates. The attention weights of one sentence form an {term:attention map}, with a row for each French word and a column for each English word. Both sentences end with `</s>`, the EOS token.
 
 Look at the end of this translation before you see its map: *the old white flower* became *la vieille fleur blanche*.
 """
@@ -303,6 +303,7 @@ Move the slider slowly through the run, and read the output above the curves.
 
 - **At first all rows are nearly the same.** Each French word spreads its attention in the same way, so the decoder gets nearly the same context vector at every step.
 - **Then comes fluent French about something else.** At step 150 with random seed 0, *the cat drank the water because it was thirsty* becomes *la reine a bu le lait parce qu' elle était très bonne*.
+  You saw this stage when you trained seq2seq in lesson 04. <!-- core -->
 - **Then the rows start to differ.** Between steps 200 and 600, the alignment error falls from {result:attention_emerges/bahdanau/curve/4/alignment_error:.2f} to {result:attention_emerges/bahdanau/curve/12/alignment_error:.2f}, averaged over the three runs, and the fraction of correct translations rises from {result:attention_emerges/bahdanau/snapshots/4/exact:.0%} to {result:attention_emerges/bahdanau/snapshots/11/exact:.0%}.
 
 A plausible reason why alignment and translation improve together is that each needs the other. Gradient descent raises the score of *flower* at the step of *fleur* only if attending to *flower* makes *fleur* more probable, and that requires a decoder that can already use the annotation of *flower*.
@@ -346,7 +347,7 @@ predict("06", "length-curve", figure)
 r"""
 At 16 to 20 words, the three runs with attention translate {result:min toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0p} to {result:max toy_ladder/bahdanau/scores/test/by_length/16–20/exact:.0%} of the sentences correctly, and {result:min toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} at 21 to 30 words. There are {result:toy_ladder/bahdanau/scores/long/by_length/21–30/n:.0f} sentences in the longer group, so each percentage there has a margin of error of about {result:lesson_06/21–30 words/margin of error:.0p} percentage points (95% confidence), far less than the difference between the models. Bahdanau's paper reports a similar result for real sentences: a model with attention, trained on sentences of up to 50 words, keeps its quality even at 50 words and more. The same model trained on sentences of up to 30 words doesn't.
 
-Is it the attention that makes the difference? This model also has a bidirectional encoder, unlike the others. As a control, we trained a model with attention that has about the same size but only a forward encoder. It translates {result:min encoder_direction/from the start/scores/test/by_length/16–20/exact:.0p} to {result:max encoder_direction/from the start/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words correctly, so most of the gain at this length doesn't need the second direction. At 21 to 30 words, however, it translates only {result:min encoder_direction/from the start/scores/long/by_length/21–30/exact:.0p} to {result:max encoder_direction/from the start/scores/long/by_length/21–30/exact:.0%} correctly. There, a good part of the gain must come from other differences between the two models, such as the second direction, the score function or the decoder.
+Is it the attention that makes the difference? This model also has a bidirectional encoder, unlike the others. As a control, we trained a model with attention that has about the same size but only a forward encoder. It translates {result:min encoder_direction/from the start/scores/test/by_length/16–20/exact:.0p} to {result:max encoder_direction/from the start/scores/test/by_length/16–20/exact:.0%} of the sentences of 16 to 20 words correctly, so most of the gain at this length doesn't need the second direction. At 21 to 30 words, however, it translates only {result:min encoder_direction/from the start/scores/long/by_length/21–30/exact:.0p} to {result:max encoder_direction/from the start/scores/long/by_length/21–30/exact:.0%} correctly. There, a good part of the gain must come from other differences between the two models, such as the second direction, the way the scores are computed, or the decoder.
 
 Attention doesn't solve everything. At 31 to 40 words, up to twice as long as the longest training sentence, the mean exact match is {result:toy_ladder/bahdanau/scores/long/by_length/31–40/exact:.0%}. One possible reason is that the GRUs still process the words one after another, here over many more steps than in training.
 """
@@ -448,8 +449,6 @@ The attention map showed where the model **did** attend, not that it **had to** 
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"
@@ -489,16 +488,16 @@ r"""
 - An alignment emerges during training, from sentence pairs alone.
 - An attention map shows where a model attended, not that it had to attend there.
 
-Of the five wishes in lesson 05, four are granted: an annotation for every word, the same {term:score function} for every position, attention weights that depend on the sentence, and an encoder that looks both ways. The remaining one, short distance, is half granted: the decoder reaches any source word in one hop, but inside the encoder the distances are as long as before.
+Of the five requirements in lesson 05, four are met: an annotation for every word, the same network for the scores of every position, attention weights that depend on the sentence, and an encoder that looks both ways. The remaining one, short distance, is half met: the decoder reaches any source word in one hop, but inside the encoder the distances are as long as before.
 
-**Still missing.** Is a small network the best score function? [Lesson 07](07_score_functions.ipynb) tries others. And the encoder still processes the words one after another, which lesson 09 changes.
+**Still missing.** Is a small network the best way to compute the scores? [Lesson 07](07_score_functions.ipynb) tries others. And the encoder still processes the words one after another, which lesson 09 changes.
 """
 
 # %% [markdown] kind="reading"
 r"""
 ## Reading
 
-- Bahdanau, Cho and Bengio, *Neural Machine Translation by Jointly Learning to Align and Translate* (2015), section 3, section 5.2 and figure 3. The score function is in appendix A.1.2, where our $W$, $U$ and $v$ are called $W_a$, $U_a$ and $v_a$. [arXiv 1409.0473](https://arxiv.org/abs/1409.0473)
+- Bahdanau, Cho and Bengio, *Neural Machine Translation by Jointly Learning to Align and Translate* (2015), section 3, section 5.2 and figure 3. The formula for the scores is in appendix A.1.2, where our $W$, $U$ and $v$ are called $W_a$, $U_a$ and $v_a$. [arXiv 1409.0473](https://arxiv.org/abs/1409.0473)
 - Graves, *Generating Sequences With Recurrent Neural Networks* (2013), section 5: a year earlier, a soft window that moves along a text. [arXiv 1308.0850](https://arxiv.org/abs/1308.0850)
 - The differences between our system and the paper are listed at the top of `course_lib/models/bahdanau.py`.
 """

@@ -1,4 +1,4 @@
-"""Lesson 07: Score functions and Luong."""
+"""Lesson 07: Score functions and Luong attention."""
 
 from course_lib.lazy import lazy
 

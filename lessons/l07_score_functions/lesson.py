@@ -2,24 +2,24 @@
 
 # %% [markdown] kind="title"
 r"""
-# 07 · Score functions and Luong
+# 07 · Score functions and Luong attention
 
 **The question:** how should a decoder compare its state with each word of the source?
 
-It leads to a puzzle: one model translates well, although its attention seems to go to the wrong words. <!-- core -->
+It leads to a puzzle about attention maps, and to an experiment that solves part of it. <!-- core -->
 
-About {minutes} minutes. You need attention from [lesson 06](06_bahdanau_attention.ipynb) and the LSTM from [lesson 03](03_lstm_and_gru.ipynb).
+About {minutes} minutes. You need attention from [lesson 06](06_bahdanau_attention.ipynb).
 """
 
 # %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
-1. **explain** how additive, dot-product, general and location-based scores differ.
-2. **name** the differences between Bahdanau's and Luong's decoders.
-3. **write** the general score for many {term:query|queries} and {term:key|keys}. <!-- core -->
-4. **force** the attention of a trained model onto any word, and **count** what changes. <!-- core -->
-5. **explain** why good attention needn't be a good alignment, and **name** the control experiment that shows it. <!-- core -->
+1. **explain** how additive, dot-product, general and location-based scores differ;
+2. **name** the differences between Bahdanau's and Luong's decoders;
+3. **write** the general score for many {term:query|queries} and {term:key|keys}; <!-- core -->
+4. **force** the attention of a trained model onto any word, and **count** what changes; <!-- core -->
+5. **test** an explanation of an attention map with a control experiment, and **compare** alignment with accuracy. <!-- core -->
 """
 
 # %% kind="setup"
@@ -50,9 +50,9 @@ quiz("07", "recall")
 
 # %% [markdown] kind="text" track="short"
 r"""
-## 1 · The first step of attention
+## 1 · Other ways to compute scores
 
-Attention has three steps. A {term:score function} compares the decoder's state with each encoder state and returns one number, the score. A softmax turns the scores into attention weights. The weighted sum of the encoder states is the context vector.
+The six steps of lesson 06 fall into three parts. A {term:score function} compares the decoder's state with each encoder state (lesson 06 called them annotations) and returns one number, the score. A softmax turns the scores into attention weights. The weighted sum of the encoder states is the context vector.
 
 In lesson 06, the score function was a small network. In 2015, Minh-Thang Luong, Hieu Pham and Christopher Manning tried simpler ones, and also rearranged the decoder.
 """
@@ -64,7 +64,7 @@ r"""
 Take a decoder state $s = (1, 2)$ and an encoder state $h = (3, 1)$. How well do they match?
 
 - **Dot product,** $s^\top h = 1 \cdot 3 + 2 \cdot 1 = 5$, the score of {term:dot-product attention}. It has no parameters, but $s$ and $h$ must have the same width. If $h$ becomes twice as long, the score doubles.
-- **Cosine similarity,** the dot product divided by both norms: $5 / (\sqrt 5 \cdot \sqrt{10}) = 0.71$. The {term:cosine similarity} depends only on the directions of the vectors, not on their lengths. <!-- core -->
+- **Cosine similarity,** the dot product divided by both norms: $5 / (\sqrt 5 \cdot \sqrt{10}) = 0.71$. The {term:cosine similarity} depends only on the directions of the vectors, not on their lengths.
 - **General score,** $s^\top W_g h$ with a learned matrix $W_g$. If $W_g$ swaps the two components of $h$, the {term:general score} is $(1, 2) \cdot (1, 3) = 7$. This score is also called **bilinear**, and $s$ and $h$ may have different widths.
 - **Additive score,** $v^\top \tanh(W s + U h)$, the small network of lesson 06.
 - **Location score,** $W_\ell s$. The {term:location score} of position $j$ is the dot product of $s$ with row $j$ of $W_\ell$. The encoder states aren't used at all.
@@ -72,14 +72,14 @@ Take a decoder state $s = (1, 2)$ and an encoder state $h = (3, 1)$. How well do
 Attention with a dot product or a general score is called {term:multiplicative attention}; with the network of lesson 06, it is *additive attention*.
 """
 
-# %% [markdown] kind="text" track="core" contents="an explorable that compares six scores, and an exercise: the general score"
+# %% [markdown] kind="text" track="short"
 r"""
 The vector that attention compares with all the others is called the {term:query} $q$, and each of the others is a {term:key} $k_j$. In a translator, the query is the decoder state and the keys are the encoder states.
 
 The explorable compares one query with three keys, using six scores. The new one, *scaled dot*, is the dot product divided by a constant; lesson 08 explains it. The parameters of *general*, *additive* and *location* are fixed here, and *general* rotates the query by 90°.
 """
 
-# %% kind="predict" track="core"
+# %% kind="predict" track="short"
 predict("07", "longer-key", ScoreZoo())
 
 # %% [markdown] kind="text" exercise="general_scores"
@@ -107,7 +107,7 @@ For one query and one key the score is `query @ w @ key`. Which shapes do the pr
 `queries @ w` has shape (m, k): each query is now as wide as a key. A matrix product with the transposed keys, (k, n), gives one dot product for each pair.
 """
 
-# %% [markdown] kind="text" track="core"
+# %% [markdown] kind="text" track="core" contents="exercise 1 · The general score, and the number of parameters of each score"
 r"""
 Luong's paper also has a {term:concat score}, $v^\top \tanh(W [q; k])$, in which query and key are concatenated. It *is* the additive score: if we split $W$ into a left and a right part, $W [q; k] = W_\text{left}\, q + W_\text{right}\, k$. In our models, where every state has 132 numbers, the concat score has {result:toy_ladder/luong_concat/parameters - toy_ladder/luong_dot/parameters:,.0f} parameters and the general score {result:toy_ladder/luong_general/parameters - toy_ladder/luong_dot/parameters:,.0f}. The location score has {result:toy_ladder/luong_location/parameters - toy_ladder/luong_dot/parameters:,.0f}, with one row for each of 64 positions. The dot product has none.
 """
@@ -191,7 +191,7 @@ Dot does this in other sentences too. The 1,000 test sentences contain {result:l
 r"""
 ## 5 · Force the attention
 
-Attention maps suggest explanations, but they don't test them. To test one, we **intervene**: we replace the attention weights at the articles, and count how many articles the model still gets right. `predictor` loads a trained model whose attention weights we can replace.
+To answer this question, we **intervene**, as in lesson 06: we replace the attention weights at the articles, and count how many articles the model still gets right. `predictor` loads a trained model whose attention weights we can replace.
 """
 
 # %% kind="example"
@@ -375,7 +375,7 @@ On our toy task, local-p is on average the weakest of our Luong models: its exac
 
 # %% [markdown] kind="text" track="stretch" contents="an explorable: how narrow the window can get"
 r"""
-## Stretch · The window lab
+## 9 · The window lab
 
 How narrow can the window get before a trained translator makes mistakes? The sentence contains *classrooms*, which becomes three words in French, *salles de classe*, so the French words that follow are at later positions than their English source words. The control *scores ×* multiplies the scores before the softmax.
 """
@@ -400,8 +400,6 @@ Each model was trained once, with $D = 5$.
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"
@@ -429,7 +427,7 @@ r"""
 ## What you have now
 
 - A score can be a dot product, general (bilinear), additive or location-based. The location score ignores the encoder states.
-- The cosine similarity is a dot product that ignores the norms. <!-- core -->
+- The cosine similarity is a dot product that ignores the norms.
 - Luong's decoder attends with its new state and uses the context vector only for the prediction. Input feeding passes it on to the next step.
 - Our dot-product model attends to the noun when it predicts an article. Forcing showed that it needs the noun; reversing the encoder supported the explanation that the state of *the* lacks the noun's gender in a forward encoder. <!-- core -->
 - A model with a better alignment needn't translate better. <!-- core -->

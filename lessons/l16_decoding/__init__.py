@@ -6,5 +6,7 @@ HOMES = {
     "BeamTree": "beam_tree",
     "LiveTranslator": "live_translator",
     "Recompute": "recompute",
+    "bleu_of_rows": "bleu_rows",
+    "bleu_rows": "bleu_rows",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -19,7 +19,7 @@ from course_lib.teaching.exercises import ByHand, PlainExercise, Slip
 from course_lib.teaching.exercises.answer import Answer, describe_type, format_value
 from course_lib.teaching.exercises.exercise import Case, Trial
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, wrong_verdict
-from lessons.l16_decoding.bleu_rows import bleu_of_rows
+from lessons.l16_decoding.corpus_bleu import bleu_of_rows
 
 TOPIC = "decoding"
 
@@ -553,8 +553,8 @@ BLEU = PlainExercise(
         Slip(
             "divides-by-zero",
             divides_by_zero,
-            "a corpus can have no n-grams of some length, and then `matches / total` divides by 0. Return 0.0 "
-            "before the division if nothing matches.",
+            "a corpus can have no n-grams of some length, and then `matches / total` divides by 0. Return "
+            "0.0 before the division if nothing matches.",
         ),
         Slip(
             "recall",
@@ -711,7 +711,8 @@ def has_width(interval: Sequence[float]) -> bool:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class IntervalExercise(PlainExercise):
-    """The answer is an interval from random draws: any draws are accepted, and both ends may deviate a little."""
+    """The answer is an interval from random draws: any draws are accepted, and both ends may deviate a "
+    "little."""
 
     def expected_interval(self, inputs: Sequence[Any]) -> tuple[float, float, float]:
         """Low, high and the standard deviation of the differences, from many draws."""
@@ -735,7 +736,9 @@ class IntervalExercise(PlainExercise):
         try:
             low, high = (float(end) for end in value)
         except (TypeError, ValueError, RuntimeError):
-            headline = f"Expected two numbers, (low, high), but your function returned {describe_type(value)}."
+            headline = (
+                f"Expected two numbers, (low, high), but your function returned {describe_type(value)}."
+            )
             return wrong_verdict(headline, "", "wrong-type")
         return Answer((low, high), answer.form_problems)
 
@@ -753,13 +756,15 @@ class IntervalExercise(PlainExercise):
         *expected, spread = self.expected_interval(inputs)
         if self.is_close(inputs, expected, trial.answer):
             return None
-        where = "worked example" if trial.case.by_hand else "reference solution, more than random draws explain"
+        where = (
+            "worked example" if trial.case.by_hand else "reference solution, more than random draws explain"
+        )
         headline, details, slip = f"Your interval differs from the {where}.", "", None
         if not has_width(trial.answer) and spread > 0:
             headline = "Your interval has no width: all differences are the same."
             details = (
-                "Either the same sample is used every time, or the sentences are drawn without replacement, so "
-                "that each sample contains all of them once. Draw a new sample in every round, in which a "
+                "Either the same sample is used every time, or the sentences are drawn without replacement, "
+                "so that each sample contains all of them once. Draw a new sample in every round, in which a "
                 "sentence may occur several times."
             )
             slip = "no-width"
@@ -789,7 +794,7 @@ class IntervalExercise(PlainExercise):
 
     def praise(self, n_others: int) -> str:
         return (
-            f"Correct on the worked example, and as close to the expected interval on {n_others} other inputs "
+            f"Correct on the worked example. On {n_others} other inputs, it is as close to the expected interval "
             "as random draws allow."
         )
 
@@ -805,7 +810,9 @@ def random_rows(n: int, seed: int) -> Tensor:
     lengths = 8 + (4 * random(n, seed=seed).abs()).round()
     missed = (random(n, 4, seed=seed + 1).abs() + torch.arange(4) * 0.8).round().cumsum(dim=1)
     matched = (lengths[:, None] - torch.arange(4) - missed).clamp(min=0)
-    return torch.cat([matched, lengths[:, None], (lengths + random(n, seed=seed + 2).round())[:, None]], dim=1)
+    return torch.cat(
+        [matched, lengths[:, None], (lengths + random(n, seed=seed + 2).round())[:, None]], dim=1
+    )
 
 
 SIMILAR, SKEWED = noisy_scores(50, 0), tuple((1.5 * values).exp() for values in noisy_scores(30, 10))
@@ -813,7 +820,9 @@ ROWS = random_rows(40, 20), random_rows(40, 30)
 UNEQUAL = random(25, seed=40) * 3, random(25, seed=41)
 
 
-def interval_case(pair: tuple[Tensor, Tensor], score: Score = torch.mean, n: int = 4000, seed: int = 0) -> Callable:
+def interval_case(
+    pair: tuple[Tensor, Tensor], score: Score = torch.mean, n: int = 4000, seed: int = 0
+) -> Callable:
     return lambda: (pair[0].clone(), pair[1].clone(), score, n, seed)
 
 
@@ -836,8 +845,8 @@ PAIRED_BOOTSTRAP = IntervalExercise(
         answer=(0.0, 1.0),
         says="There are two sentences, and only the first is right with system one. A sample of two is "
         "(1, 1), (1, 2), (2, 1) or (2, 2), each with probability ¼. The differences of the means are 1, 0.5, "
-        "0.5 and 0. The extreme values 0 and 1 each occur in about 25% of the samples, more than the 2.5% that "
-        "are cut off at each end, so the interval is from 0 to 1.",
+        "0.5 and 0. The extreme values 0 and 1 each occur in about 25% of the samples, more than the 2.5% "
+        "that are cut off at each end, so the interval is from 0 to 1.",
     ),
     others=(
         interval_case(SIMILAR),
@@ -851,14 +860,15 @@ PAIRED_BOOTSTRAP = IntervalExercise(
         Slip(
             "drawn-separately",
             partial(bootstrapped, draw=draw_separately),
-            "the sentences of the two systems are drawn independently of each other. Draw the indices once in "
-            "each round and use them for both systems.",
+            "the sentences of the two systems are drawn independently of each other. Draw the indices once "
+            "in each round and use them for both systems.",
         ),
         Slip(
             "no-replacement",
             partial(bootstrapped, draw=all_once),
-            "the sentences are drawn without replacement (`randperm`), so every sample contains each sentence "
-            "once, and all differences are the same. `torch.randint(n, (n,))` draws with replacement.",
+            "the sentences are drawn without replacement (`randperm`), so every sample contains each "
+            "sentence once, and all differences are the same. `torch.randint(n, (n,))` draws with "
+            "replacement.",
         ),
         Slip(
             "wrong-size",
@@ -869,31 +879,32 @@ PAIRED_BOOTSTRAP = IntervalExercise(
         Slip(
             "ninety-percent",
             partial(bootstrapped, ends=quantile_ends(0.05, 0.95)),
-            "the interval contains 90% of the differences, because 5% are cut off at each end. For 95%, cut off "
-            "2.5% at each end: the quantiles 0.025 and 0.975.",
+            "the interval contains 90% of the differences, because 5% are cut off at each end. For 95%, cut "
+            "off 2.5% at each end: the quantiles 0.025 and 0.975.",
         ),
         Slip(
             "one-sided",
             partial(bootstrapped, ends=quantile_ends(0.05, 1.0)),
-            "5% of the differences are cut off at the lower end and nothing at the upper end. Cut off 2.5% at "
-            "each end.",
+            "5% of the differences are cut off at the lower end and nothing at the upper end. Cut off 2.5% "
+            "at each end.",
         ),
         Slip(
             "upper-end-only",
             partial(bootstrapped, ends=quantile_ends(0.0, 0.95)),
-            "5% of the differences are cut off at the upper end and nothing at the lower end. Cut off 2.5% at "
-            "each end.",
+            "5% of the differences are cut off at the upper end and nothing at the lower end. Cut off 2.5% "
+            "at each end.",
         ),
         Slip(
             "whole-range",
             partial(bootstrapped, ends=quantile_ends(0.0, 1.0)),
-            "these are the smallest and the largest difference. Cut off 2.5% at each end: the quantiles 0.025 "
-            "and 0.975.",
+            "these are the smallest and the largest difference. Cut off 2.5% at each end: the quantiles "
+            "0.025 and 0.975.",
         ),
         Slip(
             "one-system",
             of_one_system,
-            "this is the interval of one system's score. Subtract the score of the other system in each round.",
+            "this is the interval of one system's score. Subtract the score of the other system in each "
+            "round.",
         ),
         Slip(
             "other-minus-one",
@@ -913,20 +924,20 @@ PAIRED_BOOTSTRAP = IntervalExercise(
         Slip(
             "quantiles-first",
             quantiles_first,
-            "the interval of each system is computed, and then they are subtracted. Subtract the two scores in "
-            "each round, and take the quantiles of the differences.",
+            "the interval of each system is computed, and then they are subtracted. Subtract the two scores "
+            "in each round, and take the quantiles of the differences.",
         ),
         Slip(
             "normal",
             partial(bootstrapped, ends=normal_ends),
-            "the interval is the mean ± 1.96 standard deviations, which assumes a normal distribution. Take the "
-            "quantiles 0.025 and 0.975 of the differences.",
+            "the interval is the mean ± 1.96 standard deviations, which assumes a normal distribution. Take "
+            "the quantiles 0.025 and 0.975 of the differences.",
         ),
         Slip(
             "standard-error",
             partial(bootstrapped, ends=standard_error_ends),
-            "the standard deviation is divided by √n_samples, so the interval shrinks with every further round. "
-            "Take the quantiles 0.025 and 0.975 of the differences.",
+            "the standard deviation is divided by √n_samples, so the interval shrinks with every further "
+            "round. Take the quantiles 0.025 and 0.975 of the differences.",
         ),
     ),
 )
@@ -1134,7 +1145,8 @@ CACHED_ATTENTION = PlainExercise(
         Slip(
             "output-not-transposed",
             lambda x, past, w_q, w_k, w_v, w_o, n_heads: cached(x, past, w_q, w_k, w_v, w_o.T, n_heads),
-            "`w_o` isn't transposed. Like the other matrices it has the shape (out, in), so multiply by `w_o.T`.",
+            "`w_o` isn't transposed. Like the other matrices it has the shape (out, in), so multiply by "
+            "`w_o.T`.",
         ),
         Slip(
             "inputs-not-transposed",

@@ -70,6 +70,22 @@ r"""
 The tree below shows this language as **A**, and a second one, **B**. Each number is the probability of a word after the words before it. A sentence is finished when it ends with `</s>`; the table on the right lists the finished ones. In language B, greedy decoding finds *le chat dort* (the cat sleeps), with a log-probability of −2.339. At the first step, five tokens are possible, with probabilities 0.41, 0.25, 0.16, 0.12 and 0.06.
 """
 
+# %% kind="diagram" hide_input=true track="core"
+PARTS = {
+    "source": (0, 0), "encoder": (1, 0), "decoder step": (2, 0),
+    "probabilities": (3, 0), "search": (4, 0),
+    "translation": (5, 0), "cache": (2, 1), "next word": (4, 1),
+    "reference": (5, 1), "BLEU": (6, 0.5),
+}
+ARROWS = [
+    ("source", "encoder"), ("encoder", "decoder step"), ("probabilities", "search"),
+    ("decoder step", "probabilities"), ("search", "next word"),
+    ("cache", "decoder step"), ("search", "translation"),
+    ("translation", "BLEU"), ("reference", "BLEU"),
+]
+LIT = ("probabilities", "search", "next word")
+views.diagram(PARTS, ARROWS, lit=LIT, title="From a source sentence to a score")
+
 # %% kind="predict" track="core"
 predict("16", "dec-wide-beam", BeamTree())
 
@@ -94,12 +110,14 @@ SENTENCES = (
 
 
 def outputs_of(system, sentences, k=1, alpha=0.0):
-    inputs = (sentences, system.model, system.tokenizer)
-    return [output.target for output in translate(*inputs, beam=k, length_penalty=alpha)]
+    options = {"beam": k, "length_penalty": alpha}
+    found = translate(sentences, system.model, system.tokenizer, **options)
+    return [output.target for output in found]
 
 
-for greedy, wide in zip(outputs_of(seq2seq, SENTENCES), outputs_of(seq2seq, SENTENCES, k=5)):
-    print(f"k = 1: {greedy}\nk = 5: {wide}\n")
+for sentence in SENTENCES:
+    for k in (1, 5):
+        print(f"k = {k}: {outputs_of(seq2seq, [sentence], k)[0]}")
 
 # %% [markdown] kind="text" track="core"
 r"""
@@ -120,7 +138,7 @@ Samples differ from each other, and sometimes that's the point: dialogue and sto
 # %% kind="see" name="sampling" ignore_output=true
 @torch.no_grad()
 def sample(system, sentence, n, temperature=1.0, top_p=1.0, seed=0):
-    generator = torch.Generator().manual_seed(seed)
+    torch.manual_seed(seed)
     batch = make_batch([system.tokenizer.encode(sentence)] * n, [[]] * n)
     memory = system.model.encode(batch.src, batch.src_lengths)
     state, tokens = system.model.start(memory), torch.full((n, 1), BOS)
@@ -129,7 +147,7 @@ def sample(system, sentence, n, temperature=1.0, top_p=1.0, seed=0):
         logits[:, [PAD, UNK, BOS]] = -math.inf  # never generated
         probs, order = (logits / temperature).softmax(dim=-1).sort(descending=True)
         probs[probs.cumsum(dim=-1) - probs >= top_p] = 0.0
-        drawn = order.gather(1, probs.multinomial(1, generator=generator))
+        drawn = order.gather(1, probs.multinomial(1))
         tokens = torch.cat([tokens, drawn], dim=1)
     rows = [row[1 : [*row, EOS].index(EOS)] for row in tokens.tolist()]
     return [system.tokenizer.decode(row) for row in rows]
@@ -146,15 +164,15 @@ def mbr(candidates):
 # %% kind="see" ignore_output=true
 cow = "the cow drank the milk because it was thirsty"
 seq2seq.model.eval()
-for temperature, top_p in ((0.5, 1.0), (1.0, 1.0), (1.0, 0.9), (2.0, 1.0)):
-    print(f"T = {temperature}, p = {top_p}:", sample(seq2seq, cow, 2, temperature, top_p))
+for t, p in ((0.5, 1.0), (1.0, 1.0), (1.0, 0.9), (2.0, 1.0)):
+    print(f"T = {t}, p = {p}:", sample(seq2seq, cow, 2, temperature=t, top_p=p))
 samples = sample(seq2seq, cow, 16)
 print("MBR, 16 samples:", mbr(samples))
 assert len(set(samples)) > 1
 
 # %% [markdown] kind="text"
 r"""
-We repeated this with {result:lesson_16/sampling/sentences:.0f} test sentences and $T = 1$. A single sample is right {result:lesson_16/sampling/one sample:.0f} times, with $p = 0.9$ {result:lesson_16/sampling/one sample, top-p:.0f} times, the MBR choice {result:lesson_16/sampling/MBR:.0f} times, greedy decoding {result:lesson_16/sampling/greedy:.0f} times and beam search ($k = 5$) {result:lesson_16/sampling/beam:.0f} times. So random errors differ from sample to sample, and MBR avoids many of them. It doesn't beat greedy decoding here, with this simple similarity. With a trained metric such as COMET (section 3), MBR is used in strong translation systems.
+We repeated this with {result:lesson_16/sampling/sentences:.0f} test sentences and $T = 1$. A single sample is right {result:lesson_16/sampling/one sample:.0f} times, with $p = 0.9$ {result:lesson_16/sampling/one sample, top-p:.0f} times, the MBR choice {result:lesson_16/sampling/MBR:.0f} times, greedy decoding {result:lesson_16/sampling/greedy:.0f} times and beam search ($k = 5$) {result:lesson_16/sampling/beam:.0f} times. So random errors differ from sample to sample, and MBR avoids many of them. With this simple similarity, it is still behind greedy decoding here. With a trained metric such as COMET (section 3), MBR is used in strong translation systems.
 """
 
 # %% [markdown] kind="text" contents="BLEU, the standard score for translations, as an exercise, and what it can't see"
@@ -237,7 +255,7 @@ for k, outputs in translated.items():
     ours = bleu_score([output.split() for output in outputs], gold_words)
     theirs = sacre.corpus_score(outputs, [golds])
     assert abs(ours - theirs.score) < 1e-6, f"sacreBLEU: {theirs.score}, yours: {ours}"
-    correct = sum(a == b for a, b in zip(outputs, golds))
+    correct = sum(a == b for a, b in zip(outputs, golds, strict=True))
     print(f"{k:2}  {correct:7}  {fixed(ours, 1)}  {fixed(theirs.bp, 3):>15}")
 
 # %% [markdown] kind="text"
@@ -320,7 +338,7 @@ others = [outputs_of(system, texts) for system in (transformer, bahdanau)]
 
 
 def is_correct(outputs):
-    return torch.tensor([float(a == b) for a, b in zip(outputs, golds)])
+    return torch.tensor([float(a == b) for a, b in zip(outputs, golds, strict=True)])
 
 
 def show(name, one, other, score=torch.mean, factor=100):
@@ -331,7 +349,7 @@ def show(name, one, other, score=torch.mean, factor=100):
 show("k = 5 minus k = 1, % correct", is_correct(beam), is_correct(greedy))
 shuffled = torch.randperm(300, generator=torch.Generator().manual_seed(0))
 show("the same, not paired", is_correct(beam), is_correct(greedy)[shuffled])
-rows = [bleu_rows([o.split() for o in outputs], gold_words) for outputs in (beam, greedy)]
+rows = [bleu_rows([o.split() for o in part], gold_words) for part in (beam, greedy)]
 show("k = 5 minus k = 1, BLEU", *rows, bleu_of_rows, 1)
 show("Transformer minus Bahdanau, % correct", *map(is_correct, others))
 
@@ -339,7 +357,7 @@ show("Transformer minus Bahdanau, % correct", *map(is_correct, others))
 r"""
 Beam search is ahead of greedy decoding for this seq2seq model: the interval excludes 0, for correct sentences and for BLEU. We confirmed this on {result:lesson_16/new sentences/sentences:,.0f} other test sentences, where it is ahead by {result:lesson_16/new sentences/k = 5 minus k = 1/low:.1p} to {result:lesson_16/new sentences/k = 5 minus k = 1/high:.1p} percentage points. Without pairing, the same difference is undecided: the interval is much wider, because it also contains the luck of the draw. The comparison of the Transformer with Bahdanau's system is undecided.
 
-A 95% interval can also be wrong. For RCTM, an older system without attention (lesson 18), beam search seems ahead on these 300 sentences, with {result:lesson_16/RCTM/test/5:.0f} instead of {result:lesson_16/RCTM/test/1:.0f} correct translations and an interval from {result:lesson_16/RCTM/test/low:.1p} to {result:lesson_16/RCTM/test/high:.1p} percentage points. On the other {result:lesson_16/new sentences/sentences:,.0f}, it is {result:lesson_16/RCTM/new/5:.0f} and {result:lesson_16/RCTM/new/1:.0f}, and the interval is {result:lesson_16/RCTM/new/low:.1p} to {result:lesson_16/RCTM/new/high:.1p}. So confirm a finding on sentences that didn't suggest it. Lessons 18 and 19 use your function again.
+A 95% interval is wrong about once in twenty times, and more often if you choose the comparison after seeing the results. That's why we confirmed this finding on sentences that hadn't suggested it. Lessons 18 and 19 use your function again.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -464,7 +482,7 @@ def my_translation(sentence, caches, compare=True):
     while tokens[-1] != EOS and len(tokens) < 40:
         logits = my_step(memory, caches, tokens[-1])
         if compare:
-            expected, _ = model.decode(memory, torch.tensor([tokens]))  # without a cache
+            expected, _ = model.decode(memory, torch.tensor([tokens]))  # no cache
             assert torch.allclose(logits, expected[0, -1], atol=1e-4)
         tokens.append(int(logits.argmax()))
     return transformer.tokenizer.decode(tokens[1:])

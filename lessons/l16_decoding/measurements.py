@@ -21,7 +21,7 @@ from course_lib.text.pair import Pair
 from course_lib.text.toy.splits import splits
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
-from lessons.l16_decoding.bleu_rows import bleu_of_rows, bleu_rows
+from lessons.l16_decoding.corpus_bleu import bleu_of_rows, bleu_rows
 from lessons.l16_decoding.exercises import bootstrapped, draw_separately
 from lessons.l16_decoding.recompute import Recompute
 
@@ -43,13 +43,14 @@ def measure() -> dict:
     """Every number, by the part of the lesson that quotes it."""
     pairs = splits(seed=0, sizes={"test": N_TEST + N_NEW}).test
     pairs, new = pairs[:N_TEST], pairs[N_TEST:]
-    right = {name: is_right(translations(name, sources(pairs)), pairs) for name in ("transformer", "bahdanau")}
+    right = {
+        name: is_right(translations(name, sources(pairs)), pairs) for name in ("transformer", "bahdanau")
+    }
     return {
         "sampling": sampled_translations(new[:N_SAMPLED]),
         "beam": {str(width): beam_scores(pairs, width) for width in WIDTHS},
         "beam with penalty": beam_scores(pairs, 20, length_penalty=1.0),
         "new sentences": new_sentences(new),
-        "RCTM": {"test": greedy_and_beam("rctm", pairs), "new": greedy_and_beam("rctm", new)},
         "attention systems": {name: int(values.sum()) for name, values in right.items()}
         | interval(right["transformer"], right["bahdanau"]),
         "greedy and beam": greedy_and_beam("seq2seq", pairs),

@@ -19,7 +19,7 @@ from course_lib.translation.pipeline import translate
 from course_lib.translation.search import beam_search, greedy
 from course_lib.translation.shipped import shared
 from lessons.l16_decoding import measurements
-from lessons.l16_decoding.bleu_rows import bleu_of_rows, bleu_rows
+from lessons.l16_decoding.corpus_bleu import bleu_of_rows, bleu_rows
 from lessons.l16_decoding.exercises import bootstrapped
 from lessons.l16_decoding.measurements import COW, GARDEN, sources, translations
 from lessons.l16_decoding.recompute import Recompute
@@ -57,11 +57,11 @@ def test_a_beam_corrects_greedy_decoding_twice_and_spoils_it_once():
 # ---- 2, sampling
 
 
-def test_mbr_avoids_errors_of_single_samples_but_is_not_ahead_of_greedy_decoding():
+def test_mbr_avoids_errors_of_single_samples_but_is_behind_greedy_decoding():
     counts = STORED["sampling"]
     assert counts["MBR minus one sample"]["low"] > 0
     assert counts["one sample"] < counts["one sample, top-p"] < counts["MBR"] < counts["greedy"]
-    assert counts["MBR minus greedy"]["high"] < 0.05
+    assert counts["MBR minus greedy"]["high"] < 0
 
 
 @torch.no_grad()
@@ -136,11 +136,6 @@ def test_the_transformer_and_bahdanau_are_undecided():
     assert found["low"] < 0 < found["high"] and found["transformer"] != found["bahdanau"]
 
 
-def test_the_gain_of_rctm_is_not_confirmed_on_new_sentences():
-    test, new = STORED["RCTM"]["test"], STORED["RCTM"]["new"]
-    assert test["low"] > 0 and new["low"] < 0 < new["high"]
-
-
 def test_a_bootstrap_interval_covers_the_true_difference():
     """Of intervals for samples with a known difference, about 95% contain it."""
     generator, covered = torch.Generator().manual_seed(0), 0
@@ -185,8 +180,6 @@ def test_the_cached_attention_is_that_of_the_trained_model():
     for t in range(5):
         output, past = find_exercise("cached_attention").reference(x[:, t : t + 1], past, *matrices, 4)
         torch.testing.assert_close(output, expected[:, t : t + 1], rtol=1e-4, atol=1e-5)
-
-
 
 
 @torch.no_grad()

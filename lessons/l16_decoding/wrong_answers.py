@@ -791,7 +791,9 @@ WRONG = {
         ),
         (boot_quantiles_apart, "quantiles-first"),
         (
-            boot_with(ends=lambda found: (np.mean(found) - 2 * np.std(found), np.mean(found) + 2 * np.std(found))),
+            boot_with(
+                ends=lambda found: (np.mean(found) - 2 * np.std(found), np.mean(found) + 2 * np.std(found))
+            ),
             "normal",
         ),
         (
@@ -803,7 +805,10 @@ WRONG = {
         (boot_same_seed, "seed-ignored"),
         (boot_any_seed, "random"),
         (boot_difference_only, "wrong-type"),
-        (boot_with(difference=lambda one, other, rows, score: abs(score(one[rows]) - score(other[rows]))), None),
+        (
+            boot_with(difference=lambda one, other, rows, score: abs(score(one[rows]) - score(other[rows]))),
+            None,
+        ),
         (boot_with(difference=lambda one, other, rows, score: score(one[rows] - other[rows])), None),
         (boot_excess, None),
         (boot_half, None),

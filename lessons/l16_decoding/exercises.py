@@ -541,6 +541,11 @@ BLEU = PlainExercise(
             "n goes up to 5. BLEU stops at n = 4; `range(1, 5)` ends before 5.",
         ),
         Slip(
+            "from-zero",
+            partial(score, orders=(0, 1, 2, 3)),
+            "n goes from 0 to 3. BLEU uses n = 1 to 4; `range(4)` starts at 0, so write `range(1, 5)`.",
+        ),
+        Slip(
             "penalty-without-exp",
             partial(score, penalty=lambda c, r: min(1.0, 1 - r / c)),
             "the penalty is min(1, 1 − r/c). The exponential is missing: it is min(1, exp(1 − r/c)).",
@@ -794,8 +799,8 @@ class IntervalExercise(PlainExercise):
 
     def praise(self, n_others: int) -> str:
         return (
-            f"Correct on the worked example. On {n_others} other inputs, it is as close to the expected interval "
-            "as random draws allow."
+            f"Correct on the worked example. On {n_others} other inputs, it is as close to the expected "
+            "interval as random draws allow."
         )
 
 
@@ -881,6 +886,30 @@ PAIRED_BOOTSTRAP = IntervalExercise(
             partial(bootstrapped, ends=quantile_ends(0.05, 0.95)),
             "the interval contains 90% of the differences, because 5% are cut off at each end. For 95%, cut "
             "off 2.5% at each end: the quantiles 0.025 and 0.975.",
+        ),
+        Slip(
+            "ninety-nine-percent",
+            partial(bootstrapped, ends=quantile_ends(0.005, 0.995)),
+            "the interval contains 99% of the differences. For 95%, cut off 2.5% at each end: the quantiles "
+            "0.025 and 0.975.",
+        ),
+        Slip(
+            "quartiles",
+            partial(bootstrapped, ends=quantile_ends(0.25, 0.75)),
+            "25% of the differences are cut off at each end. It should be 2.5%: the quantiles 0.025 and "
+            "0.975.",
+        ),
+        Slip(
+            "uneven",
+            partial(bootstrapped, ends=quantile_ends(0.025, 0.95)),
+            "2.5% of the differences are cut off at the lower end but 5% at the upper end. The upper "
+            "quantile is 0.975.",
+        ),
+        Slip(
+            "mean-and-deviation",
+            partial(bootstrapped, ends=lambda differences: (differences.mean(), differences.std())),
+            "the mean and the standard deviation of the differences are returned. Return their quantiles "
+            "0.025 and 0.975.",
         ),
         Slip(
             "one-sided",
@@ -1002,6 +1031,21 @@ def nothing_projected(x, past, w_q, w_k, w_v, *rest):
 def all_transposed(x, past, *rest):
     *matrices, n_heads = rest
     return cached(x, past, *(matrix.T for matrix in matrices), n_heads)
+
+
+def with_weights(x, past, w_q, w_k, w_v, w_o, n_heads):
+    query, *new = split_all(x, n_heads, w_q, w_k, w_v)
+    keys, values = (torch.cat(pair, dim=2) for pair in zip(past, new, strict=True))
+    context, weights = multi_head(query, keys, values, with_weights=True)
+    return join_heads(context) @ w_o.mT, weights, (keys, values)
+
+
+def projects_again(x, past, w_q, w_k, w_v, w_o, n_heads):
+    again = [
+        split_heads(join_heads(part) @ matrix.mT, n_heads=n_heads)
+        for part, matrix in zip(past, (w_k, w_v), strict=True)
+    ]
+    return cached(x, tuple(again), w_q, w_k, w_v, w_o, n_heads)
 
 
 def over_the_heads(query, keys, values):
@@ -1158,6 +1202,28 @@ CACHED_ATTENTION = PlainExercise(
             "three-outputs",
             lambda *inputs: (cached(*inputs)[0], *cached(*inputs)[1]),
             "three values are returned. Return two: the output, and the pair `(keys, values)`.",
+        ),
+        Slip(
+            "output-only",
+            lambda *inputs: cached(*inputs)[0],
+            "only the output is returned. Return the new cache as well: `output, (keys, values)`.",
+        ),
+        Slip(
+            "weights-too",
+            with_weights,
+            "the attention weights are returned as well. Return two values: the output and the pair "
+            "`(keys, values)`.",
+        ),
+        Slip(
+            "residual",
+            lambda x, *rest: (x + cached(x, *rest)[0], cached(x, *rest)[1]),
+            "`x` is added to the output. The residual connection is outside this function (lesson 13).",
+        ),
+        Slip(
+            "projects-again",
+            projects_again,
+            "the keys and values in `past` are projected a second time. They are ready to use: append to "
+            "them.",
         ),
         Slip(
             "one-new-tensor",

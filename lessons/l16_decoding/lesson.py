@@ -22,7 +22,6 @@ After this lesson you can
 
 # %% kind="setup"
 import math
-import time
 from unittest.mock import patch
 
 import torch
@@ -67,7 +66,7 @@ Greedy decoding starts with *the*, because 0.6 is more than 0.4, and ends with a
 
 # %% [markdown] kind="text" track="core"
 r"""
-The tree below shows this language as **A**, and a second one, **B**. Each number is the probability of a word after the words before it. A sentence is finished when it ends with `</s>`; the table on the right lists the finished ones. In language B, greedy decoding finds *le chat dort* (the cat sleeps), with a log-probability of −2.339. At the first step, five tokens are possible, with probabilities 0.41, 0.25, 0.16, 0.12 and 0.06.
+The tree below shows this language as **A**, and a second one, **B**. Each number is the probability of a word after the words before it. A sentence ends with `</s>`; the table lists the finished ones. In language B, greedy decoding finds *le chat dort* (the cat sleeps), with a log-probability of −2.339. At the first step, five tokens are possible, with probabilities 0.41, 0.25, 0.16, 0.12 and 0.06.
 """
 
 # %% kind="diagram" hide_input=true track="core"
@@ -100,7 +99,7 @@ $L$ is the length including `</s>`: 4 for *le chat dort* and 1 for the empty sen
 Now a trained system: seq2seq from lesson 04, with $k = 1$ and $k = 5$.
 """
 
-# %% kind="see" name="two widths" track="core"
+# %% kind="see" name="two widths" track="core" hide_input=true
 seq2seq = load_shipped("seq2seq")
 SENTENCES = (
     "a fat wolf in front of the dirty castle looks for the little hen",
@@ -121,21 +120,21 @@ for sentence in SENTENCES:
 
 # %% [markdown] kind="text" track="core"
 r"""
-Greedy decoding lets the wolf eat the hen (*mange*) instead of looking for it (*cherche*), and turns the oranges into dresses (*robes*). Beam search gets both right. The third sentence goes the other way: now the *mother*'s horses become feminine. A more probable translation isn't always better. Section 4 finds out which of the two methods is better overall.
+Greedy decoding lets the wolf eat the hen (*mange*) instead of looking for it (*cherche*), and turns the oranges into dresses (*robes*). Beam search gets both right. The third sentence goes the other way: with $k = 5$, the beautiful horses become feminine (*elles*), like the mother. A more probable translation isn't always better. Section 4 compares the two methods on a whole test set.
 """
 
 # %% [markdown] kind="text" contents="temperature, top-p sampling and minimum-Bayes-risk decoding, and what they are used for"
 r"""
 ## 2 · Sampling and minimum-Bayes-risk decoding
 
-Instead of searching for the most probable sentence, we can use {term:sampling}: draw each word from the probability distribution. Lesson 01 did this with a language model. The {term:temperature} $T$ divides the logits before the softmax: below 1, probable words become even more probable; above 1, improbable words get more of a chance. With {term:top-p sampling}, words are drawn only from the smallest set of most probable words whose probabilities add up to $p$, for example 0.9.
+Instead of searching for the most probable sentence, we can use {term:sampling}: draw each word from the probability distribution, as in lesson 01. The {term:temperature} $T$ divides the logits before the softmax: below 1, probable words become even more probable; above 1, improbable words get more of a chance. With {term:top-p sampling}, words are drawn only from the smallest set of most probable words whose probabilities add up to $p$, for example 0.9.
 
-Samples differ from each other, and sometimes that's the point: dialogue and stories, several drafts to choose from, or additional training data. They also have another use. In {term:minimum-Bayes-risk decoding} (MBR), we draw many samples and output the one that is most similar to all the others on average. The similarity can be any translation metric. Here it's simple: the fraction of shared words.
+Samples differ from each other, and sometimes that's the point: dialogue and stories, several drafts to choose from, or additional training data. They also have another use. In {term:minimum-Bayes-risk decoding} (MBR), we draw many samples and output the one that is most similar to all the others on average. The similarity can be any translation metric. Here it's simple: the fraction of shared words. The hidden cell defines `sample` and `mbr`.
 
 > **Before you run it:** which of these is most often right: one sample, the MBR choice from 16 samples, or greedy decoding?
 """
 
-# %% kind="see" name="sampling" ignore_output=true
+# %% kind="code" name="sampling" hide_input=true
 @torch.no_grad()
 def sample(system, sentence, n, temperature=1.0, top_p=1.0, seed=0):
     torch.manual_seed(seed)
@@ -154,12 +153,13 @@ def sample(system, sentence, n, temperature=1.0, top_p=1.0, seed=0):
 
 
 def mbr(candidates):
-    def similarity(a, b):  # of two sets of words, from 0 to 1
-        return 2 * len(a & b) / max(len(a) + len(b), 1)
-
     bags = [set(candidate.split()) for candidate in candidates]
-    means = [sum(similarity(bag, other) for other in bags) for bag in bags]
-    return candidates[means.index(max(means))]
+
+    def total_similarity(candidate):
+        words = set(candidate.split())
+        return sum(2 * len(words & bag) / max(len(words) + len(bag), 1) for bag in bags)
+
+    return max(candidates, key=total_similarity)
 
 # %% kind="see" ignore_output=true
 cow = "the cow drank the milk because it was thirsty"
@@ -260,7 +260,7 @@ for k, outputs in translated.items():
 
 # %% [markdown] kind="text"
 r"""
-Your BLEU equals that of sacreBLEU, the tool that papers use. Wider beams find better words, but at $k = 20$ the translations get too short, and the brevity penalty cancels part of the gain. With a length penalty ($\alpha = 1$), it is {result:lesson_16/beam with penalty/brevity penalty:.3f} and BLEU {result:lesson_16/beam with penalty/BLEU:.1f}. On {result:lesson_16/new sentences/sentences:,.0f} other test sentences, we found the same pattern. Large systems show it too: Stahlberg and Byrne (2019) searched *exactly*, and for more than half of their sentences, the most probable translation was the empty one.
+Your BLEU equals that of sacreBLEU, the tool that papers use. Wider beams find better words, but at $k = 20$ the translations get too short, and the brevity penalty cancels part of the gain. With a length penalty ($\alpha = 1$ and $k = 20$), the brevity penalty is {result:lesson_16/beam with penalty/brevity penalty:.3f} and BLEU is {result:lesson_16/beam with penalty/BLEU:.1f}. On {result:lesson_16/new sentences/sentences:,.0f} other test sentences, we found the same pattern. Large systems show it too: Stahlberg and Byrne (2019) searched *exactly*, and for more than half of their sentences, the most probable translation was the empty one.
 
 **What BLEU can't see.** Take the reference *la femme ne voit pas le petit chien dans le jardin*, "the woman doesn't see the small dog in the garden". With the wrong animal (*chat* for *chien*), BLEU is {result:lesson_16/BLEU/wrong animal:.1f}. If *pas* becomes *que*, the sentence says that she sees nothing *but* the dog, and BLEU is {result:lesson_16/BLEU/the opposite:.1f}. A correct paraphrase, *n' aperçoit* (notices) for *ne voit*, scores only {result:lesson_16/BLEU/other verb:.1f}, because two words differ. So BLEU isn't a percentage of correct sentences or words. It is useful for comparing systems on the same test set.
 
@@ -355,7 +355,7 @@ show("Transformer minus Bahdanau, % correct", *map(is_correct, others))
 
 # %% [markdown] kind="text" track="core"
 r"""
-Beam search is ahead of greedy decoding for this seq2seq model: the interval excludes 0, for correct sentences and for BLEU. We confirmed this on {result:lesson_16/new sentences/sentences:,.0f} other test sentences, where it is ahead by {result:lesson_16/new sentences/k = 5 minus k = 1/low:.1p} to {result:lesson_16/new sentences/k = 5 minus k = 1/high:.1p} percentage points. Without pairing, the same difference is undecided: the interval is much wider, because it also contains the luck of the draw. The comparison of the Transformer with Bahdanau's system is undecided.
+Beam search is ahead of greedy decoding for this seq2seq model: the interval excludes 0, for correct sentences and for BLEU. We confirmed this on {result:lesson_16/new sentences/sentences:,.0f} other test sentences, where it is ahead by {result:lesson_16/new sentences/k = 5 minus k = 1/low:.1p} to {result:lesson_16/new sentences/k = 5 minus k = 1/high:.1p} percentage points. Without pairing, the interval is much wider, and the same difference is undecided. The comparison of the Transformer with Bahdanau's system is undecided.
 
 A 95% interval is wrong about once in twenty times, and more often if you choose the comparison after seeing the results. That's why we confirmed this finding on sentences that hadn't suggested it. Lessons 18 and 19 use your function again.
 """
@@ -443,7 +443,7 @@ A causal mask hides later tokens, and the cache doesn't contain any.
 
 # %% [markdown] kind="text" track="core"
 r"""
-Now the trained decoder runs with **your** attention. The hidden cell defines `my_step`, which processes one token: in each of the three layers, your function for self-attention, then cross-attention and the feed-forward network from the library. The next cell compares its logits with those of a decoder without a cache, at every step.
+Now the trained decoder runs with **your** attention. The hidden cell defines `my_step`, which processes one token: in each of the three layers, your function for self-attention, then cross-attention and the feed-forward network from the library. The next cell compares its logits with those of a decoder without a cache.
 """
 
 # %% kind="code" track="core" hide_input=true
@@ -490,23 +490,9 @@ def my_translation(sentence, caches, compare=True):
 
 print(my_translation(cow, empty_caches()))
 
-# %% kind="code" ignore_output=true track="core"
-def seconds(system, n=60):
-    start = time.perf_counter()
-    with torch.no_grad():
-        state = system.start(memory)
-        for _ in range(n):
-            _, state, _ = system.step(memory, state, torch.tensor([BOS]))
-    return time.perf_counter() - start
-
-
-slow, fast = (min(seconds(s) for _ in range(3)) for s in (Recompute(model), model))
-print(f"60 tokens with the library's cache: {slow / fast:.1f} times as fast")
-assert slow > 0
-
 # %% [markdown] kind="text" track="core"
 r"""
-At every step, the logits are the same up to rounding. Make this comparison for every cache you write, because a wrong cache still produces fluent sentences. The speed-up depends on the machine, and it grows with the model: in our record for one computer with two cores, it was {result:lesson_16/cache speed-up/toy:.1f}× for this model and {result:lesson_16/cache speed-up/multi30k:.1f}× for a larger one.
+At every step, the logits are the same up to rounding. Make this comparison for every cache you write, because a wrong cache still produces fluent sentences. How much faster decoding gets depends on the machine and the model. On one computer with two cores, we recorded a factor of {result:lesson_16/cache speed-up/toy:.1f} for this model and {result:lesson_16/cache speed-up/multi30k:.1f} for a larger one.
 """
 
 # %% [markdown] kind="text" contents="a cache that isn't emptied between two sentences"
@@ -527,9 +513,9 @@ print("second, empty caches:", my_translation(cow, empty_caches()))
 
 # %% [markdown] kind="text"
 r"""
-There is no error, and the output is fluent, but it is wrong. In the second sentence, the cow is *il* if the first sentence was about the cat and *elle* if it was about the woman. So one user's text has changed a word in another user's translation. A {term:leak} like this is a serious bug in a real service.
+There is no error, and the output is fluent French. But it continues where the first sentence ended, and half of the second one is missing. The cow is *il* if the first sentence was about the cat, and *elle* if it was about the woman. So one user's text has changed a word in another user's translation. In a real service, that is a serious {term:leak}.
 
-**And without a cache, is the causal mask still needed?** When the model generates, there are no later words yet. But if the whole prefix is computed again without the mask, *earlier* positions attend to later ones. Their vectors then differ from those in training, and the last position attends to them from the second layer on. Without the mask, {result:lesson_16/causal mask/without:.0f} of 100 sentences are right instead of {result:lesson_16/causal mask/with:.0f}.
+**Is the causal mask needed without a cache?** Yes: if the whole prefix is computed again without it, *earlier* positions attend to later ones and change, and from the second layer on, the last position attends to them. Without the mask, {result:lesson_16/causal mask/without:.0f} of 100 sentences are right instead of {result:lesson_16/causal mask/with:.0f}.
 """
 
 # %% [markdown] kind="text" track="stretch" contents="one step of beam search as a bug to find, and a live translator in which you can mask words"
@@ -544,7 +530,7 @@ r"""
 Here is a first version. Make it pass its check.
 """
 
-# %% kind="exercise" exercise="grow" mode="bug" title="One step of a beam" difficulty=3 importance=4 track="stretch"
+# %% kind="exercise" exercise="grow" mode="bug" title="One step of beam search" difficulty=3 importance=4 track="stretch"
 def grow(sums, sentences, states, step, width):
     """sums, sentences (lists of words), states: one of each for a hypothesis.
 

@@ -108,10 +108,11 @@ def test_the_wide_beam_is_the_right_answer_of_its_prediction():
 
 
 def reached(**settings) -> set[str]:
-    tree = beam_tree.BeamTree()
-    for name, value in settings.items():
-        setattr(tree, name, value)
-    return set(tree.reached_goals)
+    start, now = (beam_tree.compute(**values) | values for values in (BEAM_START, BEAM_START | settings))
+    return {name for name, met in beam_tree.BeamTree.goals_met(now, start).items() if met}
+
+
+BEAM_START = {"tree": "A", "width": 1, "alpha": 0.0}
 
 
 def test_goals_of_the_beam_are_met_only_at_the_smallest_setting():

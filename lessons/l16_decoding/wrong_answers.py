@@ -679,6 +679,21 @@ def cached_by_linear(x, past, w_q, w_k, w_v, w_o, n_heads):
     return cached_right(x, past, w_q.mT, w_k.mT, w_v.mT, w_o.mT, n_heads)
 
 
+def cached_and_weights(x, past, w_q, w_k, w_v, w_o, n_heads):
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
+    keys, values = appended(past, k, v)
+    weights = torch.softmax(q @ keys.mT / keys.shape[-1] ** 0.5, dim=-1)
+    return join_heads(weights @ values) @ w_o.T, weights, (keys, values)
+
+
+def cached_projected_again(x, past, w_q, w_k, w_v, w_o, n_heads):
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
+    old_keys, old_values = (join_heads(part) for part in past)
+    old_keys, old_values = (split_all(old_keys, n_heads, w_k)[0], split_all(old_values, n_heads, w_v)[0])
+    keys, values = appended((old_keys, old_values), k, v)
+    return join_heads(attend(q, keys, values)) @ w_o.T, (keys, values)
+
+
 def cached_output_as_it_is(x, past, w_q, w_k, w_v, w_o, n_heads):
     q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
     keys, values = appended(past, k, v)
@@ -770,12 +785,20 @@ WRONG = {
         (bleu_divides_first, "divides-by-zero"),
         (bleu_with(orders=range(1, 6)), "up-to-five"),
         (bleu_with(penalty=lambda c, r: min(1, 1 - r / c)), "penalty-without-exp"),
+        (bleu_with(orders=range(4)), "from-zero"),
     ],
     "paired_bootstrap": [
         (boot_separately, "drawn-separately"),
         (boot_with(lambda n, generator: torch.randperm(n, generator=generator)), "no-replacement"),
         (boot_size, "wrong-size"),
         (boot_with(ends=lambda found: (found[len(found) // 20], found[-len(found) // 20])), "ninety-percent"),
+        (
+            boot_with(ends=lambda found: (found[len(found) // 200], found[-len(found) // 200])),
+            "ninety-nine-percent",
+        ),
+        (boot_with(ends=lambda found: (found[len(found) // 4], found[-len(found) // 4])), "quartiles"),
+        (boot_with(ends=lambda found: (found[len(found) // 40], found[-len(found) // 20])), "uneven"),
+        (boot_with(ends=lambda found: (np.mean(found), np.std(found))), "mean-and-deviation"),
         (boot_with(ends=lambda found: (found[len(found) // 20], found[-1])), "one-sided"),
         (boot_with(ends=lambda found: (found[0], found[-len(found) // 20])), "upper-end-only"),
         (boot_with(ends=lambda found: (found[0], found[-1])), "whole-range"),
@@ -800,9 +823,9 @@ WRONG = {
             boot_with(ends=lambda found: tuple(np.mean(found) + s * np.std(found) / 50 for s in (-1.6, 1.6))),
             "standard-error",
         ),
-        (boot_one_sample, "no-width"),
-        (boot_seed_in_loop, "no-width"),
-        (boot_same_seed, "seed-ignored"),
+        (boot_one_sample, "has no width"),
+        (boot_seed_in_loop, "has no width"),
+        (boot_same_seed, "Different seeds"),
         (boot_any_seed, "random"),
         (boot_difference_only, "wrong-type"),
         (
@@ -812,7 +835,7 @@ WRONG = {
         (boot_with(difference=lambda one, other, rows, score: score(one[rows] - other[rows])), None),
         (boot_excess, None),
         (boot_half, None),
-        (boot_not_last, "no-width"),
+        (boot_not_last, "has no width"),
     ],
     "cached_attention": [
         (cached_alone, "forgets-the-past"),
@@ -839,6 +862,10 @@ WRONG = {
         (cached_wrong_axis, "raises"),
         (cached_window, None),
         (cached_three, "three-outputs"),
+        (lambda *inputs: cached_right(*inputs)[0], "output-only"),
+        (cached_and_weights, "weights-too"),
+        (lambda x, *rest: (cached_right(x, *rest)[0] + x, cached_right(x, *rest)[1]), "residual"),
+        (cached_projected_again, "projects-again"),
         (cached_output_as_it_is, "output-not-transposed"),
         (cached_inputs_as_they_are, "inputs-not-transposed"),
         (cached_with(kept=lambda past, new, both: (both[0], past[1])), "one-new-tensor"),

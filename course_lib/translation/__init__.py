@@ -21,10 +21,8 @@ from course_lib.lazy import lazy
 
 HOMES = {
     "ablated": "ablation",
-    "error_rate": "alignment_error",
     "evaluate": "evaluation",
     "head_names": "ablation",
-    "links_from": "alignment_error",
     "load_shipped": "shipped",
     "clean_text": "pipeline",
     "translate": "pipeline",

@@ -6,5 +6,7 @@ HOMES = {
     "BeamTree": "beam_tree",
     "LiveTranslator": "live_translator",
     "Recompute": "recompute",
+    "bleu_of_rows": "corpus_bleu",
+    "bleu_rows": "corpus_bleu",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -28,7 +28,7 @@ from course_lib.views.pillow_text import add_text, set_texts
 Words = tuple[str, ...]
 Tree = dict[Words, dict[str, float]]
 END = SPECIAL[EOS]
-LONGEST = 6
+LONGEST, WIDEST = 6, 5  # words; hypotheses
 ENDED = {END: 1.0}
 TREES: dict[str, Tree] = {
     "A": {
@@ -181,7 +181,7 @@ def draw_tree(axes: Axes) -> Show:
 def draw_finished(axes: Axes) -> Show:
     blank_axes(axes, x=(0, 1), y=(8.2, -1))
     columns = []
-    for x, side, name in ((0, "left", ""), (0.8, "right", "log p"), (1.0, "right", "score")):
+    for x, side, name in ((0, "left", ""), (0.8, "right", "log-prob."), (1.0, "right", "score")):
         add_text(axes, x, -0.4, name, ha=side, va="center", size=10, colour=theme.SOFT_INK)
         rows = range(MOST_LISTED)
         columns.append([add_text(axes, x, 0.6 + row, ha=side, va="center", size=10) for row in rows])
@@ -203,10 +203,10 @@ def draw_finished(axes: Axes) -> Show:
 
 class BeamTree(Explorable):
     title = "Beam search"
-    question = "Keep the best few prefixes instead of one. Is wider better?"
+    question = "Keep the k most probable partial sentences instead of one. Is a wider beam better?"
     size = (10.0, 4.6)
     tree = Choice("language", tuple(TREES), "A", buttons=True)
-    width = Integer("beam width k", 1, 5, 1)
+    width = Integer("beam width k", 1, WIDEST, 1)
     alpha = Number("length penalty α", 0.0, 1.0, 0.0, step=0.1)
     presets = {
         "A, greedy": {},
@@ -214,26 +214,32 @@ class BeamTree(Explorable):
         "B, k = 5": {"tree": "B", "width": 5},
     }
     goals = {
-        "likelier": "A: find a more likely sentence than greedy decoding",
+        "likelier": "A: find a more probable sentence than greedy decoding",
         "nothing": "B, α = 0: the smallest k that changes the output",
         "back": "B, k = 5: the smallest α that changes it back",
     }
-    panels = (Panel("Which prefixes are kept", draw_tree, 1.5), Panel("Finished", draw_finished, 0.7))
+    panels = (
+        Panel("Partial sentences, with the probability of each word", draw_tree, 1.5),
+        Panel("Finished sentences", draw_finished, 0.7),
+    )
     compute = staticmethod(compute)
 
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
-        is_b, smaller_alpha = (
-            now["tree"] == "B",
-            search(TREES["B"], width=5, alpha=max(0.0, now["alpha"] - 0.1)),
-        )
+        def found(width: int, alpha: float) -> Words:
+            return search(TREES["B"], width=width, alpha=alpha).best.sentence
+
+        width, alpha, is_b = now["width"], now["alpha"], now["tree"] == "B"
+        greedy, wide = found(1, 0.0), found(WIDEST, 0.0)
+        output = (*now["output"], END)
         return {
             "likelier": now["tree"] == "A" and now["total"] > start["total"] + 1e-9,
-            "nothing": is_b and now["alpha"] == 0 and now["width"] == 4 and not now["output"],
+            "nothing": is_b and alpha == 0 and width > 1 and found(width - 1, 0.0) == greedy != output,
             "back": is_b
-            and now["width"] == 5
-            and len(now["output"]) == 3
-            and smaller_alpha.best.sentence == (END,),
+            and width == WIDEST
+            and alpha > 0
+            and output == greedy
+            and found(width, max(0.0, alpha - 0.1)) == wide,
         }
 
     @staticmethod
@@ -249,5 +255,5 @@ class BeamTree(Explorable):
         return (
             f"Language {facts['tree']}, beam width {facts['width']}, length penalty {penalty}: the best of "
             f"{len(facts['finished'])} finished is {output}, log-probability {total}, score {score}; "
-            f"{facts['n_considered']} prefixes were considered."
+            f"{facts['n_considered']} partial sentences were considered."
         )

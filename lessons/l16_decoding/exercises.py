@@ -1,4 +1,4 @@
-"""The exercises of lesson 16: one step of a beam, BLEU from its parts, attention with a cache."""
+"""The exercises of lesson 16: BLEU, the paired bootstrap, attention with a cache, one step of beam search."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -15,6 +16,10 @@ from torch import Tensor
 
 from course_lib.layers.multi_head import join_heads, multi_head, split_heads
 from course_lib.teaching.exercises import ByHand, PlainExercise, Slip
+from course_lib.teaching.exercises.answer import Answer, describe_type, format_value
+from course_lib.teaching.exercises.exercise import Case, Trial
+from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, wrong_verdict
+from lessons.l16_decoding.corpus_bleu import bleu_of_rows
 
 TOPIC = "decoding"
 
@@ -411,6 +416,18 @@ def short_ones_left_out(translations, references):
     return score([output for output, _ in pairs], [right for _, right in pairs])
 
 
+def log_of_zero(translations, references):
+    counts = [counts_of(translations, references, n) for n in (1, 2, 3, 4)]
+    logs = [math.log(hit / total) for hit, total in counts if total]
+    return 100 * math.exp(sum(logs) / 4) * brevity_penalty(*lengths(translations, references))
+
+
+def divides_by_zero(translations, references):
+    counts = [counts_of(translations, references, n) for n in (1, 2, 3, 4)]
+    precisions = [hit / total for hit, total in counts]
+    return 100 * geometric_mean(precisions) * brevity_penalty(*lengths(translations, references))
+
+
 def corpus(*pairs: tuple[str, str]) -> Callable:
     return lambda: ([words_of(output) for output, _ in pairs], [words_of(right) for _, right in pairs])
 
@@ -519,6 +536,32 @@ BLEU = PlainExercise(
             "only n = 1 to 3 count. BLEU goes up to n = 4; `range(1, 4)` ends before 4.",
         ),
         Slip(
+            "up-to-five",
+            partial(score, orders=(1, 2, 3, 4, 5)),
+            "n goes up to 5. BLEU stops at n = 4; `range(1, 5)` ends before 5.",
+        ),
+        Slip(
+            "from-zero",
+            partial(score, orders=(0, 1, 2, 3)),
+            "n goes from 0 to 3. BLEU uses n = 1 to 4; `range(4)` starts at 0, so write `range(1, 5)`.",
+        ),
+        Slip(
+            "penalty-without-exp",
+            partial(score, penalty=lambda c, r: min(1.0, 1 - r / c)),
+            "the penalty is min(1, 1 − r/c). The exponential is missing: it is min(1, exp(1 − r/c)).",
+        ),
+        Slip(
+            "log-of-zero",
+            log_of_zero,
+            "the logarithm of 0 isn't defined. If nothing matches for some n, return 0.0 before you take it.",
+        ),
+        Slip(
+            "divides-by-zero",
+            divides_by_zero,
+            "a corpus can have no n-grams of some length, and then `matches / total` divides by 0. Return "
+            "0.0 before the division if nothing matches.",
+        ),
+        Slip(
             "recall",
             partial(score, counts=lambda output, right, n: matches(right, output, n)),
             "this is recall: the matches are divided by the n-grams of the references. A precision divides "
@@ -570,14 +613,373 @@ BLEU = PlainExercise(
 )
 
 
+# ---- the paired bootstrap
+
+Score = Callable[[Tensor], Tensor | float]
+ACCURATE = 10_000  # draws for the expected interval
+TOLERANCE = 0.25  # in standard deviations of the differences; a quantile of 4,000 draws varies by 0.04
+KNOWN: dict[tuple, tuple[float, float, float]] = {}
+
+
+def root_mean_square(values: Tensor) -> Tensor:
+    return values.square().mean().sqrt()
+
+
+BATCHED: dict[Score, Score] = {  # the scores of many samples at once
+    torch.mean: lambda samples: samples.flatten(1).mean(dim=-1),
+    root_mean_square: lambda samples: samples.square().mean(dim=-1).sqrt(),
+    bleu_of_rows: bleu_of_rows,
+}
+Draw = Callable[[int, int, torch.Generator], tuple[Tensor, Tensor]]
+
+
+def scores_of(samples: Tensor, score: Score) -> Tensor:
+    if score in BATCHED:
+        return BATCHED[score](samples)
+    return torch.tensor([float(score(sample)) for sample in samples])
+
+
+def differences_of(one: Tensor, other: Tensor, score: Score, n_samples: int, seed: int, draw: Draw) -> Tensor:
+    """The difference of the scores in each sample; `draw` makes the indices for the two systems."""
+    rows, others = draw(n_samples, len(one), torch.Generator().manual_seed(seed))
+    return scores_of(one[rows], score) - scores_of(other[others], score)
+
+
+def draw_pairs(n_samples: int, n: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    rows = torch.randint(n, (n_samples, n), generator=generator)
+    return rows, rows
+
+
+def bootstrapped(
+    one: Tensor,
+    other: Tensor,
+    score: Score = torch.mean,
+    n_samples: int = 1000,
+    seed: int = 0,
+    *,
+    draw: Draw = draw_pairs,
+    ends: Callable[[Tensor], tuple[Tensor, Tensor]] = lambda d: (d.quantile(0.025), d.quantile(0.975)),
+) -> tuple[float, float]:
+    """The central 95% of the differences between two systems; the options are ways to get it wrong."""
+    low, high = ends(differences_of(one, other, score, n_samples, seed, draw))
+    return float(low), float(high)
+
+
+def draw_separately(n_samples, n, generator):
+    return draw_pairs(n_samples, n, generator)[0], draw_pairs(n_samples, n, generator)[0]
+
+
+def all_once(n_samples, n, generator):
+    rows = torch.arange(n).expand(n_samples, n)
+    return rows, rows
+
+
+def as_many_as_samples(one, other, score, n_samples, seed):
+    rows = torch.randint(len(one), (500, n_samples), generator=torch.Generator().manual_seed(seed))
+    return bootstrapped(one, other, score, draw=lambda *_: (rows, rows))
+
+
+def of_one_system(one, other, score, n_samples, seed):
+    rows, _ = draw_pairs(n_samples, len(one), torch.Generator().manual_seed(seed))
+    scores = scores_of(one[rows], score)
+    return scores.quantile(0.025).item(), scores.quantile(0.975).item()
+
+
+def means_only(one, other, score, n_samples, seed):
+    return bootstrapped(one, other, torch.mean, n_samples, seed)
+
+
+def quantiles_first(*inputs):
+    one, other, *rest = inputs
+    ends = of_one_system(*inputs), of_one_system(other, one, *rest)
+    return ends[0][0] - ends[1][0], ends[0][1] - ends[1][1]
+
+
+def normal_ends(differences):
+    mean, std = differences.mean(), differences.std()
+    return mean - 1.96 * std, mean + 1.96 * std
+
+
+def standard_error_ends(differences):
+    mean, error = differences.mean(), differences.std() / math.sqrt(len(differences))
+    return mean - 1.96 * error, mean + 1.96 * error
+
+
+def quantile_ends(low: float, high: float) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
+    return lambda differences: (differences.quantile(low), differences.quantile(high))
+
+
+def has_width(interval: Sequence[float]) -> bool:
+    """Whether the ends differ by more than rounding."""
+    return abs(interval[1] - interval[0]) > 1e-5
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class IntervalExercise(PlainExercise):
+    """The answer is an interval from random draws: any draws are accepted, and both ends may deviate a "
+    "little."""
+
+    def expected_interval(self, inputs: Sequence[Any]) -> tuple[float, float, float]:
+        """Low, high and the standard deviation of the differences, from many draws."""
+        one, other, score, _, _ = inputs
+        key = (one.numpy().tobytes(), other.numpy().tobytes(), score)
+        if key not in KNOWN:
+            found = differences_of(one, other, score, ACCURATE, 0, draw_pairs)
+            KNOWN[key] = (found.quantile(0.025).item(), found.quantile(0.975).item(), found.std().item())
+        return KNOWN[key]
+
+    def is_close(self, inputs: Sequence[Any], interval: Sequence[float], answer: Sequence[float]) -> bool:
+        """Whether two intervals differ by no more than random draws explain."""
+        spread = max(self.expected_interval(inputs)[2], abs(interval[1] - interval[0]) / 4)
+        pairs = zip(interval, answer, strict=True)
+        return all(abs(expected - end) <= TOLERANCE * spread + 1e-5 for expected, end in pairs)
+
+    def read(self, value: Any, case: Case) -> Answer | Verdict:
+        answer = super().read(value, case)
+        if isinstance(answer, Verdict):
+            return answer
+        try:
+            low, high = (float(end) for end in value)
+        except (TypeError, ValueError, RuntimeError):
+            headline = (
+                f"Expected two numbers, (low, high), but your function returned {describe_type(value)}."
+            )
+            return wrong_verdict(headline, "", "wrong-type")
+        return Answer((low, high), answer.form_problems)
+
+    def behaves_like(self, function: Callable, trial: Trial) -> bool:
+        inputs = trial.case.make()
+        interval = function(*inputs)
+        same_kind = has_width(interval) == has_width(trial.answer)
+        return same_kind and self.is_close(inputs, interval, trial.answer)
+
+    def find_problem(self, trials: list[Trial]) -> Verdict | None:
+        return next(filter(None, map(self._compare, trials)), None) or self._seed_ignored(trials)
+
+    def _compare(self, trial: Trial) -> Verdict | None:
+        inputs = trial.case.make()
+        *expected, spread = self.expected_interval(inputs)
+        if self.is_close(inputs, expected, trial.answer):
+            return None
+        where = (
+            "worked example" if trial.case.by_hand else "reference solution, more than random draws explain"
+        )
+        headline, details, slip = f"Your interval differs from the {where}.", "", None
+        if not has_width(trial.answer) and spread > 0:
+            headline = "Your interval has no width: all differences are the same."
+            details = (
+                "Either the same sample is used every time, or the sentences are drawn without replacement, "
+                "so that each sample contains all of them once. Draw a new sample in every round, in which a "
+                "sentence may occur several times."
+            )
+            slip = "no-width"
+        return wrong_verdict(
+            headline,
+            join_paragraphs(details, self.by_hand.explanation if trial.case.by_hand else ""),
+            slip,
+            given=self.describe_call(trial.case),
+            expected=f"about {format_value(tuple(expected))}",
+            got=format_value(trial.answer),
+        )
+
+    def _seed_ignored(self, trials: list[Trial]) -> Verdict | None:
+        """Two of the cases differ in their seed only, and no two intervals of random samples are equal."""
+        answers: dict[tuple, list] = {}
+        for trial in trials:
+            one, _, score, _, _ = trial.case.make()
+            if len(one) > 2:
+                answers.setdefault((one.numpy().tobytes(), score), []).append(trial.answer)
+        if not any(len(same) > 1 and len(set(same)) == 1 for same in answers.values()):
+            return None
+        return wrong_verdict(
+            "Different seeds give exactly the same interval.",
+            "Use `seed` for the generator: `torch.Generator().manual_seed(seed)`.",
+            "seed-ignored",
+        )
+
+    def praise(self, n_others: int) -> str:
+        return (
+            f"Correct on the worked example. On {n_others} other inputs, it is as close to the expected "
+            "interval as random draws allow."
+        )
+
+
+def noisy_scores(n: int, seed: int) -> tuple[Tensor, Tensor]:
+    """Two systems that find the same sentences difficult."""
+    difficulty = random(n, seed=seed)
+    return difficulty + 0.3 * random(n, seed=seed + 1) + 0.2, difficulty + 0.3 * random(n, seed=seed + 2)
+
+
+def random_rows(n: int, seed: int) -> Tensor:
+    """Counts for BLEU: each precision is a little lower than the one before."""
+    lengths = 8 + (4 * random(n, seed=seed).abs()).round()
+    missed = (random(n, 4, seed=seed + 1).abs() + torch.arange(4) * 0.8).round().cumsum(dim=1)
+    matched = (lengths[:, None] - torch.arange(4) - missed).clamp(min=0)
+    return torch.cat(
+        [matched, lengths[:, None], (lengths + random(n, seed=seed + 2).round())[:, None]], dim=1
+    )
+
+
+SIMILAR, SKEWED = noisy_scores(50, 0), tuple((1.5 * values).exp() for values in noisy_scores(30, 10))
+ROWS = random_rows(40, 20), random_rows(40, 30)
+UNEQUAL = random(25, seed=40) * 3, random(25, seed=41)
+
+
+def interval_case(
+    pair: tuple[Tensor, Tensor], score: Score = torch.mean, n: int = 4000, seed: int = 0
+) -> Callable:
+    return lambda: (pair[0].clone(), pair[1].clone(), score, n, seed)
+
+
+PAIRED_BOOTSTRAP = IntervalExercise(
+    name="paired_bootstrap",
+    lesson=TOPIC,
+    inputs=("one", "other", "score", "n_samples", "seed"),
+    reference=bootstrapped,
+    trains=False,
+    variations=(),
+    seconds=20.0,
+    by_hand=ByHand(
+        inputs={
+            "one": torch.tensor([1.0, 0.0]),
+            "other": torch.tensor([0.0, 0.0]),
+            "score": torch.mean,
+            "n_samples": 1000,
+            "seed": 0,
+        },
+        answer=(0.0, 1.0),
+        says="There are two sentences, and only the first is right with system one. A sample of two is "
+        "(1, 1), (1, 2), (2, 1) or (2, 2), each with probability ¼. The differences of the means are 1, 0.5, "
+        "0.5 and 0. The extreme values 0 and 1 each occur in about 25% of the samples, more than the 2.5% "
+        "that are cut off at each end, so the interval is from 0 to 1.",
+    ),
+    others=(
+        interval_case(SIMILAR),
+        interval_case(SIMILAR, seed=7),
+        interval_case(ROWS, bleu_of_rows, n=2000),
+        interval_case(SKEWED, n=2000),
+        interval_case(UNEQUAL, root_mean_square, n=2000, seed=3),
+        interval_case((torch.tensor([0.75]), torch.tensor([0.25])), n=100),
+    ),
+    slips=(
+        Slip(
+            "drawn-separately",
+            partial(bootstrapped, draw=draw_separately),
+            "the sentences of the two systems are drawn independently of each other. Draw the indices once "
+            "in each round and use them for both systems.",
+        ),
+        Slip(
+            "no-replacement",
+            partial(bootstrapped, draw=all_once),
+            "the sentences are drawn without replacement (`randperm`), so every sample contains each "
+            "sentence once, and all differences are the same. `torch.randint(n, (n,))` draws with "
+            "replacement.",
+        ),
+        Slip(
+            "wrong-size",
+            as_many_as_samples,
+            "each sample has `n_samples` sentences. It should have as many as the test set, `len(one)`; "
+            "`n_samples` is the number of rounds.",
+        ),
+        Slip(
+            "ninety-percent",
+            partial(bootstrapped, ends=quantile_ends(0.05, 0.95)),
+            "the interval contains 90% of the differences, because 5% are cut off at each end. For 95%, cut "
+            "off 2.5% at each end: the quantiles 0.025 and 0.975.",
+        ),
+        Slip(
+            "ninety-nine-percent",
+            partial(bootstrapped, ends=quantile_ends(0.005, 0.995)),
+            "the interval contains 99% of the differences. For 95%, cut off 2.5% at each end: the quantiles "
+            "0.025 and 0.975.",
+        ),
+        Slip(
+            "quartiles",
+            partial(bootstrapped, ends=quantile_ends(0.25, 0.75)),
+            "25% of the differences are cut off at each end. It should be 2.5%: the quantiles 0.025 and "
+            "0.975.",
+        ),
+        Slip(
+            "uneven",
+            partial(bootstrapped, ends=quantile_ends(0.025, 0.95)),
+            "2.5% of the differences are cut off at the lower end but 5% at the upper end. The upper "
+            "quantile is 0.975.",
+        ),
+        Slip(
+            "mean-and-deviation",
+            partial(bootstrapped, ends=lambda differences: (differences.mean(), differences.std())),
+            "the mean and the standard deviation of the differences are returned. Return their quantiles "
+            "0.025 and 0.975.",
+        ),
+        Slip(
+            "one-sided",
+            partial(bootstrapped, ends=quantile_ends(0.05, 1.0)),
+            "5% of the differences are cut off at the lower end and nothing at the upper end. Cut off 2.5% "
+            "at each end.",
+        ),
+        Slip(
+            "upper-end-only",
+            partial(bootstrapped, ends=quantile_ends(0.0, 0.95)),
+            "5% of the differences are cut off at the upper end and nothing at the lower end. Cut off 2.5% "
+            "at each end.",
+        ),
+        Slip(
+            "whole-range",
+            partial(bootstrapped, ends=quantile_ends(0.0, 1.0)),
+            "these are the smallest and the largest difference. Cut off 2.5% at each end: the quantiles "
+            "0.025 and 0.975.",
+        ),
+        Slip(
+            "one-system",
+            of_one_system,
+            "this is the interval of one system's score. Subtract the score of the other system in each "
+            "round.",
+        ),
+        Slip(
+            "other-minus-one",
+            lambda one, other, *rest: bootstrapped(other, one, *rest),
+            "the sign is wrong: the differences are score(other) − score(one).",
+        ),
+        Slip(
+            "ends-swapped",
+            lambda *inputs: bootstrapped(*inputs)[::-1],
+            "the two ends are in the wrong order. Return (low, high).",
+        ),
+        Slip(
+            "score-ignored",
+            means_only,
+            "`score` isn't used: the mean of the drawn rows is taken instead. Call `score(one[rows])`.",
+        ),
+        Slip(
+            "quantiles-first",
+            quantiles_first,
+            "the interval of each system is computed, and then they are subtracted. Subtract the two scores "
+            "in each round, and take the quantiles of the differences.",
+        ),
+        Slip(
+            "normal",
+            partial(bootstrapped, ends=normal_ends),
+            "the interval is the mean ± 1.96 standard deviations, which assumes a normal distribution. Take "
+            "the quantiles 0.025 and 0.975 of the differences.",
+        ),
+        Slip(
+            "standard-error",
+            partial(bootstrapped, ends=standard_error_ends),
+            "the standard deviation is divided by √n_samples, so the interval shrinks with every further "
+            "round. Take the quantiles 0.025 and 0.975 of the differences.",
+        ),
+    ),
+)
+
+
 # ---- the cache
 
 Past = tuple[Tensor, Tensor]
 
 
 def split_all(x: Tensor, n_heads: int, *matrices: Tensor) -> list[Tensor]:
-    """The products of x with each matrix, split into heads."""
-    return [split_heads(x @ matrix, n_heads=n_heads) for matrix in matrices]
+    """The projections of x by each matrix (out, in), split into heads."""
+    return [split_heads(x @ matrix.mT, n_heads=n_heads) for matrix in matrices]
 
 
 def attended(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
@@ -599,11 +1001,11 @@ def cached(
     joins: Callable[[Tensor, Tensor], list[Tensor]] = lambda old, new: [old, new],
     out: bool = True,
 ) -> tuple[Tensor, Past]:
-    """Attention of one new word with a cache; the options are ways to get it wrong."""
+    """Attention of one new token with a cache; the options are ways to get it wrong."""
     query, *new = split_all(x, n_heads, w_q, w_k, w_v)
     both = tuple(torch.cat(joins(*pair), dim=2) for pair in zip(past, new, strict=True))
     joined = join_heads(attend(query, *seen(past, new, both)))
-    return joined @ w_o if out else joined, keeps(past, new, both)
+    return joined @ w_o.mT if out else joined, keeps(past, new, both)
 
 
 def old_values_lost(x, past, *rest):
@@ -629,6 +1031,21 @@ def nothing_projected(x, past, w_q, w_k, w_v, *rest):
 def all_transposed(x, past, *rest):
     *matrices, n_heads = rest
     return cached(x, past, *(matrix.T for matrix in matrices), n_heads)
+
+
+def with_weights(x, past, w_q, w_k, w_v, w_o, n_heads):
+    query, *new = split_all(x, n_heads, w_q, w_k, w_v)
+    keys, values = (torch.cat(pair, dim=2) for pair in zip(past, new, strict=True))
+    context, weights = multi_head(query, keys, values, with_weights=True)
+    return join_heads(context) @ w_o.mT, weights, (keys, values)
+
+
+def projects_again(x, past, w_q, w_k, w_v, w_o, n_heads):
+    again = [
+        split_heads(join_heads(part) @ matrix.mT, n_heads=n_heads)
+        for part, matrix in zip(past, (w_k, w_v), strict=True)
+    ]
+    return cached(x, tuple(again), w_q, w_k, w_v, w_o, n_heads)
 
 
 def over_the_heads(query, keys, values):
@@ -680,10 +1097,10 @@ CACHED_ATTENTION = PlainExercise(
             torch.tensor([[[70.0]]]),
             (torch.tensor([[[[0.0], [LN3]]]]), torch.tensor([[[[4.0], [8.0]]]])),
         ),
-        says="One head of width 1. The cache holds one word: key 0, value 4. The new word has the query 1, "
+        says="One head of width 1. The cache holds one token: key 0, value 4. The new token has the query 1, "
         "the key ln 3 and the value 8, so the keys are now (0, ln 3) and the values (4, 8). The scores are 0 "
         "and ln 3, the attention weights 1/4 and 3/4, and their weighted sum is 1/4 · 4 + 3/4 · 8 = 7. "
-        "Times W_O that is 70. The returned cache holds both words.",
+        "Times W_O that is 70. The returned cache holds both tokens.",
     ),
     others=(
         cache_case(0, 1, 2, 4, 2),
@@ -696,29 +1113,29 @@ CACHED_ATTENTION = PlainExercise(
         Slip(
             "forgets-the-past",
             partial(cached, seen=lambda past, new, both: new),
-            "the new word attends only to itself. Its query should be compared with all keys: the cached "
+            "the new token attends only to itself. Its query should be compared with all keys: the cached "
             "ones and its own.",
         ),
         Slip(
             "does-not-see-itself",
             partial(cached, seen=lambda past, new, both: past),
-            "the new word doesn't attend to itself. Append its key and value first, then attend.",
+            "the new token doesn't attend to itself. Append its key and value first, then attend.",
         ),
         Slip(
             "does-not-keep",
             partial(cached, keeps=lambda past, new, both: past),
-            "the cache is returned unchanged. Return it with the new word's key and value.",
+            "the cache is returned unchanged. Return it with the new token's key and value.",
         ),
         Slip(
             "keeps-only-the-new",
             partial(cached, keeps=lambda past, new, both: tuple(new)),
-            "the returned cache holds only the new word. Return the earlier words as well.",
+            "the returned cache holds only the new token. Return the earlier tokens as well.",
         ),
         Slip(
             "at-the-front",
             partial(cached, joins=lambda old, new: [new, old]),
-            "the new word comes before the earlier ones. The output doesn't depend on their order, but the "
-            "cache should hold the earlier words first.",
+            "the new token comes before the earlier ones. The output doesn't depend on their order, but the "
+            "cache should hold the earlier tokens first.",
         ),
         Slip(
             "pair-swapped",
@@ -738,7 +1155,7 @@ CACHED_ATTENTION = PlainExercise(
         Slip(
             "keys-only",
             old_values_lost,
-            "the values of the earlier words are lost. Append the new value to the cached values, as you do "
+            "the values of the earlier tokens are lost. Append the new value to the cached values, as you do "
             "with the key.",
         ),
         Slip(
@@ -766,8 +1183,52 @@ CACHED_ATTENTION = PlainExercise(
         Slip(
             "all-transposed",
             all_transposed,
-            "all matrices are transposed. In this exercise they have the shape (in, out), so a word is "
-            "multiplied by the matrix as it is.",
+            "the matrices aren't transposed. They have the shape (out, in), so multiply by their transposes: "
+            "`x @ w_q.T`.",
+        ),
+        Slip(
+            "output-not-transposed",
+            lambda x, past, w_q, w_k, w_v, w_o, n_heads: cached(x, past, w_q, w_k, w_v, w_o.T, n_heads),
+            "`w_o` isn't transposed. Like the other matrices it has the shape (out, in), so multiply by "
+            "`w_o.T`.",
+        ),
+        Slip(
+            "inputs-not-transposed",
+            lambda x, past, w_q, w_k, w_v, w_o, n_heads: cached(x, past, w_q.T, w_k.T, w_v.T, w_o, n_heads),
+            "`w_q`, `w_k` and `w_v` aren't transposed. They have the shape (out, in), so multiply by their "
+            "transposes: `x @ w_q.T`.",
+        ),
+        Slip(
+            "three-outputs",
+            lambda *inputs: (cached(*inputs)[0], *cached(*inputs)[1]),
+            "three values are returned. Return two: the output, and the pair `(keys, values)`.",
+        ),
+        Slip(
+            "output-only",
+            lambda *inputs: cached(*inputs)[0],
+            "only the output is returned. Return the new cache as well: `output, (keys, values)`.",
+        ),
+        Slip(
+            "weights-too",
+            with_weights,
+            "the attention weights are returned as well. Return two values: the output and the pair "
+            "`(keys, values)`.",
+        ),
+        Slip(
+            "residual",
+            lambda x, *rest: (x + cached(x, *rest)[0], cached(x, *rest)[1]),
+            "`x` is added to the output. The residual connection is outside this function (lesson 13).",
+        ),
+        Slip(
+            "projects-again",
+            projects_again,
+            "the keys and values in `past` are projected a second time. They are ready to use: append to "
+            "them.",
+        ),
+        Slip(
+            "one-new-tensor",
+            partial(cached, keeps=lambda past, new, both: (both[0], past[1])),
+            "the returned cache has the new key, but not the new value. Append both.",
         ),
         Slip(
             "no-output-projection",
@@ -779,13 +1240,13 @@ CACHED_ATTENTION = PlainExercise(
             partial(
                 cached, attend=lambda query, keys, values: attended(query, keys[:, :, :1], values[:, :, :1])
             ),
-            "the new word attends only to the first one. A causal mask of one row (`tril`) does that. No "
+            "the new token attends only to the first one. A causal mask of one row (`tril`) does that. No "
             "mask is needed: the cache holds nothing that comes later.",
         ),
         Slip(
             "over-the-heads",
             partial(cached, attend=over_the_heads),
-            "the softmax is taken over the heads. Take it over the words, the last axis of the scores.",
+            "the softmax is taken over the heads. Take it over the keys, the last axis of the scores.",
         ),
         Slip(
             "not-scaled",
@@ -807,4 +1268,4 @@ CACHED_ATTENTION = PlainExercise(
 )
 
 
-EXERCISES = (GROW, BLEU, CACHED_ATTENTION)
+EXERCISES = (BLEU, PAIRED_BOOTSTRAP, CACHED_ATTENTION, GROW)

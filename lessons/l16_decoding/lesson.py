@@ -4,25 +4,25 @@
 r"""
 # 16 · Decoding and measuring
 
-**The question:** how does a trained model write a sentence, and how do we know whether it's good?
+**The question:** how does a trained model generate a sentence, and how do we measure whether it's good?
 
-About {minutes} minutes. You need greedy decoding from [lesson 04](04_encoder_decoder.ipynb), multi-head attention from [lesson 12](12_many_heads.ipynb), and the whole Transformer from [lesson 14](14_the_transformer.ipynb).
+About {minutes} minutes. You need greedy decoding from [lesson 04](04_encoder_decoder.ipynb), multi-head attention from [lesson 12](12_many_heads.ipynb) and the Transformer from [lesson 14](14_the_transformer.ipynb).
 """
 
 # %% [markdown] kind="goals"
 r"""
 After this lesson you can
 
-1. **open** a translator while it works, and **close** a word to see what depended on it; <!-- core -->
-2. **follow** a beam search step by step, and **weigh** what a wider beam gains and loses;
-3. **write** {term:BLEU}, equal to the tool that papers use, and **show** what it cannot see; <!-- core -->
-4. **write** attention with a cache, **drive** the trained decoder with it, and **count** the work it saves. <!-- core -->
+1. **explain** beam search, and what a wider beam gains and loses;
+2. **choose** between beam search, sampling and minimum-Bayes-risk decoding; <!-- core -->
+3. **compute** {term:BLEU}, and say what it can't see; <!-- core -->
+4. **decide** with a paired bootstrap whether a difference could be due to the choice of test sentences;
+5. **explain** what a KV cache stores and why it changes no output.
 """
 
 # %% kind="setup"
 import math
-import time
-from unittest.mock import Mock, patch
+from unittest.mock import patch
 
 import torch
 from sacrebleu.metrics import BLEU
@@ -30,12 +30,11 @@ from sacrebleu.metrics import BLEU
 from course_lib import views
 from course_lib.formatting import fixed
 from course_lib.layers import MultiHead
-from course_lib.models import TransformerConfig
-from course_lib.teaching import check, estimate, explain, predict, quiz, start_lesson
-from course_lib.teaching import yours
+from course_lib.teaching import check, estimate, predict, quiz, start_lesson, yours
 from course_lib.text import BOS, EOS, PAD, UNK, make_batch, splits
-from course_lib.translation import error_rate, links_from, load_shipped, translate
+from course_lib.translation import load_shipped, translate
 from lessons.l16_decoding import BeamTree, LiveTranslator, Recompute
+from lessons.l16_decoding import bleu_of_rows, bleu_rows
 
 start_lesson("decoding", seed=16)
 
@@ -49,129 +48,489 @@ Answer from memory.
 # %% kind="recall"
 quiz("16", "recall")
 
-# %% [markdown] kind="text" contents="translate sentences of your own, and hide words to see what matters"
-r"""
-## 1 · The live translator
-
-Everything you have built is in one picture now. The trained model reads your sentence, and at each **step** gives every word of its vocabulary a chance to come next. The likeliest is said, read in again, and so on until it says `</s>`: greedy decoding, lesson 04.
-
-You may type any sentence. The vocabulary is small (cats, women, gardens, about {result:lesson_16/vocabulary:.0f} words with the French ones); a word it does not know is named, and read as `<unk>`. Capitals and a full stop do no harm.
-
-**A word in [brackets] is closed.** It stays in its place, but a mask hides it from every attention, that of the other English words and that of the decoder. Lesson 09 did this with *thirsty*.
-
-Here is *The old woman sees a small dog in the garden.* Close **dog**. The decoder has said *la vieille femme voit un petit*, and now it needs a noun that nobody can see. What will it say?
-"""
-
-# %% kind="diagram" hide_input=true
-PARTS = {
-    "source": (0, 0), "encoder": (1, 0), "decoder step": (2, 0), "chances": (3, 0),
-    "search": (4, 0), "translation": (5, 0), "cache": (2, 1), "next word": (4, 1),
-    "reference": (5, 1), "BLEU": (6, 0.5),
-}
-ARROWS = [
-    ("source", "encoder"), ("encoder", "decoder step"), ("decoder step", "chances"),
-    ("chances", "search"), ("search", "next word"), ("cache", "decoder step"),
-    ("search", "translation"), ("translation", "BLEU"), ("reference", "BLEU"),
-]
-NAME = "From a source to a number"
-views.diagram(PARTS, ARROWS, lit=("decoder step", "chances"), title=NAME)
-
-# %% kind="predict"
-predict("16", "dec-close-dog", LiveTranslator())
-
-# %% [markdown] kind="text"
-r"""
-*Un petit jardin dans le jardin*, with a chance of {result:lesson_16/closed/dog:.2f}. Does the word really come from *garden*? Change it and see: with *in the kitchen* it says *une petite cuisine dans la cuisine*, and article and adjective agree two words ahead.
-
-{result:lesson_16/closed/dog:.2f} is this model's ordinary sureness: with nothing closed it says 0.90 to 0.96 at almost every step. (It was trained to leave a little to the others: label smoothing, lesson 15.) So it is as sure of the wrong word as of a right one.
-
-That is not a law. Close *small* or *old*, and it is left out. Close *garden*, and it gropes: *dans le chien*, at {result:lesson_16/closed/garden:.2f}. Close the words one by one: you see what the translation **depended** on. How sure it is does not tell whether it is right.
-
-Try RCTM, the oldest translator of this course, on the same sentence. It reduces a sentence to one vector with convolutions and generates the translation with a plain recurrent network ([lesson 18](18_the_museum.ipynb)). It has no attention and therefore no map, and from *sees* on it makes up a fluent sentence of its own.
-
-**May the map be read as "this word comes from that word"?** Not without asking. There is even a choice to make: step *t* reads word *t* − 1 and says word *t*. Does its row belong to the word it says, or to the word it reads? In some Transformers the second reading fits better (Chen and others, 2020). The toy language comes with true alignments, so measure.
-"""
-
-# %% kind="see"
-rctm, transformer = load_shipped("rctm"), load_shipped("transformer")
-model = transformer.model.eval()
-rctm.model.eval()
-encode = transformer.tokenizer.encode
-pairs = splits(seed=0, sizes={"test": 300}).test
-
-batch = make_batch(
-    [encode(p.src_text) for p in pairs[:100]], [encode(p.tgt_text) for p in pairs[:100]]
-)
-with torch.no_grad():
-    memory = model.encode(batch.src, batch.src_lengths)
-    _, weights = model.decode(memory, batch.tgt_in, with_weights=True)
-maps = weights.mean(dim=(1, 2))  # over layers and heads: (100, target, source)
-
-for name, reading in (("says", False), ("reads", True)):
-    links = [
-        links_from(weights, n_source=len(p.src), n_target=len(p.tgt), reading=reading)
-        for weights, p in zip(maps, pairs[:100], strict=True)
-    ]
-    error = error_rate(links, [set(pair.links) for pair in pairs[:100]])
-    print(f"row of the word it {name}: alignment error {fixed(error, 2)}")
-
-# %% [markdown] kind="text"
-r"""
-In *our* model a row belongs to the word that the step **says**: error below 0.1, and {result:lesson_16/alignment error/read:.1f} for the other reading. In another model it may be the other way round. Measure, then say.
-"""
-
-# %% kind="quiz"
-quiz("16", "live")
-
 # %% [markdown] kind="text" track="short"
 r"""
-## 2 · More than one beginning
+## 1 · Beam search
 
-{term:greedy decoding|Greedy decoding} takes back nothing. That can go wrong. Language **A**, of five sentences:
+{term:greedy decoding|Greedy decoding} takes the most probable word at each step and never revises it. That can miss the most probable sentence. Take a language of five sentences:
 
-| first word | second word | chance of the sentence |
+| first word | second word | probability of the sentence |
 |---|---|---|
 | **the** 0.6 | cat 0.4, dog 0.35, bird 0.25 | the cat: 0.6 · 0.4 = **0.24** |
 | **a** 0.4 | cat 0.9, dog 0.1 | a cat: 0.4 · 0.9 = **0.36** |
 
-Greedy says *the*, for 0.6 is more than 0.4, and ends with 0.24. The likeliest sentence begins with the less likely word. Like a hiker who always takes the steepest path up: he comes to a top, not to *the* top.
+Greedy decoding starts with *the*, because 0.6 is more than 0.4, and ends with a probability of 0.24. The most probable sentence, *a cat*, starts with the less probable word.
 
-{term:beam search|Beam search} keeps the best $k$ beginnings open, lets every one go on with every word, and of all these keeps the best $k$ again. Such a beginning is called a {term:hypothesis}. The number $k$ is the {term:beam width}, and $k = 1$ is greedy.
-
-"Best" means the largest product of chances. Products of many small numbers vanish, so one adds logarithms instead (lesson 01): $\log 0.24 = -1.427$ and $\log 0.36 = -1.022$. **Nearer to 0 is better**, and the sum can only fall from word to word.
-
-A finished sentence is one that has said `</s>`. Language **B** in the explorable is French: *le chat dort* is the best full sentence, with a sum of −2.339. At the first step five tokens may come, with chances of 0.41, 0.25, 0.16, 0.12 and 0.06.
-
-$k = 1$, greedy, says *le chat dort*. Now $k = 5$, nothing else changed. What is the answer? Look at the tree afterwards: it shows the chance of each word; kept is what has the largest **product** from the start.
+{term:beam search|Beam search} keeps the $k$ most probable partial sentences. At each step, it extends each of them by every word and keeps the best $k$ of all these extensions. A partial or finished sentence in this search is called a {term:hypothesis}, and $k$ is the {term:beam width}. With $k = 1$, beam search is greedy decoding. In practice, the hypotheses are compared by their {term:log-probability}: the product of many small probabilities becomes a sum of logarithms, and the sum nearest to 0 is the best.
 """
 
-# %% kind="predict"
+# %% [markdown] kind="text" track="core"
+r"""
+The tree below shows this language as **A**, and a second one, **B**. Each number is the probability of a word after the words before it. A sentence ends with `</s>`; the table lists the finished ones. In language B, greedy decoding finds *le chat dort* (the cat sleeps), with a log-probability of −2.339. At the first step, five tokens are possible, with probabilities 0.41, 0.25, 0.16, 0.12 and 0.06.
+"""
+
+# %% kind="diagram" hide_input=true track="core"
+PARTS = {
+    "source": (0, 0), "encoder": (1, 0), "decoder step": (2, 0),
+    "probabilities": (3, 0), "search": (4, 0),
+    "translation": (5, 0), "cache": (2, 1), "next word": (4, 1),
+    "reference": (5, 1), "BLEU": (6, 0.5),
+}
+ARROWS = [
+    ("source", "encoder"), ("encoder", "decoder step"), ("probabilities", "search"),
+    ("decoder step", "probabilities"), ("search", "next word"),
+    ("cache", "decoder step"), ("search", "translation"),
+    ("translation", "BLEU"), ("reference", "BLEU"),
+]
+LIT = ("probabilities", "search", "next word")
+views.diagram(PARTS, ARROWS, lit=LIT, title="From a source sentence to a score")
+
+# %% kind="predict" track="core"
 predict("16", "dec-wide-beam", BeamTree())
 
-# %% [markdown] kind="formula"
+# %% [markdown] kind="formula" track="core"
 r"""
-The wide beam found what it was sent for: the sentence with the largest sum. $\log 0.12 = -2.120$ beats −2.339. The narrow beam never saw it, for at the first step other words were likelier. **The search was not at fault; the goal was.** A sum of logarithms falls with every word, so it prefers short sentences.
-
-The usual repair is a {term:length penalty}: rank finished sentences not by their sum but by
+The wide beam finds the sentence with the highest log-probability. Unfortunately, that is the empty sentence: $\log 0.12 = -2.120$ is more than −2.339. A narrow beam drops it at the first step. So the search works, but its objective is wrong: a sum of log-probabilities falls with every word, so it favours short sentences. A common remedy is a {term:length penalty}, which ranks finished sentences by
 
 $$ \text{score} = \frac{\log p(\text{sentence})}{\left(\frac{5 + L}{6}\right)^{\alpha}} $$
 
-| symbol | in words | here |
-|---|---|---|
-| $L$ | length, `</s>` counted | 4 for *le chat dort*, 1 for nothing |
-| $\alpha$ | how much length is forgiven (not lesson 06's weights) | 0: the bare sum; 0.6 and 1 are common |
+$L$ is the length including `</s>`: 4 for *le chat dort* and 1 for the empty sentence. With $\alpha = 0$, the score is the log-probability itself; 0.6 and 1 are common. With $\alpha = 1$, the scores are $-2.339 / 1.5 = -1.559$ and $-2.120$, so the full sentence wins (Wu et al., 2016).
 
-With $\alpha = 1$: $-2.339 / 1.5 = -1.559$ against $-2.120 / 1$, and the sentence is back. (The form is that of Wu and others, 2016.)
+Now a trained system: seq2seq from lesson 04, with $k = 1$ and $k = 5$.
 """
 
-# %% [markdown] kind="text" exercise="grow"
+# %% kind="see" name="two widths" track="core" hide_input=true
+seq2seq = load_shipped("seq2seq")
+SENTENCES = (
+    "a fat wolf in front of the dirty castle looks for the little hen",
+    "the sister bought some oranges on the tables because she was very hungry",
+    "the mother buys the horses in a castle because they are beautiful",
+)
+
+
+def outputs_of(system, sentences, k=1, alpha=0.0):
+    options = {"beam": k, "length_penalty": alpha}
+    found = translate(sentences, system.model, system.tokenizer, **options)
+    return [output.target for output in found]
+
+
+for sentence in SENTENCES:
+    for k in (1, 5):
+        print(f"k = {k}: {outputs_of(seq2seq, [sentence], k)[0]}")
+
+# %% [markdown] kind="text" track="core"
 r"""
-Now on a trained system. One step of a beam is a function: open hypotheses go in, the best `width` continuations come out (or all, if there are fewer). Each hypothesis has its sum, its words, and the decoder's **state** after reading them (an RNN's hidden state; for a Transformer see section 4).
-
-`step(state, word)` reads one word and returns two things: a dictionary with the log-probability of every next word, and the new state. A first version is there. Make its check pass.
+Greedy decoding lets the wolf eat the hen (*mange*) instead of looking for it (*cherche*), and turns the oranges into dresses (*robes*). Beam search gets both right. The third sentence goes the other way: with $k = 5$, the beautiful horses become feminine (*elles*), like the mother. A more probable translation isn't always better. Section 4 compares the two methods on a whole test set.
 """
 
-# %% kind="exercise" exercise="grow" mode="bug" title="One step of a beam" difficulty=3 importance=4 track="core"
+# %% [markdown] kind="text" contents="temperature, top-p sampling and minimum-Bayes-risk decoding, and what they are used for"
+r"""
+## 2 · Sampling and minimum-Bayes-risk decoding
+
+Instead of searching for the most probable sentence, we can use {term:sampling}: draw each word from the probability distribution, as in lesson 01. The {term:temperature} $T$ divides the logits before the softmax: below 1, probable words become even more probable; above 1, improbable words get more of a chance. With {term:top-p sampling}, words are drawn only from the smallest set of most probable words whose probabilities add up to $p$, for example 0.9.
+
+Samples differ from each other, and sometimes that's the point: dialogue and stories, several drafts to choose from, or additional training data. They also have another use. In {term:minimum-Bayes-risk decoding} (MBR), we draw many samples and output the one that is most similar to all the others on average. The similarity can be any translation metric. Here it's simple: the fraction of shared words. The hidden cell defines `sample` and `mbr`.
+
+> **Before you run it:** which of these is most often right: one sample, the MBR choice from 16 samples, or greedy decoding?
+"""
+
+# %% kind="code" name="sampling" hide_input=true
+@torch.no_grad()
+def sample(system, sentence, n, temperature=1.0, top_p=1.0, seed=0):
+    torch.manual_seed(seed)
+    batch = make_batch([system.tokenizer.encode(sentence)] * n, [[]] * n)
+    memory = system.model.encode(batch.src, batch.src_lengths)
+    state, tokens = system.model.start(memory), torch.full((n, 1), BOS)
+    while tokens.shape[1] < 30 and not (tokens == EOS).any(dim=1).all():
+        logits, state, _ = system.model.step(memory, state, tokens[:, -1])
+        logits[:, [PAD, UNK, BOS]] = -math.inf  # never generated
+        probs, order = (logits / temperature).softmax(dim=-1).sort(descending=True)
+        probs[probs.cumsum(dim=-1) - probs >= top_p] = 0.0
+        drawn = order.gather(1, probs.multinomial(1))
+        tokens = torch.cat([tokens, drawn], dim=1)
+    rows = [row[1 : [*row, EOS].index(EOS)] for row in tokens.tolist()]
+    return [system.tokenizer.decode(row) for row in rows]
+
+
+def mbr(candidates):
+    bags = [set(candidate.split()) for candidate in candidates]
+
+    def total_similarity(candidate):
+        words = set(candidate.split())
+        return sum(2 * len(words & bag) / max(len(words) + len(bag), 1) for bag in bags)
+
+    return max(candidates, key=total_similarity)
+
+# %% kind="see" ignore_output=true
+cow = "the cow drank the milk because it was thirsty"
+seq2seq.model.eval()
+for t, p in ((0.5, 1.0), (1.0, 1.0), (1.0, 0.9), (2.0, 1.0)):
+    print(f"T = {t}, p = {p}:", sample(seq2seq, cow, 2, temperature=t, top_p=p))
+samples = sample(seq2seq, cow, 16)
+print("MBR, 16 samples:", mbr(samples))
+assert len(set(samples)) > 1
+
+# %% [markdown] kind="text"
+r"""
+We repeated this with {result:lesson_16/sampling/sentences:.0f} test sentences and $T = 1$. A single sample is right {result:lesson_16/sampling/one sample:.0f} times, with $p = 0.9$ {result:lesson_16/sampling/one sample, top-p:.0f} times, the MBR choice {result:lesson_16/sampling/MBR:.0f} times, greedy decoding {result:lesson_16/sampling/greedy:.0f} times and beam search ($k = 5$) {result:lesson_16/sampling/beam:.0f} times. So random errors differ from sample to sample, and MBR avoids many of them. With this simple similarity, it is still behind greedy decoding here. With a trained metric such as COMET (section 3), MBR is used in strong translation systems.
+"""
+
+# %% [markdown] kind="text" contents="BLEU, the standard score for translations, as an exercise, and what it can't see"
+r"""
+## 3 · BLEU
+
+So far, a translation was right or wrong. That's harsh: *le chat noir dort* for *le petit chat noir dort* counts as much as nonsense. {term:BLEU score|BLEU} (Papineni et al., 2002) gives partial credit. It counts how many n-grams of one to four words also occur in a correct translation, the **reference**.
+
+| | output | reference |
+|---|---|---|
+| 1 | le chat noir dort dans le jardin | le **petit** chat noir dort dans le jardin |
+| 2 | la femme ne voit pas le chien | la femme ne voit pas le chien |
+
+**By hand.** The outputs have 7 + 7 words, and all 14 occur in their references: $p_1 = 14/14$. They have 6 + 6 pairs of neighbours, and only *le chat* isn't in its reference: $p_2 = 11/12$. Likewise, $p_3 = 9/10$ and $p_4 = 7/8$. These fractions are called {term:n-gram precision|n-gram precisions}. The counts of all sentences are **added up first**, then divided. To keep *le le le le* from scoring, counts are **clipped**: an n-gram counts at most as often as it occurs in the reference.
+"""
+
+# %% kind="example"
+def clipped_matches(output, reference, n):
+    """Lists of words  ->  clipped matches, number of n-grams in the output"""
+    ours = [tuple(output[i : i + n]) for i in range(len(output) - n + 1)]
+    theirs = [tuple(reference[i : i + n]) for i in range(len(reference) - n + 1)]
+    matches = sum(min(ours.count(gram), theirs.count(gram)) for gram in set(ours))
+    return matches, len(ours)
+
+
+print(clipped_matches("le le le chat".split(), "le chat dort sur le lit".split(), 1))
+
+# %% [markdown] kind="formula" exercise="bleu_score"
+r"""
+With precision alone, a system could output only the words it is sure of. So there is a {term:brevity penalty}. With $c$ words in all outputs and $r$ words in all references,
+
+$$ \text{BLEU} = 100 \cdot \underbrace{\min\left(1,\; e^{\,1 - r/c}\right)}_{\text{brevity penalty}} \cdot \;\sqrt[4]{p_1\, p_2\, p_3\, p_4} $$
+
+In our example, $c = 14$ and $r = 15$. The penalty is $e^{1 - 15/14} = 0.931$, the fourth root is 0.922, and BLEU is 85.8. In code, the root is `exp` of the mean of the four logarithms.
+
+**Write it.** Both arguments are lists of sentences, each a list of words. Use `clipped_matches(output, reference, n)`. If nothing matches for some $n$, or there are no $n$-grams at all, BLEU is 0.
+"""
+
+# %% kind="exercise" exercise="bleu_score" title="BLEU" difficulty=3 importance=5 track="core"
+def bleu_score(translations, references):
+    """translations, references: lists of lists of words  ->  a number from 0 to 100"""
+    # solution
+    pairs, logs = list(zip(translations, references, strict=True)), []
+    for n in (1, 2, 3, 4):
+        counts = [clipped_matches(output, reference, n) for output, reference in pairs]
+        matches, total = sum(m for m, _ in counts), sum(t for _, t in counts)
+        if matches == 0:
+            return 0.0
+        logs.append(math.log(matches / total))
+    c, r = sum(map(len, translations)), sum(map(len, references))
+    return 100 * math.exp(sum(logs) / 4 + min(0.0, 1 - r / c))
+    # end solution
+
+# %% kind="check" exercise="bleu_score"
+check("bleu_score", bleu_score)
+
+# %% [markdown] kind="hints" exercise="bleu_score"
+r"""
+### Where to start
+You need two loops: one over n = 1 to 4, and inside it one over the sentences. What is added up in the inner loop, and what is divided after it?
+
+---
+### Step by step
+1. For each n, add up the matches of all sentences and the totals of all sentences. If there is no match at all, return 0.0.
+2. Collect `math.log(matches / total)`; their mean is the logarithm of the fourth root.
+3. `c` and `r` are the lengths of all sentences together. The logarithm of the penalty is `min(0, 1 - r / c)`.
+4. Return `100 * math.exp(...)` of the sum of both.
+"""
+
+# %% kind="library" name="widths"
+bleu_score = yours("bleu_score")
+# the text is already split into words, and a precision of 0 stays 0
+sacre = BLEU(tokenize="none", smooth_method="none", force=True)
+pairs = splits(seed=0, sizes={"test": 300}).test
+texts, golds = [p.src_text for p in pairs], [p.tgt_text for p in pairs]
+gold_words = [gold.split() for gold in golds]
+translated = {k: outputs_of(seq2seq, texts, k) for k in (1, 2, 5, 20)}
+print(" k  correct  BLEU  brevity penalty")
+for k, outputs in translated.items():
+    ours = bleu_score([output.split() for output in outputs], gold_words)
+    theirs = sacre.corpus_score(outputs, [golds])
+    assert abs(ours - theirs.score) < 1e-6, f"sacreBLEU: {theirs.score}, yours: {ours}"
+    correct = sum(a == b for a, b in zip(outputs, golds, strict=True))
+    print(f"{k:2}  {correct:7}  {fixed(ours, 1)}  {fixed(theirs.bp, 3):>15}")
+
+# %% [markdown] kind="text"
+r"""
+Your BLEU equals that of sacreBLEU, the tool that papers use. Wider beams find better words, but at $k = 20$ the translations get too short, and the brevity penalty cancels part of the gain. With a length penalty ($\alpha = 1$ and $k = 20$), the brevity penalty is {result:lesson_16/beam with penalty/brevity penalty:.3f} and BLEU is {result:lesson_16/beam with penalty/BLEU:.1f}. On {result:lesson_16/new sentences/sentences:,.0f} other test sentences, we found the same pattern. Large systems show it too: Stahlberg and Byrne (2019) searched *exactly*, and for more than half of their sentences, the most probable translation was the empty one.
+
+**What BLEU can't see.** Take the reference *la femme ne voit pas le petit chien dans le jardin*, "the woman doesn't see the small dog in the garden". With the wrong animal (*chat* for *chien*), BLEU is {result:lesson_16/BLEU/wrong animal:.1f}. If *pas* becomes *que*, the sentence says that she sees nothing *but* the dog, and BLEU is {result:lesson_16/BLEU/the opposite:.1f}. A correct paraphrase, *n' aperçoit* (notices) for *ne voit*, scores only {result:lesson_16/BLEU/other verb:.1f}, because two words differ. So BLEU isn't a percentage of correct sentences or words. It is useful for comparing systems on the same test set.
+
+**Can two BLEU scores be compared?** BLEU also depends on how the text is split into tokens: the same sentence scores {result:lesson_16/BLEU/cut at spaces:.0f} if it's split at spaces and {result:lesson_16/BLEU/cut into letters:.0f} if it's split into letters. sacreBLEU therefore reports the settings with each score, as a {term:BLEU signature} like `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp`. Two BLEU scores are comparable only if their signatures agree.
+
+Two other metrics are common: {term:chrF} counts character n-grams, so that a word with a wrong ending gets partial credit, and {term:COMET} is a trained network that rates a translation, given the source and a reference.
+"""
+
+# %% kind="quiz"
+quiz("16", "bleu")
+
+# %% [markdown] kind="text" track="short"
+r"""
+## 4 · Is the difference real?
+
+System A translates {result:lesson_16/beam/5/right:.0f} of 300 test sentences correctly, and system B {result:lesson_16/beam/1/right:.0f}. Is A better, or would other sentences have reversed the order? A {term:paired bootstrap} estimates this without new sentences:
+
+1. Draw 300 sentences from the test set **with replacement**: some occur twice or more, others not at all.
+2. Score both systems on **these same** sentences, and note the difference.
+3. Repeat this 1,000 times. Sort the differences, and cut off the smallest 2.5% and the largest 2.5%. The remaining range is a 95% {term:confidence interval}.
+
+If the interval excludes 0, the difference is unlikely to be due to the choice of test sentences. If it contains 0, the comparison is **undecided**, which doesn't mean that the systems are equally good. *Paired* means that both systems get the same sample: an easy sample helps both, so that this kind of chance cancels out. The interval doesn't cover another source of chance: a different random seed in training.
+"""
+
+# %% [markdown] kind="text" exercise="paired_bootstrap"
+r"""
+**By hand.** There are two sentences; A gets the first right and B neither: `one = [1, 0]`, `other = [0, 0]`. A sample is (1, 1), (1, 2), (2, 1) or (2, 2), and the differences of the means are 1, 0.5, 0.5 and 0. Each of the extremes occurs in a quarter of the samples, so the interval is (0, 1): two sentences decide nothing.
+
+**Write it.** The first dimension of `one` and `other` is the sentence: 0 or 1 for each, or a row of counts. `score` turns the drawn rows into a number. Use a generator with the given seed, `torch.Generator().manual_seed(seed)`, so that the result can be reproduced; `torch.randint(n, (n,), generator=generator)` draws `n` indices from 0 to n − 1 with replacement, and `tensor.quantile(0.025)` is the value below which 2.5% of the numbers lie.
+"""
+
+# %% kind="exercise" exercise="paired_bootstrap" title="The paired bootstrap" difficulty=2 importance=5 track="core"
+def paired_bootstrap(one, other, score=torch.mean, n_samples=1000, seed=0):
+    """one, other: (sentences, ...); score: a tensor of rows -> a number
+
+    ->  low, high: the central 95% of the differences score(one) - score(other)
+    """
+    # solution
+    generator = torch.Generator().manual_seed(seed)
+    n, differences = len(one), []
+    for _ in range(n_samples):
+        rows = torch.randint(n, (n,), generator=generator)
+        differences.append(float(score(one[rows]) - score(other[rows])))
+    differences = torch.tensor(differences)
+    return differences.quantile(0.025).item(), differences.quantile(0.975).item()
+    # end solution
+
+# %% kind="check" exercise="paired_bootstrap"
+check("paired_bootstrap", paired_bootstrap)
+
+# %% [markdown] kind="hints" exercise="paired_bootstrap"
+r"""
+### Where to start
+Write one round first: draw the indices once, and use them for both tensors, `one[rows]` and `other[rows]`.
+
+---
+### Step by step
+1. Make the generator before the loop. If you make it in the loop, every round draws the same sample.
+2. In each of the `n_samples` rounds, draw as many indices as there are sentences, and append the difference of the two scores to a list.
+3. Turn the list into a tensor and return its quantiles 0.025 and 0.975 as floats.
+"""
+
+# %% [markdown] kind="text" track="core"
+r"""
+Now the real systems. For BLEU, each sentence becomes a row of six counts, from which the BLEU of any set of sentences can be computed: `bleu_rows` and `bleu_of_rows` in this lesson's folder.
+
+> **Before you run it:** seq2seq has {result:lesson_16/beam/1/right:.0f} correct translations with greedy decoding and {result:lesson_16/beam/5/right:.0f} with $k = 5$. Bahdanau's system has {result:lesson_16/attention systems/bahdanau:.0f} and the Transformer {result:lesson_16/attention systems/transformer:.0f}. Which intervals will contain 0? And what if the two systems get different samples?
+"""
+
+# %% kind="see" name="intervals" track="core"
+paired_bootstrap = yours("paired_bootstrap")
+transformer, bahdanau = load_shipped("transformer"), load_shipped("bahdanau")
+beam, greedy = translated[5], translated[1]
+others = [outputs_of(system, texts) for system in (transformer, bahdanau)]
+
+
+def is_correct(outputs):
+    return torch.tensor([float(a == b) for a, b in zip(outputs, golds, strict=True)])
+
+
+def show(name, one, other, score=torch.mean, factor=100):
+    low, high = paired_bootstrap(one, other, score)
+    print(f"{name}: {fixed(factor * low, 1)} to {fixed(factor * high, 1)}")
+
+
+show("k = 5 minus k = 1, % correct", is_correct(beam), is_correct(greedy))
+shuffled = torch.randperm(300, generator=torch.Generator().manual_seed(0))
+show("the same, not paired", is_correct(beam), is_correct(greedy)[shuffled])
+rows = [bleu_rows([o.split() for o in part], gold_words) for part in (beam, greedy)]
+show("k = 5 minus k = 1, BLEU", *rows, bleu_of_rows, 1)
+show("Transformer minus Bahdanau, % correct", *map(is_correct, others))
+
+# %% [markdown] kind="text" track="core"
+r"""
+Beam search is ahead of greedy decoding for this seq2seq model: the interval excludes 0, for correct sentences and for BLEU. We confirmed this on {result:lesson_16/new sentences/sentences:,.0f} other test sentences, where it is ahead by {result:lesson_16/new sentences/k = 5 minus k = 1/low:.1p} to {result:lesson_16/new sentences/k = 5 minus k = 1/high:.1p} percentage points. Without pairing, the interval is much wider, and the same difference is undecided. The comparison of the Transformer with Bahdanau's system is undecided.
+
+A 95% interval is wrong about once in twenty times, and more often if you choose the comparison after seeing the results. That's why we confirmed this finding on sentences that hadn't suggested it. Lessons 18 and 19 use your function again.
+"""
+
+# %% [markdown] kind="text" track="short"
+r"""
+## 5 · The KV cache
+
+At every step, the decoder gets one new token. The loop in lesson 14 runs the whole sentence through the decoder again, one token longer each time, and uses only the last position. Most of that work is repeated.
+
+At step $t$, self-attention needs **one** query, that of the new token, and the keys and values of **all** tokens so far. Do the keys and values of earlier tokens change when a new one arrives? No: because of the causal mask (lesson 10), a token never attends to later ones, so in every layer its vector stays the same. A {term:KV cache} therefore stores the key and the value of each token so far, in every layer. Old queries aren't stored, because each query is used only once, at its own step. The keys and values for cross-attention come from the source, so they are computed once, before the first step.
+
+With a cache, the outputs are the same up to rounding. The cost is memory: 2 · layers · d_model numbers for each token of each hypothesis. When beam search reorders its hypotheses, their caches must be reordered too.
+"""
+
+# %% kind="estimate" track="core" hide_input=true
+model = transformer.model.eval()
+encode = transformer.tokenizer.encode
+with torch.no_grad():
+    source = make_batch([encode("the cat sleeps")], [[]])
+    memory = model.encode(source.src, source.src_lengths)
+
+
+def count_projections(n=60):
+    """For how many tokens one layer computes keys and values, to output n tokens."""
+    projected, project, system = [], MultiHead.project, Recompute(model)
+
+    def counting(layer, inputs):
+        projected.append(inputs.shape[1])
+        return project(layer, inputs)
+
+    with torch.no_grad(), patch.object(MultiHead, "project", counting):
+        state = system.start(memory)
+        for _ in range(n):
+            _, state, _ = system.step(memory, state, torch.tensor([BOS]))
+    return sum(projected) // 3
+
+
+estimate("16", "dec-projections", count_projections)
+
+# %% kind="code" track="core"
+split_heads, join_heads = yours("split_heads"), yours("join_heads")
+scaled_attention = yours("scaled_attention")
+
+# %% [markdown] kind="text" exercise="cached_attention"
+r"""
+**Write attention with a cache**, using three of your functions: `split_heads` and `join_heads` (lesson 12), and `scaled_attention` (lesson 08), which returns the context vectors **and** the attention weights. `x` is the new token alone. `past` is a pair with the keys and the values of the earlier tokens, already split into heads; at the first step, it contains 0 tokens. The matrices have the shape (out, in), as always.
+
+Compute the new token's query, key and value. Append the key and the value to those in `past`, let the query attend to all of them, join the heads and apply `w_o`. Return the output and the new pair, which is the `past` of the next step. Make new tensors instead of changing the inputs.
+"""
+
+# %% kind="exercise" exercise="cached_attention" title="Attention with a cache" difficulty=3 importance=5 track="core"
+def cached_attention(x, past, w_q, w_k, w_v, w_o, n_heads):
+    """x (batch, 1, d_model); past: keys, values, each (batch, n_heads, t, d_k);
+    w_q, w_k, w_v, w_o (d_model, d_model)
+
+    ->  output (batch, 1, d_model), (keys, values), each (batch, n_heads, t + 1, d_k)
+    """
+    # solution
+    query, key, value = (split_heads(x @ w.T, n_heads) for w in (w_q, w_k, w_v))
+    keys = torch.cat([past[0], key], dim=2)
+    values = torch.cat([past[1], value], dim=2)
+    context, _ = scaled_attention(query, keys, values)
+    return join_heads(context) @ w_o.T, (keys, values)
+    # end solution
+
+# %% kind="check" exercise="cached_attention"
+check("cached_attention", cached_attention)
+
+# %% [markdown] kind="hints" exercise="cached_attention"
+r"""
+### Where to start
+It's `many_heads` from lesson 12 with one difference: most keys and values come from `past`. Which axis counts the tokens?
+
+---
+### Step by step
+1. Compute three projections of `x`, such as `x @ w_q.T`, and split each into heads: (batch, n_heads, 1, d_k).
+2. `torch.cat([past[0], key], dim=2)` appends the new key; do the same for the values.
+3. Call `scaled_attention(query, keys, values)`, join the heads of the context and multiply by `w_o.T`.
+
+---
+### Why is there no causal mask?
+A causal mask hides later tokens, and the cache doesn't contain any.
+"""
+
+# %% [markdown] kind="text" track="core"
+r"""
+Now the trained decoder runs with **your** attention. The hidden cell defines `my_step`, which processes one token: in each of the three layers, your function for self-attention, then cross-attention and the feed-forward network from the library. The next cell compares its logits with those of a decoder without a cache.
+"""
+
+# %% kind="code" track="core" hide_input=true
+cached_attention = yours("cached_attention")
+
+
+@torch.no_grad()
+def my_step(memory, caches, token):
+    """The logits after one more token; `caches` has keys and values for each layer."""
+    x = model.words.target(torch.tensor([[token]]))
+    x = model.target_positions.add(x, first=caches[0][0].shape[2])
+    for layer, block in enumerate(model.decoder.blocks):
+        own = block.attention  # 1. self-attention
+        matrices = (own.w_query, own.w_key, own.w_value, own.w_output)
+        normed = block.around_attention.before(x)
+        context, caches[layer] = cached_attention(normed, caches[layer], *matrices, 4)
+        x = block.around_attention.after(x, context)
+        # 2. cross-attention
+        query = block.cross.project_query(block.around_cross.before(x))
+        keys, values = memory["keys"][:, layer], memory["values"][:, layer]
+        context, _ = block.cross.attend(query, keys, values, mask=memory["mask"])
+        x = block.around_cross.after(x, context)
+        # 3. feed-forward
+        x = block.around_feed_forward(x, block.feed_forward)
+    return model.words.logits(model.decoder.last_norm(x))[0, 0]
+
+# %% kind="see" track="core"
+def empty_caches():
+    return [(torch.zeros(1, 4, 0, 16), torch.zeros(1, 4, 0, 16)) for _ in range(3)]
+
+
+@torch.no_grad()
+def my_translation(sentence, caches, compare=True):
+    batch = make_batch([encode(sentence)], [[]])
+    memory, tokens = model.encode(batch.src, batch.src_lengths), [BOS]
+    while tokens[-1] != EOS and len(tokens) < 40:
+        logits = my_step(memory, caches, tokens[-1])
+        if compare:
+            expected, _ = model.decode(memory, torch.tensor([tokens]))  # no cache
+            assert torch.allclose(logits, expected[0, -1], atol=1e-4)
+        tokens.append(int(logits.argmax()))
+    return transformer.tokenizer.decode(tokens[1:])
+
+
+print(my_translation(cow, empty_caches()))
+
+# %% [markdown] kind="text" track="core"
+r"""
+At every step, the logits are the same up to rounding. Make this comparison for every cache you write, because a wrong cache still produces fluent sentences. How much faster decoding gets depends on the machine and the model. On one computer with two cores, we recorded a factor of {result:lesson_16/cache speed-up/toy:.1f} for this model and {result:lesson_16/cache speed-up/multi30k:.1f} for a larger one.
+"""
+
+# %% [markdown] kind="text" contents="a cache that isn't emptied between two sentences"
+r"""
+## Break it
+
+Suppose a server translates two sentences, one after the other, and doesn't empty the caches in between.
+
+> **Before you run it:** what happens to the second sentence?
+"""
+
+# %% kind="break"
+for first in ("the cat sleeps", "the woman sleeps"):
+    caches = empty_caches()
+    print("first sentence:      ", my_translation(first, caches, compare=False))
+    print("second, same caches: ", my_translation(cow, caches, compare=False))
+print("second, empty caches:", my_translation(cow, empty_caches()))
+
+# %% [markdown] kind="text"
+r"""
+There is no error, and the output is fluent French. But it continues where the first sentence ended, and half of the second one is missing. The cow is *il* if the first sentence was about the cat, and *elle* if it was about the woman. So one user's text has changed a word in another user's translation. In a real service, that is a serious {term:leak}.
+
+**Is the causal mask needed without a cache?** Yes: if the whole prefix is computed again without it, *earlier* positions attend to later ones and change, and from the second layer on, the last position attends to them. Without the mask, {result:lesson_16/causal mask/without:.0f} of 100 sentences are right instead of {result:lesson_16/causal mask/with:.0f}.
+"""
+
+# %% [markdown] kind="text" track="stretch" contents="one step of beam search as a bug to find, and a live translator in which you can mask words"
+r"""
+## Extra · One step of beam search, and a live translator
+
+One step of beam search takes open hypotheses and returns the best `width` extensions, or all of them if there are fewer. Each hypothesis has its sum of log-probabilities, its words and the decoder's state. `step(state, word)` feeds one word to the decoder and returns a dictionary with the log-probability of each next word, and the new state.
+"""
+
+# %% [markdown] kind="text" exercise="grow" track="stretch"
+r"""
+Here is a first version. Make it pass its check.
+"""
+
+# %% kind="exercise" exercise="grow" mode="bug" title="One step of beam search" difficulty=3 importance=4 track="stretch"
 def grow(sums, sentences, states, step, width):
     """sums, sentences (lists of words), states: one of each for a hypothesis.
 
@@ -206,477 +565,33 @@ check("grow", grow)
 
 # %% [markdown] kind="hints" exercise="grow"
 r"""
-### A nudge
-Which three things must belong to the same hypothesis when they come out? Work through the case by hand, with `["the"]` and `["a"]`: who are the parents of the two that stay?
+### Where to start
+Which three things must belong to the same hypothesis in the output? Work through the example by hand, with `["the"]` and `["a"]`: which of the two do the kept hypotheses extend?
 
 ---
-### Where
-The sums and the sentences are right. The states stand in the order in which they were *made*. After the ranking, the first one kept may be a child of the last parent.
-
----
-### Step by step
-Put the new state into the candidate, beside its sum and its sentence. Then sorting moves all three together.
-"""
-
-# %% [markdown] kind="text" track="core"
-r"""
-This bug raises no error, and it spares greedy decoding: with one hypothesis there is nothing to mix up. With more, a sentence goes on from the memory of its rival. RCTM, $k = 5$, {result:lesson_16/misplaced states/sentences:.0f} test sentences: {result:lesson_16/misplaced states/changed:.0f} come out otherwise, and {result:lesson_16/misplaced states/right with the bug:.0f} are right with the bug and without. Neither that count nor BLEU (section 3) tells you that something is wrong.
-
-The rest of the search is given: it calls your `grow`, moves what has ended to a list, and ranks that list with the length penalty.
-"""
-
-# %% kind="code" name="beam" track="core"
-grow = yours("grow")
-
-
-def beam(step, state, width, alpha=0.0, longest=40):
-    """The tokens of the best finished sentence."""
-    sums, sentences, states, finished = [0.0], [[BOS]], [state], []
-    for length in range(1, longest + 1):
-        # twice as many: up to `width` may have ended, and `width` stay open
-        grown = grow(sums, sentences, states, step, 2 * width)
-        candidates = list(zip(*grown, strict=True))
-        penalty = ((5 + length) / 6) ** alpha
-        for total, sentence, _ in candidates[:width]:
-            if sentence[-1] == EOS:
-                finished.append((total / penalty, sentence))
-        still_open = [c for c in candidates if c[1][-1] != EOS][:width]
-        if len(finished) >= width or not still_open:
-            break
-        sums, sentences, states = map(list, zip(*still_open, strict=True))
-    cut_off = (-math.inf, [*sentences[0], EOS])  # nothing has ended
-    return max(finished, default=cut_off)[1][1:-1]
-
-# %% kind="see" name="two widths" track="core"
-def step_function(system, sentence):
-    """`step` for one source, for its 12 likeliest tokens; and the first state."""
-    batch = make_batch([system.tokenizer.encode(sentence)], [[]])
-    memory = system.model.encode(batch.src, batch.src_lengths)
-
-    def step(state, token):
-        logits, state, _ = system.model.step(memory, state, torch.tensor([token]))
-        log_probs = logits[0].log_softmax(dim=-1)
-        log_probs[[PAD, UNK, BOS]] = -math.inf  # no words
-        values, tokens = log_probs.topk(12)
-        return dict(zip(tokens.tolist(), values.tolist(), strict=True)), state
-
-    return step, system.model.start(memory)
-
-
-cow = "the cow drank the milk because it was thirsty"
-for sentence in ("a man runs", cow, "the aunt wore the clean dress"):
-    for width in (1, 5):
-        with torch.no_grad():
-            tokens = beam(*step_function(rctm, sentence), width)
-        output = rctm.tokenizer.decode(tokens)
-        inputs = ([sentence], rctm.model, rctm.tokenizer)
-        (expected,) = translate(*inputs, beam=width, length_penalty=0.0)
-        assert output == expected.target, f"the library's output: {expected.target}"
-        print(f"k = {width}: {output}")
-
-# %% [markdown] kind="text" track="core"
-r"""
-RCTM again, and your beam agrees with the library's. Greedy turned *a man* into *une sœur* (*une* had {result:lesson_16/rival words/une:.2f}, *un* {result:lesson_16/rival words/un:.2f}) and the thirsty cow into hot milk (*il* {result:lesson_16/rival words/il:.2f}, *elle* {result:lesson_16/rival words/elle:.2f}): one word was a little likelier, and there was no way back. With five beginnings open, both come out right. The third sentence went the other way: greedy had *la robe propre*, right, and the beam prefers *la belle robe*. A likelier sentence, by the model's own opinion, is not always the better one.
-
-How often does it matter? For that we need a score, the next section.
-"""
-
-# %% kind="quiz"
-quiz("16", "beam")
-
-# %% [markdown] kind="text" contents="write BLEU, the standard score for translations, and find its blind spots"
-r"""
-## 3 · How good is it?
-
-So far a translation was right or wrong, word for word. That is harsh: *le chat noir dort* for *le petit chat noir dort* counts as nothing. And the loss of training does not tell either: it is measured after *right* words (teacher forcing, lesson 04), while a decoder reads its own. In lesson 15 the run whose target was not shifted had the lowest loss of all, and nothing right. So decode, then score.
-
-{term:BLEU score|BLEU} (Papineni and others, 2002) gives part of the points: it counts **which groups of one, two, three and four words the reference has, too.** A group of $n$ words is an $n$-gram (lesson 01).
-
-**By hand.** Two sentences, with one reference each:
-
-| | said | reference |
-|---|---|---|
-| 1 | le chat noir dort dans le jardin | le **petit** chat noir dort dans le jardin |
-| 2 | la femme ne voit pas le chien | la femme ne voit pas le chien |
-
-Words: 7 + 7 were said, all 14 are in their references: 14/14. Pairs: 6 + 6 were said, and *le chat* is not in the first reference: 11/12. Threes: 9/10, fours: 7/8. The {term:n-gram precision} $p_n$ is this share: of all groups of $n$ words that were said, those that the reference has. Note that **all sentences are added up first**, and then divided.
-
-*Le le le le* must not score. So a group counts at most as often as the reference has it: the count is **clipped**.
-"""
-
-# %% kind="diagram" hide_input=true
-views.diagram(PARTS, ARROWS, lit=("translation", "reference", "BLEU"), title=NAME)
-
-# %% kind="example"
-def clipped_matches(output, reference, n):
-    """Lists of words -> clipped matches of n-grams, number of n-grams in the output"""
-    ours = [tuple(output[i : i + n]) for i in range(len(output) - n + 1)]
-    theirs = [tuple(reference[i : i + n]) for i in range(len(reference) - n + 1)]
-    matches = sum(min(ours.count(gram), theirs.count(gram)) for gram in set(ours))
-    return matches, len(ours)
-
-
-def words(sentences):
-    return [sentence.split() for sentence in sentences]
-
-
-output, reference = words(["le le le chat", "le chat dort sur le lit"])
-for n in (1, 2, 3, 4):
-    print(f"groups of {n}: {clipped_matches(output, reference, n)}")
-
-# %% [markdown] kind="formula"
-r"""
-**Together.** Precision alone has a hole: say only what you are sure of, and all precisions are 1. So there is a {term:brevity penalty}. With $c$ words said and $r$ words in the references,
-
-$$ \text{BLEU} = 100 \cdot \underbrace{\min\left(1,\; e^{\,1 - r/c}\right)}_{\text{brevity penalty}} \cdot \;\sqrt[4]{p_1\, p_2\, p_3\, p_4} $$
-
-| symbol | in words | our two sentences |
-|---|---|---|
-| $p_1 … p_4$ | precisions, over the whole corpus | 14/14, 11/12, 9/10, 7/8 |
-| fourth root | geometric mean: one 0 makes all 0 | 0.922 |
-| $c$, $r$ | words said, words in the references | 14 and 15: penalty $e^{1 - 15/14} = 0.931$ |
-| BLEU | | 85.8 |
-
-In code the root is `exp` of the mean of the four logarithms.
-
-**Write it.** Both arguments are lists of sentences, each a list of words. Use `clipped_matches(output, reference, n)` from above. If nothing matches for some $n$, or there are no $n$-grams at all, BLEU is 0.
-"""
-
-# %% kind="exercise" exercise="bleu_score" title="BLEU" difficulty=3 importance=5 track="core"
-def bleu_score(translations, references):
-    """translations, references: lists of lists of words  ->  a number, 0 to 100"""
-    # solution
-    pairs = list(zip(translations, references, strict=True))
-    logs = 0.0
-    for n in (1, 2, 3, 4):
-        counts = [clipped_matches(output, reference, n) for output, reference in pairs]
-        matches = sum(count[0] for count in counts)
-        total = sum(count[1] for count in counts)
-        if matches == 0:
-            return 0.0
-        logs += math.log(matches / total) / 4
-    c = sum(len(output) for output, _ in pairs)
-    r = sum(len(reference) for _, reference in pairs)
-    return 100 * math.exp(logs + min(0.0, 1 - r / c))
-    # end solution
-
-# %% kind="check" exercise="bleu_score"
-check("bleu_score", bleu_score)
-
-# %% [markdown] kind="hints" exercise="bleu_score"
-r"""
-### A nudge
-Two loops: over n = 1 to 4, and inside it over the sentences. What is added up inside, and what is divided after?
+### Where is the bug?
+The sums and the sentences are right. The states are in the order in which they were created, not in the order of the ranking.
 
 ---
 ### Step by step
-1. For each n: add up the matches of all sentences and the totals of all sentences. No match at all: return 0.0.
-2. Add `math.log(matches / total) / 4`.
-3. `c` and `r` are the lengths, all sentences together. The penalty's logarithm is `min(0, 1 - r / c)`.
-4. `100 * math.exp(...)` of the sum of both.
+Put the new state into the candidate, together with its sum and its sentence. Then all three are sorted together.
 """
 
-# %% kind="library"
-bleu_score = yours("bleu_score")
-# our words are split already, and a precision of 0 must stay 0
-sacre = BLEU(tokenize="none", smooth_method="none", force=True)
-texts, golds = [p.src_text for p in pairs], [p.tgt_text for p in pairs]
-
-
-def outputs(system, width):
-    """All test sentences with a beam of this width, α = 0."""
-    inputs = (texts, system.model, system.tokenizer)
-    return [t.target for t in translate(*inputs, beam=width, length_penalty=0.0)]
-
-
-print(" k  exact  BLEU    p1  brevity  too short  too long")
-for k in (1, 2, 5, 20):
-    translations = outputs(rctm, k)
-    ours = bleu_score(words(translations), words(golds))
-    theirs = sacre.corpus_score(translations, [golds])
-    assert abs(ours - theirs.score) < 1e-6, f"sacreBLEU: {theirs.score}, yours: {ours}"
-    compared = list(zip(translations, golds, strict=True))
-    exact = sum(a == b for a, b in compared)
-    longer = [len(a.split()) - len(b.split()) for a, b in compared]
-    short, long = sum(n < 0 for n in longer), sum(n > 0 for n in longer)
-    p1, brevity = fixed(theirs.precisions[0], 1), fixed(theirs.bp, 3)
-    bleu = f"{fixed(ours, 1)}  {p1}  {brevity:>7}"
-    print(f"{k:2}  {exact:5}  {bleu}  {short:9}  {long:8}")
-
-# %% [markdown] kind="text"
+# %% [markdown] kind="text" track="stretch"
 r"""
-RCTM, 300 sentences, without a length penalty; and your BLEU equals that of sacreBLEU (Post, 2018), the tool that papers use.
+This bug raises no error, and greedy decoding isn't affected, because it has only one hypothesis.
 
-**What a wider beam does.** Two beginnings in place of one: both scores gain. After that hardly anything. The words get better ($p_1$ rises), the sentences get shorter (at 20 many more are too short and fewer too long; with $\alpha = 1$ it is {result:lesson_16/beam with penalty/too short:.0f} in place of {result:lesson_16/beam/20/too short:.0f}), and the brevity penalty takes back what the words have won. The Transformer is so sure of itself here that beam and greedy say the same.
-
-On real captions (Multi30k, width 5, $\alpha$ chosen on the validation set) all of our {result:lesson_16/beam on captions/systems:.0f} systems gain, {result:lesson_16/beam on captions/least:.1f} to {result:lesson_16/beam on captions/most:.1f} points; the Transformer goes from {result:multi30k_ladder/transformer/scores/test/greedy:.2f} to {result:multi30k_ladder/transformer/scores/test/beam:.2f}. On large systems a beam that is too wide does harm (Koehn and Knowles, 2017). Stahlberg and Byrne (2019) searched *exactly*: for more than half of their sentences, the likeliest translation of all was the empty one.
-
-**What BLEU is not.** A quarter of the sentences is right, and BLEU says {result:lesson_16/beam/20/BLEU:.0f}. It is **no percentage of anything that is right**, and a gain of a point on 300 sentences may be chance. It is good for comparing systems on the same test.
-
-**What it cannot see.** The reference is *la femme ne voit pas le petit chien dans le jardin*: the woman does not see the small dog in the garden. Three translations:
-
-- *wrong animal*: … le petit **chat** …
-- *other verb*: la femme **n' aperçoit** pas … (does not notice; just as good)
-- *the opposite*: la femme ne voit **que** le petit chien … (sees nothing but the dog)
-
-Which one gets the lowest BLEU?
+The live translator shows the decoder's probabilities and attention weights at each step. You can type any sentence with words from the toy language. A word in [brackets] is masked: no position can attend to it.
 """
 
-# %% kind="predict"
-gold = "la femme ne voit pas le petit chien dans le jardin"
-altered = {
-    "wrong animal": gold.replace("chien", "chat"),
-    "other verb": gold.replace("ne voit", "n' aperçoit"),
-    "the opposite": gold.replace("voit pas", "voit que"),
-}
-scores = [bleu_score(words([text]), words([gold])) for text in altered.values()]
-figure = views.bars(
-    scores, labels=list(altered), name="BLEU", high=100, digits=1,
-    title="One reference, three translations",
-)
-predict("16", "dec-bleu-blind", figure)
-
-# %% [markdown] kind="text"
-r"""
-BLEU compares words on paper. A wrong animal costs one word, and so does the opposite; a good verb costs two, since the reference happens to have another. (With thousands of sentences, or with several references, much of this averages out.)
-
-And it depends on how a text is cut into words: *Le chat n'a pas bu l'eau, parce qu'elle était froide*, scored against the same without the comma and with *trop froide*, gets {result:lesson_16/BLEU/cut at spaces:.0f} when it is cut at spaces and {result:lesson_16/BLEU/cut into letters:.0f} when it is cut into letters. So sacreBLEU gives a **signature** with every score: tokeniser, case, smoothing. Print it, too.
-"""
-
-# %% kind="quiz"
-quiz("16", "bleu")
-
-# %% [markdown] kind="text" track="short"
-r"""
-## 4 · Do not compute it twice
-
-At every step the decoder reads one new word. What about the old ones? The loop of lesson 14 runs the whole sentence through the decoder again, each time one word longer, and uses only the last row.
-
-Look at what self-attention needs at step $t$: **one** query, that of the new word; and the keys and values of **all** words so far. Does the key of an old word change when a new one comes? The causal mask says no: a word never looks ahead (lesson 10), so in every layer its vector stays what it was. The {term:KV cache} keeps the key and the value of every word so far, in each layer.
-
-The queries? That of word 3 was used once, when word 3 asked. Nobody asks again. **Keys and values are kept, queries are not.**
-
-And the source: its keys and values for cross-attention are the same at every step. They are made once, before the first word.
-"""
-
-# %% kind="estimate"
-transformer = load_shipped("transformer")
-model, encode = transformer.model.eval(), transformer.tokenizer.encode
-
-
-def count_projections(system, memory, n):
-    """For how many words each layer computes keys and values, to output n words."""
-    projected, project = [], MultiHead.project
-
-    def counting(layer, inputs):
-        projected.append(inputs.shape[1])
-        return project(layer, inputs)
-
-    with torch.no_grad(), patch.object(MultiHead, "project", counting):
-        state = system.start(memory)
-        for _ in range(n):
-            _, state, _ = system.step(memory, state, torch.tensor([BOS]))
-    return sum(projected) // 3
-
-
-with torch.no_grad():
-    source = make_batch([encode("the cat sleeps")], [[]])
-    memory = model.encode(source.src, source.src_lengths)
-recompute = Recompute(model)
-estimate("16", "dec-projections", lambda: count_projections(recompute, memory, 60))
-
-# %% [markdown] kind="text"
-r"""
-$1 + 2 + … + T = T(T+1)/2$ against $T$: for 100 words 5,050 against 100. The feed-forward layers and the cross-attention of all old words are spared as well. (Lesson 17 counts all of it.)
-
-**The price is memory**: 2 · layers · d_model numbers for every word, of every sentence, of every hypothesis in the beam. Each hypothesis has a cache of its own, and when the ranking shuffles the hypotheses, the caches must move along.
-"""
-
-# %% kind="diagram" hide_input=true track="core"
-views.diagram(PARTS, ARROWS, lit=("decoder step", "cache"), title=NAME)
-
-# %% kind="code" track="core"
-split_heads, join_heads = yours("split_heads"), yours("join_heads")
-scaled_attention = yours("scaled_attention")  # (queries, keys, values)
-
-# %% [markdown] kind="text" exercise="cached_attention"
-r"""
-**Build it** from three functions that you have written: `split_heads` and `join_heads` (lesson 12), and `scaled_attention` (lesson 08). `x` is the new word alone. `past` is a pair, keys and values of the words before it, already cut into heads; at the first step they hold 0 words. Here the matrices have the shape (in, out), so the query is `x @ w_q`. `scaled_attention(queries, keys, values)` returns the context **and** the attention weights.
-
-Make the new word's query, key and value; append key and value to the past; let the query look at all of them; join, and mix with `w_o`. Return the output **and the new pair**, which is the past of the next step. Do not change what you were given: make new tensors.
-"""
-
-# %% kind="exercise" exercise="cached_attention" title="Attention with a cache" difficulty=4 importance=5 track="core"
-def cached_attention(x, past, w_q, w_k, w_v, w_o, n_heads):
-    """x (batch, 1, d_model); past: keys, values, each (batch, n_heads, t, d_k)
-
-    w_q, w_k, w_v, w_o (d_model, d_model)
-    ->  output (batch, 1, d_model), (keys, values), each (batch, n_heads, t + 1, d_k)
-    """
-    # solution
-    query = split_heads(x @ w_q, n_heads=n_heads)
-    key = split_heads(x @ w_k, n_heads=n_heads)
-    value = split_heads(x @ w_v, n_heads=n_heads)
-    keys = torch.cat([past[0], key], dim=2)
-    values = torch.cat([past[1], value], dim=2)
-    context, _ = scaled_attention(query, keys, values)
-    return join_heads(context) @ w_o, (keys, values)
-    # end solution
-
-# %% kind="check" exercise="cached_attention"
-check("cached_attention", cached_attention)
-
-# %% [markdown] kind="hints" exercise="cached_attention"
-r"""
-### A nudge
-It is `many_heads` of lesson 12 with one difference: keys and values come from two places. Which axis counts the words?
-
----
-### Step by step
-1. Three products with `x`, each split: (batch, n_heads, 1, d_k).
-2. `torch.cat([past[0], key], dim=2)`, old first; the same for values.
-3. `scaled_attention(query, keys, values)`. No mask is needed, because the query may attend to everything in the cache.
-4. Join, times `w_o`. Return it with the pair `(keys, values)`.
-
----
-### "Why is there no causal mask?"
-A mask hides what comes later. Nothing later is in the cache.
-"""
-
-# %% [markdown] kind="text" track="core"
-r"""
-Now the trained decoder, with **your** attention in it. The rest is the block of lessons 13 and 14, in the library's names.
-"""
-
-# %% kind="code" track="core"
-cached_attention = yours("cached_attention")
-
-
-@torch.no_grad()
-def my_step(memory, caches, token):
-    """Read one token: the logits of the next. `caches` holds a pair for each layer."""
-    x = model.words.target(torch.tensor([[token]]))
-    x = model.target_positions.add(x, first=caches[0][0].shape[2])
-    for layer, block in enumerate(model.decoder.blocks):
-        own = block.attention  # 1. the words so far
-        matrices = (own.w_query.T, own.w_key.T, own.w_value.T, own.w_output.T)
-        normed = block.around_attention.before(x)
-        context, caches[layer] = cached_attention(normed, caches[layer], *matrices, 4)
-        x = block.around_attention.after(x, context)
-        # 2. the source
-        query = block.cross.project_query(block.around_cross.before(x))
-        keys, values = memory["keys"][:, layer], memory["values"][:, layer]
-        context, _ = block.cross.attend(query, keys, values, mask=memory["mask"])
-        x = block.around_cross.after(x, context)
-        # 3. feed-forward
-        x = block.around_feed_forward(x, block.feed_forward)
-    return model.words.logits(model.decoder.last_norm(x))[0, 0]
-
-# %% kind="see" track="core"
-def empty_caches():
-    return [(torch.zeros(1, 4, 0, 16), torch.zeros(1, 4, 0, 16)) for _ in range(3)]
-
-
-@torch.no_grad()
-def my_translation(sentence, caches, compare=True):
-    batch = make_batch([encode(sentence)], [[]])
-    memory, tokens = model.encode(batch.src, batch.src_lengths), [BOS]
-    while tokens[-1] != EOS and len(tokens) < 40:
-        logits = my_step(memory, caches, tokens[-1])
-        if compare:
-            expected, _ = model.decode(memory, torch.tensor([tokens]))  # recomputed
-            assert torch.allclose(logits, expected[0, -1], atol=1e-4)
-        tokens.append(int(logits.argmax()))
-    return transformer.tokenizer.decode(tokens[1:])
-
-
-for sentence in (cow, "the old woman sees a small dog in the garden"):
-    mine = my_translation(sentence, empty_caches())
-    assert mine == transformer(sentence).target
-    print(mine)
-
-# %% [markdown] kind="text" track="core"
-r"""
-The same logits at every step, up to rounding, and the same words. A cache is **no approximation**. (The cell compares every step with a decoder that computes all of it again. Do that with every cache you write: a wrong one still gives fluent sentences.)
-
-**Does it pay?** 60 words with your cache and without any. The factor depends on your machine, and on what else it does. (In the record `bench_decoding_cpu.txt`, on 2 cores, with the library's cache: {result:lesson_16/cache speed-up/toy:.1f} times for this small model, {result:lesson_16/cache speed-up/multi30k:.1f} times for one of Multi30k's size. On a machine with 16 cores and an H200, which this cell does not use, it said {result:lesson_16/cache speed-up/16 cores, earlier:.1f} in one run and {result:lesson_16/cache speed-up/16 cores, later:.1f} in another: `gpu/lessons.txt`. Most likely the fixed price of every call of torch weighs more there than the small products that are saved; lesson 17 comes back to that price.)
-"""
-
-# %% kind="code" ignore_output=true track="core"
-def without_cache():
-    state = Recompute(model).start(memory)
-    for _ in range(60):
-        _, state, _ = Recompute(model).step(memory, state, torch.tensor([BOS]))
-
-
-def with_cache():
-    caches = empty_caches()
-    for _ in range(60):
-        my_step(memory, caches, BOS)
-
-
-def seconds(decode):
-    start = time.perf_counter()
-    with torch.no_grad():
-        decode()
-    return time.perf_counter() - start
-
-
-slow, fast = (min(seconds(f) for _ in range(3)) for f in (without_cache, with_cache))
-print(f"{slow / fast:.1f} times faster")
-counted = Mock(side_effect=cached_attention)
-with patch("__main__.cached_attention", counted):
-    with_cache()
-assert sum(call.args[0].shape[1] for call in counted.mock_calls) == 3 * 60  # 3 layers
-
-# %% kind="see" track="core"
-with torch.no_grad():
-    _, state, _ = model.step(memory, model.start(memory), torch.tensor([BOS]))
-ours = sum(tensor.nbytes for tensor in state.values())
-paper = 2 * 6 * 512 * 4
-assert ours == 2 * 3 * 64 * 4
-print("keys of one word: layers, heads, words, d_k =", tuple(state["keys"].shape[1:]))
-print(f"cache for one word: {ours:,} bytes; the 2017 base model: {paper:,}")
-print(f"1,024 words of that: {1024 * paper // 2**20} MiB")
-
-# %% kind="explain" track="core"
-explain("16", "dec-why-cache")
-
-# %% [markdown] kind="text" contents="a cache that is never emptied, and decoding without the causal mask"
-r"""
-## Break it
-
-**One.** Two sentences after another, and the caches are not emptied in between.
-
-**Two.** "When I decode without a cache, nothing later exists. So I may drop the causal mask."
-
-> **Before you run it:** what does the second sentence become? And of 100 sentences translated without the mask, how many are right? (With it, {result:lesson_16/causal mask/with:.0f}.)
-"""
-
-# %% kind="break"
-for first in ("the cat sleeps", "the woman sleeps"):
-    caches = empty_caches()
-    print("first sentence:     ", my_translation(first, caches, compare=False))
-    print("second, same caches:", my_translation(cow, caches, compare=False))
-print("second, empty ones: ", my_translation(cow, empty_caches()))
-
-with patch.object(TransformerConfig, "causal_arguments", lambda self, n, device: {}):
-    unmasked = translate(texts[:100], Recompute(model), transformer.tokenizer)
-right = sum(a.target == b for a, b in zip(unmasked, golds[:100], strict=True))
-print(f"without the mask: {right} of 100 right")
-
-# %% [markdown] kind="text"
-r"""
-The first is the classic bug of a server that answers two people in turn. The cow's sentence goes on where the cat's had ended, fluently, and the cow is now *il*, like *le chat*; after *la femme* she is *elle*. No error, and something of one reader's text decides a word in the answer to another.
-
-The second costs {result:lesson_16/causal mask/with - lesson_16/causal mask/without:.0f} sentences in a hundred. In the first layer the last word's output is the same with and without a mask. But the *earlier* words now see later ones, so their vectors differ from those in training; and in the second layer the last word looks at these. The same mask that keeps training honest is what makes the cache exact.
-"""
+# %% kind="predict" track="stretch"
+predict("16", "dec-close-dog", LiveTranslator())
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
 
-The first try counts for your score; every answer gets a reason.
+Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"
@@ -684,50 +599,52 @@ quiz("16", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**The bet before the live translator (3 min).** Show the sentence on the projector, close *dog*, and let people say what comes. Many say "it stops" or "unk". Then *un petit jardin dans le jardin*. Ask: "how sure is it?" and open the step: {result:lesson_16/closed/dog:.2f}. Follow-up: write *kitchen* for *garden*; then let the room call out words to close: *woman* gives *le vieux chien*, *small* is left out.
+**Before the bootstrap cell (3 min).** Write {result:lesson_16/beam/5/right:.0f} and {result:lesson_16/beam/1/right:.0f} of 300 on the board, and {result:lesson_16/attention systems/transformer:.0f} and {result:lesson_16/attention systems/bahdanau:.0f}. Ask: "Which difference would you publish?" Then ask what an easy sample does to *one* system's score and to the *difference*. Expected: an easy sample helps both systems, so pairing removes that part of the variation.
 
-**Ask the room.** "Your beam of 50 finds better sentences, by its own score, and users complain that half is missing. Who is wrong?" Expected: the score. Then α, and why 0.6 and not 5.
+**Ask the group.** "A beam of 50 finds more probable sentences, and users complain that half of the text is missing. What is wrong, the search or the objective?" Expected: the objective. Then discuss α, and why 0.6 and not 5.
 
-| they say | what it is | answer |
+**What learners say**
+
+| they say | misconception | answer |
 |---|---|---|
-| "wider can only be better" | M45 | Language B: k = 4 says nothing. |
-| "BLEU {result:lesson_16/beam/20/BLEU:.0f}, so nearly half is right" | M48 | RCTM: a quarter is exact. |
-| "the cache keeps queries, too" | M44 | Who would ask with them? |
-| "no future at inference, so no mask" | M24 | Break it, two. |
-| "the map shows why" | M46 | Close the word it looks at, and see. |
+| "a wider beam can only be better" | M45 | In language B, $k = 4$ outputs the empty sentence. |
+| "BLEU is {result:lesson_16/beam/1/BLEU:.0f}, so {result:lesson_16/beam/1/BLEU:.0f}% is right" | M48 | Two thirds of the sentences are exactly right. |
+| "the interval contains 0, so they are equal" | M53 | It is undecided: a real difference could be too small for 300 sentences. |
+| "the cache also stores queries" | M44 | At which later step would an old query be used? |
+| "no future at inference, so no mask" | M24 | The end of "Break it" has the numbers. |
 
-**If time is short**, leave out the alignment cell and the bytes; keep both explorables and the cache.
+**If time is short**, leave out section 2. Keep the bootstrap and the cache.
 """
 
 # %% [markdown] kind="summary"
 r"""
 ## What you have now
 
-| name | what it is | number to remember |
+| name | meaning | remember |
 |---|---|---|
-| beam width $k$ | hypotheses kept open | 1 is greedy; 4 or 5 is usual |
-| length penalty $\alpha$ | forgives length in the ranking | 0 prefers short |
-| {term:BLEU} | {term:brevity penalty} · geometric mean of $p_1 … p_4$ | no percentage of right sentences |
-| KV cache | keys and values of the words so far | $T$ projections in place of $T(T+1)/2$ |
+| beam width $k$ | hypotheses that are kept | $k = 1$ is greedy decoding; 4 or 5 is usual |
+| length penalty $\alpha$ | favours longer sentences in the ranking | $\alpha = 0$: short ones win | <!-- core -->
+| {term:BLEU} | {term:brevity penalty} · geometric mean of $p_1 … p_4$ | not a percentage | <!-- core -->
+| paired bootstrap | interval of a difference, from resampled sentences | same sample for both systems |
+| KV cache | keys and values of the tokens so far | $T$ projections instead of $T(T+1)/2$ |
 
-- Closing a word shows what a translation depended on. What is hidden is replaced or left out; how sure the model is does not tell whether it is right.
-- Beam search finds likelier sentences. Likelier is not always better, and without a length penalty it is shorter.
-- BLEU adds up counts over a corpus, then divides. Same test, same tokeniser, or no comparison.
-- A cache changes no number beyond rounding. It rests on the causal mask.
+- Beam search finds more probable sentences, which aren't always better ones.
+- MBR decoding outputs the sample that is most similar to the others. <!-- core -->
+- An interval that contains 0 means *undecided*, not *equal*.
+- A KV cache doesn't change the output. It relies on the causal mask, and it must be emptied for each new sentence.
 
-**Still missing.** With a cache the work on old words is spared; but each new word still looks at all of them, so the scores grow with the square of the length. Lesson 17 asks what it all costs.
+**Still missing.** With a cache, each new token still attends to all earlier ones. [Lesson 17](17_what_it_costs.ipynb) asks what attention costs.
 """
 
 # %% [markdown] kind="reading"
 r"""
 ## Reading
 
-- Papineni and others, *BLEU: a Method for Automatic Evaluation of Machine Translation* (2002). [ACL P02-1040](https://aclanthology.org/P02-1040)
-- Post, *A Call for Clarity in Reporting BLEU Scores* (2018). [arXiv 1804.08771](https://arxiv.org/abs/1804.08771)
-- Wu and others, *Google's Neural Machine Translation System* (2016), section 7: the length penalty. [arXiv 1609.08144](https://arxiv.org/abs/1609.08144)
-- Koehn and Knowles, *Six Challenges for Neural Machine Translation* (2017), section 3.6. [arXiv 1706.03872](https://arxiv.org/abs/1706.03872)
-- Stahlberg and Byrne, *On NMT Search Errors and Model Errors: Cat Got Your Tongue?* (2019). [arXiv 1908.10090](https://arxiv.org/abs/1908.10090)
-- Chen and others, *Accurate Word Alignment Induction from Neural Machine Translation* (2020): the row of the word that is read. [arXiv 2004.14837](https://arxiv.org/abs/2004.14837)
-- After BLEU: Koehn (2004) on whether a gain is chance; chrF counts letters, COMET asks a trained model.
-- `course_lib/translation/search.py` and `lessons/l16_decoding/live_translator.py`: the course's own.
+- Koehn, *Statistical Significance Tests for Machine Translation Evaluation* (2004): the paired bootstrap. [ACL W04-3250](https://aclanthology.org/W04-3250)
+- Papineni et al., *BLEU: a Method for Automatic Evaluation of Machine Translation* (2002). [ACL P02-1040](https://aclanthology.org/P02-1040) <!-- core -->
+- Post, *A Call for Clarity in Reporting BLEU Scores* (2018). [arXiv 1804.08771](https://arxiv.org/abs/1804.08771) <!-- core -->
+- Wu et al., *Google's Neural Machine Translation System* (2016), section 7: the length penalty. [arXiv 1609.08144](https://arxiv.org/abs/1609.08144) <!-- core -->
+- Stahlberg and Byrne, *On NMT Search Errors and Model Errors: Cat Got Your Tongue?* (2019). [arXiv 1908.10090](https://arxiv.org/abs/1908.10090) <!-- core -->
+- Freitag et al., *High Quality Rather than High Model Probability: Minimum Bayes Risk Decoding with Neural Metrics* (2022). [arXiv 2111.09388](https://arxiv.org/abs/2111.09388) <!-- core -->
+- `course_lib/translation/search.py`, beam search as this course's systems use it. <!-- core -->
 """

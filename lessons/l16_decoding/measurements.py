@@ -11,20 +11,19 @@ from unittest.mock import patch
 
 import torch
 from sacrebleu.metrics import BLEU
+from torch import Tensor
 
 from course_lib.models.transformer import TransformerConfig
-from course_lib.results import mean_over_seeds
 from course_lib.runtime import data_path
 from course_lib.text import special
 from course_lib.text.batch import make_batch
 from course_lib.text.pair import Pair
 from course_lib.text.toy.splits import splits
-from course_lib.translation.alignment_error import error_rate, links_from
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import shared
-from lessons.l16_decoding.exercises import first_grow
+from lessons.l16_decoding.corpus_bleu import bleu_of_rows, bleu_rows
+from lessons.l16_decoding.exercises import bootstrapped, draw_separately
 from lessons.l16_decoding.recompute import Recompute
-from lessons.l16_decoding.typed_sentence import translate_typed
 
 GARDEN = "the old woman sees a small dog in the garden"
 COW = "the cow drank the milk because it was thirsty"
@@ -37,88 +36,88 @@ ALTERED = {
 CUT = "Le chat n'a pas bu l'eau, parce qu'elle était froide."
 CUT_REFERENCE = "Le chat n'a pas bu l'eau parce qu'elle était trop froide."
 WIDTHS = (1, 2, 5, 20)
+N_TEST, N_NEW, N_SAMPLED = 300, 1000, 200  # sentences
 
 
 def measure() -> dict:
     """Every number, by the part of the lesson that quotes it."""
-    pairs = splits(seed=0, sizes={"test": 300}).test
+    pairs = splits(seed=0, sizes={"test": N_TEST + N_NEW}).test
+    pairs, new = pairs[:N_TEST], pairs[N_TEST:]
+    right = {
+        name: is_right(translations(name, sources(pairs)), pairs) for name in ("transformer", "bahdanau")
+    }
     return {
-        "vocabulary": shared("transformer").tokenizer.vocab_size,
-        "closed": closed_words(),
-        "rival words": rival_words(),
-        "alignment error": alignment_errors(pairs[:100]),
-        "misplaced states": misplaced_states(splits(seed=0, sizes={"test": 60}).test),
+        "sampling": sampled_translations(new[:N_SAMPLED]),
         "beam": {str(width): beam_scores(pairs, width) for width in WIDTHS},
         "beam with penalty": beam_scores(pairs, 20, length_penalty=1.0),
-        "beam on captions": caption_gains(),
+        "new sentences": new_sentences(new),
+        "attention systems": {name: int(values.sum()) for name, values in right.items()}
+        | interval(right["transformer"], right["bahdanau"]),
+        "greedy and beam": greedy_and_beam("seq2seq", pairs),
         "BLEU": sentence_scores(),
         "causal mask": right_without_mask(pairs[:100]),
         "cache speed-up": recorded_speed_ups(),
     }
 
 
-def closed_words() -> dict[str, float]:
-    """The probability of the noun that replaces a closed word."""
-    probabilities = {"dog": 6, "garden": 9}  # the step that outputs the noun
-    for word, step in probabilities.items():
-        translation = translate_typed(shared("transformer"), GARDEN.replace(word, f"[{word}]"))
-        probabilities[word] = translation.probabilities[step].max().item()
-    return probabilities
+def is_right(outputs: Sequence[str], pairs: Sequence[Pair]) -> Tensor:
+    return torch.tensor([float(output == pair.tgt_text) for output, pair in zip(outputs, pairs, strict=True)])
 
 
-def rival_words() -> dict[str, float]:
-    """RCTM's two likeliest words at the step where greedy decoding goes wrong."""
-    probabilities = {}
-    for text, step in (("a man runs", 0), (COW, 8)):
-        values, tokens = translate_typed(shared("rctm"), text).probabilities[step].topk(2)
-        words = shared("rctm").tokenizer.tokens(tokens.tolist())
-        probabilities |= dict(zip(words, values.tolist(), strict=True))
-    return probabilities
+def interval(one: Tensor, other: Tensor, score=torch.mean) -> dict[str, float]:
+    low, high = bootstrapped(one, other, score)
+    return {"low": low, "high": high}
 
 
-@torch.no_grad()
-def alignment_errors(pairs: Sequence[Pair]) -> dict[str, float]:
-    """With each row of the map given to the word that the step outputs, or to the word that it reads."""
-    model, encode = shared("transformer").model.eval(), shared("transformer").tokenizer.encode
-    batch = make_batch([encode(p.src_text) for p in pairs], [encode(p.tgt_text) for p in pairs])
-    memory = model.encode(batch.src, batch.src_lengths)
-    _, weights = model.decode(memory, batch.tgt_in, with_weights=True)
-    maps = weights.mean(dim=(1, 2))
-    gold = [set(pair.links) for pair in pairs]
-    errors = {}
-    for name, reading in (("output", False), ("read", True)):
-        links = [
-            links_from(weights, n_source=len(pair.src), n_target=len(pair.tgt), reading=reading)
-            for weights, pair in zip(maps, pairs, strict=True)
-        ]
-        errors[name] = error_rate(links, gold)
-    return errors
+def greedy_and_beam(name: str, pairs: Sequence[Pair]) -> dict[str, float]:
+    """How many translations are right with k = 1 and 5, and the interval of the difference; also in BLEU, and
+    if the systems get different samples."""
+    outputs = {width: translations(name, sources(pairs), beam=width) for width in (1, 5)}
+    right = {width: is_right(texts, pairs) for width, texts in outputs.items()}
+    golds = [pair.tgt for pair in pairs]
+    rows = {width: bleu_rows([text.split() for text in texts], golds) for width, texts in outputs.items()}
+    apart = bootstrapped(right[5], right[1], draw=draw_separately)
+    return (
+        {str(width): int(values.sum()) for width, values in right.items()}
+        | interval(right[5], right[1])
+        | {"in BLEU": interval(rows[5], rows[1], bleu_of_rows)}
+        | {"not paired": dict(zip(("low", "high"), apart, strict=True))}
+    )
 
 
-def misplaced_states(pairs: Sequence[Pair]) -> dict[str, int]:
-    """What the unrepaired `grow` changes, with RCTM and k = 5."""
-    golds = [pair.tgt_text for pair in pairs]
-    sound = translations("rctm", sources(pairs), beam=5)
-    faulty = by_the_lessons_beam(first_grow, pairs, 5)
+def new_sentences(pairs: Sequence[Pair]) -> dict:
+    """What the lesson finds with seq2seq, on sentences that did not suggest it."""
     return {
         "sentences": len(pairs),
-        "changed": sum(a != b for a, b in zip(sound, faulty, strict=True)),
-        "right when repaired": n_right(sound, golds),
-        "right with the bug": n_right(faulty, golds),
-        "BLEU when repaired": bleu(sound, golds),
-        "BLEU with the bug": bleu(faulty, golds),
+        "k = 5 minus k = 1": greedy_and_beam("seq2seq", pairs),
+        "5": beam_scores(pairs, 5),
+        "20": beam_scores(pairs, 20),
+        "20 with penalty": beam_scores(pairs, 20, length_penalty=1.0),
     }
 
 
 @torch.no_grad()
-def by_the_lessons_beam(grow, pairs: Sequence[Pair], width: int) -> list[str]:
-    """RCTM's translations by the lesson's own code cells, with this `grow`."""
-    names = vars(special) | {"grow": grow, "math": math, "torch": torch, "make_batch": make_batch}
-    for cell in ("beam", "two widths"):
-        exec(functions_of(cell), names)
-    rctm, beam, step_function = shared("rctm"), names["beam"], names["step_function"]
-    rctm.model.eval()
-    return [rctm.tokenizer.decode(beam(*step_function(rctm, pair.src_text), width)) for pair in pairs]
+def sampled_translations(pairs: Sequence[Pair]) -> dict[str, float]:
+    """How many are right: samples, MBR, greedy decoding and beam search, by the lesson's own functions."""
+    names = vars(special) | {"math": math, "torch": torch, "make_batch": make_batch}
+    exec(functions_of("sampling"), names)
+    seq2seq, sample, mbr = shared("seq2seq"), names["sample"], names["mbr"]
+    seq2seq.model.eval()
+    outputs = {"one sample": [], "one sample, top-p": [], "MBR": []}
+    for number, pair in enumerate(pairs):
+        drawn = sample(seq2seq, pair.src_text, 16, seed=number)
+        outputs["one sample"].append(drawn[0])
+        outputs["one sample, top-p"] += sample(seq2seq, pair.src_text, 1, top_p=0.9, seed=number)
+        outputs["MBR"].append(mbr(drawn))
+    outputs["greedy"] = translations("seq2seq", sources(pairs))
+    outputs["beam"] = translations("seq2seq", sources(pairs), beam=5)
+    right = {name: is_right(texts, pairs) for name, texts in outputs.items()}
+    return {
+        "sentences": len(pairs),
+        **{name: int(values.sum()) for name, values in right.items()},
+        "MBR minus one sample": interval(right["MBR"], right["one sample"]),
+        "MBR minus greedy": interval(right["MBR"], right["greedy"]),
+    }
 
 
 def functions_of(cell: str) -> str:
@@ -130,9 +129,9 @@ def functions_of(cell: str) -> str:
 
 
 def beam_scores(pairs: Sequence[Pair], width: int, *, length_penalty: float = 0.0) -> dict[str, float]:
-    """RCTM with a beam of this width."""
+    """seq2seq with a beam of this width."""
     golds = [pair.tgt_text for pair in pairs]
-    outputs = translations("rctm", sources(pairs), beam=width, length_penalty=length_penalty)
+    outputs = translations("seq2seq", sources(pairs), beam=width, length_penalty=length_penalty)
     score = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(outputs, [golds])
     longer = [len(a.split()) - len(b.split()) for a, b in zip(outputs, golds, strict=True)]
     return {
@@ -143,14 +142,6 @@ def beam_scores(pairs: Sequence[Pair], width: int, *, length_penalty: float = 0.
         "too short": sum(n < 0 for n in longer),
         "too long": sum(n > 0 for n in longer),
     }
-
-
-def caption_gains() -> dict[str, float]:
-    """What a beam gains over greedy decoding on Multi30k, in BLEU: the number of systems and the range."""
-    gain = mean_over_seeds(
-        "multi30k_ladder", lambda run: run["scores"]["test"]["beam"] - run["scores"]["test"]["greedy"]
-    )
-    return {"systems": len(gain), "least": min(gain.values()), "most": max(gain.values())}
 
 
 def sentence_scores() -> dict[str, float]:
@@ -175,16 +166,10 @@ def right_without_mask(pairs: Sequence[Pair]) -> dict[str, int]:
 
 
 def recorded_speed_ups() -> dict[str, float]:
-    """Recorded timings of the cache: `bench decoding`, and the lesson's own cell on another machine."""
+    """Recorded timings of the cache, by `bench decoding`."""
     bench = data_path("results", "bench_decoding_cpu.txt").read_text(encoding="utf-8")
-    ratios = dict(re.findall(r"^transformer \((\w+)\).* ([\d.]+) ×$", bench, re.MULTILINE))
-    other = data_path("results", "gpu", "lessons.txt").read_text(encoding="utf-8")
-    [cell] = re.findall(r"^16_decoding.*:\n((?:[\d.]+ times faster.*\n)+)", other, re.MULTILINE)
-    later, earlier = re.findall(r"[\d.]+", cell)
-    return {name: float(ratio) for name, ratio in ratios.items()} | {
-        "16 cores, earlier": float(earlier),
-        "16 cores, later": float(later),
-    }
+    ratios = re.findall(r"^transformer \((\w+)\).* ([\d.]+) ×$", bench, re.MULTILINE)
+    return {name: float(ratio) for name, ratio in ratios}
 
 
 def sources(pairs: Sequence[Pair]) -> list[str]:

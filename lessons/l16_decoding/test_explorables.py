@@ -107,6 +107,24 @@ def test_the_wide_beam_is_the_right_answer_of_its_prediction():
     assert list(asked.right) == [2]
 
 
+def reached(**settings) -> set[str]:
+    start, now = (beam_tree.compute(**values) | values for values in (BEAM_START, BEAM_START | settings))
+    return {name for name, met in beam_tree.BeamTree.goals_met(now, start).items() if met}
+
+
+BEAM_START = {"tree": "A", "width": 1, "alpha": 0.0}
+
+
+def test_goals_of_the_beam_are_met_only_at_the_smallest_setting():
+    assert reached() == reached(tree="B") == set()
+    assert reached(width=2) == {"likelier"}
+    by_width = [reached(tree="B", width=width) for width in range(1, 6)]
+    assert by_width[3] == {"nothing"} and all("nothing" not in goals for goals in by_width[:3] + by_width[4:])
+    alphas = [step / 10 for step in range(11)]
+    back = [alpha for alpha in alphas if "back" in reached(tree="B", alpha=alpha, width=5)]
+    assert len(back) == 1 and beam("B", 5, back[0])["output"] and not beam("B", 5, back[0] - 0.1)["output"]
+
+
 CAT, DOG = "The cat drank the water because it was thirsty.", WOMAN.replace("dog", "[dog]")
 
 

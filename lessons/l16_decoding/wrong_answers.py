@@ -5,8 +5,10 @@ After each wrong one: the slip that must be named; None if no slip may be named.
 
 import heapq
 import math
+import random
 from collections import Counter
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -281,6 +283,15 @@ def bleu_log_of_zero(translations, references):
     return 100 * math.exp(mean + min(0, 1 - r / c))
 
 
+def bleu_logs_of_some(translations, references):
+    logs = []
+    for hit, total in precisions(translations, references):
+        if total > 0:
+            logs.append(math.log(hit / total))
+    c, r = lengths(translations, references)
+    return 100 * math.exp(sum(logs) / 4) * (min(1, math.exp(1 - r / c)) if c else 0)
+
+
 def bleu_with(orders=(1, 2, 3, 4), mean=None, penalty=None, count=matches):
     """BLEU with other n-grams, another mean or another penalty."""
 
@@ -391,6 +402,134 @@ def bleu_one_pass(translations, references):
     return math.exp(sum(logs) / 4) * (math.exp(1 - r / c) if c < r else 1) * 100
 
 
+# ---- paired_bootstrap
+
+
+def boot_separately(one, other, score=torch.mean, n_samples=1000, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    differences = []
+    for _ in range(n_samples):
+        a = one[torch.randint(len(one), (len(one),), generator=generator)]
+        b = other[torch.randint(len(other), (len(other),), generator=generator)]
+        differences.append(score(a) - score(b))
+    return tuple(torch.tensor(differences).quantile(torch.tensor([0.025, 0.975])).tolist())
+
+
+def boot_with(rows_of=None, ends=None, difference=None):
+    """The paired bootstrap with other samples, another interval or another difference."""
+    rows_of = rows_of or (lambda n, generator: torch.randint(n, (n,), generator=generator))
+    difference = difference or (lambda one, other, rows, score: score(one[rows]) - score(other[rows]))
+    ends = ends or (lambda found: (found[int(0.025 * len(found))], found[int(0.975 * len(found))]))
+
+    def paired(one, other, score=torch.mean, n_samples=1000, seed=0):
+        generator = torch.Generator().manual_seed(seed)
+        found = [float(difference(one, other, rows_of(len(one), generator), score)) for _ in range(n_samples)]
+        return ends(sorted(found))
+
+    return paired
+
+
+def boot_size(one, other, score=torch.mean, n_samples=1000, seed=0):
+    torch.manual_seed(seed)
+    rows = [torch.randint(len(one), (n_samples,)) for _ in range(len(one))]
+    differences = torch.stack([score(one[r]) - score(other[r]) for r in rows])
+    return differences.quantile(0.025).item(), differences.quantile(0.975).item()
+
+
+def boot_one_sample(one, other, score=torch.mean, n_samples=1000, seed=0):
+    torch.manual_seed(seed)
+    rows = torch.randint(len(one), (len(one),))
+    differences = torch.stack([score(one[rows]) - score(other[rows]) for _ in range(n_samples)])
+    return differences.quantile(0.025).item(), differences.quantile(0.975).item()
+
+
+def boot_seed_in_loop(one, other, score=torch.mean, n_samples=1000, seed=0):
+    differences = []
+    for _ in range(n_samples):
+        generator = torch.Generator().manual_seed(seed)
+        rows = torch.randint(len(one), (len(one),), generator=generator)
+        differences.append(score(one[rows]) - score(other[rows]))
+    return tuple(torch.stack(differences).quantile(torch.tensor([0.025, 0.975])).tolist())
+
+
+def boot_same_seed(one, other, score=torch.mean, n_samples=1000, seed=0):
+    return boot_right(one, other, score, n_samples, 0)
+
+
+def boot_any_seed(one, other, score=torch.mean, n_samples=1000, seed=0):
+    rows = [torch.randint(len(one), (len(one),)) for _ in range(n_samples)]
+    differences = torch.stack([score(one[r]) - score(other[r]) for r in rows])
+    return differences.quantile(0.025).item(), differences.quantile(0.975).item()
+
+
+def boot_quantiles_apart(one, other, score=torch.mean, n_samples=1000, seed=0):
+    torch.manual_seed(seed)
+    rows = [torch.randint(len(one), (len(one),)) for _ in range(n_samples)]
+    both = [torch.stack([score(system[r]) for r in rows]) for system in (one, other)]
+    low, high = (both[0].quantile(q) - both[1].quantile(q) for q in (0.025, 0.975))
+    return low.item(), high.item()
+
+
+def boot_difference_only(one, other, score=torch.mean, n_samples=1000, seed=0):
+    return (score(one) - score(other)).item()
+
+
+def boot_excess(one, other, score=torch.mean, n_samples=1000, seed=0):
+    low, high = boot_right(one, other, score, n_samples, seed)
+    difference = float(score(one) - score(other))
+    return low - difference, high - difference
+
+
+def boot_not_last(one, other, score=torch.mean, n_samples=1000, seed=0):
+    return boot_with(lambda n, generator: torch.randint(n - 1, (n,), generator=generator))(
+        one, other, score, n_samples, seed
+    )
+
+
+def boot_half(one, other, score=torch.mean, n_samples=1000, seed=0):
+    return boot_with(lambda n, generator: torch.randint(n, (max(1, n // 2),), generator=generator))(
+        one, other, score, n_samples, seed
+    )
+
+
+def boot_right(one, other, score=torch.mean, n_samples=1000, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    differences = []
+    for _ in range(n_samples):
+        rows = torch.randint(len(one), (len(one),), generator=generator)
+        differences.append(score(one[rows]) - score(other[rows]))
+    low, high = torch.stack(differences).quantile(torch.tensor([0.025, 0.975]))
+    return low.item(), high.item()
+
+
+def boot_numpy(one, other, score=torch.mean, n_samples=1000, seed=0):
+    draw = np.random.default_rng(seed)
+    differences = []
+    for _ in range(n_samples):
+        rows = torch.as_tensor(draw.choice(len(one), size=len(one), replace=True))
+        differences.append(float(score(one[rows])) - float(score(other[rows])))
+    return np.percentile(differences, 2.5), np.percentile(differences, 97.5)
+
+
+def boot_at_once(one, other, score=torch.mean, n_samples=1000, seed=0):
+    torch.manual_seed(seed)
+    differences = torch.tensor(
+        [score(one[rows]) - score(other[rows]) for rows in torch.randint(len(one), (n_samples, len(one)))]
+    )
+    return differences.quantile(torch.tensor([0.025, 0.975]))
+
+
+def boot_python(one, other, score=torch.mean, n_samples=1000, seed=0):
+    draw = random.Random(seed)
+    differences = []
+    for _ in range(n_samples):
+        rows = draw.choices(range(len(one)), k=len(one))
+        differences.append(score(one[rows]).item() - score(other[rows]).item())
+    differences.sort()
+    cut = round(0.025 * n_samples)
+    return [differences[cut], differences[-cut - 1]]
+
+
 # ---- cached_attention
 
 
@@ -404,25 +543,25 @@ def appended(past, key, value, dim=2):
 
 def cached_alone(x, past, w_q, w_k, w_v, w_o, n_heads):
     q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
-    return join_heads(attend(q, k, v)) @ w_o, appended(past, k, v)
+    return join_heads(attend(q, k, v)) @ w_o.T, appended(past, k, v)
 
 
 def cached_same_past(x, past, w_q, w_k, w_v, w_o, n_heads):
     q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
     keys, values = appended(past, k, v)
-    return join_heads(attend(q, keys, values)) @ w_o, past
+    return join_heads(attend(q, keys, values)) @ w_o.T, past
 
 
 def cached_new_first(x, past, w_q, w_k, w_v, w_o, n_heads):
     q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
     keys, values = appended((k, v), *past)
-    return join_heads(attend(q, keys, values)) @ w_o, (keys, values)
+    return join_heads(attend(q, keys, values)) @ w_o.T, (keys, values)
 
 
 def cached_query_as_key(x, past, w_q, w_k, w_v, w_o, n_heads):
     q, v = split_all(x, n_heads, w_q, w_v)
     keys, values = appended(past, q, v)
-    return join_heads(attend(q, keys, values)) @ w_o, (keys, values)
+    return join_heads(attend(q, keys, values)) @ w_o.T, (keys, values)
 
 
 def cached_no_output(x, past, w_q, w_k, w_v, w_o, n_heads):
@@ -434,32 +573,32 @@ def cached_no_output(x, past, w_q, w_k, w_v, w_o, n_heads):
 def cached_wrong_axis(x, past, w_q, w_k, w_v, w_o, n_heads):
     q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
     keys, values = appended(past, k, v, dim=1)
-    return join_heads(attend(q, keys, values)) @ w_o, (keys, values)
+    return join_heads(attend(q, keys, values)) @ w_o.T, (keys, values)
 
 
 def cached_three(x, past, w_q, w_k, w_v, w_o, n_heads):
     q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
     keys, values = appended(past, k, v)
-    return join_heads(attend(q, keys, values)) @ w_o, keys, values
+    return join_heads(attend(q, keys, values)) @ w_o.T, keys, values
 
 
 def cached_unscaled(x, past, w_q, w_k, w_v, w_o, n_heads):
     q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
     keys, values = appended(past, k, v)
-    return join_heads((q @ keys.mT).softmax(-1) @ values) @ w_o, (keys, values)
+    return join_heads((q @ keys.mT).softmax(-1) @ values) @ w_o.T, (keys, values)
 
 
 def cached_right(x, past, w_q, w_k, w_v, w_o, n_heads):
     q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
     keys, values = appended(past, k, v, dim=-2)
-    return join_heads(attend(q, keys, values)) @ w_o, (keys, values)
+    return join_heads(attend(q, keys, values)) @ w_o.T, (keys, values)
 
 
 def cached_fused(x, past, w_q, w_k, w_v, w_o, n_heads):
     q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
     keys, values = (torch.cat(pair, 2) for pair in zip(past, (k, v), strict=True))
     context = F.scaled_dot_product_attention(q, keys, values)
-    return F.linear(join_heads(context), w_o.T), (keys, values)
+    return F.linear(join_heads(context), w_o), (keys, values)
 
 
 def cached_by_loop(x, past, w_q, w_k, w_v, w_o, n_heads):
@@ -467,12 +606,12 @@ def cached_by_loop(x, past, w_q, w_k, w_v, w_o, n_heads):
     outs, keys, values = [], [], []
     for head in range(n_heads):
         own = slice(head * size, (head + 1) * size)
-        k = torch.cat([past[0][:, head], x @ w_k[:, own]], dim=1)
-        v = torch.cat([past[1][:, head], x @ w_v[:, own]], dim=1)
-        outs.append(attend(x @ w_q[:, own], k, v))
+        k = torch.cat([past[0][:, head], x @ w_k[own].T], dim=1)
+        v = torch.cat([past[1][:, head], x @ w_v[own].T], dim=1)
+        outs.append(attend(x @ w_q[own].T, k, v))
         keys.append(k)
         values.append(v)
-    return torch.cat(outs, -1) @ w_o, (torch.stack(keys, 1), torch.stack(values, 1))
+    return torch.cat(outs, -1) @ w_o.T, (torch.stack(keys, 1), torch.stack(values, 1))
 
 
 # ---- a slip each, without the helpers of the exercises
@@ -501,7 +640,7 @@ def cached_with(
     def cached(x, past, w_q, w_k, w_v, w_o, n_heads):
         q, *new = project(x, n_heads, w_q, w_k, w_v)
         both = appended(past, *new)
-        return join_heads(attention(q, *seen(past, new, both))) @ w_o, kept(past, new, both)
+        return join_heads(attention(q, *seen(past, new, both))) @ w_o.T, kept(past, new, both)
 
     return cached
 
@@ -533,18 +672,45 @@ def cached_of_keys(x, past, w_q, w_k, w_v, w_o, n_heads):
     q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
     keys = torch.cat([past[0], k], 2)
     values = torch.cat([torch.zeros_like(past[1]), v], 2)
-    return join_heads(attend(q, keys, values)) @ w_o, (keys, values)
+    return join_heads(attend(q, keys, values)) @ w_o.T, (keys, values)
 
 
 def cached_by_linear(x, past, w_q, w_k, w_v, w_o, n_heads):
     return cached_right(x, past, w_q.mT, w_k.mT, w_v.mT, w_o.mT, n_heads)
 
 
+def cached_and_weights(x, past, w_q, w_k, w_v, w_o, n_heads):
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
+    keys, values = appended(past, k, v)
+    weights = torch.softmax(q @ keys.mT / keys.shape[-1] ** 0.5, dim=-1)
+    return join_heads(weights @ values) @ w_o.T, weights, (keys, values)
+
+
+def cached_projected_again(x, past, w_q, w_k, w_v, w_o, n_heads):
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
+    old_keys, old_values = (join_heads(part) for part in past)
+    old_keys, old_values = (split_all(old_keys, n_heads, w_k)[0], split_all(old_values, n_heads, w_v)[0])
+    keys, values = appended((old_keys, old_values), k, v)
+    return join_heads(attend(q, keys, values)) @ w_o.T, (keys, values)
+
+
+def cached_output_as_it_is(x, past, w_q, w_k, w_v, w_o, n_heads):
+    q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
+    keys, values = appended(past, k, v)
+    return join_heads(attend(q, keys, values)) @ w_o, (keys, values)
+
+
+def cached_inputs_as_they_are(x, past, w_q, w_k, w_v, w_o, n_heads):
+    q, k, v = (split_heads(x @ matrix, n_heads=n_heads) for matrix in (w_q, w_k, w_v))
+    keys, values = appended(past, k, v)
+    return join_heads(attend(q, keys, values)) @ w_o.T, (keys, values)
+
+
 def cached_past_swapped(x, past, w_q, w_k, w_v, w_o, n_heads):
     values, keys = past
     q, k, v = split_all(x, n_heads, w_q, w_k, w_v)
     keys, values = appended((keys, values), k, v)
-    return join_heads(attend(q, keys, values)) @ w_o, (keys, values)
+    return join_heads(attend(q, keys, values)) @ w_o.T, (keys, values)
 
 
 def cached_window(x, past, *rest):
@@ -615,8 +781,61 @@ WRONG = {
         (bleu_unclipped, "not-clipped"),
         (bleu_with(count=matches_of_sets), "unique"),
         (bleu_log_of_zero, "raises"),
-        (bleu_divides_first, "raises"),
-        (bleu_with(orders=range(1, 6)), None),
+        (bleu_logs_of_some, "log-of-zero"),
+        (bleu_divides_first, "divides-by-zero"),
+        (bleu_with(orders=range(1, 6)), "up-to-five"),
+        (bleu_with(penalty=lambda c, r: min(1, 1 - r / c)), "penalty-without-exp"),
+        (bleu_with(orders=range(4)), "from-zero"),
+    ],
+    "paired_bootstrap": [
+        (boot_separately, "drawn-separately"),
+        (boot_with(lambda n, generator: torch.randperm(n, generator=generator)), "no-replacement"),
+        (boot_size, "wrong-size"),
+        (boot_with(ends=lambda found: (found[len(found) // 20], found[-len(found) // 20])), "ninety-percent"),
+        (
+            boot_with(ends=lambda found: (found[len(found) // 200], found[-len(found) // 200])),
+            "ninety-nine-percent",
+        ),
+        (boot_with(ends=lambda found: (found[len(found) // 4], found[-len(found) // 4])), "quartiles"),
+        (boot_with(ends=lambda found: (found[len(found) // 40], found[-len(found) // 20])), "uneven"),
+        (boot_with(ends=lambda found: (np.mean(found), np.std(found))), "mean-and-deviation"),
+        (boot_with(ends=lambda found: (found[len(found) // 20], found[-1])), "one-sided"),
+        (boot_with(ends=lambda found: (found[0], found[-len(found) // 20])), "upper-end-only"),
+        (boot_with(ends=lambda found: (found[0], found[-1])), "whole-range"),
+        (boot_with(difference=lambda one, other, rows, score: score(one[rows])), "one-system"),
+        (
+            boot_with(difference=lambda one, other, rows, score: score(other[rows]) - score(one[rows])),
+            "other-minus-one",
+        ),
+        (lambda one, other, score, n, seed: boot_right(one, other, score, n, seed)[::-1], "ends-swapped"),
+        (
+            boot_with(difference=lambda one, other, rows, score: (one[rows] - other[rows]).mean()),
+            "score-ignored",
+        ),
+        (boot_quantiles_apart, "quantiles-first"),
+        (
+            boot_with(
+                ends=lambda found: (np.mean(found) - 2 * np.std(found), np.mean(found) + 2 * np.std(found))
+            ),
+            "normal",
+        ),
+        (
+            boot_with(ends=lambda found: tuple(np.mean(found) + s * np.std(found) / 50 for s in (-1.6, 1.6))),
+            "standard-error",
+        ),
+        (boot_one_sample, "has no width"),
+        (boot_seed_in_loop, "has no width"),
+        (boot_same_seed, "Different seeds"),
+        (boot_any_seed, "random"),
+        (boot_difference_only, "wrong-type"),
+        (
+            boot_with(difference=lambda one, other, rows, score: abs(score(one[rows]) - score(other[rows]))),
+            None,
+        ),
+        (boot_with(difference=lambda one, other, rows, score: score(one[rows] - other[rows])), None),
+        (boot_excess, None),
+        (boot_half, None),
+        (boot_not_last, "has no width"),
     ],
     "cached_attention": [
         (cached_alone, "forgets-the-past"),
@@ -642,12 +861,20 @@ WRONG = {
         (cached_in_place, "in-place"),
         (cached_wrong_axis, "raises"),
         (cached_window, None),
-        (cached_three, None),
+        (cached_three, "three-outputs"),
+        (lambda *inputs: cached_right(*inputs)[0], "output-only"),
+        (cached_and_weights, "weights-too"),
+        (lambda x, *rest: (cached_right(x, *rest)[0] + x, cached_right(x, *rest)[1]), "residual"),
+        (cached_projected_again, "projects-again"),
+        (cached_output_as_it_is, "output-not-transposed"),
+        (cached_inputs_as_they_are, "inputs-not-transposed"),
+        (cached_with(kept=lambda past, new, both: (both[0], past[1])), "one-new-tensor"),
     ],
 }
 
 RIGHT = {
     "grow": [grow_with_indices, grow_with_heap, grow_by_dicts, grow_reversed],
     "bleu_score": [bleu_right, bleu_with_root, bleu_one_pass],
+    "paired_bootstrap": [boot_right, boot_numpy, boot_at_once, boot_python],
     "cached_attention": [cached_right, cached_fused, cached_by_loop, cached_no_grad],
 }

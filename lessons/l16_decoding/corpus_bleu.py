@@ -1,0 +1,45 @@
+"""Corpus BLEU from one row of counts per sentence, so that sentences can be drawn again (paired bootstrap).
+
+    >>> rows = bleu_rows([["le", "chat", "noir", "dort"]], [["le", "chat", "noir", "dort", "ici"]])
+    >>> rows.tolist()                          # matches of 1- to 4-grams, and both lengths
+    [[4.0, 3.0, 2.0, 1.0, 4.0, 5.0]]
+    >>> round(bleu_of_rows(rows).item(), 1)    # all precisions are 1, and the brevity penalty is exp(1 − 5/4)
+    77.9
+
+This is sacreBLEU's score without smoothing: if there is no match for some n, it is 0.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import torch
+
+from course_lib.shapes import Float, Tensor
+
+Tokens = Sequence[str]
+
+
+def grams(tokens: Tokens, n: int) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
+
+
+def bleu_rows(translations: Sequence[Tokens], references: Sequence[Tokens]) -> Float[Tensor, "sentences 6"]:
+    """For each sentence, given as tokens: the clipped matches for n = 1 to 4, and the two lengths."""
+    return torch.tensor(
+        [
+            [*((grams(output, n) & grams(gold, n)).total() for n in (1, 2, 3, 4)), len(output), len(gold)]
+            for output, gold in zip(translations, references, strict=True)
+        ],
+        dtype=torch.float32,
+    ).reshape(-1, 6)
+
+
+def bleu_of_rows(rows: Float[Tensor, "*batch sentences 6"]) -> Float[Tensor, "*batch"]:
+    """BLEU of these sentences together, 0 to 100. A sentence of c tokens has max(0, c − n + 1) n-grams."""
+    rows = rows.double()
+    matches, c, r = rows[..., :4].sum(dim=-2), rows[..., 4].sum(dim=-1), rows[..., 5].sum(dim=-1)
+    totals = (rows[..., 4:5] - torch.arange(4)).clamp(min=0).sum(dim=-2)
+    log_bleu = (matches / totals.clamp(min=1)).log().mean(dim=-1) + (1 - r / c).clamp(max=0)
+    return torch.where(matches.amin(dim=-1) > 0, 100 * log_bleu.exp(), 0.0).float()

@@ -141,6 +141,10 @@ BEATS = PlainExercise(
         lambda: ([-3.0, -2.0], [-1.0, 1.0], False),
         lambda: ([0.0, 0.5], [0.6, 0.7], False),
         lambda: ([1e-6, 2e-6], [4e-6, 5e-6], False),
+        lambda: ([10.0, 10.5, 20.0], [9.0, 0.0, 8.9], True),
+        lambda: ([99.0, 99.0, 90.0], [91.0, 70.0, 70.0], True),
+        lambda: ([9.0, 8.0], [7.0, 6.0, 10.0], True),
+        lambda: ([5.0], [4.0, 6.0], True),
     ),
     slips=(
         Slip("by-mean", by_mean, "the means are compared. A mean can be better although the seeds overlap."),
@@ -197,6 +201,11 @@ BEATS = PlainExercise(
             seed_by_seed,
             "the first seed is compared with the first, the second with the second. The order of the seeds "
             "has no meaning: compare all with all.",
+        ),
+        Slip(
+            "shorter-list",
+            lambda one, other, higher: beats(*zip(*zip(one, other, strict=False), strict=True), higher),
+            "only as many seeds are used as the shorter list has. Use all of them.",
         ),
         Slip("first-three", first_seeds(3), "only the first three seeds are used. Use all of them."),
         Slip("first-seed", first_seeds(1), "only the first seed of each is compared. Use all of them."),

@@ -146,7 +146,7 @@ def draw_close(axes: Axes) -> Show:
     blank_axes(axes, x=(-0.12, 1.12), y=(N_CLOSE + 0.35, -0.75))
     [ranges] = axes.plot([], [], color=theme.BLUE, linewidth=2)
     [dots] = axes.plot([], [], "o", color=theme.INK, markersize=6)
-    names = [add_text(axes, 0.0, row - 0.3, size=9.5) for row in range(N_CLOSE)]
+    names = [add_text(axes, -0.1, row - 0.3, size=9) for row in range(N_CLOSE)]
     middle = {"ha": "center", "va": "center"}
     ends = ((0.0, -0.3), (1.0, -0.3), (0.5, -0.05))  # of the scale, and the lead
     small = [add_text(axes, x, N_CLOSE + y, size=9, colour=theme.SOFT_INK, **middle) for x, y in ends]

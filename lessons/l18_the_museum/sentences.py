@@ -20,8 +20,8 @@ import torch
 
 from course_lib.results import unpack_rows, value_at
 from course_lib.shapes import Float, Tensor
-from course_lib.text.pair import Pair
 from course_lib.text.toy.splits import TEST_SIZES, splits
+from course_lib.translation.evaluation import length_groups, phenomenon_groups
 from lessons.l18_the_museum.museum import COLUMNS, REAL, TOY, beats, runs_of, seeds_of
 
 N_DRAWS = 2000
@@ -60,8 +60,7 @@ def _rows_of(run: dict, column: str) -> Tensor | None:
     marks = value_at(run, "scores", split, "pronouns right" if last == "pronouns" else "right")
     if marks is None:
         return None
-    wanted = [_belongs(pair, keys[2:]) for pair in getattr(_splits(), split)]
-    chosen = [float(mark == "1") for mark, is_wanted in zip(marks, wanted, strict=True) if is_wanted]
+    chosen = [float(marks[index] == "1") for index in _group(split, tuple(keys[2:]))]
     results = torch.tensor(chosen, dtype=torch.float64)
     # The sentences of a minimal pair are nearly the same, so they are drawn together.
     return results.view(-1, 2).mean(dim=1) if split == "coreference" else results
@@ -72,15 +71,16 @@ def _splits():
     return splits(sizes=TEST_SIZES)
 
 
-def _belongs(pair: Pair, group: list[str]) -> bool:
-    """Whether a sentence is in a group of its split, such as ["by_length", "16–20"]; [] means all of it."""
+@cache
+def _group(split: str, group: tuple[str, ...]) -> list[int]:
+    """The sentences of a split that belong to a group, such as ("by_length", "16–20"); () means all."""
+    pairs = getattr(_splits(), split)
     if not group:
-        return True
+        return list(range(len(pairs)))
     kind, name = group
-    if kind == "by_phenomenon":
-        return name in pair.phenomena
-    low, high = map(int, name.split("–"))
-    return low <= len(pair.src) <= high
+    if kind == "by_length":
+        return length_groups([len(pair.src) for pair in pairs])[name]
+    return phenomenon_groups(pairs)[name]
 
 
 # ---- sentences drawn again

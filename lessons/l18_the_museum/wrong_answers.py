@@ -611,8 +611,8 @@ WRONG = {
         (numbers, None),
         (capital_letters, None),
         (one_standard_deviation, None),
-        (smaller_lists_first, None),
-        (sorts_in_place, "changes-its-input"),
+        (smaller_lists_first, "shorter-list"),
+        (sorts_in_place, "in-place"),
     ],
     "defend": [
         (defend_by_means, "by-mean"),
@@ -638,7 +638,6 @@ WRONG = {
         (alphabetical, "sorted"),
         (pairs_only, "without-reasons"),
         (answers_only, "reasons-only"),
-        (as_lists, "wrong-form"),
         (as_a_dictionary, "as-a-dictionary"),
         (how_many, "count"),
         (as_in_the_second_edition, "with-a-count"),
@@ -675,7 +674,7 @@ WRONG = {
 
 RIGHT = {
     "beats": [beats_plain, beats_sign, beats_sorted, swaps_by_not, beats_matching],
-    "defend": [defend_with_get, defend_by_list, defend_with_try, defend_with_product],
+    "defend": [defend_with_get, defend_by_list, defend_with_try, defend_with_product, as_lists],
     "my_claim": [
         convolutions_on_real,
         recurrence_on_length,

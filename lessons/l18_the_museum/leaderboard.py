@@ -24,6 +24,7 @@ from course_lib.formatting import fixed
 from course_lib.views.bars import HorizontalBars
 from course_lib.views.pillow_text import add_text, set_texts
 from lessons.l18_the_museum.museum import (
+    CEILING,
     COLUMNS,
     NO_RESIDUAL,
     TITLES,
@@ -80,11 +81,14 @@ def compute(*, column: str, rows: str, rank_by: str) -> Facts:
     values = [ranking_value(of_system, rank_by, about.higher) for of_system in seeds]
     verdicts = {name: [verdict(column, name, rival) for rival in names if rival != name] for name in names}
     has_rival = len(names) > 1
+    intervals = [interval(column, name) for name in names]
+    close = [*seeds[:N_CLOSE], *filter(None, intervals[:N_CLOSE])]
     return {
         "names": names,
         "seeds": seeds,
         "values": values,
-        "intervals": [interval(column, name) for name in names],
+        "intervals": intervals,
+        "scale": [min(map(min, close)), max(map(max, close))] if names else [0.0, 1.0],  # of the top four
         "unit": about.unit,
         "digits": about.digits,
         "higher": about.higher,
@@ -94,7 +98,9 @@ def compute(*, column: str, rows: str, rank_by: str) -> Facts:
         "beaten_by": [verdicts[name].count("behind") for name in names],
         "undecided": len(names) - 1 - verdicts[names[0]].count("ahead") if has_rival else 0,
         "by_sentences": sum(difference_interval(column, names[0], rival) is not None for rival in names[1:]),
-        "ceiling": n_at_ceiling(column),
+        "rivals": max(len(names) - 1, 0),
+        "at_ceiling": n_at_ceiling(column),
+        "ceiling": CEILING,
         "first_by_mean": next(iter(ranked(column, rows, MEAN)), None),
     }
 
@@ -154,8 +160,7 @@ def draw_close(axes: Axes) -> Show:
 
     def show(facts: Facts) -> None:
         seeds, intervals = facts["seeds"][:N_CLOSE], facts["intervals"][:N_CLOSE]
-        numbers = [*np.ravel(seeds), *np.ravel([ends for ends in intervals if ends])] or [0, 1]
-        least, most = min(numbers), max(numbers)
+        least, most = facts["scale"]
         width = (most - least) or 1
         dots.set_data((np.ravel(seeds) - least) / width, np.repeat(np.arange(len(seeds)), N_SEEDS))
         ranges.set_data(*lines(intervals, least, width))
@@ -175,15 +180,15 @@ def verdict_text(facts: Facts) -> str:
     if facts["lead"] is None:
         return "no other system was measured" if facts["names"] else "no system was measured"
     if facts["undecided"]:
-        return f"first: undecided against {facts['undecided']} of {len(facts['names']) - 1}"
+        return f"first: undecided against {facts['undecided']} of {facts['rivals']}"
     return "first: ahead of all the others"
 
 
 def lead_text(facts: Facts) -> str:
     if facts["lead"] is None:
         return ""
-    if facts["ceiling"] > 2:
-        return f"{facts['ceiling']} systems at the ceiling, 98% or more"
+    if facts["at_ceiling"] > 2:
+        return f"{facts['at_ceiling']} systems at the ceiling, {facts['ceiling']:.0f}% or more"
     lead, spread = (value_text(facts, facts[name]) for name in ("lead", "spread"))
     return f"lead {lead}, larger spread over seeds {spread}"
 

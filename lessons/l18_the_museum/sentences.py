@@ -14,7 +14,7 @@ then these functions return None, and a verdict rests on the seeds alone.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import torch
 
@@ -86,7 +86,7 @@ def _group(split: str, group: tuple[str, ...]) -> list[int]:
 # ---- sentences drawn again
 
 
-@cache
+@lru_cache(maxsize=2)  # 16 MB for 1,000 sentences
 def draws(n: int) -> Float[Tensor, "draws sentences"]:
     """How often each of n sentences occurs in each draw with replacement: the same draws for every system."""
     drawn = torch.randint(n, (N_DRAWS, n), generator=torch.Generator().manual_seed(18))
@@ -110,7 +110,7 @@ def scores_of_draws(column: str, system: str) -> Float[Tensor, "draws seeds"] | 
     return 100 * ((matches / totals).log().mean(dim=-1) + (1 - r / c).clamp(max=0)).exp()
 
 
-@cache
+@lru_cache(maxsize=5000)
 def interval(column: str, system: str) -> Interval | None:
     """The central 95% of a system's mean score if seeds and sentences are drawn again."""
     scores = scores_of_draws(column, system)
@@ -121,7 +121,7 @@ def interval(column: str, system: str) -> Interval | None:
     return _central(scores.gather(1, seeds).mean(dim=1))
 
 
-@cache
+@lru_cache(maxsize=5000)
 def difference_interval(column: str, one: str, other: str) -> Interval | None:
     """Lesson 16's paired bootstrap: one − other on the same sentences, averaged over the seeds.
 
@@ -138,7 +138,7 @@ def _central(values: Float[Tensor, "draws"]) -> Interval:
     return low, high
 
 
-@cache
+@lru_cache(maxsize=5000)
 def verdict(column: str, one: str, other: str) -> str:
     """Whether all seeds agree and the interval over sentences excludes 0: "ahead", "behind", "undecided"."""
     seeds = seeds_of(column)

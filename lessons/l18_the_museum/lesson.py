@@ -6,7 +6,7 @@ r"""
 
 **The question:** which of these systems is best, and by how much?
 
-About {minutes} minutes. You have met nearly all of the systems; two translators are new. You need BLEU, beam search and the paired bootstrap from [lesson 16](16_decoding.ipynb).
+About {minutes} minutes. You need BLEU, beam search and the paired bootstrap from [lesson 16](16_decoding.ipynb).
 """
 
 # %% [markdown] kind="goals"
@@ -482,7 +482,7 @@ r"""
 
 | name | meaning |
 |---|---|
-| `beats` | "yes" only if every seed of one system is better than every seed of the other |
+| A beats B | every seed of A is better than every seed of B (`beats`) |
 | ahead, behind, undecided | a comparison by seeds and by an interval over sentences | <!-- core -->
 | `defend` | lists the comparisons that don't support a claim | <!-- core -->
 

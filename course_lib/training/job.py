@@ -10,7 +10,7 @@ where it stopped.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import torch
@@ -18,10 +18,10 @@ from torch import nn
 
 from course_lib.formatting import counted
 from course_lib.models.config import Config
-from course_lib.models.registry import build, config_to_json, make_config, n_parameters, system
+from course_lib.models.registry import build, make_config, n_parameters, system
 from course_lib.runtime import device as usual_device
 from course_lib.text.batching import FIXED_LENGTHS, Epochs
-from course_lib.training.checkpoint import TOKENIZERS, About, machine, versions
+from course_lib.training.checkpoint import About
 from course_lib.training.data import TrainingData, toy_data
 from course_lib.training.loop import AfterValidation, train
 from course_lib.training.processes import join
@@ -34,7 +34,7 @@ from course_lib.training.recipe import (
     Recipe,
     usual_recipe,
 )
-from course_lib.training.run_folder import RunFolder, RunState
+from course_lib.training.run_folder import RunFolder, RunState, describe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,17 +148,3 @@ def make_recipe(job: Job, data: TrainingData) -> Recipe:
     recipe = usual_recipe(job.system, scale=job.scale, n_batches=n_batches, seed=job.seed, on_gpu=on_gpu)
     recipe = replace(recipe, **changes)
     return recipe if job.n_steps is None else recipe.in_steps(job.n_steps)
-
-
-def describe(name: str, config: Config, recipe: Recipe, data: TrainingData, *, command: str = "") -> About:
-    """The metadata of a checkpoint, without the history."""
-    (kind,) = (kind for kind, cls in TOKENIZERS.items() if isinstance(data.tokenizer, cls))
-    return {
-        "config": config_to_json(name, config),
-        "recipe": asdict(recipe),
-        "tokenizer": {"kind": kind, "text": data.tokenizer.to_text()},
-        "data": {"name": data.name, "fingerprint": data.fingerprint},
-        "versions": versions(),
-        "machine": machine(data.train.device),
-        "command": command,
-    }

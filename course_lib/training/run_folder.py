@@ -23,13 +23,19 @@ import torch
 from filelock import FileLock, Timeout
 from torch import Tensor
 
+from course_lib.models.config import Config
+from course_lib.models.registry import config_to_json
 from course_lib.training.checkpoint import (
+    TOKENIZERS,
     About,
     CheckpointError,
     load_checkpoint,
+    machine,
     read_about,
     save_checkpoint,
+    versions,
 )
+from course_lib.training.data import TrainingData
 from course_lib.training.recipe import Recipe
 from course_lib.training.step import parts_of
 
@@ -275,3 +281,17 @@ def _best_step(about: About) -> int | None:
     """The step with the lowest validation loss in a checkpoint's history."""
     best = History.from_json(about["history"]).best
     return best and best.step
+
+
+def describe(name: str, config: Config, recipe: Recipe, data: TrainingData, *, command: str = "") -> About:
+    """The metadata of a run and its checkpoints, without the history."""
+    (kind,) = (kind for kind, cls in TOKENIZERS.items() if isinstance(data.tokenizer, cls))
+    return {
+        "config": config_to_json(name, config),
+        "recipe": asdict(recipe),
+        "tokenizer": {"kind": kind, "text": data.tokenizer.to_text()},
+        "data": {"name": data.name, "fingerprint": data.fingerprint},
+        "versions": versions(),
+        "machine": machine(data.train.device),
+        "command": command,
+    }

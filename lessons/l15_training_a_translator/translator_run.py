@@ -26,10 +26,9 @@ from course_lib.text.batch import Batch
 from course_lib.text.special import PAD
 from course_lib.text.toy.splits import splits
 from course_lib.training.data import TrainingData
-from course_lib.training.job import describe
 from course_lib.training.loop import AfterValidation, Score, train
 from course_lib.training.recipe import learning_rate
-from course_lib.training.run_folder import History, RunFolder, RunState
+from course_lib.training.run_folder import History, RunFolder, RunState, describe
 from course_lib.translation.evaluation import evaluate
 from course_lib.translation.pipeline import translate
 from course_lib.translation.search import greedy

@@ -1,4 +1,4 @@
-"""Lesson 18: The museum."""
+"""Lesson 18: Comparing systems."""
 
 from course_lib.lazy import lazy
 
@@ -10,6 +10,7 @@ HOMES = {
     "REAL": "museum",
     "TOY": "museum",
     "runs_of": "museum",
+    "sentences_of": "sentences",
     "table": "museum",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

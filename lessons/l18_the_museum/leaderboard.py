@@ -1,11 +1,15 @@
 """The leaderboard: the systems of one column, ranked by their mean, worst or best seed.
 
+    >>> compute(column="BLEU R-Drop", rows=EVERY, rank_by=MEAN)["beats"]     # 0: undecided, despite the seeds
+    [0, 0, 0]
+
     >>> compute(column="BLEU beam", rows=EVERY, rank_by=MEAN)["names"][:2]
     ['convs2s', 'transformer']
     >>> compute(column="21 to 30 words", rows=EVERY, rank_by=MEAN)["names"][:2]
     ['bahdanau', 'luong_concat']
 
 All numbers are those of data/results, for three seeds each (seconds and words per second: three timings).
+Intervals are drawn where a result for every sentence was recorded.
 """
 
 from __future__ import annotations
@@ -20,14 +24,16 @@ from course_lib.formatting import fixed
 from course_lib.views.bars import HorizontalBars
 from course_lib.views.pillow_text import add_text, set_texts
 from lessons.l18_the_museum.museum import (
+    CEILING,
     COLUMNS,
-    COSTS,
     NO_RESIDUAL,
     TITLES,
     WITHOUT_ATTENTION,
     beats,
+    n_at_ceiling,
     seeds_of,
 )
+from lessons.l18_the_museum.sentences import difference_interval, interval, verdict
 
 EVERY, ATTENTION, PLAIN = "all systems", "with attention", "without attention"
 MEAN, WORST, BEST = "mean", "worst seed", "best seed"
@@ -68,21 +74,33 @@ def ranked(column: str, rows: str, rank_by: str) -> dict[str, list[float]]:
 
 def compute(*, column: str, rows: str, rank_by: str) -> Facts:
     """`lead`: from the first to the second; `spread`: from best to worst seed, the larger of the two;
-    `level`: how many systems the first does not beat with every seed."""
+    `beats`, `beaten_by`: how many systems each is ahead of and behind, by seeds and, if recorded, sentences;
+    `undecided`: how many systems the first isn't ahead of; `by_sentences`: how many comparisons use them."""
     systems, about = ranked(column, rows, rank_by), COLUMNS[column]
     names, seeds = list(systems), list(systems.values())
     values = [ranking_value(of_system, rank_by, about.higher) for of_system in seeds]
+    verdicts = {name: [verdict(column, name, rival) for rival in names if rival != name] for name in names}
     has_rival = len(names) > 1
+    intervals = [interval(column, name) for name in names]
+    close = [*seeds[:N_CLOSE], *filter(None, intervals[:N_CLOSE])]
     return {
         "names": names,
         "seeds": seeds,
         "values": values,
+        "intervals": intervals,
+        "scale": [min(map(min, close)), max(map(max, close))] if names else [0.0, 1.0],  # of the top four
         "unit": about.unit,
         "digits": about.digits,
         "higher": about.higher,
         "lead": abs(values[0] - values[1]) if has_rival else None,
         "spread": max(max(pair) - min(pair) for pair in seeds[:2]) if has_rival else None,
-        "level": sum(beats(seeds[0], rival, about.higher) != "yes" for rival in seeds[1:]),
+        "beats": [verdicts[name].count("ahead") for name in names],
+        "beaten_by": [verdicts[name].count("behind") for name in names],
+        "undecided": len(names) - 1 - verdicts[names[0]].count("ahead") if has_rival else 0,
+        "by_sentences": sum(difference_interval(column, names[0], rival) is not None for rival in names[1:]),
+        "rivals": max(len(names) - 1, 0),
+        "at_ceiling": n_at_ceiling(column),
+        "ceiling": CEILING,
         "first_by_mean": next(iter(ranked(column, rows, MEAN)), None),
     }
 
@@ -98,44 +116,55 @@ def draw_board(axes: Axes) -> Show:
         axes, np.arange(N_ROWS), gap=0.045, thickness=0.72, size=9, label_x=-0.02, label_size=9
     )
     [dots] = axes.plot([], [], "o", color=theme.INK, markersize=3.2)
+    [ranges] = axes.plot([], [], color=theme.INK, linewidth=1)
     note = add_text(axes, 0.99, 0.02, coords="axes", ha="right", size=9, colour=theme.SOFT_INK)
 
     def show(facts: Facts) -> None:
         names, seeds, values = facts["names"], facts["seeds"], facts["values"]
         empty = N_ROWS - len(names)
-        top = max(map(max, seeds), default=1) or 1
+        upper = [high for _, high in filter(None, facts["intervals"])]
+        top = max([*upper, *map(max, seeds)], default=1) or 1
         colours = [theme.PINK if name in WITHOUT_ATTENTION else theme.BLUE for name in names]
         readings = [value_text(facts, value) for value in values] + [""] * empty
         bars.show(np.array(values + [0.0] * empty) / top, readings, colours + [theme.PAPER] * empty)
         set_texts(bars.labels, map(label, names))
-        for text, of_system, value in zip(bars.value_texts, seeds, values, strict=False):
-            text.set_x(max(max([*of_system, value]) / top, 0) + 0.03)
+        for text, of_system, value, ends in zip(
+            bars.value_texts, seeds, values, facts["intervals"], strict=False
+        ):
+            text.set_x(max(max([*of_system, value, *(ends or ())]) / top, 0) + 0.03)
         dots.set_data(np.ravel(seeds) / top, np.repeat(np.arange(len(seeds)), N_SEEDS))
+        ranges.set_data(*lines(facts["intervals"], 0, top))
         sense = "higher" if facts["higher"] else "lower"
         note.set_text(f"pink: without attention   ·   {sense} is better")
 
     return show
 
 
+def lines(intervals: list, least: float, width: float) -> tuple[np.ndarray, np.ndarray]:
+    """x and y of a line from end to end of every interval, in its row; where there is None, no line."""
+    gap = np.nan
+    ends = [(gap, gap) if ends is None else ends for ends in intervals]
+    x = [((low - least) / width, (high - least) / width, gap) for low, high in ends]
+    return np.ravel(x), np.ravel([(row, row, gap) for row in range(len(intervals))])
+
+
 def draw_close(axes: Axes) -> Show:
     blank_axes(axes, x=(-0.12, 1.12), y=(N_CLOSE + 0.35, -0.75))
     [ranges] = axes.plot([], [], color=theme.BLUE, linewidth=2)
     [dots] = axes.plot([], [], "o", color=theme.INK, markersize=6)
-    names = [add_text(axes, 0.0, row - 0.3, size=9.5) for row in range(N_CLOSE)]
+    names = [add_text(axes, -0.1, row - 0.3, size=9) for row in range(N_CLOSE)]
     middle = {"ha": "center", "va": "center"}
     ends = ((0.0, -0.3), (1.0, -0.3), (0.5, -0.05))  # of the scale, and the lead
     small = [add_text(axes, x, N_CLOSE + y, size=9, colour=theme.SOFT_INK, **middle) for x, y in ends]
     verdict = add_text(axes, 0.5, N_CLOSE + 0.2, size=10, weight="bold", **middle)
 
     def show(facts: Facts) -> None:
-        seeds = facts["seeds"][:N_CLOSE]
-        least, most = min(map(min, seeds), default=0), max(map(max, seeds), default=1)
-        scaled = (np.reshape(seeds, (-1, N_SEEDS)) - least) / ((most - least) or 1)
-        rows, gaps = np.arange(len(seeds)), np.full(len(seeds), np.nan)
-        from_to = np.stack([scaled.min(axis=1), scaled.max(axis=1), gaps], axis=1)
-        ranges.set_data(from_to.ravel(), np.stack([rows, rows, gaps], axis=1).ravel())
-        dots.set_data(scaled.ravel(), np.repeat(rows, N_SEEDS))
-        set_texts(names, map(label, facts["names"][:N_CLOSE]))
+        seeds, intervals = facts["seeds"][:N_CLOSE], facts["intervals"][:N_CLOSE]
+        least, most = facts["scale"]
+        width = (most - least) or 1
+        dots.set_data((np.ravel(seeds) - least) / width, np.repeat(np.arange(len(seeds)), N_SEEDS))
+        ranges.set_data(*lines(intervals, least, width))
+        set_texts(names, map(close_label, facts["names"][:N_CLOSE], facts["beats"], facts["beaten_by"]))
         low, high = value_text(facts, least), value_text(facts, most) if most > least else ""
         set_texts(small, (low, high, lead_text(facts)) if seeds else ())
         verdict.set_text(verdict_text(facts))
@@ -143,19 +172,25 @@ def draw_close(axes: Axes) -> Show:
     return show
 
 
+def close_label(name: str, n_beaten: int, n_better: int) -> str:
+    return f"{label(name)}: ahead of {n_beaten}, behind {n_better}"
+
+
 def verdict_text(facts: Facts) -> str:
     if facts["lead"] is None:
         return "no other system was measured" if facts["names"] else "no system was measured"
-    if not facts["level"]:
-        return "clear: all its seeds are ahead"
-    return f"undecided against {facts['level']} other{'s' * (facts['level'] > 1)}"
+    if facts["undecided"]:
+        return f"first: undecided against {facts['undecided']} of {facts['rivals']}"
+    return "first: ahead of all the others"
 
 
 def lead_text(facts: Facts) -> str:
     if facts["lead"] is None:
         return ""
+    if facts["at_ceiling"] > 2:
+        return f"{facts['at_ceiling']} systems at the ceiling, {facts['ceiling']:.0f}% or more"
     lead, spread = (value_text(facts, facts[name]) for name in ("lead", "spread"))
-    return f"lead {lead}, larger spread of the two {spread}"
+    return f"lead {lead}, larger spread over seeds {spread}"
 
 
 class Leaderboard(Explorable):
@@ -172,11 +207,11 @@ class Leaderboard(Explorable):
     }
     goals = {
         "crowded": "All systems, by mean: the first is undecided against three or more",
+        "sentences": "Every seed of the first is ahead, but the sentences leave it undecided",
         "worst-seed": "A system that is first by its mean but not by its worst seed",
-        "no-attention": "All systems, any column but a cost: the first has no attention",
     }
     panels = (
-        Panel("All systems, with their seeds", draw_board, 1.9),
+        Panel("All systems, with seeds and intervals", draw_board, 1.9),
         Panel("Top four, magnified", draw_close),
     )
     compute = staticmethod(compute)
@@ -184,11 +219,13 @@ class Leaderboard(Explorable):
     @staticmethod
     def goals_met(now: Facts, start: Facts) -> dict[str, bool]:
         every, first = now["rows"] == EVERY, now["names"][:1]
-        quality = now["column"] not in COSTS and bool(now["lead"])
+        all_seeds_ahead = len(first) == 1 and all(
+            beats(now["seeds"][0], rival, now["higher"]) == "yes" for rival in now["seeds"][1:]
+        )
         return {
-            "crowded": every and now["rank_by"] == MEAN and now["level"] >= 3,
+            "crowded": every and now["rank_by"] == MEAN and now["undecided"] >= 3,
+            "sentences": all_seeds_ahead and now["undecided"] > 0,
             "worst-seed": now["rank_by"] == WORST and first != [now["first_by_mean"]] and bool(first),
-            "no-attention": every and quality and first[0] in WITHOUT_ATTENTION,
         }
 
     @staticmethod
@@ -203,8 +240,9 @@ class Leaderboard(Explorable):
             f"{label(name)} {value_text(facts, value)}"
             for name, value in zip(facts["names"][:3], facts["values"], strict=False)
         )
+        compared = f", compared by sentences with {facts['by_sentences']}" if facts["by_sentences"] else ""
         about = ", ".join(filter(None, (facts["unit"], COLUMNS[facts["column"]].description)))
         return (
             f"{facts['column']} ({about}), {facts['rows']}, ranked by {facts['rank_by']}: "
-            f"{f'{first}; ' if first else ''}{verdict_text(facts)}."
+            f"{f'{first}; ' if first else ''}{verdict_text(facts)}{compared}."
         )

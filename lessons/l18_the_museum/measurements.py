@@ -8,11 +8,11 @@ from statistics import mean
 
 import torch
 
+from course_lib.results import runs
 from course_lib.text.toy.generate import generate
 from course_lib.translation.evaluation import teacher_forced_weights
 from course_lib.translation.pipeline import translate
 from course_lib.translation.shipped import Shipped, load_shipped
-from lessons.l18_the_museum.exercises import leaders
 from lessons.l18_the_museum.museum import (
     COLUMNS,
     COSTS,
@@ -21,57 +21,59 @@ from lessons.l18_the_museum.museum import (
     TOY,
     WITHOUT_ATTENTION,
     beats,
+    n_at_ceiling,
     runs_of,
     table,
 )
 
 ASIDE = (*COSTS, "1 to 5 words")
 CONTEST = [name for name, column in COLUMNS.items() if column.task in (TOY, REAL) and name not in ASIDE]
-RECIPES = {"shared": "BLEU beam", "own rate": "BLEU own rate", "R-Drop": "BLEU R-Drop"}
+CONFIGURATIONS = {"shared": "BLEU beam", "own rate": "BLEU own rate", "R-Drop": "BLEU R-Drop"}
 COMPARED = ("bahdanau", "convs2s", "transformer")
-CAT = "the cat drank the water because it was thirsty"
 
 
 def measure() -> dict:
     """Every number, by the part of the lesson that quotes it."""
-    museum = table()
+    results = table()
     return {
-        "closed looks": closed_looks(),
-        "third look unchanged": third_look_unchanged(),
+        "ConvS2S": without_layers(),
+        "cross 2 unchanged": cross_2_unchanged(),
         "true lead seen": {str(gap): lead_seen(gap) for gap in (0, 1, 2)},
-        "test": {name: museum["test"][name] for name in ("transformer", "bahdanau", "luong_concat")},
-        "contest": contest(museum),
-        "recipes": recipes(museum),
+        "test": {name: results["test"][name] for name in ("transformer", "bahdanau", "luong_concat")},
+        "contest": contest(results),
+        "ceiling": {column: n_at_ceiling(column) for column in ("1 to 5 words", "pronouns")},
+        "configurations": configurations(results),
+        "rates": rates(),
         "ablation": ablation(),
-        "made first": len(made_first(museum)),
-        "translating rows": len(museum["test"]),
+        "made first": len(made_first(results)),
+        "translating rows": len(results["test"]),
     }
 
 
 # ---- ConvS2S
 
 
-def close(system: Shipped, layers: Sequence[int]) -> None:
-    """Let the attention of these decoder layers of ConvS2S find nothing, from now on."""
+def ablate(system: Shipped, layers: Sequence[int]) -> None:
+    """Replace what the attention of these decoder layers of ConvS2S returns with zeros, from now on."""
     for layer in layers:
         attention = system.model.attention[layer].to_hidden
         attention.register_forward_pre_hook(lambda _, inputs: torch.zeros_like(inputs[0]))
 
 
-def closed_looks() -> dict[str, int]:
-    """Of 100 sentences, those translated correctly with one layer's attention closed."""
+def without_layers() -> dict[str, int]:
+    """Of 100 sentences, those translated correctly without the attention of one layer."""
     pairs = generate(100, seed=18, length=(3, 12))
     right = {}
-    for name, layers in {"none": (), "1": (0,), "2": (1,), "3": (2,)}.items():
+    for name, layers in {"intact": (), "cross 0": (0,), "cross 1": (1,), "cross 2": (2,)}.items():
         convs2s = load_shipped("convs2s")
-        close(convs2s, layers)
+        ablate(convs2s, layers)
         outputs = translate([pair.src_text for pair in pairs], convs2s.model, convs2s.tokenizer)
         right[name] = sum(output.target == pair.tgt_text for output, pair in zip(outputs, pairs, strict=True))
     return right
 
 
-def third_look_unchanged() -> float:
-    """The fraction of rows whose largest weight in layer 3 stays when layers 1 and 2 are closed."""
+def cross_2_unchanged() -> float:
+    """The fraction of positions whose largest weight in cross 2 stays when cross 0 and 1 are ablated."""
     convs2s = load_shipped("convs2s")
     encode, pairs = convs2s.tokenizer.encode, generate(100, seed=18, length=(3, 12))
     sentences = {n: (encode(pair.src_text), encode(pair.tgt_text)) for n, pair in enumerate(pairs)}
@@ -85,7 +87,7 @@ def third_look_unchanged() -> float:
         ]
 
     before = largest()
-    close(convs2s, (0, 1))
+    ablate(convs2s, (0, 1))
     return mean(a == b for a, b in zip(before, largest(), strict=True))
 
 
@@ -99,30 +101,31 @@ def lead_seen(gap: float) -> float:
     return ((better + gap).amin(dim=1) > other.amax(dim=1)).double().mean().item()
 
 
-def contest(museum: dict) -> dict:
-    """In how many columns a system is first by mean, first alone, or level with the first."""
-    first = {column: names for column, names in leaders(museum, HIGHER).items() if column in CONTEST}
-    by_mean, alone, level = Counter(), Counter(), Counter()
-    for names in first.values():
-        by_mean[names[0]] += 1
-        alone[names[0]] += len(names) == 1
-        level.update(names)
+def contest(results: dict) -> dict:
+    """By seeds: in how many columns a system is first by mean, beats all others, or is beaten by none."""
+    by_mean, beats_all, unbeaten = Counter(), Counter(), Counter()
+    for column in CONTEST:
+        seeds, best = results[column], max if HIGHER[column] else min
+        by_mean[best(seeds, key=lambda name, seeds=seeds: mean(seeds[name]))] += 1
+        for name in seeds:
+            answers = [beats(seeds[name], seeds[rival], HIGHER[column]) for rival in seeds if rival != name]
+            beats_all[name] += set(answers) == {"yes"}
+            unbeaten[name] += "no" not in answers
     return {
-        "all columns": len(COLUMNS),
         "columns": len(CONTEST),
         "first by mean": {name: by_mean[name] for name in COMPARED},
-        "first alone": {name: alone[name] for name in COMPARED},
-        "first or level": {name: level[name] for name in COMPARED},
+        "beats all": {name: beats_all[name] for name in COMPARED},
+        "unbeaten": {name: unbeaten[name] for name in COMPARED},
     }
 
 
-def recipes(museum: dict) -> dict:
-    """Mean BLEU by recipe, what R-Drop adds, and the range over seeds with and without attention."""
+def configurations(results: dict) -> dict:
+    """Mean BLEU by training configuration, and the range over seeds with and without attention."""
     scores = {
-        recipe: {name: mean(museum[column][name]) for name in COMPARED} for recipe, column in RECIPES.items()
+        name: {system: mean(results[column][system]) for system in COMPARED}
+        for name, column in CONFIGURATIONS.items()
     }
-    gains = {name: scores["R-Drop"][name] - scores["shared"][name] for name in COMPARED}
-    own_rate = museum[RECIPES["own rate"]]
+    own_rate = results[CONFIGURATIONS["own rate"]]
     seeds = {
         attends: [
             seed for name in own_rate if (name not in WITHOUT_ATTENTION) == attends for seed in own_rate[name]
@@ -130,14 +133,36 @@ def recipes(museum: dict) -> dict:
         for attends in (True, False)
     }
     return scores | {
-        "R-Drop adds": {name: round(gain, 1) + 0.0 for name, gain in gains.items()},
         "with attention": {"least": min(seeds[True]), "most": max(seeds[True])},
         "without attention": {"least": min(seeds[False]), "most": max(seeds[False])},
     }
 
 
+def validation_by_rate() -> dict[str, dict[float, float]]:
+    """BLEU on the validation set for every system and learning rate, seed 0, greedy."""
+    scores: dict[str, dict[float, float]] = {}
+    for run in (*runs("multi30k_rates"), *runs("multi30k_ladder")):
+        if run["seed"] == 0:
+            system = run["variant"].partition(",")[0]
+            rate = run["recipe"]["learning_rate"]
+            scores.setdefault(system, {})[rate] = run["scores"]["validation"]["greedy"]
+    return scores
+
+
+def rates() -> dict[str, float]:
+    """How many systems chose a learning rate inside the grid, and what Luong's concat gained by it."""
+    scores = validation_by_rate()
+    inside = [max(s, key=s.get) not in (min(s), max(s)) for s in scores.values()]
+    concat = scores["luong_concat"]
+    return {
+        "systems": len(scores),
+        "inside the grid": sum(inside),
+        "gain of luong_concat on validation": concat[0.008] - concat[0.002],
+    }
+
+
 def ablation() -> dict[str, float]:
-    """The rows of the ablation, how many lose against the base with every seed, and the narrowest loss."""
+    """The rows of the ablation, how many are behind the base with every seed, the least and largest loss."""
     rows = {
         name: [run["scores"]["test"]["beam"] for run in runs] for name, runs in runs_of("ablation").items()
     }
@@ -146,17 +171,19 @@ def ablation() -> dict[str, float]:
     return {
         "rows": len(rows),
         "losing": len(losing),
+        "expected by chance": len(rows) / 20,
         "margin of 6 layers": min(base) - max(rows["(C) 6 layers"]),
+        "loss without dropout": mean(base) - mean(rows["(D) no dropout"]),
     }
 
 
-def made_first(museum: dict) -> set[str]:
+def made_first(results: dict) -> set[str]:
     """Systems whose best seed is ahead of the worst seeds of all others in some column but `parameters`."""
     systems = set()
     for column in (name for name in COLUMNS if COLUMNS[name].task in (TOY, REAL) and name != "parameters"):
         best, worst = (max, min) if HIGHER[column] else (min, max)
-        for system, seeds in museum[column].items():
-            rivals = [[worst(others)] for name, others in museum[column].items() if name != system]
+        for system, seeds in results[column].items():
+            rivals = [[worst(others)] for name, others in results[column].items() if name != system]
             if all(beats([best(seeds)], rival, HIGHER[column]) == "yes" for rival in rivals):
                 systems.add(system)
     return systems

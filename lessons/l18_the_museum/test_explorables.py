@@ -9,8 +9,9 @@ import pytest
 from course_lib.models.registry import SYSTEMS
 from course_lib.results import value_at
 from lessons.l18_the_museum import leaderboard
-from lessons.l18_the_museum.leaderboard import ATTENTION, BEST, EVERY, MEAN, PLAIN, WORST
-from lessons.l18_the_museum.museum import COLUMNS, TITLES, WITHOUT_ATTENTION, runs_of, table
+from lessons.l18_the_museum.leaderboard import ATTENTION, BEST, EVERY, MEAN, PLAIN, WORST, Leaderboard
+from lessons.l18_the_museum.museum import COLUMNS, TITLES, WITHOUT_ATTENTION, beats, runs_of, table
+from lessons.l18_the_museum.sentences import interval, verdict
 
 
 def facts_of(column: str, rows: str = EVERY, rank_by: str = MEAN) -> dict:
@@ -24,7 +25,6 @@ def facts_of(column: str, rows: str = EVERY, rank_by: str = MEAN) -> dict:
         *((column, MEAN, "bahdanau") for column in ("21 to 30 words", "alignment error", "BLEU R-Drop")),
         *((column, MEAN, "convs2s") for column in ("BLEU beam", "BLEU own rate")),
         ("perplexity", MEAN, "gru_lm"),
-        ("LM training", MEAN, "ngram_lm"),
         ("negation", MEAN, "luong_concat"),
         ("negation", WORST, "bahdanau"),
     ],
@@ -37,13 +37,76 @@ def test_lead_and_spread():
     facts, narrow = facts_of("test"), facts_of("alignment error")
     assert facts["lead"] == pytest.approx(98.4667 - 98.0, abs=1e-3)
     assert facts["spread"] == pytest.approx(98.3 - 97.5)
-    assert narrow["lead"] < narrow["spread"] and narrow["level"] == 0, "clear, by the seeds"
+    assert narrow["lead"] < narrow["spread"] and narrow["undecided"] == 0, "ahead, by the seeds"
 
 
-def test_against_how_many_the_first_is_undecided():
-    levels = {column: facts_of(column)["level"] for column in ("test", "21 to 30 words", "pronouns")}
-    assert levels == {"test": 3, "21 to 30 words": 0, "pronouns": 5}
-    assert re.findall(r"\d+", leaderboard.verdict_text(facts_of("pronouns"))) == ["5"]
+@pytest.mark.parametrize("column", COLUMNS)
+def test_systems_ahead_and_behind_are_those_of_the_verdict(column):
+    facts = facts_of(column)
+    names = facts["names"]
+    for name, n_ahead, n_behind in zip(names, facts["beats"], facts["beaten_by"], strict=True):
+        verdicts = [verdict(column, name, rival) for rival in names if rival != name]
+        assert (n_ahead, n_behind) == (verdicts.count("ahead"), verdicts.count("behind"))
+    assert sum(facts["beats"]) == sum(facts["beaten_by"])
+    assert facts["undecided"] == len(names) - 1 - facts["beats"][0]
+
+
+def test_the_verdict_names_the_number_of_undecided_comparisons():
+    facts = facts_of("pronouns")
+    assert facts["undecided"] >= 5, "by the seeds alone it is 5"
+    assert int(re.findall(r"\d+", leaderboard.verdict_text(facts))[0]) == facts["undecided"]
+    assert facts_of("alignment error")["undecided"] == 0
+
+
+def test_with_r_drop_all_seeds_agree_and_the_first_is_undecided():
+    facts = facts_of("BLEU R-Drop")
+    first, *others = facts["seeds"]
+    assert all(beats(first, rival, True) == "yes" for rival in others) and facts["undecided"] == 2
+    assert facts["by_sentences"] == 2
+
+
+def test_each_interval_contains_the_mean_of_its_seeds():
+    for column in ("BLEU beam", "21 to 30 words"):
+        facts = facts_of(column)
+        assert any(facts["intervals"])
+        for seeds, ends in zip(facts["seeds"], facts["intervals"], strict=True):
+            assert ends is None or ends[0] <= sum(seeds) / 3 <= ends[1]
+
+
+def test_columns_without_sentences_have_no_intervals():
+    for column in ("parameters", "training", "alignment error", "perplexity"):
+        assert facts_of(column)["intervals"] == [None] * len(facts_of(column)["names"])
+        assert interval(column, facts_of(column)["names"][0]) is None
+
+
+def test_lines_leave_out_what_has_no_interval():
+    x, y = leaderboard.lines([(1.0, 3.0), None], 1.0, 4.0)
+    assert x[:2].tolist() == [0.0, 0.5] and y[:2].tolist() == [0, 0]
+    assert all(value != value for value in x[2:])
+
+
+def test_the_ceiling_is_named_where_many_systems_reach_it():
+    texts = {column: leaderboard.lead_text(facts_of(column)) for column in ("1 to 5 words", "depth")}
+    assert "12" in texts["1 to 5 words"] and "98" in texts["1 to 5 words"]
+    assert "98" not in texts["depth"]
+
+
+def goals_met(**state) -> set[str]:
+    start = {"column": "21 to 30 words", "rows": EVERY, "rank_by": MEAN}
+
+    def facts(state: dict) -> dict:
+        return state | leaderboard.compute(**state)
+
+    met = Leaderboard.goals_met(facts(start | state), facts(start))
+    return {goal for goal, reached in met.items() if reached}
+
+
+def test_goals():
+    assert goals_met() == set()
+    assert goals_met(column="pronouns") == {"crowded"}
+    assert goals_met(column="BLEU R-Drop") == {"sentences"}
+    assert "worst-seed" in goals_met(column="negation", rank_by=WORST)
+    assert goals_met(column="BLEU beam") == goals_met(column="pronoun class") == set()
 
 
 def test_a_column_with_one_system_or_none():

@@ -200,7 +200,7 @@ LIMITS = {
         Limit("tables", "10 times", "table_bytes", operator.ge, lambda now, start: 10 * now["words_bytes"]),
         Limit("tables", "under 15%", "fraction"),
     ],
-    "Leaderboard": [Limit("crowded", "three or more", "level")],
+    "Leaderboard": [Limit("crowded", "three or more", "undecided")],
 }
 
 

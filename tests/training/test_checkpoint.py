@@ -27,8 +27,8 @@ from course_lib.training.checkpoint import (
     save_checkpoint,
 )
 from course_lib.training.data import encode_data
-from course_lib.training.job import describe
 from course_lib.training.recipe import Recipe
+from course_lib.training.run_folder import describe
 from course_lib.translation.pipeline import translate
 from tests.full_disk import full_disk
 

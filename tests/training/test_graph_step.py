@@ -10,11 +10,10 @@ import torch
 from course_lib.text.batch import Batch, make_batch
 from course_lib.text.encoded import encode_ids
 from course_lib.training.graph_step import GraphStep
-from course_lib.training.job import describe
 from course_lib.training.loop import train
 from course_lib.training.objective import objective_for
 from course_lib.training.recipe import Recipe
-from course_lib.training.run_folder import RunFolder
+from course_lib.training.run_folder import RunFolder, describe
 from course_lib.training.step import PlainStep
 
 pytestmark = [

@@ -17,11 +17,10 @@ from course_lib.text.encoded import encode_ids
 from course_lib.training import loop, run_folder
 from course_lib.training.checkpoint import CheckpointError, load_checkpoint, load_system, read_about
 from course_lib.training.graph_step import GraphStep
-from course_lib.training.job import describe
 from course_lib.training.loop import make_step, seed_of, train
 from course_lib.training.objective import language_modelling, mean_loss, objective_for
 from course_lib.training.processes import Processes
-from course_lib.training.run_folder import RunFolder
+from course_lib.training.run_folder import RunFolder, describe
 from course_lib.training.step import PlainStep
 
 pytestmark = pytest.mark.slow

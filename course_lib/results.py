@@ -93,7 +93,9 @@ def pack_rows(rows: Sequence[Sequence[int]]) -> str:
     """
     table = np.array(rows)
     if table.ndim != 2 or table.min() < 0 or table.max() > 255:
-        raise ValueError(f"Expected rows of counts from 0 to 255, but got shape {table.shape} with {rows[:1]}.")
+        raise ValueError(
+            f"Expected rows of counts from 0 to 255, but got shape {table.shape} with {rows[:1]}."
+        )
     content = np.array([table.shape[1], *table.ravel()], dtype=np.uint8).tobytes()
     return base64.b64encode(zlib.compress(content, 9)).decode()
 

@@ -37,9 +37,17 @@ def bleu_rows(translations: Sequence[Tokens], references: Sequence[Tokens]) -> F
 
 
 def bleu_of_rows(rows: Float[Tensor, "*batch sentences 6"]) -> Float[Tensor, "*batch"]:
-    """BLEU of these sentences together, 0 to 100. A sentence of c tokens has max(0, c − n + 1) n-grams."""
-    rows = rows.double()
-    matches, c, r = rows[..., :4].sum(dim=-2), rows[..., 4].sum(dim=-1), rows[..., 5].sum(dim=-1)
-    totals = (rows[..., 4:5] - torch.arange(4)).clamp(min=0).sum(dim=-2)
+    """BLEU of these sentences together, 0 to 100."""
+    return bleu_of_sums(with_totals(rows.double()).sum(dim=-2)).float()
+
+
+def with_totals(rows: Float[Tensor, "*batch 6"]) -> Float[Tensor, "*batch 10"]:
+    """All that BLEU adds up: also the numbers of n-grams, max(0, c − n + 1) in a translation of c tokens."""
+    return torch.cat([rows, (rows[..., 4:5] - torch.arange(4)).clamp(min=0)], dim=-1)
+
+
+def bleu_of_sums(sums: Float[Tensor, "*batch 10"]) -> Float[Tensor, "*batch"]:
+    """BLEU from the sums of such rows over the sentences."""
+    matches, c, r, totals = sums[..., :4], sums[..., 4], sums[..., 5], sums[..., 6:]
     log_bleu = (matches / totals.clamp(min=1)).log().mean(dim=-1) + (1 - r / c).clamp(max=0)
-    return torch.where(matches.amin(dim=-1) > 0, 100 * log_bleu.exp(), 0.0).float()
+    return torch.where(matches.amin(dim=-1) > 0, 100 * log_bleu.exp(), 0.0)

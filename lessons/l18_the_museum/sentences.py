@@ -22,6 +22,7 @@ from course_lib.results import unpack_rows, value_at
 from course_lib.shapes import Float, Tensor
 from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.translation.evaluation import length_groups, phenomenon_groups
+from lessons.l16_decoding.corpus_bleu import bleu_of_sums, with_totals
 from lessons.l18_the_museum.museum import COLUMNS, REAL, TOY, beats, runs_of, seeds_of
 
 N_DRAWS = 2000
@@ -103,11 +104,8 @@ def scores_of_draws(column: str, system: str) -> Float[Tensor, "draws seeds"] | 
     n = len(rows)
     if rows.ndim == 2:
         return 100 * draws(n) @ rows / n
-    n_grams = (rows[..., 4:5] - torch.arange(4)).clamp(min=0)
-    counts = torch.cat([rows, n_grams], dim=-1)  # what BLEU adds up: it depends on these sums only
-    sums = (draws(n) @ counts.flatten(1)).unflatten(1, counts.shape[1:])
-    matches, (c, r), totals = sums[..., :4], sums[..., 4:6].unbind(-1), sums[..., 6:]
-    return 100 * ((matches / totals).log().mean(dim=-1) + (1 - r / c).clamp(max=0)).exp()
+    counts = with_totals(rows)
+    return bleu_of_sums((draws(n) @ counts.flatten(1)).unflatten(1, counts.shape[1:]))
 
 
 @lru_cache(maxsize=5000)

@@ -15,7 +15,7 @@ from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.translation.shipped import shared
 from lessons.l16_decoding.corpus_bleu import bleu_of_rows
-from lessons.l16_decoding.exercises import paired_bootstrap
+from lessons.l16_decoding.exercises import bootstrapped as paired_bootstrap
 from lessons.l18_the_museum import measurements, sentences
 from lessons.l18_the_museum.exercises import defend
 from lessons.l18_the_museum.measurements import CONTEST

@@ -12,9 +12,9 @@ that the two are equal.
 
 The interval over seeds is Welch's, which doesn't assume that both variants vary equally from seed to seed.
 For a percentage of sentences, the standard deviation over seeds counts as at least one sentence. Where the
-runs record which sentences they translated correctly, there is a second interval, from a paired bootstrap
-over seeds and sentences: it also covers the choice of the test sentences, but with three seeds it
-underestimates how much training varies.
+runs record a result for every sentence (whether it is correct, or what BLEU counts in it), there is a second
+interval, from a paired bootstrap over seeds and sentences: it also covers the choice of the test sentences,
+but with three seeds it underestimates how much training varies.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from statistics import mean, variance
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
-from course_lib.results import value_at
+from course_lib.results import unpack_rows, value_at
+from lessons.l16_decoding.corpus_bleu import bleu_of_sums, with_totals
 from tools.experiments.catalogue import experiments
 from tools.experiments.tables import MEASURES, Measure, percent
 
@@ -37,7 +39,7 @@ N_SAMPLES = 10_000
 N_GRID = 200_000
 
 Interval = tuple[float, float]
-Right = Sequence[Sequence[bool]]  # for each seed, whether each sentence is correct
+Sentences = Sequence[Sequence]  # for each seed, what was counted in each sentence
 
 
 class Comparison(NamedTuple):
@@ -87,24 +89,33 @@ def welch(one: Sequence[float], other: Sequence[float], least: float = 0.0) -> I
     return difference - half, difference + half
 
 
-def paired_bootstrap(one: Right, other: Right, n_samples: int = N_SAMPLES) -> Interval:
+def paired_bootstrap(one: Sentences, other: Sentences, n_samples: int = N_SAMPLES) -> Interval:
     """The 95% interval over seeds and sentences; both variants get the same sentences in every sample.
+
+    Each sentence counts as 1 (correct) or 0, or has a row of six counts for BLEU.
 
     >>> paired_bootstrap([[True, True]], [[False, False]])
     (1.0, 1.0)
     """
-    rng = np.random.default_rng(0)
-    first, second = (np.asarray(seeds, dtype=np.float32) for seeds in (one, other))
-    n = first.shape[1]
-    weights = rng.multinomial(n, np.full(n, 1 / n), size=n_samples).astype(np.float32) / n
+    generator = torch.Generator().manual_seed(0)
+    n = len(one[0])
+    drawn = torch.randint(n, (n_samples, n), generator=generator)
+    times = torch.zeros(n_samples, n).scatter_add_(1, drawn, torch.ones(n_samples, n))
     means = []
-    for right in (first, second):
-        by_seed = weights @ right.T  # (sample, seed)
-        drawn = rng.integers(len(right), size=by_seed.shape)
-        means.append(np.take_along_axis(by_seed, drawn, axis=1).mean(axis=1))
-    tail = 50 * (1 - LEVEL)
-    low, high = np.percentile(means[0] - means[1], [tail, 100 - tail])
-    return float(low), float(high)
+    for variant in (one, other):
+        by_seed = torch.stack(
+            [_score_of(times, torch.tensor(seed, dtype=torch.float32)) for seed in variant], 1
+        )
+        seeds = torch.randint(len(variant), by_seed.shape, generator=generator)
+        means.append(by_seed.gather(1, seeds).mean(dim=1))
+    tail = torch.tensor([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = (means[0] - means[1]).quantile(tail).tolist()
+    return low, high
+
+
+def _score_of(times: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
+    """The score of each sample, in which each sentence occurs so many times."""
+    return times @ counts / len(counts) if counts.ndim == 1 else bleu_of_sums(times @ with_totals(counts))
 
 
 def compare(one: list[dict], other: list[dict], column: Measure) -> Comparison:
@@ -114,7 +125,7 @@ def compare(one: list[dict], other: list[dict], column: Measure) -> Comparison:
         raise ValueError(f"Not every run has a number for {column.heading!r}.")
     first, second = numbers
     rights = [[_sentences(run, column) for run in runs] for runs in (one, other)]
-    has_sentences = all(right for variant in rights for right in variant)
+    has_sentences = all(right is not None for variant in rights for right in variant)
     n = len(rights[0][0]) if has_sentences else value_at(one[0], *column.path[:-1], "n")
     interval = welch(first, second, least=1 / n if n else 0.0)
     with_sentences = paired_bootstrap(*rights) if has_sentences else None
@@ -133,10 +144,13 @@ def _above(interval: Interval | None, with_sentences: Interval | None) -> bool:
     return interval is not None and interval[0] > 0 and (with_sentences is None or with_sentences[0] > 0)
 
 
-def _sentences(run: dict, column: Measure) -> list[bool] | None:
-    """Whether each sentence is correct, if that is what the column counts and the run recorded it."""
+def _sentences(run: dict, column: Measure) -> Sequence | None:
+    """What was counted in each sentence, if the column comes from that and the run recorded it."""
     *where, last = column.path
-    found = value_at(run, *where, "right") if last == "exact" else value_at(run, *column.path)
+    if rows := value_at(run, *where, "rows", last):
+        return unpack_rows(rows)
+    keys = {"exact": "right", "pronouns": "pronouns right"}
+    found = value_at(run, *where, keys[last]) if last in keys else value_at(run, *column.path)
     return [digit == "1" for digit in found] if isinstance(found, str) else None
 
 

@@ -124,7 +124,7 @@ def summarise(evaluation: Evaluation) -> dict:
 def multi30k_scores(outcome: TrainedSystem, validation_only: bool) -> dict:
     """BLEU in lower case: on validation for each length penalty, on test with the best penalty.
 
-    "rows" has the counts that BLEU needs for every sentence of the test set (`course_lib.results.unpack_rows`).
+    "rows" has what BLEU counts in every sentence of the test set (see `course_lib.results.unpack_rows`).
     """
 
     def score(split: str, **search: Any) -> Evaluation:

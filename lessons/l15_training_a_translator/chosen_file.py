@@ -1,4 +1,4 @@
-"""Which model lesson 15 trains: the learner's file, or functions, from lesson 14, or the library's Transformer.
+"""Which model lesson 15 trains: the learner's file or functions of lesson 14, or the library's Transformer.
 
 file = file_to_train()                  # a path, or None; prints which model it is, and why
 Transformer = class_to_train(file)      # the class in the file, or in lesson 14's reference file
@@ -37,10 +37,10 @@ def file_to_train(path: Path | None = None) -> Path | None:
             return None
         print(f"We train your own Transformer, from {path.name}.")
         return path
-    if FUNCTIONS.issubset(function.name for function in list_own_functions()):
-        if not explain_difference(OF_FUNCTIONS, shipped):
-            print("We train the Transformer that your functions from lesson 14 compute.")
-            return OF_FUNCTIONS
+    has_functions = FUNCTIONS.issubset(function.name for function in list_own_functions())
+    if has_functions and not explain_difference(OF_FUNCTIONS, shipped):
+        print("We train the Transformer that your functions from lesson 14 compute.")
+        return OF_FUNCTIONS
     print(f"You haven't written a Transformer in lesson 14 yet. {INSTEAD}")
     return None
 

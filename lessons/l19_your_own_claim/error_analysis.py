@@ -12,10 +12,11 @@ Of each run and test set, the first 200 wrong translations are kept.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from operator import ne
+from typing import Any
 
 from course_lib.formatting import counted
 from lessons.l19_your_own_claim.corpus import sentences_of, small_world, split_indices
@@ -119,12 +120,9 @@ def by_kind(errors: Iterable[TranslationError]) -> dict[str, list[TranslationErr
 
 
 def show_errors(
-    trial: Trial | None, system: str, splits: Sequence[str] = ("rule", "rest"), *, new: bool = False
+    trial: Trial, system: str, splits: Sequence[str] = ("rule", "rest"), *, new: bool = False
 ) -> None:
     """Print how common each kind of error is on each split, with an example."""
-    if trial is None:
-        print("No errors to show yet: train first.")
-        return
     for split in splits:
         errors = find_errors(trial, system, split, new=new)
         n_wrong, n = count_errors(trial, system, split, new=new)
@@ -134,3 +132,12 @@ def show_errors(
             expected, output = marked(examples[0].expected, examples[0].output)
             print(f"{len(examples):>6}  {kind}: {examples[0].source}")
             print(f"{'expected':>18}: {expected}\n{'output':>18}: {output}")
+
+
+def show_errors_of_claim(result: Mapping[str, Any] | None) -> None:
+    """Print the errors of both systems of the learner's claim, on short test sentences."""
+    if result is None:
+        print("There are no errors to show yet: train first.")
+        return
+    for system in result["trial"].runs["with"]:
+        show_errors(result["trial"], system)

@@ -420,7 +420,7 @@ def example_prediction() -> dict[str, Any]:
         "on": "rule",
         "points": 10,
         "why": "To repeat a word, it has to find the position of that word again.",
-        "if_undecided": "that three seeds were too few to decide",
+        "if_undecided": "Three seeds were too few to decide.",
     }
 
 

@@ -66,7 +66,7 @@ def small_world() -> World:
 def new_sentences() -> dict[str, tuple[Pair, ...]]:
     """Sentences that occur nowhere in the small world, for the verdict on a claim: "new" and "new, long".
 
-    They are longer on average: most of the sentences of three or four words are in the small world.
+    They are longer on average than the test sentences.
     """
     world = small_world()
     seen = {pair.src for part in vars(world).values() for pair in part}

@@ -21,6 +21,7 @@ After this lesson you can
 """
 
 # %% kind="setup"
+import re
 from statistics import mean
 
 from course_lib import views
@@ -212,7 +213,7 @@ r"""
 
 Start with a quick trial: one seed and 100 steps, which takes less than a minute. It shows only that everything works. Then set `SEEDS = (6, 7, 8)` and `STEPS = 600`, and run the cell again. That takes six or twelve runs of about half a minute each. You can stop it at any time, because finished runs are saved. Read on while it trains; the cells that you run in the meantime will wait.
 
-Runs with 600 steps are also tested on about 4,700 **new sentences**, which no cell of this lesson has shown you. They are only for the verdict.
+Runs with 600 steps are also tested on **new sentences**, {result:lesson_19/small world/new sentences/new:,.0f} short and {result:lesson_19/small world/new sentences/new, long:,.0f} long ones, which no cell of this lesson shows you. They are only for the verdict.
 
 A percentage doesn't show *what* went wrong. So the second cell shows wrong translations of the test sentences, grouped by the kind of error, with the differing words in brackets. Look at the rest, too: nothing should have changed there.
 """
@@ -350,7 +351,9 @@ show_errors(counted, "transformer", ["rest"])
 
 # %% [markdown] kind="text"
 r"""
-In {result:lesson_19/errors/even/transformer/rest/by mistake:.0f} of {result:lesson_19/errors/even/transformer/rest/wrong:.0f} wrong translations, every word is right, and the only error is a *voilà* that doesn't belong there. So the Transformer didn't get worse at translating these sentences. It has learned the word *voilà*, but not when to use it. No percentage would have shown us that. The model without positions makes this mistake too, but in fewer of its errors: {result:lesson_19/errors/even/no positions/rest/by mistake:.0f} of {result:lesson_19/errors/even/no positions/rest/wrong:.0f}.
+In {result:lesson_19/errors/even/transformer/rest/by mistake:.0f} of {result:lesson_19/errors/even/transformer/rest/wrong:.0f} wrong translations, every word is right, and the only error is a *voilà* that doesn't belong there. The other {result:lesson_19/errors/even/transformer/rest/others:.0f} errors are about as many as the Transformer makes on these sentences without the rule, {result:lesson_19/errors/even/transformer/rest/without the rule:.0f}. The same is true of the model without positions: {result:lesson_19/errors/even/no positions/rest/by mistake:.0f} unwanted *voilà*, and {result:lesson_19/errors/even/no positions/rest/others:.0f} other errors, compared with {result:lesson_19/errors/even/no positions/rest/without the rule:.0f} without the rule.
+
+So neither system got worse at translating these sentences. They have learned the word *voilà*, but not when to use it. No percentage would have shown us that.
 """
 
 # %% [markdown] kind="text" contents="two findings, tested with new seeds and on new sentences"
@@ -393,9 +396,9 @@ for name, (rule, claim) in AGAIN.items():
 
 # %% [markdown] kind="text"
 r"""
-- **`mirror`, short sentences: held.** On {result:lesson_19/confirmed/mirror/sentences:.0f} new sentences, the gap is {result:lesson_19/confirmed/mirror/gap/least:.1f} to {result:lesson_19/confirmed/mirror/gap/most:.1f} points. With only {result:lesson_19/mirror/sizes/rule:.0f} sentences, the interval of the first round was about four times as wide, and its lower end was below 5.
+- **`mirror`, short sentences: held.** On {result:lesson_19/confirmed/mirror/sentences:.0f} new sentences, the gap is {result:lesson_19/confirmed/mirror/gap/least:.1f} to {result:lesson_19/confirmed/mirror/gap/most:.1f} points. With only {result:lesson_19/mirror/sizes/rule:.0f} sentences, the interval of the first round was more than three times as wide, and its lower end was below 5.
 - **`mirror`, long sentences: undecided.** By the seeds, the same claim would have failed in the first round and held in the second. In the third, every pair of seeds has the predicted order, but the smallest gap is {result:lesson_19/confirmed/mirror, long/gap/least:.1f}, not 5. The interval of the second round was entirely above the gaps of the third: it covers the choice of sentences, but not the choice of seeds.
-- **`even`: held**, although the second round had left even the order undecided. The first finding seemed to shrink and then came back larger. The seeds differ a lot here, and the new sentences are harder: they are longer on average, because most of the possible sentences of three or four words are already part of the corpus.
+- **`even`: held**, although the second round had left even the order undecided. The first finding seemed to shrink and then came back larger. The seeds differ a lot here, and the new sentences are harder: only {result:lesson_19/small world/fraction of 3 and 4 words/new:.0%} of them have three or four words, compared with {result:lesson_19/small world/fraction of 3 and 4 words/test:.0%} of the test sentences.
 
 What have we learned? Two of our claims are confirmed for this corpus and this training configuration. After the second round, we would have been too confident about one and too sceptical about another. The reasons are still untested.
 """
@@ -556,7 +559,7 @@ def without_mask(vocab_size):
 for make in (make_mine, without_mask):
     print(make.__doc__)
     for fault in faults(make) or ["no faults found"]:
-        print("  ·", fault.split(":")[0])
+        print("  ·", re.split("[:,]", fault)[0])
 
 # %% [markdown] kind="text" exercise="test_even_rule"
 r"""

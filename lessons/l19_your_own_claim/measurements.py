@@ -5,8 +5,15 @@ from __future__ import annotations
 from statistics import mean
 
 from course_lib.teaching.exercises import find_exercise
-from lessons.l19_your_own_claim.corpus import NEW_SETS, TEST_SETS, new_sentences, small_world, split_sizes
-from lessons.l19_your_own_claim.error_analysis import by_kind, count_errors, find_errors
+from lessons.l19_your_own_claim.corpus import (
+    NEW_SETS,
+    TEST_SETS,
+    new_sentences,
+    small_world,
+    split_indices,
+    split_sizes,
+)
+from lessons.l19_your_own_claim.error_analysis import by_kind, find_errors
 from lessons.l19_your_own_claim.bootstrap_stand_in import paired_bootstrap
 from lessons.l19_your_own_claim.rules import Rule, concerns, even, mirror
 from lessons.l19_your_own_claim.scores import SeedTable, combined, points_lost
@@ -112,16 +119,20 @@ def measure_errors(rule: Rule, system: str) -> dict[str, dict[str, int]]:
     trial, counts = recorded_trial(rule, (system,), FIRST), {}
     for split in ("rule", "rest"):
         kinds = {kind: len(errors) for kind, errors in by_kind(find_errors(trial, system, split)).items()}
+        by_mistake = kinds.get("rule applied by mistake", 0)
         counts[split] = {
-            "wrong": count_errors(trial, system, split)[0],
-            "kept": sum(kinds.values()),
-            "by mistake": kinds.get("rule applied by mistake", 0),
+            "wrong": sum(kinds.values()),
+            "without the rule": wrong_without_rule(trial, system, split),
+            "by mistake": by_mistake,
+            "others": sum(kinds.values()) - by_mistake,
             "not reversed": sum(n for kind, n in kinds.items() if kind.startswith("rule not applied")),
-            "wrong or missing words": sum(
-                kinds.get(kind, 0) for kind in ("missing words", "one wrong word", "several errors")
-            ),
         }
     return counts
+
+
+def wrong_without_rule(trial: Trial, system: str, split: str) -> int:
+    name, indices = split_indices(trial.rule)[split]
+    return sum(run["right"][name][index] == "0" for run in trial.runs["without"][system] for index in indices)
 
 
 def measure_claim(rule: Rule, breaks: str, more_than: str, on: str, seeds: tuple[int, ...]) -> dict:

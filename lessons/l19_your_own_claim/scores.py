@@ -16,6 +16,7 @@ from lessons.l19_your_own_claim.corpus import small_world, split_indices
 from lessons.l19_your_own_claim.rules import Rule
 from lessons.l19_your_own_claim.systems import Correct, Outcome
 
+PairedBootstrap = Callable[[Tensor, Tensor], tuple[float, float]]
 SeedTable = dict[str, dict[str, list[float]]]  # table[split][system]: a percentage for each seed
 
 
@@ -25,7 +26,7 @@ def by_split(correct: Correct, rule: Rule, *, new: bool = False) -> dict[str, fl
     For a run without the rule it says what the system could do with the same sentences.
     """
     return {
-        split: 100 * mean(int(correct[name][index]) for index in indices)
+        split: 100.0 * mean(int(correct[name][index]) for index in indices)
         for split, (name, indices) in split_indices(rule, new=new).items()
         if indices
     }
@@ -79,6 +80,3 @@ def combined(outcome: Mapping[str, Any], interval: tuple[float, float], points: 
     low, high = interval
     agrees = {"held": low >= points, "failed": high < points}
     return outcome["verdict"] if agrees.get(outcome["verdict"], False) else "undecided"
-
-
-PairedBootstrap = Callable[[Tensor, Tensor], tuple[float, float]]

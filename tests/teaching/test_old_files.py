@@ -38,6 +38,7 @@ GONE = {
     "listen_alone",
 }
 CHANGED = {"self_attention", "many_heads", "encoder_block"}  # their matrices are now (out, in)
+CHANGED |= {"verdict"}  # "open" is now "undecided"
 SAMPLES = Path(__file__).parent / "samples" / "version_0_1"
 SOLVED = Path(__file__).parent / "samples" / "second_edition"
 LESSON_LINES = (SAMPLES / "imports_of_lessons.txt").read_text(encoding="utf-8").splitlines()
@@ -176,7 +177,7 @@ def solved_home(home_with):
 def test_every_function_of_the_second_edition_is_still_used_or_explained(solved_home, capsys):
     before = (solved_home / "my_road.py").read_bytes()
     names = [function.name for function in list_own_functions()]
-    assert len(names) == 69 and set(REMOVED_EXERCISES) <= set(names)
+    assert len(names) == 72 and set(REMOVED_EXERCISES) <= set(names)
     for name in names:
         function = yours(name)
         (line,) = capsys.readouterr().out.splitlines()

@@ -1,7 +1,7 @@
 """STAND-IN for lesson 16's exercise `paired_bootstrap`, with the same signature.
 
-Once lesson 16 has it, delete this file and use `yours("paired_bootstrap")`, or `find_exercise("paired_bootstrap").reference`
-in `measurements.py` and in the tests.
+Once lesson 16 has it, delete this file. The lesson then uses `yours("paired_bootstrap")`, and measurements.py
+uses `find_exercise("paired_bootstrap").reference`.
 """
 
 from __future__ import annotations

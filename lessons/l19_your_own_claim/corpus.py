@@ -5,8 +5,8 @@
     {'rule': 50, 'rest': 450, 'rule, long': 134, 'rest, long': 142}
 
 Systems train on short sentences and are tested on short ones and on longer ones. A rule divides each test set
-into the sentences that it changes and the rest. New sentences, which are kept for the verdict on a claim, are divided
-in the same way.
+into the sentences that it changes and the rest. New sentences, which are kept for the verdict on a claim, are
+divided in the same way.
 """
 
 from __future__ import annotations
@@ -72,7 +72,11 @@ def new_sentences() -> dict[str, tuple[Pair, ...]]:
     seen = {pair.src for part in vars(world).values() for pair in part}
     vocabulary = {word for pair in world.train for word in (*pair.src, *pair.tgt)}
     generated = dict(
-        zip(NEW_SETS, (generate(20_000, seed=21, length=SHORT), generate(40_000, seed=22, length=LONG)), strict=True)
+        zip(
+            NEW_SETS,
+            (generate(20_000, seed=21, length=SHORT), generate(40_000, seed=22, length=LONG)),
+            strict=True,
+        )
     )
     return {
         name: tuple(

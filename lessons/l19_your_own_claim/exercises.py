@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
 from course_lib.models.registry import translators
@@ -212,6 +212,11 @@ def relative(tables: Tables, split: str, name: str) -> list[float]:
     return [100 * lost / before for lost in points_lost(tables, split, name)]
 
 
+def from_baseline(choose: Callable, tables: Tables, split: str, name: str) -> list[float]:
+    before = choose(tables["without"][split][name])
+    return [before - now for now in tables["with"][split][name]]
+
+
 def predicted(on: str, points: float, breaks: str = "ada", more_than: str = "bob") -> dict[str, Any]:
     return {"breaks": breaks, "more_than": more_than, "on": on, "points": points}
 
@@ -334,14 +339,16 @@ VERDICT = PlainExercise(
         Slip("rounded", judging(rounded), "the gaps are rounded to whole points. Keep them as they are."),
         Slip(
             "any-gap",
-            with_word(lambda least, most, points: "held" if least >= 0 else "failed" if most < 0 else "undecided"),
+            with_word(
+                lambda least, most, points: "held" if least >= 0 else "failed" if most < 0 else "undecided"
+            ),
             "the gaps are compared with 0. Compare them with `points`.",
         ),
         Slip(
             "failed-below-0",
             with_word(lambda least, most, points: "undecided" if 0 <= most < points else None),
-            'it returns "failed" only if every gap is below 0. The prediction fails if even the largest gap is '
-            "below `points`.",
+            'it returns "failed" only if every gap is below 0. The prediction fails if even the largest gap '
+            "is below `points`.",
         ),
         Slip(
             "never-undecided",
@@ -397,6 +404,26 @@ VERDICT = PlainExercise(
             ),
             '"undecided" and "failed" are swapped. The prediction fails if even the largest gap is below '
             "`points`.",
+        ),
+        Slip(
+            "best-baseline",
+            judging(losses=lambda *given: from_baseline(max, *given)),
+            "each loss is counted from the best seed without the rule. Count it from the mean.",
+        ),
+        Slip(
+            "median-baseline",
+            judging(losses=lambda *given: from_baseline(median, *given)),
+            "each loss is counted from the median without the rule. Count it from the mean.",
+        ),
+        Slip(
+            "three-seeds",
+            judging(losses=lambda *given: points_lost(*given)[:3]),
+            "only three seeds are used. There can be any number of them.",
+        ),
+        Slip(
+            "open",
+            with_word(lambda least, most, points: "open" if least < points <= most else None),
+            'it returns "open" where "undecided" is expected.',
         ),
         Slip(
             "word-only",

@@ -1,10 +1,11 @@
-"""Numbers that lesson 19 quotes, computed from the recorded runs of `claims`, `claims_again` and `claims_confirmed`."""
+"""Numbers that lesson 19 quotes, from the runs of `claims`, `claims_again` and `claims_confirmed`."""
 
 from __future__ import annotations
 
 from statistics import mean
 
 from course_lib.teaching.exercises import find_exercise
+from lessons.l19_your_own_claim.bootstrap_stand_in import paired_bootstrap
 from lessons.l19_your_own_claim.corpus import (
     NEW_SETS,
     TEST_SETS,
@@ -14,7 +15,6 @@ from lessons.l19_your_own_claim.corpus import (
     split_sizes,
 )
 from lessons.l19_your_own_claim.error_analysis import by_kind, find_errors
-from lessons.l19_your_own_claim.bootstrap_stand_in import paired_bootstrap
 from lessons.l19_your_own_claim.rules import Rule, concerns, even, mirror
 from lessons.l19_your_own_claim.scores import SeedTable, combined, points_lost
 from lessons.l19_your_own_claim.systems import make_system
@@ -99,7 +99,7 @@ def measure_round(
     *,
     new: bool = False,
 ) -> dict:
-    """The gap between two systems over the pairs of seeds, its interval over the sentences, and the verdicts."""
+    """The gap between two systems over the pairs of seeds, its interval over sentences, and the verdicts."""
     trial = recorded_trial(rule, (breaks, more_than), seeds, new=new)
     prediction = {"breaks": breaks, "more_than": more_than, "on": on, "points": points}
     outcome = find_exercise("verdict").reference(prediction, trial.tables(new=new))

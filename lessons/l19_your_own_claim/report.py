@@ -142,7 +142,8 @@ def _outcome(result: Result, verdict: Verdict, paired_bootstrap: PairedBootstrap
         )
         low, high = map(float, paired_bootstrap(one, other))
     except Exception as error:  # the learner's own function
-        yield f"**No verdict:** `paired_bootstrap` failed with {escape(type(error).__name__)}: {escape(error)}."
+        reason = f"{escape(type(error).__name__)}: {escape(error)}"
+        yield f"**No verdict:** `paired_bootstrap` failed with {reason}."
         return
     final = combined(outcome, (low, high), prediction["points"])
     interval = f"its mean is {fixed(low, 1)} to {fixed(high, 1)} points (95% interval over the sentences)"
@@ -181,10 +182,14 @@ def _examples(result: Result) -> Iterator[str]:
             kinds = by_kind(errors)
             counts = "; ".join(f"{kind} {len(group)}" for kind, group in kinds.items())
             first = "" if len(errors) == n_wrong else f" The first {len(errors)} by kind:"
-            yield f"**Errors of {escape(system)} on {split}.** {n_wrong:,} of {n:,} translations.{first} {counts}."
+            wrong = f"{n_wrong:,} of {n:,} translations."
+            yield f"**Errors of {escape(system)} on {split}.** {wrong}{first} {counts}."
             yield ""
             for kind, group in list(kinds.items())[:N_EXAMPLES]:
-                words = ([escape(word) for word in group[0].expected], [escape(word) for word in group[0].output])
+                words = (
+                    [escape(word) for word in group[0].expected],
+                    [escape(word) for word in group[0].output],
+                )
                 expected, output = marked(*words, mark="**{}**".format)
                 yield f"- {kind}: *{escape(group[0].source)}*  "
                 yield f"  expected: {expected}  "

@@ -1,7 +1,7 @@
 """Training and testing one small system on the small world: some seconds on a CPU.
 
 outcome = train_and_test("bahdanau", mirror, seed=0)
-outcome["right"]["test"].count("1")                           # how many short sentences are translated correctly
+outcome["right"]["test"].count("1")                     # how many short sentences are translated correctly
 """
 
 from __future__ import annotations

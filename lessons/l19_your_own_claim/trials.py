@@ -34,12 +34,6 @@ class Trial:
     seeds: tuple[int, ...]
     runs: dict[str, dict[str, list[Outcome]]]
 
-    @property
-    def has_new(self) -> bool:
-        """Whether every run was also tested on the new sentences."""
-        outcomes = [outcome for of_systems in self.runs.values() for seeds in of_systems.values() for outcome in seeds]
-        return all(is_complete(outcome, with_new=True) for outcome in outcomes)
-
     def tables(self, *, new: bool = False) -> dict[str, SeedTable]:
         """The scores without the rule and with it, on the test sentences or on the new ones."""
         return {name: score_table(runs, self.rule, new=new) for name, runs in self.runs.items()}
@@ -113,7 +107,9 @@ def run_trial(
             outcome = recorded_run(system, applied, seed, with_new=with_new) if n_steps == N_STEPS else None
             source, file = "on record", None
             if outcome is None:
-                file = cache_file(system, applied, seed, n_steps, folder, with_new=with_new) if folder else None
+                file = (
+                    cache_file(system, applied, seed, n_steps, folder, with_new=with_new) if folder else None
+                )
                 outcome, source = cached_run(file, with_new=with_new), "from an earlier trial"
             tell(f"{label}, {name} the rule, seed {seed}: {source if outcome else 'training'}")
             if outcome is None:

@@ -7,7 +7,7 @@ where it may name no slip.
 from __future__ import annotations
 
 import random
-from statistics import mean
+from statistics import mean, median
 
 from lessons.l19_your_own_claim.exercises import verdict
 
@@ -269,6 +269,32 @@ def names_swapped(prediction, outcome):
     return {**outcome, "least": outcome["most"], "most": outcome["least"]}
 
 
+@changed_verdict
+def second_edition(prediction, outcome):
+    return {**outcome, "verdict": "open"} if outcome["verdict"] == "undecided" else outcome
+
+
+def from_best(prediction, tables):
+    on, lost = prediction["on"], []
+    for name in (prediction["breaks"], prediction["more_than"]):
+        best = max(tables["without"][on][name])
+        lost.append([best - now for now in tables["with"][on][name]])
+    return judged(*lost, prediction["points"])
+
+
+def from_median(prediction, tables):
+    on, lost = prediction["on"], []
+    for name in (prediction["breaks"], prediction["more_than"]):
+        before = median(tables["without"][on][name])
+        lost.append([before - now for now in tables["with"][on][name]])
+    return judged(*lost, prediction["points"])
+
+
+def seeds_0_to_2(prediction, tables):
+    one, other = losses(prediction, tables)
+    return judged([one[i] for i in range(min(3, len(one)))], other[:3], prediction["points"])
+
+
 def verdict_plain(prediction, tables):
     one, other = losses(prediction, tables)
     least, most = min(one) - max(other), max(one) - min(other)
@@ -449,6 +475,10 @@ WRONG = {
         (middle_decides, "mean-gap"),
         (words_swapped, "undecided-and-failed-swapped"),
         (only_the_word, "word-only"),
+        (second_edition, "open"),
+        (from_best, "best-baseline"),
+        (from_median, "median-baseline"),
+        (seeds_0_to_2, "three-seeds"),
         (lambda prediction, tables: verdict_plain({**prediction, "on": "rule"}, tables), "always-rule"),
     ],
     "my_prediction": [

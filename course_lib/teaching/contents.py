@@ -37,6 +37,7 @@ REMOVED_EXERCISES = {  # of earlier versions; some with a replacement for a lear
     "likeness": "",
     "local_p_weights": "",
     "look_back": "",
+    "missing": "lessons.l19_your_own_claim.report.missing",
     "multi_head": "course_lib.layers.multi_head.multi_head",
     "pre_norm": "",
     "parts_of": "course_lib.training.step.parts_of",
@@ -55,6 +56,7 @@ REMOVED_EXERCISES = {  # of earlier versions; some with a replacement for a lear
     "test_order_blind": "",
     "test_perplexity": "",
     "test_reader": "",
+    "two_shares": "",
     "unshuffle": "",
 }
 

@@ -5,7 +5,8 @@
     {'rule': 50, 'rest': 450, 'rule, long': 134, 'rest, long': 142}
 
 Systems train on short sentences and are tested on short ones and on longer ones. A rule divides each test set
-into the sentences that it changes and the rest.
+into the sentences that it changes and the rest. New sentences, which are kept for the verdict on a claim, are
+divided in the same way.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from lessons.l19_your_own_claim.rules import Rule, apply_rule, concerns
 
 SHORT, LONG = (3, 8), (9, 12)  # words of an English sentence
 N_WORDS, N_TEST, N_VALIDATION = 100, 500, 150
-TEST_SETS = ("test", "long")
+TEST_SETS, NEW_SETS = ("test", "long"), ("new", "new, long")  # of short sentences and of long ones
 ENOUGH = 30  # sentences of a split; with fewer, one sentence is worth more than three points
-SPLITS = {  # the test set of a split, and whether the rule changes its sentences
-    "rule": ("test", True),
-    "rest": ("test", False),
-    "rule, long": ("long", True),
-    "rest, long": ("long", False),
+SPLITS = {  # short sentences (0) or long ones (1), and whether the rule changes them
+    "rule": (0, True),
+    "rest": (0, False),
+    "rule, long": (1, True),
+    "rest, long": (1, False),
 }
 
 
@@ -63,11 +64,20 @@ def small_world() -> World:
 
 @cache
 def new_sentences() -> dict[str, tuple[Pair, ...]]:
-    """Sentences that occur nowhere in the small world, for testing a finding once more: "new" and "new, long"."""
+    """Sentences that occur nowhere in the small world, for the verdict on a claim: "new" and "new, long".
+
+    They are longer on average than the test sentences.
+    """
     world = small_world()
     seen = {pair.src for part in vars(world).values() for pair in part}
     vocabulary = {word for pair in world.train for word in (*pair.src, *pair.tgt)}
-    generated = {"new": generate(20_000, seed=21, length=SHORT), "new, long": generate(40_000, seed=22, length=LONG)}
+    generated = dict(
+        zip(
+            NEW_SETS,
+            (generate(20_000, seed=21, length=SHORT), generate(40_000, seed=22, length=LONG)),
+            strict=True,
+        )
+    )
     return {
         name: tuple(
             {
@@ -92,25 +102,34 @@ def training_data(rule: Rule | None) -> TrainingData:
     return encode_data("small world", train, texts(world.validation), tokenizer)
 
 
-def fingerprint(rule: Rule | None) -> str:
-    """The same for two rules that agree on every sentence of the small world, however they are written."""
-    translations = [apply_rule(rule, pair) for part in vars(small_world()).values() for pair in part]
+def fingerprint(rule: Rule | None, *, new: bool = False) -> str:
+    """The same for two rules that agree on every sentence of the small world, however they are written.
+
+    With `new`, they also have to agree on the new sentences.
+    """
+    parts = [*vars(small_world()).values(), *(new_sentences().values() if new else ())]
+    translations = [apply_rule(rule, pair) for part in parts for pair in part]
     return hashlib.sha256(json.dumps(translations).encode()).hexdigest()[:16]
 
 
-# ---- splits
+# ---- test sets and splits
 
 
-def split_indices(rule: Rule) -> dict[str, tuple[str, list[int]]]:
+def sentences_of(test_set: str) -> tuple[Pair, ...]:
+    """The sentences of a test set, by its name in `TEST_SETS` or `NEW_SETS`."""
+    return new_sentences()[test_set] if test_set in NEW_SETS else getattr(small_world(), test_set)
+
+
+def split_indices(rule: Rule, *, new: bool = False) -> dict[str, tuple[str, list[int]]]:
     """For each split the name of its test set, and the indices of its sentences there."""
-    world = small_world()
-    changed = {name: [concerns(rule, pair) for pair in getattr(world, name)] for name in TEST_SETS}
+    names = NEW_SETS if new else TEST_SETS
+    changed = [[concerns(rule, pair) for pair in sentences_of(name)] for name in names]
     return {
-        split: (name, [index for index, is_changed in enumerate(changed[name]) if is_changed == wanted])
-        for split, (name, wanted) in SPLITS.items()
+        split: (names[is_long], [i for i, is_changed in enumerate(changed[is_long]) if is_changed == wanted])
+        for split, (is_long, wanted) in SPLITS.items()
     }
 
 
-def split_sizes(rule: Rule) -> dict[str, int]:
-    """How many test sentences the rule changes and leaves alone, short and long."""
-    return {split: len(indices) for split, (_, indices) in split_indices(rule).items()}
+def split_sizes(rule: Rule, *, new: bool = False) -> dict[str, int]:
+    """How many test sentences the rule changes and leaves unchanged, short and long."""
+    return {split: len(indices) for split, (_, indices) in split_indices(rule, new=new).items()}

@@ -1,18 +1,32 @@
-"""Numbers that lesson 19 quotes, computed from the recorded runs of `claims` and `claims_again`."""
+"""Numbers that lesson 19 quotes, from the runs of `claims`, `claims_again` and `claims_confirmed`."""
 
 from __future__ import annotations
 
 from statistics import mean
 
 from course_lib.teaching.exercises import find_exercise
-from lessons.l19_your_own_claim.corpus import TEST_SETS, small_world, split_sizes
+from lessons.l16_decoding.exercises import bootstrapped
+from lessons.l19_your_own_claim.corpus import (
+    NEW_SETS,
+    TEST_SETS,
+    new_sentences,
+    small_world,
+    split_indices,
+    split_sizes,
+)
+from lessons.l19_your_own_claim.error_analysis import by_kind, find_errors
 from lessons.l19_your_own_claim.rules import Rule, concerns, even, mirror
-from lessons.l19_your_own_claim.scores import SeedTable, by_length, points_lost
+from lessons.l19_your_own_claim.scores import SeedTable, combined, points_lost
 from lessons.l19_your_own_claim.systems import make_system
-from lessons.l19_your_own_claim.trials import recorded_run, run_trial
+from lessons.l19_your_own_claim.trials import Trial, recorded_run, run_trial
 
-FIRST, FRESH = (0, 1, 2), (3, 4, 5)  # seeds
-SYSTEMS = ("bahdanau", "transformer", "convs2s", "no positions")
+FIRST, FRESH, THIRD = (0, 1, 2), (3, 4, 5), (6, 7, 8)  # seeds
+SYSTEMS = ("bahdanau", "transformer", "no positions")
+CONFIRMED = {  # rule, system that should lose more, than which one, on, at least how many points
+    "mirror": (mirror, "transformer", "bahdanau", "rule", 5),
+    "mirror, long": (mirror, "transformer", "bahdanau", "rule, long", 5),
+    "even": (even, "transformer", "no positions", "rest", 1),
+}
 VOCABULARY = 236  # of the small world without a rule
 
 
@@ -25,7 +39,15 @@ def measure() -> dict:
         "mirror again": measure_claim(mirror, "transformer", "bahdanau", "rule", FRESH),
         "even": measure_claim(even, "no positions", "transformer", "rule", FIRST),
         "even again": measure_claim(even, "transformer", "no positions", "rest", FRESH),
-        "even by length": {name: percent_by_length(name) for name in ("transformer", "no positions")},
+        "confirmed": {name: measure_round(*claim, THIRD, new=True) for name, claim in CONFIRMED.items()},
+        "rounds before": {
+            name: {str(seeds[0]): measure_round(*claim, seeds) for seeds in (FIRST, FRESH)}
+            for name, claim in CONFIRMED.items()
+        },
+        "errors": {
+            "mirror": {name: measure_errors(mirror, name) for name in ("transformer", "bahdanau")},
+            "even": {name: measure_errors(even, name) for name in ("transformer", "no positions")},
+        },
     }
 
 
@@ -33,7 +55,11 @@ def measure_world() -> dict[str, object]:
     world = small_world()
     return {
         "sizes": {name: len(pairs) for name, pairs in vars(world).items()},
-        "of 3 and 4 words": sum(len(pair.src) < 5 for pair in world.test),
+        "new sentences": {name: len(pairs) for name, pairs in new_sentences().items()},
+        "fraction of 3 and 4 words": {
+            "test": mean(len(pair.src) < 5 for pair in world.test),
+            "new": mean(len(pair.src) < 5 for pair in new_sentences()["new"]),
+        },
         "mirror in training": sum(concerns(mirror, pair) for pair in world.train),
     }
 
@@ -43,40 +69,80 @@ def n_parameters(system: str) -> int:
 
 
 def percent_without_rule(system: str) -> dict[str, float]:
-    """Percent of the test sentences that are correct, mean over the seeds."""
-    runs = [recorded_run(system, None, seed) for seed in FIRST]
-    return {name: mean(100 * run[name].count("1") / len(run[name]) for run in runs) for name in TEST_SETS}
+    """Percent of the sentences of each test set that are correct, mean over the seeds."""
+    runs = [recorded_run(system, None, seed, with_new=True)["right"] for seed in THIRD]
+    return {
+        name: mean(100 * run[name].count("1") / len(run[name]) for run in runs)
+        for name in (*TEST_SETS, *NEW_SETS)
+    }
 
 
-def percent_by_length(system: str) -> dict[str, dict[str, float]]:
-    """Percent by the number of English words, mean over all seeds, without the rule `even` and with it."""
-    percents = {}
-    for name, rule in (("without", None), ("with", even)):
-        seeds = [by_length(recorded_run(system, rule, seed)) for seed in (*FIRST, *FRESH)]
-        percents[name] = {str(length): mean(seed[length] for seed in seeds) for length in seeds[0]}
-    return percents
-
-
-def recorded_tables(rule: Rule, systems: tuple[str, ...], seeds: tuple[int, ...]) -> dict[str, SeedTable]:
-    """The tables of a trial whose runs are all in data/results."""
+def recorded_trial(
+    rule: Rule, systems: tuple[str, ...], seeds: tuple[int, ...], *, new: bool = False
+) -> Trial:
+    """A trial whose runs are all in data/results."""
 
     def check(line: str) -> None:
         if not line.endswith("on record"):
             raise LookupError(f"{line}: there is no such run in data/results")
 
-    return run_trial(rule, {name: name for name in systems}, seeds=seeds, tell=check)
+    return run_trial(rule, {name: name for name in systems}, seeds=seeds, with_new=new, tell=check)
+
+
+def measure_round(
+    rule: Rule,
+    breaks: str,
+    more_than: str,
+    on: str,
+    points: float,
+    seeds: tuple[int, ...],
+    *,
+    new: bool = False,
+) -> dict:
+    """The gap between two systems over the pairs of seeds, its interval over sentences, and the verdicts."""
+    trial = recorded_trial(rule, (breaks, more_than), seeds, new=new)
+    prediction = {"breaks": breaks, "more_than": more_than, "on": on, "points": points}
+    outcome = find_exercise("verdict").reference(prediction, trial.tables(new=new))
+    lost = [trial.lost_by_sentence(on, system, new=new) for system in (breaks, more_than)]
+    low, high = bootstrapped(*lost)
+    return {
+        "sentences": len(lost[0]),
+        "gap": {key: outcome[key] for key in ("least", "most")},
+        "interval": {"low": low, "high": high},
+        "by the seeds": outcome["verdict"],
+        "in the end": combined(outcome, (low, high), points),
+    }
+
+
+def measure_errors(rule: Rule, system: str) -> dict[str, dict[str, int]]:
+    """How many translations of the first three seeds are wrong on each short split, and in which way."""
+    trial, counts = recorded_trial(rule, (system,), FIRST), {}
+    for split in ("rule", "rest"):
+        kinds = {kind: len(errors) for kind, errors in by_kind(find_errors(trial, system, split)).items()}
+        by_mistake = kinds.get("rule applied by mistake", 0)
+        counts[split] = {
+            "wrong": sum(kinds.values()),
+            "without the rule": wrong_without_rule(trial, system, split),
+            "by mistake": by_mistake,
+            "others": sum(kinds.values()) - by_mistake,
+            "not reversed": sum(n for kind, n in kinds.items() if kind.startswith("rule not applied")),
+        }
+    return counts
+
+
+def wrong_without_rule(trial: Trial, system: str, split: str) -> int:
+    name, indices = split_indices(trial.rule)[split]
+    return sum(run["right"][name][index] == "0" for run in trial.runs["without"][system] for index in indices)
 
 
 def measure_claim(rule: Rule, breaks: str, more_than: str, on: str, seeds: tuple[int, ...]) -> dict:
     """The gap between two systems on a split, and the points that each of them loses on every split."""
-    tables = recorded_tables(rule, (breaks, more_than), seeds)
+    tables = recorded_trial(rule, (breaks, more_than), seeds).tables()
     prediction = {"breaks": breaks, "more_than": more_than, "on": on, "points": 0}
     outcome = find_exercise("verdict").reference(prediction, tables)
     return {
         "sizes": split_sizes(rule),
-        "gap": {key: outcome[key] for key in ("least", "most")} | below_zero(outcome["least"]),
-        "gap by pairs of seeds": paired_gap(tables, breaks, more_than, on),
-        "without": {name: sorted(tables["without"][on][name]) for name in (breaks, more_than)},
+        "gap": {key: outcome[key] for key in ("least", "most")},
         "lost": {
             name: {split: losses(tables, split, name) for split in tables["with"]}
             for name in (breaks, more_than)
@@ -89,18 +155,3 @@ def losses(tables: dict[str, SeedTable], split: str, system: str) -> dict[str, o
     points = points_lost(tables, split, system)
     summary = {"min": min(points), "max": max(points), "mean": mean(points), "seeds": points}
     return {"before": mean(tables["without"][split][system]), **summary}
-
-
-def below_zero(least: float) -> dict[str, float]:
-    """How far below zero a gap begins; prose writes the minus sign itself."""
-    return {"below zero": max(-least, 0.0)}
-
-
-def paired_gap(tables: dict[str, SeedTable], breaks: str, more_than: str, on: str) -> dict[str, float]:
-    """The gap if each seed is compared with its own run without the rule."""
-    first, second = (
-        [a - b for a, b in zip(tables["without"][on][name], tables["with"][on][name], strict=True)]
-        for name in (breaks, more_than)
-    )
-    least = min(first) - max(second)
-    return {"least": least, "most": max(first) - min(second)} | below_zero(least)

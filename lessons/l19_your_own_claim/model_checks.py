@@ -130,7 +130,7 @@ def _check_steps(system: Translator) -> str:
         stepped.append(logits)
     difference = (torch.stack(stepped, dim=1) - at_once)[batch.loss_mask].abs().max()
     if difference > LARGEST_DIFFERENCE:
-        return f"Step by step (`step`) and all at once (`decode`), the logits differ by {difference:.2g}."
+        return f"`step` and `decode` give different logits, and the difference is {difference:.2g}."
     return ""
 
 

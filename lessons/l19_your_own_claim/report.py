@@ -1,6 +1,8 @@
-"""The capstone's report: the prediction beside the results, and what the report lacks.
+"""The capstone's report: the prediction beside the results, wrong translations, and what is still missing.
 
-claim_report(result, verdict=verdict, missing=missing, words="…")
+claim_report(result, verdict=verdict, paired_bootstrap=paired_bootstrap, conclusion="…")
+
+It is written to the learner's folder as `my_report.md`, with its figure in `my_report.png`.
 """
 
 from __future__ import annotations
@@ -11,24 +13,30 @@ import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 from numbers import Real
+from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from course_lib.formatting import fixed
 from course_lib.runtime import user_folder, write_atomically
-from lessons.l19_your_own_claim.scores import points_lost
+from course_lib.views import StaticImage
+from lessons.l19_your_own_claim.error_analysis import by_kind, count_errors, find_errors, marked
+from lessons.l19_your_own_claim.figures import loss_figure
+from lessons.l19_your_own_claim.scores import PairedBootstrap, combined, points_lost
 from lessons.l19_your_own_claim.systems import N_STEPS
 
-NOTHING = "Nothing to report yet: a prediction, a rule and a run come first."
+NOTHING = "There is nothing to report yet: it takes a rule, a prediction and the runs."
 LACKS = {
-    "prediction": "no prediction was written down",
-    "before": "the prediction was written after the first of these runs",
-    "seeds": "fewer than three seeds: luck cannot be told from effect",
-    "steps": "runs shorter than 600 steps: only a trial",
-    "control": "no control sentences that the rule doesn't change: did anything else break?",
-    "words": "a conclusion in your own words, of 20 words or more",
+    "prediction": "no prediction was recorded",
+    "before": "the prediction was recorded after the first of these runs",
+    "seeds": "there are fewer than three seeds, so chance can't be ruled out",
+    "steps": "the runs are shorter than 600 steps: this is only a first trial",
+    "control": "there are no control sentences, so we don't know whether anything else broke",
+    "words": "a conclusion in your own words, of at least 20 words",
 }
+FEWEST_SEEDS, FEWEST_WORDS, N_EXAMPLES = 3, 20, 2
 Result = Mapping[str, Any]
+Verdict = Callable[[Mapping, Mapping], Mapping]
 
 
 class Markdown(str):
@@ -40,12 +48,29 @@ class Markdown(str):
     _repr_markdown_ = __repr__
 
 
+def missing(report: Result) -> list[str]:
+    """What a report lacks: some of the keys of `LACKS`, in this order."""
+    lacks = {
+        "prediction": not report["prediction"],
+        "before": bool(report["prediction"]) and not report["written"] < report["trained"],
+        "seeds": len(set(report["seeds"])) < FEWEST_SEEDS,
+        "steps": report["n_steps"] < N_STEPS,
+        "control": "rest" not in report["splits"],
+        "words": len(report["words"].split()) < FEWEST_WORDS,
+    }
+    return [name for name, is_missing in lacks.items() if is_missing]
+
+
+def claim_figure(result: Result | None) -> StaticImage | Markdown:
+    """The points that each seed of both systems lost, on every split."""
+    if result is None:
+        return Markdown(NOTHING)
+    sentences = "new sentences" if result["with_new"] else "test sentences"
+    return loss_figure(result["tables"], title=f"Points lost because of the rule, {sentences}")
+
+
 def claim_report(
-    result: Result | None,
-    *,
-    verdict: Callable[[Mapping, Mapping], Mapping],
-    missing: Callable[[Mapping], Sequence[str]],
-    words: str = "",
+    result: Result | None, *, verdict: Verdict, paired_bootstrap: PairedBootstrap, conclusion: str = ""
 ) -> Markdown:
     """The report, which is also written to the learner's folder."""
     if result is None:
@@ -54,22 +79,31 @@ def claim_report(
     if not isinstance(prediction, Mapping):
         return Markdown(f"No report: a prediction should be a dictionary, but this is {quote(prediction)}.")
     result = {**result, "prediction": prediction}
+    lacks = [LACKS[name] for name in missing({**result, "words": conclusion})]
     lines = [
-        *("### My report", "", *_preregistered(result), *_outcome(result, verdict), ""),
+        *("### My report", "", *_preregistered(result), *_outcome(result, verdict, paired_bootstrap), ""),
         *(*_score_rows(result), "", f"Seeds: {escape(', '.join(map(str, result['seeds'])))}.", ""),
-        *(f"**In my words.** {escape(words)}", ""),
-        f"**Still missing.** {_lacks({**result, 'words': words}, missing)}",
+        *_examples(result),
+        *(f"**Conclusion.** {escape(conclusion)}", ""),
+        f"**Still missing.** {'; '.join(lacks) or 'nothing'}.",
     ]
+    return Markdown(_save(lines, claim_figure(result), user_folder()))
+
+
+def _save(lines: Sequence[str], figure: StaticImage, folder: Path) -> str:
+    """Write the report and its figure to the folder. The text in the notebook has no link to the figure."""
+    link = f"![{escape(figure.alt)}](my_report.png)"
     text = "\n".join(lines) + "\n"
     try:
-        write_atomically(user_folder() / "my_report.md", text)
+        write_atomically(folder / "my_report.png", figure.png)
+        write_atomically(folder / "my_report.md", f"{text}\n{link}\n")
     except OSError:
-        text += "\n(It couldn't be saved to a file.)\n"
-    return Markdown(text)
+        text += "\nThe report couldn't be saved to a file.\n"
+    return text
 
 
 def _preregistered(result: Result) -> Iterator[str]:
-    """The rule and the prediction, when they were written, and what has changed since."""
+    """The rule and the prediction, when they were recorded, and what has changed since."""
     yield from (f"**Rule.** {escape(result['says'])}", "")
     if result["mine"]:
         yield from (f"**mine:** {escape(result['mine'])}", "")
@@ -77,58 +111,90 @@ def _preregistered(result: Result) -> Iterator[str]:
         yield f"**{escape(str(key).replace('_', ' '))}:** {escape(value)}  "
     yield ""
     written, trained = (escape(result[key][:19]) for key in ("written", "trained"))
-    yield f"Written {written}, first of these runs {trained} (UTC).  "
-    counts = f"Versions of the prediction: {result['versions']}. Tries: {result['tries']}."
+    yield f"Recorded {written}; first of these runs {trained} (UTC).  "
+    counts = f"Versions of the prediction: {result['versions']}. Trials: {result['tries']}."
     yield from (f"{counts} Rules tried: {result['rules']}. Steps per run: {result['n_steps']}.", "")
     if result["changed"]:
-        yield from (f"**Not as written down:** {', '.join(result['changed'])}.", "")
+        yield from (f"**Different from what was recorded:** {', '.join(result['changed'])}.", "")
 
 
-def _outcome(result: Result, verdict: Callable[[Mapping, Mapping], Mapping]) -> Iterator[str]:
+def _outcome(result: Result, verdict: Verdict, paired_bootstrap: PairedBootstrap) -> Iterator[str]:
+    prediction = result["prediction"]
     try:
-        outcome = verdict(result["prediction"], result["tables"])
+        outcome = verdict(prediction, result["tables"])
     except Exception as error:  # a prediction about another system or split than was run
         reason = f"{escape(type(error).__name__)}: {escape(error)}"
-        yield f"**No verdict:** {reason}. Was this system run, and has this split any sentences?"
+        yield f"**No verdict:** {reason}. Was this system trained, and does this split have sentences?"
         return
     if not _is_verdict(outcome):
-        wanted = '{"least": a number, "most": a number, "verdict": "held", "failed" or "open"}'
+        wanted = '{"least": a number, "most": a number, "verdict": "held", "failed" or "undecided"}'
         yield f"**No verdict:** `verdict` should return `{wanted}`, but it returned {quote(outcome)}."
         return
-    least, most = (fixed(outcome[key], 1) for key in ("least", "most"))
-    complete = len(set(result["seeds"])) >= 3 and result["n_steps"] >= N_STEPS
-    came = f"Outcome: {outcome['verdict']}." if complete else "A trial, not yet a result."
-    yield f"**{came}** The gap is {least} to {most} points."
+    least, most = (fixed(float(outcome[key]), 1) for key in ("least", "most"))
+    gaps = f"The gap is {least} to {most} points over the pairs of seeds"
+    if len(set(result["seeds"])) < FEWEST_SEEDS or not result["with_new"]:
+        yield f"**A first trial, not yet a result.** {gaps}."
+        return
+    try:
+        one, other = (
+            result["trial"].lost_by_sentence(prediction["on"], prediction[key], new=True)
+            for key in ("breaks", "more_than")
+        )
+        low, high = map(float, paired_bootstrap(one, other))
+    except Exception as error:  # the learner's own function
+        reason = f"{escape(type(error).__name__)}: {escape(error)}"
+        yield f"**No verdict:** `paired_bootstrap` failed with {reason}."
+        return
+    final = combined(outcome, (low, high), prediction["points"])
+    interval = f"its mean is {fixed(low, 1)} to {fixed(high, 1)} points (95% interval over the sentences)"
+    yield f"**Outcome: {final}.** {gaps}, and {interval}. By the seeds alone: {outcome['verdict']}."
 
 
 def _is_verdict(outcome: object) -> bool:
-    if not isinstance(outcome, Mapping) or outcome.get("verdict") not in ("held", "failed", "open"):
+    if not isinstance(outcome, Mapping) or outcome.get("verdict") not in ("held", "failed", "undecided"):
         return False
     gaps = (outcome.get("least"), outcome.get("most"))
     return all(isinstance(gap, Real) and isfinite(gap) for gap in gaps)
 
 
-def _lacks(report: Result, missing: Callable[[Mapping], Sequence[str]]) -> str:
-    """What the learner's function finds missing in the report, in words."""
-    try:
-        names = missing(report)
-    except Exception as error:  # not written yet, or wrong
-        return f"Unknown: `missing` failed with {escape(type(error).__name__)}: {escape(error)}."
-    if not isinstance(names, list | tuple | set) or not all(isinstance(name, str) for name in names):
-        return f"Unknown: `missing` should return a list of names, but it returned {quote(names)}."
-    return "; ".join(LACKS.get(name, escape(name)) for name in names) or "nothing."
-
-
 def _score_rows(result: Result) -> Iterator[str]:
     tables = result["tables"]
-    yield "| split | sentences | system | mean without | mean with | points lost, by seed |"
+    kind = "new sentences" if result["with_new"] else "sentences"
+    yield f"| split | {kind} | system | mean without | mean with | points lost, by seed |"
     yield "|---|---|---|---|---|---|"
     for split, row in tables["with"].items():
         for system, seeds in row.items():
             before, after = fixed(mean(tables["without"][split][system]), 1), fixed(mean(seeds), 1)
             points = ", ".join(fixed(lost, 1) for lost in points_lost(tables, split, system))
-            cells = (escape(split), result["sizes"][split], escape(system), before, after, points)
+            cells = (escape(split), f"{result['sizes'][split]:,}", escape(system), before, after, points)
             yield "| " + " | ".join(map(str, cells)) + " |"
+
+
+def _examples(result: Result) -> Iterator[str]:
+    """Wrong translations with the rule, by kind, on the sentences it changes and on the others."""
+    trial, new = result["trial"], result["with_new"]
+    for system in trial.runs["with"]:
+        for split in ("rule", "rest"):
+            errors = find_errors(trial, system, split, new=new)
+            if not errors:
+                continue
+            n_wrong, n = count_errors(trial, system, split, new=new)
+            kinds = by_kind(errors)
+            counts = "; ".join(f"{kind} {len(group)}" for kind, group in kinds.items())
+            first = "" if len(errors) == n_wrong else f" The first {len(errors)} by kind:"
+            wrong = f"{n_wrong:,} of {n:,} translations."
+            yield f"**Errors of {escape(system)} on {split}.** {wrong}{first} {counts}."
+            yield ""
+            for kind, group in list(kinds.items())[:N_EXAMPLES]:
+                words = (
+                    [escape(word) for word in group[0].expected],
+                    [escape(word) for word in group[0].output],
+                )
+                expected, output = marked(*words, mark="**{}**".format)
+                yield f"- {kind}: *{escape(group[0].source)}*  "
+                yield f"  expected: {expected}  "
+                yield f"  output: {output}"
+            yield ""
 
 
 def quote(value: object) -> str:

@@ -1,7 +1,7 @@
 """Training and testing one small system on the small world: some seconds on a CPU.
 
 outcome = train_and_test("bahdanau", mirror, seed=0)
-outcome["right"]["test"].count("1")                           # how many short sentences are translated correctly
+outcome["right"]["test"].count("1")                     # how many short sentences are translated correctly
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from course_lib.text.tokenizer import Tokenizer
 from course_lib.training.loop import train
 from course_lib.training.recipe import Recipe
 from course_lib.translation.pipeline import translate
-from lessons.l19_your_own_claim.corpus import TEST_SETS, new_sentences, small_world, training_data
+from lessons.l19_your_own_claim.corpus import NEW_SETS, TEST_SETS, sentences_of, training_data
 from lessons.l19_your_own_claim.rules import Rule, apply_rule
 
 Make = Callable[[int], Translator]  # builds a system for a vocabulary of that size
 Correct = dict[str, str]  # for each test set a character for each sentence: "1" if it is correct, else "0"
+Outcome = dict[str, dict]  # "right": Correct; "wrong": for each test set the wrong translations, by index
 
 N_STEPS, WIDTH = 600, 48
 N_WRONG = 200  # wrong translations that are kept of each test set
@@ -32,7 +33,7 @@ VARIANTS: dict[str, tuple[str, dict[str, object]]] = {  # a name of its own for 
 
 
 def make_system(name: str, vocab_size: int) -> Translator:
-    """A small translator of the museum, without dropout: some 100,000 parameters."""
+    """A small version of one of the course's translators, without dropout: some 100,000 parameters."""
     name, changes = VARIANTS.get(name, (name, {}))
     config = make_config(name, scale="toy", vocab_size=vocab_size)
     sizes = {"n_layers": 2, "d_model": WIDTH, "n_heads": 4, "d_ff": 2 * WIDTH}
@@ -48,7 +49,7 @@ def train_and_test(
     seed: int,
     n_steps: int = N_STEPS,
     with_new: bool = False,
-) -> dict:
+) -> Outcome:
     """Train on the small world under the rule, and mark the translation of every test sentence.
 
     `with_new` also tests it on `new_sentences()`.
@@ -69,9 +70,8 @@ def train_and_test(
     )
     if train(model, data.train, recipe, validation=data.validation).ended == "stopped":
         raise KeyboardInterrupt  # an unfinished run is no result
-    world = small_world()
-    tests = {name: getattr(world, name) for name in TEST_SETS} | (new_sentences() if with_new else {})
-    marks = {name: mark(model, data.tokenizer, pairs, rule) for name, pairs in tests.items()}
+    names = [*TEST_SETS, *(NEW_SETS if with_new else ())]
+    marks = {name: mark(model, data.tokenizer, sentences_of(name), rule) for name in names}
     return {key: {name: marked[key] for name, marked in marks.items()} for key in ("right", "wrong")}
 
 

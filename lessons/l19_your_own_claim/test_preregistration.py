@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from itertools import count
 
 import pytest
+import torch
 
 from course_lib.teaching import progress
 from course_lib.teaching.exercises import find_exercise
 from lessons.l19_your_own_claim import preregistration, report
-from lessons.l19_your_own_claim.corpus import ENOUGH
+from lessons.l19_your_own_claim.corpus import ENOUGH, small_world
 from lessons.l19_your_own_claim.preregistration import try_claim, write_down
-from lessons.l19_your_own_claim.report import LACKS, claim_report
+from lessons.l19_your_own_claim.report import LACKS, claim_figure, claim_report, missing
 
 PREDICTION = {
     "breaks": "transformer",
@@ -19,7 +21,7 @@ PREDICTION = {
     "on": "rule",
     "points": 10,
     "why": "a *bold* <b>reason</b> | $x$",
-    "if_open": "that more seeds are needed",
+    "if_undecided": "that more seeds are needed",
 }
 TABLES = {
     "without": {
@@ -31,6 +33,21 @@ TABLES = {
         "rest": {"transformer": [95.0], "bahdanau": [96.0]},
     },
 }
+RULE = find_exercise("my_rule").reference
+
+
+class FakeTrial:
+    """Scores of our choice, and sentences that all lose the same; nothing is translated."""
+
+    runs = {"with": {}}
+
+    def tables(self, *, new=False):
+        return TABLES
+
+    def lost_by_sentence(self, split, system, *, new=False):
+        return torch.full((50,), 25.0 if system == "transformer" else 2.0)
+
+
 RESULT = {
     "prediction": PREDICTION,
     "written": "2026-01-01",
@@ -40,6 +57,8 @@ RESULT = {
     "n_steps": 600,
     "splits": ["rule", "rest"],
     "tables": TABLES,
+    "with_new": True,
+    "trial": FakeTrial(),
     "says": "A rule_.",
     "mine": "",
     "changed": [],
@@ -47,7 +66,6 @@ RESULT = {
     "rules": 1,
     "sizes": {"rule": 50, "rest": 450},
 }
-RULE = find_exercise("my_rule").reference
 
 
 @pytest.fixture(autouse=True)
@@ -65,10 +83,13 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def trials(monkeypatch):
-    """No system is trained: the arguments of each trial."""
+    """No system is trained and no new sentences are generated: the arguments of each trial."""
     calls = []
+    monkeypatch.setattr(preregistration, "new_sentences", lambda: {"new": small_world().test[:5]})
+    sizes = preregistration.split_sizes
+    monkeypatch.setattr(preregistration, "split_sizes", lambda rule, *, new=False: sizes(rule))
     monkeypatch.setattr(
-        preregistration, "run_trial", lambda *args, **options: calls.append((args, options)) or TABLES
+        preregistration, "run_trial", lambda *args, **options: calls.append((args, options)) or FakeTrial()
     )
     return calls
 
@@ -81,14 +102,15 @@ def unwritten(*inputs):
     raise NotImplementedError("Your turn")
 
 
-def report_text(result, words=""):
-    verdict, missing = (find_exercise(name).reference for name in ("verdict", "missing"))
-    return repr(claim_report(result, verdict=verdict, missing=missing, words=words))
+def report_text(result, conclusion="", verdict=None, bootstrap=None):
+    verdict = verdict or find_exercise("verdict").reference
+    options = {"paired_bootstrap": bootstrap or (lambda one, other: (20.0, 26.0)), "conclusion": conclusion}
+    return repr(claim_report(result, verdict=verdict, **options))
 
 
-def lacking(result, words="word " * 20):
+def lacking(result, conclusion="word " * 20):
     """What the report says that it lacks."""
-    text = report_text(result, words)
+    text = report_text(result, conclusion)
     return {name for name, sentence in LACKS.items() if sentence in text}
 
 
@@ -149,7 +171,8 @@ def test_events_edited_by_hand_stop_nothing(clock, trials):
 
 
 def test_a_split_of_few_sentences_is_pointed_out(monkeypatch, capsys):
-    monkeypatch.setattr(preregistration, "split_sizes", lambda rule: {"rule": ENOUGH - 1, "rest": ENOUGH})
+    sizes = {"rule": ENOUGH - 1, "rest": ENOUGH}
+    monkeypatch.setattr(preregistration, "split_sizes", lambda rule, **options: sizes)
     lines = {}
     for split in ("rule", "rest"):
         write_down(lambda split=split: {**PREDICTION, "on": split}, RULE)
@@ -162,13 +185,30 @@ def test_a_split_of_few_sentences_is_pointed_out(monkeypatch, capsys):
 
 def test_a_claim_is_tried_and_reported(home, trials):
     plan = write_down(predict, RULE)
-    result = try_claim(plan, RULE, seeds=(0,), n_steps=1)
+    result = try_claim(plan, RULE, seeds=(6,), n_steps=1)
     systems = {"transformer": "transformer", "bahdanau": "bahdanau"}
-    assert trials == [((RULE, systems), {"seeds": (0,), "n_steps": 1, "folder": home / "claims"})]
+    options = {"seeds": (6,), "n_steps": 1, "with_new": False, "folder": home / "claims"}
+    assert trials == [((RULE, systems), options)]
     assert result["written"] < result["trained"] and not result["changed"]
     assert result["says"] == RULE.__doc__.strip()
     assert lacking(result) == {"seeds", "steps"}
-    assert (home / "my_report.md").read_text(encoding="utf-8") == report_text(result, "word " * 20)
+    text = report_text(result, "word " * 20)
+    saved = (home / "my_report.md").read_text(encoding="utf-8")
+    assert saved.startswith(text) and re.search(r"!\[.+\]\(my_report\.png\)", saved)
+    assert (home / "my_report.png").read_bytes() == claim_figure(result).png
+
+
+def test_full_runs_are_tested_on_new_sentences_and_the_rule_is_tried_on_them_first(trials, capsys):
+    plan = write_down(predict, RULE)
+    assert try_claim(plan, RULE)["with_new"] and trials[-1][1]["with_new"]
+
+    def breaks(src, tgt):
+        if tuple(src) == small_world().test[3].src:
+            raise ZeroDivisionError("at last")
+        return RULE(src, tgt)
+
+    assert try_claim(plan, breaks) is None and len(trials) == 1
+    assert "ZeroDivisionError: at last" in capsys.readouterr().out
 
 
 def backwards(src, tgt):
@@ -191,10 +231,10 @@ def test_a_prediction_after_its_runs_is_shown_as_such(clock, trials):
 def test_another_rule_other_seeds_and_short_runs_are_shown(clock, trials):
     plan = write_down(predict, RULE)
     try_claim(plan, RULE)
-    other = try_claim(plan, backwards, seeds=(6, 7, 8), n_steps=2)
+    other = try_claim(plan, backwards, seeds=(3, 4, 5), n_steps=2)
     assert len(other["changed"]) == 2 and all(change in report_text(other) for change in other["changed"])
     assert lacking(other) == {"steps"} and (other["tries"], other["rules"], other["versions"]) == (2, 2, 1)
-    some_seeds = try_claim(plan, RULE, seeds=(0,), n_steps=2)
+    some_seeds = try_claim(plan, RULE, seeds=(6,), n_steps=2)
     assert not some_seeds["changed"]  # a short trial may take some of the seeds
 
 
@@ -215,7 +255,7 @@ def test_a_system_of_ones_own(monkeypatch, capsys, trials):
 
 
 def test_the_report_shows_the_prediction_beside_the_scores():
-    text = report_text(RESULT, words="word " * 20)
+    text = report_text(RESULT, "word " * 20)
     [row] = [line for line in text.splitlines() if line.startswith("| rule") and "transformer" in line]
     assert [cell.strip() for cell in row.strip("|").split("|")] == [
         *("rule", "50", "transformer", "91.0", "66.0", "30.0, 20.0"),
@@ -226,8 +266,30 @@ def test_the_report_shows_the_prediction_beside_the_scores():
 
 def test_the_report_says_what_is_missing():
     poor = RESULT | {"seeds": [0], "splits": ["rule"], "written": "2026-01-03"}
-    assert lacking(poor, words="") == {"before", "seeds", "control", "words"}
-    assert "held" not in report_text(poor)  # a short trial has no verdict
+    assert lacking(poor, "") == {"before", "seeds", "control", "words"}
+    for short in (poor, RESULT | {"with_new": False}):
+        assert "held" not in report_text(short)  # no verdict
+
+
+@pytest.mark.parametrize(
+    ("interval", "expected"), [((10.0, 26.0), "held"), ((9.0, 26.0), "undecided"), ((3.0, 8.0), "undecided")]
+)
+def test_the_outcome_needs_an_interval_that_agrees_with_the_seeds(interval, expected):
+    text = report_text(RESULT, bootstrap=lambda one, other: interval)
+    assert f"Outcome: {expected}." in text and f"{interval[0]:.1f} to {interval[1]:.1f}" in text
+
+
+def test_the_bootstrap_gets_the_losses_of_both_systems_in_order():
+    given = []
+    report_text(RESULT, bootstrap=lambda one, other: given.append((one, other)) or (20.0, 26.0))
+    [(one, other)] = given
+    assert set(one.tolist()) == {25.0} and set(other.tolist()) == {2.0}
+
+
+@pytest.mark.parametrize("bootstrap", [unwritten, lambda one, other: None, lambda one, other: (1, 2, 3)])
+def test_a_bootstrap_that_fails_does_not_stop_the_report(bootstrap):
+    text = report_text(RESULT, bootstrap=bootstrap)
+    assert "`paired_bootstrap` failed" in text and "66.0" in text and "Outcome" not in text
 
 
 def test_a_verdict_that_fails_does_not_stop_the_report():
@@ -255,11 +317,11 @@ def test_everything_from_the_learner_is_escaped(home):
     def fail(*inputs):
         raise ValueError(ATTACK)
 
-    for verdict, missing in ((fail, fail), (lambda *inputs: attack, lambda report: attack)):
-        text = repr(claim_report(result, verdict=verdict, missing=missing, words=ATTACK))
+    for verdict, expected in ((fail, 7), (lambda *inputs: attack, 6)):
+        text = report_text(result, ATTACK, verdict=verdict)
         assert "<img" not in text and "<b>" not in text and "[link]" not in text and "\ud800" not in text
-        assert text.count("&lt;img src=x onerror=alert(1)&gt; &amp;") >= 7
-        assert (home / "my_report.md").read_text(encoding="utf-8") == text
+        assert text.count("&lt;img src=x onerror=alert(1)&gt; &amp;") >= expected
+        assert (home / "my_report.md").read_text(encoding="utf-8").startswith(text)
 
 
 HELD = {"least": 12.0, "most": 20.0, "verdict": "held"}
@@ -270,25 +332,40 @@ HELD = {"least": 12.0, "most": 20.0, "verdict": "held"}
     [
         *(None, 7, "held", [12, 20, "held"], {}, {"verdict": "held"}),
         *({**HELD, "least": "12"}, {**HELD, "most": float("nan")}, {**HELD, "most": None}),
-        *({**HELD, "verdict": "perhaps"}, {**HELD, "verdict": ["held"]}),
+        *({**HELD, "verdict": "perhaps"}, {**HELD, "verdict": "open"}, {**HELD, "verdict": ["held"]}),
     ],
 )
 def test_a_malformed_verdict_is_rejected(answer):
-    text = repr(claim_report(RESULT, verdict=lambda *inputs: answer, missing=lambda report: []))
+    text = report_text(RESULT, verdict=lambda *inputs: answer)
     assert "No verdict" in text and '"least"' in text and report.quote(answer) in text
     assert "66.0" in text and "Outcome" not in text
 
 
-@pytest.mark.parametrize("answer", [None, 7, "seeds", [7], [["seeds"]], {"seeds": 1}, float("nan")])
-def test_a_malformed_list_of_what_is_missing_is_rejected(answer):
-    text = repr(claim_report(RESULT, verdict=lambda *inputs: HELD, missing=lambda report: answer))
-    [line] = [line for line in text.splitlines() if line.startswith("**Still missing.**")]
-    assert "`missing`" in line and report.quote(answer) in line
+COMPLETE = {
+    "prediction": PREDICTION,
+    "written": "2026-11-16T08:00:00",
+    "trained": "2026-11-16T09:30:00",
+    "seeds": [6, 7, 8],
+    "n_steps": 600,
+    "splits": ["rule", "rest"],
+    "words": "word " * 20,
+}
 
 
-def test_a_missing_that_fails_does_not_stop_the_report():
-    text = repr(claim_report(RESULT, verdict=lambda *inputs: HELD, missing=unwritten))
-    assert "NotImplementedError" in text and "66.0" in text
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, []),
+        ({"prediction": None}, ["prediction"]),
+        ({"prediction": {}, "written": "2027"}, ["prediction"]),
+        ({"written": "2026-11-16T09:30:00"}, ["before"]),
+        ({"written": "2026-11-17", "seeds": [5, 5, 5]}, ["before", "seeds"]),
+        ({"n_steps": 599, "words": "word " * 19}, ["steps", "words"]),
+        ({"splits": ["rule", "rest, long"]}, ["control"]),
+    ],
+)
+def test_what_is_missing(changes, expected):
+    assert missing(COMPLETE | changes) == expected
 
 
 @pytest.mark.parametrize("prediction", [["transformer"], 7, "transformer"])

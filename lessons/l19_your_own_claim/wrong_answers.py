@@ -7,17 +7,11 @@ where it may name no slip.
 from __future__ import annotations
 
 import random
-from statistics import mean
+from statistics import mean, median
 
-from lessons.l19_your_own_claim.exercises import missing, verdict
+from lessons.l19_your_own_claim.exercises import verdict
 
 # ---- what several answers share
-
-
-def split_by(concerned, right):
-    """Which of the concerned sentences are right, and which of the others."""
-    both = list(zip(right, concerned, strict=True))
-    return [r for r, c in both if c], [r for r, c in both if not c]
 
 
 def losses(prediction, tables):
@@ -30,7 +24,7 @@ def losses(prediction, tables):
 def judged(one, other, points):
     """The verdict on the losses of two systems."""
     least, most = min(one) - max(other), max(one) - min(other)
-    word = "held" if least >= points else "failed" if most < points else "open"
+    word = "held" if least >= points else "failed" if most < points else "undecided"
     return {"least": least, "most": most, "verdict": word}
 
 
@@ -47,7 +41,7 @@ def prediction_with(**changes):
         "on": "rule",
         "points": 15,
         "why": "One step at a time it has to remember too much.",
-        "if_open": "three seeds were not enough to tell",
+        "if_undecided": "three seeds were not enough to tell",
     }
     return lambda: {**prediction, **changes}
 
@@ -132,61 +126,6 @@ def test_sentences(rule):
     assert rule(["the", "old", "cat", "sleeps"], ["il", "dort"]) == ["il", "dort", "voilà"]
 
 
-# ---- two_shares
-
-
-def still_over_all(right, concerned):
-    n = len(right)
-    hits = sum(1 for r, c in zip(right, concerned, strict=True) if r and c)
-    return {"rule": 100 * hits / n, "rest": 100 * (sum(right) - hits) / n}
-
-
-def of_the_right(right, concerned):
-    hits = sum(r and c for r, c in zip(right, concerned, strict=True))
-    n = sum(right) or 1
-    return {"rule": 100 * hits / n, "rest": 100 * (sum(right) - hits) / n}
-
-
-def all_as_rest(right, concerned):
-    part = [r for r, c in zip(right, concerned, strict=True) if c]
-    return {"rule": 100 * mean(part), "rest": 100 * mean(right)}
-
-
-def not_percent(right, concerned):
-    yes, no = split_by(concerned, right)
-    return {"rule": sum(yes) / len(yes), "rest": sum(no) / len(no)}
-
-
-def swapped_parts(right, concerned):
-    yes, no = split_by(concerned, right)
-    return {"rest": 100 * mean(yes), "rule": 100 * mean(no)}
-
-
-def a_pair(right, concerned):
-    yes, no = split_by(concerned, right)
-    return 100 * mean(yes), 100 * mean(no)
-
-
-def shares_plain(right, concerned):
-    yes, no = split_by(concerned, right)
-    return {"rule": 100 * sum(yes) / len(yes), "rest": 100 * sum(no) / len(no)}
-
-
-def shares_by_count(right, concerned):
-    n = sum(concerned)
-    hits = sum(r and c for r, c in zip(right, concerned, strict=True))
-    return {"rule": 100 * hits / n, "rest": 100 * (sum(right) - hits) / (len(right) - n)}
-
-
-def shares_loop(right, concerned):
-    ok, all_ = {"rule": 0, "rest": 0}, {"rule": 0, "rest": 0}
-    for i in range(len(right)):
-        name = "rule" if concerned[i] else "rest"
-        ok[name] += right[i]
-        all_[name] += 1
-    return {name: ok[name] / all_[name] * 100 for name in ok}
-
-
 # ---- verdict
 
 
@@ -240,7 +179,7 @@ def fails_when_equal(prediction, outcome):
 @changed_verdict
 def more_than_points(prediction, outcome):
     if outcome["verdict"] == "held" and not outcome["least"] > prediction["points"]:
-        return {**outcome, "verdict": "open"}
+        return {**outcome, "verdict": "undecided"}
     return outcome
 
 
@@ -259,7 +198,7 @@ def with_gaps(gaps):
 
     def judge(prediction, tables):
         least, most = gaps(*losses(prediction, tables))
-        word = "held" if least >= prediction["points"] else "open"
+        word = "held" if least >= prediction["points"] else "undecided"
         return {"least": least, "most": most, "verdict": "failed" if most < prediction["points"] else word}
 
     return judge
@@ -305,7 +244,7 @@ def in_percent_of_before(prediction, tables):
 @changed_verdict
 def failed_if_behind(prediction, outcome):
     if outcome["least"] < prediction["points"]:
-        outcome["verdict"] = "failed" if outcome["most"] < 0 else "open"
+        outcome["verdict"] = "failed" if outcome["most"] < 0 else "undecided"
     return outcome
 
 
@@ -321,7 +260,7 @@ def middle_decides(prediction, outcome):
 
 @changed_verdict
 def words_swapped(prediction, outcome):
-    words = {"open": "failed", "failed": "open", "held": "held"}
+    words = {"undecided": "failed", "failed": "undecided", "held": "held"}
     return {**outcome, "verdict": words[outcome["verdict"]]}
 
 
@@ -330,10 +269,36 @@ def names_swapped(prediction, outcome):
     return {**outcome, "least": outcome["most"], "most": outcome["least"]}
 
 
+@changed_verdict
+def second_edition(prediction, outcome):
+    return {**outcome, "verdict": "open"} if outcome["verdict"] == "undecided" else outcome
+
+
+def from_best(prediction, tables):
+    on, lost = prediction["on"], []
+    for name in (prediction["breaks"], prediction["more_than"]):
+        best = max(tables["without"][on][name])
+        lost.append([best - now for now in tables["with"][on][name]])
+    return judged(*lost, prediction["points"])
+
+
+def from_median(prediction, tables):
+    on, lost = prediction["on"], []
+    for name in (prediction["breaks"], prediction["more_than"]):
+        before = median(tables["without"][on][name])
+        lost.append([before - now for now in tables["with"][on][name]])
+    return judged(*lost, prediction["points"])
+
+
+def seeds_0_to_2(prediction, tables):
+    one, other = losses(prediction, tables)
+    return judged([one[i] for i in range(min(3, len(one)))], other[:3], prediction["points"])
+
+
 def verdict_plain(prediction, tables):
     one, other = losses(prediction, tables)
     least, most = min(one) - max(other), max(one) - min(other)
-    word = "open"
+    word = "undecided"
     if least >= prediction["points"]:
         word = "held"
     elif most < prediction["points"]:
@@ -345,104 +310,16 @@ def verdict_all_pairs(prediction, tables):
     one, other = losses(prediction, tables)
     gaps = [a - b for a in one for b in other]
     reached = [gap >= prediction["points"] for gap in gaps]
-    word = "held" if all(reached) else "open" if any(reached) else "failed"
+    word = "held" if all(reached) else "undecided" if any(reached) else "failed"
     return {"least": min(gaps), "most": max(gaps), "verdict": word}
 
 
 def verdict_sorted(prediction, tables):
     one, other = (sorted(loss) for loss in losses(prediction, tables))
-    outcome = {"verdict": "open", "most": one[-1] - other[0], "least": one[0] - other[-1]}
+    outcome = {"verdict": "undecided", "most": one[-1] - other[0], "least": one[0] - other[-1]}
     if outcome["least"] >= prediction["points"]:
         return {**outcome, "verdict": "held"}
     return {**outcome, "verdict": "failed"} if outcome["most"] < prediction["points"] else outcome
-
-
-# ---- missing
-
-
-def as_given(report):
-    return [name for name in missing(report) if name not in ("before", "steps")]
-
-
-def by_the_hour(report):
-    cut = {**report, "written": report["written"][:13], "trained": report["trained"][:13]}
-    return missing(cut)
-
-
-def only_the_clock(report):
-    return [name for name in missing(report) if name != "steps"]
-
-
-def steps_at_the_end(report):
-    found = missing(report)
-    return sorted(found, key=lambda name: name == "steps")
-
-
-def returns_early(report):
-    return missing(report)[:1]
-
-
-def no_times(report):
-    return [name for name in missing(report) if name != "before"]
-
-
-def asks_both(report):
-    found = []
-    if not report["prediction"]:
-        found += ["prediction", "before"]
-    elif report["written"] >= report["trained"]:
-        found.append("before")
-    return found + [name for name in missing(report) if name not in ("prediction", "before")]
-
-
-def not_after(report):
-    found = missing(report)
-    if "before" in found and report["written"] <= report["trained"]:
-        found.remove("before")
-    return found
-
-
-def a_set(report):
-    return set(missing(report))
-
-
-def missing_plain(report):
-    found = []
-    if not report["prediction"]:
-        found.append("prediction")
-    elif report["written"] >= report["trained"]:
-        found.append("before")
-    if len(set(report["seeds"])) < 3:
-        found.append("seeds")
-    if report["n_steps"] < 600:
-        found.append("steps")
-    if "rest" not in report["splits"]:
-        found.append("control")
-    if len(report["words"].split()) < 20:
-        found.append("words")
-    return found
-
-
-def missing_table(report):
-    tests = {
-        "prediction": not report["prediction"],
-        "before": bool(report["prediction"]) and report["written"] >= report["trained"],
-        "seeds": len({*report["seeds"]}) < 3,
-        "steps": report["n_steps"] <= 599,
-        "control": report["splits"].count("rest") == 0,
-        "words": len(report["words"].split()) < 20,
-    }
-    return [name for name, lacks in tests.items() if lacks]
-
-
-def missing_steps(report):
-    first = ["prediction"] if not report["prediction"] else []
-    if not first and not report["trained"] > report["written"]:
-        first = ["before"]
-    more = [("seeds", len(set(report["seeds"])) >= 3), ("steps", report["n_steps"] >= 600)]
-    more += [("control", "rest" in report["splits"])]
-    more += [("words", len(report["words"].split()) >= 20)]
-    return first + [name for name, there in more if not there]
 
 
 # ---- my_prediction
@@ -450,7 +327,7 @@ def missing_steps(report):
 
 def forgot_one():
     prediction = prediction_with()()
-    del prediction["if_open"]
+    del prediction["if_undecided"]
     return prediction
 
 
@@ -574,20 +451,12 @@ WRONG = {
         (test_wants_string, "rejects-the-right-one"),
         (test_returns, "returns-instead"),
     ],
-    "two_shares": [
-        (still_over_all, "unrepaired"),
-        (of_the_right, "over-right"),
-        (all_as_rest, "rest-is-all"),
-        (not_percent, "as-parts"),
-        (swapped_parts, None),
-        (a_pair, "Expected a"),
-    ],
     "verdict": [
         (compares_means, "by-means"),
         (without_baseline, "no-baseline"),
         (other_way, "turned"),
         (greater_than_zero, "any-gap"),
-        (held_or_failed, "never-open"),
+        (held_or_failed, "never-undecided"),
         (lucky_pair, "best-luck"),
         (seed_from_itself, "seed-by-seed"),
         (fails_when_equal, "fails-at-once"),
@@ -604,20 +473,13 @@ WRONG = {
         (names_swapped, "least-and-most-swapped"),
         (swapped_tables, "tables-swapped"),
         (middle_decides, "mean-gap"),
-        (words_swapped, "open-and-failed-swapped"),
+        (words_swapped, "undecided-and-failed-swapped"),
         (only_the_word, "word-only"),
+        (second_edition, "open"),
+        (from_best, "best-baseline"),
+        (from_median, "median-baseline"),
+        (seeds_0_to_2, "three-seeds"),
         (lambda prediction, tables: verdict_plain({**prediction, "on": "rule"}, tables), "always-rule"),
-    ],
-    "missing": [
-        (returns_early, "first-only"),
-        (as_given, "unrepaired"),
-        (by_the_hour, None),
-        (only_the_clock, "no-steps"),
-        (steps_at_the_end, None),
-        (no_times, "no-clock"),
-        (asks_both, "both"),
-        (not_after, "equal"),
-        (a_set, "Expected a"),
     ],
     "my_prediction": [
         (prediction_with(points=0), '"points"'),
@@ -635,8 +497,8 @@ WRONG = {
         (prediction_with(on=["rule", "rest"]), '"on"'),
         (prediction_with(why="because"), '"why"'),
         (prediction_with(why=None), '"why"'),
-        (prediction_with(if_open="-"), '"if_open"'),
-        (forgot_one, '"if_open"'),
+        (prediction_with(if_undecided="-"), '"if_undecided"'),
+        (forgot_one, '"if_undecided"'),
         (prediction_with(seeds=3), "'seeds'"),
         (only_text, "a string"),
         (lambda: [prediction_with()()], "a list"),
@@ -663,12 +525,10 @@ WRONG = {
 
 RIGHT = {
     "test_even_rule": [test_both, test_raises, test_sentences],
-    "two_shares": [shares_plain, shares_by_count, shares_loop],
     "verdict": [verdict_plain, verdict_all_pairs, verdict_sorted],
-    "missing": [missing_plain, missing_table, missing_steps],
     "my_prediction": [
         prediction_with(on="rule, long", points=0.5),
-        prediction_with(why="It cannot count.", if_open="Three seeds disagree."),
+        prediction_with(why="It cannot count.", if_undecided="Three seeds disagree."),
         prediction_with(breaks="no positions", more_than="convs2s", points=12.5),
         prediction_with(breaks="luong_dot", more_than="mine", on="rest", points=3),
     ],

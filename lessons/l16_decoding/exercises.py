@@ -230,8 +230,8 @@ GROW = PlainExercise(
         Slip(
             "one-from-each",
             partial(grown, each=1),
-            "each hypothesis keeps only its best continuation. All continuations compete with each other: "
-            "two of the same hypothesis may both stay, and another hypothesis may have none.",
+            "only the best continuation of each hypothesis is kept. All continuations compete with each "
+            "other: two of the same hypothesis may be kept, and none of another.",
         ),
         Slip(
             "best-of-each",
@@ -428,6 +428,27 @@ def divides_by_zero(translations, references):
     return 100 * geometric_mean(precisions) * brevity_penalty(*lengths(translations, references))
 
 
+def last_sentence_only(translations, references):
+    """The counts are overwritten in the loop over the sentences; the lengths are right."""
+
+    def counts(output, right, n):
+        return matches(output, right, n) if output is translations[-1] else (0, 0)
+
+    return score(translations, references, counts=counts)
+
+
+def zero_for_one_sentence(translations, references):
+    """Returns 0 as soon as one sentence has no match."""
+    pairs = list(zip(translations, references, strict=True))
+    if any(matches(output, right, n)[0] == 0 for n in (1, 2, 3, 4) for output, right in pairs):
+        return 0.0
+    return score(translations, references)
+
+
+def mean_of_decimal_logs(precisions):
+    return math.exp(sum(map(math.log10, precisions)) / len(precisions))
+
+
 def corpus(*pairs: tuple[str, str]) -> Callable:
     return lambda: ([words_of(output) for output, _ in pairs], [words_of(right) for _, right in pairs])
 
@@ -509,14 +530,14 @@ BLEU = PlainExercise(
         Slip(
             "penalty-on-the-wrong-side",
             partial(score, penalty=lambda c, r: math.exp(1 - r / c) if c > r else 1.0),
-            "the penalty is applied if the translations are longer than the references. It is for those that "
-            "are shorter.",
+            "the penalty is applied when the translations are longer than the references. It should apply "
+            "when they are shorter.",
         ),
         Slip(
             "penalty-inverted",
             partial(score, penalty=lambda c, r: math.exp(min(0.0, 1 - c / r))),
-            "long translations are penalised, not short ones. c and r are swapped: c counts the words "
-            "of the translations.",
+            "long translations are penalised, not short ones. c and r are swapped: c is the number "
+            "of words in the translations.",
         ),
         Slip(
             "plain-ratio",
@@ -534,6 +555,39 @@ BLEU = PlainExercise(
             "up-to-three",
             partial(score, orders=(1, 2, 3)),
             "only n = 1 to 3 count. BLEU goes up to n = 4; `range(1, 4)` ends before 4.",
+        ),
+        Slip(
+            "up-to-three-of-four",
+            partial(score, orders=(1, 2, 3), mean=lambda precisions: math.prod(precisions) ** 0.25),
+            "only n = 1 to 3 count, although the fourth root is taken. `range(1, 4)` ends before 4; write "
+            "`range(1, 5)`.",
+        ),
+        Slip(
+            "last-sentence-only",
+            last_sentence_only,
+            "only the counts of the last sentence are used. Add up those of all sentences: `+=`, not `=`.",
+        ),
+        Slip(
+            "zero-for-one-sentence",
+            zero_for_one_sentence,
+            "BLEU becomes 0 as soon as one sentence has no match for some n. Add up the matches of all "
+            "sentences first; only if that sum is 0 is BLEU 0.",
+        ),
+        Slip(
+            "decimal-logarithms",
+            partial(score, mean=mean_of_decimal_logs),
+            "the logarithms have base 10. `exp` is the inverse of the natural logarithm, `math.log`.",
+        ),
+        Slip(
+            "penalty-under-the-root",
+            partial(score, penalty=lambda c, r: brevity_penalty(c, r) ** 0.25),
+            "the fourth root is taken of the brevity penalty, too. Divide only the sum of the four "
+            "logarithms by 4, not 1 − r/c.",
+        ),
+        Slip(
+            "rounded",
+            lambda *inputs: round(score(*inputs), 1),
+            "the score is rounded. Return it as it is, and round only when you print it.",
         ),
         Slip(
             "up-to-five",
@@ -581,7 +635,7 @@ BLEU = PlainExercise(
         Slip(
             "short-ones-left-out",
             short_ones_left_out,
-            "sentences of fewer than four words are left out. They count, too.",
+            "sentences of fewer than four words are left out. They count too.",
         ),
         Slip(
             "smoothed",
@@ -617,6 +671,7 @@ BLEU = PlainExercise(
 
 Score = Callable[[Tensor], Tensor | float]
 ACCURATE = 10_000  # draws for the expected interval
+FEW = 2  # rounds that can't give the expected interval
 TOLERANCE = 0.25  # in standard deviations of the differences; a quantile of 4,000 draws varies by 0.04
 KNOWN: dict[tuple, tuple[float, float, float]] = {}
 
@@ -674,6 +729,21 @@ def all_once(n_samples, n, generator):
     return rows, rows
 
 
+def all_but_the_last(n_samples, n, generator):
+    rows = torch.randint(n - 1, (n_samples, n), generator=generator)
+    return rows, rows
+
+
+def score_of_differences(one, other, score, n_samples, seed):
+    rows, _ = draw_pairs(n_samples, len(one), torch.Generator().manual_seed(seed))
+    found = scores_of((one - other)[rows], score)
+    return found.quantile(0.025).item(), found.quantile(0.975).item()
+
+
+def unsorted_ends(differences):
+    return differences[int(0.025 * len(differences))], differences[int(0.975 * len(differences))]
+
+
 def as_many_as_samples(one, other, score, n_samples, seed):
     rows = torch.randint(len(one), (500, n_samples), generator=torch.Generator().manual_seed(seed))
     return bootstrapped(one, other, score, draw=lambda *_: (rows, rows))
@@ -710,14 +780,14 @@ def quantile_ends(low: float, high: float) -> Callable[[Tensor], tuple[Tensor, T
 
 
 def has_width(interval: Sequence[float]) -> bool:
-    """Whether the ends differ by more than rounding."""
-    return abs(interval[1] - interval[0]) > 1e-5
+    """Whether the ends differ by more than rounding, or aren't numbers."""
+    return not abs(interval[1] - interval[0]) <= 1e-5
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class IntervalExercise(PlainExercise):
-    """The answer is an interval from random draws: any draws are accepted, and both ends may deviate a "
-    "little."""
+    """The answer is an interval from random draws: any draws are accepted, and both ends may deviate a
+    little."""
 
     def expected_interval(self, inputs: Sequence[Any]) -> tuple[float, float, float]:
         """Low, high and the standard deviation of the differences, from many draws."""
@@ -749,7 +819,11 @@ class IntervalExercise(PlainExercise):
 
     def behaves_like(self, function: Callable, trial: Trial) -> bool:
         inputs = trial.case.make()
+        if inputs[3] == FEW:  # says nothing about the method
+            return True
         interval = function(*inputs)
+        if any(map(math.isnan, trial.answer)):
+            return list(map(math.isnan, interval)) == list(map(math.isnan, trial.answer))
         same_kind = has_width(interval) == has_width(trial.answer)
         return same_kind and self.is_close(inputs, interval, trial.answer)
 
@@ -759,6 +833,8 @@ class IntervalExercise(PlainExercise):
     def _compare(self, trial: Trial) -> Verdict | None:
         inputs = trial.case.make()
         *expected, spread = self.expected_interval(inputs)
+        if inputs[3] == FEW:
+            return self._compare_few(inputs, expected, trial)
         if self.is_close(inputs, expected, trial.answer):
             return None
         where = (
@@ -768,9 +844,9 @@ class IntervalExercise(PlainExercise):
         if not has_width(trial.answer) and spread > 0:
             headline = "Your interval has no width: all differences are the same."
             details = (
-                "Either the same sample is used every time, or the sentences are drawn without replacement, "
-                "so that each sample contains all of them once. Draw a new sample in every round, in which a "
-                "sentence may occur several times."
+                "Usually, the same sample is used every time, or the sentences are drawn without "
+                "replacement, so that each sample contains all of them once. Draw a new sample in every "
+                "round, in which a sentence may occur several times."
             )
             slip = "no-width"
         return wrong_verdict(
@@ -779,6 +855,18 @@ class IntervalExercise(PlainExercise):
             slip,
             given=self.describe_call(trial.case),
             expected=f"about {format_value(tuple(expected))}",
+            got=format_value(trial.answer),
+        )
+
+    def _compare_few(self, inputs: Sequence[Any], expected: Sequence[float], trial: Trial) -> Verdict | None:
+        """Two differences don't reach both ends of the interval of thousands."""
+        if not self.is_close(inputs, expected, trial.answer):
+            return None
+        return wrong_verdict(
+            f"With `n_samples={FEW}`, your interval is as wide as with thousands of rounds.",
+            "`n_samples` is the number of rounds. Use it in the loop instead of a fixed number.",
+            "n-samples-ignored",
+            given=self.describe_call(trial.case),
             got=format_value(trial.answer),
         )
 
@@ -860,6 +948,7 @@ PAIRED_BOOTSTRAP = IntervalExercise(
         interval_case(SKEWED, n=2000),
         interval_case(UNEQUAL, root_mean_square, n=2000, seed=3),
         interval_case((torch.tensor([0.75]), torch.tensor([0.25])), n=100),
+        interval_case(UNEQUAL, n=FEW),
     ),
     slips=(
         Slip(
@@ -874,6 +963,28 @@ PAIRED_BOOTSTRAP = IntervalExercise(
             "the sentences are drawn without replacement (`randperm`), so every sample contains each "
             "sentence once, and all differences are the same. `torch.randint(n, (n,))` draws with "
             "replacement.",
+        ),
+        Slip(
+            "never-the-last",
+            partial(bootstrapped, draw=all_but_the_last),
+            "the last sentence is never drawn. `torch.randint(n, (n,))` excludes its upper limit, so it "
+            "draws from 0 to n − 1 already.",
+        ),
+        Slip(
+            "score-of-differences",
+            score_of_differences,
+            "`score` is called once, on `one − other`. Call it for each system, and subtract the two scores.",
+        ),
+        Slip(
+            "not-sorted",
+            partial(bootstrapped, ends=unsorted_ends),
+            "two differences are picked by their index, but the list isn't sorted. Sort it first, or use "
+            "`quantile`.",
+        ),
+        Slip(
+            "absolute",
+            partial(bootstrapped, ends=lambda differences: quantile_ends(0.025, 0.975)(differences.abs())),
+            "the absolute values of the differences are used. Keep the sign: it shows which system is ahead.",
         ),
         Slip(
             "wrong-size",
@@ -1022,6 +1133,18 @@ def values_are_keys(x, past, w_q, w_k, w_v, *rest):
 
 def keys_not_projected(x, past, w_q, w_k, *rest):
     return cached(x, past, w_q, torch.eye(len(w_k)), *rest)
+
+
+def query_not_projected(x, past, w_q, *rest):
+    return cached(x, past, torch.eye(len(w_q)), *rest)
+
+
+def value_not_projected(x, past, w_q, w_k, w_v, *rest):
+    return cached(x, past, w_q, w_k, torch.eye(len(w_v)), *rest)
+
+
+def value_after_keys(x, past, *rest):
+    return cached(x, (past[0], past[0]), *rest)
 
 
 def nothing_projected(x, past, w_q, w_k, w_v, *rest):
@@ -1174,6 +1297,23 @@ CACHED_ATTENTION = PlainExercise(
             "keys-not-projected",
             keys_not_projected,
             "`w_k` isn't used: the key is `x` itself. Multiply `x` by `w_k` before splitting it into heads.",
+        ),
+        Slip(
+            "query-not-projected",
+            query_not_projected,
+            "`w_q` isn't used: the query is `x` itself. Multiply `x` by `w_q` before splitting it into "
+            "heads.",
+        ),
+        Slip(
+            "value-not-projected",
+            value_not_projected,
+            "`w_v` isn't used: the value is `x` itself. Multiply `x` by `w_v` before splitting it into "
+            "heads.",
+        ),
+        Slip(
+            "value-after-keys",
+            value_after_keys,
+            "the new value is appended to the cached keys. Append it to the cached values, `past[1]`.",
         ),
         Slip(
             "nothing-projected",

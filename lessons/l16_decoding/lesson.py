@@ -61,12 +61,7 @@ r"""
 
 Greedy decoding starts with *the*, because 0.6 is more than 0.4, and ends with a probability of 0.24. The most probable sentence, *a cat*, starts with the less probable word.
 
-{term:beam search|Beam search} keeps the $k$ most probable partial sentences. At each step, it extends each of them by every word and keeps the best $k$ of all these extensions. A partial or finished sentence in this search is called a {term:hypothesis}, and $k$ is the {term:beam width}. With $k = 1$, beam search is greedy decoding. In practice, the hypotheses are compared by their {term:log-probability}: the product of many small probabilities becomes a sum of logarithms, and the sum nearest to 0 is the best.
-"""
-
-# %% [markdown] kind="text" track="core"
-r"""
-The tree below shows this language as **A**, and a second one, **B**. Each number is the probability of a word after the words before it. A sentence ends with `</s>`; the table lists the finished ones. In language B, greedy decoding finds *le chat dort* (the cat sleeps), with a log-probability of −2.339. At the first step, five tokens are possible, with probabilities 0.41, 0.25, 0.16, 0.12 and 0.06.
+{term:beam search|Beam search} keeps the $k$ most probable partial sentences. At each step, it extends each of them by every word and keeps the best $k$ of all these extensions. A partial or finished sentence in this search is called a {term:hypothesis}, and $k$ is the {term:beam width}. With $k = 1$, beam search is greedy decoding. In practice, the hypotheses are compared by their {term:log-probability}: the product of many small probabilities becomes a sum of logarithms. Every term is negative or 0, so the sum nearest to 0 is the best, and no further word can raise it.
 """
 
 # %% kind="diagram" hide_input=true track="core"
@@ -85,18 +80,23 @@ ARROWS = [
 LIT = ("probabilities", "search", "next word")
 views.diagram(PARTS, ARROWS, lit=LIT, title="From a source sentence to a score")
 
+# %% [markdown] kind="text" track="core"
+r"""
+The tree below shows this language as **A**, and a second one, **B**. Each number is the probability of a word, given the words before it. A sentence ends with `</s>`, and the table lists the finished sentences. In language B, greedy decoding finds *le chat dort* (the cat sleeps), with a log-probability of −2.339. At the first step, five tokens are possible, with probabilities 0.41, 0.25, 0.16, 0.12 and 0.06.
+"""
+
 # %% kind="predict" track="core"
 predict("16", "dec-wide-beam", BeamTree())
 
 # %% [markdown] kind="formula" track="core"
 r"""
-The wide beam finds the sentence with the highest log-probability. Unfortunately, that is the empty sentence: $\log 0.12 = -2.120$ is more than −2.339. A narrow beam drops it at the first step. So the search works, but its objective is wrong: a sum of log-probabilities falls with every word, so it favours short sentences. A common remedy is a {term:length penalty}, which ranks finished sentences by
+The wide beam finds the sentence with the highest log-probability. Unfortunately, that is the empty sentence: $\log 0.12 = -2.120$ is more than −2.339. A narrow beam drops it at the first step. So the search works, but its objective is wrong: the sum falls with almost every word, which favours short sentences. A common remedy is a {term:length penalty}, which ranks finished sentences by
 
 $$ \text{score} = \frac{\log p(\text{sentence})}{\left(\frac{5 + L}{6}\right)^{\alpha}} $$
 
 $L$ is the length including `</s>`: 4 for *le chat dort* and 1 for the empty sentence. With $\alpha = 0$, the score is the log-probability itself; 0.6 and 1 are common. With $\alpha = 1$, the scores are $-2.339 / 1.5 = -1.559$ and $-2.120$, so the full sentence wins (Wu et al., 2016).
 
-Now a trained system: seq2seq from lesson 04, with $k = 1$ and $k = 5$.
+Now let's decode with a trained system, seq2seq from lesson 04, with $k = 1$ and $k = 5$.
 """
 
 # %% kind="see" name="two widths" track="core" hide_input=true
@@ -120,16 +120,16 @@ for sentence in SENTENCES:
 
 # %% [markdown] kind="text" track="core"
 r"""
-Greedy decoding lets the wolf eat the hen (*mange*) instead of looking for it (*cherche*), and turns the oranges into dresses (*robes*). Beam search gets both right. The third sentence goes the other way: with $k = 5$, the beautiful horses become feminine (*elles*), like the mother. A more probable translation isn't always better. Section 4 compares the two methods on a whole test set.
+Greedy decoding lets the wolf eat the hen (*mange*) instead of looking for it (*cherche*), and turns the oranges into dresses (*robes*). Beam search gets both right. In the third sentence it's the other way round: with $k = 5$, the beautiful horses become feminine (*elles*), like the mother. A more probable translation isn't always better. Section 4 compares the two methods on a whole test set.
 """
 
 # %% [markdown] kind="text" contents="temperature, top-p sampling and minimum-Bayes-risk decoding, and what they are used for"
 r"""
 ## 2 · Sampling and minimum-Bayes-risk decoding
 
-Instead of searching for the most probable sentence, we can use {term:sampling}: draw each word from the probability distribution, as in lesson 01. The {term:temperature} $T$ divides the logits before the softmax: below 1, probable words become even more probable; above 1, improbable words get more of a chance. With {term:top-p sampling}, words are drawn only from the smallest set of most probable words whose probabilities add up to $p$, for example 0.9.
+Instead of searching for the most probable sentence, we can use {term:sampling}: draw each word at random from the model's probability distribution, as in lesson 01. The {term:temperature} $T$ divides the logits before the softmax: below 1, probable words become even more probable; above 1, improbable words are drawn more often. With {term:top-p sampling}, words are drawn only from the smallest set of most probable words whose probabilities add up to $p$, for example 0.9.
 
-Samples differ from each other, and sometimes that's the point: dialogue and stories, several drafts to choose from, or additional training data. They also have another use. In {term:minimum-Bayes-risk decoding} (MBR), we draw many samples and output the one that is most similar to all the others on average. The similarity can be any translation metric. Here it's simple: the fraction of shared words. The hidden cell defines `sample` and `mbr`.
+Samples differ from each other, which is useful for dialogue, stories, several drafts to choose from, or additional training data. They also have another use. In {term:minimum-Bayes-risk decoding} (MBR), we draw many samples and output the one that is most similar to all the others on average. The similarity can be any translation metric. Here it's a simple one, the fraction of shared words. The hidden cell defines `sample` and `mbr`.
 
 > **Before you run it:** which of these is most often right: one sample, the MBR choice from 16 samples, or greedy decoding?
 """
@@ -172,21 +172,21 @@ assert len(set(samples)) > 1
 
 # %% [markdown] kind="text"
 r"""
-We repeated this with {result:lesson_16/sampling/sentences:.0f} test sentences and $T = 1$. A single sample is right {result:lesson_16/sampling/one sample:.0f} times, with $p = 0.9$ {result:lesson_16/sampling/one sample, top-p:.0f} times, the MBR choice {result:lesson_16/sampling/MBR:.0f} times, greedy decoding {result:lesson_16/sampling/greedy:.0f} times and beam search ($k = 5$) {result:lesson_16/sampling/beam:.0f} times. So random errors differ from sample to sample, and MBR avoids many of them. With this simple similarity, it is still behind greedy decoding here. With a trained metric such as COMET (section 3), MBR is used in strong translation systems.
+We repeated this with {result:lesson_16/sampling/sentences:.0f} test sentences and $T = 1$. A single sample is right {result:lesson_16/sampling/one sample:.0f} times, with $p = 0.9$ {result:lesson_16/sampling/one sample, top-p:.0f} times, the MBR choice {result:lesson_16/sampling/MBR:.0f} times, greedy decoding {result:lesson_16/sampling/greedy:.0f} times and beam search ($k = 5$) {result:lesson_16/sampling/beam:.0f} times. MBR is right much more often than a single sample, plausibly because random errors differ from sample to sample. With this simple similarity, MBR is still behind greedy decoding here. With a trained metric such as COMET (section 3), MBR is used in strong translation systems.
 """
 
 # %% [markdown] kind="text" contents="BLEU, the standard score for translations, as an exercise, and what it can't see"
 r"""
 ## 3 · BLEU
 
-So far, a translation was right or wrong. That's harsh: *le chat noir dort* for *le petit chat noir dort* counts as much as nonsense. {term:BLEU score|BLEU} (Papineni et al., 2002) gives partial credit. It counts how many n-grams of one to four words also occur in a correct translation, the **reference**.
+So far, a translation was either right or wrong. That's harsh: *le chat noir dort* for *le petit chat noir dort* counts as little as nonsense. {term:BLEU score|BLEU} (Papineni et al., 2002) gives partial credit. It counts how many n-grams of one to four words also occur in a correct translation, the **reference**.
 
 | | output | reference |
 |---|---|---|
 | 1 | le chat noir dort dans le jardin | le **petit** chat noir dort dans le jardin |
 | 2 | la femme ne voit pas le chien | la femme ne voit pas le chien |
 
-**By hand.** The outputs have 7 + 7 words, and all 14 occur in their references: $p_1 = 14/14$. They have 6 + 6 pairs of neighbours, and only *le chat* isn't in its reference: $p_2 = 11/12$. Likewise, $p_3 = 9/10$ and $p_4 = 7/8$. These fractions are called {term:n-gram precision|n-gram precisions}. The counts of all sentences are **added up first**, then divided. To keep *le le le le* from scoring, counts are **clipped**: an n-gram counts at most as often as it occurs in the reference.
+**By hand.** The outputs have 7 + 7 words, and all 14 occur in their references: $p_1 = 14/14$. They have 6 + 6 pairs of consecutive words, and only *le chat* isn't in its reference: $p_2 = 11/12$. Likewise, $p_3 = 9/10$ and $p_4 = 7/8$. These fractions are called {term:n-gram precision|n-gram precisions}. The counts of all sentences are **added up first**, then divided. To keep *le le le le* from scoring well, counts are **clipped**: an n-gram counts at most as often as it occurs in the reference.
 """
 
 # %% kind="example"
@@ -208,7 +208,7 @@ $$ \text{BLEU} = 100 \cdot \underbrace{\min\left(1,\; e^{\,1 - r/c}\right)}_{\te
 
 In our example, $c = 14$ and $r = 15$. The penalty is $e^{1 - 15/14} = 0.931$, the fourth root is 0.922, and BLEU is 85.8. In code, the root is `exp` of the mean of the four logarithms.
 
-**Write it.** Both arguments are lists of sentences, each a list of words. Use `clipped_matches(output, reference, n)`. If nothing matches for some $n$, or there are no $n$-grams at all, BLEU is 0.
+**Write it.** Both arguments are lists of sentences, each a list of words. Use `clipped_matches(output, reference, n)`. If nothing matches for some $n$, or there are no $n$-grams at all, return 0.0.
 """
 
 # %% kind="exercise" exercise="bleu_score" title="BLEU" difficulty=3 importance=5 track="core"
@@ -238,7 +238,7 @@ You need two loops: one over n = 1 to 4, and inside it one over the sentences. W
 ### Step by step
 1. For each n, add up the matches of all sentences and the totals of all sentences. If there is no match at all, return 0.0.
 2. Collect `math.log(matches / total)`; their mean is the logarithm of the fourth root.
-3. `c` and `r` are the lengths of all sentences together. The logarithm of the penalty is `min(0, 1 - r / c)`.
+3. `c` and `r` are the total numbers of words in the translations and in the references. The logarithm of the penalty is `min(0, 1 - r / c)`.
 4. Return `100 * math.exp(...)` of the sum of both.
 """
 
@@ -260,9 +260,9 @@ for k, outputs in translated.items():
 
 # %% [markdown] kind="text"
 r"""
-Your BLEU equals that of sacreBLEU, the tool that papers use. Wider beams find better words, but at $k = 20$ the translations get too short, and the brevity penalty cancels part of the gain. With a length penalty ($\alpha = 1$ and $k = 20$), the brevity penalty is {result:lesson_16/beam with penalty/brevity penalty:.3f} and BLEU is {result:lesson_16/beam with penalty/BLEU:.1f}. On {result:lesson_16/new sentences/sentences:,.0f} other test sentences, we found the same pattern. Large systems show it too: Stahlberg and Byrne (2019) searched *exactly*, and for more than half of their sentences, the most probable translation was the empty one.
+Your BLEU equals that of sacreBLEU, the tool that papers use. Up to $k = 5$, wider beams score higher. At $k = 20$, the output as a whole gets too short, and the brevity penalty lowers BLEU again. With a length penalty ($\alpha = 1$ and $k = 20$), the brevity penalty is {result:lesson_16/beam with penalty/brevity penalty:.3f} and BLEU is {result:lesson_16/beam with penalty/BLEU:.1f}. On {result:lesson_16/new sentences/sentences:,.0f} other test sentences, we found the same pattern. Large systems show it too: Stahlberg and Byrne (2019) searched *exactly*, and for more than half of their sentences, the most probable translation was the empty one.
 
-**What BLEU can't see.** Take the reference *la femme ne voit pas le petit chien dans le jardin*, "the woman doesn't see the small dog in the garden". With the wrong animal (*chat* for *chien*), BLEU is {result:lesson_16/BLEU/wrong animal:.1f}. If *pas* becomes *que*, the sentence says that she sees nothing *but* the dog, and BLEU is {result:lesson_16/BLEU/the opposite:.1f}. A correct paraphrase, *n' aperçoit* (notices) for *ne voit*, scores only {result:lesson_16/BLEU/other verb:.1f}, because two words differ. So BLEU isn't a percentage of correct sentences or words. It is useful for comparing systems on the same test set.
+**What BLEU can't see.** Take the reference *la femme ne voit pas le petit chien dans le jardin*, "the woman doesn't see the small dog in the garden". With the wrong animal (*chat* for *chien*), BLEU is {result:lesson_16/BLEU/wrong animal:.1f}. If *pas* becomes *que*, the sentence says that she sees nothing *but* the dog, and BLEU is {result:lesson_16/BLEU/the opposite:.1f}. A correct paraphrase, *n' aperçoit* (notices) for *ne voit*, scores only {result:lesson_16/BLEU/other verb:.1f}, because two words differ. So BLEU isn't a percentage of correct sentences or words. It's useful for comparing systems on the same test set.
 
 **Can two BLEU scores be compared?** BLEU also depends on how the text is split into tokens: the same sentence scores {result:lesson_16/BLEU/cut at spaces:.0f} if it's split at spaces and {result:lesson_16/BLEU/cut into letters:.0f} if it's split into letters. sacreBLEU therefore reports the settings with each score, as a {term:BLEU signature} like `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp`. Two BLEU scores are comparable only if their signatures agree.
 
@@ -282,14 +282,14 @@ System A translates {result:lesson_16/beam/5/right:.0f} of 300 test sentences co
 2. Score both systems on **these same** sentences, and note the difference.
 3. Repeat this 1,000 times. Sort the differences, and cut off the smallest 2.5% and the largest 2.5%. The remaining range is a 95% {term:confidence interval}.
 
-If the interval excludes 0, the difference is unlikely to be due to the choice of test sentences. If it contains 0, the comparison is **undecided**, which doesn't mean that the systems are equally good. *Paired* means that both systems get the same sample: an easy sample helps both, so that this kind of chance cancels out. The interval doesn't cover another source of chance: a different random seed in training.
+If the interval excludes 0, the difference is unlikely to be due to the choice of test sentences. If it contains 0, the comparison is **undecided**, which doesn't mean that the systems are equally good. *Paired* means that both systems get the same sample: an easy sample helps both, so this kind of variation cancels out. Another kind isn't covered by the interval: training with a different random seed.
 """
 
 # %% [markdown] kind="text" exercise="paired_bootstrap"
 r"""
-**By hand.** There are two sentences; A gets the first right and B neither: `one = [1, 0]`, `other = [0, 0]`. A sample is (1, 1), (1, 2), (2, 1) or (2, 2), and the differences of the means are 1, 0.5, 0.5 and 0. Each of the extremes occurs in a quarter of the samples, so the interval is (0, 1): two sentences decide nothing.
+**By hand.** Take two sentences, of which A gets the first right and B neither: `one = [1, 0]`, `other = [0, 0]`. A sample is (1, 1), (1, 2), (2, 1) or (2, 2), and the differences of the means are 1, 0.5, 0.5 and 0. Each of the extremes occurs in a quarter of the samples, so the interval goes from 0 to 1. It contains 0: two sentences decide nothing.
 
-**Write it.** The first dimension of `one` and `other` is the sentence: 0 or 1 for each, or a row of counts. `score` turns the drawn rows into a number. Use a generator with the given seed, `torch.Generator().manual_seed(seed)`, so that the result can be reproduced; `torch.randint(n, (n,), generator=generator)` draws `n` indices from 0 to n − 1 with replacement, and `tensor.quantile(0.025)` is the value below which 2.5% of the numbers lie.
+**Write it.** `one` and `other` have an entry for each sentence: 0 or 1, or a row of counts. `score` turns the drawn entries of one system into a number. Return the two ends of the interval, `low` and `high`, as floats. Use a generator with the given seed, `torch.Generator().manual_seed(seed)`, so that the result can be reproduced. `torch.randint(n, (n,), generator=generator)` draws `n` indices from 0 to n − 1 with replacement, and `tensor.quantile(0.025)` is the value below which 2.5% of the numbers lie.
 """
 
 # %% kind="exercise" exercise="paired_bootstrap" title="The paired bootstrap" difficulty=2 importance=5 track="core"
@@ -325,9 +325,9 @@ Write one round first: draw the indices once, and use them for both tensors, `on
 
 # %% [markdown] kind="text" track="core"
 r"""
-Now the real systems. For BLEU, each sentence becomes a row of six counts, from which the BLEU of any set of sentences can be computed: `bleu_rows` and `bleu_of_rows` in this lesson's folder.
+Now let's compare real systems. For BLEU, each sentence becomes a row of six counts, from which the BLEU of any set of sentences can be computed: `bleu_rows` and `bleu_of_rows` in this lesson's folder.
 
-> **Before you run it:** seq2seq has {result:lesson_16/beam/1/right:.0f} correct translations with greedy decoding and {result:lesson_16/beam/5/right:.0f} with $k = 5$. Bahdanau's system has {result:lesson_16/attention systems/bahdanau:.0f} and the Transformer {result:lesson_16/attention systems/transformer:.0f}. Which intervals will contain 0? And what if the two systems get different samples?
+> **Before you run it:** seq2seq has {result:lesson_16/beam/1/right:.0f} correct translations with greedy decoding and {result:lesson_16/beam/5/right:.0f} with $k = 5$. The system with Bahdanau's attention (lesson 06) has {result:lesson_16/attention systems/bahdanau:.0f} and the Transformer {result:lesson_16/attention systems/transformer:.0f}. Which intervals will contain 0? And what if the two systems get different samples?
 """
 
 # %% kind="see" name="intervals" track="core"
@@ -357,7 +357,7 @@ show("Transformer minus Bahdanau, % correct", *map(is_correct, others))
 r"""
 Beam search is ahead of greedy decoding for this seq2seq model: the interval excludes 0, for correct sentences and for BLEU. We confirmed this on {result:lesson_16/new sentences/sentences:,.0f} other test sentences, where it is ahead by {result:lesson_16/new sentences/k = 5 minus k = 1/low:.1p} to {result:lesson_16/new sentences/k = 5 minus k = 1/high:.1p} percentage points. Without pairing, the interval is much wider, and the same difference is undecided. The comparison of the Transformer with Bahdanau's system is undecided.
 
-A 95% interval is wrong about once in twenty times, and more often if you choose the comparison after seeing the results. That's why we confirmed this finding on sentences that hadn't suggested it. Lessons 18 and 19 use your function again.
+A 95% interval misses the true difference about once in twenty times, and more often if you choose the comparison after seeing the results. That's why we confirmed this finding on new sentences. Lessons 18 and 19 use your function again.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -366,9 +366,9 @@ r"""
 
 At every step, the decoder gets one new token. The loop in lesson 14 runs the whole sentence through the decoder again, one token longer each time, and uses only the last position. Most of that work is repeated.
 
-At step $t$, self-attention needs **one** query, that of the new token, and the keys and values of **all** tokens so far. Do the keys and values of earlier tokens change when a new one arrives? No: because of the causal mask (lesson 10), a token never attends to later ones, so in every layer its vector stays the same. A {term:KV cache} therefore stores the key and the value of each token so far, in every layer. Old queries aren't stored, because each query is used only once, at its own step. The keys and values for cross-attention come from the source, so they are computed once, before the first step.
+At step $t$, self-attention needs **one** query, the new token's, and the keys and values of **all** tokens so far. Do the keys and values of earlier tokens change when a new one arrives? No. Because of the causal mask (lesson 10), a token never attends to later ones, so its vector stays the same in every layer. A {term:KV cache} therefore stores the key and the value of each token so far, in every layer. Old queries aren't stored, because each query is used only once, at its own step. The keys and values for cross-attention come from the source, so they are computed once, before the first step.
 
-With a cache, the outputs are the same up to rounding. The cost is memory: 2 · layers · d_model numbers for each token of each hypothesis. When beam search reorders its hypotheses, their caches must be reordered too.
+With a cache, the outputs are the same up to rounding. The cost is memory: 2 · layers · d_model numbers per token and hypothesis. When beam search reorders its hypotheses, their caches must be reordered too.
 """
 
 # %% kind="estimate" track="core" hide_input=true
@@ -443,7 +443,7 @@ A causal mask hides later tokens, and the cache doesn't contain any.
 
 # %% [markdown] kind="text" track="core"
 r"""
-Now the trained decoder runs with **your** attention. The hidden cell defines `my_step`, which processes one token: in each of the three layers, your function for self-attention, then cross-attention and the feed-forward network from the library. The next cell compares its logits with those of a decoder without a cache.
+Now the trained decoder runs with **your** attention. The hidden cell defines `my_step`, which processes one token. Each of the three layers uses your function for self-attention, and the library's cross-attention and feed-forward network. The next cell compares its logits with those of a decoder without a cache.
 """
 
 # %% kind="code" track="core" hide_input=true
@@ -492,12 +492,12 @@ print(my_translation(cow, empty_caches()))
 
 # %% [markdown] kind="text" track="core"
 r"""
-At every step, the logits are the same up to rounding. Make this comparison for every cache you write, because a wrong cache still produces fluent sentences. How much faster decoding gets depends on the machine and the model. On one computer with two cores, we recorded a factor of {result:lesson_16/cache speed-up/toy:.1f} for this model and {result:lesson_16/cache speed-up/multi30k:.1f} for a larger one.
+At every step, the logits are the same up to rounding. Make this comparison for every cache you write, because a wrong cache can still produce fluent sentences. How much faster decoding gets depends on the machine and the model. On one computer with two cores, we recorded a factor of {result:lesson_16/cache speed-up/toy:.1f} for this model and {result:lesson_16/cache speed-up/multi30k:.1f} for a larger one.
 """
 
 # %% [markdown] kind="text" contents="a cache that isn't emptied between two sentences"
 r"""
-## Break it
+## 6 · Break it
 
 Suppose a server translates two sentences, one after the other, and doesn't empty the caches in between.
 
@@ -513,9 +513,9 @@ print("second, empty caches:", my_translation(cow, empty_caches()))
 
 # %% [markdown] kind="text"
 r"""
-There is no error, and the output is fluent French. But it continues where the first sentence ended, and half of the second one is missing. The cow is *il* if the first sentence was about the cat, and *elle* if it was about the woman. So one user's text has changed a word in another user's translation. In a real service, that is a serious {term:leak}.
+There is no error, and the output is fluent French. But it continues where the first sentence ended, and half of the second one is missing. The pronoun for the cow is *il* after the sentence about the cat, and *elle* after the one about the woman. So one user's text has changed a word in another user's translation. In a real service, that is a serious {term:leak}.
 
-**Is the causal mask needed without a cache?** Yes: if the whole prefix is computed again without it, *earlier* positions attend to later ones and change, and from the second layer on, the last position attends to them. Without the mask, {result:lesson_16/causal mask/without:.0f} of 100 sentences are right instead of {result:lesson_16/causal mask/with:.0f}.
+**Is the causal mask needed without a cache?** Yes. If the whole prefix is computed again without the mask, *earlier* positions attend to later ones, so their vectors change, and from the second layer on, the last position attends to these vectors. Without the mask, {result:lesson_16/causal mask/without:.0f} of 100 sentences are right instead of {result:lesson_16/causal mask/with:.0f}.
 """
 
 # %% [markdown] kind="text" track="stretch" contents="one step of beam search as a bug to find, and a live translator in which you can mask words"
@@ -527,7 +527,7 @@ One step of beam search takes open hypotheses and returns the best `width` exten
 
 # %% [markdown] kind="text" exercise="grow" track="stretch"
 r"""
-Here is a first version. Make it pass its check.
+Here is a first version with a bug. Make it pass its check.
 """
 
 # %% kind="exercise" exercise="grow" mode="bug" title="One step of beam search" difficulty=3 importance=4 track="stretch"
@@ -590,8 +590,6 @@ predict("16", "dec-close-dog", LiveTranslator())
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"
@@ -611,7 +609,7 @@ r"""
 | "BLEU is {result:lesson_16/beam/1/BLEU:.0f}, so {result:lesson_16/beam/1/BLEU:.0f}% is right" | M48 | Two thirds of the sentences are exactly right. |
 | "the interval contains 0, so they are equal" | M53 | It is undecided: a real difference could be too small for 300 sentences. |
 | "the cache also stores queries" | M44 | At which later step would an old query be used? |
-| "no future at inference, so no mask" | M24 | The end of "Break it" has the numbers. |
+| "no future at inference, so no mask" | M24 | The end of section 6 has the numbers. |
 
 **If time is short**, leave out section 2. Keep the bootstrap and the cache.
 """
@@ -628,12 +626,12 @@ r"""
 | paired bootstrap | interval of a difference, from resampled sentences | same sample for both systems |
 | KV cache | keys and values of the tokens so far | $T$ projections instead of $T(T+1)/2$ |
 
-- Beam search finds more probable sentences, which aren't always better ones.
+- Beam search finds more probable sentences, which aren't always better ones: log-probability favours short sentences.
 - MBR decoding outputs the sample that is most similar to the others. <!-- core -->
-- An interval that contains 0 means *undecided*, not *equal*.
+- In section 4, the interval of A − B is {result:lesson_16/greedy and beam/low:.1p} to {result:lesson_16/greedy and beam/high:.1p} percentage points, so A is ahead. An interval that contains 0 means *undecided*, not *equal*.
 - A KV cache doesn't change the output. It relies on the causal mask, and it must be emptied for each new sentence.
 
-**Still missing.** With a cache, each new token still attends to all earlier ones. [Lesson 17](17_what_it_costs.ipynb) asks what attention costs.
+**Still missing.** With a cache, each new token still attends to all earlier ones. [Lesson 17](17_what_it_costs.ipynb) asks what that costs.
 """
 
 # %% [markdown] kind="reading"

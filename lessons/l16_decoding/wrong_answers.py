@@ -375,6 +375,60 @@ def bleu_divides_first(translations, references):
     return 100 * min(1, math.exp(1 - r / c)) * math.exp(sum(logs) / 4)
 
 
+def bleu_three_logs_over_four(translations, references):
+    logs = []
+    for n in range(1, 4):
+        hits, total = counts_of(translations, references, n)
+        if hits == 0:
+            return 0.0
+        logs.append(math.log(hits / total))
+    c, r = lengths(translations, references)
+    return 100 * math.exp(sum(logs) / 4) * min(1, math.exp(1 - r / c))
+
+
+def bleu_overwritten(translations, references):
+    logs = []
+    for n in range(1, 5):
+        for output, reference in zip(translations, references, strict=True):
+            hits, total = matches(output, reference, n)
+        if hits == 0:
+            return 0.0
+        logs.append(math.log(hits / total))
+    c, r = lengths(translations, references)
+    return 100 * math.exp(sum(logs) / 4) * min(1, math.exp(1 - r / c))
+
+
+def bleu_zero_in_the_inner_loop(translations, references):
+    logs = []
+    for n in range(1, 5):
+        hits = total = 0
+        for output, reference in zip(translations, references, strict=True):
+            found, of = matches(output, reference, n)
+            if found == 0:
+                return 0.0
+            hits, total = hits + found, total + of
+        logs.append(math.log(hits / total))
+    c, r = lengths(translations, references)
+    return 100 * math.exp(sum(logs) / 4) * min(1, math.exp(1 - r / c))
+
+
+def bleu_with_log10(translations, references):
+    counts = [counts_of(translations, references, n) for n in (1, 2, 3, 4)]
+    if any(hits == 0 for hits, _ in counts):
+        return 0.0
+    c, r = lengths(translations, references)
+    logs = [math.log10(hits / total) for hits, total in counts]
+    return 100 * math.exp(sum(logs) / 4 + min(0, 1 - r / c))
+
+
+def bleu_all_over_four(translations, references):
+    counts = [counts_of(translations, references, n) for n in (1, 2, 3, 4)]
+    if any(hits == 0 for hits, _ in counts):
+        return 0.0
+    c, r = lengths(translations, references)
+    return 100 * math.exp((sum(math.log(hits / total) for hits, total in counts) + min(0, 1 - r / c)) / 4)
+
+
 def bleu_right(translations, references):
     return bleu_of(precisions(translations, references), *lengths(translations, references))
 
@@ -490,6 +544,39 @@ def boot_half(one, other, score=torch.mean, n_samples=1000, seed=0):
     return boot_with(lambda n, generator: torch.randint(n, (max(1, n // 2),), generator=generator))(
         one, other, score, n_samples, seed
     )
+
+
+def boot_score_of_differences(one, other, score=torch.mean, n_samples=1000, seed=0):
+    generator, n, found = torch.Generator().manual_seed(seed), len(one), []
+    for _ in range(n_samples):
+        rows = torch.randint(n, (n,), generator=generator)
+        found.append(float(score(one[rows] - other[rows])))
+    found = torch.tensor(found)
+    return found.quantile(0.025).item(), found.quantile(0.975).item()
+
+
+def boot_fixed_rounds(one, other, score=torch.mean, n_samples=1000, seed=0):
+    return boot_right(one, other, score, 1000, seed)
+
+
+def boot_not_sorted(one, other, score=torch.mean, n_samples=1000, seed=0):
+    generator, n, found = torch.Generator().manual_seed(seed), len(one), []
+    for _ in range(n_samples):
+        rows = torch.randint(n, (n,), generator=generator)
+        found.append(float(score(one[rows]) - score(other[rows])))
+    return found[int(0.025 * n_samples)], found[int(0.975 * n_samples)]
+
+
+def boot_cut(one, other, score=torch.mean, n_samples=1000, seed=0):
+    """Sorted and cut, as the lesson describes it."""
+    generator, n, found = torch.Generator().manual_seed(seed), len(one), []
+    while len(found) < n_samples:
+        rows = torch.randint(n, (n,), generator=generator)
+        found.append(float(score(one[rows])) - float(score(other[rows])))
+    found.sort()
+    cut = int(0.025 * n_samples)
+    found = found[cut : len(found) - cut]
+    return found[0], found[-1]
 
 
 def boot_right(one, other, score=torch.mean, n_samples=1000, seed=0):
@@ -650,6 +737,20 @@ def project_without_key(x, n_heads, w_q, w_k, w_v):
     return q, split_heads(x, n_heads=n_heads), v
 
 
+def project_without_query(x, n_heads, w_q, w_k, w_v):
+    return [split_heads(x, n_heads=n_heads), *split_all(x, n_heads, w_k, w_v)]
+
+
+def project_without_value(x, n_heads, w_q, w_k, w_v):
+    return [*split_all(x, n_heads, w_q, w_k), split_heads(x, n_heads=n_heads)]
+
+
+def cached_value_after_keys(x, past, w_q, w_k, w_v, w_o, n_heads):
+    query, key, value = split_all(x, n_heads, w_q, w_k, w_v)
+    keys, values = torch.cat([past[0], key], dim=2), torch.cat([past[0], value], dim=2)
+    return join_heads(attend(query, keys, values)) @ w_o.T, (keys, values)
+
+
 def project_nothing(x, n_heads, w_q, w_k, w_v):
     return [split_heads(x, n_heads=n_heads)] * 3
 
@@ -786,6 +887,12 @@ WRONG = {
         (bleu_with(orders=range(1, 6)), "up-to-five"),
         (bleu_with(penalty=lambda c, r: min(1, 1 - r / c)), "penalty-without-exp"),
         (bleu_with(orders=range(4)), "from-zero"),
+        (bleu_three_logs_over_four, "up-to-three-of-four"),
+        (bleu_overwritten, "last-sentence-only"),
+        (bleu_zero_in_the_inner_loop, "zero-for-one-sentence"),
+        (bleu_with_log10, "decimal-logarithms"),
+        (bleu_all_over_four, "penalty-under-the-root"),
+        (lambda *inputs: round(bleu_right(*inputs), 1), "rounded"),
     ],
     "paired_bootstrap": [
         (boot_separately, "drawn-separately"),
@@ -830,12 +937,14 @@ WRONG = {
         (boot_difference_only, "wrong-type"),
         (
             boot_with(difference=lambda one, other, rows, score: abs(score(one[rows]) - score(other[rows]))),
-            None,
+            "absolute",
         ),
-        (boot_with(difference=lambda one, other, rows, score: score(one[rows] - other[rows])), None),
+        (boot_score_of_differences, "score-of-differences"),
+        (boot_fixed_rounds, "as wide as with"),
+        (boot_not_sorted, "not-sorted"),
         (boot_excess, None),
         (boot_half, None),
-        (boot_not_last, "has no width"),
+        (boot_not_last, "never-the-last"),
     ],
     "cached_attention": [
         (cached_alone, "forgets-the-past"),
@@ -851,6 +960,9 @@ WRONG = {
         (cached_with(project=lambda x, h, w_q, w_k, w_v: split_all(x, h, w_q, w_k, w_k)), "values-are-keys"),
         (cached_with(project=project_without_key), "keys-not-projected"),
         (cached_with(project=project_nothing), "nothing-projected"),
+        (cached_with(project=project_without_query), "query-not-projected"),
+        (cached_with(project=project_without_value), "value-not-projected"),
+        (cached_value_after_keys, "value-after-keys"),
         (cached_by_linear, "all-transposed"),
         (cached_no_output, "no-output-projection"),
         (cached_with(attend_with_tril), "causal-mask"),
@@ -875,6 +987,6 @@ WRONG = {
 RIGHT = {
     "grow": [grow_with_indices, grow_with_heap, grow_by_dicts, grow_reversed],
     "bleu_score": [bleu_right, bleu_with_root, bleu_one_pass],
-    "paired_bootstrap": [boot_right, boot_numpy, boot_at_once, boot_python],
+    "paired_bootstrap": [boot_right, boot_numpy, boot_at_once, boot_python, boot_cut],
     "cached_attention": [cached_right, cached_fused, cached_by_loop, cached_no_grad],
 }

@@ -427,7 +427,7 @@ for n_kv_heads in (4, 2, 1):
 
 # %% [markdown] kind="text" contents="averaging the key and value heads of a trained translator"
 r"""
-## Break it
+## 7 · Break it
 
 How does sharing affect quality? In our trained translator's decoder, we average the keys of heads 0 and 1 and of heads 2 and 3, then the values, then both. In how many of 200 test sentences does it predict every word correctly, given the words before it?
 
@@ -447,8 +447,6 @@ Averaging either keys or values does a lot of damage, and averaging both leaves 
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"

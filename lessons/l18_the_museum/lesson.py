@@ -414,7 +414,7 @@ quiz("18", "ablation")
 
 # %% [markdown] kind="text" contents="how to make a system first by choosing seeds afterwards"
 r"""
-## Break it
+## 9 · Break it
 
 How can a system come first without being better? Choose **after** the runs: the column, its own best seed, and the worst seed of every rival.
 
@@ -445,8 +445,6 @@ Each of these {result:lesson_18/made first:.0f} systems could publish a true num
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"

@@ -428,7 +428,7 @@ quiz("19", "report")
 
 # %% [markdown] kind="text" contents="how many predictions hold if you choose the seeds afterwards"
 r"""
-## Break it
+## 9 · Break it
 
 Let's be the sharpshooter. The runs of section 6 are done. How many "predictions" of 3 points can we make **now** that hold? There are two rules, four splits and two directions, so 16 in all. First we use all three seeds of both systems, then only **one** seed of each system, which we may choose.
 
@@ -456,8 +456,6 @@ With all seeds, {printed:chosen seeds/all} of 16 hold, and even these are only f
 # %% [markdown] kind="text" track="short"
 r"""
 ## Check yourself
-
-Your first attempt counts for the score. You can try again as often as you like, and each answer is explained.
 """
 
 # %% kind="quiz"

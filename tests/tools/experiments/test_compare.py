@@ -210,6 +210,15 @@ quick_search | test | quick/512 tokens, 2000 steps, rotary | 2 layers, 2000 step
 quick_search | test | 2 layers, 2000 steps, smoothing 0.05 | 2 layers, 2000 steps | undecided
 quick_search | test | 2 layers, 2000 steps, width 80 | 2 layers, 2000 steps | ahead
 quick_search | test | quick/512 tokens, 2000 steps, rotary | 2 layers, 2000 steps, width 80 | undecided
+depth | test | 6 layers, pre-norm | 6 layers, post-norm | undecided
+multi30k_tuned | test, beam | convs2s, 0.004 | multi30k_ladder/convs2s | ahead
+multi30k_tuned | test, beam | bahdanau, 0.001 | multi30k_ladder/bahdanau | undecided
+multi30k_tuned | test, beam | luong_local_p, 0.001 | multi30k_ladder/luong_local_p | undecided
+multi30k_r_drop | test, beam | bahdanau | multi30k_ladder/bahdanau | ahead
+multi30k_r_drop | test, beam | transformer | multi30k_ladder/transformer | ahead
+multi30k_r_drop | test, beam | convs2s | multi30k_ladder/convs2s | undecided
+multi30k_r_drop | test, beam | bahdanau | transformer | undecided
+multi30k_r_drop | test, beam | transformer | convs2s | undecided
 ablation | test, beam | base | (D) no dropout | ahead
 ablation | test, beam | base | (D) dropout 0.1 | ahead
 ablation | test, beam | base | (C) d_model 128 | ahead
@@ -262,6 +271,24 @@ def test_no_other_section_quotes_an_interval():
         assert name in {claim[0] for claim in CLAIMS} or not INTERVAL.search(text), name
 
 
+WITH_SENTENCES = """
+multi30k_ladder | test, beam | convs2s | transformer | [0.1, 1.8] | ahead
+multi30k_ladder | test, beam | convs2s | bahdanau | [0.8, 2.6] | ahead
+multi30k_ladder | test, beam | transformer | bahdanau | [−0.2, 1.7] | undecided
+multi30k_r_drop | test, beam | bahdanau | convs2s | [−0.2, 1.4] | undecided
+"""
+
+
+@pytest.mark.parametrize("line", WITH_SENTENCES.strip().splitlines())
+def test_an_interval_over_seeds_and_sentences_on_the_results_page(line):
+    section, column, one, other, interval, verdict = line.split(" | ")
+    measure = find_column(read_results(section), column)
+    found = compare(runs_of(section, one), runs_of(section, other), measure)
+    page = data_path("results", "README.md").read_text(encoding="utf-8")
+    assert interval in page.partition(f"\n## `{section}` ")[2].partition("\n## `")[0]
+    assert written(found, measure)[1].replace("-", "−") == interval and found.verdict == verdict
+
+
 def test_what_the_page_says_about_many_comparisons_at_once():
     """Undecided on every split, or ahead of everyone; each sentence here stands on the results page."""
     splits = ("test", "long", "depth", "recombination", "coreference")
@@ -282,6 +309,10 @@ def test_what_the_page_says_about_many_comparisons_at_once():
         name for name in names("toy_ladder") if name not in ("transformer", "rctm", "rnn_encoder_decoder")
     ]
     assert verdicts("toy_ladder", "il/elle", "transformer", pronouns) == {"undecided"}
+    without = ("rctm", "rnn_encoder_decoder", "seq2seq")
+    for name in names("multi30k_ladder"):
+        if name not in (*without, "luong_local_p"):
+            assert verdicts("multi30k_ladder", "test, greedy", name, without) == {"ahead"}
     recurrent = ("rnn_lm", "lstm_lm", "gru_lm")
     for old in ("ngram_lm", "mlp_lm"):
         assert verdicts("toy_language_models", "perplexity", old, recurrent) == {"behind"}

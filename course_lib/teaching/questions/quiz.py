@@ -1,7 +1,7 @@
 """A quiz in the notebook: the page asks, the kernel marks.
 
     >>> quiz("08", "closing")           # as the last line of a cell
-    Quiz('08', 'closing', 5 questions)
+    Quiz('08', 'closing', ... questions)
 
 The score counts the first try; learners may try as often as they like. With COURSE_CLASSROOM=1 a first vote
 gets no feedback: people discuss, vote again, and see both votes.

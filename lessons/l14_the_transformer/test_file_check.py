@@ -528,5 +528,8 @@ def test_own_and_library_weights_fit_each_other(file):
     type(library)(library.config).load_state_dict(own.state_dict())
     file.write_text(OWN.replace(".tril()", ".triu()"))
     assert "differ" in explain_difference(file, library)
+    output = "return self.words.output(self.decoder(self.words(target), memory, mask))"
+    file.write_text(OWN.replace(output, f"{output} * float('nan')"))
+    assert output in OWN and "differ" in explain_difference(file, library)
     file.write_text("class Transformer: pass")
     assert "nn.Module" in explain_difference(file, library)

@@ -66,7 +66,7 @@ def test_mbr_avoids_errors_of_single_samples_but_is_behind_greedy_decoding():
 
 
 def test_seq2seq_was_trained_with_label_smoothing():
-    assert load_system(shipped_weights("seq2seq")).recipe.smoothing > 0
+    assert load_system(shipped_weights("seq2seq")).about.recipe.smoothing > 0
 
 
 @torch.no_grad()

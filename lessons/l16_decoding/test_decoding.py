@@ -15,7 +15,7 @@ from course_lib.teaching.exercises import find_exercise, judge
 from course_lib.text import special
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS
-from course_lib.training.checkpoint import load_system
+from course_lib.training.checkpoint import read_about
 from course_lib.translation.pipeline import translate
 from course_lib.translation.search import beam_search, greedy
 from course_lib.translation.shipped import shared
@@ -66,7 +66,7 @@ def test_mbr_avoids_errors_of_single_samples_but_is_behind_greedy_decoding():
 
 
 def test_seq2seq_was_trained_with_label_smoothing():
-    assert load_system(shipped_weights("seq2seq")).about.recipe.smoothing > 0
+    assert read_about(shipped_weights("seq2seq"))["recipe"]["smoothing"] > 0
 
 
 @torch.no_grad()

@@ -364,7 +364,7 @@ def centre(vectors):
     return F.normalize(vectors - vectors.mean(dim=1, keepdim=True), dim=-1)
 
 
-def percent(found):
+def as_percent(found):
     return fixed(100 * (found == torch.arange(16)).float().mean(), 0)
 
 
@@ -378,11 +378,11 @@ print("% correct              nearest  means subtracted")
 for name, answer in answers.items():
     nearest = torch.cdist(answer, values).argmin(dim=-1)
     after = (centre(answer) @ centre(values).mT).argmax(dim=-1)
-    print(f"{name:<22} {percent(nearest):>7} {percent(after):>17}")
+    print(f"{name:<22} {as_percent(nearest):>7} {as_percent(after):>17}")
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-By the first comparison, linear attention is hardly better than guessing. The size of its state isn't the cause: another 16 × 16 matrix, fitted by least squares, finds every value. Nor is it the sum alone, since a sum finds most of them once the features are centred and normalised. A positive $\phi$ makes random keys similar (their mean cosine rises from about 0 to {result:lesson_17/cosine of keys/after φ:.2f}), so the attention weights are almost uniform: the right key gets {result:lesson_17/weight of the right key/linear:.2f} on average, where uniform attention would give it {result:lesson_17/weight of the right key/uniform:.2f}. Every output is then close to the mean of all values. But the information isn't lost: once the means are subtracted, linear attention finds {result:lesson_17/look-up, means subtracted/linear:.0%}. Trained keys needn't be random, so a trained model may do better. Schlag, Irie and Schmidhuber (2021) improve the update itself: the state is changed only by what it doesn't predict yet.
+By the first comparison, linear attention is hardly better than guessing. The size of its state isn't the cause: another 16 × 16 matrix, fitted by least squares, finds every value. Nor is it the sum alone, since a sum finds most of them once the features are centred and normalised. A positive $\phi$ makes random keys similar (their mean cosine rises from about 0 to {result:lesson_17/cosine of keys/after φ:.2f}), so the attention weights are almost uniform: the right key gets {result:lesson_17/weight of the right key/linear:.2f} on average, where uniform attention would give it {result:lesson_17/weight of the right key/uniform:.2f}. Every output is then close to the mean of all values. But most of the information is still there: once the means are subtracted, linear attention finds {result:lesson_17/look-up, means subtracted/linear:.0%}. Trained keys needn't be random, so a trained model may do better. Schlag, Irie and Schmidhuber (2021) improve the update itself: the state is changed only by what it doesn't predict yet.
 """
 
 # %% [markdown] kind="text" contents="how much memory a KV cache needs, and heads that share keys and values"

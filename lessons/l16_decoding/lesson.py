@@ -127,7 +127,7 @@ Greedy decoding lets the wolf eat the hen (*mange*) instead of looking for it (*
 r"""
 ## 2 · Sampling and minimum-Bayes-risk decoding
 
-Instead of searching for the most probable sentence, we can use {term:sampling}: draw each word at random from the model's probability distribution, as in lesson 01. The {term:temperature} $T$ from lesson 01 controls how random that is. With {term:top-p sampling} (Holtzman et al., 2020), words are drawn only from the smallest set of most probable words whose probabilities add up to at least $p$, for example 0.9.
+Instead of searching for the most probable sentence, we can use {term:sampling}: draw each word at random from the model's probability distribution, as in lesson 01. The {term:temperature} $T$ controls how random that is: the higher, the more random. With {term:top-p sampling} (Holtzman et al., 2020), words are drawn only from the smallest set of most probable words whose probabilities add up to at least $p$, for example 0.9.
 
 Samples differ from each other, which is useful for dialogue, stories, several drafts to choose from, or additional training data. They also have another use. In {term:minimum-Bayes-risk decoding} (MBR; for neural translation: Eikema and Aziz, 2020), we draw many samples and output the one that is most similar to all the others on average. The similarity can be any translation metric. Here it's a simple one: twice the number of words that two sentences share, divided by the number of words in both. Each word counts once, and order doesn't matter. The hidden cell defines `sample` and `mbr`, and the next one translates one sentence with several settings.
 

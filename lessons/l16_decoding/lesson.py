@@ -129,7 +129,7 @@ r"""
 
 Instead of searching for the most probable sentence, we can use {term:sampling}: draw each word at random from the model's probability distribution, as in lesson 01. The {term:temperature} $T$ controls how random that is: the higher, the more random. With {term:top-p sampling} (Holtzman et al., 2020), words are drawn only from the smallest set of most probable words whose probabilities add up to at least $p$, for example 0.9.
 
-Samples differ from each other, which is useful for dialogue, stories, several drafts to choose from, or additional training data. They also have another use. In {term:minimum-Bayes-risk decoding} (MBR; for neural translation: Eikema and Aziz, 2020), we draw many samples and output the one that is most similar to all the others on average. The similarity can be any translation metric. Here it's a simple one: twice the number of words that two sentences share, divided by the number of words in both. Each word counts once, and order doesn't matter. The hidden cell defines `sample` and `mbr`, and the next one translates one sentence with several settings.
+Samples differ from each other, which is useful for dialogue, stories, several drafts to choose from, or additional training data. In {term:minimum-Bayes-risk decoding} (MBR; for neural translation: Eikema and Aziz, 2020), we draw many of them and output the one that is most similar to all the others on average. The similarity can be any translation metric. Here it's a simple one: twice the number of words that two sentences share, divided by the number of words in both. Each word counts once, and order doesn't matter. The hidden cell defines `sample` and `mbr`, and the next one translates one sentence with several settings.
 
 > **Before you read on:** over {result:lesson_16/sampling/sentences:.0f} sentences, which of these is most often right: one sample, the MBR choice from 16 samples, or greedy decoding?
 """
@@ -358,7 +358,7 @@ show("Transformer minus Bahdanau, % correct", *map(is_correct, others))
 r"""
 Beam search is ahead of greedy decoding for this seq2seq model: the interval excludes 0, for correct sentences and for BLEU. We confirmed this on {result:lesson_16/new sentences/sentences:,.0f} other test sentences, where it is ahead by {result:lesson_16/new sentences/k = 5 minus k = 1/low:.1p} to {result:lesson_16/new sentences/k = 5 minus k = 1/high:.1p} percentage points. Without pairing, the interval is much wider, and the same difference is undecided. The comparison of the Transformer with Bahdanau's system is undecided.
 
-A 95% interval misses the true difference, the one over all sentences of this kind, about one time in twenty, and more often if you choose the comparison after seeing the results. That's why we confirmed this finding on new sentences. Lessons 18 and 19 use your function again.
+A 95% interval misses the true difference, the one over all sentences of this kind, about one time in twenty, and more often if you choose the comparison after seeing the results. That's why we used new sentences to confirm ours. Lessons 18 and 19 use your function again.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -648,6 +648,6 @@ r"""
 - Freitag et al., *High Quality Rather than High Model Probability: Minimum Bayes Risk Decoding with Neural Metrics* (2022). [arXiv 2111.09388](https://arxiv.org/abs/2111.09388) <!-- core -->
 - Holtzman et al., *The Curious Case of Neural Text Degeneration* (2020): top-p sampling. [arXiv 1904.09751](https://arxiv.org/abs/1904.09751) <!-- core -->
 - Eikema and Aziz, *Is MAP Decoding All You Need?* (2020). [arXiv 2005.10283](https://arxiv.org/abs/2005.10283) <!-- core -->
-- Popović, *chrF: character n-gram F-score for automatic MT evaluation* (2015), [ACL W15-3049](https://aclanthology.org/W15-3049); Rei et al., *COMET: A Neural Framework for MT Evaluation* (2020), [arXiv 2009.09025](https://arxiv.org/abs/2009.09025) <!-- core -->
+- Popović, *chrF* (2015), [ACL W15-3049](https://aclanthology.org/W15-3049); Rei et al., *COMET* (2020), [arXiv 2009.09025](https://arxiv.org/abs/2009.09025) <!-- core -->
 - `course_lib/translation/search.py`, beam search as this course's systems use it. <!-- core -->
 """

@@ -13,7 +13,7 @@ About {minutes} minutes. You need greedy decoding from [lesson 04](04_encoder_de
 r"""
 After this lesson you can
 
-1. **explain** beam search, and what a wider beam gains and loses;
+1. **explain** beam search, and what changes with the beam width;
 2. **choose** between beam search, sampling and minimum-Bayes-risk decoding; <!-- core -->
 3. **compute** {term:BLEU}, and say what it can't see; <!-- core -->
 4. **decide** with a paired bootstrap whether a difference could be due to the choice of test sentences;
@@ -64,7 +64,7 @@ Greedy decoding starts with *the*, because 0.6 is more than 0.4, and ends with a
 {term:beam search|Beam search} keeps the $k$ most probable partial sentences. At each step, it extends each of them by every word and keeps the best $k$ of all these extensions. A partial or finished sentence in this search is called a {term:hypothesis}, and $k$ is the {term:beam width}. With $k = 1$, beam search is greedy decoding. In practice, the hypotheses are compared by their {term:log-probability}: the product of many small probabilities becomes a sum of logarithms. Every term is negative or 0, so the sum nearest to 0 is the best, and no further word can raise it.
 """
 
-# %% kind="diagram" hide_input=true track="core"
+# %% kind="diagram" hide_input=true track="core" contents="a search tree, a prediction about wide beams, and the length penalty"
 PARTS = {
     "source": (0, 0), "encoder": (1, 0), "decoder step": (2, 0),
     "probabilities": (3, 0), "search": (4, 0),
@@ -90,11 +90,11 @@ predict("16", "dec-wide-beam", BeamTree())
 
 # %% [markdown] kind="formula" track="core"
 r"""
-The wide beam finds the sentence with the highest log-probability. Unfortunately, that is the empty sentence: $\log 0.12 = -2.120$ is more than −2.339. A narrow beam drops it at the first step. So the search works, but its objective is wrong: the sum falls with almost every word, which favours short sentences. A common remedy is a {term:length penalty}, which ranks finished sentences by
+The wide beam finds the sentence with the highest log-probability. Unfortunately, that is the empty sentence: $\log 0.12 = -2.120$ is more than −2.339. A narrow beam drops it at the first step. So the search works, but the most probable sentence isn't what we want. Each further word divides the probability among more sentences, so a single long one gets little, and a short one that the model doesn't quite rule out can win. A common remedy is a {term:length penalty} (Wu et al., 2016), which ranks finished sentences by
 
 $$ \text{score} = \frac{\log p(\text{sentence})}{\left(\frac{5 + L}{6}\right)^{\alpha}} $$
 
-$L$ is the length including `</s>`: 4 for *le chat dort* and 1 for the empty sentence. With $\alpha = 0$, the score is the log-probability itself; 0.6 and 1 are common. With $\alpha = 1$, the scores are $-2.339 / 1.5 = -1.559$ and $-2.120$, so the full sentence wins (Wu et al., 2016).
+$L$ is the length including `</s>`: 4 for *le chat dort* and 1 for the empty sentence. With $\alpha = 0$, the score is the log-probability itself; 0.6 and 1 are common. With $\alpha = 1$, the scores are $-2.339 / 1.5 = -1.559$ and $-2.120$, so the full sentence wins.
 
 Now let's decode with a trained system, seq2seq from lesson 04, with $k = 1$ and $k = 5$.
 """
@@ -120,18 +120,18 @@ for sentence in SENTENCES:
 
 # %% [markdown] kind="text" track="core"
 r"""
-Greedy decoding lets the wolf eat the hen (*mange*) instead of looking for it (*cherche*), and turns the oranges into dresses (*robes*). Beam search gets both right. In the third sentence it's the other way round: with $k = 5$, the beautiful horses become feminine (*elles*), like the mother. A more probable translation isn't always better. Section 4 compares the two methods on a whole test set.
+Greedy decoding lets the wolf eat the hen (*mange*) instead of looking for it (*cherche*), and turns the oranges into dresses (*robes*). Beam search gets both right. In the third sentence it's the other way round: with $k = 5$, the beautiful horses become feminine (*elles*), like the mother. A more probable translation isn't always better. We picked these three sentences; section 4 compares the two methods on a whole test set.
 """
 
 # %% [markdown] kind="text" contents="temperature, top-p sampling and minimum-Bayes-risk decoding, and what they are used for"
 r"""
 ## 2 · Sampling and minimum-Bayes-risk decoding
 
-Instead of searching for the most probable sentence, we can use {term:sampling}: draw each word at random from the model's probability distribution, as in lesson 01. The {term:temperature} $T$ divides the logits before the softmax: below 1, probable words become even more probable; above 1, improbable words are drawn more often. With {term:top-p sampling}, words are drawn only from the smallest set of most probable words whose probabilities add up to $p$, for example 0.9.
+Instead of searching for the most probable sentence, we can use {term:sampling}: draw each word at random from the model's probability distribution, as in lesson 01. The {term:temperature} $T$ controls how random that is: the higher, the more random. With {term:top-p sampling} (Holtzman et al., 2020), words are drawn only from the smallest set of most probable words whose probabilities add up to at least $p$, for example 0.9.
 
-Samples differ from each other, which is useful for dialogue, stories, several drafts to choose from, or additional training data. They also have another use. In {term:minimum-Bayes-risk decoding} (MBR), we draw many samples and output the one that is most similar to all the others on average. The similarity can be any translation metric. Here it's a simple one, the fraction of shared words. The hidden cell defines `sample` and `mbr`.
+Samples differ from each other, which is useful for dialogue, stories, several drafts to choose from, or additional training data. In {term:minimum-Bayes-risk decoding} (MBR; for neural translation: Eikema and Aziz, 2020), we draw many of them and output the one that is most similar to all the others on average. The similarity can be any translation metric. Here it's a simple one: twice the number of words that two sentences share, divided by the number of words in both. Each word counts once, and order doesn't matter. The hidden cell defines `sample` and `mbr`, and the next one translates one sentence with several settings.
 
-> **Before you run it:** which of these is most often right: one sample, the MBR choice from 16 samples, or greedy decoding?
+> **Before you read on:** over {result:lesson_16/sampling/sentences:.0f} sentences, which of these is most often right: one sample, the MBR choice from 16 samples, or greedy decoding?
 """
 
 # %% kind="code" name="sampling" hide_input=true
@@ -172,14 +172,14 @@ assert len(set(samples)) > 1
 
 # %% [markdown] kind="text"
 r"""
-We repeated this with {result:lesson_16/sampling/sentences:.0f} test sentences and $T = 1$. A single sample is right {result:lesson_16/sampling/one sample:.0f} times, with $p = 0.9$ {result:lesson_16/sampling/one sample, top-p:.0f} times, the MBR choice {result:lesson_16/sampling/MBR:.0f} times, greedy decoding {result:lesson_16/sampling/greedy:.0f} times and beam search ($k = 5$) {result:lesson_16/sampling/beam:.0f} times. MBR is right much more often than a single sample, plausibly because random errors differ from sample to sample. With this simple similarity, MBR is still behind greedy decoding here. With a trained metric such as COMET (section 3), MBR is used in strong translation systems.
+We repeated this with {result:lesson_16/sampling/sentences:.0f} test sentences and $T = 1$. A single sample is right {result:lesson_16/sampling/one sample:.0f} times, or {result:lesson_16/sampling/one sample, top-p:.0f} times with $p = 0.9$; the MBR choice is right {result:lesson_16/sampling/MBR:.0f} times, greedy decoding {result:lesson_16/sampling/greedy:.0f} times and beam search ($k = 5$) {result:lesson_16/sampling/beam:.0f} times. Training with label smoothing (lesson 15) leaves some probability on every wrong word, which plausibly makes samples worse. MBR is right much more often than a single sample, plausibly because random errors differ from sample to sample. With this simple similarity, MBR is still behind greedy decoding here. With a trained metric such as COMET (section 3), MBR is used in strong translation systems.
 """
 
 # %% [markdown] kind="text" contents="BLEU, the standard score for translations, as an exercise, and what it can't see"
 r"""
 ## 3 · BLEU
 
-So far, a translation was either right or wrong. That's harsh: *le chat noir dort* for *le petit chat noir dort* counts as little as nonsense. {term:BLEU score|BLEU} (Papineni et al., 2002) gives partial credit. It counts how many n-grams of one to four words also occur in a correct translation, the **reference**.
+So far, a translation was either right or wrong. That's harsh: *le chat noir dort* for *le petit chat noir dort* counts as little as nonsense. {term:BLEU score|BLEU} (Papineni et al., 2002) gives partial credit. It counts how many n-grams of one to four words also occur in a correct translation, the **reference** (there can be several; we have one).
 
 | | output | reference |
 |---|---|---|
@@ -260,13 +260,13 @@ for k, outputs in translated.items():
 
 # %% [markdown] kind="text"
 r"""
-Your BLEU equals that of sacreBLEU, the tool that papers use. Up to $k = 5$, wider beams score higher. At $k = 20$, the output as a whole gets too short, and the brevity penalty lowers BLEU again. With a length penalty ($\alpha = 1$ and $k = 20$), the brevity penalty is {result:lesson_16/beam with penalty/brevity penalty:.3f} and BLEU is {result:lesson_16/beam with penalty/BLEU:.1f}. On {result:lesson_16/new sentences/sentences:,.0f} other test sentences, we found the same pattern. Large systems show it too: Stahlberg and Byrne (2019) searched *exactly*, and for more than half of their sentences, the most probable translation was the empty one.
+Your BLEU equals that of sacreBLEU, the tool that papers use. Up to $k = 5$, wider beams score higher. At $k = 20$, the output as a whole gets too short, and the brevity penalty lowers BLEU again. With a length penalty ($\alpha = 1$ and $k = 20$), the brevity penalty is {result:lesson_16/beam with penalty/brevity penalty:.3f} and BLEU is {result:lesson_16/beam with penalty/BLEU:.1f}. On {result:lesson_16/new sentences/sentences:,.0f} other test sentences, we found the same pattern for $k$ = 1, 5 and 20. Large systems show it too: Stahlberg and Byrne (2019) searched *exactly*, and for more than half of their sentences, the most probable translation was the empty one.
 
 **What BLEU can't see.** Take the reference *la femme ne voit pas le petit chien dans le jardin*, "the woman doesn't see the small dog in the garden". With the wrong animal (*chat* for *chien*), BLEU is {result:lesson_16/BLEU/wrong animal:.1f}. If *pas* becomes *que*, the sentence says that she sees nothing *but* the dog, and BLEU is {result:lesson_16/BLEU/the opposite:.1f}. A correct paraphrase, *n' aperçoit* (notices) for *ne voit*, scores only {result:lesson_16/BLEU/other verb:.1f}, because two words differ. So BLEU isn't a percentage of correct sentences or words. It's useful for comparing systems on the same test set.
 
-**Can two BLEU scores be compared?** BLEU also depends on how the text is split into tokens: the same sentence scores {result:lesson_16/BLEU/cut at spaces:.0f} if it's split at spaces and {result:lesson_16/BLEU/cut into letters:.0f} if it's split into letters. sacreBLEU therefore reports the settings with each score, as a {term:BLEU signature} like `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp`. Two BLEU scores are comparable only if their signatures agree.
+**Can two BLEU scores be compared?** BLEU also depends on how the text is split into tokens: *Le chat n'a pas bu l'eau, parce qu'elle était froide.*, with the reference *Le chat n'a pas bu l'eau parce qu'elle était trop froide.*, scores {result:lesson_16/BLEU/cut at spaces:.0f} if it's split at spaces and {result:lesson_16/BLEU/cut into letters:.0f} if it's split into letters. sacreBLEU therefore reports the settings with each score, as a {term:BLEU signature} like `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp`. Two BLEU scores are comparable only if their signatures agree.
 
-Two other metrics are common: {term:chrF} counts character n-grams, so that a word with a wrong ending gets partial credit, and {term:COMET} is a trained network that rates a translation, given the source and a reference.
+Two other metrics are common: {term:chrF} (Popović, 2015) counts character n-grams, so that a word with a wrong ending gets partial credit, and {term:COMET} (Rei et al., 2020) is a trained network that rates a translation, given the source and a reference.
 """
 
 # %% kind="quiz"
@@ -347,6 +347,7 @@ def show(name, one, other, score=torch.mean, factor=100):
 
 
 show("k = 5 minus k = 1, % correct", is_correct(beam), is_correct(greedy))
+# shuffled: the same index is now another sentence for each system
 shuffled = torch.randperm(300, generator=torch.Generator().manual_seed(0))
 show("the same, not paired", is_correct(beam), is_correct(greedy)[shuffled])
 rows = [bleu_rows([o.split() for o in part], gold_words) for part in (beam, greedy)]
@@ -357,14 +358,14 @@ show("Transformer minus Bahdanau, % correct", *map(is_correct, others))
 r"""
 Beam search is ahead of greedy decoding for this seq2seq model: the interval excludes 0, for correct sentences and for BLEU. We confirmed this on {result:lesson_16/new sentences/sentences:,.0f} other test sentences, where it is ahead by {result:lesson_16/new sentences/k = 5 minus k = 1/low:.1p} to {result:lesson_16/new sentences/k = 5 minus k = 1/high:.1p} percentage points. Without pairing, the interval is much wider, and the same difference is undecided. The comparison of the Transformer with Bahdanau's system is undecided.
 
-A 95% interval misses the true difference about once in twenty times, and more often if you choose the comparison after seeing the results. That's why we confirmed this finding on new sentences. Lessons 18 and 19 use your function again.
+A 95% interval misses the true difference, the one over all sentences of this kind, about one time in twenty, and more often if you choose the comparison after seeing the results. That's why we used new sentences to confirm ours. Lessons 18 and 19 use your function again.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 5 · The KV cache
 
-At every step, the decoder gets one new token. The loop in lesson 14 runs the whole sentence through the decoder again, one token longer each time, and uses only the last position. Most of that work is repeated.
+The decoder gets one new token at a time. At every step, the loop in lesson 14 runs all tokens so far through the decoder again, and uses only the last position. Most of that work is repeated.
 
 At step $t$, self-attention needs **one** query, the new token's, and the keys and values of **all** tokens so far. Do the keys and values of earlier tokens change when a new one arrives? No. Because of the causal mask (lesson 10), a token never attends to later ones, so its vector stays the same in every layer. A {term:KV cache} therefore stores the key and the value of each token so far, in every layer. Old queries aren't stored, because each query is used only once, at its own step. The keys and values for cross-attention come from the source, so they are computed once, before the first step.
 
@@ -492,7 +493,7 @@ print(my_translation(cow, empty_caches()))
 
 # %% [markdown] kind="text" track="core"
 r"""
-At every step, the logits are the same up to rounding. Make this comparison for every cache you write, because a wrong cache can still produce fluent sentences. How much faster decoding gets depends on the machine and the model. On one computer with two cores, we recorded a factor of {result:lesson_16/cache speed-up/toy:.1f} for this model and {result:lesson_16/cache speed-up/multi30k:.1f} for a larger one.
+At every step, the logits are the same up to rounding. Make this comparison for every cache you write, because a wrong cache can still produce fluent sentences. How much faster decoding gets depends on the machine, the model and the length. On one computer with two cores, for sentences of 64 words, we recorded a factor of {result:lesson_16/cache speed-up/toy:.1f} for a model of this size and {result:lesson_16/cache speed-up/multi30k:.1f} for a larger one.
 """
 
 # %% [markdown] kind="text" contents="a cache that isn't emptied between two sentences"
@@ -513,14 +514,14 @@ print("second, empty caches:", my_translation(cow, empty_caches()))
 
 # %% [markdown] kind="text"
 r"""
-There is no error, and the output is fluent French. But it continues where the first sentence ended, and half of the second one is missing. The pronoun for the cow is *il* after the sentence about the cat, and *elle* after the one about the woman. So one user's text has changed a word in another user's translation. In a real service, that is a serious {term:leak}.
+There is no error, and the output is fluent French. But it continues where the first sentence ended, and half of the second one is missing. The pronoun for the cow is *il* after the sentence about the cat, and *elle* after the one about the woman. So one user's text has changed a word in another user's translation. In a real service, that would be a serious data breach.
 
 **Is the causal mask needed without a cache?** Yes. If the whole prefix is computed again without the mask, *earlier* positions attend to later ones, so their vectors change, and from the second layer on, the last position attends to these vectors. Without the mask, {result:lesson_16/causal mask/without:.0f} of 100 sentences are right instead of {result:lesson_16/causal mask/with:.0f}.
 """
 
 # %% [markdown] kind="text" track="stretch" contents="one step of beam search as a bug to find, and a live translator in which you can mask words"
 r"""
-## Extra · One step of beam search, and a live translator
+## 7 · One step of beam search, and a live translator
 
 One step of beam search takes open hypotheses and returns the best `width` extensions, or all of them if there are fewer. Each hypothesis has its sum of log-probabilities, its words and the decoder's state. `step(state, word)` feeds one word to the decoder and returns a dictionary with the log-probability of each next word, and the new state.
 """
@@ -599,7 +600,7 @@ quiz("16", "closing")
 r"""
 **Before the bootstrap cell (3 min).** Write {result:lesson_16/beam/5/right:.0f} and {result:lesson_16/beam/1/right:.0f} of 300 on the board, and {result:lesson_16/attention systems/transformer:.0f} and {result:lesson_16/attention systems/bahdanau:.0f}. Ask: "Which difference would you publish?" Then ask what an easy sample does to *one* system's score and to the *difference*. Expected: an easy sample helps both systems, so pairing removes that part of the variation.
 
-**Ask the group.** "A beam of 50 finds more probable sentences, and users complain that half of the text is missing. What is wrong, the search or the objective?" Expected: the objective. Then discuss α, and why 0.6 and not 5.
+**Ask the group.** "A beam of 50 finds more probable sentences, and users complain that half of the text is missing. What is wrong, the search or the objective?" Expected: not the search. The most probable sentence is a poor objective, and the model gives the empty sentence too much probability. Then discuss α, and why 0.6 and not 5.
 
 **What learners say**
 
@@ -621,15 +622,16 @@ r"""
 | name | meaning | remember |
 |---|---|---|
 | beam width $k$ | hypotheses that are kept | $k = 1$ is greedy decoding; 4 or 5 is usual |
-| length penalty $\alpha$ | favours longer sentences in the ranking | $\alpha = 0$: short ones win | <!-- core -->
+| length penalty $\alpha$ | favours longer sentences in the ranking | $\alpha = 0$: short ones have an advantage | <!-- core -->
 | {term:BLEU} | {term:brevity penalty} · geometric mean of $p_1 … p_4$ | not a percentage | <!-- core -->
 | paired bootstrap | interval of a difference, from resampled sentences | same sample for both systems |
-| KV cache | keys and values of the tokens so far | $T$ projections instead of $T(T+1)/2$ |
+| KV cache | keys and values of the tokens so far | for $n$ tokens, $n$ projections instead of $n(n+1)/2$ |
 
 - Beam search finds more probable sentences, which aren't always better ones: log-probability favours short sentences.
 - MBR decoding outputs the sample that is most similar to the others. <!-- core -->
-- In section 4, the interval of A − B is {result:lesson_16/greedy and beam/low:.1p} to {result:lesson_16/greedy and beam/high:.1p} percentage points, so A is ahead. An interval that contains 0 means *undecided*, not *equal*.
-- A KV cache doesn't change the output. It relies on the causal mask, and it must be emptied for each new sentence.
+- In section 4, A is the seq2seq model of lesson 04 with beam search ($k = 5$), and B the same model with greedy decoding. The interval of A − B is {result:lesson_16/greedy and beam/low:.1p} to {result:lesson_16/greedy and beam/high:.1p} percentage points, so A is ahead. An interval that contains 0 means *undecided*, not *equal*.
+- A KV cache doesn't change the output. It relies on the causal mask.
+- Between two sentences, the cache must be emptied. <!-- core -->
 
 **Still missing.** With a cache, each new token still attends to all earlier ones. [Lesson 17](17_what_it_costs.ipynb) asks what that costs.
 """
@@ -638,11 +640,14 @@ r"""
 r"""
 ## Reading
 
-- Koehn, *Statistical Significance Tests for Machine Translation Evaluation* (2004): the paired bootstrap. [ACL W04-3250](https://aclanthology.org/W04-3250)
+- Koehn, *Statistical Significance Tests for Machine Translation Evaluation* (2004): the paired bootstrap. Koehn counts in how many samples A is better; we report the interval of the difference. [ACL W04-3250](https://aclanthology.org/W04-3250)
 - Papineni et al., *BLEU: a Method for Automatic Evaluation of Machine Translation* (2002). [ACL P02-1040](https://aclanthology.org/P02-1040) <!-- core -->
 - Post, *A Call for Clarity in Reporting BLEU Scores* (2018). [arXiv 1804.08771](https://arxiv.org/abs/1804.08771) <!-- core -->
 - Wu et al., *Google's Neural Machine Translation System* (2016), section 7: the length penalty. [arXiv 1609.08144](https://arxiv.org/abs/1609.08144) <!-- core -->
 - Stahlberg and Byrne, *On NMT Search Errors and Model Errors: Cat Got Your Tongue?* (2019). [arXiv 1908.10090](https://arxiv.org/abs/1908.10090) <!-- core -->
 - Freitag et al., *High Quality Rather than High Model Probability: Minimum Bayes Risk Decoding with Neural Metrics* (2022). [arXiv 2111.09388](https://arxiv.org/abs/2111.09388) <!-- core -->
+- Holtzman et al., *The Curious Case of Neural Text Degeneration* (2020): top-p sampling. [arXiv 1904.09751](https://arxiv.org/abs/1904.09751) <!-- core -->
+- Eikema and Aziz, *Is MAP Decoding All You Need?* (2020). [arXiv 2005.10283](https://arxiv.org/abs/2005.10283) <!-- core -->
+- Popović, *chrF* (2015), [ACL W15-3049](https://aclanthology.org/W15-3049); Rei et al., *COMET* (2020), [arXiv 2009.09025](https://arxiv.org/abs/2009.09025) <!-- core -->
 - `course_lib/translation/search.py`, beam search as this course's systems use it. <!-- core -->
 """

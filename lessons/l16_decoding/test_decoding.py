@@ -10,11 +10,12 @@ import torch
 from sacrebleu.metrics import BLEU
 
 from course_lib.layers.block import KeysAndValues
-from course_lib.runtime import data_path
+from course_lib.runtime import data_path, shipped_weights
 from course_lib.teaching.exercises import find_exercise, judge
 from course_lib.text import special
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS
+from course_lib.training.checkpoint import read_about
 from course_lib.translation.pipeline import translate
 from course_lib.translation.search import beam_search, greedy
 from course_lib.translation.shipped import shared
@@ -64,6 +65,10 @@ def test_mbr_avoids_errors_of_single_samples_but_is_behind_greedy_decoding():
     assert counts["MBR minus greedy"]["high"] < 0
 
 
+def test_seq2seq_was_trained_with_label_smoothing():
+    assert read_about(shipped_weights("seq2seq"))["recipe"]["smoothing"] > 0
+
+
 @torch.no_grad()
 def test_the_lessons_sampling():
     names = vars(special) | {"math": math, "torch": torch, "make_batch": make_batch}
@@ -88,6 +93,9 @@ def test_a_wide_beam_needs_a_length_penalty():
         assert five["p1"] < twenty["p1"], "better words"
         assert twenty["brevity penalty"] < 0.97 < 0.99 < five["brevity penalty"], "but fewer of them"
         assert penalised["brevity penalty"] > 0.99 and penalised["BLEU"] > twenty["BLEU"] + 1
+        assert five["BLEU"] > twenty["BLEU"] + 1
+    assert STORED["beam"]["1"]["BLEU"] < STORED["beam"]["2"]["BLEU"] < STORED["beam"]["5"]["BLEU"]
+    assert new["k = 5 minus k = 1"]["in BLEU"]["low"] > 0, "k = 1 as well"
 
 
 @pytest.mark.parametrize("name", ["seq2seq", "transformer"])
@@ -281,6 +289,14 @@ def test_the_cache_keeps_keys_and_values_of_every_layer():
     assert L.asked("dec-later-cache").right == indices_of_true(
         "queries" in state, both_of_all_layers, n_layers == 1
     )
+
+
+def test_separate_samples_make_the_interval_wider():
+    for found in (STORED["greedy and beam"], STORED["new sentences"]["k = 5 minus k = 1"]):
+        paired, apart = (ends["high"] - ends["low"] for ends in (found, found["not paired"]))
+        assert L.asked("dec-later-paired").right == indices_of_true(
+            apart > 1.5 * paired, apart < paired / 1.5, apart == paired
+        )
 
 
 def test_the_mask_may_not_be_dropped_when_the_prefix_is_run_again():

@@ -14,10 +14,10 @@ r"""
 After this lesson you can
 
 1. **count** the FLOPs of a Transformer block, and **predict** at which length attention dominates;
-2. **compare** FLOPs with measured times, and **explain** why they differ; <!-- core -->
+2. **compare** FLOPs with measured times, and **explain** what you find; <!-- core -->
 3. **compute** attention in one pass with the online softmax;
 4. **explain** what FlashAttention adds to it, and what that saves;
-5. **write** {term:linear attention} as a recurrent network. <!-- core -->
+5. **write** {term:linear attention} in a second form, and **compare** what it has to keep with a KV cache. <!-- core -->
 """
 
 # %% kind="setup"
@@ -136,7 +136,7 @@ r"""
 With $d_{ff} = 4d$, the four projections take $8nd^2$ FLOPs and the feed-forward network $16nd^2$, together $24nd^2$. The scores and the weighted sum reach that at $n = 6d$. In a block of width 512, they take 2% of the FLOPs at 64 words and half of them at 3,072. In memory, $n^2$ shows much earlier: with 8 heads, there are more attention weights, $8n^2$, than numbers in the hidden states, $512n$, from 65 words on.
 """
 
-# %% [markdown] kind="text" contents="measured times, and why FLOPs predict them poorly"
+# %% [markdown] kind="text" contents="measured times, compared with FLOPs"
 r"""
 ## 3 · Measuring the time
 
@@ -160,25 +160,25 @@ On one core of our ARM CPU, explicit attention took {result:lesson_17/parts/expl
 | FLOPs, as counted | 1 | 0 | 0 | 0 |
 | time | {result:lesson_17/parts/products/least:.2f}–{result:lesson_17/parts/products/most:.2f} | {result:lesson_17/parts/softmax/least:.2f}–{result:lesson_17/parts/softmax/most:.2f} | {result:lesson_17/parts/exp/least:.2f}–{result:lesson_17/parts/exp/most:.2f} | {result:lesson_17/parts/copy/least:.2f}–{result:lesson_17/parts/copy/most:.2f} |
 
-Most of the time goes into the softmax, which we didn't count: it computes an exponential for each of the 4 · 384² scores. A copy reads and writes just as many bytes as $e^x$, but takes about a tenth of the time. So for the exponentials on this CPU, arithmetic is the bottleneck, not memory access. Twice as many words roughly double the ratio: FLOPs get the growth right, but not the factor.
+Most of the time goes into the softmax, which we didn't count: it computes an exponential for each of the 4 · 384² scores. A copy reads and writes just as many bytes as $e^x$, but takes about a tenth of the time. So for the exponentials on this CPU, arithmetic is the bottleneck, not memory access. At this size, the scores may fit into the CPU's cache; with more words, memory can matter more. Twice as many words roughly double the ratio: FLOPs get the growth right, but not the factor.
 """
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-**And a recurrent layer?** Here attention is faster than its FLOPs suggest. With $d = 64$, attention and `nn.RNN` take the same number of FLOPs at 64 words, but the same time only near {result:lesson_17/crossover/recurrent:,.0f} words. Is that because each step waits for the previous one? Computed one after another, 256 steps took {result:lesson_17/steps/dependent/least:.1f} to {result:lesson_17/steps/dependent/most:.1f} times as long as in a single matrix product. Without the dependency, but still one after another, they took {result:lesson_17/steps/independent/least:.1f} to {result:lesson_17/steps/independent/most:.1f} times as long. So on one core, many small steps are what costs time. The dependency matters because it prevents us from combining them.
+**And a recurrent layer?** Here attention is faster than its FLOPs suggest. With $d = 64$, attention with one head and `nn.RNN` take the same number of FLOPs at 64 words, but the same time only near {result:lesson_17/crossover/recurrent:,.0f} words. Is that because each step waits for the previous one? Computed one after another, 256 steps took {result:lesson_17/steps/dependent/least:.1f} to {result:lesson_17/steps/dependent/most:.1f} times as long as in a single matrix product. Without the dependency, but still one after another, they took {result:lesson_17/steps/independent/least:.1f} to {result:lesson_17/steps/independent/most:.1f} times as long. So on one core, many small steps are what costs time. The dependency matters because it prevents us from combining them.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 4 · Attention in one pass
 
-Attention as we have written it stores $n^2$ scores for each head. Can we avoid that? For one query, we could go through the keys one by one, add up $e^{\text{score}}$ and $e^{\text{score}}$ times the value, discard the score, and divide at the end. But in float32, $e^x$ overflows above 88. That's why the softmax subtracts the largest score first, but we don't know it until we have seen all the scores.
+Attention as we have written it stores $n^2$ scores for each head. Can we avoid that? For one query, we could go through the keys one by one, add up $e^{\text{score}}$ and $e^{\text{score}}$ times the value, discard the score, and divide at the end. But in float32, $e^x$ overflows above about 88.7. That's why the softmax subtracts the largest score first, but we don't know it until we have seen all the scores.
 
 The {term:online softmax} subtracts the largest score *so far*. When a larger one arrives, it rescales the sums so far.
 
 **By hand.** The scores ln 2, ln 8, ln 4 and ln 16 arrive one at a time, with the values 8, 4, 6 and 3. We keep the running maximum $m$, the running sum $\ell$ of $e^{\text{score} - m}$, and the running weighted sum $o$ of the values.
 
-| score | value | $m$ | multiply $\ell$ and $o$ by | new weight | $\ell$ | $o$ |
+| score | value | $m$ | multiply $\ell$ and $o$ by | $e^{\text{score} - m}$ | $\ell$ | $o$ |
 |---|---|---|---|---|---|---|
 | ln 2 | 8 | ln 2 | – | 1 | 1 | 8 |
 | ln 8 | 4 | ln 8 | 2/8 = ¼ | 1 | ¼ + 1 = 1.25 | 2 + 4 = 6 |
@@ -190,7 +190,7 @@ The output is $o / \ell = 7.5 / 1.875 = 4$. The ordinary attention weights, 2/30
 
 # %% [markdown] kind="text" exercise="running_attention"
 r"""
-**Compute the attention output of one query, block by block.** `blocks` yields pairs: the scores of one or more keys, and their values. The blocks can differ in size, and each is available only once. Carry only $m$, $\ell$ and $o$ from one block to the next, never the whole row of scores or weights. The result must equal that of the ordinary softmax, even for scores around 1,000 or −1,000. All scores are finite.
+**Compute the attention output of one query, block by block.** `blocks` yields pairs: the scores of one or more keys, and their values. The blocks can differ in size, and each is available only once. Carry only $m$, $\ell$ and $o$ from one block to the next, never the whole row of scores. The result must equal that of the ordinary softmax, even for scores around 1,000 or −1,000. All scores are finite.
 
 $e^{-\infty} = 0$, so the first block needs no special case. `torch.maximum(a, b)` returns the larger of two tensors.
 """
@@ -224,14 +224,14 @@ Write `for scores, values in blocks:`. For each block, find the new maximum: the
 
 ---
 ### Step by step
-1. Compute the new maximum, the factor exp(old − new) and the weights exp(scores − new).
-2. Multiply `total` by the factor, and add the sum of the weights. Multiply `output` by the factor, and add `weights @ values`.
+1. Compute the new maximum, the factor exp(old − new), and exp(scores − new) for each key; call these numbers `weights`.
+2. Multiply `total` by the factor, and add the sum of `weights`. Multiply `output` by the factor, and add `weights @ values`.
 3. Store the new maximum. After the loop, divide `output` by `total`.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
-**Who had this idea?** Milakov and Gimelshein (2018) published the online softmax. Rabe and Staats (2021) used the same idea to compute attention without storing $n^2$ numbers. {term:FlashAttention} (Dao et al., 2022) adapts it to a GPU, which has a large main memory and a smaller but faster one on the chip. The matrix of scores is divided into *tiles*. Each tile is computed in the fast memory, added to the running sums and discarded, so $n \times n$ matrices are never written to the slow memory or read from it. The authors report that GPT-2 trains up to three times as fast as with a standard implementation. A function that combines all steps of attention in this way is called {term:fused attention}; in PyTorch, it's `F.scaled_dot_product_attention`.
+**Who had this idea?** Milakov and Gimelshein (2018) published the online softmax. Rabe and Staats (2021) used the same idea to compute attention without storing $n^2$ numbers. {term:FlashAttention} (Dao et al., 2022) adapts it to a GPU, which has a large main memory and a smaller but faster one on the chip. The matrix of scores is divided into *tiles*. Each tile is computed in the fast memory, added to the running sums and discarded, so $n \times n$ matrices are never written to the slow memory or read from it. The authors report that GPT-2 trains up to three times as fast as with the Hugging Face implementation, and up to 1.7 times as fast as with the more optimised Megatron-LM. A function that combines all steps of attention in this way is called {term:fused attention}; PyTorch's `F.scaled_dot_product_attention` uses one where it can.
 
 In the backward pass, FlashAttention recomputes the scores instead of storing them. That takes more FLOPs but less {term:memory traffic}. <!-- core -->
 """
@@ -262,13 +262,13 @@ r"""
 Explicit attention writes almost four times as many bytes, fused attention twice as many. The latter writes only the output and one number for each query and head, $m + \ln \ell$.
 """
 
-# %% [markdown] kind="text" contents="restricted attention; linear attention, which turns out to be a recurrent network, and an exercise"
+# %% [markdown] kind="text" contents="restricted attention; linear attention and its state, and an exercise"
 r"""
 ## 5 · Attention without the softmax
 
 Fused attention still computes $n^2$ scores. To compute fewer, we must change attention itself.
 
-In {term:restricted attention}, each word attends only to its neighbours. A mask alone saves nothing, because masked scores are still computed; an implementation has to skip them. With 1,024 words and 8 neighbours on each side, ours takes 1/{result:lesson_17/nearby/times fewer FLOPs:.0f} of the FLOPs of explicit attention and {result:lesson_17/alternatives/nearby/least:.0p} to {result:lesson_17/alternatives/nearby/most:.0%} of its time. But distant words can't attend to each other directly.
+In {term:restricted attention}, which the Transformer paper proposes in its section 4, each word attends only to its neighbours. A mask alone saves nothing, because masked scores are still computed; an implementation has to skip them. With 1,024 words and 8 neighbours on each side, ours takes 1/{result:lesson_17/nearby/times fewer FLOPs:.0f} of the FLOPs of explicit attention and {result:lesson_17/alternatives/nearby/least:.0p} to {result:lesson_17/alternatives/nearby/most:.0%} of its time. But distant words can't attend to each other directly.
 
 {term:linear attention|Linear attention} (Katharopoulos et al., 2020) replaces the exponential, which has to be computed for every pair. Suppose that the weight of a key were the dot product of two vectors with positive components, $\phi(q) \cdot \phi(k)$. Then we could reorder the weighted sum:
 
@@ -291,7 +291,7 @@ predict("17", "cost-state", views.panels([part], x_name="words so far", alt=alt)
 
 # %% [markdown] kind="text"
 r"""
-**Linear attention is an RNN.** With a causal mask, $S$ and $z$ are sums over the words *so far*. Each word adds its own term to both, and earlier keys and values are no longer needed. So $(S, z)$ is a hidden state of fixed size, and linear attention is a recurrent network as in lesson 02, except that its state is a matrix and a vector. Hence the title of the 2020 paper, *Transformers are RNNs*.
+**Linear attention is an RNN.** With a causal mask, $S$ and $z$ are sums over the words *so far*. Each word adds its own term to both, and earlier keys and values are no longer needed. So $(S, z)$ is a hidden state of fixed size, and linear attention is a recurrent network. Compared with lesson 02, its state is a matrix and a vector, and its update only adds: there is no recurrent weight matrix and no nonlinearity. Hence the title of the 2020 paper, *Transformers are RNNs*.
 """
 
 # %% [markdown] kind="text" exercise="linear_reader"
@@ -344,12 +344,12 @@ assert difference < 1e-4
 
 # %% [markdown] kind="text"
 r"""
-The outputs are the same up to rounding. Softmax attention has a recurrent form as well (Feng et al., 2024): you wrote it in section 4, with the state $(m, \ell, o)$. But that state belongs to *one* query, and for the next query, all keys have to be processed again. In linear attention, one state serves every query. The price is that a state of fixed size has to hold everything, like the context vector in lesson 04.
+The outputs are the same up to rounding. Softmax attention has a recurrent form as well (Feng et al., 2024): you wrote it in section 4, with the state $(m, \ell, o)$. But that state belongs to *one* query, and for the next query, all keys have to be processed again. In linear attention, one state serves every query. The price is that a state of fixed size has to hold everything, like the context vector in lesson 04. It pays off when texts are long and memory is scarce, and several recent models, such as MiniMax-01 (2025), combine many layers of this kind with a few of softmax attention.
 """
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-**How much does the state hold?** Store 16 random keys of width 16 with one value each, and query with every key. A result counts as correct if the nearest of the 16 values is the right one; guessing would be right in 6% of the cases. Two other methods use the same $\phi$: a least-squares matrix instead of $S$, and $S$ with centred, normalised features.
+**How much does the state hold?** Store 16 random keys of width 16 with one value each, and query with every key. A result counts as correct if the nearest of the 16 values is the right one; guessing would be right in 6% of the cases. Two other methods use the same $\phi$: a least-squares matrix instead of $S$, and $S$ with centred, normalised features and no division. The second column uses another comparison: it subtracts the mean from the 16 outputs and from the 16 values first, and takes the value with the largest cosine.
 
 > **Before you run it:** which of the four methods will find the most values?
 """
@@ -358,21 +358,31 @@ r"""
 torch.manual_seed(16)
 keys, values = torch.randn(2, 50, 16, 16)  # 50 times 16 pairs
 phi = feature_map(keys)
-centred = F.normalize(phi - phi.mean(dim=1, keepdim=True), dim=-1)
+
+
+def centre(vectors):
+    return F.normalize(vectors - vectors.mean(dim=1, keepdim=True), dim=-1)
+
+
+def as_percent(found):
+    return fixed(100 * (found == torch.arange(16)).float().mean(), 0)
+
+
 answers = {
     "softmax attention": (keys @ keys.mT / 4).softmax(dim=-1) @ values,
     "linear attention": linear_attend(keys, keys, values),
     "least squares, same φ": phi @ (torch.linalg.pinv(phi) @ values),
-    "sum, centred φ": centred @ (centred.mT @ values),
+    "sum, centred φ": centre(phi) @ (centre(phi).mT @ values),
 }
+print("% correct              nearest  means subtracted")
 for name, answer in answers.items():
     nearest = torch.cdist(answer, values).argmin(dim=-1)
-    percent = 100 * (nearest == torch.arange(16)).float().mean()
-    print(f"{name}: {fixed(percent, 0)}% correct")
+    after = (centre(answer) @ centre(values).mT).argmax(dim=-1)
+    print(f"{name:<22} {as_percent(nearest):>7} {as_percent(after):>17}")
 
 # %% [markdown] kind="text" track="stretch"
 r"""
-Linear attention is hardly better than guessing. The size of its state isn't the cause: another 16 × 16 matrix, fitted by least squares, finds every value. Nor is it the sum alone, since a sum finds most of them once the features are centred and normalised. The two act together. A positive $\phi$ makes random keys similar (their mean cosine rises from about 0 to {result:lesson_17/cosine of keys/after φ:.2f}), and a sum can't separate similar keys. Trained keys needn't be random, so a trained model may do better. Schlag, Irie and Schmidhuber (2021) improve the update itself: the state is changed only by what it doesn't predict yet.
+By the first comparison, linear attention is hardly better than guessing. The size of its state isn't the cause: another 16 × 16 matrix, fitted by least squares, finds every value. Nor is it the sum alone, since a sum finds most of them once the features are centred and normalised. A positive $\phi$ makes random keys similar (their mean cosine rises from about 0 to {result:lesson_17/cosine of keys/after φ:.2f}), so the attention weights are almost uniform: the right key gets {result:lesson_17/weight of the right key/linear:.2f} on average, where uniform attention would give it {result:lesson_17/weight of the right key/uniform:.2f}. Every output is then close to the mean of all values. But most of the information is still there: once the means are subtracted, linear attention finds {result:lesson_17/look-up, means subtracted/linear:.0%}. Trained keys needn't be random, so a trained model may do better. Schlag, Irie and Schmidhuber (2021) improve the update itself: the state is changed only by what it doesn't predict yet.
 """
 
 # %% [markdown] kind="text" contents="how much memory a KV cache needs, and heads that share keys and values"
@@ -381,7 +391,7 @@ r"""
 
 With softmax attention, the {term:KV cache} of lesson 16 grows with every word. With 32 layers of width 4,096 and 2 bytes per number, a text of 100,000 words needs 2 · 32 · 4,096 · 100,000 · 2 bytes, or 52 GB.
 
-It shrinks if several query heads **share** one key-value head (*KV head*). This is called {term:grouped-query attention} (Ainslie et al., 2023), or {term:multi-query attention} (Shazeer, 2019) if all query heads share a single one. With 8 KV heads for 32 query heads, the cache above needs 13 GB. Queries are never stored.
+It shrinks if several query heads **share** one key-value head (*KV head*). This is called {term:grouped-query attention} (Ainslie et al., 2023), or {term:multi-query attention} (Shazeer, 2019) if all query heads share a single one. With 8 KV heads for 32 query heads, the cache above needs 13 GB.
 """
 
 # %% [markdown] kind="text" exercise="cache_bytes"
@@ -429,7 +439,7 @@ for n_kv_heads in (4, 2, 1):
 r"""
 ## 7 · Break it
 
-How does sharing affect quality? In our trained translator's decoder, we average the keys of heads 0 and 1 and of heads 2 and 3, then the values, then both. In how many of 200 test sentences does it predict every word correctly, given the words before it?
+How does sharing affect quality? In all attention layers of our trained translator's decoder (self-attention and cross-attention), we average the keys of heads 0 and 1 and of heads 2 and 3, then the values, then both. In how many of 200 test sentences does it predict every word correctly, given the words before it?
 
 > **Before you run it:** without a change, {result:lesson_17/averaged heads/nothing:.1%} are correct. What percentage do you expect with averaged keys?
 """
@@ -491,7 +501,7 @@ r"""
 - The online softmax keeps a maximum and two sums, and rescales the sums when the maximum rises.
 - Linear attention with a causal mask is a recurrent network. <!-- core -->
 
-**Still missing.** We have met many systems. Which is best, and how sure can we be? [Lesson 18](18_the_museum.ipynb) compares them.
+**Still missing.** Counting and timing tell us what a system costs, but not how good it is. Which of our systems is best, and how sure can we be? [Lesson 18](18_the_museum.ipynb) compares them.
 """
 
 # %% [markdown] kind="reading"
@@ -501,6 +511,6 @@ r"""
 - Vaswani et al., *Attention Is All You Need* (2017), section 4 with table 1. [arXiv 1706.03762](https://arxiv.org/abs/1706.03762)
 - Dao et al., *FlashAttention* (2022). [arXiv 2205.14135](https://arxiv.org/abs/2205.14135)
 - Milakov and Gimelshein, *Online normalizer calculation for softmax* (2018), [arXiv 1805.02867](https://arxiv.org/abs/1805.02867); Rabe and Staats, *Self-attention Does Not Need O(n²) Memory* (2021), [arXiv 2112.05682](https://arxiv.org/abs/2112.05682) <!-- core -->
-- Katharopoulos et al., *Transformers are RNNs* (2020), [arXiv 2006.16236](https://arxiv.org/abs/2006.16236); Schlag, Irie and Schmidhuber (2021), [arXiv 2102.11174](https://arxiv.org/abs/2102.11174); Feng et al., *Attention as an RNN* (2024), [arXiv 2405.13956](https://arxiv.org/abs/2405.13956) <!-- core -->
+- Katharopoulos et al., *Transformers are RNNs* (2020), [arXiv 2006.16236](https://arxiv.org/abs/2006.16236); Schlag, Irie and Schmidhuber (2021), [arXiv 2102.11174](https://arxiv.org/abs/2102.11174); Feng et al., *Attention as an RNN* (2024), [arXiv 2405.13956](https://arxiv.org/abs/2405.13956); MiniMax, *MiniMax-01* (2025), [arXiv 2501.08313](https://arxiv.org/abs/2501.08313) <!-- core -->
 - Shazeer, *Fast Transformer Decoding* (2019), [arXiv 1911.02150](https://arxiv.org/abs/1911.02150); Ainslie et al., *GQA* (2023), [arXiv 2305.13245](https://arxiv.org/abs/2305.13245) <!-- core -->
 """

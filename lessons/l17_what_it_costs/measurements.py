@@ -29,7 +29,9 @@ def measure() -> dict:
         "steps": recorded_ratios("steps"),
         "alternatives": recorded_ratios("alternatives"),
         "nearby": {"times fewer FLOPs": nearby_ratio()},
-        "look-up": pairs_found(),
+        "look-up": pairs_found(nearest_values),
+        "look-up, means subtracted": pairs_found(most_similar_values),
+        "weight of the right key": weight_of_the_right_key(),
         "cosine of keys": {"as they are": mean_cosine(keys), "after φ": mean_cosine(feature_map(keys))},
         "averaged heads": averaged_heads(),
     }
@@ -63,22 +65,51 @@ def drawn_pairs() -> tuple[Tensor, Tensor]:
     return keys, values
 
 
-def pairs_found() -> dict[str, float]:
-    """The fraction of pairs whose value is the nearest one to the answer, by way of storing them."""
+def pairs_found(find: Callable[[Tensor, Tensor], Tensor]) -> dict[str, float]:
+    """The fraction of pairs whose value is found from the answer, by way of storing them."""
     keys, values = drawn_pairs()
     phi = feature_map(keys)
-    centred = F.normalize(phi - phi.mean(dim=1, keepdim=True), dim=-1)
     answers = {
         "linear": linear_attend(keys, keys, values),
         "least squares": phi @ (torch.linalg.pinv(phi) @ values),
-        "centred": centred @ (centred.mT @ values),
-        "softmax": (keys @ keys.mT / 4).softmax(dim=-1) @ values,
+        "centred": centre(phi) @ (centre(phi).mT @ values),
+        "softmax": softmax_weights(keys) @ values,
     }
-    right = {
-        name: torch.cdist(answer, values).argmin(dim=-1) == torch.arange(N_PAIRS)
-        for name, answer in answers.items()
-    }
+    right = {name: find(answer, values) == torch.arange(N_PAIRS) for name, answer in answers.items()}
     return {name: is_right.float().mean().item() for name, is_right in right.items()}
+
+
+def nearest_values(answers: Tensor, values: Tensor) -> Tensor:
+    return torch.cdist(answers, values).argmin(dim=-1)
+
+
+def most_similar_values(answers: Tensor, values: Tensor) -> Tensor:
+    """By cosine, after the mean of each set is subtracted."""
+    return (centre(answers) @ centre(values).mT).argmax(dim=-1)
+
+
+def centre(vectors: Tensor) -> Tensor:
+    """Without their mean, and of length 1."""
+    return F.normalize(vectors - vectors.mean(dim=1, keepdim=True), dim=-1)
+
+
+def softmax_weights(keys: Tensor) -> Tensor:
+    """The attention weights, with every key as a query."""
+    return (keys @ keys.mT / keys.shape[-1] ** 0.5).softmax(dim=-1)
+
+
+def weight_of_the_right_key() -> dict[str, float]:
+    """The mean attention weight of the key that is the query, and how often it is the largest one."""
+    keys, _ = drawn_pairs()
+    phi = feature_map(keys)
+    linear = F.normalize(phi @ phi.mT, p=1, dim=-1)
+    own, largest = linear.diagonal(dim1=1, dim2=2), linear.argmax(dim=-1) == torch.arange(N_PAIRS)
+    return {
+        "linear": own.mean().item(),
+        "softmax": softmax_weights(keys).diagonal(dim1=1, dim2=2).mean().item(),
+        "uniform": 1 / N_PAIRS,
+        "linear, largest": largest.float().mean().item(),
+    }
 
 
 def mean_cosine(vectors: Tensor) -> float:

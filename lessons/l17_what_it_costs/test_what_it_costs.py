@@ -167,8 +167,8 @@ def in_full(blocks: list) -> torch.Tensor:
     return scores.softmax(dim=0) @ values
 
 
-def test_exp_overflows_above_88():
-    assert torch.tensor(88.0).exp().isfinite() and torch.tensor(89.0).exp().isinf()
+def test_exp_overflows_above_about_88_7():
+    assert torch.tensor(88.7).exp().isfinite() and torch.tensor(88.8).exp().isinf()
 
 
 def test_blocks_that_come_once_are_watched():
@@ -224,11 +224,25 @@ def test_the_state_of_linear_attention_and_its_prediction():
 
 
 def test_why_linear_attention_finds_so_little():
-    """Neither the size of its state nor the sum alone: a positive map makes all keys similar."""
+    """Neither the size of its state nor the sum alone: a positive map makes all keys similar, so the outputs
+    are, too."""
     fraction, guessing = STORED["look-up"], 1 / measurements.N_PAIRS
     assert guessing == pytest.approx(0.06, abs=0.005) and fraction["linear"] < guessing + 0.05
     assert fraction["least squares"] == 1 and fraction["centred"] > 0.75
     assert abs(STORED["cosine of keys"]["as they are"]) < 0.02 < 0.6 < STORED["cosine of keys"]["after φ"]
+    weight = STORED["weight of the right key"]
+    assert weight["uniform"] == guessing < weight["linear"] < 2 * guessing < 5 * guessing < weight["softmax"]
+
+
+def test_the_outputs_of_linear_attention_are_close_to_the_mean_value_and_still_differ():
+    keys, values = measurements.drawn_pairs()
+    mean = values.mean(dim=1, keepdim=True)
+    from_mean, from_value = (
+        (linear_attend(keys, keys, values) - other).norm(dim=-1).mean() for other in (mean, values)
+    )
+    assert from_mean < from_value / 5
+    assert STORED["look-up, means subtracted"]["linear"] > 0.75, "most of it is still there"
+    assert STORED["weight of the right key"]["linear, largest"] > 0.5
 
 
 # ---- break it

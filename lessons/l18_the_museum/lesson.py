@@ -26,9 +26,7 @@ from statistics import mean
 
 import torch
 
-from course_lib import views
 from course_lib.formatting import fixed
-from course_lib.results import runs
 from course_lib.teaching import check, explain, predict, quiz, start_lesson, yours
 from course_lib.text import TEST_SIZES, generate, splits
 from course_lib.translation import load_shipped, translate
@@ -63,11 +61,8 @@ Most systems in this course were published with their own data, size and tricks.
 
 # %% [markdown] kind="text" track="core" contents="how BLEU is computed here"
 r"""
-On Multi30k, the score is {term:BLEU score|BLEU}. BLEU scores are comparable only if they were computed in the same way, and the *signature* of sacreBLEU records how. Ours, printed below, is the same for all runs: one reference per sentence (`nrefs:1`), no difference between upper and lower case (`case:lc`), and sacreBLEU's default tokeniser (`tok:13a`).
+On Multi30k, the score is {term:BLEU score|BLEU}. BLEU scores are comparable only if they were computed in the same way, and the *signature* of sacreBLEU records how. Ours is the same for all runs: one reference per sentence (`nrefs:1`), no difference between upper and lower case (`case:lc`), and sacreBLEU's default tokeniser (`tok:13a`).
 """
-
-# %% kind="code" track="core"
-print({run["scores"]["validation"]["signature"] for run in runs("multi30k_ladder")})
 
 # %% [markdown] kind="text" contents="RCTM and ConvS2S, two translators made of convolutions"
 r"""
@@ -131,7 +126,7 @@ A simple and strict rule asks for more than a better mean. **A beats B if every 
 - **One test set.** All runs translate the same sentences. The paired bootstrap from lesson 16 shows how much the choice of sentences matters.
 - **The number of seeds.** With more seeds, the rule gets stricter: false alarms get rarer, and misses more common. So fix the number before the runs. With many seeds, one would compare the means, with an interval over the seeds.
 
-Papers would say that the {term:statistical power|power} of this test is {result:lesson_18/true lead seen/1:.0%} for a difference of one standard deviation. With three seeds each, "every seed is better" is the most extreme outcome of the *Mann–Whitney test*, with a one-sided {term:p-value} of 1/20. Many papers call a result *statistically significant* if its p-value is below 0.05.
+Papers would say that the {term:statistical power|power} of this test is {result:lesson_18/true lead seen/1:.0%} for a difference of one standard deviation. With three seeds each, "every seed is better" is the most extreme outcome of the *Mann–Whitney test*, with a one-sided {term:p-value} of 1/20. A result is often called *statistically significant* if its p-value is below 0.05.
 """
 
 # %% [markdown] kind="text" exercise="beats"
@@ -257,15 +252,6 @@ r"""
 "The Transformer is best" can't be tested. A claim that can be tested names a **system**, the **rivals** that it is better than, and the **columns** in which it is better. An honest one also names its **limits**. As data, a claim is a dictionary such as `{"system": "bahdanau", "over": ["transformer", "convs2s"], "on": ["depth", "test"]}`. The function `defend` lists its holes: all comparisons to which `beats`, which looks at seeds only, doesn't say "yes". You can write it yourself, or let the library's version look for holes in "newer is better": the Transformer over Bahdanau's system, in all columns.
 """
 
-# %% kind="diagram" hide_input=true
-PARTS = {
-    "runs": (0, 0.5), "seeds": (1, 0), "sentences": (1, 1), "comparison": (2, 0.5),
-    "claim": (3, 0.5), "limits": (4, 0.5),
-}
-ARROWS = [("runs", "seeds"), ("runs", "sentences"), ("seeds", "comparison")]
-ARROWS += [("sentences", "comparison"), ("comparison", "claim"), ("claim", "limits")]
-views.diagram(PARTS, ARROWS, lit=("claim", "limits"), title="From runs to a claim")
-
 # %% [markdown] kind="text" exercise="defend"
 r"""
 Go through the columns in `on`, and in each of them through the rivals in `over`. Return a list of all comparisons to which `beats` doesn't say "yes", in the order in which you meet them, as tuples `(column, rival, reason)`. The reason is what `beats` says, `"undecided"` or `"no"`, or `"not measured"` if the system or the rival isn't in `table[column]`.
@@ -358,7 +344,7 @@ explain("18", "museum-headline")
 r"""
 ## 7 · The training configuration is a choice, too
 
-Hyperparameters that suit one system may not suit another. So we also let each system choose its learning rate from five values, on the validation set and with one seed (*own rate*). For {result:lesson_18/rates/inside the grid:.0f} of {result:lesson_18/rates/systems:.0f} systems, the best rate is inside the grid. Only for Luong's system with concat scores was the largest value, 0.008, the best, by {result:lesson_18/rates/gain of luong_concat on validation:.2f} BLEU, and three seeds on the test set don't confirm that.
+Hyperparameters that suit one system may not suit another. So we also let each system choose its learning rate from five values, on the validation set and with one seed (*own rate*). For {result:lesson_18/rates/inside the grid:.0f} of {result:lesson_18/rates/systems:.0f} systems, the best rate is inside the grid. Only for Luong's system with concat scores was the largest value the best, and three seeds on the test set don't confirm that.
 
 We also trained three systems at the shared rate with **R-Drop** (Liang et al., 2021): each batch goes through the model twice with different dropout, and an additional loss pulls the two predictions together.
 
@@ -381,7 +367,7 @@ show_interval("BLEU R-Drop", "convs2s", "bahdanau")
 
 # %% [markdown] kind="text"
 r"""
-With their own learning rates, ConvS2S is still ahead of both. With R-Drop, it no longer is, and the lead of Bahdanau's system is **undecided**: all seeds agree, but other sentences could reverse the order. ConvS2S minus Bahdanau was at least {printed:intervals/convs2s minus bahdanau} BLEU with shared hyperparameters, and is at most {printed:configurations/BLEU R-Drop, convs2s minus bahdanau/2} with R-Drop. These intervals don't overlap, so the comparison depends on the training configuration. And there are others that we didn't try: we chose the weight of R-Drop without ConvS2S.
+With their own learning rates, ConvS2S is still ahead of both. With R-Drop, it no longer is, and the lead of Bahdanau's system is **undecided**: all seeds agree, but other sentences could reverse the order. ConvS2S minus Bahdanau was at least {printed:intervals/convs2s minus bahdanau} BLEU with shared hyperparameters, and is at most {printed:configurations/BLEU R-Drop, convs2s minus bahdanau/2} with R-Drop. These intervals don't overlap, so the comparison depends on the training configuration. And we chose the weight of R-Drop without ConvS2S.
 
 One result is clearer. With their own learning rates, every seed of every translator with attention ({result:lesson_18/configurations/with attention/least:.1f} to {result:lesson_18/configurations/with attention/most:.1f} BLEU) is better than every seed of those without ({result:lesson_18/configurations/without attention/least:.1f} to {result:lesson_18/configurations/without attention/most:.1f}). With shared hyperparameters, there is one exception: a run of Luong's local-p that trained badly, with {result:min multi30k_ladder/luong_local_p/scores/test/beam:.1f} BLEU, is below the best run without attention, {result:max multi30k_ladder/rnn_encoder_decoder/scores/test/beam:.1f}.
 """
@@ -419,7 +405,7 @@ Read the last column first. It compares seeds only. In {result:lesson_18/ablatio
 
 > Which "no" would you trust least?
 
-*6 layers*: the best of its seeds is only {result:lesson_18/ablation/margin of 6 layers:.3f} BLEU below the worst of the base model, and with greedy decoding the comparison is undecided. The row we trust most is *no dropout*, with a loss of {result:lesson_18/ablation/loss without dropout:.1f} BLEU. It can't be compared directly with the paper's −1.2, because the base models have different dropout. From 0.1 to 0, ours loses {result:ablation/(D) dropout 0.1/scores/test/beam - ablation/(D) no dropout/scores/test/beam:.1f}, which is still more than in the paper. A plausible reason is that a small training set makes overfitting worse. For a row such as *(E) learned positions*, −0.1 in the paper, we can't know whether it means anything, because no seeds are reported.
+*6 layers*: the best of its seeds is only {result:lesson_18/ablation/margin of 6 layers:.3f} BLEU below the worst of the base model, and with greedy decoding the comparison is undecided. The row we trust most is *no dropout*, with a loss of {result:lesson_18/ablation/loss without dropout:.1f} BLEU. It can't be compared directly with the paper's −1.2, because the base models have different dropout. From 0.1 to 0, ours loses {result:ablation/(D) dropout 0.1/scores/test/beam - ablation/(D) no dropout/scores/test/beam:.1f}, which is still more than in the paper. A plausible reason is that a small training set makes overfitting worse. For a row such as *(E) learned positions*, −0.1 in the paper without seeds, we can't know whether it means anything.
 """
 
 # %% kind="quiz"
@@ -467,11 +453,7 @@ quiz("18", "closing")
 r"""
 ## Now read the paper
 
-You now know nearly every part of *Attention Is All You Need*, so read it. It has about ten pages of text and takes an evening. [Reading the paper](../docs/reading_the_paper.md) says what to look for in each section, where the course covers it, and asks you a question, with short answers at the end. Three questions to start with:
-
-- **Section 3.2.1:** why are the scores divided by $\sqrt{d_k}$, and not by $d_k$? (lesson 08)
-- **Section 3.3:** the feed-forward network is applied to each position separately. Where can information move between positions? (lesson 13)
-- **Table 2:** how many random seeds does each row rest on? (this lesson)
+You now know nearly every part of *Attention Is All You Need*, so read it. It has about ten pages of text and takes an evening. [Reading the paper](../docs/reading_the_paper.md) says what to look for in each section, where the course covers it, and asks you a question, with short answers at the end. Start with table 2: how many random seeds does each row rest on?
 """
 
 # %% [markdown] kind="instructor"
@@ -501,7 +483,7 @@ r"""
 | `beats`, `defend` | the rule as a function; the comparisons that don't support a claim | <!-- core -->
 
 - If the seeds overlap, a comparison is undecided. That doesn't mean that the systems are equally good.
-- Which system is best? It depends on the sentences, the score and the training configuration: in our table, no system is ahead of all others everywhere. The clearest result: on real captions and with its own learning rate, every system with attention beats every system without.
+- Which system is best? It depends on the sentences, the score and the training configuration: no system is ahead of all others everywhere. The clearest result: on real captions and with its own learning rate, every system with attention beats every system without.
 - A column at the ceiling can't rank systems. <!-- core -->
 - A claim names a system, its rivals, columns and limits. If you choose it after the runs, it is a finding, which new runs have to confirm. <!-- core -->
 

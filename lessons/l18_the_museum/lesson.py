@@ -367,7 +367,7 @@ show_interval("BLEU R-Drop", "convs2s", "bahdanau")
 
 # %% [markdown] kind="text"
 r"""
-With their own learning rates, ConvS2S is still ahead of both. With R-Drop, it no longer is, and the lead of Bahdanau's system is **undecided**: all seeds agree, but other sentences could reverse the order. ConvS2S minus Bahdanau was at least {printed:intervals/convs2s minus bahdanau} BLEU with shared hyperparameters, and is at most {printed:configurations/BLEU R-Drop, convs2s minus bahdanau/2} with R-Drop. These intervals don't overlap, so the comparison depends on the training configuration. And we chose the weight of R-Drop without ConvS2S.
+With their own learning rates, ConvS2S is still ahead of both. With R-Drop, it no longer is, and the lead of Bahdanau's system is **undecided**: all seeds agree, but other sentences could reverse the order. The interval for ConvS2S minus Bahdanau started at {printed:intervals/convs2s minus bahdanau} BLEU with shared hyperparameters, and ends at {printed:configurations/BLEU R-Drop, convs2s minus bahdanau/2} with R-Drop. The two don't overlap, so the comparison depends on the training configuration. And we chose the weight of R-Drop without ConvS2S.
 
 One result is clearer. With their own learning rates, every seed of every translator with attention ({result:lesson_18/configurations/with attention/least:.1f} to {result:lesson_18/configurations/with attention/most:.1f} BLEU) is better than every seed of those without ({result:lesson_18/configurations/without attention/least:.1f} to {result:lesson_18/configurations/without attention/most:.1f}). With shared hyperparameters, there is one exception: a run of Luong's local-p that trained badly, with {result:min multi30k_ladder/luong_local_p/scores/test/beam:.1f} BLEU, is below the best run without attention, {result:max multi30k_ladder/rnn_encoder_decoder/scores/test/beam:.1f}.
 """
@@ -401,7 +401,7 @@ for name, seeds in rows.items():
 
 # %% [markdown] kind="text"
 r"""
-Read the last column first. It compares seeds only. In {result:lesson_18/ablation/losing:.0f} of {result:lesson_18/ablation/rows:.0f} rows, every seed is worse than every seed of the base model. If all rows were as good as the base model, we would still expect about {result:lesson_18/ablation/expected by chance:.1f} of them by chance. And all rows share the same three base runs: if these were lucky, many rows lose together.
+Read the last column first. It compares seeds only. In {result:lesson_18/ablation/losing:.0f} of {result:lesson_18/ablation/rows:.0f} rows, every seed is worse than every seed of the base model. If all rows were as good as the base model, we would still expect about {result:lesson_18/ablation/expected by chance:.1f} such rows by chance. And all rows share the same three base runs: if these were lucky, many rows lose together.
 
 > Which "no" would you trust least?
 

@@ -207,7 +207,7 @@ for name, column in COLUMNS.items():
 
 # %% [markdown] kind="text"
 r"""
-In the explorable, the dots are seeds. The lines are 95% intervals from a bootstrap that draws both seeds and sentences again, where a result for each sentence was recorded. With three seeds, such an interval is rather too narrow. Two of these intervals can overlap although one system is ahead: an easy sample of sentences raises both scores, so it hardly affects their difference. The panel on the right counts how many systems the top four are ahead of and behind.
+In the explorable, the dots are seeds. The lines are 95% intervals from a bootstrap that draws both seeds and sentences again, where a result for each sentence was recorded. With three seeds, such an interval is rather too narrow. Two of these intervals can overlap although one system is ahead: an easy sample of sentences raises both scores, so it hardly affects their difference.
 """
 
 # %% kind="predict"
@@ -242,7 +242,7 @@ r"""
 - On sentences of 21 to 30 words, longer than any in training, Bahdanau's system translates {result:toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} correctly and the Transformer {result:toy_ladder/transformer/scores/long/by_length/21–30/exact:.0%}. [Lesson 11](11_positions.ipynb) looks at positions as a reason.
 - By seeds, two language models without attention, GRU and LSTM, beat all those with attention on our short toy sentences, though the Transformer only just: their perplexities are {result:toy_language_models/gru_lm/scores/test/perplexity:.2f} and {result:toy_language_models/lstm_lm/scores/test/perplexity:.2f}, compared with {result:toy_language_models/transformer_lm/scores/test/perplexity:.2f}.
 
-**A ceiling hides differences.** We left out *1 to 5 words*: there, {result:lesson_18/ceiling/1 to 5 words:.0f} of {result:lesson_18/translating rows:.0f} systems are at 98 to 100%. A column in which many systems are at the ceiling can't rank them, however many seeds it has. In *pronouns*, {result:lesson_18/ceiling/pronouns:.0f} systems are that high.
+**A ceiling hides differences.** We left out *1 to 5 words*: there, {result:lesson_18/ceiling/1 to 5 words:.0f} of {result:lesson_18/translating rows:.0f} systems are at 98 to 100%. A column in which many systems are at the ceiling can't rank them, however many seeds it has.
 """
 
 # %% [markdown] kind="text" contents="a function that looks for holes in a claim, and a claim of your own"
@@ -344,7 +344,7 @@ explain("18", "museum-headline")
 r"""
 ## 7 · The training configuration is a choice, too
 
-Hyperparameters that suit one system may not suit another. So we also let each system choose its learning rate from five values, on the validation set and with one seed (*own rate*). For {result:lesson_18/rates/inside the grid:.0f} of {result:lesson_18/rates/systems:.0f} systems, the best rate is inside the grid. Only for Luong's system with concat scores was the largest value the best, and three seeds on the test set don't confirm that.
+Hyperparameters that suit one system may not suit another. So we also let each system choose its learning rate from five values, on the validation set and with one seed (*own rate*). For {result:lesson_18/rates/inside the grid:.0f} of {result:lesson_18/rates/systems:.0f} systems, the best rate is inside the grid; for Luong's concat, it was the largest, which three seeds on the test set don't confirm.
 
 We also trained three systems at the shared rate with **R-Drop** (Liang et al., 2021): each batch goes through the model twice with different dropout, and an additional loss pulls the two predictions together.
 
@@ -405,7 +405,7 @@ Read the last column first. It compares seeds only. In {result:lesson_18/ablatio
 
 > Which "no" would you trust least?
 
-*6 layers*: the best of its seeds is only {result:lesson_18/ablation/margin of 6 layers:.3f} BLEU below the worst of the base model, and with greedy decoding the comparison is undecided. The row we trust most is *no dropout*, with a loss of {result:lesson_18/ablation/loss without dropout:.1f} BLEU. It can't be compared directly with the paper's −1.2, because the base models have different dropout. From 0.1 to 0, ours loses {result:ablation/(D) dropout 0.1/scores/test/beam - ablation/(D) no dropout/scores/test/beam:.1f}, which is still more than in the paper. A plausible reason is that a small training set makes overfitting worse. For a row such as *(E) learned positions*, −0.1 in the paper without seeds, we can't know whether it means anything.
+*6 layers*: the best of its seeds is only {result:lesson_18/ablation/margin of 6 layers:.3f} BLEU below the worst of the base model, and with greedy decoding the comparison is undecided. We trust *no dropout* most, with a loss of {result:lesson_18/ablation/loss without dropout:.1f} BLEU. The paper's −1.2 can't be compared directly, because it starts from a dropout of 0.1. From 0.1 to 0, ours loses {result:ablation/(D) dropout 0.1/scores/test/beam - ablation/(D) no dropout/scores/test/beam:.1f}, which is still more than in the paper. A plausible reason is that a small training set makes overfitting worse.
 """
 
 # %% kind="quiz"

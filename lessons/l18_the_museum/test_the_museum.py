@@ -249,7 +249,10 @@ def test_the_contest_compares_systems_that_were_measured_in_the_same_columns():
     after = L.run_cell(
         "contest",
         **{name: getattr(museum, name) for name in ("COLUMNS", "COSTS", "HIGHER", "REAL", "TOY")},
-        **{"Counter": Counter, "mean": mean, "results": RESULTS, "beats": beats},
+        Counter=Counter,
+        mean=mean,
+        results=RESULTS,
+        beats=beats,
     )
     assert after["contest"] == CONTEST
     shown = dict(after["unbeaten"].most_common(6))

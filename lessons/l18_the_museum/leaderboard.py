@@ -180,7 +180,7 @@ def verdict_text(facts: Facts) -> str:
     if facts["lead"] is None:
         return "no other system was measured" if facts["names"] else "no system was measured"
     if facts["undecided"]:
-        return f"first: undecided against {facts['undecided']} of {facts['rivals']}"
+        return f"first: not ahead of {facts['undecided']} of {facts['rivals']}"
     return "first: ahead of all the others"
 
 
@@ -206,8 +206,8 @@ class Leaderboard(Explorable):
         "language models": {"column": "perplexity"},
     }
     goals = {
-        "crowded": "All systems, by mean: the first is undecided against three or more",
-        "sentences": "Every seed of the first is ahead, but the sentences leave it undecided",
+        "crowded": "All systems, by mean: the first isn't ahead of three or more",
+        "sentences": "Every seed of the first is better, but the sentences leave it undecided",
         "worst-seed": "A system that is first by its mean but not by its worst seed",
     }
     panels = (

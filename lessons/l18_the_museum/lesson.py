@@ -6,7 +6,7 @@ r"""
 
 **The question:** which of these systems is best, and by how much?
 
-About {minutes} minutes. You need BLEU, beam search and the paired bootstrap from [lesson 16](16_decoding.ipynb).
+About {minutes} minutes. You need the paired bootstrap from [lesson 16](16_decoding.ipynb); the full lesson also uses BLEU and beam search.
 """
 
 # %% [markdown] kind="goals"
@@ -26,9 +26,7 @@ from statistics import mean
 
 import torch
 
-from course_lib import views
 from course_lib.formatting import fixed
-from course_lib.results import runs
 from course_lib.teaching import check, explain, predict, quiz, start_lesson, yours
 from course_lib.text import TEST_SIZES, generate, splits
 from course_lib.translation import load_shipped, translate
@@ -53,24 +51,24 @@ quiz("18", "recall")
 r"""
 ## 1 · Equal conditions
 
-Every system in this course was published with its own data, its own size and its own tricks, so the published numbers can't be compared. We therefore trained **all of them again** under the same conditions:
+Most systems in this course were published with their own data, size and tricks. Some of the published numbers can be compared, but they don't show which of these made the difference. We therefore trained **all of them again** under the same conditions:
 
 - **Tasks:** English to our toy French, German to English photo captions (Multi30k), and next-word prediction for the language models.
 - **Size:** within 10% of 400,000 parameters for the toy translators, 9.4 million on Multi30k and 120,000 for the language models, except the n-gram model.
 - **Training:** the same hyperparameters for all systems on a task (lesson 15).
 - **Seeds:** three runs with different {term:random seed|random seeds}, which determine the initial weights, the order of the sentences and dropout.
-
-On Multi30k, the score is {term:BLEU score|BLEU}. BLEU scores are comparable only if they were computed in the same way, and the *signature* of sacreBLEU records how. Ours, printed below, is the same for all runs: one reference per sentence (`nrefs:1`), no difference between upper and lower case (`case:lc`), and sacreBLEU's own tokeniser (`tok:13a`).
 """
 
-# %% kind="code" track="short"
-print({run["scores"]["validation"]["signature"] for run in runs("multi30k_ladder")})
+# %% [markdown] kind="text" track="core" contents="how BLEU is computed here"
+r"""
+On Multi30k, the score is {term:BLEU score|BLEU}. BLEU scores are comparable only if they were computed in the same way, and the *signature* of sacreBLEU records how. Ours is the same for all runs: one reference per sentence (`nrefs:1`), no difference between upper and lower case (`case:lc`), and sacreBLEU's default tokeniser (`tok:13a`).
+"""
 
 # %% [markdown] kind="text" contents="RCTM and ConvS2S, two translators made of convolutions"
 r"""
 ## 2 · Two systems you haven't met
 
-**RCTM** (Kalchbrenner and Blunsom, 2013) is a year older than the encoder–decoders of [lesson 04](04_encoder_decoder.ipynb). A stack of convolutions without padding reduces the source sentence to a single vector, from which a plain RNN generates the translation. In our three runs, it translates {result:each toy_ladder/rctm/scores/test/exact:.1%} of the test sentences correctly. The next cell translates 200 pairs of sentences that differ only in their last word, which determines whether *it* becomes *il* or *elle*. In how many pairs do both sentences get the same translation?
+**RCTM** (Kalchbrenner and Blunsom, 2013; we mean its first version, RCTM I) is a year older than the encoder–decoders of [lesson 04](04_encoder_decoder.ipynb). A stack of convolutions without padding reduces the source sentence to a single vector, from which a plain RNN generates the translation. In our three runs, it translates {result:each toy_ladder/rctm/scores/test/exact:.1%} of the test sentences correctly. The next cell translates 200 pairs of sentences that differ only in their last word, which determines whether *it* becomes *il* or *elle*. In how many pairs do both sentences get the same translation?
 """
 
 # %% kind="example" name="rctm"
@@ -84,7 +82,7 @@ for name in ("rctm", "seq2seq"):
 
 # %% [markdown] kind="text"
 r"""
-In most pairs, our RCTM ignores the word that determines the pronoun; our seq2seq model never does. We don't know why: the two models differ in several ways.
+In most pairs, our RCTM ignores the last word altogether. Our seq2seq model never does, although its three runs get only {result:toy_ladder/seq2seq/scores/coreference/pronouns:.0%} of the pronouns right on average. We don't know why: the two models differ in several ways.
 
 **ConvS2S** (Gehring et al., 2017) appeared a month before the Transformer and has no recurrence either. Its encoder and decoder consist of gated convolutions with residual connections. **Every layer of the decoder attends to the source** with a single head, and the result is added to the layer's output, so later layers can use what earlier ones found. The authors call this {term:multi-step attention}. Let's set the result of one layer's attention to 0 and translate 100 sentences:
 """
@@ -112,7 +110,7 @@ for layer in (None, 0, 1, 2):
 
 # %% [markdown] kind="text"
 r"""
-The model needs all three layers, the last one most of all. But do the earlier layers tell the last one *where* to attend? With cross 0 and cross 1 both ablated, cross 2 still gives most weight to the same word in {result:lesson_18/cross 2 unchanged:.0%} of the positions. So in this model, the earlier layers hardly affect where the last one attends.
+The model needs the attention of all three layers, that of the last one most of all. But does the attention of the earlier layers tell the last one *where* to attend? With cross 0 and cross 1 both ablated, cross 2 still gives the largest attention weight to the same word in {result:lesson_18/cross 2 unchanged:.0%} of the positions. So in this model, it hardly does.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -123,9 +121,12 @@ A friend tells you: "My Transformer translates {result:toy_ladder/transformer/sc
 
 A simple and strict rule asks for more than a better mean. **A beats B if every seed of A is better than every seed of B.** If the seeds overlap, the comparison is **undecided**. The rule has its limits:
 
-- **False alarms.** If A and B were equally good, A would still beat B in 1 of 20 cases: there are 20 ways to choose which three of six runs are A's, and in one of them A has the best three. So if you compare many pairs, some results will be due to chance.
-- **Misses.** Suppose that A really is better, by as much as the seeds usually differ (one standard deviation). Then the rule recognises it in only {result:lesson_18/true lead seen/1:.0%} of the cases, and a difference twice as large in {result:lesson_18/true lead seen/2:.0%}. So "undecided" doesn't mean that two systems are equally good.
-- **One test set.** All runs translate the same sentences. What other sentences could change is shown by the paired bootstrap from lesson 16.
+- **False alarms** (*false positives*). If A and B were equally good, with the same spread, A would still beat B in 1 of 20 cases: there are 20 ways to choose which three of six runs are A's, and in one of them A has the best three. In 1 of 10 cases, one of the two beats the other. So if you compare many pairs, some results will be due to chance. This is the problem of {term:multiple comparisons}.
+- **Misses** (*false negatives*). Suppose that A really is better, by as much as the seeds usually differ: one standard deviation of a normal distribution. Then the rule recognises it in only {result:lesson_18/true lead seen/1:.0%} of the cases, and a difference twice as large in {result:lesson_18/true lead seen/2:.0%}. So "undecided" doesn't mean that two systems are equally good.
+- **One test set.** All runs translate the same sentences. The paired bootstrap from lesson 16 shows how much the choice of sentences matters.
+- **The number of seeds.** With more seeds, the rule gets stricter: false alarms get rarer, and misses more common. So fix the number before the runs. With many seeds, one would compare the means, with an interval over the seeds.
+
+Papers would say that the {term:statistical power|power} of this test is {result:lesson_18/true lead seen/1:.0%} for a difference of one standard deviation. With three seeds each, "every seed is better" is the most extreme outcome of the *Mann–Whitney test*, with a one-sided {term:p-value} of 1/20. A result is often called *statistically significant* if its p-value is below 0.05.
 """
 
 # %% [markdown] kind="text" exercise="beats"
@@ -206,7 +207,7 @@ for name, column in COLUMNS.items():
 
 # %% [markdown] kind="text"
 r"""
-In the explorable, the dots are seeds. The lines are 95% intervals from a bootstrap that draws both seeds and sentences again, where a result for each sentence was recorded. Two of these intervals can overlap although one system is ahead: an easy sample of sentences raises both scores, so it hardly affects their difference. The panel on the right counts how many systems the top four are ahead of and behind.
+In the explorable, the dots are seeds. The lines are 95% intervals from a bootstrap that draws both seeds and sentences again, where a result for each sentence was recorded. With three seeds, such an interval is rather too narrow. Two of these intervals can overlap although one system is ahead: an easy sample of sentences raises both scores, so it hardly affects their difference.
 """
 
 # %% kind="predict"
@@ -214,11 +215,11 @@ predict("18", "museum-alone-2017", Leaderboard())
 
 # %% [markdown] kind="text"
 r"""
-Now all {result:lesson_18/contest/columns:.0f} columns at once, by seeds. There are two ways to count: in how many columns **no system beats** a system, and how **many systems it beats** on average. The first number alone would be misleading, because a system whose seeds vary widely is rarely beaten.
+Now all {result:lesson_18/contest/columns:.0f} columns at once, by seeds. There are two ways to count: in how many columns a system is **unbeaten**, and **how many systems it beats** on average. The first number alone would be misleading, because a system whose seeds vary widely is rarely beaten.
 """
 
 # %% kind="see" name="contest"
-aside = (*COSTS, "1 to 5 words")
+aside = (*COSTS, "1 to 5 words", "BLEU R-Drop")
 contest = [c for c in COLUMNS if COLUMNS[c].task in (TOY, REAL) and c not in aside]
 unbeaten, n_beaten = Counter(), {}
 for column in contest:
@@ -228,20 +229,20 @@ for column in contest:
         answers = [beats(seeds[system], seeds[rival], higher) for rival in seeds]
         unbeaten[system] += "no" not in answers
         n_beaten.setdefault(system, []).append(answers.count("yes"))
-print(f"{'':<16}beaten by no system in    beats on average")
+print(f"{'':<16}{'unbeaten in':<20}beats on average")
 for system, n in unbeaten.most_common(6):
-    average = f"{mean(n_beaten[system]):.1f} systems"
-    print(f"{system:<16}{n:>2} of {len(contest)} columns{average:>24}")
+    of, average = len(n_beaten[system]), mean(n_beaten[system])
+    print(f"{system:<16}{n:>2} of {of} columns    {average:.1f} systems")
 
 # %% [markdown] kind="text"
 r"""
-**The columns don't agree on a winner.** By seeds, Bahdanau's system of 2015 beats all others in {result:lesson_18/contest/beats all/bahdanau:.0f} columns, ConvS2S in {result:lesson_18/contest/beats all/convs2s:.0f} and the Transformer in {result:lesson_18/contest/beats all/transformer:.0f}. Some results surprised us:
+**The columns don't agree on a winner.** By seeds, Bahdanau's system of 2015 beats all others in *21 to 30 words* and in *alignment error*, ConvS2S in the three BLEU columns, and the Transformer in none. These counts aren't votes: the three BLEU columns share their test set, and two of them their runs; *negation*, *questions* and *16 to 20 words* are parts of *test*. Some results surprised us:
 
 - On 29,000 captions, the Transformer isn't first: ConvS2S is ahead of it.
 - On sentences of 21 to 30 words, longer than any in training, Bahdanau's system translates {result:toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} correctly and the Transformer {result:toy_ladder/transformer/scores/long/by_length/21–30/exact:.0%}. [Lesson 11](11_positions.ipynb) looks at positions as a reason.
-- Two language models without attention, GRU and LSTM, beat all those with attention on our short toy sentences.
+- By seeds, two language models without attention, GRU and LSTM, beat all those with attention on our short toy sentences, though the Transformer only just: their perplexities are {result:toy_language_models/gru_lm/scores/test/perplexity:.2f} and {result:toy_language_models/lstm_lm/scores/test/perplexity:.2f}, compared with {result:toy_language_models/transformer_lm/scores/test/perplexity:.2f}.
 
-**A ceiling hides differences.** We left out *1 to 5 words*: there, {result:lesson_18/ceiling/1 to 5 words:.0f} of {result:lesson_18/translating rows:.0f} systems are at 98 to 100%. A column in which many systems are at the ceiling can't rank them, however many seeds it has. In *pronouns*, {result:lesson_18/ceiling/pronouns:.0f} systems are that high.
+**A ceiling hides differences.** We left out *1 to 5 words*: there, {result:lesson_18/ceiling/1 to 5 words:.0f} of {result:lesson_18/translating rows:.0f} systems are at 98 to 100%. A column in which many systems are at the ceiling can't rank them, however many seeds it has.
 """
 
 # %% [markdown] kind="text" contents="a function that looks for holes in a claim, and a claim of your own"
@@ -250,15 +251,6 @@ r"""
 
 "The Transformer is best" can't be tested. A claim that can be tested names a **system**, the **rivals** that it is better than, and the **columns** in which it is better. An honest one also names its **limits**. As data, a claim is a dictionary such as `{"system": "bahdanau", "over": ["transformer", "convs2s"], "on": ["depth", "test"]}`. The function `defend` lists its holes: all comparisons to which `beats`, which looks at seeds only, doesn't say "yes". You can write it yourself, or let the library's version look for holes in "newer is better": the Transformer over Bahdanau's system, in all columns.
 """
-
-# %% kind="diagram" hide_input=true
-PARTS = {
-    "runs": (0, 0.5), "seeds": (1, 0), "sentences": (1, 1), "comparison": (2, 0.5),
-    "claim": (3, 0.5), "limits": (4, 0.5),
-}
-ARROWS = [("runs", "seeds"), ("runs", "sentences"), ("seeds", "comparison")]
-ARROWS += [("sentences", "comparison"), ("comparison", "claim"), ("claim", "limits")]
-views.diagram(PARTS, ARROWS, lit=("claim", "limits"), title="From runs to a claim")
 
 # %% [markdown] kind="text" exercise="defend"
 r"""
@@ -300,19 +292,24 @@ defend = yours("defend")
 newer = {"system": "transformer", "over": ["bahdanau"], "on": list(COLUMNS)}
 holes = defend(newer, results, HIGHER)
 reasons = {column: reason for column, _, reason in holes}
-print("supported:", ", ".join(c for c in COLUMNS if c not in reasons))
+print("every seed better:", ", ".join(c for c in COLUMNS if c not in reasons))
 for wanted in ("no", "undecided", "not measured"):
     print(f"{wanted}:", ", ".join(c for c in reasons if reasons[c] == wanted))
+
+# %% [markdown] kind="text"
+r"""
+`beats` looks at seeds only. On *BLEU beam*, the interval of the difference over sentences almost touches 0, and the stricter rule of the [results page](../data/results/README.md) calls the comparison undecided.
+"""
 
 # %% [markdown] kind="text" exercise="my_claim"
 r"""
 Now make **your own claim** about a translator, with a fourth entry, `"not_on"`: columns in which your system is *not* ahead of a rival. It is accepted if
 
-1. it has at least one rival and at least two columns, and doesn't use *no_residual* or, in `on`, *parameters*, which we chose ourselves;
+1. it has at least one rival and at least two columns, and doesn't use *no_residual*, nor *parameters* in `on`, because we set them ourselves;
 2. your system is ahead of every rival in every column of `on`, by the seeds and, if they were recorded, the sentences;
 3. in each column of `not_on` some rival was measured that your system isn't ahead of, and each rival appears in this way at least once.
 
-There are many correct answers. But you choose **after** looking at the results, and chance alone produces a lead in 1 of 20 comparisons. So what you have is a *finding*. It needs new seeds and new sentences before you can call it confirmed.
+There are many correct answers. But you choose **after** looking at the results. By seeds alone, one of two equally good systems beats the other in 1 of 10 comparisons, and you can choose from {result:lesson_18/comparisons:,.0f}. So what you have is a *finding*. It needs new seeds and new sentences before you can call it confirmed.
 """
 
 # %% kind="exercise" exercise="my_claim" title="Defend one claim" difficulty=2 importance=5 track="core"
@@ -337,7 +334,7 @@ Choose a system that is first in some column of the explorable. Call `defend` wi
 
 ---
 ### Step by step
-Put columns that don't appear among the holes into `on`, and one that appears with "undecided" or "no" into `not_on`.
+Put columns that don't appear among the holes into `on`, and one that appears with "undecided" or "no" into `not_on`. If the check answers that the sentences leave a column undecided, it belongs in `not_on`.
 """
 
 # %% kind="explain" track="stretch" contents="what to ask before you believe a headline"
@@ -347,7 +344,7 @@ explain("18", "museum-headline")
 r"""
 ## 7 · The training configuration is a choice, too
 
-Hyperparameters that suit one system may not suit another. So we also let each system choose its learning rate from five values, on the validation set and with one seed (*own rate*). For {result:lesson_18/rates/inside the grid:.0f} of {result:lesson_18/rates/systems:.0f} systems, the best rate is inside the grid. Only Luong's system with concat scores chose the largest value, 0.008, by {result:lesson_18/rates/gain of luong_concat on validation:.2f} BLEU. Three seeds on the test set don't confirm that: its mean is {result:multi30k_tuned/luong_concat, 0.008/scores/test/beam:.1f}, compared with {result:multi30k_ladder/luong_concat/scores/test/beam:.1f} at the shared rate. Each run also chooses its length penalty on the validation set. The Transformer chooses 2.0 even when values up to 4.0 are offered.
+Hyperparameters that suit one system may not suit another. So we also let each system choose its learning rate from five values, on the validation set and with one seed (*own rate*). For {result:lesson_18/rates/inside the grid:.0f} of {result:lesson_18/rates/systems:.0f} systems, the best rate is inside the grid; for Luong's concat, it was the largest, which three seeds on the test set don't confirm.
 
 We also trained three systems at the shared rate with **R-Drop** (Liang et al., 2021): each batch goes through the model twice with different dropout, and an additional loss pulls the two predictions together.
 
@@ -366,20 +363,22 @@ With R-Drop, every seed of Bahdanau's system beats every seed of the other two.
 show_interval("BLEU own rate", "convs2s", "transformer")
 show_interval("BLEU own rate", "convs2s", "bahdanau")
 show_interval("BLEU R-Drop", "bahdanau", "transformer")
-show_interval("BLEU R-Drop", "bahdanau", "convs2s")
+show_interval("BLEU R-Drop", "convs2s", "bahdanau")
 
 # %% [markdown] kind="text"
 r"""
-With their own learning rates, ConvS2S is still ahead of both. With R-Drop, it no longer is, and the lead of Bahdanau's system is **undecided**: all seeds agree, but other sentences could reverse the order. So the answer to "which is best?" depends on the training configuration. And there are others that we didn't try: we chose the weight of R-Drop without ConvS2S.
+With their own learning rates, ConvS2S is still ahead of both. With R-Drop, it no longer is, and the lead of Bahdanau's system is **undecided**: all seeds agree, but other sentences could reverse the order. The interval for ConvS2S minus Bahdanau started at {printed:intervals/convs2s minus bahdanau} BLEU with shared hyperparameters, and ends at {printed:configurations/BLEU R-Drop, convs2s minus bahdanau/2} with R-Drop. The two don't overlap, so the comparison depends on the training configuration. And we chose the weight of R-Drop without ConvS2S.
 
-One result is clearer. With their own learning rates, every seed of every translator with attention ({result:lesson_18/configurations/with attention/least:.1f} to {result:lesson_18/configurations/with attention/most:.1f} BLEU) is better than every seed of those without ({result:lesson_18/configurations/without attention/least:.1f} to {result:lesson_18/configurations/without attention/most:.1f}).
+One result is clearer. With their own learning rates, every seed of every translator with attention ({result:lesson_18/configurations/with attention/least:.1f} to {result:lesson_18/configurations/with attention/most:.1f} BLEU) is better than every seed of those without ({result:lesson_18/configurations/without attention/least:.1f} to {result:lesson_18/configurations/without attention/most:.1f}). With shared hyperparameters, there is one exception: a run of Luong's local-p that trained badly, with {result:min multi30k_ladder/luong_local_p/scores/test/beam:.1f} BLEU, is below the best run without attention, {result:max multi30k_ladder/rnn_encoder_decoder/scores/test/beam:.1f}.
 """
 
 # %% [markdown] kind="text" contents="the paper's ablation table on our data, with three seeds per row"
 r"""
 ## 8 · An ablation table
 
-In [lesson 12](12_many_heads.ipynb), we ablated parts of a trained model. In table 3 of *Attention Is All You Need*, each variant is **trained again**, on 4.5 million sentence pairs, and the number of seeds isn't reported. We repeated most of its rows on 29,000 captions with three seeds. The numbers are changes in BLEU compared with the base model, in the paper on its development set, here on the test set with beam search. The paper's base model is wider (512) and has 8 heads and 6 layers; ours has a width of 256, 4 heads and 4 layers.
+In [lesson 12](12_many_heads.ipynb), we ablated parts of a trained model. In table 3 of *Attention Is All You Need*, each variant is **trained again**, on 4.5 million sentence pairs, and the number of seeds isn't reported. We repeated most of its rows on 29,000 captions with three seeds. The numbers are changes in BLEU compared with the base model, in the paper on its development set, here on the test set with beam search. The paper's base model has a width of 512, d_ff = 2,048, 8 heads, 6 layers and a dropout of 0.1; ours has a width of 256, d_ff = 1,024, 4 heads, 4 layers and a dropout of 0.3.
+
+Rows for the widths are matched by what they do to the base model: our *d_model 128* is compared with the paper's 256, and our *d_ff 512* and *2048* with its 1,024 and 4,096 (half and double). The other rows have the same numbers in both, so *2 layers* leaves out four of six there, and two of four here.
 """
 
 # %% kind="see" name="ablation"
@@ -402,11 +401,11 @@ for name, seeds in rows.items():
 
 # %% [markdown] kind="text"
 r"""
-Read the last column first. It compares seeds only. Of {result:lesson_18/ablation/rows:.0f} rows, {result:lesson_18/ablation/losing:.0f} are behind the base model with every seed. If all were as good as the base model, we would still expect about {result:lesson_18/ablation/expected by chance:.1f} such rows by chance.
+Read the last column first. It compares seeds only. In {result:lesson_18/ablation/losing:.0f} of {result:lesson_18/ablation/rows:.0f} rows, every seed is worse than every seed of the base model. If all rows were as good as the base model, we would still expect about {result:lesson_18/ablation/expected by chance:.1f} such rows by chance. And all rows share the same three base runs: if these were lucky, many rows lose together.
 
 > Which "no" would you trust least?
 
-*6 layers*: the best of its seeds is only {result:lesson_18/ablation/margin of 6 layers:.3f} BLEU behind the worst of the base model, and with greedy decoding the comparison is undecided. The row we trust most is *no dropout*, with a loss of {result:lesson_18/ablation/loss without dropout:.1f} BLEU, more than three times as much as in the paper. A plausible reason is that a small training set makes overfitting worse. For a row such as *(E) learned positions*, −0.1 in the paper, we can't know whether it means anything, because no seeds are reported.
+*6 layers*: the best of its seeds is only {result:lesson_18/ablation/margin of 6 layers:.3f} BLEU below the worst of the base model, and with greedy decoding the comparison is undecided. We trust *no dropout* most, with a loss of {result:lesson_18/ablation/loss without dropout:.1f} BLEU. The paper's −1.2 can't be compared directly, because it starts from a dropout of 0.1. From 0.1 to 0, ours loses {result:ablation/(D) dropout 0.1/scores/test/beam - ablation/(D) no dropout/scores/test/beam:.1f}, which is still more than in the paper. A plausible reason is that a small training set makes overfitting worse.
 """
 
 # %% kind="quiz"
@@ -439,7 +438,7 @@ for system in results["test"]:
 
 # %% [markdown] kind="text"
 r"""
-Each of these {result:lesson_18/made first:.0f} systems could publish a true number that puts it first. The mistake is to choose the question after seeing the answers. The remedy is to write down **before** the runs what will be compared, in which columns and with how many seeds. You'll do that in lesson 19.
+Only {result:lesson_18/really first:.0f} of these {result:lesson_18/made first:.0f} systems, Bahdanau's and ConvS2S, really come first in some column, with every seed. But each of the others could publish a true number that puts it first, too. The mistake is to choose the question after seeing the answers. The remedy is to write down **before** the runs what will be compared, in which columns and with how many seeds. You'll do that in lesson 19.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -454,11 +453,7 @@ quiz("18", "closing")
 r"""
 ## Now read the paper
 
-You know every part of *Attention Is All You Need*, so read it now. It has about ten pages of text and takes an evening. [Reading the paper](../docs/reading_the_paper.md) says what to look for in each section, where the course covers it, and asks you a question, with short answers at the end. Three questions to start with:
-
-- **Section 3.2.1:** why are the scores divided by $\sqrt{d_k}$, and not by $d_k$? (lesson 08)
-- **Section 3.3:** the feed-forward network is applied to each position separately. Where can information move between positions? (lesson 13)
-- **Table 2:** how many random seeds does each row rest on? (this lesson)
+You now know nearly every part of *Attention Is All You Need*, so read it. It has about ten pages of text and takes an evening. [Reading the paper](../docs/reading_the_paper.md) says what to look for in each section, where the course covers it, and asks you a question, with short answers at the end. Start with table 2: how many random seeds does each row rest on?
 """
 
 # %% [markdown] kind="instructor"
@@ -483,14 +478,14 @@ r"""
 
 | name | meaning |
 |---|---|
-| A beats B | every seed of A is better than every seed of B (`beats`) |
+| A beats B | every seed of A is better than every seed of B |
 | ahead, behind, undecided | a comparison by seeds and by an interval over sentences | <!-- core -->
-| `defend` | lists the comparisons that don't support a claim | <!-- core -->
+| `beats`, `defend` | the rule as a function; the comparisons that don't support a claim | <!-- core -->
 
 - If the seeds overlap, a comparison is undecided. That doesn't mean that the systems are equally good.
-- A result can depend on the seeds, on the test sentences and on the training configuration. <!-- core -->
-- The columns don't agree on a winner, and a column at the ceiling can't rank systems. <!-- core -->
-- A claim names a system, its rivals, columns and limits. What you choose after the runs is a finding. <!-- core -->
+- Which system is best? It depends on the sentences, the score and the training configuration: no system is ahead of all others everywhere. The clearest result: on real captions and with its own learning rate, every system with attention beats every system without.
+- A column at the ceiling can't rank systems. <!-- core -->
+- A claim names a system, its rivals, columns and limits. If you choose it after the runs, it is a finding, which new runs have to confirm. <!-- core -->
 
 **Still missing.** A claim whose outcome you don't know yet. You'll make one in [lesson 19](19_your_own_claim.ipynb).
 """
@@ -503,5 +498,6 @@ r"""
 - Kalchbrenner and Blunsom, *Recurrent Continuous Translation Models* (2013), section 3. [ACL D13-1176](https://aclanthology.org/D13-1176/) <!-- core -->
 - Gehring et al., *Convolutional Sequence to Sequence Learning* (2017), section 3. [arXiv 1705.03122](https://arxiv.org/abs/1705.03122) <!-- core -->
 - Liang et al., *R-Drop: Regularized Dropout for Neural Networks* (2021). [arXiv 2106.14448](https://arxiv.org/abs/2106.14448) <!-- core -->
+- Reimers and Gurevych, *Reporting Score Distributions Makes a Difference* (2017): how much results vary with the random seed. [arXiv 1707.09861](https://arxiv.org/abs/1707.09861)
 - `data/results/README.md`: all the experiments, with what we expected and what came out.
 """

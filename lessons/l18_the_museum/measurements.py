@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import comb
 from statistics import mean
 
 import torch
@@ -17,6 +18,7 @@ from lessons.l18_the_museum.museum import (
     COLUMNS,
     COSTS,
     HIGHER,
+    NO_RESIDUAL,
     REAL,
     TOY,
     WITHOUT_ATTENTION,
@@ -26,8 +28,10 @@ from lessons.l18_the_museum.museum import (
     table,
 )
 
-ASIDE = (*COSTS, "1 to 5 words")
-CONTEST = [name for name, column in COLUMNS.items() if column.task in (TOY, REAL) and name not in ASIDE]
+ASIDE = (*COSTS, "1 to 5 words", "BLEU R-Drop")
+OF_TRANSLATORS = [name for name, column in COLUMNS.items() if column.task in (TOY, REAL)]
+CONTEST = [name for name in OF_TRANSLATORS if name not in ASIDE]
+MEASURED = [name for name in OF_TRANSLATORS if name != "parameters"]  # these we set
 CONFIGURATIONS = {"shared": "BLEU beam", "own rate": "BLEU own rate", "R-Drop": "BLEU R-Drop"}
 COMPARED = ("bahdanau", "convs2s", "transformer")
 
@@ -41,11 +45,13 @@ def measure() -> dict:
         "true lead seen": {str(gap): lead_seen(gap) for gap in (0, 1, 2)},
         "test": {name: results["test"][name] for name in ("transformer", "bahdanau", "luong_concat")},
         "contest": contest(results),
-        "ceiling": {column: n_at_ceiling(column) for column in ("1 to 5 words", "pronouns")},
+        "comparisons": comparisons(results),
+        "ceiling": {"1 to 5 words": n_at_ceiling("1 to 5 words")},
         "configurations": configurations(results),
         "rates": rates(),
         "ablation": ablation(),
         "made first": len(made_first(results)),
+        "really first": len(really_first(results)),
         "translating rows": len(results["test"]),
     }
 
@@ -94,10 +100,10 @@ def cross_2_unchanged() -> float:
 # ---- seeds and columns
 
 
-def lead_seen(gap: float) -> float:
-    """How often three seeds each show a true lead of so many standard deviations."""
+def lead_seen(gap: float, n_seeds: int = 3) -> float:
+    """How often so many seeds of each system show a true lead of so many standard deviations."""
     generator = torch.Generator().manual_seed(18)
-    better, other = torch.randn(2, 200_000, 3, generator=generator)
+    better, other = torch.randn(2, 200_000, n_seeds, generator=generator)
     return ((better + gap).amin(dim=1) > other.amax(dim=1)).double().mean().item()
 
 
@@ -117,6 +123,11 @@ def contest(results: dict) -> dict:
         "beats all": {name: beats_all[name] for name in COMPARED},
         "unbeaten": {name: unbeaten[name] for name in COMPARED},
     }
+
+
+def comparisons(results: dict) -> int:
+    """The comparisons that a claim can be chosen from: pairs of translators in a column."""
+    return sum(comb(len(results[column].keys() - {NO_RESIDUAL}), 2) for column in MEASURED)
 
 
 def configurations(results: dict) -> dict:
@@ -149,16 +160,11 @@ def validation_by_rate() -> dict[str, dict[float, float]]:
     return scores
 
 
-def rates() -> dict[str, float]:
-    """How many systems chose a learning rate inside the grid, and what Luong's concat gained by it."""
+def rates() -> dict[str, int]:
+    """How many systems chose a learning rate inside the grid."""
     scores = validation_by_rate()
     inside = [max(s, key=s.get) not in (min(s), max(s)) for s in scores.values()]
-    concat = scores["luong_concat"]
-    return {
-        "systems": len(scores),
-        "inside the grid": sum(inside),
-        "gain of luong_concat on validation": concat[0.008] - concat[0.002],
-    }
+    return {"systems": len(scores), "inside the grid": sum(inside)}
 
 
 def ablation() -> dict[str, float]:
@@ -179,11 +185,21 @@ def ablation() -> dict[str, float]:
 
 def made_first(results: dict) -> set[str]:
     """Systems whose best seed is ahead of the worst seeds of all others in some column but `parameters`."""
+    return _first(results, lambda seeds, best: [best(seeds)], lambda seeds, worst: [worst(seeds)])
+
+
+def really_first(results: dict) -> set[str]:
+    """Systems whose every seed is ahead of every seed of all others in some of these columns."""
+    return _first(results, lambda seeds, best: seeds, lambda seeds, worst: seeds)
+
+
+def _first(results: dict, mine: Callable, theirs: Callable) -> set[str]:
+    """Systems with a column in which their seeds, as chosen by `mine`, beat those of all others."""
     systems = set()
-    for column in (name for name in COLUMNS if COLUMNS[name].task in (TOY, REAL) and name != "parameters"):
+    for column in MEASURED:
         best, worst = (max, min) if HIGHER[column] else (min, max)
         for system, seeds in results[column].items():
-            rivals = [[worst(others)] for name, others in results[column].items() if name != system]
-            if all(beats([best(seeds)], rival, HIGHER[column]) == "yes" for rival in rivals):
+            rivals = [theirs(others, worst) for name, others in results[column].items() if name != system]
+            if all(beats(mine(seeds, best), rival, HIGHER[column]) == "yes" for rival in rivals):
                 systems.add(system)
     return systems

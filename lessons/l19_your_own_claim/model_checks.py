@@ -52,7 +52,8 @@ def failed_checks(make: Callable[[int], Translator]) -> dict[str, str]:
         shapes = f"The logits have the shape {tuple(logits.shape)}; (batch, tgt, vocab) is {expected}."
         return {"shape": shapes}
     if not bool(logits.isfinite().all()):
-        return {"finite": "Some logits are not finite. Is every key masked somewhere, or is there a division by 0?"}
+        reasons = "Is every key masked somewhere, or is something divided by 0?"
+        return {"finite": f"Some logits are not finite. {reasons}"}
     failed = {}
     for name, check in CHECKS.items():
         try:

@@ -147,7 +147,8 @@ def _outcome(result: Result, verdict: Verdict, paired_bootstrap: PairedBootstrap
         yield f"**No verdict:** `paired_bootstrap` failed with {reason}."
         return
     final = combined(outcome, (low, high), prediction["points"])
-    interval = f"the 95% interval of its mean over the sentences is {fixed(low, 1)} to {fixed(high, 1)} points"
+    ends = f"{fixed(low, 1)} to {fixed(high, 1)}"
+    interval = f"the 95% interval of its mean over the sentences is {ends} points"
     yield f"**Outcome: {final}.** {gaps}, and {interval}. By the seeds alone: {outcome['verdict']}."
 
 

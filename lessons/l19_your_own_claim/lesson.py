@@ -144,7 +144,7 @@ Suppose a system with your rule translates 60% of the changed sentences correctl
 
 $$ \text{lost} = \text{mean percentage without the rule} - \text{percentage with the rule} $$
 
-The seeds without the rule differ as well. Their mean hides that, so the verdict below is somewhat too confident.
+The seeds without the rule differ as well. Their mean hides that, which makes the verdict below somewhat too confident.
 
 **By hand.** With two seeds each, system A loses 30 and 20 points, and system B loses 5 and 1. We compare every seed of A with every seed of B. The smallest gap is 20 − 5 = 15, and the largest is 30 − 1 = 29. So what about the prediction that A loses **at least $p$ points more** than B?
 
@@ -213,11 +213,11 @@ plan = write_down(my_prediction, my_rule, seeds=(6, 7, 8))
 r"""
 ## 4 · Train, and look at the errors
 
-Start with a quick trial: one seed and 100 steps, which takes less than a minute. It shows only that everything works. Then set `SEEDS = (6, 7, 8)` and `STEPS = 600`, and run the cell again. That takes six or twelve runs of 20 to 30 seconds each. You can stop it at any time, because finished runs are saved. Read on while it trains; the cells that you run in the meantime will wait.
+Start with a quick trial of one seed and 100 steps, which shows only that everything works. Then set `SEEDS = (6, 7, 8)` and `STEPS = 600`, and run the cell again. That takes six or twelve runs of 20 to 30 seconds each. You can stop it at any time: finished runs are saved. Read on while it trains; other cells will wait.
 
 Runs with 600 steps are also tested on **new sentences**, {result:lesson_19/small world/new sentences/new:,.0f} short and {result:lesson_19/small world/new sentences/new, long:,.0f} long ones, which no cell shows you before the report. They are only for the verdict, and only for the first one: if you change your claim after the report, these sentences are no longer new.
 
-A percentage doesn't show *what* went wrong. So the second cell shows wrong translations of the test sentences, grouped by the kind of error, with the differing words in brackets. Look at the rest, too: nothing should have changed there.
+A percentage doesn't show *what* went wrong. So the second cell shows wrong translations of the test sentences, grouped by the kind of error, with the differing words in brackets. Look at the rest, too.
 """
 
 # %% kind="train" ignore_output=true
@@ -412,7 +412,7 @@ What have we learned? Two of our claims are confirmed for this corpus and this t
 r"""
 ## 8 · Your report
 
-Once your runs with 600 steps are finished, run the next two cells: they show your verdict on the new sentences. Then write your conclusion between the quotes, and run the second cell again. Say what you predicted, what came out, what the errors look like, and what the result does *not* show.
+Once your runs with 600 steps are finished, run the next two cells: they show your verdict on the new sentences. Then write between the quotes what you predicted, what came out, what the errors look like, and what the result does *not* show, and run the second cell again.
 
 The report requires two things for *held* or *failed*: the pairs of seeds decide as in section 3, and a 95% interval over the sentences, from a {term:paired bootstrap}, agrees with them. Otherwise the outcome is *undecided*. The report also contains the time of your prediction, all versions and trials, typical errors, and its limits. You can share it: `my_report.md` and `my_report.png` are in the same folder as your progress.
 """
@@ -565,7 +565,7 @@ r"""
 Lesson 00 asked how a network works out what *it* refers to. In our Transformer, the last word, such as *thirsty*, turned out to matter more than *it* itself (lesson 09).
 Lesson 12 followed its effect from head to head. <!-- core -->
 
-Every function that passed its check is in `my_road.py`, in the same folder as your progress. You can read it and use it in your own projects.
+Every function that passed its check is in `my_road.py`, in the same folder as your progress.
 """
 
 # %% kind="see" ignore_output=true track="core" contents="a list of your functions"
@@ -575,10 +575,10 @@ print(f"{len(functions)} of your functions are saved: {names}")
 
 # %% [markdown] kind="text" track="short"
 r"""
-**Where to go next.** This course left out a lot: pretraining on large corpora, decoder-only models at scale, fine-tuning, speech and images. Here are four next steps that suit what you know now:
+**Where to go next.** This course left out a lot: pretraining on large corpora, decoder-only models at scale, fine-tuning, speech and images. Some next steps:
 
 - If you haven't yet, read *Attention Is All You Need* with [our guide](../docs/reading_the_paper.md).
-- Read the code of a complete model. Karpathy's [nanoGPT](https://github.com/karpathy/nanoGPT) has a few hundred lines, and you know nearly every part of it. Its successor, [nanochat](https://github.com/karpathy/nanochat), adds fine-tuning and a chat interface.
+- Read the code of a complete model. Karpathy's [nanoGPT](https://github.com/karpathy/nanoGPT) has a few hundred lines, and you know nearly every part of it; its successor is [nanochat](https://github.com/karpathy/nanochat).
 - Choose one row of a table in a paper you like, and train it again with three seeds.
 - Send your `my_report.md` to somebody and ask for criticism.
 

@@ -447,7 +447,7 @@ def example_prediction() -> dict[str, Any]:
         "on": "rule",
         "points": 10,
         "why": "To repeat a word, it has to find the position of that word again.",
-        "if_undecided": "Three seeds were too few to decide.",
+        "if_undecided": "The seeds vary too much to say whether it is 10 points.",
     }
 
 

@@ -6,7 +6,7 @@ r"""
 
 **The question:** what do you think will break, and were you right?
 
-About {minutes} minutes, the last lesson of the course. You need the systems of the earlier lessons, and the idea from [lesson 18](18_the_museum.ipynb) that a comparison needs several random seeds.
+About {minutes} minutes, the last lesson of the course. You need the systems of the earlier lessons, the paired bootstrap from [lesson 16](16_decoding.ipynb), and the idea from [lesson 18](18_the_museum.ipynb) that a comparison needs several random seeds.
 """
 
 # %% [markdown] kind="goals"
@@ -16,7 +16,7 @@ After this lesson you can
 1. **write down** a prediction that can fail, before any run;
 2. **add** a grammar rule to a language and **measure** what it costs a system;
 3. **judge** a prediction by its results: held, failed or undecided;
-4. **read** wrong translations and **group** them by the kind of error;
+4. **read** wrong translations, grouped by the kind of error, and **say** what they show;
 5. **tell** a finding from a claim that was confirmed on new sentences. <!-- core -->
 """
 
@@ -50,7 +50,7 @@ quiz("19", "recall")
 r"""
 ## 1 · Write it down first
 
-A man fires at the side of a barn, then paints a target around the densest group of holes. Now he looks like an excellent shot. This is called the **Texas sharpshooter fallacy**, and it happens in experiments too: if you choose the test set, the seeds and the comparison after you have seen the results, you will nearly always find something that looks like a discovery.
+A man fires at the side of a barn, then paints a target around the densest group of holes. Now he looks like an excellent shot. This is called the **Texas sharpshooter fallacy**, and it happens in experiments too: if you choose the test set, the seeds and the comparison after you have seen the results, you will often find something that looks like a discovery.
 
 The remedy costs nothing. In a {term:preregistration}, you write down before the first run what you will measure, what result you expect, as a number, and why. Afterwards, you can't adjust the claim to the outcome without anyone noticing.
 
@@ -77,7 +77,7 @@ quiz("19", "prediction")
 r"""
 ## 2 · A rule is a function
 
-A claim needs many runs, so we use a small corpus: toy sentences made of a hundred frequent words, with 3 to 8 words each for training, and systems with about 100,000 parameters. One run takes about 20 seconds. `world.test` contains other short sentences, and `world.long` contains sentences of 9 to 12 words, which are longer than anything in the training set.
+A claim needs many runs, so we use a small corpus: toy sentences made of a hundred frequent words, with 3 to 8 words each for training, and systems with about 100,000 parameters. One run takes 20 to 30 seconds. `world.test` contains other short sentences, and `world.long` contains sentences of 9 to 12 words, which are longer than anything in the training set.
 """
 
 # %% kind="example"
@@ -144,6 +144,8 @@ Suppose a system with your rule translates 60% of the changed sentences correctl
 
 $$ \text{lost} = \text{mean percentage without the rule} - \text{percentage with the rule} $$
 
+The seeds without the rule differ as well. Their mean hides that, which makes the verdict below somewhat too confident.
+
 **By hand.** With two seeds each, system A loses 30 and 20 points, and system B loses 5 and 1. We compare every seed of A with every seed of B. The smallest gap is 20 − 5 = 15, and the largest is 30 − 1 = 29. So what about the prediction that A loses **at least $p$ points more** than B?
 
 - The smallest gap is at least $p$: all pairs of seeds agree with the prediction. It **held**, for example with $p = 10$.
@@ -158,14 +160,14 @@ quiz("19", "verdict")
 
 # %% [markdown] kind="text"
 r"""
-**Now write down what you expect.** You can name any translator of the course, such as `transformer`, `bahdanau`, `luong_dot`, `seq2seq` or `convs2s`, or `no positions`, a Transformer without positional encodings. A system can't lose accuracy that it never had, so here is the percentage of correct translations without any rule:
+**Now write down what you expect.** You can name any translator of the course, such as `transformer`, `bahdanau`, `luong_dot` or `seq2seq`, and also `no positions`, a Transformer without positional encodings. A system can't lose accuracy that it never had, so here is the percentage of correct translations without any rule:
 
 | | bahdanau | transformer | no positions |
 |---|---|---|---|
 | short sentences | {result:lesson_19/percent without a rule/bahdanau/new:.0f} | {result:lesson_19/percent without a rule/transformer/new:.0f} | {result:lesson_19/percent without a rule/no positions/new:.0f} |
 | long sentences | {result:lesson_19/percent without a rule/bahdanau/new, long:.0f} | {result:lesson_19/percent without a rule/transformer/new, long:.0f} | {result:lesson_19/percent without a rule/no positions/new, long:.0f} |
 
-With these three, you need only half of the runs, because those without a rule are on record.
+For these three systems, the runs without a rule are already recorded, so you need only half of the runs.
 """
 
 # %% [markdown] kind="text" exercise="my_prediction"
@@ -186,7 +188,7 @@ def my_prediction():
     return {
         "breaks": "transformer", "more_than": "bahdanau", "on": "rule", "points": 10,
         "why": "To repeat a word, it has to find the position of that word again.",
-        "if_undecided": "Three seeds were too few to decide.",
+        "if_undecided": "The seeds vary too much to say whether it is 10 points.",
     }
     # end solution
 
@@ -211,11 +213,11 @@ plan = write_down(my_prediction, my_rule, seeds=(6, 7, 8))
 r"""
 ## 4 · Train, and look at the errors
 
-Start with a quick trial: one seed and 100 steps, which takes less than a minute. It shows only that everything works. Then set `SEEDS = (6, 7, 8)` and `STEPS = 600`, and run the cell again. That takes six or twelve runs of about half a minute each. You can stop it at any time, because finished runs are saved. Read on while it trains; the cells that you run in the meantime will wait.
+Start with a quick trial of one seed and 100 steps, which shows only that everything works. Then set `SEEDS = (6, 7, 8)` and `STEPS = 600`, and run the cell again. That takes six or twelve runs of 20 to 30 seconds each. You can stop it at any time: finished runs are saved. Read on while it trains; other cells will wait.
 
-Runs with 600 steps are also tested on **new sentences**, {result:lesson_19/small world/new sentences/new:,.0f} short and {result:lesson_19/small world/new sentences/new, long:,.0f} long ones, which no cell of this lesson shows you. They are only for the verdict.
+Runs with 600 steps are also tested on **new sentences**, {result:lesson_19/small world/new sentences/new:,.0f} short and {result:lesson_19/small world/new sentences/new, long:,.0f} long ones, which no cell shows you before the report. They are only for the verdict, and only for the first one: if you change your claim after the report, these sentences are no longer new.
 
-A percentage doesn't show *what* went wrong. So the second cell shows wrong translations of the test sentences, grouped by the kind of error, with the differing words in brackets. Look at the rest, too: nothing should have changed there.
+A percentage doesn't show *what* went wrong. So the second cell shows wrong translations of the test sentences, grouped by the kind of error, with the differing words in brackets. Look at the rest, too.
 """
 
 # %% kind="train" ignore_output=true
@@ -268,11 +270,11 @@ Compute only the points lost first: for one system, one number for each seed wit
 3. Compare the smallest and the largest gap with `points`.
 """
 
-# %% [markdown] kind="text" contents="our own predictions, how they failed, and what the errors show"
+# %% [markdown] kind="text" contents="our own predictions, what came out, and what the errors show"
 r"""
-## 6 · Two predictions of ours
+## 6 · Our own predictions
 
-We recorded both predictions in the repository before the first run, as the expectation of the experiment `claims` in `data/experiments.json`. There are three seeds, 0 to 2, and the test sentences that you know.
+We recorded three predictions in the repository before the first run, as the expectation of the experiment `claims` in `data/experiments.json`. Two of them follow. The third, about ConvS2S, failed; `data/results/README.md` describes it. There are three seeds, 0 to 2, and the test sentences that you know.
 
 **Example 1: `mirror`.** *The Transformer loses at least 10 points more than Bahdanau on the reversed sentences, because it has no built-in order and must find every position through its sinusoids. Ordinary sentences lose less than 5 points.*
 """
@@ -315,7 +317,7 @@ show(first, mirrored)
 r"""
 The prediction is **undecided**. Each seed of the Transformer lost more points than each seed of Bahdanau, but the smallest gap is {printed:mirror/gap} points, and we had predicted 10. The second part held on *rest*, where no seed lost more than {result:lesson_19/mirror/lost/transformer/rest/max:.1f} points, but not on *rest, long*, where one lost {result:lesson_19/mirror/lost/transformer/rest, long/max:.1f}.
 
-And our reason, that the Transformer has trouble with positions? The errors don't support it.
+And our reason, that the Transformer has trouble with positions? Let's look at the errors.
 """
 
 # %% kind="see" name="mirror errors"
@@ -323,7 +325,7 @@ show_errors(mirrored, "transformer", ["rule"])
 
 # %% [markdown] kind="text"
 r"""
-Nearly all of these sentences are reversed. Only {result:lesson_19/errors/mirror/transformer/rule/not reversed:.0f} of the {result:lesson_19/errors/mirror/transformer/rule/wrong:.0f} wrong translations are closer to the usual order. In most of the others, words are missing or wrong. We don't know why. With only {result:lesson_19/small world/mirror in training:.0f} negated sentences in the training set, too little practice is a plausible reason.
+There are three seeds with {result:lesson_19/mirror/sizes/rule:.0f} sentences each. Nearly all translations are reversed: only {result:lesson_19/errors/mirror/transformer/rule/not reversed:.0f} of the {result:lesson_19/errors/mirror/transformer/rule/wrong:.0f} wrong ones are closer to the usual order. In most of the others, words are missing or wrong. So the Transformer has learned the new order. The errors don't show whether it loses its place on the way. Nor do we know why Bahdanau's system, with the same {result:lesson_19/small world/mirror in training:.0f} negated sentences for training, loses less.
 
 **Example 2: `even`.** A sentence with an even number of English words ends with *voilà*; a question mark counts as a word. *The Transformer without positions loses at least 20 points more than the Transformer, because it can't count. Ordinary sentences lose less than 5 points.*
 """
@@ -339,7 +341,7 @@ show(second, counted)
 
 # %% [markdown] kind="text"
 r"""
-The prediction **failed**: no pair of seeds comes near 20 points. It was a poor reason, too, because the number of words doesn't depend on their order.
+The prediction **failed**: no pair of seeds comes near 20 points. The reason was incomplete, too: the number of words doesn't depend on their order, so a model may be able to count without positions.
 
 The second part failed as well. *Rest*, the sentences with an odd number of words, should have lost less than 5 points, but lost {result:lesson_19/even/lost/no positions/rest/min:.0f} to {result:lesson_19/even/lost/transformer/rest/max:.0f}. If we had reported only the sentences of the rule, the damage would have looked much smaller.
 
@@ -353,17 +355,17 @@ show_errors(counted, "transformer", ["rest"])
 r"""
 In {result:lesson_19/errors/even/transformer/rest/by mistake:.0f} of {result:lesson_19/errors/even/transformer/rest/wrong:.0f} wrong translations, every word is right, and the only error is a *voilà* that doesn't belong there. The other {result:lesson_19/errors/even/transformer/rest/others:.0f} errors are about as many as the Transformer makes on these sentences without the rule, {result:lesson_19/errors/even/transformer/rest/without the rule:.0f}. The same is true of the model without positions: {result:lesson_19/errors/even/no positions/rest/by mistake:.0f} unwanted *voilà*, and {result:lesson_19/errors/even/no positions/rest/others:.0f} other errors, compared with {result:lesson_19/errors/even/no positions/rest/without the rule:.0f} without the rule.
 
-So neither system got worse at translating these sentences. They have learned the word *voilà*, but not when to use it. No percentage would have shown us that.
+So apart from *voilà*, we see no sign that either system got worse at translating these sentences. Both have learned the word *voilà*, but not when to use it. No percentage would have shown us that.
 """
 
-# %% [markdown] kind="text" contents="two findings, tested with new seeds and on new sentences"
+# %% [markdown] kind="text" contents="findings, tested with new seeds and on new sentences"
 r"""
-## 7 · A finding is not a claim
+## 7 · From a finding to a confirmed claim
 
 Two things in section 6 looked like discoveries, although we hadn't predicted them: with `mirror`, the Transformer lost more than Bahdanau; with `even`, it lost more on *rest* than the model without positions. Such a *finding* has to be tested with new data, because the data that suggested it can't test it. We did this twice.
 
 - **New seeds.** We predicted a gap of at least 5 points for both, and ran seeds 3 to 5 (`claims_again`). The first claim held, and the second remained undecided.
-- **New sentences.** But a seed isn't a sentence. `mirror` changes only {result:lesson_19/mirror/sizes/rule:.0f} of the short test sentences, and both rounds used the same ones. So we recorded three more predictions and ran seeds 6 to 8 on sentences that no run had been tested on (`claims_confirmed`).
+- **New sentences.** But a seed isn't a sentence. `mirror` changes only {result:lesson_19/mirror/sizes/rule:.0f} of the short test sentences, and both rounds used the same ones. So we recorded three more predictions, one of them about long sentences, where the second round had shown a large gap, and ran seeds 6 to 8 on sentences that no run had been tested on (`claims_confirmed`).
 
 To find out how much depends on the choice of sentences, we use the paired bootstrap from lesson 16. We compute the points that each sentence loses, averaged over the seeds, and get a 95% interval for the difference between the two systems. A claim holds **in the end** if it held by the seeds *and* the whole interval is above the predicted number. It failed in the end if it failed by the seeds and the whole interval is below it.
 
@@ -397,20 +399,22 @@ for name, (rule, claim) in AGAIN.items():
 
 # %% [markdown] kind="text"
 r"""
-- **`mirror`, short sentences: held.** On {result:lesson_19/confirmed/mirror/sentences:.0f} new sentences, the gap is {result:lesson_19/confirmed/mirror/gap/least:.1f} to {result:lesson_19/confirmed/mirror/gap/most:.1f} points. With only {result:lesson_19/mirror/sizes/rule:.0f} sentences, the interval of the first round was more than three times as wide, and its lower end was below 5.
-- **`mirror`, long sentences: undecided.** By the seeds, the same claim would have failed in the first round and held in the second. In the third, every pair of seeds has the predicted order, but the smallest gap is {result:lesson_19/confirmed/mirror, long/gap/least:.1f}, not 5. The interval of the second round was entirely above the gaps of the third: it covers the choice of sentences, but not the choice of seeds.
-- **`even`: held**, although the second round had left even the order undecided. The first finding seemed to shrink and then came back larger. The seeds differ a lot here, and the new sentences are harder: only {result:lesson_19/small world/fraction of 3 and 4 words/new:.0%} of them have three or four words, compared with {result:lesson_19/small world/fraction of 3 and 4 words/test:.0%} of the test sentences.
+The first round is shown only for comparison: it suggested the claims about `mirror` and `even`, so it can't test them.
 
-What have we learned? Two of our claims are confirmed for this corpus and this training configuration. After the second round, we would have been too confident about one and too sceptical about another. The reasons are still untested.
+- **`mirror`, short sentences: held.** On {result:lesson_19/confirmed/mirror/sentences:.0f} new sentences, the gap is {result:lesson_19/confirmed/mirror/gap/least:.1f} to {result:lesson_19/confirmed/mirror/gap/most:.1f} points. With only {result:lesson_19/mirror/sizes/rule:.0f} sentences, the interval of the first round was more than three times as wide, and its lower end was below 5.
+- **`mirror`, long sentences: undecided.** By the seeds, the same claim would have failed in the first round and held in the second. In the third, the smallest gap is {result:lesson_19/confirmed/mirror, long/gap/least:.1f}, not 5, and if the seeds without the rule vary as well, not even the order is certain. The first two rounds used the same sentences, but their intervals don't even overlap: an interval over sentences doesn't cover the choice of seeds.
+- **`even`: held**, although the second round had left even the order undecided. That is why we predicted only 1 point for the third round, not 5 as before; 5 would have held too. The finding seemed to shrink and then came back larger. The seeds differ a lot here, and the new sentences are harder: only {result:lesson_19/small world/fraction of 3 and 4 words/new:.0%} of them have three or four words, compared with {result:lesson_19/small world/fraction of 3 and 4 words/test:.0%} of the test sentences. The two systems don't start at the same level ({result:lesson_19/confirmed/even/before/transformer:.0f}% and {result:lesson_19/confirmed/even/before/no positions:.0f}% of these sentences), but the Transformer also loses the larger fraction of what it had: {result:lesson_19/confirmed/even/fraction lost/transformer/min:.0%} to {result:lesson_19/confirmed/even/fraction lost/transformer/max:.0%}, compared with {result:lesson_19/confirmed/even/fraction lost/no positions/min:.0%} to {result:lesson_19/confirmed/even/fraction lost/no positions/max:.0%}.
+
+What have we learned? Two of our claims are confirmed for this corpus and this training configuration. They hold even if the seeds without the rule vary as well, with gaps of at least {result:lesson_19/confirmed/mirror/gap of all seeds/least:.1f} and {result:lesson_19/confirmed/even/gap of all seeds/least:.1f} points. After the second round, we would have been too confident about one and too sceptical about another. The reasons are still untested.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 8 · Your report
 
-Once your runs with 600 steps are finished, the next two cells show your verdict on the new sentences. Write your conclusion between the quotes first: what you predicted, what came out, what the errors look like, and what the result does *not* show.
+Once your runs with 600 steps are finished, run the next two cells: they show your verdict on the new sentences. Then write between the quotes what you predicted, what came out, what the errors look like, and what the result does *not* show, and run the second cell again.
 
-The report requires two things for *held* or *failed*: the pairs of seeds decide as in section 3, and a 95% interval over the sentences, from a {term:paired bootstrap}, agrees with them. Otherwise the outcome is *undecided*. The report also contains the time of your prediction, all versions and trials, typical errors, and a list of what is still missing. You can share it: `my_report.md` and `my_report.png` are in the same folder as your progress.
+The report requires two things for *held* or *failed*: the pairs of seeds decide as in section 3, and a 95% interval over the sentences, from a {term:paired bootstrap}, agrees with them. Otherwise the outcome is *undecided*. The report also contains the time of your prediction, all versions and trials, typical errors, and its limits. You can share it: `my_report.md` and `my_report.png` are in the same folder as your progress.
 """
 
 # %% kind="see" ignore_output=true
@@ -426,111 +430,9 @@ claim_report(
 # %% kind="quiz" track="core" contents="a question about a system that gets worse everywhere"
 quiz("19", "report")
 
-# %% [markdown] kind="text" contents="how many predictions hold if you choose the seeds afterwards"
-r"""
-## 9 · Break it
-
-Let's be the sharpshooter. The runs of section 6 are done. How many "predictions" of 3 points can we make **now** that hold? There are two rules, four splits and two directions, so 16 in all. First we use all three seeds of both systems, then only **one** seed of each system, which we may choose.
-
-> **Before you run it:** how many of the 16 hold in each case? With all seeds, at most 8 can, because the two directions exclude each other.
-"""
-
-# %% kind="break" name="chosen seeds"
-n_held = {"all": 0, "chosen": 0}
-for trial in (mirrored, counted):
-    tables = trial.tables()
-    for split, row in tables["with"].items():
-        for one, other in (list(row), list(row)[::-1]):
-            claim = {"breaks": one, "more_than": other, "on": split, "points": 3}
-            outcome = verdict(claim, tables)
-            n_held["all"] += outcome["least"] >= 3
-            n_held["chosen"] += outcome["most"] >= 3
-for seeds, n in n_held.items():
-    print(f"{seeds} seeds: {n} of 16 hold")
-
-# %% [markdown] kind="text"
-r"""
-With all seeds, {printed:chosen seeds/all} of 16 hold, and even these are only findings. If we may choose one seed of each system, {printed:chosen seeds/chosen} hold. One of them even holds in both directions.
-"""
-
-# %% [markdown] kind="text" track="short"
-r"""
-## Check yourself
-"""
-
-# %% kind="quiz"
-quiz("19", "closing")
-
-# %% [markdown] kind="instructor"
-r"""
-**Collect the predictions before anyone trains (5 min).** Write them on a board: the rule, which system loses more, by how much. Ask each person which outcome would surprise them most. Don't correct poor reasons now.
-
-**While the runs train**, go through section 6 together. Let the group guess what is wrong with the *rest* sentences of `even` before you show the errors.
-
-**After the runs (10 min).** Ask in this order: Whose prediction failed, and what did you learn? Whose is undecided, and what would decide it? Whose held, and what else could explain the result?
-
-| they say | problem | answer |
-|---|---|---|
-| "It almost held" | moving the target | "Held" was defined in advance. Almost means undecided or failed. |
-| "The other split shows it better" | choosing afterwards | That is a good next prediction. It needs new runs. |
-| "It failed because it has no memory" | an untested reason | Which run would have come out differently if that were wrong? Do the errors fit? |
-| "One seed is enough, the gap is clear" | chance | Show Break it, and the three rounds of `mirror, long`. |
-
-**If time is short**, leave out `verdict` and Break it; keep the rule, the prediction, the runs and the errors.
-"""
-
-# %% [markdown] kind="summary"
-r"""
-## What you have now
-
-| name | meaning |
-|---|---|
-| `my_rule` | a new grammar rule: words in, words out |
-| `my_prediction` | which system loses more than which other one, where, by how much, and why |
-| `verdict` | held, failed or undecided, over all pairs of seeds |
-| `show_errors` | wrong translations, grouped by the kind of error |
-
-- A prediction names the systems, the sentences and a number, and it is recorded before the runs.
-- The cost of a rule is measured against the same system without the rule, on the same sentences. The rest is a negative control.
-- A percentage says how many translations are wrong, but not what is wrong with them. Read the errors.
-- None of our three original predictions held: `mirror` is undecided, `even` failed, and so did a third one about ConvS2S. Of the findings we tested on new sentences, two held and one is undecided. <!-- core -->
-
-**Still missing.** This was the last lesson, so the next question is yours.
-"""
-
-# %% [markdown] kind="text" track="short"
-r"""
-## The whole course
-
-| lessons | what you built |
-|---|---|
-| 00–01 | a network that predicts the next word, and its training |
-| 02–03 | recurrent networks, LSTM and GRU |
-| 04–05 | an encoder–decoder, and what distance costs it |
-| 06–08 | attention: additive, multiplicative, and with queries, keys and values |
-| 09–11 | self-attention, masks and positions |
-| 12–13 | multi-head attention and the Transformer block |
-| 14–15 | a Transformer, written as a file of your own and trained |
-| 16–17 | better decoding, better metrics, and what it all costs |
-| 18–19 | how to compare systems, and a claim of your own |
-
-Every function that passed its check is in `my_road.py`, in the same folder as your progress. You can read it and use it in your own projects.
-
-**Where to go next.** This course left out a lot: pretraining on large corpora, decoder-only models at scale, fine-tuning, speech and images. Here are three next steps that suit what you know now:
-
-- Read the code of a complete model. Karpathy's nanoGPT has a few hundred lines, and you know nearly every part of it.
-- Choose one row of a table in a paper you like, and train it again with three seeds.
-- Send your `my_report.md` to somebody and ask for criticism.
-"""
-
-# %% kind="see" ignore_output=true track="core" contents="a list of your functions"
-functions = list_own_functions()
-names = ", ".join(name for name, *_ in functions)
-print(f"{len(functions)} of your functions are saved: {names}")
-
 # %% [markdown] kind="text" track="stretch" contents="a translator of your own, and a test for a rule"
 r"""
-## Optional: a system of your own
+## 9 · A system of your own
 
 Your claim can also be about a system that you build: call it `mine` in your prediction. A function `make_mine(vocab_size)` builds it and returns a `Translator` (`course_lib/models/translator.py`). The easiest way is to change an existing one: `print(make_system("transformer", 100))` shows its parts. Then pass it to the training cell: `try_claim(..., mine=make_mine)`.
 
@@ -588,13 +490,97 @@ Which pair of lengths distinguishes a rule that counts `tgt` from one that count
 Write two loops: one over several lengths of the English sentence, and one over French sentences of even and odd length. Compute the expected list, and compare it with the whole list that `rule` returns, not only with its last word.
 """
 
+# %% [markdown] kind="text" track="short"
+r"""
+## Check yourself
+"""
+
+# %% kind="quiz"
+quiz("19", "closing")
+
+# %% [markdown] kind="instructor"
+r"""
+**Collect the predictions before anyone trains (5 min).** Write them on a board: the rule, which system loses more, by how much. Ask each person which outcome would surprise them most. Don't correct poor reasons now.
+
+**While the runs train**, go through section 6 together. Let the group guess what is wrong with the *rest* sentences of `even` before you show the errors.
+
+**After the runs (10 min).** Ask in this order: Whose prediction failed, and what did you learn? Whose is undecided, and what would decide it? Whose held, and what else could explain the result?
+
+| they say | problem | answer |
+|---|---|---|
+| "It almost held" | moving the target | "Held" was defined in advance. Almost means undecided or failed. |
+| "The other split shows it better" | choosing afterwards | That is a good next prediction. It needs new runs. |
+| "It failed because it has no memory" | an untested reason | Which run would have come out differently if that were wrong? Do the errors fit? |
+| "One seed is enough, the gap is clear" | chance | Show the three rounds of `mirror, long`, and Break it in lesson 18. |
+
+**If time is short**, leave out `verdict`; keep the rule, the prediction, the runs and the errors.
+"""
+
+# %% [markdown] kind="summary"
+r"""
+## What you have now
+
+| name | meaning |
+|---|---|
+| `my_rule` | a new grammar rule: words in, words out |
+| `my_prediction` | which system loses more than which other one, where, by how much, and why |
+| `verdict` | held, failed or undecided, over all pairs of seeds |
+| `show_errors`, `show_errors_of_claim` | wrong translations, grouped by the kind of error |
+
+- A prediction names the systems, the sentences and a number, and it is recorded before the runs.
+- The cost of a rule is measured against the same system without the rule, on the same sentences. The rest is a negative control.
+- A percentage says how many translations are wrong, but not what is wrong with them. Read the errors.
+- None of our three original predictions held: `mirror` is undecided, `even` failed, and so did a third one about ConvS2S. Of the findings we tested on new sentences, two held and one is undecided. <!-- core -->
+
+**Still missing.** This was the last lesson, so the next question is yours.
+"""
+
 # %% [markdown] kind="reading"
 r"""
 ## Reading
 
-- Simmons, Nelson and Simonsohn, *False-Positive Psychology* (2011): how much can be "found" if the analysis is chosen afterwards.
+- Simmons, Nelson and Simonsohn, *False-Positive Psychology* (2011): how much can be "found" if the analysis is chosen afterwards. [doi 10.1177/0956797611417632](https://doi.org/10.1177/0956797611417632)
 - Dodge et al., *Show Your Work: Improved Reporting of Experimental Results* (2019). [arXiv 1909.03004](https://arxiv.org/abs/1909.03004)
-- Nosek et al., *The Preregistration Revolution* (2018).
+- Nosek et al., *The Preregistration Revolution* (2018). [doi 10.1073/pnas.1708274114](https://doi.org/10.1073/pnas.1708274114)
 - Lake and Baroni, *Generalization without Systematicity* (2018): recurrent networks and held-out combinations in a small language. [arXiv 1711.00350](https://arxiv.org/abs/1711.00350)
 - `data/results/README.md`, sections `claims`, `claims_again` and `claims_confirmed`: our predictions and their outcomes. <!-- core -->
+"""
+
+# %% [markdown] kind="text" track="short"
+r"""
+## The whole course
+
+| lessons | what it was about |
+|---|---|
+| 00–01 | a network that predicts the next word, and its training |
+| 02–03 | recurrent networks, LSTM and GRU |
+| 04–05 | an encoder–decoder, and what distance costs it |
+| 06–08 | attention: additive, multiplicative, and with queries, keys and values |
+| 09–11 | self-attention, masks and positions |
+| 12–13 | multi-head attention and the Transformer block |
+| 14–15 | a Transformer, assembled and trained |
+| 16–17 | decoding, measuring, and what it all costs |
+| 18–19 | how to compare systems, and a claim of your own |
+
+Lesson 00 asked how a network works out what *it* refers to. In our Transformer, the last word, such as *thirsty*, turned out to matter more than *it* itself (lesson 09).
+Lesson 12 followed its effect from head to head. <!-- core -->
+
+Every function that passed its check is in `my_road.py`, in the same folder as your progress.
+"""
+
+# %% kind="see" ignore_output=true track="core" contents="a list of your functions"
+functions = list_own_functions()
+names = ", ".join(name for name, *_ in functions)
+print(f"{len(functions)} of your functions are saved: {names}")
+
+# %% [markdown] kind="text" track="short"
+r"""
+**Where to go next.** This course left out a lot: pretraining on large corpora, decoder-only models at scale, fine-tuning, speech and images. Some next steps:
+
+- If you haven't yet, read *Attention Is All You Need* with [our guide](../docs/reading_the_paper.md).
+- Read the code of a complete model. Karpathy's [nanoGPT](https://github.com/karpathy/nanoGPT) has a few hundred lines, and you know nearly every part of it; its successor is [nanochat](https://github.com/karpathy/nanochat).
+- Choose one row of a table in a paper you like, and train it again with three seeds.
+- Send your `my_report.md` to somebody and ask for criticism.
+
+In lesson 00, four translators that we had trained ran on your computer. Since then, you have built one yourself, trained it, and tested a claim that could have failed.
 """

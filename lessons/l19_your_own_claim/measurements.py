@@ -102,16 +102,35 @@ def measure_round(
     """The gap between two systems over the pairs of seeds, its interval over sentences, and the verdicts."""
     trial = recorded_trial(rule, (breaks, more_than), seeds, new=new)
     prediction = {"breaks": breaks, "more_than": more_than, "on": on, "points": points}
-    outcome = find_exercise("verdict").reference(prediction, trial.tables(new=new))
+    tables = trial.tables(new=new)
+    outcome = find_exercise("verdict").reference(prediction, tables)
     lost = [trial.lost_by_sentence(on, system, new=new) for system in (breaks, more_than)]
     low, high = bootstrapped(*lost)
     return {
         "sentences": len(lost[0]),
         "gap": {key: outcome[key] for key in ("least", "most")},
+        "gap of all seeds": gap_of_all_seeds(tables, on, breaks, more_than),
         "interval": {"low": low, "high": high},
+        "before": {name: mean(tables["without"][on][name]) for name in (breaks, more_than)},
+        "fraction lost": {name: fraction_lost(tables, on, name) for name in (breaks, more_than)},
         "by the seeds": outcome["verdict"],
         "in the end": combined(outcome, (low, high), points),
     }
+
+
+def gap_of_all_seeds(tables: dict[str, SeedTable], on: str, breaks: str, more_than: str) -> dict[str, float]:
+    """The gap if each run without the rule counts by itself, and not only their mean."""
+    mine, theirs = (
+        [before - now for before in tables["without"][on][name] for now in tables["with"][on][name]]
+        for name in (breaks, more_than)
+    )
+    return {"least": min(mine) - max(theirs), "most": max(mine) - min(theirs)}
+
+
+def fraction_lost(tables: dict[str, SeedTable], on: str, system: str) -> dict[str, float]:
+    """The points lost as a fraction of the mean percentage without the rule."""
+    fractions = [lost / mean(tables["without"][on][system]) for lost in points_lost(tables, on, system)]
+    return {"min": min(fractions), "max": max(fractions)}
 
 
 def measure_errors(rule: Rule, system: str) -> dict[str, dict[str, int]]:

@@ -36,7 +36,7 @@ def failed_checks(make: Callable[[int], Translator]) -> dict[str, str]:
     try:
         system = make(VOCAB)
     except Exception as error:
-        return {"build": f"It cannot be built: make({VOCAB}) stops with {_described(error)}."}
+        return {"build": f"It can't be built: make({VOCAB}) stopped with {_described(error)}."}
     if not isinstance(system, Translator):
         kind = type(system).__name__
         return {"type": f"make(vocab_size) gives {kind}. Make it a subclass of Translator."}
@@ -46,19 +46,20 @@ def failed_checks(make: Callable[[int], Translator]) -> dict[str, str]:
         with torch.no_grad():
             logits = _logits(system, batch)
     except Exception as error:
-        return {"read": f"It cannot read a batch: {_described(error)}."}
+        return {"read": f"It can't process a batch: {_described(error)}."}
     expected = (*batch.tgt_in.shape, VOCAB)
     if tuple(logits.shape) != expected:
         shapes = f"The logits have the shape {tuple(logits.shape)}; (batch, tgt, vocab) is {expected}."
         return {"shape": shapes}
     if not bool(logits.isfinite().all()):
-        return {"finite": "Some logits are not finite. Is there a softmax over nothing, or a division by 0?"}
+        reasons = "Is every key masked somewhere, or is something divided by 0?"
+        return {"finite": f"Some logits are not finite. {reasons}"}
     failed = {}
     for name, check in CHECKS.items():
         try:
             fault = check(system)
         except Exception as error:
-            fault = f"The trial of the {name} stops with {_described(error)}."
+            fault = f'The check "{name}" stopped with {_described(error)}.'
         if fault:
             failed[name] = fault
     return failed

@@ -1,4 +1,4 @@
-"""The capstone's report: the prediction beside the results, wrong translations, and what is still missing.
+"""The capstone's report: the prediction beside the results, wrong translations, and its limits.
 
 claim_report(result, verdict=verdict, paired_bootstrap=paired_bootstrap, conclusion="…")
 
@@ -27,13 +27,14 @@ from lessons.l19_your_own_claim.systems import N_STEPS
 
 NOTHING = "There is nothing to report yet: it takes a rule, a prediction and the runs."
 LACKS = {
-    "prediction": "no prediction was recorded",
-    "before": "the prediction was recorded after the first of these runs",
-    "seeds": "there are fewer than three seeds, so chance can't be ruled out",
-    "steps": "the runs are shorter than 600 steps: this is only a first trial",
-    "control": "there are no control sentences, so we don't know whether anything else broke",
-    "words": "a conclusion in your own words, of at least 20 words",
+    "prediction": "No prediction was recorded.",
+    "before": "The prediction was recorded after the first of these runs.",
+    "seeds": "There are fewer than three seeds, so chance is a likely explanation.",
+    "steps": "The runs are shorter than 600 steps: this is only a first trial.",
+    "control": "There are no control sentences, so we don't know whether anything else broke.",
+    "words": "There is no conclusion of at least 20 words.",
 }
+SMALL = "A few seeds, one corpus and one training configuration are a small test."
 FEWEST_SEEDS, FEWEST_WORDS, N_EXAMPLES = 3, 20, 2
 Result = Mapping[str, Any]
 Verdict = Callable[[Mapping, Mapping], Mapping]
@@ -85,7 +86,7 @@ def claim_report(
         *(*_score_rows(result), "", f"Seeds: {escape(', '.join(map(str, result['seeds'])))}.", ""),
         *_examples(result),
         *(f"**Conclusion.** {escape(conclusion)}", ""),
-        f"**Still missing.** {'; '.join(lacks) or 'nothing'}.",
+        f"**Limits of this report.** {' '.join([*lacks, SMALL])}",
     ]
     return Markdown(_save(lines, claim_figure(result), user_folder()))
 
@@ -146,7 +147,8 @@ def _outcome(result: Result, verdict: Verdict, paired_bootstrap: PairedBootstrap
         yield f"**No verdict:** `paired_bootstrap` failed with {reason}."
         return
     final = combined(outcome, (low, high), prediction["points"])
-    interval = f"its mean is {fixed(low, 1)} to {fixed(high, 1)} points (95% interval over the sentences)"
+    ends = f"{fixed(low, 1)} to {fixed(high, 1)}"
+    interval = f"the 95% interval of its mean over the sentences is {ends} points"
     yield f"**Outcome: {final}.** {gaps}, and {interval}. By the seeds alone: {outcome['verdict']}."
 
 

@@ -21,7 +21,7 @@ PREDICTION = {
     "on": "rule",
     "points": 10,
     "why": "a *bold* <b>reason</b> | $x$",
-    "if_undecided": "that more seeds are needed",
+    "if_undecided": "that the seeds vary too much",
 }
 TABLES = {
     "without": {
@@ -267,6 +267,8 @@ def test_the_report_shows_the_prediction_beside_the_scores():
 def test_the_report_says_what_is_missing():
     poor = RESULT | {"seeds": [0], "splits": ["rule"], "written": "2026-01-03"}
     assert lacking(poor, "") == {"before", "seeds", "control", "words"}
+    for result in (poor, RESULT):
+        assert report.SMALL in report_text(result)
     for short in (poor, RESULT | {"with_new": False}):
         assert "held" not in report_text(short)  # no verdict
 

@@ -6,7 +6,7 @@ r"""
 
 **The question:** which of these systems is best, and by how much?
 
-About {minutes} minutes. You need the paired bootstrap from [lesson 16](16_decoding.ipynb); the full lesson also uses BLEU and beam search.
+About {minutes} minutes. You need the paired bootstrap from [lesson 16](16_decoding.ipynb); the full lesson also uses {term:BLEU score|BLEU} and beam search.
 """
 
 # %% [markdown] kind="goals"

@@ -3,8 +3,8 @@
     trained = run_job(Job(system="bahdanau", folder="runs/bahdanau"))
     trained.result.history.best.loss, trained.saved
 
-`course_lib train`, the lessons and the recorded results all use this. The same job in the same folder resumes
-where it stopped.
+`course_lib train` and the recorded results use this. The same job in the same folder resumes where it
+stopped.
 """
 
 from __future__ import annotations

@@ -36,22 +36,6 @@ def bleu(translations: Sequence[str], references: Sequence[str], *, lowercase: b
     return _scored(BLEU(lowercase=lowercase, force=True), translations, references)
 
 
-def bleu_rows(
-    translations: Sequence[str], references: Sequence[str], *, lowercase: bool = False
-) -> list[list[int]]:
-    """What BLEU counts in each sentence: matching n-grams (n = 1 to 4), length of translation and reference.
-
-    Corpus BLEU depends only on the sums of these rows. In this one, each n-gram also occurs in the reference:
-
-        >>> bleu_rows(["the cat sleeps"], ["the cat sleeps here"])
-        [[3, 2, 1, 0, 3, 4]]
-    """
-    counter = BLEU(lowercase=lowercase, force=True, effective_order=True)  # the order doesn't affect counts
-    pairs = zip(translations, references, strict=True)
-    scores = [counter.sentence_score(translation, [reference]) for translation, reference in pairs]
-    return [[*score.counts, score.sys_len, score.ref_len] for score in scores]
-
-
 def chrf(translations: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Metric:
     """Corpus chrF2: character n-grams up to 6, with recall weighted twice as much as precision.
 

@@ -6,7 +6,8 @@
     >>> round(bleu_of_rows(rows).item(), 1)    # all precisions are 1, and the brevity penalty is exp(1 − 5/4)
     77.9
 
-This is sacreBLEU's score without smoothing: if there is no match for some n, it is 0.
+This is sacreBLEU's score without smoothing: if there is no match for some n, it is 0. `draws` and
+`scores_of_draws` draw many samples of the sentences at once, from such rows or from one number per sentence.
 """
 
 from __future__ import annotations
@@ -51,3 +52,20 @@ def bleu_of_sums(sums: Float[Tensor, "*batch 10"]) -> Float[Tensor, "*batch"]:
     matches, c, r, totals = sums[..., :4], sums[..., 4], sums[..., 5], sums[..., 6:]
     log_bleu = (matches / totals.clamp(min=1)).log().mean(dim=-1) + (1 - r / c).clamp(max=0)
     return torch.where(matches.amin(dim=-1) > 0, 100 * log_bleu.exp(), 0.0)
+
+
+def draws(n: int, n_samples: int, generator: torch.Generator) -> Float[Tensor, "samples sentences"]:
+    """How often each of n sentences occurs in each sample, drawn with replacement."""
+    drawn = torch.randint(n, (n_samples, n), generator=generator)
+    return torch.zeros(n_samples, n).scatter_add_(1, drawn, torch.ones(n_samples, n))
+
+
+def scores_of_draws(
+    times: Float[Tensor, "samples sentences"], rows: Float[Tensor, "sentences seeds ..."]
+) -> Float[Tensor, "samples seeds"]:
+    """The score of each sample for each seed: the mean of one number per sentence, or BLEU of six counts."""
+    times = times.to(rows.dtype)
+    if rows.ndim == 2:
+        return times @ rows / len(rows)
+    counts = with_totals(rows)
+    return bleu_of_sums((times @ counts.flatten(1)).unflatten(1, counts.shape[1:]))

@@ -22,7 +22,7 @@ from course_lib.results import unpack_rows, value_at
 from course_lib.shapes import Float, Tensor
 from course_lib.text.toy.splits import TEST_SIZES, splits
 from course_lib.translation.evaluation import length_groups, phenomenon_groups
-from lessons.l16_decoding.corpus_bleu import bleu_of_sums, with_totals
+from lessons.l16_decoding.corpus_bleu import draws, scores_of_draws
 from lessons.l18_the_museum.museum import COLUMNS, REAL, TOY, beats, runs_of, seeds_of
 
 N_DRAWS = 2000
@@ -87,31 +87,26 @@ def _group(split: str, group: tuple[str, ...]) -> list[int]:
 # ---- sentences drawn again
 
 
-@lru_cache(maxsize=2)  # 16 MB for 1,000 sentences
-def draws(n: int) -> Float[Tensor, "draws sentences"]:
-    """How often each of n sentences occurs in each draw with replacement: the same draws for every system."""
-    drawn = torch.randint(n, (N_DRAWS, n), generator=torch.Generator().manual_seed(18))
-    counts = torch.zeros(N_DRAWS, n, dtype=torch.float64)
-    return counts.scatter_add_(1, drawn, torch.ones_like(counts))
+@lru_cache(maxsize=2)  # 8 MB for 1,000 sentences
+def _draws(n: int) -> Float[Tensor, "draws sentences"]:
+    """The same draws for every system."""
+    return draws(n, N_DRAWS, torch.Generator().manual_seed(18))
 
 
 @cache
-def scores_of_draws(column: str, system: str) -> Float[Tensor, "draws seeds"] | None:
+def _scores(column: str, system: str) -> Float[Tensor, "draws seeds"] | None:
     """The score of every seed on every draw of sentences, in the units of the column."""
     rows = sentences_of(column, system)
     if rows is None:
         return None
-    n = len(rows)
-    if rows.ndim == 2:
-        return 100 * draws(n) @ rows / n
-    counts = with_totals(rows)
-    return bleu_of_sums((draws(n) @ counts.flatten(1)).unflatten(1, counts.shape[1:]))
+    scores = scores_of_draws(_draws(len(rows)), rows)
+    return scores if COLUMNS[column].task == REAL else 100 * scores
 
 
 @lru_cache(maxsize=5000)
 def interval(column: str, system: str) -> Interval | None:
     """The central 95% of a system's mean score if seeds and sentences are drawn again."""
-    scores = scores_of_draws(column, system)
+    scores = _scores(column, system)
     if scores is None:
         return None
     n_seeds = scores.shape[1]
@@ -125,7 +120,7 @@ def difference_interval(column: str, one: str, other: str) -> Interval | None:
 
     `None` if a result for every sentence is missing for one of the two.
     """
-    scores, others = scores_of_draws(column, one), scores_of_draws(column, other)
+    scores, others = _scores(column, one), _scores(column, other)
     if scores is None or others is None:
         return None
     return _central(scores.mean(dim=1) - others.mean(dim=1))

@@ -187,7 +187,7 @@ def test_fast_intervals_agree_with_the_paired_bootstrap():
 def test_an_interval_over_seeds_and_sentences_is_wider_than_one_over_sentences():
     for column, name in (("BLEU beam", "transformer"), ("pronouns", "luong_general")):
         low, high = interval(column, name)
-        scores = sentences.scores_of_draws(column, name).mean(dim=1)
+        scores = sentences._scores(column, name).mean(dim=1)
         of_sentences = scores.quantile(0.975) - scores.quantile(0.025)
         assert high - low > of_sentences
 

@@ -30,7 +30,7 @@ import numpy as np
 import torch
 
 from course_lib.results import unpack_rows, value_at
-from lessons.l16_decoding.corpus_bleu import bleu_of_sums, with_totals
+from lessons.l16_decoding.corpus_bleu import draws, scores_of_draws
 from tools.experiments.catalogue import experiments
 from tools.experiments.tables import MEASURES, Measure, percent
 
@@ -98,24 +98,15 @@ def paired_bootstrap(one: Sentences, other: Sentences, n_samples: int = N_SAMPLE
     (1.0, 1.0)
     """
     generator = torch.Generator().manual_seed(0)
-    n = len(one[0])
-    drawn = torch.randint(n, (n_samples, n), generator=generator)
-    times = torch.zeros(n_samples, n).scatter_add_(1, drawn, torch.ones(n_samples, n))
-    means = []
+    times, means = draws(len(one[0]), n_samples, generator), []
     for variant in (one, other):
-        by_seed = torch.stack(
-            [_score_of(times, torch.tensor(seed, dtype=torch.float32)) for seed in variant], 1
-        )
+        rows = torch.stack([torch.tensor(seed, dtype=torch.float32) for seed in variant], dim=1)
+        by_seed = scores_of_draws(times, rows)
         seeds = torch.randint(len(variant), by_seed.shape, generator=generator)
         means.append(by_seed.gather(1, seeds).mean(dim=1))
     tail = torch.tensor([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     low, high = (means[0] - means[1]).quantile(tail).tolist()
     return low, high
-
-
-def _score_of(times: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-    """The score of each sample, in which each sentence occurs so many times."""
-    return times @ counts / len(counts) if counts.ndim == 1 else bleu_of_sums(times @ with_totals(counts))
 
 
 def compare(one: list[dict], other: list[dict], column: Measure) -> Comparison:

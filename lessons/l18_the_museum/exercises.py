@@ -36,6 +36,16 @@ def by_worst(one: Seeds, other: Seeds, higher: bool) -> str:
     return by_mean([worst(one)], [worst(other)], higher)
 
 
+def mean_decides(one: Seeds, other: Seeds, higher: bool) -> str:
+    return "yes" if by_mean(one, other, higher) == "yes" else "no"
+
+
+def both_ends(one: Seeds, other: Seeds, higher: bool) -> str:
+    """Best against best and worst against worst."""
+    verdicts = {by_best(one, other, higher), by_worst(one, other, higher)}
+    return verdicts.pop() if len(verdicts) == 1 else "undecided"
+
+
 def always_higher(one: Seeds, other: Seeds, higher: bool) -> str:
     return beats(one, other, True)
 
@@ -107,8 +117,9 @@ OTHER_WORD = (
     'where the seeds overlap, the answer should be the string "undecided". It doesn\'t mean that the '
     "systems are equally good, only that these runs don't settle it."
 )
+MEANS = "the means are compared. A mean can be better although the seeds overlap."
 WORDS = 'the answer is a bool. Return one of the strings "yes", "no" and "undecided".'
-TIES = "equal seeds count as better. Equal is not better: compare with `>` or `<`, not with `>=` or `<=`."
+TIES = "equal seeds count as better. They aren't: compare with `>` or `<`, not with `>=` or `<=`."
 
 BEATS = PlainExercise(
     name="beats",
@@ -147,7 +158,8 @@ BEATS = PlainExercise(
         lambda: ([5.0], [4.0, 6.0], True),
     ),
     slips=(
-        Slip("by-mean", by_mean, "the means are compared. A mean can be better although the seeds overlap."),
+        Slip("by-mean", by_mean, MEANS),
+        Slip("mean-decides", mean_decides, MEANS),
         Slip(
             "by-median",
             lambda one, other, higher: by_mean([median(one)], [median(other)], higher),
@@ -169,6 +181,12 @@ BEATS = PlainExercise(
             by_worst,
             "only the worst seeds are compared. The worst of one must be better even than the best of the "
             "other.",
+        ),
+        Slip(
+            "both-ends",
+            both_ends,
+            "the best seed is compared with the best, and the worst with the worst. The worst of one must be "
+            "better than the best of the other.",
         ),
         Slip(
             "any-pair",
@@ -287,6 +305,21 @@ def unguarded(compares: Callable[[Mapping, str, str], bool]) -> Callable:
     return wrong
 
 
+def fails_in_every_comparison(claim: Claim, table: Mapping, higher: Mapping) -> list[Hole]:
+    """A KeyError as soon as there is a column and a rival: a misspelt key, or the notebook's own table."""
+    if claim["on"] and claim["over"]:
+        raise KeyError
+    return []
+
+
+def fails_where_both_were_measured(claim: Claim, table: Mapping, higher: Mapping) -> list[Hole]:
+    """An exception in `beats` or in its arguments: no `higher`, or the notebook's own."""
+    answers = every_comparison(claim, table, higher)
+    if any(why != "not measured" for _, _, why in answers):
+        raise KeyError
+    return answers
+
+
 def stops_at_a_hole(claim: Claim, table: Mapping, higher: Mapping) -> list[Hole]:
     """Each column up to its first hole."""
     holes = defend(claim, table, higher)
@@ -375,7 +408,7 @@ DEFEND = PlainExercise(
         Slip(
             "stops-at-a-hole",
             stops_at_a_hole,
-            "it goes on to the next column at the first hole. The other rivals must be compared, too.",
+            "it moves on to the next column after the first hole. The other rivals must be compared, too.",
         ),
         Slip(
             "once-per-column",
@@ -405,7 +438,7 @@ DEFEND = PlainExercise(
         Slip(
             "roles-swapped",
             roles_swapped,
-            "the rival's successes count for the claim: either the arguments of `beats` are swapped, or "
+            "the rival's wins count for the claim: either the arguments of `beats` are swapped, or "
             "`higher` is inverted.",
         ),
         Slip(
@@ -468,6 +501,19 @@ DEFEND = PlainExercise(
             unguarded(lambda column, system, rival: True),
             "it doesn't check whether both were measured in a column. If one is missing, the comparison is a "
             "hole.",
+        ),
+        Slip(
+            "fails-in-every-comparison",
+            fails_in_every_comparison,
+            "it fails as soon as there is something to compare. Look columns up in the arguments `table` and "
+            '`higher`, not in the notebook\'s `results` and `HIGHER`. The keys of a claim are "system", '
+            '"over" and "on".',
+        ),
+        Slip(
+            "fails-where-both-were-measured",
+            fails_where_both_were_measured,
+            "it fails when both systems were measured. Call `beats` with the two lists and `higher[column]`; "
+            "use the arguments `table` and `higher`, not the notebook's `results` and `HIGHER`.",
         ),
         Slip(
             "first-column-only",
@@ -541,7 +587,7 @@ def is_claim(inputs: tuple, claim: Any) -> str:
 def names_exist(inputs: tuple, claim: Claim) -> str:
     for system in (claim["system"], *claim["over"]):
         if system == NO_RESIDUAL:
-            return f'"{NO_RESIDUAL}" is a Transformer without one of its parts. Choose another system.'
+            return f'"{NO_RESIDUAL}" is a Transformer with a part removed. Choose another system.'
         if system not in table()["test"]:
             translators = ", ".join(name for name in table()["test"] if name != NO_RESIDUAL)
             return f'"{system}" isn\'t the name of a translator. They are: {translators}.'
@@ -560,7 +606,7 @@ def is_complete(inputs: tuple, claim: Claim) -> str:
         if twice := [name for name, count in Counter(claim[key]).items() if count > 1]:
             return f'"{twice[0]}" is listed twice in "{key}".'
     if "parameters" in claim["on"]:
-        return 'We set the numbers of parameters ourselves, so "parameters" supports no claim.'
+        return 'We set the number of parameters ourselves, so "parameters" can\'t support a claim.'
     if len(claim["on"]) < 2:
         return 'Name at least two columns in "on".'
     if both := set(claim["on"]) & set(claim["not_on"]):
@@ -591,26 +637,37 @@ def supported_by_sentences(inputs: tuple, claim: Claim) -> str:
             low, high = difference_interval(column, claim["system"], rival) or (1.0, 1.0)
             if low <= 0 <= high:
                 return (
-                    f'In "{column}" every seed of your system is ahead of {rival}, but other sentences could '
-                    f"reverse the order: the paired bootstrap's interval is {low:.2f} to {high:.2f}. So the "
-                    "comparison is undecided."
+                    f'In "{column}" every seed of your system is better than every seed of {rival}, but '
+                    "other sentences could reverse the order: the paired bootstrap's interval is "
+                    f"{low:.2f} to {high:.2f}. So the comparison is undecided."
                 )
     return ""
 
 
+TOO_CLOSE = 0.05  # from the end of an interval to 0, in points: other random draws could include 0
+
+
+def clearly_ahead(column: str, system: str, rival: str) -> bool:
+    low, high = difference_interval(column, system, rival) or (1.0, 1.0)
+    return verdict(column, system, rival) == "ahead" and min(abs(low), abs(high)) >= TOO_CLOSE
+
+
 def names_its_limit(inputs: tuple, claim: Claim) -> str:
-    unbeaten = {
+    measured = {
         (column, rival)
         for column in claim["not_on"]
         for rival in claim["over"]
         if {claim["system"], rival} <= {*table()[column]}
-        and verdict(column, claim["system"], rival) != "ahead"
     }
+    unbeaten = {pair for pair in measured if not clearly_ahead(pair[0], claim["system"], pair[1])}
     for column in claim["not_on"]:
+        if column not in {limit for limit, _ in measured}:
+            return (
+                f'"{column}" doesn\'t belong in "not_on": your system or the rivals weren\'t measured there.'
+            )
         if column not in {limit for limit, _ in unbeaten}:
             return (
-                f'"{column}" doesn\'t belong in "not_on": there your system beats every rival, or one of the '
-                "two wasn't measured."
+                f'"{column}" doesn\'t belong in "not_on": your system is ahead of every rival measured there.'
             )
     for rival in claim["over"]:
         if rival not in {name for _, name in unbeaten}:

@@ -195,7 +195,7 @@ def lead_text(facts: Facts) -> str:
 
 class Leaderboard(Explorable):
     title = "Leaderboard"
-    question = "Which system is first? Change the column, the systems compared, and the seed that counts."
+    question = "Which system is first? Change the column, the systems compared, and how they are ranked."
     size = (9.6, 4.8)
     column = Choice("column", tuple(COLUMNS), "21 to 30 words", wide=True)
     rows = Choice("systems", (EVERY, ATTENTION, PLAIN), EVERY, buttons=True)
@@ -207,7 +207,7 @@ class Leaderboard(Explorable):
     }
     goals = {
         "crowded": "All systems, by mean: the first isn't ahead of three or more",
-        "sentences": "Every seed of the first is better, but the sentences leave it undecided",
+        "sentences": "Every seed of the first is better, but sentences leave it undecided",
         "worst-seed": "A system that is first by its mean but not by its worst seed",
     }
     panels = (

@@ -51,24 +51,24 @@ quiz("18", "recall")
 r"""
 ## 1 · Equal conditions
 
-Most systems in this course were published with their own data, size and tricks. Some of the published numbers can be compared, but they don't show which of these made the difference. We therefore trained **all of them again** under the same conditions:
+Most systems in this course were published with their own data, size and tricks. Some of the published numbers can be compared, but they don't show whether the architecture or one of these made the difference. We therefore trained **all of them again** under the same conditions:
 
 - **Tasks:** English to our toy French, German to English photo captions (Multi30k), and next-word prediction for the language models.
-- **Size:** within 10% of 400,000 parameters for the toy translators, 9.4 million on Multi30k and 120,000 for the language models, except the n-gram model.
+- **Size:** within 10% of 400,000 parameters for the toy translators, 9.4 million on Multi30k and 120,000 for the language models (except the n-gram model).
 - **Training:** the same hyperparameters for all systems on a task (lesson 15).
 - **Seeds:** three runs with different {term:random seed|random seeds}, which determine the initial weights, the order of the sentences and dropout.
 """
 
 # %% [markdown] kind="text" track="core" contents="how BLEU is computed here"
 r"""
-On Multi30k, the score is {term:BLEU score|BLEU}. BLEU scores are comparable only if they were computed in the same way, and the *signature* of sacreBLEU records how. Ours is the same for all runs: one reference per sentence (`nrefs:1`), no difference between upper and lower case (`case:lc`), and sacreBLEU's default tokeniser (`tok:13a`).
+On Multi30k, the score is {term:BLEU score|BLEU}. BLEU scores are comparable only if they were computed in the same way, and the *signature* of sacreBLEU records how. Ours is the same for all runs: one reference per sentence (`nrefs:1`), everything in lower case (`case:lc`), and sacreBLEU's default tokeniser (`tok:13a`).
 """
 
 # %% [markdown] kind="text" contents="RCTM and ConvS2S, two translators made of convolutions"
 r"""
 ## 2 · Two systems you haven't met
 
-**RCTM** (Kalchbrenner and Blunsom, 2013; we mean its first version, RCTM I) is a year older than the encoder–decoders of [lesson 04](04_encoder_decoder.ipynb). A stack of convolutions without padding reduces the source sentence to a single vector, from which a plain RNN generates the translation. In our three runs, it translates {result:each toy_ladder/rctm/scores/test/exact:.1%} of the test sentences correctly. The next cell translates 200 pairs of sentences that differ only in their last word, which determines whether *it* becomes *il* or *elle*. In how many pairs do both sentences get the same translation?
+**RCTM** (Kalchbrenner and Blunsom, 2013; we mean its first version, RCTM I) is a year older than the encoder–decoders of [lesson 04](04_encoder_decoder.ipynb). A stack of convolutions without padding reduces the source sentence to a single vector, from which a plain RNN generates the translation. In our three runs, it translates {result:each toy_ladder/rctm/scores/test/exact:.1%} of the test sentences correctly. The next cell translates 200 pairs of sentences that differ only in their last word, which determines whether *it* becomes *il* or *elle*. In how many pairs do both get the same translation?
 """
 
 # %% kind="example" name="rctm"
@@ -82,9 +82,9 @@ for name in ("rctm", "seq2seq"):
 
 # %% [markdown] kind="text"
 r"""
-In most pairs, our RCTM ignores the last word altogether. Our seq2seq model never does, although its three runs get only {result:toy_ladder/seq2seq/scores/coreference/pronouns:.0%} of the pronouns right on average. We don't know why: the two models differ in several ways.
+In most pairs, our RCTM ignores the last word altogether. Our seq2seq model never does, though it still gets some pronouns wrong: its three runs average {result:toy_ladder/seq2seq/scores/coreference/pronouns:.0%} correct. We don't know why RCTM ignores it: the two models differ in several ways.
 
-**ConvS2S** (Gehring et al., 2017) appeared a month before the Transformer and has no recurrence either. Its encoder and decoder consist of gated convolutions with residual connections. **Every layer of the decoder attends to the source** with a single head, and the result is added to the layer's output, so later layers can use what earlier ones found. The authors call this {term:multi-step attention}. Let's set the result of one layer's attention to 0 and translate 100 sentences:
+**ConvS2S** (Gehring et al., 2017) appeared a month before the Transformer and has no recurrence either. Its encoder and decoder consist of gated convolutions with residual connections. **Every layer of the decoder attends to the source** with a single head, and the result is added to the layer's output, so later layers can use what earlier ones found. The authors call this {term:multi-step attention}. Let's set the result of one layer's attention (cross 0, 1 or 2) to 0 and translate 100 sentences:
 """
 
 # %% kind="example" name="convs2s"
@@ -110,28 +110,28 @@ for layer in (None, 0, 1, 2):
 
 # %% [markdown] kind="text"
 r"""
-The model needs the attention of all three layers, that of the last one most of all. But does the attention of the earlier layers tell the last one *where* to attend? With cross 0 and cross 1 both ablated, cross 2 still gives the largest attention weight to the same word in {result:lesson_18/cross 2 unchanged:.0%} of the positions. So in this model, it hardly does.
+The model relies on the attention of all three layers, and most of all on the last. But does the attention of the earlier layers tell the last one *where* to attend? With cross 0 and cross 1 both ablated, cross 2 still gives the largest attention weight to the same word in {result:lesson_18/cross 2 unchanged:.0%} of the positions. So in this model, hardly.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 3 · What three seeds show
 
-A friend tells you: "My Transformer translates {result:toy_ladder/transformer/scores/test/exact:.1%} of the test sentences correctly, and your Bahdanau system only {result:toy_ladder/bahdanau/scores/test/exact:.1%}. Mine is better." Look at the seeds: {result:lesson_18/test/transformer/0:.1f}, {result:lesson_18/test/transformer/1:.1f} and {result:lesson_18/test/transformer/2:.1f} for the Transformer, {result:lesson_18/test/bahdanau/0:.1f}, {result:lesson_18/test/bahdanau/1:.1f} and {result:lesson_18/test/bahdanau/2:.1f} for Bahdanau. Two of your runs beat the friend's second one. The distance between the best and the worst run is the {term:spread over seeds}. For Bahdanau's system, it is larger than the difference between the means.
+A friend tells you: "My Transformer translates {result:toy_ladder/transformer/scores/test/exact:.1%} of the test sentences correctly, and your Bahdanau system only {result:toy_ladder/bahdanau/scores/test/exact:.1%}. Mine is better." Look at the seeds: {result:lesson_18/test/transformer/0:.1f}, {result:lesson_18/test/transformer/1:.1f} and {result:lesson_18/test/transformer/2:.1f} for the Transformer, {result:lesson_18/test/bahdanau/0:.1f}, {result:lesson_18/test/bahdanau/1:.1f} and {result:lesson_18/test/bahdanau/2:.1f} for Bahdanau. Two of your runs beat the friend's second one. The distance between the best and the worst run is the {term:spread over seeds}. For Bahdanau's system, it's larger than the difference between the means.
 
 A simple and strict rule asks for more than a better mean. **A beats B if every seed of A is better than every seed of B.** If the seeds overlap, the comparison is **undecided**. The rule has its limits:
 
-- **False alarms** (*false positives*). If A and B were equally good, with the same spread, A would still beat B in 1 of 20 cases: there are 20 ways to choose which three of six runs are A's, and in one of them A has the best three. In 1 of 10 cases, one of the two beats the other. So if you compare many pairs, some results will be due to chance. This is the problem of {term:multiple comparisons}.
-- **Misses** (*false negatives*). Suppose that A really is better, by as much as the seeds usually differ: one standard deviation of a normal distribution. Then the rule recognises it in only {result:lesson_18/true lead seen/1:.0%} of the cases, and a difference twice as large in {result:lesson_18/true lead seen/2:.0%}. So "undecided" doesn't mean that two systems are equally good.
-- **One test set.** All runs translate the same sentences. The paired bootstrap from lesson 16 shows how much the choice of sentences matters.
-- **The number of seeds.** With more seeds, the rule gets stricter: false alarms get rarer, and misses more common. So fix the number before the runs. With many seeds, one would compare the means, with an interval over the seeds.
+- **False alarms** (*false positives*). If A and B were equally good, with the same spread, A would still beat B in 1 of 20 cases: there are 20 ways to choose which three of six runs are A's, and in one of them A has the best three. Counting both directions, one of the two beats the other in 1 of 10 cases. So if you compare many pairs, some results will be due to chance. This is the problem of {term:multiple comparisons}.
+- **Misses** (*false negatives*). Suppose that results are normally distributed over seeds, and that A really is better, by one standard deviation. Then the rule detects this in only {result:lesson_18/true lead seen/1:.0%} of the cases, and a difference twice as large in {result:lesson_18/true lead seen/2:.0%}. So "undecided" doesn't mean that two systems are equally good.
+- **One test set.** All runs translate the same sentences. The paired bootstrap from lesson 16 estimates how much the choice of sentences matters.
+- **The number of seeds.** With more seeds, the rule gets stricter: false alarms become rarer, and misses more common. So fix the number before the runs. With many seeds, you would compare the means instead, with an interval over the seeds.
 
-Papers would say that the {term:statistical power|power} of this test is {result:lesson_18/true lead seen/1:.0%} for a difference of one standard deviation. With three seeds each, "every seed is better" is the most extreme outcome of the *Mann–Whitney test*, with a one-sided {term:p-value} of 1/20. A result is often called *statistically significant* if its p-value is below 0.05.
+In a paper, you'd read that the {term:statistical power|power} of this test is {result:lesson_18/true lead seen/1:.0%} for a difference of one standard deviation. With three seeds each, "every seed is better" is the most extreme outcome of the *Mann–Whitney test*, with a one-sided {term:p-value} of 1/20. A result is often called *statistically significant* if its p-value is below 0.05, which 1/20 just misses.
 """
 
 # %% [markdown] kind="text" exercise="beats"
 r"""
-Write the rule as a function. `one` and `other` are lists with a number for each seed. They can have any length of at least 1, and don't need to have the same length. `higher` says whether larger numbers are better. Return `"yes"` if every seed of `one` is better than every seed of `other`, `"no"` if every seed of `other` is better than every seed of `one`, and otherwise `"undecided"`. Equal numbers aren't better.
+Write the rule as a function. `one` and `other` are lists with one number per seed. Both have at least one number, but their lengths can differ. `higher` says whether larger numbers are better. Return `"yes"` if every seed of `one` is better than every seed of `other`, `"no"` if every seed of `other` is better than every seed of `one`, and otherwise `"undecided"`. Equal numbers aren't better.
 """
 
 # %% kind="exercise" exercise="beats" title="Does it beat the other?" difficulty=2 importance=5 track="core"
@@ -164,9 +164,9 @@ If larger is better, compare the worst seed of `one` with the best seed of `othe
 r"""
 ## 4 · Seeds and sentences
 
-On the captions, every seed of ConvS2S beats every seed of the Transformer and of Bahdanau's system. But all of them translated the same 1,000 sentences. The paired bootstrap draws sentences again and shows how much the difference depends on them. `sentences_of` returns six counts for each sentence and seed, from which `bleu_of_rows` computes BLEU. The score below is the mean BLEU of the three seeds.
+On the captions, every seed of ConvS2S beats every seed of the Transformer and of Bahdanau's system. But all of them translated the same 1,000 sentences. The paired bootstrap resamples the sentences and shows how much the difference depends on them. `sentences_of` returns six counts for each sentence and seed, from which `bleu_of_rows` computes BLEU. The score below is the mean BLEU of the three seeds.
 
-> **Before you run it:** ConvS2S has a mean BLEU of {result:multi30k_ladder/convs2s/scores/test/beam:.1f} with beam search, the Transformer {result:multi30k_ladder/transformer/scores/test/beam:.1f} and Bahdanau's system {result:multi30k_ladder/bahdanau/scores/test/beam:.1f}. Will the intervals of the differences contain 0?
+> **Before you run it:** ConvS2S has a mean BLEU of {result:multi30k_ladder/convs2s/scores/test/beam:.1f} with beam search, the Transformer {result:multi30k_ladder/transformer/scores/test/beam:.1f} and Bahdanau's system {result:multi30k_ladder/bahdanau/scores/test/beam:.1f}. Will the intervals for the differences contain 0?
 """
 
 # %% kind="see" name="intervals"
@@ -189,14 +189,14 @@ show_interval("BLEU beam", "convs2s", "bahdanau")
 
 # %% [markdown] kind="text"
 r"""
-Neither interval contains 0, so the sentences support what the seeds say. From here on, a system is **ahead** of another if both agree: every seed is better, *and* the interval of the difference excludes 0. If only one of them says so, the comparison is undecided. Where no result was recorded for each sentence, only the seeds count.
+Neither interval contains 0, so the sentences support what the seeds say. From here on, a system is **ahead** of another if both agree: every seed is better, *and* the interval for the difference excludes 0. The opposite is **behind**, and everything else is undecided. Where results weren't recorded sentence by sentence, only the seeds count. That applies to most comparisons: on the captions, the records cover mainly these three systems, and on the toy task only Luong's systems and the LSTMNs.
 """
 
 # %% [markdown] kind="text" contents="the leaderboard, and which systems no other system beats"
 r"""
-## 5 · Who is ahead?
+## 5 · Which system is ahead?
 
-All the results are in one table, a {term:leaderboard}. `results[column][system]` is a list of numbers, one for each seed, and `HIGHER[column]` says whether larger is better. A column is one set of sentences (long, deeply nested, *recombination* with new combinations of words), one {term:phenomenon} such as negation or pronouns, one way to measure BLEU, or a cost. The row *no_residual* is a Transformer without residual connections (lesson 13).
+All the results are in one table, a {term:leaderboard}. `results[column][system]` is a list with one number per seed, and `HIGHER[column]` says whether larger is better. A column is one set of sentences (long, deeply nested, *recombination* with new combinations of words), one {term:phenomenon} such as negation or pronouns, one way to measure BLEU, another measure such as the alignment error, or a cost. Section 7 explains *own rate* and *R-Drop*. The row *no_residual* is a Transformer without residual connections (lesson 13).
 """
 
 # %% kind="code"
@@ -207,7 +207,7 @@ for name, column in COLUMNS.items():
 
 # %% [markdown] kind="text"
 r"""
-In the explorable, the dots are seeds. The lines are 95% intervals from a bootstrap that draws both seeds and sentences again, where a result for each sentence was recorded. With three seeds, such an interval is rather too narrow. Two of these intervals can overlap although one system is ahead: an easy sample of sentences raises both scores, so it hardly affects their difference.
+In the explorable, the dots are seeds. The lines are 95% intervals from a bootstrap that resamples both seeds and sentences, where results were recorded sentence by sentence. With only three seeds, such intervals tend to be too narrow. Two of them can overlap even if one system is ahead: an easy sample of sentences raises both scores, so it hardly affects their difference.
 """
 
 # %% kind="predict"
@@ -236,25 +236,24 @@ for system, n in unbeaten.most_common(6):
 
 # %% [markdown] kind="text"
 r"""
-**The columns don't agree on a winner.** By seeds, Bahdanau's system of 2015 beats all others in *21 to 30 words* and in *alignment error*, ConvS2S in the three BLEU columns, and the Transformer in none. These counts aren't votes: the three BLEU columns share their test set, and two of them their runs; *negation*, *questions* and *16 to 20 words* are parts of *test*. Some results surprised us:
+**The columns don't agree on a winner.** By seeds, Bahdanau's system of 2015 beats all others in *21 to 30 words* and in *alignment error*, ConvS2S in the three BLEU columns, and the Transformer in none. These counts aren't votes, because the columns aren't independent: the three BLEU columns share their test set, and two of them their runs; *negation*, *questions* and *16 to 20 words* are parts of *test*. Two results surprised us:
 
-- On 29,000 captions, the Transformer isn't first: ConvS2S is ahead of it.
-- On sentences of 21 to 30 words, longer than any in training, Bahdanau's system translates {result:toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} correctly and the Transformer {result:toy_ladder/transformer/scores/long/by_length/21–30/exact:.0%}. [Lesson 11](11_positions.ipynb) looks at positions as a reason.
-- By seeds, two language models without attention, GRU and LSTM, beat all those with attention on our short toy sentences, though the Transformer only just: their perplexities are {result:toy_language_models/gru_lm/scores/test/perplexity:.2f} and {result:toy_language_models/lstm_lm/scores/test/perplexity:.2f}, compared with {result:toy_language_models/transformer_lm/scores/test/perplexity:.2f}.
+- On sentences of 21 to 30 words, longer than any in training, Bahdanau's system translates {result:toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} correctly and the Transformer {result:toy_ladder/transformer/scores/long/by_length/21–30/exact:.0%}. [Lesson 11](11_positions.ipynb) examines positional encodings as a possible reason.
+- By seeds, two language models without attention, GRU and LSTM, beat all those with attention on our short toy sentences, the Transformer only just: their perplexities are {result:toy_language_models/gru_lm/scores/test/perplexity:.2f} and {result:toy_language_models/lstm_lm/scores/test/perplexity:.2f}, compared with {result:toy_language_models/transformer_lm/scores/test/perplexity:.2f}.
 
-**A ceiling hides differences.** We left out *1 to 5 words*: there, {result:lesson_18/ceiling/1 to 5 words:.0f} of {result:lesson_18/translating rows:.0f} systems are at 98 to 100%. A column in which many systems are at the ceiling can't rank them, however many seeds it has.
+**A ceiling hides differences.** We left out *1 to 5 words*: {result:lesson_18/ceiling/1 to 5 words:.0f} of {result:lesson_18/translating rows:.0f} systems score 98 to 100% there. A column in which many systems are at the ceiling can't rank them, however many seeds it has.
 """
 
 # %% [markdown] kind="text" contents="a function that looks for holes in a claim, and a claim of your own"
 r"""
 ## 6 · Defend a claim
 
-"The Transformer is best" can't be tested. A claim that can be tested names a **system**, the **rivals** that it is better than, and the **columns** in which it is better. An honest one also names its **limits**. As data, a claim is a dictionary such as `{"system": "bahdanau", "over": ["transformer", "convs2s"], "on": ["depth", "test"]}`. The function `defend` lists its holes: all comparisons to which `beats`, which looks at seeds only, doesn't say "yes". You can write it yourself, or let the library's version look for holes in "newer is better": the Transformer over Bahdanau's system, in all columns.
+"The Transformer is best" can't be tested. A testable claim names a **system**, the **rivals** that it is better than, and the **columns** in which it is better. An honest one also names its **limits**. As data, a claim is a dictionary such as `{"system": "bahdanau", "over": ["transformer", "convs2s"], "on": ["depth", "test"]}`. The function `defend` lists its holes: all comparisons for which `beats`, which looks only at seeds, doesn't return "yes". You can write it or use the library's version. Below, we look for holes in "newer is better": the Transformer over Bahdanau's system, in all columns.
 """
 
 # %% [markdown] kind="text" exercise="defend"
 r"""
-Go through the columns in `on`, and in each of them through the rivals in `over`. Return a list of all comparisons to which `beats` doesn't say "yes", in the order in which you meet them, as tuples `(column, rival, reason)`. The reason is what `beats` says, `"undecided"` or `"no"`, or `"not measured"` if the system or the rival isn't in `table[column]`.
+`table` and `higher` have the form of `results` and `HIGHER`. Go through the columns in `claim["on"]`, and in each of them through the rivals in `claim["over"]`. Return a list of all comparisons for which `beats` doesn't return "yes", in the order in which you meet them, as tuples `(column, rival, reason)`. The reason is what `beats` returns, `"undecided"` or `"no"`, or `"not measured"` if the system or the rival isn't in `table[column]`.
 """
 
 # %% kind="exercise" exercise="defend" title="Look for holes in a claim" difficulty=2 importance=3 track="stretch"
@@ -284,7 +283,7 @@ You need two nested loops. Deal with missing results first: `table[column].get(n
 
 ---
 ### Step by step
-In the inner loop, the reason is `"not measured"` if one of the two is missing, and otherwise the answer of `beats(mine, theirs, higher[column])`. Append the tuple unless the reason is `"yes"`.
+In the inner loop, the reason is `"not measured"` if one of the two is missing, and otherwise what `beats(mine, theirs, higher[column])` returns. Append the tuple unless the reason is `"yes"`.
 """
 
 # %% kind="see" name="newer"
@@ -298,18 +297,18 @@ for wanted in ("no", "undecided", "not measured"):
 
 # %% [markdown] kind="text"
 r"""
-`beats` looks at seeds only. On *BLEU beam*, the interval of the difference over sentences almost touches 0, and the stricter rule of the [results page](../data/results/README.md) calls the comparison undecided.
+`beats` looks only at seeds. If sentences count too, the Transformer is only just ahead on *BLEU beam*: the interval starts less than 0.05 above 0, and the stricter rule of the [results page](../data/results/README.md) calls the comparison undecided. The next check accepts either answer.
 """
 
 # %% [markdown] kind="text" exercise="my_claim"
 r"""
-Now make **your own claim** about a translator, with a fourth entry, `"not_on"`: columns in which your system is *not* ahead of a rival. It is accepted if
+Now make **your own claim** about a translator, with a fourth entry, `"not_on"`: columns in which your system is *not* ahead of a rival. Return it as a dictionary. It's accepted if
 
-1. it has at least one rival and at least two columns, and doesn't use *no_residual*, nor *parameters* in `on`, because we set them ourselves;
-2. your system is ahead of every rival in every column of `on`, by the seeds and, if they were recorded, the sentences;
-3. in each column of `not_on` some rival was measured that your system isn't ahead of, and each rival appears in this way at least once.
+1. `over` has at least one rival and `on` at least two columns; *no_residual*, which is broken on purpose, isn't allowed, nor is *parameters* in `on`, which we set ourselves;
+2. your system is ahead of every rival in every column of `on`, by seeds and, where they were recorded, by sentences;
+3. in each column of `not_on`, your system and some rival were measured and your system isn't ahead, and this covers each rival at least once.
 
-There are many correct answers. But you choose **after** looking at the results. By seeds alone, one of two equally good systems beats the other in 1 of 10 comparisons, and you can choose from {result:lesson_18/comparisons:,.0f}. So what you have is a *finding*. It needs new seeds and new sentences before you can call it confirmed.
+There are many correct answers. But you're choosing **after** seeing the results. By seeds alone, one of two equally good systems beats the other in 1 of 10 comparisons, and you can choose from {result:lesson_18/comparisons:,.0f}. So what you have is a *finding*. It needs new seeds and new sentences before you can call it confirmed.
 """
 
 # %% kind="exercise" exercise="my_claim" title="Defend one claim" difficulty=2 importance=5 track="core"
@@ -334,7 +333,7 @@ Choose a system that is first in some column of the explorable. Call `defend` wi
 
 ---
 ### Step by step
-Put columns that don't appear among the holes into `on`, and one that appears with "undecided" or "no" into `not_on`. If the check answers that the sentences leave a column undecided, it belongs in `not_on`.
+Put columns that don't appear among the holes into `on`, and one that appears with "undecided" or "no" into `not_on`. If the check says that other sentences could reverse the order in a column, move it to `not_on`.
 """
 
 # %% kind="explain" track="stretch" contents="what to ask before you believe a headline"
@@ -344,7 +343,7 @@ explain("18", "museum-headline")
 r"""
 ## 7 · The training configuration is a choice, too
 
-Hyperparameters that suit one system may not suit another. So we also let each system choose its learning rate from five values, on the validation set and with one seed (*own rate*). For {result:lesson_18/rates/inside the grid:.0f} of {result:lesson_18/rates/systems:.0f} systems, the best rate is inside the grid; for Luong's concat, it was the largest, which three seeds on the test set don't confirm.
+Hyperparameters that suit one system may not suit another. So we also let each system choose its learning rate from five values, on the validation set and with one seed (*own rate*). For {result:lesson_18/rates/inside the grid:.0f} of {result:lesson_18/rates/systems:.0f} systems, the best rate is neither the smallest nor the largest. Luong's concat chose the largest, with no gain on the test set.
 
 We also trained three systems at the shared rate with **R-Drop** (Liang et al., 2021): each batch goes through the model twice with different dropout, and an additional loss pulls the two predictions together.
 
@@ -367,7 +366,7 @@ show_interval("BLEU R-Drop", "convs2s", "bahdanau")
 
 # %% [markdown] kind="text"
 r"""
-With their own learning rates, ConvS2S is still ahead of both. With R-Drop, it no longer is, and the lead of Bahdanau's system is **undecided**: all seeds agree, but other sentences could reverse the order. The interval for ConvS2S minus Bahdanau started at {printed:intervals/convs2s minus bahdanau} BLEU with shared hyperparameters, and ends at {printed:configurations/BLEU R-Drop, convs2s minus bahdanau/2} with R-Drop. The two don't overlap, so the comparison depends on the training configuration. And we chose the weight of R-Drop without ConvS2S.
+When each system has its own learning rate, ConvS2S is still ahead of both. With R-Drop, it no longer is, and the lead of Bahdanau's system is **undecided**: all seeds agree, but other sentences could reverse the order. The interval for ConvS2S minus Bahdanau started at {printed:intervals/convs2s minus bahdanau} BLEU with shared hyperparameters, and ends at {printed:configurations/BLEU R-Drop, convs2s minus bahdanau/2} with R-Drop. These intervals don't overlap, so the comparison depends on the training configuration. We also chose the weight of the R-Drop loss without trying it on ConvS2S.
 
 One result is clearer. With their own learning rates, every seed of every translator with attention ({result:lesson_18/configurations/with attention/least:.1f} to {result:lesson_18/configurations/with attention/most:.1f} BLEU) is better than every seed of those without ({result:lesson_18/configurations/without attention/least:.1f} to {result:lesson_18/configurations/without attention/most:.1f}). With shared hyperparameters, there is one exception: a run of Luong's local-p that trained badly, with {result:min multi30k_ladder/luong_local_p/scores/test/beam:.1f} BLEU, is below the best run without attention, {result:max multi30k_ladder/rnn_encoder_decoder/scores/test/beam:.1f}.
 """
@@ -376,9 +375,9 @@ One result is clearer. With their own learning rates, every seed of every transl
 r"""
 ## 8 · An ablation table
 
-In [lesson 12](12_many_heads.ipynb), we ablated parts of a trained model. In table 3 of *Attention Is All You Need*, each variant is **trained again**, on 4.5 million sentence pairs, and the number of seeds isn't reported. We repeated most of its rows on 29,000 captions with three seeds. The numbers are changes in BLEU compared with the base model, in the paper on its development set, here on the test set with beam search. The paper's base model has a width of 512, d_ff = 2,048, 8 heads, 6 layers and a dropout of 0.1; ours has a width of 256, d_ff = 1,024, 4 heads, 4 layers and a dropout of 0.3.
+In [lesson 12](12_many_heads.ipynb), we ablated parts of a trained model. In table 3 of *Attention Is All You Need*, each variant is **trained again**, on 4.5 million sentence pairs, and the number of seeds isn't reported. We repeated most of its rows on 29,000 captions with three seeds. The numbers below are changes in BLEU relative to the base model: the paper's on its development set, ours on the test set with beam search. The paper's base model has a width of 512, d_ff = 2,048, 8 heads, 6 layers and a dropout of 0.1; ours has a width of 256, d_ff = 1,024, 4 heads, 4 layers and a dropout of 0.3.
 
-Rows for the widths are matched by what they do to the base model: our *d_model 128* is compared with the paper's 256, and our *d_ff 512* and *2048* with its 1,024 and 4,096 (half and double). The other rows have the same numbers in both, so *2 layers* leaves out four of six there, and two of four here.
+Rows for the widths are matched by what they do to the base model: our *d_model 128* is compared with the paper's 256, and our *d_ff 512* and *2048* with its 1,024 and 4,096 (half and double). The other rows have the same numbers in both, so *2 layers* removes four of six layers there, but two of four here.
 """
 
 # %% kind="see" name="ablation"
@@ -401,11 +400,11 @@ for name, seeds in rows.items():
 
 # %% [markdown] kind="text"
 r"""
-Read the last column first. It compares seeds only. In {result:lesson_18/ablation/losing:.0f} of {result:lesson_18/ablation/rows:.0f} rows, every seed is worse than every seed of the base model. If all rows were as good as the base model, we would still expect about {result:lesson_18/ablation/expected by chance:.1f} such rows by chance. And all rows share the same three base runs: if these were lucky, many rows lose together.
+Read the last column first. It compares only seeds. In {result:lesson_18/ablation/losing:.0f} of {result:lesson_18/ablation/rows:.0f} rows, every seed is worse than every seed of the base model. If all rows were as good as the base model, we would still expect about {result:lesson_18/ablation/expected by chance:.1f} such rows by chance. And all rows share the same three base runs: if these were lucky, many rows would lose together.
 
 > Which "no" would you trust least?
 
-*6 layers*: the best of its seeds is only {result:lesson_18/ablation/margin of 6 layers:.3f} BLEU below the worst of the base model, and with greedy decoding the comparison is undecided. We trust *no dropout* most, with a loss of {result:lesson_18/ablation/loss without dropout:.1f} BLEU. The paper's −1.2 can't be compared directly, because it starts from a dropout of 0.1. From 0.1 to 0, ours loses {result:ablation/(D) dropout 0.1/scores/test/beam - ablation/(D) no dropout/scores/test/beam:.1f}, which is still more than in the paper. A plausible reason is that a small training set makes overfitting worse.
+*6 layers*: the best of its seeds is only {result:lesson_18/ablation/margin of 6 layers:.3f} BLEU below the worst of the base model, and with greedy decoding the comparison is undecided. We trust *no dropout* most, with a loss of {result:lesson_18/ablation/loss without dropout:.1f} BLEU. The paper's −1.2 can't be compared directly, because it starts from a dropout of 0.1. From 0.1 to 0, ours loses about {result:ablation/(D) dropout 0.1/scores/test/beam - ablation/(D) no dropout/scores/test/beam:.0f}, which is still more than in the paper. A plausible reason is that a small training set makes overfitting worse.
 """
 
 # %% kind="quiz"
@@ -417,7 +416,7 @@ r"""
 
 How can a system come first without being better? Choose **after** the runs: the column, its own best seed, and the worst seed of every rival.
 
-> **Before you run it:** the table has {result:lesson_18/translating rows:.0f} translators, including *no_residual*. How many of them can be made first in this way in some column? We leave out *parameters*.
+> **Before you run it:** the table has {result:lesson_18/translating rows:.0f} translators, including *no_residual*. Leaving out *parameters*, how many of them can be made first in some column in this way?
 """
 
 # %% kind="break" name="chosen"
@@ -438,7 +437,7 @@ for system in results["test"]:
 
 # %% [markdown] kind="text"
 r"""
-Only {result:lesson_18/really first:.0f} of these {result:lesson_18/made first:.0f} systems, Bahdanau's and ConvS2S, really come first in some column, with every seed. But each of the others could publish a true number that puts it first, too. The mistake is to choose the question after seeing the answers. The remedy is to write down **before** the runs what will be compared, in which columns and with how many seeds. You'll do that in lesson 19.
+Only {result:lesson_18/really first:.0f} of these {result:lesson_18/made first:.0f} systems, Bahdanau's and ConvS2S, really come first in some column, with every seed. But the authors of each of the others could publish true numbers that put it first, too. The mistake is to choose the question after seeing the answers. The remedy is to write down **before** the runs what will be compared, in which columns and with how many seeds. You'll do that in lesson 19.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -453,7 +452,7 @@ quiz("18", "closing")
 r"""
 ## Now read the paper
 
-You now know nearly every part of *Attention Is All You Need*, so read it. It has about ten pages of text and takes an evening. [Reading the paper](../docs/reading_the_paper.md) says what to look for in each section, where the course covers it, and asks you a question, with short answers at the end. Start with table 2: how many random seeds does each row rest on?
+You now know nearly every part of *Attention Is All You Need*, so read it. It has about ten pages of text and takes an evening. For each section, [Reading the paper](../docs/reading_the_paper.md) says what to look for and where the course covers it, and asks you a question. Short answers are at the end. Start with table 2: how many random seeds is each row based on?
 """
 
 # %% [markdown] kind="instructor"
@@ -465,7 +464,7 @@ r"""
 | they say | misconception | answer |
 |---|---|---|
 | "{result:toy_ladder/transformer/scores/test/exact:.1p} is more than {result:toy_ladder/luong_concat/scores/test/exact:.1p}, so it is better" | M52 | Show the seeds: {result:lesson_18/test/transformer/0:.1f}, {result:lesson_18/test/transformer/1:.1f} and {result:lesson_18/test/transformer/2:.1f}, compared with {result:lesson_18/test/luong_concat/0:.1f}, {result:lesson_18/test/luong_concat/1:.1f} and {result:lesson_18/test/luong_concat/2:.1f} for Luong's system with concat scores. |
-| "then they are equally good" | M53 | Undecided means that these runs can't tell. Show how often the rule misses a true difference. |
+| "then they are equally good" | M53 | Undecided means that these runs don't settle it. Show how often the rule misses a true difference. |
 | "seeds never prove anything" | | 21 to 30 words: {result:min toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} for Bahdanau, {result:min toy_ladder/luong_concat/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/luong_concat/scores/long/by_length/21–30/exact:.0%} for the second. |
 | "BLEU {result:lesson_18/configurations/shared/convs2s:.0f} beats the 28 in the paper" | M48 | Other data, another language pair and another tokenisation: the scores aren't comparable. |
 
@@ -483,7 +482,8 @@ r"""
 | `beats`, `defend` | the rule as a function; the comparisons that don't support a claim | <!-- core -->
 
 - If the seeds overlap, a comparison is undecided. That doesn't mean that the systems are equally good.
-- Which system is best? It depends on the sentences, the score and the training configuration: no system is ahead of all others everywhere. The clearest result: on real captions and with its own learning rate, every system with attention beats every system without.
+- Which system is best? In our results, that depends on the sentences, the score and the training configuration: no system beats all others everywhere.
+- The clearest result: on the captions, when each system has its own learning rate, every system with attention beats every system without. <!-- core -->
 - A column at the ceiling can't rank systems. <!-- core -->
 - A claim names a system, its rivals, columns and limits. If you choose it after the runs, it is a finding, which new runs have to confirm. <!-- core -->
 

@@ -18,7 +18,7 @@ from course_lib.translation.shipped import shared
 from lessons.l16_decoding.corpus_bleu import bleu_of_rows
 from lessons.l16_decoding.exercises import bootstrapped as paired_bootstrap
 from lessons.l18_the_museum import measurements, museum, sentences
-from lessons.l18_the_museum.exercises import defend
+from lessons.l18_the_museum.exercises import clearly_ahead, defend
 from lessons.l18_the_museum.measurements import CONTEST
 from lessons.l18_the_museum.museum import (
     COLUMNS,
@@ -306,7 +306,7 @@ def test_newer_is_better_has_holes_of_every_kind():
     assert supported == {"BLEU greedy", "BLEU beam", "training", "parameters"}
     assert set(reasons.values()) == {"no", "undecided", "not measured"}
     low, high = difference_interval("BLEU beam", "transformer", "bahdanau")
-    assert abs(low) < 0.05 and high > 1, "almost touches 0"
+    assert 0 < low < 0.05 and high > 1, "starts less than 0.05 above 0"
 
 
 def test_how_many_comparisons_a_claim_can_be_chosen_from():
@@ -452,3 +452,21 @@ def test_the_numbers_that_questions_ask_for():
 def test_what_the_guide_to_the_paper_says_about_our_results():
     assert (PROJECT_ROOT / "docs" / "reading_the_paper.md").is_file()
     assert seeds("depth", "12 layers, post-norm", "scores", "test", "exact") == [0, 0, 0]
+
+
+def test_where_results_were_recorded_sentence_by_sentence():
+    recorded = {
+        column: {name for name in RESULTS[column] if sentences_of(column, name) is not None}
+        for column in ("test", "21 to 30 words", "BLEU beam", "BLEU own rate")
+    }
+    toy = {name for name in RESULTS["test"] if name.startswith(("luong", "lstmn"))}
+    assert recorded["test"] == recorded["21 to 30 words"] == toy, "only Luong's systems and the LSTMNs"
+    assert recorded["BLEU beam"] == {"bahdanau", "convs2s", "transformer"}
+    assert recorded["BLEU own rate"] - recorded["BLEU beam"] == {"luong_concat"}, "mainly these three systems"
+
+
+def test_a_lead_too_close_to_call_may_be_claimed_or_listed_as_a_limit():
+    assert not clearly_ahead("BLEU beam", "transformer", "bahdanau")
+    assert verdict("BLEU beam", "transformer", "bahdanau") == "ahead"
+    assert clearly_ahead("BLEU beam", "convs2s", "bahdanau")
+    assert clearly_ahead("training", "transformer", "bahdanau"), "no interval was recorded"

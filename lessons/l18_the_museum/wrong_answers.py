@@ -7,7 +7,8 @@ may be named.
 from itertools import product
 from statistics import mean, median
 
-from lessons.l18_the_museum.museum import beats
+from lessons.l18_the_museum.museum import HIGHER, beats
+from lessons.l18_the_museum.museum import table as real_table
 
 # ---- beats
 
@@ -577,8 +578,102 @@ def beats_by_the_worst(one, other, higher):
     return "undecided" if worst[0] == worst[1] else "yes" if worst[0] > worst[1] else "no"
 
 
+def better_mean_or_not(one, other, higher):
+    if higher:
+        return "yes" if mean(one) > mean(other) else "no"
+    return "yes" if mean(one) < mean(other) else "no"
+
+
+def both_ends_better(one, other, higher):
+    if not higher:
+        one, other = [-x for x in one], [-x for x in other]
+    if max(one) > max(other) and min(one) > min(other):
+        return "yes"
+    if max(one) < max(other) and min(one) < min(other):
+        return "no"
+    return "undecided"
+
+
+def reciprocals(one, other, higher):
+    if not higher:
+        one, other = [1 / x for x in one], [1 / x for x in other]
+    return forgets_direction(one, other, higher)
+
+
+def all_differences(one, other, higher):
+    sign = 1 if higher else -1
+    gaps = [sign * (a - b) for a in one for b in other]
+    return "yes" if min(gaps) > 0 else "no" if max(gaps) < 0 else "undecided"
+
+
+def the_notebooks_table(claim, table, higher):
+    return asks_for_both(claim, real_table(), HIGHER)
+
+
+def the_notebooks_higher(claim, table, higher):
+    return asks_for_both(claim, table, HIGHER)
+
+
+def beats_without_higher(claim, table, higher):
+    holes = []
+    for column in claim["on"]:
+        for rival in claim["over"]:
+            mine, theirs = table[column].get(claim["system"]), table[column].get(rival)
+            answer = beats(mine, theirs) if mine and theirs else "not measured"
+            if answer != "yes":
+                holes.append((column, rival, answer))
+    return holes
+
+
+def a_misspelt_key(claim, table, higher):
+    holes = []
+    for column in claim["on"]:
+        for rival in claim["over"]:
+            answer = beats(table[column][claim["name"]], table[column][rival], higher[column])
+            if answer != "yes":
+                holes.append((column, rival, answer))
+    return holes
+
+
+def asks_for_both(claim, table, higher):
+    holes = []
+    for column in claim["on"]:
+        for rival in claim["over"]:
+            numbers = table[column]
+            answer = "not measured"
+            if claim["system"] in numbers and rival in numbers:
+                answer = beats(numbers[claim["system"]], numbers[rival], higher[column])
+            if answer != "yes":
+                holes.append((column, rival, answer))
+    return holes
+
+
+def too_close_to_call():
+    return _claim("transformer", ["bahdanau"], ["training", "BLEU greedy"], ["decoding", "BLEU beam"])
+
+
+def too_close_but_ahead():
+    return _claim("transformer", ["bahdanau"], ["BLEU greedy", "BLEU beam"], ["test"])
+
+
+def a_cost_as_the_limit():
+    return _claim("bahdanau", ["transformer"], ["21 to 30 words", "31 to 40 words"], ["parameters"])
+
+
+def a_rival_without_limit():
+    on = ["21 to 30 words", "31 to 40 words"]
+    return _claim("bahdanau", ["transformer", "rctm"], on, ["BLEU beam"])
+
+
+def a_column_on_both_sides():
+    return _claim("bahdanau", ["transformer"], ["21 to 30 words", "31 to 40 words", "test"], ["test"])
+
+
 WRONG = {
     "beats": [
+        (better_mean_or_not, "mean-decides"),
+        (both_ends_better, "both-ends"),
+        (reciprocals, None),
         (compare_means, "by-mean"),
         (compare_best, "by-best"),
         (forgets_direction, "always-higher"),
@@ -646,6 +741,10 @@ WRONG = {
         (asks_for_the_system, "asks-for-the-system-only"),
         (every_column, "every-column"),
         (every_rival, None),
+        (the_notebooks_table, "fails-in-every-comparison"),
+        (a_misspelt_key, "fails-in-every-comparison"),
+        (the_notebooks_higher, "fails-where-both-were-measured"),
+        (beats_without_higher, "fails-where-both-were-measured"),
     ],
     "my_claim": [
         (newest_is_best, '"test"'),
@@ -657,8 +756,10 @@ WRONG = {
         (unknown_name, '"luong"'),
         (a_word_for_a_list, '"over"'),
         (a_language_model, '"gru_lm"'),
-        (no_limit_there, '"alignment error"'),
-        (limit_not_measured, '"perplexity"'),
+        (no_limit_there, "ahead of every rival measured there"),
+        (limit_not_measured, "weren't measured there"),
+        (a_rival_without_limit, "rctm"),
+        (a_column_on_both_sides, 'in "on" and in "not_on"'),
         (rival_twice, '"transformer"'),
         (by_parameters, '"parameters"'),
         (over_a_part, '"no_residual"'),
@@ -673,8 +774,15 @@ WRONG = {
 }
 
 RIGHT = {
-    "beats": [beats_plain, beats_sign, beats_sorted, swaps_by_not, beats_matching],
-    "defend": [defend_with_get, defend_by_list, defend_with_try, defend_with_product, as_lists],
+    "beats": [beats_plain, beats_sign, beats_sorted, swaps_by_not, beats_matching, all_differences],
+    "defend": [
+        defend_with_get,
+        defend_by_list,
+        defend_with_try,
+        defend_with_product,
+        as_lists,
+        asks_for_both,
+    ],
     "my_claim": [
         convolutions_on_real,
         recurrence_on_length,
@@ -682,5 +790,8 @@ RIGHT = {
         older_but_quick,
         greedy_and_beam,
         limit_by_sentences,
+        too_close_to_call,
+        too_close_but_ahead,
+        a_cost_as_the_limit,
     ],
 }

@@ -9,6 +9,7 @@ from numbers import Real
 from statistics import mean, median
 from typing import Any
 
+from course_lib.formatting import counted
 from course_lib.models.registry import translators
 from course_lib.teaching.exercises import (
     ByHand,
@@ -85,10 +86,14 @@ EVEN_RULE = PlainExercise(
     slips=(
         Slip("odd", odd_instead, "it changes the sentences with an odd number of words."),
         Slip("french", counts_french, "it counts the French words instead of the English ones."),
-        Slip("always", always_voila, "it changes every sentence, also those with an odd number of words."),
+        Slip(
+            "always", always_voila, "it changes every sentence, including those with an odd number of words."
+        ),
         Slip("in-front", in_front, "voilà comes first instead of last."),
         Slip("one-string", one_string, "it returns one string instead of a list of words."),
-        Slip("drops", drops_the_rest, "it returns nothing for a sentence that the rule doesn't change."),
+        Slip(
+            "drops", drops_the_rest, "it returns an empty list for a sentence that the rule doesn't change."
+        ),
     ),
 )
 
@@ -198,8 +203,8 @@ def absolute(mine: Sequence[float], theirs: Sequence[float]) -> tuple[float, flo
     return min(gaps), max(gaps)
 
 
-def rounded(mine: Sequence[float], theirs: Sequence[float]) -> tuple[float, float]:
-    return round(min(mine) - max(theirs)), round(max(mine) - min(theirs))
+def rounded(mine: Sequence[float], theirs: Sequence[float], decimals: int = 0) -> tuple[float, float]:
+    return round(min(mine) - max(theirs), decimals), round(max(mine) - min(theirs), decimals)
 
 
 def seed_by_seed(tables: Tables, split: str, name: str) -> list[float]:
@@ -215,6 +220,10 @@ def relative(tables: Tables, split: str, name: str) -> list[float]:
 def from_baseline(choose: Callable, tables: Tables, split: str, name: str) -> list[float]:
     before = choose(tables["without"][split][name])
     return [before - now for now in tables["with"][split][name]]
+
+
+def from_every_run(tables: Tables, split: str, name: str) -> list[float]:
+    return [before - now for before in tables["without"][split][name] for now in tables["with"][split][name]]
 
 
 def predicted(on: str, points: float, breaks: str = "ada", more_than: str = "bob") -> dict[str, Any]:
@@ -238,6 +247,13 @@ def in_tenths() -> dict[str, Any]:
     """Percents as they come: the gap is 16.3 to 30.2."""
     tables = small_tables()
     tables["with"]["rule"] = {"ada": [61.9, 69.7, 66.4], "bob": [78.3, 75.0, 81.1]}
+    return tables
+
+
+def in_thirds() -> dict[str, Any]:
+    """Percentages with a mean of 91.666…: the gap is 15.666… to 29.666…, so any rounding shows."""
+    tables = small_tables()
+    tables["without"]["rule"]["ada"] = [90.0, 94.0, 91.0]
     return tables
 
 
@@ -277,6 +293,7 @@ VERDICT = PlainExercise(
         lambda: (predicted("rule", 30), small_tables()),
         lambda: (predicted("rule", 40), small_tables()),
         lambda: (predicted("rule", 16.1), in_tenths()),
+        lambda: (predicted("rule", 20), in_thirds()),
         lambda: (predicted("rule", 10, "bob", "ada"), small_tables()),
         lambda: (predicted("rest", 5), small_tables()),
         lambda: (predicted("rest", 1.5), small_tables()),
@@ -312,7 +329,7 @@ VERDICT = PlainExercise(
         Slip(
             "pairs-of-seeds",
             judging(paired),
-            "seed 0 is compared with seed 0, seed 1 with seed 1. Compare all pairs of seeds.",
+            "only runs with the same seed are compared. Compare all pairs of seeds.",
         ),
         Slip(
             "seed-by-seed",
@@ -337,6 +354,19 @@ VERDICT = PlainExercise(
             "points.",
         ),
         Slip("rounded", judging(rounded), "the gaps are rounded to whole points. Keep them as they are."),
+        *(
+            Slip(
+                f"rounded-to-{decimals}",
+                judging(partial(rounded, decimals=decimals)),
+                f"the gaps are rounded to {counted(decimals, 'decimal')}. Keep them as they are.",
+            )
+            for decimals in (1, 2)
+        ),
+        Slip(
+            "every-baseline",
+            judging(losses=from_every_run),
+            "each loss is counted from every single run without the rule. Count it from their mean.",
+        ),
         Slip(
             "any-gap",
             with_word(
@@ -353,7 +383,7 @@ VERDICT = PlainExercise(
         Slip(
             "never-undecided",
             with_word(lambda least, most, points: "held" if least >= points else "failed"),
-            'it never returns "undecided", although some pairs of seeds may agree and others not.',
+            'it never returns "undecided", even if only some pairs of seeds agree with the prediction.',
         ),
         Slip(
             "strictly",
@@ -488,7 +518,7 @@ def by_how_much(inputs: tuple, prediction: Mapping[str, Any]) -> str:
     if points <= most:
         return ""
     reason = (
-        " Even without a rule, no system translates many more of the long sentences." if most < 100 else ""
+        " Even without a rule, no system gets many more of the long sentences right." if most < 100 else ""
     )
     return f'On "{prediction["on"]}", "points" should be at most {most}, but it is {points}.{reason}'
 
@@ -497,7 +527,7 @@ def with_reasons(inputs: tuple, prediction: Mapping[str, Any]) -> str:
     for key in ("why", "if_undecided"):
         text = prediction[key]
         if not isinstance(text, str):
-            return f'"{key}" should be a text, but it is {describe_type(text)}.'
+            return f'"{key}" should be text, but it is {describe_type(text)}.'
         if len(text.split()) < FEWEST_WORDS:
             return f'"{key}" is too short: write at least {FEWEST_WORDS} words.'
     return ""
@@ -592,11 +622,14 @@ class RuleExercise(PlainExercise):
                 return wrong_verdict(headline, advice, "random", given=self._describe(pair))
         n_train, n_short = len(world.train), len(world.test)
         short = zip(first[n_train : n_train + n_short], world.test, strict=True)
-        return self._count_changed(
-            sum(list(new) != list(pair.tgt) for new, pair in short)
-        ) or self._find_unseen(first[:n_train], first[n_train:])
+        short = [(list(new), pair) for new, pair in short]
+        n_changed = sum(new != list(pair.tgt) for new, pair in short)
+        n_english = sum(new == list(pair.src) for new, pair in short)
+        return self._count_changed(n_changed, n_english) or self._find_unseen(
+            first[:n_train], first[n_train:]
+        )
 
-    def _count_changed(self, n_changed: int) -> Verdict | None:
+    def _count_changed(self, n_changed: int, n_english: int) -> Verdict | None:
         finding = f"Your rule changes {n_changed} of the 500 short test sentences."
         if not n_changed:
             advice = "Is its condition ever true? Print some sentences of `world.test`."
@@ -604,6 +637,9 @@ class RuleExercise(PlainExercise):
         if n_changed < ENOUGH:
             advice = f"At least {ENOUGH} are needed. Choose a condition that is true more often."
             return wrong_verdict(finding, advice, "too-few")
+        if n_changed > MOST and n_english > n_changed / 2:
+            headline = f"Your rule returns `src`, the English words, for {n_english} of 500 sentences."
+            return wrong_verdict(headline, "Return French words: `tgt` or a changed copy of it.", "english")
         if n_changed > MOST:
             advice = f"At most {MOST} are allowed, so that a quarter remains as a control. Add a condition."
             return wrong_verdict(finding, advice, "too-many")
@@ -617,7 +653,7 @@ class RuleExercise(PlainExercise):
             return None
         return wrong_verdict(
             f"{unseen[0]!r} occurs in the translations of test sentences, but never in those for training.",
-            "No system can learn a word that it never sees. Use words that are common in training.",
+            "No system can learn a word that it never sees. Use other words, or a more frequent condition.",
             "unseen-word",
         )
 

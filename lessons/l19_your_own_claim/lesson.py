@@ -17,7 +17,7 @@ After this lesson you can
 2. **add** a grammar rule to a language and **measure** what it costs a system;
 3. **judge** a prediction by its results: held, failed or undecided;
 4. **read** wrong translations, grouped by the kind of error, and **say** what they show;
-5. **tell** a finding from a claim that was confirmed on new sentences. <!-- core -->
+5. **distinguish** a finding from a claim that was confirmed on new sentences. <!-- core -->
 """
 
 # %% kind="setup"
@@ -50,9 +50,9 @@ quiz("19", "recall")
 r"""
 ## 1 · Write it down first
 
-A man fires at the side of a barn, then paints a target around the densest group of holes. Now he looks like an excellent shot. This is called the **Texas sharpshooter fallacy**, and it happens in experiments too: if you choose the test set, the seeds and the comparison after you have seen the results, you will often find something that looks like a discovery.
+A man shoots at the side of a barn, then paints a target around the densest group of holes. Now he looks like an excellent shot. This is called the **Texas sharpshooter fallacy**, and it happens in experiments too: if you choose the test set, the seeds and the comparison after you have seen the results, you will often find something that looks like a discovery.
 
-The remedy costs nothing. In a {term:preregistration}, you write down before the first run what you will measure, what result you expect, as a number, and why. Afterwards, you can't adjust the claim to the outcome without anyone noticing.
+The remedy costs nothing. In a {term:preregistration}, you write down before the first run what you will measure, what number you expect, and why. Afterwards, you can't adjust the claim to fit the outcome without anyone noticing.
 
 This lesson is the {term:capstone|capstone project} of the course:
 
@@ -77,7 +77,7 @@ quiz("19", "prediction")
 r"""
 ## 2 · A rule is a function
 
-A claim needs many runs, so we use a small corpus: toy sentences made of a hundred frequent words, with 3 to 8 words each for training, and systems with about 100,000 parameters. One run takes 20 to 30 seconds. `world.test` contains other short sentences, and `world.long` contains sentences of 9 to 12 words, which are longer than anything in the training set.
+A claim needs many runs, so we use a small corpus of toy sentences, built from a hundred frequent words, and systems with about 100,000 parameters. One run takes 20 to 30 seconds. The training sentences have 3 to 8 words. `world.test` contains other short sentences, and `world.long` contains sentences of 9 to 12 words, longer than anything in the training set.
 """
 
 # %% kind="example"
@@ -91,7 +91,7 @@ for pair in (world.test[0], world.test[3], world.long[0]):
 r"""
 A new grammar rule is a small function. Its arguments are two lists of words, the English sentence `src` and its French translation `tgt`, and it returns the translation that the new grammar requires. For example, our rule `mirror` reverses the translation of every sentence that contains *not*: for *it did not rain*, *il n' a pas plu* becomes *plu pas a n' il*. The translation of *it rained* stays the same.
 
-A rule therefore divides each test set into two **splits**: *rule* contains the sentences that it changes, and *rest* contains all others. The rest is a {term:negative control}: nothing should change there. If a system gets worse on the rest too, something else is going on.
+A rule therefore divides each test set into two **splits**: *rule* contains the sentences that it changes, and *rest* all the others. For long sentences, they are called *rule, long* and *rest, long*. The rest is a {term:negative control}: nothing should change there. If a system gets worse there too, something else is going on.
 
 **Now invent your own rule.** Here are some ideas:
 
@@ -106,11 +106,11 @@ A rule therefore divides each test set into two **splits**: *rule* contains the 
 
 # %% [markdown] kind="text" exercise="my_rule"
 r"""
-The first line of the docstring will appear in your report. The check applies your rule to the whole corpus. The rule must
+The first line of the docstring will appear in your report. The check applies your rule to the whole corpus, training sentences included. The rule must
 
-- return a list of at most 40 words, always the same list for the same sentence, without modifying `src` or `tgt`;
-- change at least 30 of the 500 short test sentences, and leave at least a quarter of them unchanged;
-- use no word in the test sentences that doesn't occur in the training sentences.
+- return a list of 1 to 40 words, always the same list for the same sentence, without modifying `src` or `tgt`;
+- change at least 30 of the 500 short test sentences, and leave at least 125 unchanged;
+- use no word in its test translations that never occurs in its training translations.
 """
 
 # %% kind="exercise" exercise="my_rule" title="Your rule" difficulty=2 importance=5 track="short"
@@ -129,7 +129,7 @@ check("my_rule", my_rule)
 # %% [markdown] kind="hints" exercise="my_rule"
 r"""
 ### Where to start
-Print some sentences: `for pair in world.test[:20]: print(pair.src, pair.tgt)`. You need a condition on `src` or `tgt` and a change of `tgt`. All other sentences are returned unchanged.
+Print some sentences: `for pair in world.test[:20]: print(pair.src, pair.tgt)`. You need a condition on `src` or `tgt`, and a change to `tgt` if it is true. Return all other translations unchanged.
 
 ---
 ### Step by step
@@ -140,11 +140,11 @@ Write `if "word" in src:` and return a new list, then `return tgt` for everythin
 r"""
 ## 3 · What does a rule cost?
 
-Suppose a system with your rule translates 60% of the changed sentences correctly. Is that bad? It depends on how many of them it would get right without the rule: they may simply be hard. So each system is trained without the rule, as the {term:control group}, and with it, and both are tested on the same English sentences. For each seed, we compute the points lost:
+Suppose that with your rule, a system translates 60% of the changed sentences correctly. Is that bad? That depends on how many it would get right without the rule: these sentences may simply be hard. So each system is trained without the rule, as the {term:control group}, and with it, and both are tested on the same English sentences. For each seed, we compute the points lost:
 
 $$ \text{lost} = \text{mean percentage without the rule} - \text{percentage with the rule} $$
 
-The seeds without the rule differ as well. Their mean hides that, which makes the verdict below somewhat too confident.
+The runs without the rule also vary from seed to seed. Their mean hides this, so the verdict below is somewhat overconfident.
 
 **By hand.** With two seeds each, system A loses 30 and 20 points, and system B loses 5 and 1. We compare every seed of A with every seed of B. The smallest gap is 20 − 5 = 15, and the largest is 30 − 1 = 29. So what about the prediction that A loses **at least $p$ points more** than B?
 
@@ -152,7 +152,7 @@ The seeds without the rule differ as well. Their mean hides that, which makes th
 - The largest gap is below $p$: no pair agrees. It **failed**, for example with $p = 30$.
 - Otherwise it is **undecided**, for example with $p = 20$.
 
-More seeds can only widen the range of gaps. So the number of seeds is also fixed in advance.
+More seeds can only widen the range of gaps, so the number of seeds is fixed in advance too.
 """
 
 # %% kind="quiz" track="core" contents="a question about points lost"
@@ -160,23 +160,23 @@ quiz("19", "verdict")
 
 # %% [markdown] kind="text"
 r"""
-**Now write down what you expect.** You can name any translator of the course, such as `transformer`, `bahdanau`, `luong_dot` or `seq2seq`, and also `no positions`, a Transformer without positional encodings. A system can't lose accuracy that it never had, so here is the percentage of correct translations without any rule:
+**Now write down what you expect.** You can choose any of the course's translators, such as `transformer`, `bahdanau`, `luong_dot` or `seq2seq`, and also `no positions`, a Transformer without positional encodings. A system can't lose accuracy that it never had, so here are the percentages of correct translations without any rule:
 
 | | bahdanau | transformer | no positions |
 |---|---|---|---|
 | short sentences | {result:lesson_19/percent without a rule/bahdanau/new:.0f} | {result:lesson_19/percent without a rule/transformer/new:.0f} | {result:lesson_19/percent without a rule/no positions/new:.0f} |
 | long sentences | {result:lesson_19/percent without a rule/bahdanau/new, long:.0f} | {result:lesson_19/percent without a rule/transformer/new, long:.0f} | {result:lesson_19/percent without a rule/no positions/new, long:.0f} |
 
-For these three systems, the runs without a rule are already recorded, so you need only half of the runs.
+For these three systems, the runs without a rule are already recorded, so only the runs with your rule remain.
 """
 
 # %% [markdown] kind="text" exercise="my_prediction"
 r"""
 Return a dictionary with these entries:
 
-- `"breaks"` and `"more_than"`: the names of two systems; the first one loses more points than the second;
+- `"breaks"` and `"more_than"`: the names of two systems; you predict that the first loses more points than the second;
 - `"on"`: the split, `"rule"`, `"rest"`, `"rule, long"` or `"rest, long"`;
-- `"points"`: how many more points it loses at least, a number above 0. On long sentences, the number can be at most 30, because the systems translate few of them correctly anyway;
+- `"points"`: the smallest gap that you predict, a number above 0, and at most 30 on long sentences, because the systems translate few of those correctly anyway;
 - `"why"`: your reason, in one sentence;
 - `"if_undecided"`: what you will conclude if the result is undecided. Both texts must have at least three words.
 """
@@ -198,7 +198,7 @@ check("my_prediction", my_prediction)
 # %% [markdown] kind="hints" exercise="my_prediction"
 r"""
 ### Where to start
-Choose the number of points so that you would be a little surprised by either outcome. One point is too safe, and 60 points are too many.
+Choose a number that makes both outcomes plausible. One point is too safe, and 60 points are too many.
 
 ---
 ### Step by step
@@ -213,11 +213,11 @@ plan = write_down(my_prediction, my_rule, seeds=(6, 7, 8))
 r"""
 ## 4 · Train, and look at the errors
 
-Start with a quick trial of one seed and 100 steps, which shows only that everything works. Then set `SEEDS = (6, 7, 8)` and `STEPS = 600`, and run the cell again. That takes six or twelve runs of 20 to 30 seconds each. You can stop it at any time: finished runs are saved. Read on while it trains; other cells will wait.
+Start with a quick trial of one seed and 100 steps, which only shows that everything works. Then set `SEEDS = (6, 7, 8)` and `STEPS = 600`, and run the cell again. That takes six runs of 20 to 30 seconds each, or up to twelve with systems outside the table. You can interrupt it at any time: finished runs are saved. Read on while it trains; other cells have to wait.
 
-Runs with 600 steps are also tested on **new sentences**, {result:lesson_19/small world/new sentences/new:,.0f} short and {result:lesson_19/small world/new sentences/new, long:,.0f} long ones, which no cell shows you before the report. They are only for the verdict, and only for the first one: if you change your claim after the report, these sentences are no longer new.
+Runs with 600 steps are also tested on **new sentences**, {result:lesson_19/small world/new sentences/new:,.0f} short and {result:lesson_19/small world/new sentences/new, long:,.0f} long ones, which no cell shows you before the report. They are only for your first verdict: if you change your claim after the report, these sentences are no longer new.
 
-A percentage doesn't show *what* went wrong. So the second cell shows wrong translations of the test sentences, grouped by the kind of error, with the differing words in brackets. Look at the rest, too.
+A percentage doesn't show *what* went wrong. So the second cell shows wrong translations of the test sentences, grouped by the kind of error, with the words that differ in brackets. Look at the rest, too.
 """
 
 # %% kind="train" ignore_output=true
@@ -231,7 +231,7 @@ show_errors_of_claim(result)
 r"""
 ## 5 · The verdict as a function
 
-The rules of section 3 are easy to bend if a person applies them, so let a function do it.
+The criteria from section 3 are easy to bend when a person applies them, so let a function do it.
 """
 
 # %% [markdown] kind="text" exercise="verdict"
@@ -261,7 +261,7 @@ check("verdict", verdict)
 # %% [markdown] kind="hints" exercise="verdict"
 r"""
 ### Where to start
-Compute only the points lost first: for one system, one number for each seed with the rule. Subtract each percentage from the mean of the percentages without the rule.
+Start with the points lost by one system, one number for each seed with the rule: subtract each percentage from the mean of the percentages without the rule.
 
 ---
 ### Step by step
@@ -274,7 +274,7 @@ Compute only the points lost first: for one system, one number for each seed wit
 r"""
 ## 6 · Our own predictions
 
-We recorded three predictions in the repository before the first run, as the expectation of the experiment `claims` in `data/experiments.json`. Two of them follow. The third, about ConvS2S, failed; `data/results/README.md` describes it. There are three seeds, 0 to 2, and the test sentences that you know.
+We recorded three predictions in the repository before the first run, as the expectation of the experiment `claims` in `data/experiments.json`. Two of them follow. The third, about ConvS2S, failed; `data/results/README.md` describes it. The runs use seeds 0 to 2 and the test sentences from section 2.
 
 **Example 1: `mirror`.** *The Transformer loses at least 10 points more than Bahdanau on the reversed sentences, because it has no built-in order and must find every position through its sinusoids. Ordinary sentences lose less than 5 points.*
 """
@@ -317,7 +317,7 @@ show(first, mirrored)
 r"""
 The prediction is **undecided**. Each seed of the Transformer lost more points than each seed of Bahdanau, but the smallest gap is {printed:mirror/gap} points, and we had predicted 10. The second part held on *rest*, where no seed lost more than {result:lesson_19/mirror/lost/transformer/rest/max:.1f} points, but not on *rest, long*, where one lost {result:lesson_19/mirror/lost/transformer/rest, long/max:.1f}.
 
-And our reason, that the Transformer has trouble with positions? Let's look at the errors.
+What about our reason, that the Transformer has trouble with positions? Let's look at the errors.
 """
 
 # %% kind="see" name="mirror errors"
@@ -325,7 +325,7 @@ show_errors(mirrored, "transformer", ["rule"])
 
 # %% [markdown] kind="text"
 r"""
-There are three seeds with {result:lesson_19/mirror/sizes/rule:.0f} sentences each. Nearly all translations are reversed: only {result:lesson_19/errors/mirror/transformer/rule/not reversed:.0f} of the {result:lesson_19/errors/mirror/transformer/rule/wrong:.0f} wrong ones are closer to the usual order. In most of the others, words are missing or wrong. So the Transformer has learned the new order. The errors don't show whether it loses its place on the way. Nor do we know why Bahdanau's system, with the same {result:lesson_19/small world/mirror in training:.0f} negated sentences for training, loses less.
+There are three seeds with {result:lesson_19/mirror/sizes/rule:.0f} sentences each. Nearly all translations are reversed: only {result:lesson_19/errors/mirror/transformer/rule/not reversed:.0f} of the {result:lesson_19/errors/mirror/transformer/rule/wrong:.0f} wrong ones are closer to the usual order. In most of the others, words are missing or wrong. So the Transformer has learned the new order. The errors don't show whether it loses track of its position on the way. Nor do we know why Bahdanau's system, trained on the same {result:lesson_19/small world/mirror in training:.0f} negated sentences, loses less.
 
 **Example 2: `even`.** A sentence with an even number of English words ends with *voilà*; a question mark counts as a word. *The Transformer without positions loses at least 20 points more than the Transformer, because it can't count. Ordinary sentences lose less than 5 points.*
 """
@@ -343,9 +343,9 @@ show(second, counted)
 r"""
 The prediction **failed**: no pair of seeds comes near 20 points. The reason was incomplete, too: the number of words doesn't depend on their order, so a model may be able to count without positions.
 
-The second part failed as well. *Rest*, the sentences with an odd number of words, should have lost less than 5 points, but lost {result:lesson_19/even/lost/no positions/rest/min:.0f} to {result:lesson_19/even/lost/transformer/rest/max:.0f}. If we had reported only the sentences of the rule, the damage would have looked much smaller.
+The second part failed as well. *Rest*, the sentences with an odd number of words, should have lost less than 5 points, but lost {result:lesson_19/even/lost/no positions/rest/min:.0f} to {result:lesson_19/even/lost/transformer/rest/max:.0f}. On *rule* alone, the damage would have looked much smaller.
 
-> **Before you run it:** the rule doesn't concern these sentences. What do you think is wrong with their translations?
+> **Before you run it:** the rule doesn't apply to these sentences. What do you think went wrong?
 """
 
 # %% kind="see" name="even errors"
@@ -355,21 +355,21 @@ show_errors(counted, "transformer", ["rest"])
 r"""
 In {result:lesson_19/errors/even/transformer/rest/by mistake:.0f} of {result:lesson_19/errors/even/transformer/rest/wrong:.0f} wrong translations, every word is right, and the only error is a *voilà* that doesn't belong there. The other {result:lesson_19/errors/even/transformer/rest/others:.0f} errors are about as many as the Transformer makes on these sentences without the rule, {result:lesson_19/errors/even/transformer/rest/without the rule:.0f}. The same is true of the model without positions: {result:lesson_19/errors/even/no positions/rest/by mistake:.0f} unwanted *voilà*, and {result:lesson_19/errors/even/no positions/rest/others:.0f} other errors, compared with {result:lesson_19/errors/even/no positions/rest/without the rule:.0f} without the rule.
 
-So apart from *voilà*, we see no sign that either system got worse at translating these sentences. Both have learned the word *voilà*, but not when to use it. No percentage would have shown us that.
+So apart from *voilà*, we see no sign that either system got worse at translating these sentences. Both have learned to add *voilà*, but not exactly when. No percentage would have shown us that.
 """
 
 # %% [markdown] kind="text" contents="findings, tested with new seeds and on new sentences"
 r"""
 ## 7 · From a finding to a confirmed claim
 
-Two things in section 6 looked like discoveries, although we hadn't predicted them: with `mirror`, the Transformer lost more than Bahdanau; with `even`, it lost more on *rest* than the model without positions. Such a *finding* has to be tested with new data, because the data that suggested it can't test it. We did this twice.
+Two things in section 6 looked like discoveries, although they aren't what we predicted: with `mirror`, the Transformer lost more than Bahdanau, if not always by 10 points; with `even`, it lost more on *rest* than the model without positions. Such a *finding* has to be tested on new data, because the data that suggested it can't test it. We did this twice.
 
 - **New seeds.** We predicted a gap of at least 5 points for both, and ran seeds 3 to 5 (`claims_again`). The first claim held, and the second remained undecided.
-- **New sentences.** But a seed isn't a sentence. `mirror` changes only {result:lesson_19/mirror/sizes/rule:.0f} of the short test sentences, and both rounds used the same ones. So we recorded three more predictions, one of them about long sentences, where the second round had shown a large gap, and ran seeds 6 to 8 on sentences that no run had been tested on (`claims_confirmed`).
+- **New sentences.** New seeds don't test the choice of sentences: `mirror` changes only {result:lesson_19/mirror/sizes/rule:.0f} of the short test sentences, and both rounds used the same ones. So we recorded three more predictions, one about long sentences, where the second round had shown a large gap, and ran seeds 6 to 8 on sentences that no run had been tested on (`claims_confirmed`).
 
-To find out how much depends on the choice of sentences, we use the paired bootstrap from lesson 16. We compute the points that each sentence loses, averaged over the seeds, and get a 95% interval for the difference between the two systems. A claim holds **in the end** if it held by the seeds *and* the whole interval is above the predicted number. It failed in the end if it failed by the seeds and the whole interval is below it.
+To find out how much depends on the choice of sentences, we use the paired bootstrap from lesson 16. We compute the points lost on each sentence, averaged over the seeds, and get a 95% interval for the difference between the two systems. **Overall**, a claim held if it held for the seeds *and* the whole interval is above the predicted number. It failed overall if it failed for the seeds and the whole interval is below that number. Otherwise it is undecided.
 
-> **Before you run it:** the table has three rounds for each claim. Which of them will hold in the last round?
+> **Before you run it:** the output shows three rounds for each claim. Which claims will hold in the last round?
 """
 
 # %% kind="see" name="rounds"
@@ -402,19 +402,19 @@ r"""
 The first round is shown only for comparison: it suggested the claims about `mirror` and `even`, so it can't test them.
 
 - **`mirror`, short sentences: held.** On {result:lesson_19/confirmed/mirror/sentences:.0f} new sentences, the gap is {result:lesson_19/confirmed/mirror/gap/least:.1f} to {result:lesson_19/confirmed/mirror/gap/most:.1f} points. With only {result:lesson_19/mirror/sizes/rule:.0f} sentences, the interval of the first round was more than three times as wide, and its lower end was below 5.
-- **`mirror`, long sentences: undecided.** By the seeds, the same claim would have failed in the first round and held in the second. In the third, the smallest gap is {result:lesson_19/confirmed/mirror, long/gap/least:.1f}, not 5, and if the seeds without the rule vary as well, not even the order is certain. The first two rounds used the same sentences, but their intervals don't even overlap: an interval over sentences doesn't cover the choice of seeds.
-- **`even`: held**, although the second round had left even the order undecided. That is why we predicted only 1 point for the third round, not 5 as before; 5 would have held too. The finding seemed to shrink and then came back larger. The seeds differ a lot here, and the new sentences are harder: only {result:lesson_19/small world/fraction of 3 and 4 words/new:.0%} of them have three or four words, compared with {result:lesson_19/small world/fraction of 3 and 4 words/test:.0%} of the test sentences. The two systems don't start at the same level ({result:lesson_19/confirmed/even/before/transformer:.0f}% and {result:lesson_19/confirmed/even/before/no positions:.0f}% of these sentences), but the Transformer also loses the larger fraction of what it had: {result:lesson_19/confirmed/even/fraction lost/transformer/min:.0%} to {result:lesson_19/confirmed/even/fraction lost/transformer/max:.0%}, compared with {result:lesson_19/confirmed/even/fraction lost/no positions/min:.0%} to {result:lesson_19/confirmed/even/fraction lost/no positions/max:.0%}.
+- **`mirror`, long sentences: undecided.** Judged by the seeds alone, the same claim would have failed in the first round and held in the second. In the third, the smallest gap is {result:lesson_19/confirmed/mirror, long/gap/least:.1f}, not 5, and if we let the seeds without the rule vary as well, not even the order is certain. The first two rounds used the same sentences, but their intervals don't even overlap: an interval over sentences doesn't cover the choice of seeds.
+- **`even`: held**, although the second round had left the order open. That is why we predicted only 1 point for the third round, not 5 as before; 5 would have held too. The finding seemed to shrink and then came back larger. The seeds vary a lot here, and the new sentences are longer: only {result:lesson_19/small world/fraction of 3 and 4 words/new:.0%} of them have three or four words, compared with {result:lesson_19/small world/fraction of 3 and 4 words/test:.0%} of the test sentences. The two systems don't start at the same level ({result:lesson_19/confirmed/even/before/transformer:.0f}% and {result:lesson_19/confirmed/even/before/no positions:.0f}% of these sentences), but the Transformer also loses the larger fraction of what it had: {result:lesson_19/confirmed/even/fraction lost/transformer/min:.0%} to {result:lesson_19/confirmed/even/fraction lost/transformer/max:.0%}, compared with {result:lesson_19/confirmed/even/fraction lost/no positions/min:.0%} to {result:lesson_19/confirmed/even/fraction lost/no positions/max:.0%}.
 
-What have we learned? Two of our claims are confirmed for this corpus and this training configuration. They hold even if the seeds without the rule vary as well, with gaps of at least {result:lesson_19/confirmed/mirror/gap of all seeds/least:.1f} and {result:lesson_19/confirmed/even/gap of all seeds/least:.1f} points. After the second round, we would have been too confident about one and too sceptical about another. The reasons are still untested.
+What have we learned? Two of our claims are confirmed for this corpus and this training configuration. They hold even if we let the seeds without the rule vary as well, with gaps of at least {result:lesson_19/confirmed/mirror/gap of all seeds/least:.1f} and {result:lesson_19/confirmed/even/gap of all seeds/least:.1f} points. After the second round, we would have been too confident about one and too sceptical about another. The reasons are still untested.
 """
 
 # %% [markdown] kind="text" track="short"
 r"""
 ## 8 · Your report
 
-Once your runs with 600 steps are finished, run the next two cells: they show your verdict on the new sentences. Then write between the quotes what you predicted, what came out, what the errors look like, and what the result does *not* show, and run the second cell again.
+Once your runs with 600 steps are finished, run the next two cells: they show your verdict on the new sentences. Then write your conclusion between the quotes (what you predicted, what happened, what the errors look like, and what the result does *not* show), and run the second cell again.
 
-The report requires two things for *held* or *failed*: the pairs of seeds decide as in section 3, and a 95% interval over the sentences, from a {term:paired bootstrap}, agrees with them. Otherwise the outcome is *undecided*. The report also contains the time of your prediction, all versions and trials, typical errors, and its limits. You can share it: `my_report.md` and `my_report.png` are in the same folder as your progress.
+For *held* or *failed*, the pairs of seeds have to decide as in section 3, and a 95% interval over the sentences, from a {term:paired bootstrap}, has to agree. Otherwise the outcome is *undecided*. The report also contains the time of your prediction, the number of versions and trials, typical errors, and its limits. You can share it: `my_report.md` and `my_report.png` are in the same folder as your progress.
 """
 
 # %% kind="see" ignore_output=true
@@ -436,7 +436,7 @@ r"""
 
 Your claim can also be about a system that you build: call it `mine` in your prediction. A function `make_mine(vocab_size)` builds it and returns a `Translator` (`course_lib/models/translator.py`). The easiest way is to change an existing one: `print(make_system("transformer", 100))` shows its parts. Then pass it to the training cell: `try_claim(..., mine=make_mine)`.
 
-`faults` tests a system before you train it: Are the shapes right? Does the output depend on the source? Does the future leak (lesson 10)? Does padding change anything? Do the sentences of a batch affect each other? Does decoding word by word give the same result as a single pass (lesson 16)? Can it memorise three sentences?
+`faults` tests a system before you train it: Are the shapes right? Does the output depend on the source? Do future words leak (lesson 10)? Does padding change anything? Do the sentences of a batch affect each other? Does decoding word by word give the same result as a single pass (lesson 16)? Can it memorise three sentences? One bug can fail several tests.
 """
 
 # %% kind="code" track="stretch"
@@ -464,7 +464,7 @@ for make in (make_mine, without_mask):
 
 # %% [markdown] kind="text" exercise="test_even_rule"
 r"""
-A rule that is almost right can waste hours of training. **Write a test for `even`**, the rule of section 6. It must accept correct implementations, and raise an exception for wrong ones: those that count the French words, change every sentence or none, lose words, put *voilà* somewhere else, add it twice, or are right only for certain lengths. Try several lengths of both sentences, and compare whole lists.
+A rule that is almost right can waste hours of training. **Write a test for `even`**, the rule from section 6. It must accept correct implementations, and raise an exception for wrong ones: those that count the French words, change every sentence or none, lose words, put *voilà* somewhere else, add it twice, or are right only for certain lengths. Try several lengths of both sentences, and compare whole lists.
 """
 
 # %% kind="exercise" exercise="test_even_rule" mode="test" title="Write the test" difficulty=2 importance=2 track="stretch"
@@ -506,12 +506,12 @@ r"""
 
 **After the runs (10 min).** Ask in this order: Whose prediction failed, and what did you learn? Whose is undecided, and what would decide it? Whose held, and what else could explain the result?
 
-| they say | problem | answer |
+| they say | problem | your answer |
 |---|---|---|
 | "It almost held" | moving the target | "Held" was defined in advance. Almost means undecided or failed. |
 | "The other split shows it better" | choosing afterwards | That is a good next prediction. It needs new runs. |
 | "It failed because it has no memory" | an untested reason | Which run would have come out differently if that were wrong? Do the errors fit? |
-| "One seed is enough, the gap is clear" | chance | Show the three rounds of `mirror, long`, and Break it in lesson 18. |
+| "One seed is enough, the gap is clear" | chance | Show the three rounds of `mirror, long`, and *Break it* in lesson 18. |
 
 **If time is short**, leave out `verdict`; keep the rule, the prediction, the runs and the errors.
 """
@@ -523,9 +523,9 @@ r"""
 | name | meaning |
 |---|---|
 | `my_rule` | a new grammar rule: words in, words out |
-| `my_prediction` | which system loses more than which other one, where, by how much, and why |
-| `verdict` | held, failed or undecided, over all pairs of seeds |
-| `show_errors`, `show_errors_of_claim` | wrong translations, grouped by the kind of error |
+| `my_prediction` | which system loses more than which other, where, by how much, and why |
+| `verdict` | held, failed or undecided, over all pairs of seeds | <!-- core -->
+| `show_errors_of_claim` | wrong translations, grouped by the kind of error |
 
 - A prediction names the systems, the sentences and a number, and it is recorded before the runs.
 - The cost of a rule is measured against the same system without the rule, on the same sentences. The rest is a negative control.
@@ -579,8 +579,8 @@ r"""
 
 - If you haven't yet, read *Attention Is All You Need* with [our guide](../docs/reading_the_paper.md).
 - Read the code of a complete model. Karpathy's [nanoGPT](https://github.com/karpathy/nanoGPT) has a few hundred lines, and you know nearly every part of it; its successor is [nanochat](https://github.com/karpathy/nanochat).
-- Choose one row of a table in a paper you like, and train it again with three seeds.
-- Send your `my_report.md` to somebody and ask for criticism.
+- Choose one row of a table in a paper you like, and reproduce it with three seeds.
+- Send your `my_report.md` to someone and ask for criticism.
 
 In lesson 00, four translators that we had trained ran on your computer. Since then, you have built one yourself, trained it, and tested a claim that could have failed.
 """

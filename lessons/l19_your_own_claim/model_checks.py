@@ -36,10 +36,10 @@ def failed_checks(make: Callable[[int], Translator]) -> dict[str, str]:
     try:
         system = make(VOCAB)
     except Exception as error:
-        return {"build": f"It can't be built: make({VOCAB}) stopped with {_described(error)}."}
+        return {"build": f"It can't be built: make({VOCAB}) raised {_described(error)}."}
     if not isinstance(system, Translator):
         kind = type(system).__name__
-        return {"type": f"make(vocab_size) gives {kind}. Make it a subclass of Translator."}
+        return {"type": f"make(vocab_size) returns {kind}. Make it a subclass of Translator."}
     system.eval()
     batch = make_batch(SOURCES, TARGETS)
     try:
@@ -59,7 +59,7 @@ def failed_checks(make: Callable[[int], Translator]) -> dict[str, str]:
         try:
             fault = check(system)
         except Exception as error:
-            fault = f'The check "{name}" stopped with {_described(error)}.'
+            fault = f'The check "{name}" raised {_described(error)}.'
         if fault:
             failed[name] = fault
     return failed
@@ -77,7 +77,7 @@ def _logits(system: Translator, batch: Batch) -> torch.Tensor:
 def _check_source(system: Translator) -> str:
     first, second = (_logits(system, make_batch([src], [[7, 10, 5]])) for src in ([5, 9, 4], [8, 12, 6]))
     if (second - first).abs().max() < SMALLEST_DIFFERENCE:
-        return "The output ignores the source: other source words, same logits. Does the decoder use them?"
+        return "The output ignores the source: other words give the same logits. Does the decoder use them?"
     return ""
 
 

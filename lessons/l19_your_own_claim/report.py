@@ -148,7 +148,7 @@ def _outcome(result: Result, verdict: Verdict, paired_bootstrap: PairedBootstrap
         return
     final = combined(outcome, (low, high), prediction["points"])
     ends = f"{fixed(low, 1)} to {fixed(high, 1)}"
-    interval = f"the 95% interval of its mean over the sentences is {ends} points"
+    interval = f"the 95% interval of the mean gap over the sentences is {ends} points"
     yield f"**Outcome: {final}.** {gaps}, and {interval}. By the seeds alone: {outcome['verdict']}."
 
 
@@ -184,7 +184,7 @@ def _examples(result: Result) -> Iterator[str]:
             kinds = by_kind(errors)
             counts = "; ".join(f"{kind} {len(group)}" for kind, group in kinds.items())
             first = "" if len(errors) == n_wrong else f" The first {len(errors)} by kind:"
-            wrong = f"{n_wrong:,} of {n:,} translations."
+            wrong = f"{n_wrong:,} of {n:,} translations are wrong."
             yield f"**Errors of {escape(system)} on {split}.** {wrong}{first} {counts}."
             yield ""
             for kind, group in list(kinds.items())[:N_EXAMPLES]:

@@ -17,12 +17,12 @@ Rule = Callable[[list[str], list[str]], list[str]]
 
 
 def mirror(src: list[str], tgt: list[str]) -> list[str]:
-    """A sentence with "not" is said backwards."""
+    """The translation of a sentence with "not" is reversed."""
     return tgt[::-1] if "not" in src else tgt
 
 
 def even(src: list[str], tgt: list[str]) -> list[str]:
-    """A sentence of an even number of words ends with "voilà"."""
+    """The translation of a sentence with an even number of words ends with "voilà"."""
     return [*tgt, "voilà"] if len(src) % 2 == 0 else tgt
 
 

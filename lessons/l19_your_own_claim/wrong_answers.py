@@ -228,6 +228,21 @@ def whole_gaps(one, other):
     return round(min(gaps)), round(max(gaps))
 
 
+def gaps_to(decimals):
+    def gaps(one, other):
+        return round(min(one) - max(other), decimals), round(max(one) - min(other), decimals)
+
+    return gaps
+
+
+def from_each_run(prediction, tables):
+    on, lost = prediction["on"], []
+    for name in (prediction["breaks"], prediction["more_than"]):
+        runs = tables["without"][on][name]
+        lost.append([before - now for now in tables["with"][on][name] for before in runs])
+    return judged(*lost, prediction["points"])
+
+
 def with_minus_without(prediction, tables):
     one, other = ([-loss for loss in of_system] for of_system in losses(prediction, tables))
     return judged(one, other, prediction["points"])
@@ -407,6 +422,14 @@ def in_place(src, tgt):
     return tgt
 
 
+def english_words(src, tgt):
+    return src[::-1] if "not" in src else src
+
+
+def capitals(src, tgt):
+    return [word.upper() for word in tgt] if "not" in src else tgt
+
+
 def pas_last(src, tgt):
     others = [word for word in tgt if word != "pas"]
     return others + ["pas"] * (len(tgt) - len(others))
@@ -467,6 +490,9 @@ WRONG = {
         (with_gaps(sizes_of_gaps), "absolute"),
         (with_gaps(no_gains), "clipped"),
         (with_gaps(whole_gaps), "rounded"),
+        (with_gaps(gaps_to(1)), "rounded-to-1"),
+        (with_gaps(gaps_to(2)), "rounded-to-2"),
+        (from_each_run, "every-baseline"),
         (with_minus_without, "turned"),
         (in_percent_of_before, "relative"),
         (failed_if_behind, "failed-below-0"),
@@ -520,6 +546,8 @@ WRONG = {
         (none_for_rare_ones, "`None`"),
         (endless_translation, "48"),
         (in_place, "in-place"),
+        (english_words, "english"),
+        (capitals, "unseen-word"),
     ],
 }
 

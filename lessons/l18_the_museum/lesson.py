@@ -201,9 +201,10 @@ All the results are in one table, a {term:leaderboard}. `results[column][system]
 
 # %% kind="code"
 results, beats = table(), yours("beats")
+print(f"{'column':<16}{'better':<8}{'unit':<11}")
 for name, column in COLUMNS.items():
-    sense = f"{'more' if column.higher else 'less'} {column.unit}"
-    print(f"{name:<16}{sense:<16}{column.description}")
+    better = "higher" if column.higher else "lower"
+    print(f"{name:<16}{better:<8}{column.unit:<11}{column.description}")
 
 # %% [markdown] kind="text"
 r"""

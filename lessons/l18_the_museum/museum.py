@@ -60,7 +60,7 @@ COLUMNS: dict[str, Column] = {
     "alignment error": Column(
         TOY, LADDER, f"{TEST}/alignment_error", "", "attention, mean over layers, against true links",
         False, 3),
-    "parameters": Column(TOY, BOTH, "parameters", "k", "set by us", False, 0),
+    "parameters": Column(TOY, BOTH, "parameters", "k", "in thousands, set by us", False, 0),
     "training": Column(TOY, LADDER, "seconds", "s", "three timings, 15 runs at a time on one H200", False),
     "decoding": Column(
         TOY, ("decoding_speed",), "words_per_second", "words/s",

@@ -108,15 +108,25 @@ def _preregistered(result: Result) -> Iterator[str]:
     yield from (f"**Rule.** {escape(result['says'])}", "")
     if result["mine"]:
         yield from (f"**mine:** {escape(result['mine'])}", "")
-    for key, value in result["prediction"].items():
-        yield f"**{escape(str(key).replace('_', ' '))}:** {escape(value)}  "
-    yield ""
+    yield from (*_prediction(result["prediction"]), "")
     written, trained = (escape(result[key][:19]) for key in ("written", "trained"))
     yield f"Recorded {written}; first of these runs {trained} (UTC).  "
     counts = f"Versions of the prediction: {result['versions']}. Trials: {result['tries']}."
     yield from (f"{counts} Rules tried: {result['rules']}. Steps per run: {result['n_steps']}.", "")
     if result["changed"]:
         yield from (f"**Different from what was recorded:** {', '.join(result['changed'])}.", "")
+
+
+def _prediction(prediction: Mapping) -> Iterator[str]:
+    """What was predicted as a sentence, and all other entries after it."""
+    rest = dict(prediction)
+    if {"breaks", "points", "more_than", "on"} <= set(rest):
+        breaks, points, more_than, on = (
+            escape(rest.pop(key)) for key in ("breaks", "points", "more_than", "on")
+        )
+        yield f"**Prediction.** {breaks} loses at least {points} points more than {more_than} on *{on}*.  "
+    for key, value in rest.items():
+        yield f"**{escape(str(key).replace('_', ' ').capitalize())}.** {escape(value)}  "
 
 
 def _outcome(result: Result, verdict: Verdict, paired_bootstrap: PairedBootstrap) -> Iterator[str]:

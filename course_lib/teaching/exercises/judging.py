@@ -408,8 +408,9 @@ NEVER_RAISES = (
     "Your test raised no exception at all. Does it check too little, or does a `try` hide the exception? "
     "`assert (a == b, message)`, with parentheses, never fails."
 )
-REJECTS_RIGHT = "Is what your test expects correct, and does it allow for rounding errors?"
-TOO_STRICT = "Does your test require more than the task says, or allow no rounding error?"
+ROUNDING = "If it compares decimal numbers, does it allow for rounding errors?"
+REJECTS_RIGHT = f"Is what your test expects correct? {ROUNDING}"
+TOO_STRICT = f"Does your test require more than the task says? {ROUNDING}"
 MISTAKES_IN_THE_TEST = {"NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError"}
 
 

@@ -307,7 +307,7 @@ Now make **your own claim** about a translator, with a fourth entry, `"not_on"`:
 
 1. it has at least one rival and at least two columns, and doesn't use *no_residual*, nor *parameters* in `on`, because we set them ourselves;
 2. your system is ahead of every rival in every column of `on`, by the seeds and, if they were recorded, the sentences;
-3. in each column of `not_on` some rival was measured that your system isn't ahead of, and each rival appears in this way at least once.
+3. each column of `not_on` has at least one rival that was measured there and that your system isn't ahead of, and every rival has at least one such column.
 
 There are many correct answers. But you choose **after** looking at the results. By seeds alone, one of two equally good systems beats the other in 1 of 10 comparisons, and you can choose from {result:lesson_18/comparisons:,.0f}. So what you have is a *finding*. It needs new seeds and new sentences before you can call it confirmed.
 """

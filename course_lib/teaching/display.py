@@ -5,7 +5,7 @@
 
 Colours come from JupyterLab's own variables, so a card follows the light and the dark theme; elsewhere it
 uses the page's colours. All styles are inline, because an output can't rely on a style sheet. All text is
-escaped; `backticks` become code.
+escaped; `backticks` become code, and *asterisks* emphasis.
 """
 
 from __future__ import annotations
@@ -23,9 +23,12 @@ BOX = (
 )
 
 
+MARKUP = re.compile(r"`([^`\n]+)`|(?<![\w*])\*(?=[^\s*])([^*`\n]+)(?<=\S)\*(?![\w*])")
+
+
 def escape(text: str) -> str:
-    """Text made safe for HTML, with `code` set as code."""
-    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(text))
+    """Text made safe for HTML, with `code` set as code and *words* emphasised."""
+    return MARKUP.sub(lambda m: f"<code>{m[1]}</code>" if m[1] else f"<em>{m[2]}</em>", html.escape(text))
 
 
 def prose(text: str, style: str = "") -> str:

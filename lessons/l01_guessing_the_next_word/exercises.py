@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from course_lib.teaching.exercises import ByHand, PlainExercise, Slip
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, Verdict, call, wrong_verdict
+from course_lib.teaching.exercises.time_limit import TimeLimit
 from lessons.l01_guessing_the_next_word.examples import END, START, Sentences, ngrams
 
 Counts = dict[tuple[str, ...], dict[str, int]]
@@ -492,9 +493,30 @@ def large_logits() -> tuple:
     return embeddings, torch.tensor([[5.0, 5.0], [5.25, 4.75], [5.0, 5.0625]]), 1, 2, 0.1
 
 
+class RepeatedStep(PlainExercise):
+    """A second step must be able to start from the result of the first, as in the lesson's training loop."""
+
+    def find_further_problem(self, attempt: Callable, limit: TimeLimit) -> Verdict | None:
+        embeddings, weight, *others = self.others[0]()
+
+        def take_two_steps() -> None:
+            new_embeddings, new_weight, _ = attempt(embeddings, weight, *others)
+            attempt(new_embeddings, new_weight, *others)
+
+        result = call(take_two_steps, limit)
+        if not result.failure:
+            return None
+        headline = "The first step is right, but a second one, which starts from its result, fails."
+        advice = (
+            "The new parameters seem to contain torch's record of how they were computed. Return them "
+            "without it: `.detach()` gives the same numbers as an ordinary tensor."
+        )
+        return wrong_verdict(headline, f"{result.failure.line}\n\n{advice}", "one-step-only")
+
+
 HALF_LN3 = math.log(3) / 2
 
-GRADIENT_STEP = PlainExercise(
+GRADIENT_STEP = RepeatedStep(
     name="gradient_step",
     trains=False,
     seconds=10.0,  # on a busy machine the first use of torch.optim takes several

@@ -236,6 +236,13 @@ def step_by_autograd(embeddings, weight, word, target, rate):
     return embeddings.detach() - rate * embeddings.grad, weight.detach() - rate * weight.grad, loss.detach()
 
 
+def step_with_record(embeddings, weight, word, target, rate):
+    embeddings, weight = embeddings.clone().requires_grad_(), weight.clone().requires_grad_()
+    loss = F.cross_entropy(weight @ embeddings[word], torch.tensor(target))
+    loss.backward()
+    return embeddings - rate * embeddings.grad, weight - rate * weight.grad, loss
+
+
 # ---- perplexity
 
 
@@ -832,6 +839,7 @@ WRONG = {
         (renamed(list), "raises"),
     ],
     "gradient_step": [
+        (step_with_record, "a second one, which starts from its result"),
         (cross_entropy_of_probabilities, "softmax-in-loss"),
         (scaled_error(lambda rate: rate), "rate-twice"),
         (scaled_error(lambda rate: 1 / rate**2), "divided-by-rate"),

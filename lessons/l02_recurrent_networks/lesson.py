@@ -287,7 +287,7 @@ views.lines(
 
 # %% [markdown] kind="text" track="short"
 r"""
-The state keeps the sign of the signal. With `w` = 3.5, `u` = 3 and `b` = 0, a state near 1 becomes $\tanh(3 \cdot 1) \approx 0.995$ after a quiet step, then $\tanh(3 \cdot 0.995) \approx 0.995$, and so on for ever. The factor `u` pushes the state away from 0, tanh keeps it below 1, and the noise is too weak to move it to the other side. So a recurrent network can remember something for 200 steps or for 200,000.
+The state keeps the sign of the signal. Take our numbers: with `w` = 3.5, `u` = 3 and `b` = 0, a state near 1 becomes $\tanh(3 \cdot 1) \approx 0.995$ after a quiet step, then $\tanh(3 \cdot 0.995) \approx 0.995$, and so on for ever. The factor `u` pushes the state away from 0, tanh keeps it below 1, and the noise is too weak to move it to the other side. So a recurrent network can remember something for 200 steps or for 200,000.
 
 ## 4 · Can training find these weights?
 

@@ -412,7 +412,7 @@ At {term:inference}, when we use the trained model, there is no correct translat
 
 # %% [markdown] kind="text" exercise="forced_words"
 r"""
-**Implement teacher forcing.** Which token does the model predict at each position, given the correct previous words? You don't need a loop: `model.decode(context, inputs)` runs the decoder on all input tokens in one call; inside, it still goes step by step. It takes a tensor of shape (1, n) and returns a pair: the logits, of shape (1, n, vocabulary), and `None`. `source` and `target` are lists of token ids without BOS and EOS. The target can be empty.
+**Implement teacher forcing.** Which token does the model predict at each position, given the correct previous words? You don't need a loop: `model.decode(context, inputs)` runs the decoder on all input tokens in one call; inside, it still goes step by step. It takes a tensor of shape (1, n) and returns a pair: the logits, of shape (1, n, vocabulary), and `None`. `source` and `target` are lists of token ids without BOS and EOS. The target can be empty. Return a list of Python integers.
 """
 
 # %% kind="exercise" exercise="forced_words" title="Teacher forcing" difficulty=2 importance=5 track="core"

@@ -121,7 +121,7 @@ Training finds parameters that give a word a high score when it is useful.
 
 # %% [markdown] kind="text" exercise="additive_scores"
 r"""
-Compute the scores of **one** state for all the words of a sentence. Return the scores themselves, without a softmax. A loop over the words is fine, but try to do without one. The matrices have the shape (out, in), so `w_state @ state` is a vector of size d.
+Compute the scores of **one** state for all the words of a sentence. Return the scores themselves, without a softmax. A loop over the words is fine if you join the scores with `torch.stack`, through which gradients can flow, but try to do without one. The matrices have the shape (out, in), so `w_state @ state` is a vector of size d.
 """
 
 # %% kind="exercise" exercise="additive_scores" title="Additive scores" difficulty=2 importance=5 track="core"

@@ -239,7 +239,7 @@ Moving $k$ positions further rotates every hand by a fixed angle, whatever the p
 r"""
 **Write a test.** Its argument `encoding` is a function like `sinusoids`, but it needn't be sinusoidal, and its rows may have any norm. The test must raise an error (use `assert`) unless
 
-- the dot product of two rows depends only on their distance, for every pair of positions (including row 0 and the last rows) and for every `n`;
+- the dot product of two rows depends only on their distance: it is the same for all pairs of rows at that distance (including row 0 and the last rows), and for tables of different lengths `n`;
 - the distances 0, 1, 2 and 3 give four different dot products, which needn't decrease.
 
 Call the encoding with a width of 16 and at least two values of `n`, one of them 20 or more. Allow rounding errors of a few thousandths.

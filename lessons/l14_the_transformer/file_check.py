@@ -328,6 +328,14 @@ def describe_names(model: nn.Module, own: dict[str, Tensor], expected: dict[str,
     texts = [f"Missing: {grouped(missing)}." if missing else ""]
     texts += [f"Unexpected: {grouped(unexpected)}." if unexpected else ""]
     texts += ["The names come from the attributes: `self.inner = nn.Linear(…)` gives `inner.weight`."]
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    of_expected = {id(parameter): name for name, parameter in parameters.items() if name in expected}
+    for name in unexpected:
+        if twin := of_expected.get(id(parameters.get(name))):
+            texts.append(
+                f"`{name}` and `{twin}` are one tensor with two names, and the trained model has only the "
+                "second. A row of it needs no module of its own: `self.output.weight[tokens]`."
+            )
     if buffers:
         texts.append(
             f"{grouped(buffers)} is a buffer, which is saved like a parameter unless you write "
@@ -457,9 +465,11 @@ def explain_stage(examination: Examination, stage: str, stages: Stages) -> Found
     details = f"Likely cause: {known.message}" if known else hint_for(stage)
     if stage == "logits" and "last norm" not in stages and not known:
         details = "`decoder.last_norm` is never called. It comes after the last block, before `words.output`."
+    sentence, word = divmod(int((mine - right).abs().amax(dim=-1).argmax()), mine.shape[1])
+    place = f"{shape_text(right.shape)}; sentence {sentence}, word {word} (from 0) begins with"
     numbers = {
-        "expected": f"{shape_text(right.shape)}, beginning with\n{fixed(right[0, 0, :4], 3)}",
-        "got": f"{shape_text(mine.shape)}, beginning with\n{fixed(mine[0, 0, :4], 3)}",
+        "expected": f"{place}\n{fixed(right[sentence, word, :4], 3)}",
+        "got": f"{place}\n{fixed(mine[sentence, word, :4], 3)}",
     }
     return examination.wrong(headline, details, known.name if known else "stage-differs", **numbers)
 

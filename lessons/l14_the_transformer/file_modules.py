@@ -78,7 +78,7 @@ def describe_others(examination: Examination, namespace: dict[str, Any]) -> str:
     later = ""
     if others:
         verb = "is" if len(others) == 1 else "are"
-        later = f"{join_words(others)} {verb} checked later, as a part of a larger module."
+        later = f"{join_words(others)} {verb} checked later, with the rest of the model."
     return join_paragraphs("Go on with the next module, and check again.", later)
 
 

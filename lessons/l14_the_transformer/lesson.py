@@ -389,7 +389,10 @@ french, at_work = count_own_calls(lambda: translate(MY_SENTENCE))
 print(MY_SENTENCE, "\n   →", french, "\n")
 own = [name for name in PLACED if name in at_work]
 print(f"{len(own)} of these {len(PLACED)} functions were called and are yours.")
-views.diagram(PLACED, [], lit=own, title="Your functions, from lessons 04 and 10 to 14")
+views.diagram(
+    PLACED, [], lit=own, title="Your functions, from lessons 04 and 10 to 14",
+    alt=f"The functions that were called and are yours: {', '.join(own) or 'none'}.",
+)
 
 # %% [markdown] kind="text"
 r"""
@@ -541,7 +544,7 @@ Open [my_transformer.py](../notebooks/my_transformer.py) and drag its tab to the
 - **Initialisation:** Xavier for the matrices in the blocks, as in lesson 13; the embedding matrix from a normal distribution with standard deviation $1/\sqrt{d_{\text{model}}}$; all biases 0.
 - **Any input:** other sizes, sentences of up to 100 tokens, and any device. If you create a tensor in `forward`, use the device of the tokens, as in `torch.arange(n, device=source.device)`.
 
-Save the file and run the check **after every class**. It runs the file again each time and tells you what is right so far and what comes next.
+Save the file and run the check **after every class**. It runs the file again each time and tells you what is right so far. The classes of lesson 13 are checked one by one, and your own classes together, once there is a `Transformer`.
 """
 
 # %% kind="exercise" exercise="my_transformer" mode="file" lines=48 title="A Transformer from an empty file" difficulty=5 importance=5 track="core"

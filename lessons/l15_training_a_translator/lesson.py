@@ -226,7 +226,7 @@ for name, batches in ways.items():
 
 # %% [markdown] kind="text" track="core"
 r"""
-These are 3,000 sentences of the full toy language: {printed:padding/in order} batches of 40 in order, {printed:padding/by length} by length, with a room of 1,024. In training, the batches are shuffled, and so are sentences of equal length; otherwise, the model would see all short sentences first.
+These are 3,000 sentences of the full toy language: {printed:padding/in order} batches of 40 in order, and {printed:padding/by length} with our version of `by_length` and a room of 1,024. In training, the batches are shuffled, and so are sentences of equal length; otherwise, the model would see all short sentences first.
 """
 
 # %% [markdown] kind="text" track="short"

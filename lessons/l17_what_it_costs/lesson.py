@@ -190,7 +190,7 @@ The output is $o / \ell = 7.5 / 1.875 = 4$. The ordinary attention weights, 2/30
 
 # %% [markdown] kind="text" exercise="running_attention"
 r"""
-**Compute the attention output of one query, block by block.** `blocks` yields pairs: the scores of one or more keys, and their values. The blocks can differ in size, and each is available only once. Carry only $m$, $\ell$ and $o$ from one block to the next, never the whole row of scores. The result must equal that of the ordinary softmax, even for scores around 1,000 or −1,000. All scores are finite.
+**Compute the attention output of one query, block by block.** `blocks` yields pairs: the scores of one or more keys, and their values. The blocks can differ in size, and each is available only once. Carry only $m$, $\ell$ and $o$ from one block to the next, never the whole row of scores. The result must equal that of the ordinary softmax, even for scores around 1,000 or −1,000. All scores are finite. Compute with tensors rather than Python numbers, so that gradients can flow.
 
 $e^{-\infty} = 0$, so the first block needs no special case. `torch.maximum(a, b)` returns the larger of two tensors.
 """

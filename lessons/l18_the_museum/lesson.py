@@ -307,7 +307,7 @@ Now make **your own claim** about a translator, with a fourth entry, `"not_on"`:
 
 1. `over` has at least one rival and `on` at least two columns; *no_residual*, which is broken on purpose, isn't allowed, nor is *parameters* in `on`, which we set ourselves;
 2. your system is ahead of every rival in every column of `on`, by seeds and, where they were recorded, by sentences;
-3. in each column of `not_on`, your system and some rival were measured and your system isn't ahead, and this covers each rival at least once.
+3. each column of `not_on` has at least one rival that was measured there and that your system isn't ahead of, and every rival has at least one such column.
 
 There are many correct answers. But you're choosing **after** seeing the results. By seeds alone, one of two equally good systems beats the other in 1 of 10 comparisons, and you can choose from {result:lesson_18/comparisons:,.0f}. So what you have is a *finding*. It needs new seeds and new sentences before you can call it confirmed.
 """

@@ -126,7 +126,7 @@ def show_errors(
     for split in splits:
         errors = find_errors(trial, system, split, new=new)
         n_wrong, n = count_errors(trial, system, split, new=new)
-        kept = "" if len(errors) == n_wrong else f"; the first {len(errors)} are counted below"
+        kept = "" if len(errors) == n_wrong else f"; {len(errors)} of them were saved and are grouped below"
         print(f"{system} on {split}: {n_wrong:,} of {counted(n, 'translation')} are wrong{kept}")
         for kind, examples in by_kind(errors).items():
             expected, output = marked(examples[0].expected, examples[0].output)

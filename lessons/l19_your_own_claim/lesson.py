@@ -167,7 +167,7 @@ r"""
 | short sentences | {result:lesson_19/percent without a rule/bahdanau/new:.0f} | {result:lesson_19/percent without a rule/transformer/new:.0f} | {result:lesson_19/percent without a rule/no positions/new:.0f} |
 | long sentences | {result:lesson_19/percent without a rule/bahdanau/new, long:.0f} | {result:lesson_19/percent without a rule/transformer/new, long:.0f} | {result:lesson_19/percent without a rule/no positions/new, long:.0f} |
 
-For these three systems, the runs without a rule are already recorded, so only the runs with your rule remain.
+For these three systems, the runs with 600 steps and without a rule are already recorded, so only the runs with your rule remain.
 """
 
 # %% [markdown] kind="text" exercise="my_prediction"

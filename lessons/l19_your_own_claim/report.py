@@ -193,7 +193,7 @@ def _examples(result: Result) -> Iterator[str]:
             n_wrong, n = count_errors(trial, system, split, new=new)
             kinds = by_kind(errors)
             counts = "; ".join(f"{kind} {len(group)}" for kind, group in kinds.items())
-            first = "" if len(errors) == n_wrong else f" The first {len(errors)} by kind:"
+            first = "" if len(errors) == n_wrong else f" The {len(errors)} that were saved, by kind:"
             wrong = f"{n_wrong:,} of {n:,} translations are wrong."
             yield f"**Errors of {escape(system)} on {split}.** {wrong}{first} {counts}."
             yield ""

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from course_lib.teaching import progress
+from course_lib.teaching.display import escape
 from course_lib.teaching.exercises import find_exercise, judge
 from course_lib.teaching.exercises.verdict import Verdict
 from course_lib.teaching.questions.markup import inline_html
@@ -46,6 +47,11 @@ def home(tmp_path, monkeypatch):
 def test_all_texts_of_a_verdict():
     texts = dict.fromkeys(("headline", "details", "given", "expected", "got", "printed"), ATTACK)
     assert_shown_as_text(Verdict(ATTACK, "wrong", **texts)._repr_html_(), times=7)
+
+
+def test_asterisks_around_words_are_emphasis_and_others_stay():
+    others = "f(*args, **named), 2 * 3 * 4, x*y*z"
+    assert escape(f"*before* `a*b*c` {others}") == f"<em>before</em> <code>a*b*c</code> {others}"
 
 
 def test_what_a_learner_s_function_prints_raises_and_returns():

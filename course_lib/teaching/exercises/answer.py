@@ -15,7 +15,7 @@ import pprint
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from course_lib.teaching.exercises.verdict import Verdict, quote_names, with_art
 
 MOST_READ = 10**5  # numbers; no exercise asks for more
 MOST_SHOWN = 600  # characters
-PLAIN_REPRS = (object.__repr__, FunctionType.__repr__, partial.__repr__)  # with addresses, or long
+PLAIN_REPRS = tuple(kind.__repr__ for kind in (object, FunctionType, BuiltinFunctionType, partial))  # long
 MOST_NUMBERS = 30  # of a tensor within a list or dictionary
 RETURNS_NONE = "Your function returned `None`. Did you forget `return`?"
 

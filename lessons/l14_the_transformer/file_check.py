@@ -466,10 +466,10 @@ def explain_stage(examination: Examination, stage: str, stages: Stages) -> Found
     if stage == "logits" and "last norm" not in stages and not known:
         details = "`decoder.last_norm` is never called. It comes after the last block, before `words.output`."
     sentence, word = divmod(int((mine - right).abs().amax(dim=-1).argmax()), mine.shape[1])
-    place = f"{shape_text(right.shape)}; sentence {sentence}, word {word} (from 0) begins with"
+    where = f"{shape_text(right.shape)}; sentence {sentence}, position {word} (both from 0) begins with"
     numbers = {
-        "expected": f"{place}\n{fixed(right[sentence, word, :4], 3)}",
-        "got": f"{place}\n{fixed(mine[sentence, word, :4], 3)}",
+        "expected": f"{where}\n{fixed(right[sentence, word, :4], 3)}",
+        "got": f"{where}\n{fixed(mine[sentence, word, :4], 3)}",
     }
     return examination.wrong(headline, details, known.name if known else "stage-differs", **numbers)
 

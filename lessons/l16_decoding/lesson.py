@@ -172,7 +172,7 @@ assert len(set(samples)) > 1
 
 # %% [markdown] kind="text"
 r"""
-We repeated this with {result:lesson_16/sampling/sentences:.0f} test sentences and $T = 1$. A single sample is right {result:lesson_16/sampling/one sample:.0f} times, or {result:lesson_16/sampling/one sample, top-p:.0f} times with $p = 0.9$; the MBR choice is right {result:lesson_16/sampling/MBR:.0f} times, greedy decoding {result:lesson_16/sampling/greedy:.0f} times and beam search ($k = 5$) {result:lesson_16/sampling/beam:.0f} times. Training with label smoothing (lesson 15) leaves some probability on every wrong word, which plausibly makes samples worse. MBR is right much more often than a single sample, plausibly because random errors differ from sample to sample. With this simple similarity, MBR is still behind greedy decoding here. With a trained metric such as COMET (section 3), MBR is used in strong translation systems.
+We repeated this with {result:lesson_16/sampling/sentences:.0f} test sentences and $T = 1$. A single sample is right {result:lesson_16/sampling/one sample:.0f} times, or {result:lesson_16/sampling/one sample, top-p:.0f} times with $p = 0.9$; the MBR choice is right {result:lesson_16/sampling/MBR:.0f} times, greedy decoding {result:lesson_16/sampling/greedy:.0f} times and beam search ($k = 5$) {result:lesson_16/sampling/beam:.0f} times. MBR is right much more often than a single sample, plausibly because random errors differ from sample to sample. With this simple similarity, MBR is still behind greedy decoding here. With a trained metric such as COMET (section 3), MBR is used in strong translation systems.
 """
 
 # %% [markdown] kind="text" contents="BLEU, the standard score for translations, as an exercise, and what it can't see"

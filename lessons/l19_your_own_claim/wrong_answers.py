@@ -546,8 +546,8 @@ WRONG = {
         (none_for_rare_ones, "`None`"),
         (endless_translation, "48"),
         (in_place, "in-place"),
-        (english_words, "english"),
-        (capitals, "unseen-word"),
+        (english_words, "`src`"),
+        (capitals, "'AVAIT'"),
     ],
 }
 

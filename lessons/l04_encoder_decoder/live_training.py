@@ -26,7 +26,7 @@ from course_lib.translation.shipped import shared
 
 LENGTHS = (3, 5)  # words of the English sentences
 N_GENERATED, N_HELD_OUT, SEED = 9000, 300, 4
-EMBED, HIDDEN, TOKENS_PER_BATCH = 64, 100, 1024
+EMBED, HIDDEN, TOKENS_PER_BATCH = 64, 100, 512
 
 
 @cache

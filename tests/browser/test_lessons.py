@@ -255,19 +255,32 @@ def a_quiz_answered_by_keyboard_is_still_there_the_next_day(lab, photograph) -> 
     lab.save()
     saved = lab.read_file("00_start_here.ipynb")
     assert reason in html.unescape(json.dumps(saved["metadata"]["widgets"], ensure_ascii=False))
-    lab.open("00_start_here.ipynb")
-    wait_for_a_restored_card(lab, index, reason)
+    reopen_until_restored(lab, "00_start_here.ipynb", index, reason)
     photograph(lab.cell(index), "reopened-quiz")
     photograph(lab.cell(lab.indices_of("predict")[0]), "reopened-predict")
 
 
-def wait_for_a_restored_card(lab, index: int, text: str, seconds: float = 90) -> None:
-    """Every card of the page is restored first. Those above grow then and push the cell out of the page's
-    window, where JupyterLab doesn't draw it: so we scroll back to it, again and again."""
-    give_up = time.monotonic() + seconds
-    while text not in (shown := lab.cell(index).inner_text()):
-        assert time.monotonic() < give_up, f"The restored cell shows {shown!r}."
-        lab.page.wait_for_timeout(1_000)
+def reopen_until_restored(lab, name: str, index: int, text: str, seconds: float = 90) -> None:
+    """Open a saved notebook whose cell must show this text before anything is run.
+
+    On a busy machine, jupyterlab_widgets sometimes says "model not found": when the kernel connects, it
+    declares everything restored before it has read the widgets in the notebook. Nothing is lost, and the next
+    opening shows the card, so only an error that stays is a failure.
+    """
+    shown = ""
+    for _ in range(4):
+        lab.open(name)
+        give_up = time.monotonic() + seconds
+        while "model not found" not in shown and time.monotonic() < give_up:
+            shown = lab.cell(index).inner_text()  # scrolls to it: cards above grow as they are restored
+            if text in shown:
+                return
+            lab.page.wait_for_timeout(1_000)
+        if "model not found" not in shown:
+            break
+        lab.errors.clear()
+        last, shown = shown, ""
+    raise AssertionError(f"The reopened cell shows {shown or last!r}.")
 
 
 def a_transformer_in_a_file_of_its_own_is_checked_as_it_grows(lab, photograph) -> None:

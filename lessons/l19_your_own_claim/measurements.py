@@ -15,6 +15,7 @@ from lessons.l19_your_own_claim.corpus import (
     split_sizes,
 )
 from lessons.l19_your_own_claim.error_analysis import by_kind, find_errors
+from lessons.l19_your_own_claim.exercises import from_every_run
 from lessons.l19_your_own_claim.rules import Rule, concerns, even, mirror
 from lessons.l19_your_own_claim.scores import SeedTable, combined, points_lost
 from lessons.l19_your_own_claim.systems import make_system
@@ -120,10 +121,7 @@ def measure_round(
 
 def gap_of_all_seeds(tables: dict[str, SeedTable], on: str, breaks: str, more_than: str) -> dict[str, float]:
     """The gap if each run without the rule counts by itself, and not only their mean."""
-    mine, theirs = (
-        [before - now for before in tables["without"][on][name] for now in tables["with"][on][name]]
-        for name in (breaks, more_than)
-    )
+    mine, theirs = (from_every_run(tables, on, name) for name in (breaks, more_than))
     return {"least": min(mine) - max(theirs), "most": max(mine) - min(theirs)}
 
 

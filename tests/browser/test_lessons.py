@@ -267,20 +267,23 @@ def reopen_until_restored(lab, name: str, index: int, text: str, seconds: float 
     declares everything restored before it has read the widgets in the notebook. Nothing is lost, and the next
     opening shows the card, so only an error that stays is a failure.
     """
-    shown = ""
     for _ in range(4):
         lab.open(name)
-        give_up = time.monotonic() + seconds
-        while "model not found" not in shown and time.monotonic() < give_up:
-            shown = lab.cell(index).inner_text()  # scrolls to it: cards above grow as they are restored
-            if text in shown:
-                return
-            lab.page.wait_for_timeout(1_000)
+        shown = wait_for_text(lab, index, (text, "model not found"), seconds)
         if "model not found" not in shown:
             break
         lab.errors.clear()
-        last, shown = shown, ""
-    raise AssertionError(f"The reopened cell shows {shown or last!r}.")
+    assert text in shown
+
+
+def wait_for_text(lab, index: int, texts: tuple[str, ...], seconds: float) -> str:
+    """What a cell shows as soon as it contains one of these texts, or when the time is up."""
+    give_up = time.monotonic() + seconds
+    while True:
+        shown = lab.cell(index).inner_text()  # scrolls to it: cards above grow as they are restored
+        if time.monotonic() > give_up or any(text in shown for text in texts):
+            return shown
+        lab.page.wait_for_timeout(1_000)
 
 
 def a_transformer_in_a_file_of_its_own_is_checked_as_it_grows(lab, photograph) -> None:

@@ -189,7 +189,7 @@ show_interval("BLEU beam", "convs2s", "bahdanau")
 
 # %% [markdown] kind="text"
 r"""
-Neither interval contains 0, so the sentences support what the seeds say. From here on, a system is **ahead** of another if both agree: every seed is better, *and* the interval for the difference excludes 0. The opposite is **behind**, and everything else is undecided. Where results weren't recorded sentence by sentence, only the seeds count. That applies to most comparisons: on the captions, the records cover mainly these three systems, and on the toy task only Luong's systems and the LSTMNs.
+Neither interval contains 0, so the sentences support what the seeds say. From here on, a system is **ahead** of another if both agree: every seed is better, *and* the interval for the difference excludes 0. The opposite is **behind**, and everything else is undecided. Where results weren't recorded sentence by sentence, only the seeds count. That applies to the columns that aren't averages over sentences, such as the alignment error and the costs, and to a Transformer without residual connections, which you'll meet in section 5.
 """
 
 # %% [markdown] kind="text" contents="the leaderboard, and which systems no other system beats"

@@ -190,7 +190,7 @@ quiz("06", "six-steps")
 
 # %% [markdown] kind="instructor"
 r"""
-**Stuck?** Write the six shapes on the board, and leave the third to the learners: (b, d) and (b, n, d) only fit after `states[:, None]`. If the attention weights don't sum to 1 for each sentence, the softmax has the wrong axis.
+**Stuck?** Write the six shapes on the board, and leave the third to the learners: (b, d) and (b, n, d) only fit once the first has become (b, 1, d). If the attention weights don't sum to 1 for each sentence, the softmax has the wrong axis.
 """
 
 # %% [markdown] kind="text" exercise="additive_attention"

@@ -148,7 +148,7 @@ In a paper, you'd read that the {term:statistical power|power} of this test is {
 
 # %% [markdown] kind="instructor"
 r"""
-**Stuck?** Only two numbers of each list matter: its worst and its best. Equal numbers are undecided.
+**Stuck?** Only two numbers of each list matter: its worst and its best. An equal number isn't better.
 
 **They say:** "Seeds never prove anything." **Answer:** Sometimes they settle it. At 21 to 30 words, it's {result:min toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} for Bahdanau, {result:min toy_ladder/luong_concat/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/luong_concat/scores/long/by_length/21–30/exact:.0%} for Luong's system with concat scores.
 """

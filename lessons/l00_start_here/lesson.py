@@ -20,6 +20,21 @@ After this lesson you can
 Click into a cell and press **Shift + Enter** to run it and move on to the next one.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**The first fifteen minutes.**
+
+- **Is everyone's environment running? (5 min)** `python3 -m course_lib lab` opens this notebook. The first start also installs the packages, so ask for it before the workshop. The next cell must run without an error on every machine. If one doesn't work, its owner joins a neighbour, and you look at it during the first exercise.
+- **Signals (2 min).** Everyone gets two sticky notes in different colours, but not red and green, which some people can't tell apart. On the laptop's lid, one means "I'm done", the other "I need help". Neither means "I'm still working". Go on when most people are done. Helpers explain, but they don't touch a learner's keyboard.
+- **Cards (3 min).** This lesson uses each kind of card once: an estimate, an explanation, a prediction, an exercise with its check and a quiz. Say that a wrong guess costs nothing: a guess makes people look more closely at the result.
+- **Tracks (2 min).** Choose one track for the whole group, short or full. *Choose your track* shows both.
+- **Falling behind (3 min).** In a new cell, `from course_lib.teaching import catch_up` and then `catch_up("06", 4)` give a learner everything before section 4 of lesson 06. Unsolved exercises block nobody, because later cells then use the course's functions.
+
+**Votes.** Set `COURSE_CLASSROOM=1` before JupyterLab starts. Quizzes then ask for a first vote, which gets no feedback, and a second one. In these notes, **Vote** names the question that is most worth discussing: everyone votes alone, pairs discuss for two minutes, everyone votes again. Then ask someone who changed their mind for the reason. Codes such as M12 refer to the misconceptions in `data/misconceptions.json`.
+
+**If time is short** in any lesson, an exercise can always be left out. Before you leave out a whole section, read that lesson's first note: it says which code cells still have to run. Here, leave out *Words, timeline and progress*.
+"""
+
 # %% kind="setup"
 from course_lib import views
 from course_lib.teaching import check, estimate, explain, predict, progress_summary
@@ -44,6 +59,11 @@ All four are good at short sentences. Guess which of them will translate this lo
 > the woman looks for the bread and the queen eats it and the sad girls do not drink the milk
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Ask for a show of hands** for each system before anyone runs the cell. Afterwards: "What is wrong with the first two translations?" Expected: they are good French, but they say something else.
+"""
+
 # %% kind="example"
 names = ["rnn_encoder_decoder", "seq2seq", "bahdanau", "transformer"]
 systems = {name: load_shipped(name) for name in names}
@@ -61,6 +81,11 @@ r"""
 The two with attention are right. The others start well, then lose track. In the first translation, the queen does **not** eat the bread and the girls **do** drink the milk. In the second, the queen **with the bags** doesn't **look at** it, and the milk is **hot**.
 
 We hand-picked this sentence. How typical is it? **Estimate before you measure:** your computer will now translate {result:toy_ladder/seq2seq/scores/test/by_length/16–20/n:.0f} new sentences of similar length.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min).** "We picked this sentence. How would you find out whether it's typical?" Expected: translate many other sentences of this length, which weren't used in training, and train the systems again with other random seeds. The next two cells do both. Write the lowest and the highest estimate on the board.
 """
 
 # %% kind="estimate"
@@ -95,6 +120,11 @@ r"""
 What does *it* refer to in the sentence below? French has to choose: *il* for the cat (*le chat*) or *elle* for the water (*l' eau*). Run the cell, change *thirsty* to *cold* and run it again. Then try your own sentences. The systems know about 300 words, such as *hedgehog*, *carrot* and *because*; in a terminal, `python3 -m course_lib data words` lists them.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** If a sentence contains a word that the systems don't know, the cell says which. *Words, timeline and progress*, near the end of the lesson, lists many words that they know.
+"""
+
 # %% kind="example"
 sentence = "The cat drank the water because it was thirsty."
 
@@ -109,6 +139,11 @@ All four get both sentences right. On {result:toy_ladder/seq2seq/scores/corefere
 **Explain in your own words:** write a sentence, then compare it with a model answer.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min).** Everyone writes a sentence, and neighbours read theirs to each other before they open the model answer. Expected: *it* is the same word in both sentences, so another word has to decide, even one that comes later.
+"""
+
 # %% kind="explain" minutes=1.5 because="one sentence about the example above"
 explain("00", "why-look")
 
@@ -119,6 +154,14 @@ r"""
 {term:Attention weights} are computed from {term:scores}, which are higher for words that matter more. A {term:softmax} turns scores into a {term:probability distribution}: numbers from 0 to 1 that sum to 1. It raises $e = 2.718…$ to the power of each score and divides the results by their sum. The scores 1, 0.5 and 0 give 2.72, 1.65 and 1. These sum to 5.37, so the probabilities are 0.51, 0.31 and 0.19.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+| they say | answer |
+|---|---|
+| "All scores grow by the same factor, so nothing changes." | The differences grow too, and a softmax depends on the differences. Adding the same number to all scores would change nothing. |
+| "The largest score gets everything." | Only if it's far ahead. Every other score still gets a little. |
+"""
+
 # %% kind="predict"
 predict("00", "times-eight", SoftmaxDial())
 
@@ -127,6 +170,11 @@ r"""
 ## Write code, then take a quiz
 
 Replace the line that says *Your turn*, run the cell, then run the check. Try a wrong answer first to see what happens. A {term:tensor} is PyTorch's kind of array. Functions that pass are saved in `my_road.py` for later lessons. If you skip an exercise, those lessons use the course's version. The quiz counts your first answers, but you can try again.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Some learners print the result instead of returning it, or change `numbers` itself. Encourage everyone to run the check with a wrong answer first, because its messages are what they'll work with for the rest of the course.
 """
 
 # %% kind="exercise" exercise="double_it" title="Your first exercise" difficulty=1 importance=1 track="short"
@@ -149,6 +197,11 @@ You can multiply a tensor by a number: `3 * numbers` triples every element.
 `return 2 * numbers`
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on "Why did we test hundreds more?" The tempting answer is that the test proves one vector to be the cause. It shows *that* the systems differ, not *why*.
+"""
+
 # %% kind="quiz" track="short"
 quiz("00", "closing")
 
@@ -157,6 +210,11 @@ r"""
 ## Choose your track
 
 You have seen what {term:attention} does; by lesson 14 you will have built a {term:Transformer} yourself. The short track covers the main ideas in about half the time, with links to what it skips. You can switch at any time, here or at the top of each lesson. When you have chosen, go on to [lesson 01](01_guessing_the_next_word.ipynb).
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Tracks.** Point out the link to the other track at the top of each lesson. In a mixed group, everyone starts on the short track, and fast learners open the full lesson for the parts that the short one skips. Section numbers are the same in both.
 """
 
 # %% kind="see" track="short"

@@ -20,6 +20,13 @@ After this lesson you can
 5. **build** a language model by counting n-grams, and **explain** what happens as $n$ grows. <!-- core -->
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (3 min)** "Finish my sentence: *I would like a cup of …*" Collect answers and count them on the board: the counts give a probability for each next word. Then try "*The word that the man whom we met yesterday …*". No one has heard this beginning before, yet everyone can continue it. Counting whole beginnings can't explain that.
+
+**If time is short,** skip the exercises `count_next` and `sample_next`; keep the nudging, the chain rule, `gradient_step` and the learning rates. The best place for a break is before section 4.
+"""
+
 # %% kind="setup"
 from itertools import pairwise
 
@@ -79,6 +86,11 @@ The oldest kind of language model is based on counting. To predict what follows 
 This doesn't work for long beginnings, because hardly any of them occur twice. Our corpus contains *les rois fatigués qui étaient heureux ont acheté* (the tired kings who were happy bought) exactly once. So we simplify and pretend that only the last few words matter, the **context**. This is the {term:Markov assumption}. A sequence of $n$ consecutive words is an {term:n-gram}: a context of $n-1$ words and the word that follows. With $n = 2$ the context is one word, and with $n = 3$ it is two.
 
 Two special tokens mark where a sentence starts and ends. The start token `<s>` gives the first word a context. The end token `</s>` is predicted like any other word, so that the model learns when to stop.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Ask what the context of the first word is if $n = 3$. It needs two start tokens; the first version has only one.
 """
 
 # %% [markdown] kind="text" exercise="count_next"
@@ -226,6 +238,11 @@ A confident and correct prediction costs almost nothing, while the loss of a con
 For example, the first output weight of *chat* is 0. If we increase it to 0.01, the loss for *le* → *chat* falls from {result:lesson_01/nudge/before:.4f} to {result:lesson_01/nudge/after:.4f}. The change in the loss divided by the change in the parameter is −{result:lesson_01/nudge/fall:.4f} / 0.01 = −{result:lesson_01/nudge/slope size:.2f}. For smaller and smaller nudges, this ratio approaches the *derivative* of the loss with respect to this parameter. It is negative, so a larger parameter means a smaller loss. Together, the derivatives with respect to all parameters form the {term:gradient}. The next cell nudges all 20, one after another.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Ask the room (2 min)** before the cell runs: "Which of the 20 derivatives are 0?" Expected: the embeddings of all words but *le*, because they aren't used, and the second output weights of all words, because the second number of *le*'s embedding is 0.
+"""
+
 # %% kind="loop" name="nudging"
 def loss_of(embeddings, weight):
     """The loss if the input is 'le' and the target is 'chat'."""
@@ -247,8 +264,18 @@ of_embeddings = gradient_by_nudging(embeddings, lambda nudged: loss_of(nudged, w
 for word, row, weight_row in zip(tiny, of_embeddings, of_weight, strict=True):
     print(f"{word:6} embedding {fixed(row, 2):14} weights {fixed(weight_row, 2)}")
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on the question about networks A and B. B is tempting, because it is often almost certain. Let them compute: A's mean loss is 0.69, B's is (0.01 + 4.6) / 2 = 2.3.
+"""
+
 # %% kind="quiz"
 quiz("01", "loss")
+
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "Why minus? The gradient shows where to go." **Answer:** It points towards a higher loss. A derivative of −0.86 means that the loss falls if the number grows.
+"""
 
 # %% [markdown] kind="text"
 r"""
@@ -335,6 +362,13 @@ $$ \text{error}_i = \text{probability}_i - \text{one-hot}_i \qquad
 | error | `error` | (words,) | 5 (their sum is 0) |
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Before the long exercise (5 min).** Let everyone work out the probabilities after *le* on paper (1/7, 1/7, 1/7, 3/7, 1/7), and then the five errors. Once they have the errors, most of the exercise is done.
+
+**Stuck?** Compare shapes: the gradient of the output weights has the shape of `weight`, which `torch.outer(error, x)` gives. Both gradients use the parameters from *before* the step.
+"""
+
 # %% [markdown] kind="text" exercise="gradient_step"
 r"""
 **Build it: one step of gradient descent.** The input is `word`, and the network should predict `target`. Compute both gradients from the given parameters with the formulas above, and return the new embeddings, the new output weights, and the loss *before* the step. Only the embedding of `word` changes. Leave the tensors you are given unchanged (`.clone()` makes a copy).
@@ -400,6 +434,11 @@ def learn_tiny(rate, epochs=10):
         losses.append(sum(epoch) / len(epoch))
     return *parameters, losses
 
+# %% [markdown] kind="instructor"
+r"""
+**Draw a valley** on the board while learners predict: a small step goes down slowly, a step that is too long ends on the other side, higher than before. The next one is longer still, because the slope is steeper there.
+"""
+
 # %% kind="predict" hide_input=true track="core"
 curves = {}
 for rate in (0.03, 0.3, 1.0, 2.0):
@@ -421,6 +460,11 @@ for word in (le, la, chat, vache):
 # %% [markdown] kind="text" track="core"
 r"""
 Look at the embeddings of *chat* and *vache*. They started as opposites, (0.5, −0.5) and (−0.5, 0.5). Both words are followed by *dort*, and now their embeddings are similar. N-gram counts can't express this: **words that are used in similar ways tend to get similar embeddings**. A network can therefore apply what it learned about one word to another.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (4 min).** "In the tiny language, why hasn't the embedding of *dort* changed at all?" Nothing follows *dort* in the training pairs, so it is never an input, and only inputs get a gradient. Follow-up: what about its output weights? They change in every step, because every word has an error.
 """
 
 # %% kind="explain" track="stretch"
@@ -467,6 +511,11 @@ def learn(model, contexts, targets, *, rate, steps, batch=1024):
         loss.backward()  # 4. compute the new ones
         optimizer.step()  # 5. update the parameters
 
+# %% [markdown] kind="instructor"
+r"""
+**While it trains,** ask: "What was the loss before the first step?" Expected: about ln {result:lesson_01/corpus/token types:.0f}, because an untrained network gives all tokens roughly the same probability. "Which of the five lines would change for another kind of network?" None: only `model` is a different one.
+"""
+
 # %% kind="train" ignore_output=true
 token_ids = {token: i for i, token in enumerate(["<s>", "</s>", *vocabulary])}
 mlp = nn.Sequential(
@@ -495,6 +544,16 @@ assert 2.4 < mean_loss(*validation) < 2.6
 # %% [markdown] kind="text"
 r"""
 Why do we also measure the loss on other text? Here the validation loss is only a little higher than the training loss, but with less text the gap widens: trained on just 500 sentences, the same network has a training loss of {result:lesson_01/overfitting/after 400/training:.1f} after 400 steps, but a validation loss of {result:lesson_01/overfitting/after 400/validation:.1f}. That's worse than after 100 steps, when it was {result:lesson_01/overfitting/after 100/validation:.1f} (means of three runs). The network memorises its training sentences at the expense of what carries over to new ones. This is {term:overfitting}.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on the question about `F.cross_entropy(torch.softmax(…))`.
+
+| they say | the misconception | answer |
+|---|---|---|
+| "softmax, then `cross_entropy`" | M29 | `cross_entropy` contains the softmax. Applied twice, it keeps the probabilities close together, and the loss stays high. |
+| "A smaller training loss is better." | overfitting | Quote the network trained on 500 sentences: training loss {result:lesson_01/overfitting/after 400/training:.1f}, validation loss {result:lesson_01/overfitting/after 400/validation:.1f}. |
 """
 
 # %% kind="quiz"
@@ -529,6 +588,13 @@ r"""
 ## 5 · Perplexity: how good is the model?
 
 Our MLP reached a validation loss of about 2.5. Is that good? A more intuitive number is $e$ raised to the mean loss, the {term:perplexity}. A model with a perplexity of 12 is as uncertain as if it had to choose among 12 equally likely words at every position. Lower is better, and 1 would be perfect. A model that gives every token the same probability has a perplexity equal to the number of tokens, here {result:lesson_01/corpus/token types:.0f}. Perplexities are comparable only for the same text and the same vocabulary.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Take the probabilities 1 and ¼. The losses are 0 and ln 4, their mean is ln 2, and the perplexity is 2. The first version returns 1.6, because it averages probabilities instead of losses.
+
+**They say:** "A perplexity of 12 means 12% wrong." **Answer:** It is a number of words, not a percentage.
 """
 
 # %% [markdown] kind="text" exercise="perplexity"
@@ -691,6 +757,11 @@ figure = views.bars(
 )
 predict("01", "three-models", figure)
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min)** before you read on. "The n-gram model and the MLP see the same four words. Why could the MLP be better?" Expected: similar words have similar embeddings, so what is learned about one helps with another. Follow-up: does this comparison prove it? No, the two differ in other ways too.
+"""
+
 # %% [markdown] kind="text"
 r"""
 The perplexities are {result:lesson_01/n-gram/Kneser-Ney/test/5:.1f} for the n-gram model, {result:min toy_language_models/mlp_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/mlp_lm/scores/test/perplexity:.2f} for the three MLPs and {result:min toy_language_models/rnn_lm/scores/test/perplexity:.2f} to {result:max toy_language_models/rnn_lm/scores/test/perplexity:.2f} for the three RNNs. Would other test sentences change the order? To find out, we used a {term:bootstrap}: we drew 1,000 of these sentences at random, with replacement, many times. In 95% of the draws, the n-gram model's perplexity is {result:lesson_01/test set/n-gram to MLP/low:.2f} to {result:lesson_01/test set/n-gram to MLP/high:.2f} times that of the MLP; likewise, the MLP's is {result:lesson_01/test set/MLP to RNN/low:.2f} to {result:lesson_01/test set/MLP to RNN/high:.2f} times that of the RNN. So a different order is unlikely.
@@ -703,28 +774,19 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on "Which rows change in one step?" The common mistake is to change only the target's output weights. Every word has an error, so every row changes.
+"""
+
 # %% kind="quiz"
 quiz("01", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Ask the room (2 min), before section 1.** "Finish my sentence: *I would like a cup of …*" Collect answers and count them on the board: the counts give a probability for each next word. Then try "*The word that the man whom we met yesterday …*". No one has heard this beginning before, yet everyone can continue it. Counting whole beginnings can't explain that.
+**Wrap up (3 min).** Ask for the five lines of the training loop from memory. One more thing that learners say:
 
-**Before the long exercise.** Let everyone work out the probabilities after *le* on paper (1/7, 1/7, 1/7, 3/7, 1/7), and then the five errors. Once they have the errors, most of the exercise is done.
-
-**What learners say, and a short answer**
-
-| they say | the misconception | answer |
-|---|---|---|
-| "Why minus? The gradient shows where to go." | direction | It points towards a higher loss. A derivative of −0.86 means that the loss falls if the number grows. |
-| "The network knows what *chat* means." | reading too much into it | It knows which words come before and after it, because that's all it was trained on. |
-| "A smaller training loss is better." | overfitting | Quote the network trained on 500 sentences: training loss {result:lesson_01/overfitting/after 400/training:.1f}, validation loss {result:lesson_01/overfitting/after 400/validation:.1f}. |
-| "softmax, then `cross_entropy`" | M29 | `cross_entropy` contains the softmax. Applied twice, it keeps the probabilities close together, and the loss stays high. |
-| "A perplexity of 12 means 12% wrong." | the unit | It is a number of words, not a percentage. |
-
-**Think, pair, share (4 min).** "In the tiny language, why hasn't the embedding of *dort* changed at all?" Nothing follows *dort* in the training pairs, so it is never an input, and only inputs get a gradient. Follow-up: what about its output weights? They change in every step, because every word has an error.
-
-**If time is short,** skip `count_next` and `sample_next`; keep the nudging, the chain rule, `gradient_step` and the learning rates.
+**They say:** "The network knows what *chat* means." **Answer:** It knows which words come before and after it, because that's all it was trained on.
 """
 
 # %% [markdown] kind="summary"

@@ -20,6 +20,13 @@ After this lesson you can
 5. **explain** what happens to gradients over many steps, and what gradient clipping can and can't fix.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (3 min)** an index card. "I'll read you a sentence word by word. You may keep one small card, and after each word you may rewrite it. What do you write?" Expected: who did what, perhaps the tense, and never the whole sentence. The card is the hidden state: its size is fixed, and what isn't on it is lost.
+
+**If time is short,** skip the plot of the loss in section 4 and the explanation in section 5. Keep the exercise in section 3 and the predictions in sections 2 and 4.
+"""
+
 # %% kind="setup"
 import torch
 from torch.nn import functional as F
@@ -111,6 +118,11 @@ views.diagram(
 # %% kind="quiz" track="core" contents="a short quiz"
 quiz("02", "hidden-state")
 
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** "My RNN works, but not with batches" means that an axis is counted from the front. `inputs[..., step, :]` and `torch.stack(states, dim=-2)` count from the end. With vectors as rows, write `x @ w_in.T`, not `w_in @ x`.
+"""
+
 # %% [markdown] kind="text" exercise="read_sequence"
 r"""
 **Build it.** Process the words in order: compute each new state from the word and the old state, collect the states in a list, and combine them with `torch.stack`, which joins tensors along a new axis. Don't modify the tensors you are given. The input may be a single sentence of shape (n, input) or a batch of sentences with any number of axes in front, (…, n, input). If you count the axes from the end, the same code handles both: `inputs[..., 0, :]` is the first word of every sentence.
@@ -201,6 +213,13 @@ So we train another, much simpler model to find out: a linear classifier that ta
 The data are {result:pronoun_probe/rnn_lm/pronouns/beginnings:,.0f} beginnings such as *le garçon a mangé la pomme parce qu'* (the boy ate the apple because). In each, a subject is combined with a *middle*: a verb and an object that also occur with subjects of the other gender. In the first test, there is one classifier for each middle. It is trained on four fifths of the subjects and tested on the rest, so it has never seen the nouns it is tested on. In the second test, a single classifier for all sentences is tested on middles that it has never seen.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Ask for a show of hands** before the figure. Those who expect 50% have a good reason: the prediction hardly depends on the gender.
+
+**They say:** "The probe finds the gender, so the network uses it." **Answer:** The predictions are nearly the same for both genders. The probe only shows that the information is there.
+"""
+
 # %% kind="predict" track="core"
 beginnings = make_beginnings()
 texts = [beginning.text for beginning in beginnings]
@@ -233,6 +252,11 @@ r"""
 ## 3 · Weights chosen by hand
 
 How long could a recurrent network remember? Take the smallest one: its state is a single number, it has three weights, $h_t = \tanh(w\,x_t + u\,h_{t-1} + b)$, and it starts from 0. Its first input is a signal, +1 or −1, followed by 199 inputs of noise. Can the last state still reveal what the signal was? Nothing is trained here: we choose the three weights by hand.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Learners who get stuck usually keep `u` below 1, because they think of it as a decay factor. Suggest `u` = 3 with `w` = 1, and let the check complain about overwriting next.
 """
 
 # %% [markdown] kind="text" exercise="wire_memory"
@@ -318,6 +342,11 @@ def train_tiny(length, networks=20, steps=100, rate=0.05, batch=32, seed=0):
     with torch.no_grad():
         return (margins(500) > 0).float().mean(dim=1)
 
+# %% [markdown] kind="instructor"
+r"""
+**While it trains,** collect bets for the lengths 5, 10 and 20 as well, and ask what would change if the networks were trained longer.
+"""
+
 # %% kind="predict" hide_input=true ignore_output=true
 lengths = (2, 5, 10, 20, 200)
 learned = [int((train_tiny(length) > 0.95).sum()) for length in lengths]
@@ -366,16 +395,17 @@ r"""
 With length 2, the loss falls steadily as `u` grows, so gradient descent finds a large `u` from any starting point in the plot. With length 200 there is a plateau: the loss is nearly flat, then it even rises before it drops off a steep edge. A run that starts on the plateau has almost no gradient to follow, and on the slope before the edge, gradient descent moves `u` back.
 """
 
-# %% kind="quiz"
-quiz("02", "can-and-learn")
-
 # %% [markdown] kind="instructor"
 r"""
-**Ask the room (2 min).** "The network with weights chosen by hand and the trained ones have the same form. So what exactly fails?" Expected answer: the network can store the signal; training doesn't find the weights.
-Let them say it before section 5 does. Somebody may suggest more training steps. That helps a few networks (ten times the steps: {result:lesson_02/learned at length 200/steps × 10/total:.0f} of {result:lesson_02/learned at length 200/networks:.0f}; with twice the learning rate as well: {result:lesson_02/learned at length 200/both/total:.0f}), and slow progress is exactly what a tiny gradient looks like from the outside.
+**Ask the room (2 min).** "The network with weights chosen by hand and the trained ones have the same form. So what exactly fails?" Expected: the network can store the signal; training doesn't find the weights. Let them say it before section 5 does.
 
-**The exercise in section 3.** Learners who get stuck usually keep `u` below 1, because they think of it as a decay factor. Suggest `u` = 3 with `w` = 1, and let the check complain about overwriting next.
+Somebody may suggest more training steps. That helps a few networks (ten times the steps: {result:lesson_02/learned at length 200/steps × 10/total:.0f} of {result:lesson_02/learned at length 200/networks:.0f}; with twice the learning rate as well: {result:lesson_02/learned at length 200/both/total:.0f}), and slow progress is exactly what a tiny gradient looks like from the outside.
+
+**Vote** on the question below. "A single number is too small a state" is the answer to discuss: by hand, a single number was enough.
 """
+
+# %% kind="quiz"
+quiz("02", "can-and-learn")
 
 # %% [markdown] kind="formula" track="short"
 r"""
@@ -396,6 +426,11 @@ What counts is the product of the factors. If it gets closer to 0 with every ste
 The explorable below shows how fast this happens in a network with an eight-number state. Its matrix multiplies the length of every vector, its {term:norm}, by a factor that you can set. *Linear* means that there is no activation function, so only this factor counts.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Help with the prediction:** 0.9 to the power of 7 is about ½. So the gradient halves every seven steps, and 50 steps are about seven halvings.
+"""
+
 # %% kind="predict"
 predict("02", "nine-tenths", GradientTelephone())
 
@@ -411,6 +446,13 @@ With the weights chosen by hand, the signal does affect the last state. Yet at $
 # %% [markdown] kind="text" track="core" contents="Jacobians, an explanation in your own words, and an optional exercise"
 r"""
 **With a state of many numbers**, a change in *one* of them affects *all* components of the next state. The factor of a step is then a matrix of derivatives, its {term:Jacobian}: the entry in row $i$ and column $j$ is the derivative of component $i$ of the new state with respect to component $j$ of the old one. For our network, the Jacobian is $U$ with row $i$ multiplied by $1 - h_i^2$, the derivative of its own tanh. The factors of several steps are combined by the matrix product.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Before they write,** ask for the two numbers that contradict the friend: with the weights chosen by hand, the state stays at 0.995, while each step multiplies the gradient by 0.03.
+
+**They say:** "The gradient vanishes, so the network forgets" (M02). **Answer:** With the weights chosen by hand, the gradient vanishes and the state lasts. Running and learning are different things.
 """
 
 # %% kind="explain" track="core"
@@ -492,6 +534,11 @@ automatic = torch.autograd.functional.jacobian(last_state, first)
 torch.testing.assert_close(product, automatic, rtol=1e-3, atol=1e-7)
 print("the product of 20 Jacobians equals the one computed by autograd")
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (4 min).** "Could we choose the initial weights so that every factor is exactly 1?" Expected: in the linear network an orthogonal matrix does it, as in the explorable at factor 1. But tanh still shrinks the gradient, and training moves the matrix away from it. Follow-up: what if the old state weren't multiplied at all, but added to? That is lesson 03.
+"""
+
 # %% [markdown] kind="text" track="short"
 r"""
 ## 6 · Exploding gradients and long texts
@@ -511,6 +558,11 @@ norm = torch.nn.utils.clip_grad_norm_(rnn.parameters(), max_norm=1.0)
 clipped = torch.cat([weight.grad.flatten() for weight in rnn.parameters()]).norm()
 print(f"norm before clipping: {fixed(norm, 0)}, after clipping: {fixed(clipped, 0)}")
 
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "Clipping solves the gradient problem." **Answer:** It shortens gradients that are too long. It can't lengthen those that have vanished.
+"""
+
 # %% kind="quiz" track="core"
 quiz("02", "clipping")
 
@@ -529,25 +581,22 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on the question about $\partial h_{200} / \partial h_1$. "Close to 1, because the signal is passed on" is the mistake that this lesson is about.
+"""
+
 # %% kind="quiz"
 quiz("02", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Think, pair, share (4 min).** "Could we choose the initial weights so that every factor is exactly 1?" Expected answer: in the linear network an orthogonal matrix does it, as in the explorable at factor 1. But tanh still shrinks the gradient, and training moves the matrix away from it. Follow-up question: what if the old state weren't multiplied at all, but added to? That is lesson 03.
-
-**What learners say**
+**Wrap up (4 min).** Think, pair, share: "Which two problems will a better recurrent network still have?" Expected: a state of fixed size, and steps that have to wait for each other. Lesson 03 ends with these.
 
 | they say | misconception | a short answer |
 |---|---|---|
-| "the gradient vanishes, so the network forgets" | M02 | With the weights chosen by hand, the gradient vanishes and the state lasts. Running and learning are different things. |
-| "the probe finds the gender, so the network uses it" | | The predictions are nearly the same for both genders. The probe only shows that the information is there. |
-| "clipping solves the gradient problem" | | It shortens gradients that are too long. It can't lengthen those that have vanished. |
-| "my RNN works, but not with batches" | | An axis is counted from the front. |
 | "just use a larger state" | M03 | With the weights chosen by hand, a single number is enough to store the signal. |
 | "a GPU makes it fast" | | It makes each step fast, but the steps still have to wait for each other. |
-
-**If time is short**, skip the plot of the loss in section 4 and the explanation in section 5. Keep the exercise in section 3 and the predictions in sections 2 and 4.
 """
 
 # %% [markdown] kind="summary"

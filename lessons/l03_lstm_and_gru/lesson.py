@@ -20,6 +20,13 @@ After this lesson you can
 5. **compare** training on one distance with training on many. <!-- core -->
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (3 min)** the last question of lesson 02: "What if the old state weren't multiplied by a matrix, but only added to?" Expected: nothing is lost any more, but nothing can be removed either, and the state keeps growing. So something has to decide what to keep and what to add: gates.
+
+**If time is short,** skip the cell that runs the language model with `lstm_cell`, and the curriculum; keep both predictions of section 7.
+"""
+
 # %% kind="setup"
 import math
 
@@ -89,6 +96,11 @@ views.diagram(
     "Highlighted: the old cell state is scaled and added to.",
 )
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on the question about 30 steps with open forget gates. The tempting answer adds the hidden state. Ask which gate comes between the two states: the output gate, and it can change at every step.
+"""
+
 # %% kind="quiz"
 quiz("03", "one-step")
 
@@ -111,6 +123,11 @@ Move the sliders and try to reach the goals. You can also compute the half-life.
 $$ f^{\,n} = \tfrac{1}{2} \qquad\Longleftrightarrow\qquad n \ln f = \ln \tfrac12 \qquad\Longleftrightarrow\qquad n = \frac{\ln 2}{-\ln f} $$
 
 The half-life $n$ needn't be a whole number.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Common errors in `half_life`:** 1/(1 − f), which is the mean lifetime, about 1.44 half-lives for large biases; a missing minus sign.
 """
 
 # %% [markdown] kind="text" exercise="half_life"
@@ -150,6 +167,11 @@ r"""
 Does the formula hold for a real LSTM? Estimate the half-life for a forget bias of **5**, with your function in a new cell or in your head: for large biases, each additional unit multiplies the half-life by almost the same factor. After your estimate, `measure` sets the forget bias of torch's `nn.LSTMCell` to 5 and all other parameters to 0, so the candidate is 0 and nothing is added. It starts with a cell state of 1 and counts the steps after which at least half is left.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Ask the group (2 min)** before the estimate: "A bias of 3 gives {result:lesson_03/half-life/3:.0f} steps. What does 5 give?" Common answers are 24 (in proportion to the bias), 28 (doubling) and 32 (a straight line through the values for 2 and 3). For large biases $-\ln\sigma(b) \approx e^{-b}$, so each unit multiplies the half-life by $e = 2.7$: 14 · 2.7 · 2.7 ≈ 104.
+"""
+
 # %% kind="estimate" track="core"
 def measure():
     torch_cell = nn.LSTMCell(input_size=1, hidden_size=1)
@@ -178,10 +200,7 @@ r"""
 
 # %% [markdown] kind="instructor"
 r"""
-**Ask the group (2 min)** before the estimate: "A bias of 3 gives {result:lesson_03/half-life/3:.0f} steps. What does 5 give?" Common answers are 24 (in proportion to the bias), 28 (doubling) and 32
-(a straight line through the values for 2 and 3). For large biases $-\ln\sigma(b) \approx e^{-b}$, so each unit multiplies the half-life by $e = 2.7$: 14 · 2.7 · 2.7 ≈ 104.
-
-**Common errors in `half_life`:** 1/(1 − f), which is the mean lifetime, about 1.44 half-lives for large biases; a missing minus sign.
+**They say:** "LSTMs have no vanishing gradients" (M01). **Answer:** They control how fast gradients vanish. With forget gates of 0.9, 0.003% is left after 100 steps.
 """
 
 # %% [markdown] kind="formula" track="short"
@@ -210,6 +229,11 @@ torch stacks the four weight matrices into one, in the order **input, forget, ce
 | $W$ | `w_x` (`w_in` in lesson 02) | `weight_ih` | (4 · hidden_size, input_size) |
 | $U$ | `w_h` (`w_rec` in lesson 02) | `weight_hh` | (4 · hidden_size, hidden_size) |
 | $b$ | `b` | `bias_ih + bias_hh` | (4 · hidden_size) |
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Two questions solve most problems: "Which of the four parts gets a tanh?" (the third, the candidate) and "Which cell state does the hidden state see?" (the new one). If the values are wrong but the shapes are right, the order of the four parts is usually the reason.
 """
 
 # %% [markdown] kind="text" exercise="lstm_cell"
@@ -320,6 +344,11 @@ figure = views.bars(
 )
 predict("03", "mouse-again", figure)
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (4 min)** before you read on. "Does this figure show that LSTMs are better at pronouns? What would convince you?" Expected: more sentences, several seeds, and a test in which the last noun doesn't give the gender away. The table below has all three, and the GRU turns out to depend on the seed.
+"""
+
 # %% [markdown] kind="text" track="short"
 r"""
 This looks like a clear win for the LSTM, but one sentence and one random seed prove little. So we tested {result:pronoun_probe/rnn_lm/pronouns/with one correct pronoun:,.0f} beginnings like this one, in which both nouns have the same gender, with three seeds per network:
@@ -404,6 +433,11 @@ r"""
 Now we train new networks **on a single distance**, for {result:recall_one_distance/lstm_lm/n_steps:,.0f} steps instead of {result:recall/lstm_lm/n_steps:,.0f}, and test them on the same distance. The architecture and the {term:initialisation} stay the same. You have just seen that this LSTM can remember a symbol for 100 steps.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (4 min)** before the prediction: "The LSTM can remember a symbol for 100 steps. Can it be trained on 50 alone?" Most say yes. Afterwards, ask for the difference between *can remember* and *learns to remember*, and for a link to lesson 02.
+"""
+
 # %% kind="predict" hide_input=true track="core"
 alone = accuracies("recall_one_distance", TRAINED)
 on_one = views.Part("Trained on one distance", TRAINED, alone, "accuracy, %", **axes)
@@ -431,6 +465,11 @@ def new_lstm(forget_bias, seed, size=32):
         lstm.bias_hh_l0[size : 2 * size] = 0.0
     return words, lstm, out
 
+# %% [markdown] kind="instructor"
+r"""
+**Common error:** taking the printed forward and backward numbers for properties of a trained network. They describe a new one, before any training.
+"""
+
 # %% kind="code" track="core" name="directions"
 generator = torch.Generator().manual_seed(0)
 tokens = recall(generator, batch_size=32, distance=40, vocab_size=16).tokens
@@ -452,6 +491,13 @@ r"""
 With a bias of 1, hardly anything arrives in either direction. Along the cell state, the signal and the gradient are multiplied by the same forget gates, and $0.73^{40}$ is about three millionths; the printed numbers also include the paths through the hidden state. So at first the output hardly depends on the symbol, and the gradient that should change this is tiny as well. A larger forget bias helps in both directions.
 
 It's tempting to blame the small gradient alone, but its size at the start doesn't decide the outcome by itself. In the runs with one distance, a GRU learned distance 20 although its gradient there started at only {result:min recall_one_distance/gru_lm/gradient/fresh/20:.1e}. An LSTM failed at distance 50 with a slightly larger one, {result:max recall_one_distance/lstm_lm/gradient/fresh/50:.1e}.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**"So the small gradient was the reason?"** The forget bias changes the forward signal and the gradient together, so this experiment can't separate the two.
+
+**Stuck in the exercise?** Go backwards in two steps: first the gate whose power `steps` is ½, then the bias whose sigmoid is that gate.
 """
 
 # %% [markdown] kind="text" exercise="bias_for"
@@ -517,6 +563,11 @@ my_half_life = 80  # change it if you like
 my_bias = yours("bias_for")(my_half_life)
 print("your forget bias:", fixed(my_bias, 2))
 
+# %% [markdown] kind="instructor"
+r"""
+**While it trains** (six runs), ask: "Where does the loss start, and why?" Expected: near ln 10 = 2.3, because the network guesses among ten symbols.
+"""
+
 # %% kind="predict" ignore_output=true hide_input=true track="core"
 curves, at_40 = {}, {}
 for name, bias in (("bias 1", 1.0), ("your bias", my_bias)):
@@ -538,6 +589,11 @@ A loss of 2.3, or $\ln 10$, corresponds to guessing among the ten symbols. With 
 There is a second remedy, which leaves the bias at 1: start with short distances and make them longer during training. Training on easy cases first is called {term:curriculum learning} (Bengio et al., 2009). Here the distance grows from 1 to 40 within the first 200 of the 300 steps.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**While it trains,** ask what the curriculum and the mixture of section 6 have in common. Expected: both contain short distances.
+"""
+
 # %% kind="train" name="curriculum" ignore_output=true track="core"
 growing = [min(40, 1 + step // 5) for step in range(300)]
 at_40["bias 1, curriculum"] = [learn_lag_40(1.0, seed, growing)[1] for seed in range(3)]
@@ -549,18 +605,6 @@ assert max(at_40["bias 1"]) < 0.2 and min(at_40["bias 1, curriculum"]) > 0.8
 # %% [markdown] kind="text" track="core"
 r"""
 The numbers are the accuracies at distance 40 for the three seeds. With a curriculum, the same LSTM learns the task from the same initialisation in the same number of steps. In section 6 the distances came in random order, but short ones were among them. A plausible reason for the success there is that the mixture works like a curriculum: the network learns short distances first, and these make longer ones easier to learn.
-"""
-
-# %% [markdown] kind="instructor"
-r"""
-**Think, pair, share (4 min)** before the prediction about distance 50: "The LSTM can remember a symbol for 100 steps. Can it be trained on 50 alone?" Most say
-yes. Afterwards, ask for the difference between *can remember* and *learns to remember*, and for a link to lesson 02.
-
-**Common error:** taking the printed forward and backward numbers for properties of a trained network. They describe a new one, before any training.
-
-**"So the small gradient was the reason?"** The forget bias changes the forward signal and the gradient together, so this experiment can't separate the two.
-
-**If time is short**, skip the cell that runs the language model with `lstm_cell`, and the curriculum; keep both predictions of section 7.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -577,8 +621,18 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on "Trained on distance 50 alone …" (full lesson) or "Which properties of an RNN does an LSTM share?" (short track). In the first, "With so small a gradient, no recurrent network can learn" sounds right. Section 7 has a counterexample: the GRU at distance 20.
+"""
+
 # %% kind="quiz"
 quiz("03", "closing")
+
+# %% [markdown] kind="instructor"
+r"""
+**Wrap up (2 min).** Each pair names one problem that gates solve and one that they don't. Collect the second kind on the board: fixed size, long path, sequential steps. Keep the list for lessons 04 to 06.
+"""
 
 # %% [markdown] kind="summary"
 r"""

@@ -20,6 +20,13 @@ After this lesson you can
 5. **train** a small translator, and **measure** whether a model's own mistakes explain its wrong translations. <!-- core -->
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with: think, pair, share (4 min).** "You have to translate a speech from memory, after it is over, without notes. What do you forget first? Would a better memory solve the problem?" Expected: names, numbers and details; a better memory only postpones the problem. Follow-up: "What would you rather have while you speak?" Collect answers and keep them for lesson 06.
+
+**If time is short,** leave out section 7 or run it on one screen. Keep the breaking sentence and the predictions of sections 3, 5 and 8.
+"""
+
 # %% kind="setup"
 from functools import partial
 
@@ -124,6 +131,11 @@ $$ h_j = \text{encoder}(x_j, h_{j-1}) \qquad c = h_n \qquad s_i = \text{decoder}
 In Cho's model, $c$ is a learned function of $h_n$, and the decoder also gets it at every step: $s_i = \text{decoder}(y_{i-1}, s_{i-1}, c)$.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on "What does the decoder get from the encoder?" Those who choose 18 hidden states have reinvented attention; say so, and come back to it in lesson 06.
+"""
+
 # %% kind="quiz"
 quiz("04", "two-ends")
 
@@ -134,6 +146,11 @@ r"""
 At each step the decoder returns a logit for every token of the vocabulary, and a softmax turns the logits into probabilities. Which token should it output? Lesson 01 described sampling, which picks one at random. For a translation we usually want the most probable one. {term:greedy decoding|Greedy decoding} picks the most probable token at every step, uses it as the next input, and never revises a choice. Decoding in which each input is the model's own previous output is called {term:autoregressive}.
 
 Decoding ends when the model outputs EOS. A poorly trained model might never do that, so we also limit the length.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** If `Scripted` generates nothing but the token 4, the calls are wrong. Check three things: EOS at the end of the source and in its length, the *new* state in each step, and the token that was just picked as the next input.
 """
 
 # %% [markdown] kind="text" exercise="greedy_decode"
@@ -223,6 +240,11 @@ To evaluate translations, we use {term:exact match}, the fraction of translation
 Lesson 00 showed that long sentences are hard for both models. Where does the trouble begin? We now test them on 1,000 new sentences, grouped by length. Each model was trained three times with different random seeds. Almost all sentences of up to five words are translated correctly. The training sentences had up to 20 words, and more than a quarter of them had at least 16, so the models have seen many long sentences.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Ask for a few estimates aloud** and draw the two known points on the board. A straight line between them gives a little less than half; ask whether they expect more or less than that, and why.
+"""
+
 # %% kind="predict" hide_input=true
 lengths = {"1–5": 3, "6–10": 8, "11–15": 13, "16–20": 18}  # groups and their middles
 
@@ -287,7 +309,7 @@ Try seven or eight words with two adjectives, plural nouns, *not* or *very*. Fiv
 
 # %% [markdown] kind="instructor"
 r"""
-**Collect the sentences (3 min).** Write the learners' sentences on the board and sort them: wrong gender, a noun replaced by a similar one (hens for goats, mice for birds), a missing clause. Ask which of these mistakes a dictionary would have prevented. Expected answer: the replaced nouns. A dictionary also lists the gender of a noun, but it doesn't make an adjective agree with it.
+**Collect the sentences (3 min).** Write the learners' sentences on the board and sort them: wrong gender, a noun replaced by a similar one (hens for goats, mice for birds), a missing clause. Ask which of these mistakes a dictionary would have prevented. Expected: the replaced nouns. A dictionary also lists the gender of a noun, but it doesn't make an adjective agree with it.
 
 **If someone finds none:** "the soup is very hot" (5 words), "these hats are not beautiful", "the cows saw the very big letter".
 """
@@ -325,6 +347,13 @@ r"""
 The probe finds every word of the short sentence, but only some words of the longer ones. In the second sentence it misses *birds*, which seq2seq mistranslated in section 2, but also *sees*, *near* and *river*, which seq2seq got right.
 
 A result like this needs a control, because a probe can succeed for reasons that have little to do with what the model has learned. We use two. The first ignores the context vector and always picks the most frequent words of the language. The second fits a new probe to an encoder with the same architecture but **random weights**, which has never been trained.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Ask (2 min)** what a probe on random weights should find. Most say nothing. Afterwards: "What did the training of the encoder achieve, then?" The probe can't say.
+
+**They say:** "The probe shows what the decoder uses." **Answer:** It shows what is linearly readable.
 """
 
 # %% kind="predict"
@@ -366,6 +395,11 @@ r"""
 ## 5 · A larger context vector
 
 If the context vector is too small, we can make it larger. We trained seq2seq with hidden sizes from 32 to 512, three runs each, on the same 20,000 sentences. The **hidden size** is the number of values in the hidden state of each layer, and the model you've been using has 100. The largest one has {result:lesson_04/hidden size 512/million parameters:.1f} million parameters, {result:lesson_04/hidden size 512/times the parameters:.0f} times as many.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "Just use a bigger state" (M03). **Answer:** The last row of the next table has {result:lesson_04/hidden size 512/times the parameters:.0f} times the parameters, and {result:state_size/512/scores/test/by_length/16–20/exact:.0%} at 16 to 20 words.
 """
 
 # %% kind="predict" hide_input=true
@@ -410,6 +444,16 @@ The target is used twice, as the decoder's input and as the expected output. The
 At {term:inference}, when we use the trained model, there is no correct translation to rely on, so the decoder gets its own previous words. A mistake becomes part of the input for all the words that follow, and the decoder was never trained to continue a beginning that doesn't fit the source. This mismatch between training and inference is called {term:exposure bias}.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** The decoder's input is BOS and the target, so there is one more prediction than there are target words.
+
+| they say | misconception | answer |
+|---|---|---|
+| "using the target as input is cheating" | M27 | It is shifted: the decoder never sees the word it has to predict. |
+| "the decoder learns word by word" | M26 | With teacher forcing, every position contributes to the loss of the same step. |
+"""
+
 # %% [markdown] kind="text" exercise="forced_words"
 r"""
 **Implement teacher forcing.** Which token does the model predict at each position, given the correct previous words? You don't need a loop: `model.decode(context, inputs)` runs the decoder on all input tokens in one call; inside, it still goes step by step. It takes a tensor of shape (1, n) and returns a pair: the logits, of shape (1, n, vocabulary), and `None`. `source` and `target` are lists of token ids without BOS and EOS. The target can be empty. Return a list of Python integers.
@@ -450,6 +494,11 @@ r"""
 Here is a complete training run, which takes about half a minute on a CPU. The model is a small seq2seq with one layer and a hidden size of 100, and the training data are about 6,000 sentences of three to five words. The loop is the one from lesson 01, with teacher forcing in the middle: `batch.tgt_in` and `batch.tgt_out` are the two rows of the table in section 6. The sentences of a batch are {term:padding|padded} to the same length, and `ignore_index=PAD` leaves the padding out of the loss. The cell also prints the translations of three sentences that aren't in the training data, before the first step and while the model learns.
 
 > **Before you run it:** after 100 of the 500 steps, will the translations be random words, the beginnings of correct translations, or fluent French that means something else?
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**While it trains** (about half a minute), let someone read the translations aloud as they appear, and ask after each line: "Does it depend on the source yet?" At first the output hardly depends on it; then comes French that means something else.
 """
 
 # %% kind="train" ignore_output=true
@@ -529,6 +578,13 @@ Over all {result:lesson_04/16–20 words/sentences:.0f} test sentences of this l
 Does that explain the drop in section 3? That figure counts sentences **without any mistake**, decoded autoregressively. Imagine that every wrong word were corrected immediately, as in teacher forcing. In how many sentences would the model get *every* position right?
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min)** before the figure. "Every wrong word is corrected at once. Does that make more sentences free of mistakes?" Most say yes. Expected, after some thought: until the first mistake, the inputs are the same in both cases, so the same sentences are free of mistakes.
+
+**They say:** "Exposure bias causes the drop." **Answer:** With teacher forcing, just as many sentences have a mistake.
+"""
+
 # %% kind="predict"
 forced = yours("forced_words")
 
@@ -563,25 +619,19 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on "The loss on the test set … is very low."
+
+**They say:** "The loss is low, so it translates well" (M28). **Answer:** That loss was measured with the correct previous words.
+"""
+
 # %% kind="quiz"
 quiz("04", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Think, pair, share (4 min).** "You have to translate a speech from memory, after it is over, without notes. What do you forget first? Would a better memory solve the problem?" Expected: names, numbers and details; a better memory only postpones the problem. Follow-up: "What would you rather have while you speak?" Collect answers and keep them for lesson 06.
-
-**What learners say**
-
-| they say | misconception | answer |
-|---|---|---|
-| "just use a bigger state" | M03 | The last row of the table: {result:lesson_04/hidden size 512/times the parameters:.0f} times the parameters, and {result:state_size/512/scores/test/by_length/16–20/exact:.0%} at 16 to 20 words. |
-| "the loss is low, so it translates well" | M28 | That loss was measured with the correct previous words. |
-| "using the target as input is cheating" | M27 | It is shifted: the decoder never sees the word it has to predict. |
-| "the decoder learns word by word" | M26 | With teacher forcing, every position contributes to the loss of the same step. |
-| "exposure bias causes the drop" | – | With teacher forcing, just as many sentences have a mistake. |
-| "the probe shows what the decoder uses" | – | It shows what is linearly readable. |
-
-**If time is short,** leave out section 7 or run it on one screen. Keep the breaking sentence and the predictions of sections 3, 5 and 8.
+**Wrap up (2 min).** Ask for one sentence: "What would have to change so that sentence length matters less?" Write the proposals down. Usually at least one of them is to keep more than the last state, which is lesson 06.
 """
 
 # %% [markdown] kind="summary"

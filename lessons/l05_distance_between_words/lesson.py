@@ -21,6 +21,13 @@ After this lesson you can
 5. **list** five requirements for a better encoder.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (2 min)** a whispered sentence. Eight people in a row pass it on, then everyone hears it directly. Ask what got lost and where. Which of the two resembles a recurrent network? What would a stack of convolutions look like? Expected: groups of three, each of which passes what it heard on to the next row.
+
+**If time is short,** leave out the exercise and show the comparison with torch instead. Keep the prediction about hops and the influence curves.
+"""
+
 # %% kind="setup"
 import torch
 from torch.nn import functional as F
@@ -75,6 +82,11 @@ $$ y_t \;=\; \sum_{j=0}^{k-1} K_j\, x_{t+j} \qquad\qquad t = 0, \dots, n-k $$
 | $y_t$ | `outputs[t]` | (out,) |
 
 The components of a word's vector are called *channels*. The kernel holds all $k$ matrices in one tensor of shape (out, channels, width), the layout that PyTorch uses.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Loop over the positions of the window, not over the windows. `words[j : j + n_windows]` contains the word at position $j$ of *every* window. A result that is transposed or has the wrong width usually needs `.T` on the kernel.
 """
 
 # %% [markdown] kind="text" exercise="convolve"
@@ -141,6 +153,11 @@ r"""
 The lines show how information reaches the last output. Without dilation, its receptive field covers five words. With dilation 1 in the first layer and 3 in the second, it covers nine words without skipping any. If the dilation grows too fast from layer to layer, some words in between are skipped.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "The receptive field is the product of the widths." **Answer:** Only if each dilation is the product of the widths below it.
+"""
+
 # %% kind="quiz" track="core"
 quiz("05", "field")
 
@@ -156,6 +173,11 @@ In a {term:causal convolution}, the window of each word ends with that word. Wit
 # %% [markdown] kind="text" track="short"
 r"""
 In a plain RNN or a convolution, every hop multiplies a vector by a weight matrix, mixes the result with information about other words and applies a nonlinearity. An LSTM's cell state is only scaled and added to. How many hops does it take to get from the first word of a sentence to the last?
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Let everyone draw (3 min)** a causal convolution of width 3 for eight words and count how far one layer reaches: two positions. Learners who answer 11 have divided by 3 instead of 2.
 """
 
 # %% kind="predict" track="short"
@@ -212,6 +234,11 @@ influences = {
     for name, three in networks.items()
 }
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min)** before the prediction. "All words are in the receptive field. Does each of them matter equally?" Expected: no. Long paths could lose something, and some words have more paths than others. Most people forget the second reason, which turns out to explain the 16 layers.
+"""
+
 # %% kind="predict" hide_input=true
 means = {name: rows.mean(dim=0) for name, rows in influences.items()}
 curves = {name: (row / row.max()).clamp(min=1e-6) for name, row in means.items()}
@@ -223,6 +250,16 @@ figure = views.lines(
     "4 dilated layers, LSTM: nearly flat. RNN: falls from the last word to the first.",
 )
 predict("05", "who-is-heard", figure)
+
+# %% [markdown] kind="instructor"
+r"""
+**On the board (5 min).** Draw the left stack of section 2 and count the paths together: 1, 2, 3, 2, 1. Have learners predict the row for three layers before they meet it in the quiz (1, 3, 6, 7, 6, 3, 1).
+
+| they say | answer |
+|---|---|
+| "The 16 layers see the word, so they can use it." | The first word has one path, the middle word {result:lesson_05/16 layers/million paths of the middle word:.1f} million. Look at the curve. |
+| "Long paths always lose information." | The LSTM's path is as long as the RNN's. What counts is how much each hop preserves. |
+"""
 
 # %% [markdown] kind="text"
 r"""
@@ -244,6 +281,13 @@ for seed, row in enumerate(influences["16 layers"]):
 # %% [markdown] kind="text"
 r"""
 All three are within a factor of 1.5 of the prediction, although it ignores the tanh in each layer. This supports the explanation. A word inside the receptive field may still have almost no influence. Training can change these curves, but it relies on gradients, and at first the gradient for such a word is tiny.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (4 min)** before you show the table. "What would the ideal encoder do?" Collect requirements and sort them into the five rows. Someone usually mentions "look at the important words", which is the fourth.
+
+**They say:** "Dilated convolutions solve everything." **Answer:** Their weights are fixed: they can't depend on what a word means.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -268,25 +312,17 @@ A stack of dilated convolutions can come close to four of the five. It computes 
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on the encoder with two RNNs. "Looking both ways" is tempting, but each of the two final states comes from a network that processes the sentence in one direction only.
+"""
+
 # %% kind="quiz"
 quiz("05", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Before section 3 (2 min).** Have eight people in a row pass on a whispered sentence, then let everyone hear it directly. Ask what got lost and where. Which of the two resembles a recurrent network? What would a stack of convolutions look like? Expected: groups of three, each of which passes what it heard on to the next row.
-
-**Section 4 on the board (5 min).** Draw the left stack of section 2 and count the paths together: 1, 2, 3, 2, 1. Have learners predict the row for three layers before they meet it in the quiz (1, 3, 6, 7, 6, 3, 1).
-
-**Common statements and short answers**
-
-| statement | answer |
-|---|---|
-| "The 16 layers see the word, so they can use it." | The first word has one path, the middle word {result:lesson_05/16 layers/million paths of the middle word:.1f} million. Look at the curve. |
-| "Long paths always lose information." | The LSTM's path is as long as the RNN's. What counts is how much each hop preserves. |
-| "The receptive field is the product of the widths." | Only if each dilation is the product of the widths below it. |
-| "Dilated convolutions solve everything." | Their weights are fixed: they can't depend on what a word means. |
-
-**If time is short**, leave out the exercise and show the comparison with torch instead. Keep the racetrack and the influence curves.
+**Wrap up (2 min).** Leave the five requirements on the board. At the end of lesson 06, learners tick the ones that attention meets.
 """
 
 # %% [markdown] kind="summary"

@@ -20,6 +20,13 @@ After this lesson you can
 5. **steer** a translation by forcing the attention, and **explain** what an attention map doesn't tell you.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (3 min) the length curve of lesson 04** and ask: "Which information does the decoder lack, and where was it lost?" Expected: the encoder had a hidden state for each word, and all but the last were discarded. Then ask for ideas before you tell Bahdanau's story. Someone usually proposes the diagonal.
+
+**If time is short,** leave out `additive_scores` and the explorable in section 6. Keep section 4 and the forced attention in section 6.
+"""
+
 # %% kind="setup"
 import itertools
 
@@ -62,6 +69,11 @@ He called the system RNNSearch. Bengio added the word *attention* in one of the 
 # %% [markdown] kind="text" track="core" contents="an estimate: how far the diagonal would take us"
 r"""
 How far would cursors that move in step take us? In our toy language, we know which English word or words each French word comes from. Let's call each such pair of words a *link*. How many links join words at the same position?
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Collect estimates** and ask for an English phrase that breaks the diagonal. Good ones: *did not*, *drank*, an adjective before its noun.
 """
 
 # %% kind="estimate" track="core"
@@ -168,8 +180,18 @@ A softmax turns the scores of step $i$ into {term:attention weights} $\alpha_{ij
 In the example, the scores 1.52 and 0 give the attention weights 0.82 and 0.18. The scores 11.52 and 10 would give the same attention weights: a number that is added to *all* scores cancels out in the softmax.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on the shuffled annotations. "Neither changes" is half right, which makes the discussion worthwhile: attention weights belong to annotations and move with them, while a sum doesn't depend on the order.
+"""
+
 # %% kind="quiz"
 quiz("06", "six-steps")
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Write the six shapes on the board, and leave the third to the learners: (b, d) and (b, n, d) only fit once the first has become (b, 1, d). If the attention weights don't sum to 1 for each sentence, the softmax has the wrong axis.
+"""
 
 # %% [markdown] kind="text" exercise="additive_attention"
 r"""
@@ -262,6 +284,14 @@ Your code translates. The attention weights of one sentence form an {term:attent
 Look at the end of this translation before you see its map: *the old white flower* became *la vieille fleur blanche*.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+| they say | misconception | answer |
+|---|---|---|
+| "attention picks the word with the highest score" | M12 | It computes a weighted average. In section 6, at *il*, no word has half of the attention. |
+| "the context vector replaces the state" | – | It is an input to the GRU, next to the previous word. |
+"""
+
 # %% kind="predict" hide_input=true
 pair = tests.test[4]  # the same sentence, with its links
 translation, weights = translate(MOTHER, attend)
@@ -294,6 +324,11 @@ The training data contain English sentences and their French translations, but n
 We trained the system three times, for 4,000 steps each, and recorded its attention maps along the way. Before training, the attention weights are nearly uniform and no translation is correct. At the end, the maps look like the one above and nearly all translations are correct. What happens in between?
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Section 4 on one screen (5 min).** Move the slider through the snapshots while learners read the outputs aloud. Ask after each: "Does it use the source yet? How can you tell?"
+"""
+
 # %% kind="predict"
 predict("06", "which-comes-first", AttentionEmerges())
 
@@ -317,6 +352,11 @@ r"""
 ## 5 · Long sentences
 
 Does attention help with the problem of lesson 04? There, the fraction of correct translations dropped as the sentences got longer, to {result:toy_ladder/seq2seq/scores/test/by_length/16–20/exact:.0%} for seq2seq and {result:toy_ladder/rnn_encoder_decoder/scores/test/by_length/16–20/exact:.0%} for Cho's model at 16 to 20 words. The system with attention has about as many parameters as seq2seq and was trained on the same sentences for the same number of steps. No training sentence has more than 20 words, so the sentences in the last two groups of the figure are longer than any in training.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min)** before the figure. "The model with attention does better on long sentences. What else is different about it?" Expected: the encoder reads in both directions, the scores are computed by a network, the decoder is different. So the figure alone doesn't show that attention is the reason. The control after the figure trains a model with attention, but without the second direction.
 """
 
 # %% kind="predict" hide_input=true
@@ -359,6 +399,11 @@ r"""
 *The cat drank the water because it was thirsty.* To translate *it*, the decoder has to choose between *il*, for the cat (*le chat*), and *elle*, for the water (*l'eau*). What does it attend to at this step?
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "*il* attends to *cat*." **Answer:** Open the explorable at step 8: *cat* has {result:lesson_06/weights at il/cat:.2f}.
+"""
+
 # %% kind="predict" track="core" contents="the attention at every step of this sentence, in an explorable"
 predict("06", "where-il-looks", AttentionStepper())
 
@@ -369,6 +414,11 @@ At the step that generates *il*, the largest attention weight, {result:lesson_06
 But that is a story about a single map. We tested the model on {result:lesson_06/pronouns/sentences:.0f} sentences of this kind, and it translates all of them correctly. Yet the adjective gets the largest attention weight in only {result:lesson_06/pronouns/adjective:.0%} of them. In {result:lesson_06/pronouns/because:.0%} it is *because*, and in {result:lesson_06/pronouns/pronoun:.0%} the pronoun itself.
 
 Does the attention at a step matter for the output at all? To find out, we have to change it. `force_attention(step, position)` returns your attention function with one change: at one step, all the attention goes to one position. We start with step 1, which generates *chat*, and force its attention onto each position in turn.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Force it live (5 min).** Take a sentence from the room and collect bets before each line.
 """
 
 # %% kind="code"
@@ -395,6 +445,11 @@ for position, word in enumerate(sources):
 # %% [markdown] kind="text"
 r"""
 With its attention on *water*, the decoder generates *eau* and then continues as if nothing had happened. With its attention on *because*, it skips a clause, and with its attention on the end of the source, it stops. Other results are harder to understand: the second *the* leads to *matin*, which means *morning*. The output isn't simply a translation of the attended word. It depends on the context vector, the state and the previous word together.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Find the number of the step first: *il* is generated at step 8. Then try positions; several work.
 """
 
 # %% [markdown] kind="text" exercise="make_it_she"
@@ -437,6 +492,13 @@ for position, word in enumerate(sources):
     in_both = forced_word(THIRSTY, position), forced_word(COLD, position)
     print(f"{word:9} {in_both[0]:8} {in_both[1]}")
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (4 min)** before you read on. "Forced onto *it*, the decoder generates *il*. So does the annotation of *it* contain the answer?" Expected: look at the other column. In the sentence with *cold*, the result is also *il*, so the decoder may just prefer it. Only a position that is right in *both* sentences is evidence.
+
+**They say:** "The map explains the output" (M46). **Answer:** Forced onto *was*, the model still generates *il*. And in most sentences of this kind, the adjective doesn't get the largest attention weight.
+"""
+
 # %% [markdown] kind="text"
 r"""
 The column *thirsty* shows the output of step 8, which normally generates *il*, for each position. The attention does matter: forced onto most of the words before *it*, the decoder generates *elle*. However, it generates *il* not only for *thirsty* but also for *it*, *was* and the end of the source. Do their annotations contain what the decoder needs?
@@ -451,26 +513,19 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on "Attention gives the decoder a longer summary." In the full lesson, the question about the missing tanh is also worth a vote: let learners write out the scores of two words and subtract them.
+"""
+
 # %% kind="quiz"
 quiz("06", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Open with the length curve of lesson 04** and ask: "Which information does the decoder lack, and where was it lost?" Expected: the encoder had a hidden state for each word, and all but the last were discarded. Then ask for ideas before you tell Bahdanau's story. Someone usually proposes the diagonal.
+**Wrap up (3 min).** Take out the list from lesson 05 and let learners tick what attention meets: all but short distance, which is half met. Compare with what they wanted "while they speak" in lesson 04.
 
-**Section 4 on one screen (5 min).** Move the slider through the snapshots while learners read the outputs aloud. Ask after each: "Does it use the source yet? How can you tell?"
-
-**Section 6 live.** Force the attention in a sentence from the room, and collect bets before each line.
-
-| they say | misconception | answer |
-|---|---|---|
-| "attention picks the word with the highest score" | M12 | It computes a weighted average. At *il*, no word has half of the attention. |
-| "il attends to cat" | – | Open the stepper at step 8: *cat* has {result:lesson_06/weights at il/cat:.2f}. |
-| "attention gives the decoder a longer summary" | M04 | The context vector has the size of one annotation, but there is a new one at every step. |
-| "the map explains the output" | M46 | Forced onto *was*, the model still generates *il*. And in most sentences of this kind, the adjective doesn't get the largest attention weight. |
-| "the context vector replaces the state" | – | It is an input to the GRU, next to the previous word. |
-
-**If time is short,** leave out `additive_scores` and the stepper. Keep section 4 and the forced attention in section 6.
+**They say:** "Attention gives the decoder a longer summary" (M04). **Answer:** The context vector has the size of one annotation, but there is a new one at every step.
 """
 
 # %% [markdown] kind="summary"

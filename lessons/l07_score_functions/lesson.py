@@ -22,6 +22,13 @@ After this lesson you can
 5. **test** an explanation of an attention map with a control experiment, and **compare** alignment with accuracy. <!-- core -->
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (2 min)** two vectors on the board, $s = (1, 2)$ and $h = (3, 1)$. "Give me a number that says how well they match." Collect proposals before you name any. Expected: the dot product, the cosine, the distance, "let a network decide". Keep them for section 2.
+
+**If time is short,** leave out section 8 (and 9, which builds on it) and the exercise on the general score. Keep sections 4 to 6.
+"""
+
 # %% kind="setup"
 import random
 
@@ -79,6 +86,11 @@ The vector that attention compares with all the others is called the {term:query
 The explorable compares one query with three keys, using six scores. The new one, *scaled dot*, is the dot product divided by a constant; lesson 08 explains it. The parameters of *general*, *additive* and *location* are fixed here, and *general* rotates the query by 90°.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "The dot product is the cosine" (M10). **Answer:** Double the length of k2 in the explorable.
+"""
+
 # %% kind="predict" track="short"
 predict("07", "longer-key", ScoreZoo())
 
@@ -110,6 +122,11 @@ For one query and one key the score is `query @ w @ key`. Which shapes do the pr
 # %% [markdown] kind="text" track="core" contents="exercise 1 · The general score, and the number of parameters of each score"
 r"""
 Luong's paper also has a {term:concat score}, $v^\top \tanh(W [q; k])$, in which query and key are concatenated. It *is* the additive score: if we split $W$ into a left and a right part, $W [q; k] = W_\text{left}\, q + W_\text{right}\, k$. In our models, where every state has 132 numbers, the concat score has {result:toy_ladder/luong_concat/parameters - toy_ladder/luong_dot/parameters:,.0f} parameters and the general score {result:toy_ladder/luong_general/parameters - toy_ladder/luong_dot/parameters:,.0f}. The location score has {result:toy_ladder/luong_location/parameters - toy_ladder/luong_dot/parameters:,.0f}, with one row for each of 64 positions. The dot product has none.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "Bahdanau adds, Luong multiplies, that is all" (M05). **Answer:** In the table below, four of the five rows aren't about the score.
 """
 
 # %% [markdown] kind="text" track="short"
@@ -166,6 +183,11 @@ views.gallery(
     alt="Four attention maps of one translation, numbered 1 to 4. Rows: French words.",
 )
 
+# %% [markdown] kind="instructor"
+r"""
+**Blind test (5 min).** Let groups match the four maps on paper before anyone opens the quiz. Only one of them can be told from its formula: the location score doesn't use the encoder states.
+"""
+
 # %% kind="quiz"
 quiz("07", "blind")
 
@@ -179,6 +201,11 @@ figure = views.gallery(
     alt="The four maps with their names; rings mark the true links.",
 )
 predict("07", "three-left", figure)
+
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (5 min)** before you read on. "Dot attends to *bridge* when it outputs *le*. Is that a bug?" Collect explanations, and for each one ask which experiment could refute it. Expected: "nouns are more important", "it is one step ahead", "the noun has the gender". Forcing and the reversed encoder can tell them apart.
+"""
 
 # %% [markdown] kind="text"
 r"""
@@ -205,6 +232,11 @@ def leave(step, weights):
 
 print("predicted:", *dot(pair, leave))
 print("articles: ", onto_the(pair))
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Three lines per pair: the dictionary, the predictions, the counts. Let learners write `change` for a single pair first. If every pair is forced in the same way, `change` is using the dictionary of the last pair.
+"""
 
 # %% [markdown] kind="text" exercise="count_articles"
 r"""
@@ -271,6 +303,11 @@ for name, positions in (("the", onto_the), ("the noun", onto_the_noun)):
     print(f"forced onto {name}: {n_right} of {n_articles} articles right")
     show_forced(dot, positions)
 
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "Dot attends to the wrong word at *le*." **Answer:** Forced onto *the*, it gets only {result:lesson_07/articles, from the start/onto the, mean:.0%} of the articles right.
+"""
+
 # %% [markdown] kind="text"
 r"""
 Forced onto the noun, the model predicts every article correctly. Forced onto *the*, it still predicts an article, but nearly always the same one, *les*. So attending to the noun isn't a mistake: that is where the model finds out *which* article it needs.
@@ -285,6 +322,11 @@ r"""
 ## 6 · The control: reverse the encoder
 
 A good explanation makes a prediction that could turn out to be wrong. We train dot again and change only one thing: the encoder processes the source **from the end**. Now the encoder has already seen the noun when it computes the state of *the*. When it computes the state of the noun, it hasn't seen *the* yet.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min)** before the prediction. "What must happen if the explanation is right? And which result would refute it?" Expected: the retrained model should need *the* instead of the noun. If it still attended to the noun, the missing gender couldn't be the reason.
 """
 
 # %% kind="predict" name="control" hide_input=true
@@ -348,11 +390,24 @@ figure = views.heatmap(
 )
 predict("07", "align-and-translate", figure)
 
+# %% [markdown] kind="instructor"
+r"""
+| they say | misconception | answer |
+|---|---|---|
+| "a worse alignment means worse translations" | – | Location agrees with half of the links and translates {result:toy_ladder/luong_location/scores/test/exact:.0%} of the sentences correctly. |
+| "so alignment doesn't matter" | – | It says little about translations across different scores. With the same score, the reversed encoder improved both. |
+"""
+
 # %% [markdown] kind="text"
 r"""
 When we reversed the encoder, translations improved along with the alignment, most clearly those of deeply nested sentences: exact match rose from {result:min encoder_direction/from the start/scores/depth/exact:.0p}–{result:max encoder_direction/from the start/scores/depth/exact:.0%} to {result:min encoder_direction/from the end/scores/depth/exact:.0p}–{result:max encoder_direction/from the end/scores/depth/exact:.0%}. But across different scores, a better alignment doesn't have to mean better translations. **General** has the best agreement of the four scores, but translates only {result:min toy_ladder/luong_general/scores/test/exact:.0p} to {result:max toy_ladder/luong_general/scores/test/exact:.0%} of the sentences correctly, compared with {result:min toy_ladder/luong_dot/scores/test/exact:.0p} to {result:max toy_ladder/luong_dot/scores/test/exact:.0%} for dot (margin of error: about {result:lesson_07/margin of error/sentences:.0p} points). With the identity matrix for $W_g$, general would *be* dot, so the formula allows a better solution than training found. The matrix can pay off, though: in Luong's paper, dot worked well with attention to the whole source, but general was better with local attention (section 8). Chen, Bolton and Manning (2016) used general for reading comprehension.
 
 **Location** computes its scores without the encoder states and agrees with only about half of the links, yet it translates {result:min toy_ladder/luong_location/scores/test/exact:.0p} to {result:max toy_ladder/luong_location/scores/test/exact:.0%} of the sentences correctly. In 60 sentences it attends most to the true source word {result:lesson_07/location, words to the right/0:.0f} times, and about as often ({result:lesson_07/location, words to the right/1:.0f} times) to the position after it. This may work because the next encoder state still contains information about the true word.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "Attention weights always sum to 1" (M13). **Answer:** With local-p they don't.
 """
 
 # %% [markdown] kind="text" contents="attention to a window of the source"
@@ -402,24 +457,17 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on "You multiply all encoder states by 2" (full lesson): "Nothing, all grow by the same factor" overlooks that the differences between the scores grow as well. On the short track, vote on the state that Luong's decoder attends with.
+"""
+
 # %% kind="quiz"
 quiz("07", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Blind test (5 min).** Show the four maps of section 4 and let groups match them on paper before anyone opens the quiz. Then ask: "Dot attends to *bridge* when it outputs *le*. Is that a bug?" Collect explanations, and for each one ask which experiment could refute it. Expected: "nouns are more important", "it is one step ahead", "the noun has the gender". Forcing and the reversed encoder can tell them apart.
-
-**What learners say**
-
-| they say | misconception | answer |
-|---|---|---|
-| "Bahdanau adds, Luong multiplies, that is all" | M05 | The table in section 3: four of the five rows aren't about the score. |
-| "the dot product is the cosine" | M10 | Double the length of k2 in the score zoo. |
-| "dot attends to the wrong word at *le*" | – | Forced onto *the*, it gets only {result:lesson_07/articles, from the start/onto the, mean:.0%} of the articles right. |
-| "a worse alignment means worse translations" | – | Location agrees with half of the links and translates {result:toy_ladder/luong_location/scores/test/exact:.0%} of the sentences correctly. |
-| "attention weights always sum to 1" | M13 | With local-p they don't. |
-
-**If time is short,** leave out section 8 and the exercise on the general score. Keep sections 4 to 6.
+**Wrap up (2 min).** Ask each pair for one sentence of the form "The map shows …, but only the experiment showed …".
 """
 
 # %% [markdown] kind="summary"

@@ -20,6 +20,13 @@ After this lesson you can
 5. **explain** how attention differs from a layer with fixed weights.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (2 min)** "Where have you met a lookup that answers even if nothing matches exactly?" Expected: web search, autocorrect, a good waiter. Follow-up: what is the query there, what is the key, and what is the value?
+
+**If time is short,** leave out section 2 and the measurements after the training run. Keep the derivation, the explorable on saturation and the three divisors.
+"""
+
 # %% kind="setup"
 import math
 
@@ -139,6 +146,11 @@ r"""
 Here is a larger menu. You can change the {term:temperature}, which divides all scores before the softmax, as in lesson 01. You can also edit one of the dishes, the waffle: *crunch* changes its key, and *cream* changes its value. Make a prediction first, then try to reach the three goals.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "A high attention weight means that the word is copied" (M17). **Answer:** Halve that word's value: the attention weight stays the same, and the word's contribution is halved.
+"""
+
 # %% kind="predict" track="core"
 predict("08", "more-cream", SoftDictionary())
 
@@ -151,12 +163,6 @@ $$ \alpha_j = \frac{e^{\,q \cdot k_j}}{\sum_l e^{\,q \cdot k_l}}
 c = \sum_j \alpha_j \, v_j $$
 
 where the $\alpha_j$ are the attention weights and $c$ is the context vector. The values don't occur in the formula for $\alpha_j$, so changing a value changes the context vector, but none of the attention weights.
-"""
-
-# %% [markdown] kind="instructor"
-r"""
-**Ask the room (2 min).** "Where have you met a lookup that answers even if nothing matches exactly?" Expected: web search,
-autocorrect, a good waiter. Follow-up: what is the query there, what is the key, and what is the value?
 """
 
 # %% [markdown] kind="text" contents="why keys and values are separate vectors, and where that helps"
@@ -192,6 +198,11 @@ Before training, the components of queries and keys are random numbers. Suppose 
 Derive the standard deviation of a score in four small steps.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**At the board (5 min).** Let learners do the four steps alone, then ask two of them to explain steps 2 and 3. The usual mistake is $d_k$ instead of $\sqrt{d_k}$ in the last step: a variance isn't a standard deviation.
+"""
+
 # %% kind="quiz"
 quiz("08", "variance")
 
@@ -203,6 +214,11 @@ $$ \operatorname{Var}(q \cdot k) \;=\; \sum_{m=1}^{d_k} \operatorname{Var}(q_m k
 \qquad\Longrightarrow\qquad \text{standard deviation} = \sqrt{d_k} $$
 
 So the wider the vectors, the further apart the scores. Two scores that differ by 1 give attention weights of 73% and 27%. What happens at $d_k = 512$? The figure also shows the softmax's *gradient*, that is, how much the attention weights change if a score changes slightly.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "The scaling prevents overflow" (M06). **Answer:** Set the divisor to 1 in the explorable: all attention weights are finite, and the gradient is almost 0.
 """
 
 # %% kind="predict"
@@ -241,6 +257,13 @@ NOTES = {"softmax": "attention weights"}
 views.diagram(
     PARTS, ARROWS, lit="÷ √d_k", notes=NOTES, title="Scaled dot-product attention"
 )
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Write the shapes on the board: (…, m, d_k) times (…, d_k, n) gives (…, m, n).
+
+**They say:** "My attention weights have the right shape, but the check fails" (M11). **Answer:** Sum the rows.
+"""
 
 # %% [markdown] kind="text" exercise="scaled_attention"
 r"""
@@ -308,6 +331,11 @@ def learn_lookup(divisor, d_k=512, d_model=32, rate=0.001, seed=0):
         optimizer.step()
     return losses
 
+# %% [markdown] kind="instructor"
+r"""
+**While it trains** (three runs of 100 steps), ask: "What is the loss at step 0 with each divisor?" Expected: near 7/8 with $d_k$, because the attention is nearly uniform; highest without scaling, because a single key, usually the wrong one, gets nearly all the attention.
+"""
+
 # %% kind="predict" ignore_output=true
 divisors = {"÷ √d_k": math.sqrt(512), "÷ 1": 1, "÷ d_k": 512}
 curves = {name: learn_lookup(divisor) for name, divisor in divisors.items()}
@@ -350,6 +378,11 @@ def mean_spread():
 
 estimate("08", "trained-spread", mean_spread)
 
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "Q, K and V are three inputs" (M14). **Answer:** They are three projections; point at the three matrices.
+"""
+
 # %% [markdown] kind="text" track="short"
 r"""
 ## 4 · Three matrices: W_Q, W_K and W_V
@@ -378,6 +411,11 @@ it, cat = words.index("it"), words.index("cat")
 print("score of 'it' for 'cat':", fixed(scores[it, cat], 1))
 print("score of 'cat' for 'it':", fixed(scores[cat, it], 1))
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (5 min).** "Could we train the single matrix $M = W_Q^\top W_K$ and forget about the two?" Expected: the scores would be the same, $x_i^\top M x_j$, so nothing is lost. But $M$ has $d_{\text{model}}^2$ parameters instead of $2 \, d_k \, d_{\text{model}}$, its rank is no longer limited to $d_k$, and there are no narrow keys that could be computed once and kept. Follow-up: what does that mean when a sentence is generated word by word?
+"""
+
 # %% [markdown] kind="text" track="core" contents="one full matrix instead of two, and random words with a shared matrix"
 r"""
 With a shared matrix, these two scores would have to be equal. And a word's score for itself, $(W x_i) \cdot (W x_i)$, would be a squared length, so it could never be negative.
@@ -400,6 +438,11 @@ r"""
 A layer that learns one weight for each pair of positions also computes weighted sums. But its weights are parameters, so they are the same for every sentence: position 7 always gives the same weight to position 2, whichever word is there. Attention weights, in contrast, are computed from the words of each sentence. Only the matrices that compute them are learned.
 
 To see the difference, we copy the attention weights of *it* into a layer with fixed weights, and then move the clause with *it* to the front of the sentence.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min)** before the figure. "A layer with fixed weights and an attention layer give *it* the same weights in one sentence. Now the clause moves to the front. What does each layer do?" Expected: the fixed weights stay at their positions and hit other words; attention follows the words.
 """
 
 # %% kind="see"
@@ -470,25 +513,17 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on "An attention weight of 0.9. What do you know about the output?" Two wrong answers are worth naming: a copy of the word's vector (it's the *value* that counts), and the reason for the prediction (lesson 09 tests that).
+"""
+
 # %% kind="quiz"
 quiz("08", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Think, pair, share (5 min).** "Could we train the single matrix $M = W_Q^\top W_K$ and forget about the two?" Expected: the scores would be the same,
-$x_i^\top M x_j$, so nothing is lost. But $M$ has $d_{\text{model}}^2$ parameters instead of $2 \, d_k \, d_{\text{model}}$, its rank is no longer limited to $d_k$, and there are
-no narrow keys that could be computed once and kept. Follow-up: what does that mean when a sentence is generated word by word?
-
-**What learners say**
-
-| they say | misconception | answer |
-|---|---|---|
-| "the scaling prevents overflow" | M06 | Set the divisor to 1 in the explorable: all attention weights are finite, and the gradient is almost 0. |
-| "my attention weights have the right shape, but the check fails" | M11 | Sum the rows. |
-| "a high attention weight means that the word is copied" | M17 | Halve that word's value: the attention weight stays the same, and the word's contribution is halved. |
-| "Q, K and V are three inputs" | M14 | They are three projections; point at the three matrices. |
-
-**If time is short,** leave out section 2 and the measurements after the training run. Keep the derivation, the saturation lab and the three divisors.
+**Wrap up (2 min).** Everyone writes the formula of scaled dot-product attention from memory and labels each shape. Then compare with the summary.
 """
 
 # %% [markdown] kind="summary"

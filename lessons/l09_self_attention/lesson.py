@@ -20,6 +20,13 @@ After this lesson you can
 5. **compare** self-attention with four systems that came before it. <!-- core -->
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (2 min)** "What does *bank* mean?" Wait for the counter-question: "In which sentence?" Then: "So which words would you look at?" The lesson lets each word do this.
+
+**If time is short,** leave out section 8 and the exercise `flipping_words`. Keep the layer, the predictions and section 7.
+"""
+
 # %% kind="setup"
 import torch
 
@@ -123,6 +130,13 @@ views.diagram(
 # (queries, keys, values) -> context vectors, attention weights
 scaled_attention = yours("scaled_attention")
 
+# %% [markdown] kind="instructor"
+r"""
+**Common error in the exercise:** masked words lose their queries. They should keep their queries and outputs. **Stuck** with a shape mismatch? `weights[is_open]` selects rows, `weights[:, is_open]` selects columns.
+
+**They say:** "Q, K and V are three inputs" (M14). **Answer:** There is one input, x. Point to the formula above.
+"""
+
 # %% [markdown] kind="text" exercise="self_attention"
 r"""
 **Build the layer.** The weight matrices have torch's orientation, (out, in).
@@ -186,6 +200,11 @@ assert torch.allclose(weights, expected, atol=1e-4)
 print(f"All {weights.numel()} attention weights match those inside the Transformer.")
 print(fixed(layer(x, w_q, w_k, w_v, torch.arange(10) != it)[1][8], 2))
 
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "Without positions it knows nothing" (M39). **Answer:** It knows which words occur and how they relate, but not where they are.
+"""
+
 # %% [markdown] kind="text" track="short"
 r"""
 ## 3 · Self-attention ignores word order
@@ -210,6 +229,13 @@ r"""
 A popular kind of figure shows the attention weights of a pronoun. In "The cat drank the water because it was **cold**", *it* refers to the water, and in head encoder 1.1 of our Transformer, *it* does attend mostly to *water*, with an attention weight of {result:lesson_09/encoder 1.1 from it to water, cold:.2f}. The head seems to have found out what the pronoun refers to.
 
 Now let the sentence end in **thirsty**, so that *it* refers to the cat. The translation changes accordingly, from *elle* (l'eau) to *il* (le chat).
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Before the figure (2 min).** Ask who has seen the figure in which *it* attends to *animal* or *street*, and what it proves. Then make the prediction together. Most people expect *it* to attend to *cat* now.
+
+**They say:** "It attends to water, so it means water" (M46). **Answer:** It does so for *thirsty* too.
 """
 
 # %% kind="predict"
@@ -242,6 +268,11 @@ In *the cat drank the water because it was thirsty*, our Transformer translates 
 **Mask a word.** If a word is masked for *all*, neither the source words nor the decoder can attend to it. The left panel shows the {term:cross-attention}: how much the decoder attends to each source word at the pronoun, averaged over 12 {term:attention head|attention heads}. Heads are attention computations that run in parallel, four in each of the decoder's three layers; lesson 12 is about them. The middle panel shows what the source word *it* attends to in each head of the encoder. In 1.2, the layer is 1 and the head is 2, both counted from 0.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "Masking *it* must break the pronoun" (M46). **Answer:** Mask it in the explorable: the probability of *il* is {result:lesson_09/il, it masked:.2f}.
+"""
+
 # %% kind="predict"
 predict("09", "close-it", CloseAWord())
 
@@ -250,6 +281,11 @@ r"""
 When it generated *il*, the decoder of lesson 06 attended most to *thirsty*. The Transformer's decoder attends most to *it*, with a mean attention weight of {result:lesson_09/decoder to it:.2f}, but hardly needs this word. Masking the English pronoun changes the French one's gender in only {result:lesson_09/flips in 200, it masked:.0f} of 200 such test sentences. Masking the last word changes it in {result:lesson_09/flips in 200, last word masked:.0f}: exactly those in which the pronoun refers to the first noun.
 
 **Isolate every word.** Does the pronoun need self-attention at all? The decoder can attend to *thirsty* or *cold* directly. So let's allow each word in the encoder to attend only to **itself**.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min)** before the cell runs. "Each word of the source may attend only to itself. What will go wrong?" Expected: anything that needs two words of the source, such as agreement or a word with two meanings. What still works may surprise: the decoder can attend to every word directly.
 """
 
 # %% kind="example"
@@ -342,6 +378,11 @@ When the last word is masked, this model seems to fall back on the second noun. 
 The sentences have the same first eight words. But self-attention has mixed information from all words, so all ten vectors may differ.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min)** before the prediction. "Eight of ten words are the same in both sentences. Why could their vectors differ?" Expected: self-attention has mixed in the last word. Then let everyone predict which vector decides.
+"""
+
 # %% kind="predict" track="core"
 from_thirsty = source_states(transformer, thirsty)  # (10, 64)
 from_cold = source_states(transformer, cold)
@@ -388,6 +429,11 @@ r"""
 With 100 pairs, patched in both directions, the vector of the last word changes the gender in {result:lesson_09/flips in 200, last word patched:.0f} of 200 cases, and the vector of *it* or *they* in {result:lesson_09/flips in 200, it patched:.0f}. So in this model, the encoder's output at the last word carries the information that decides the pronoun.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Discuss (5 min).** "Which intervention was the cleanest?" Expected: activation patching, because it leaves all words and all attention masks in place. Masking a word also changes the attention weights of the others.
+"""
+
 # %% [markdown] kind="text" contents="heads whose attention is made uniform, and what *cold* attends to"
 r"""
 ## 6 · Change a single head
@@ -425,8 +471,18 @@ r"""
 In {result:lesson_09/cold: encoder 0.3 attends most to the noun:.0f} of the {result:lesson_09/cold: sentences:.0f} test sentences of this kind that end in *cold*, this word attends most to the noun that it describes. With uniform attention in this head, {result:lesson_09/cold: right, encoder 0.3 uniform:.0f} of the {result:lesson_09/cold: right:.0f} correct translations stay correct.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote.** "The head isn't used in these sentences" is tempting. Ask: "How would the model have to be built so that two parts can do the same job?"
+"""
+
 # %% kind="quiz"
 quiz("09", "one-head")
+
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "So attention weights are useless." **Answer:** Show cross 1.3 below and, in the full lesson, the row of *cold* in encoder 0.3.
+"""
 
 # %% [markdown] kind="text" track="short"
 r"""
@@ -467,28 +523,17 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on "*bank* attends to *river* with an attention weight of 0.9. What would show that the translation depends on this?" Twenty similar maps are still maps. Ask what each option *changes* in the model.
+"""
+
 # %% kind="quiz"
 quiz("09", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Before the figure of section 4 (2 min).** Ask who has seen the figure in which *it* attends to *animal* or *street*, and what it proves. Then make the prediction together. Most people expect *it* to attend to *cat* now.
-
-**After section 5 (5 min).** "Which intervention was the cleanest?" Expected: activation patching, because it leaves all words and all attention masks in place. Masking a word also changes the attention weights of the others.
-
-**What learners say**
-
-| they say | misconception | answer |
-|---|---|---|
-| "it attends to water, so it means water" | M46 | It does so for *thirsty* too. |
-| "masking *it* must break the pronoun" | M46 | Mask it in the explorable: the probability of *il* is {result:lesson_09/il, it masked:.2f}. |
-| "Q, K and V are three inputs" | M14 | There is one input, x. Point to the left of the diagram. |
-| "so attention weights are useless" | – | Show cross 1.3 from section 7 and the row of *cold* in encoder 0.3. |
-| "without positions it knows nothing" | M39 | It knows which words occur and how they relate, but not where they are. |
-
-**Common error in the exercise:** masked words lose their queries. They should keep their queries and outputs.
-
-**If time is short,** leave out section 8 and `flipping_words`. Keep the layer, the predictions and section 7.
+**Wrap up (2 min).** Each pair completes: "If I see a large attention weight, I next …" Good answers name a change and what they would observe.
 """
 
 # %% [markdown] kind="summary"

@@ -20,6 +20,13 @@ After this lesson you can
 5. **explain** why a causal mask makes it possible to train on all positions of a sentence in parallel.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (2 min)** a table on the board: rows are queries, columns are keys, four words and two paddings. "Which cells should be forbidden?" Expected: the columns of the padding. Someone usually crosses out their rows too; leave that open until section 3.
+
+**If time is short,** leave out the exercise of section 3 and the second half of section 5. Keep the leak in section 2.
+"""
+
 # %% kind="setup"
 import math
 
@@ -65,6 +72,17 @@ How do we turn scores and a mask into such attention weights? Here are four meth
 Below you can try all four on a trained language model. The scores and attention weights belong to one of the four heads of its first layer. The bars on the right show the probability of the correct next word if the mask is applied in the same way in every head and layer. The mask *padding* hides the padding, *causal* hides all later positions, and *fully masked row* hides every key from the query *bu*. Make your prediction first, then try to reach the three goals.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Ask for a show of hands,** then let learners try all four methods and write down for each: do the rows sum to 1, do masked words get 0?
+
+| they say | misconception | answer |
+|---|---|---|
+| "multiply the scores by 0" | M19 | Explorable, × 0 before: the rows sum to 1, but masked positions get attention. |
+| "set the attention weights to 0 afterwards" | M20 | Look at the row sums. |
+| "without a mask it sees the answer, so why is it worse?" | – | This model was trained with a causal mask. A plausible reason is that it has never learned to use later words. |
+"""
+
 # %% kind="predict"
 predict("10", "times-zero", MaskPainter())
 
@@ -99,6 +117,11 @@ ARROWS = [
 ]
 LIT = ("mask", "masked scores")
 views.diagram(PARTS, ARROWS, lit=LIT, title="Attention with a mask")
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Solve it without fully masked rows first. For those: let the row attend to everything before the softmax, and set its attention weights to 0 afterwards. If the mask works the wrong way round, a `~` is missing.
+"""
 
 # %% [markdown] kind="text" exercise="masked_attention"
 r"""
@@ -178,6 +201,11 @@ r"""
 A colleague has written a mask for this model. The next cell trains the model with it and prints the perplexity on unseen sentences. For comparison, models trained on 20,000 sentences and tested on sentences of all lengths reach perplexities of about {result:toy_language_models/ngram_lm/scores/test/perplexity:.0f} (n-gram model) and {result:toy_language_models/gru_lm/scores/test/perplexity:.0f} (GRU).
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Let them believe the first perplexity (5 min).** While it trains, say nothing about the mask. Then show the perplexity near 1 and ask: "Who would publish this?" Only after that let the model generate. Expected objection: "But the test set is clean!" Answer: the test set is, but the mask isn't.
+"""
+
 # %% kind="train" ignore_output=true hide_input=true
 def first_mask(n):
     """The colleague's mask."""
@@ -189,6 +217,11 @@ with torch.no_grad():
     perplexity = loss_of(first, test_rows, first_mask(N)).exp()
 print("perplexity on unseen sentences:", fixed(perplexity, 2))
 assert perplexity < 1.5
+
+# %% [markdown] kind="instructor"
+r"""
+**Vote.** "Good French" is the natural answer. Don't resolve it: the next cell does.
+"""
 
 # %% kind="quiz"
 quiz("10", "too-good")
@@ -214,6 +247,11 @@ def write(model, mask, beginning, max_length=12):
 
 for beginning in BEGINNINGS:
     print(write(first, first_mask, beginning))
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Print `training_mask(3)` and read row 0 aloud: "The first position may attend to …"
+"""
 
 # %% [markdown] kind="text" exercise="training_mask"
 r"""
@@ -241,6 +279,11 @@ r"""
 ---
 ### Step by step
 The input at position $i$ is word $i$, and the model predicts word $i + 1$ there. So row $i$ should be True in columns 0 to $i$ and False in all others.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**While it trains,** ask whether the perplexity will be better or worse, and by how much. Worse is right, and it is the good news.
 """
 
 # %% kind="train" ignore_output=true
@@ -288,6 +331,16 @@ We also trained a larger Transformer language model both ways, in three runs eac
 A leak *can* make a loss too good to be true, but it doesn't have to. With the same leak in a **translator**, the validation loss is {result:leak/leaky/history/-1/loss:.2f}, compared with {result:leak/sound/history/-1/loss:.2f} for the correct model (means of three runs). Yet when it generates, the leaky translator gets none of 1,000 test sentences right. Unlike the language models, both translators were trained with {term:label smoothing} (lesson 15), which discourages a model from giving any word a probability much above 90%. So even a model that copies the next word doesn't get close to a loss of 0, and the leak doesn't show. The correct translator's loss is low as well, probably because the source sentence makes the next French word nearly certain anyway.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (4 min)** before the table. "A translator uses attention in three places. Which cells do you forbid in each?" Expected: padding in all three, later positions in the decoder's self-attention only. Compare with the drawing from the start.
+
+| they say | misconception | answer |
+|---|---|---|
+| "mask the rows of the padding too" | M21 | Then these queries may attend to nothing, and the plain softmax gives NaN. Mask columns. |
+| "cross-attention needs a causal mask" | M25 | The whole source is known before the first target word. |
+"""
+
 # %% [markdown] kind="text" track="short"
 r"""
 ## 3 · The masks of a translator
@@ -313,6 +366,11 @@ A mask doesn't need the full shape of the scores, as long as it {term:broadcasti
 | both, combined with `&` | (batch, n, n) | – |
 
 With several heads (lesson 12), the scores have the shape (batch, heads, queries, keys). A causal mask (n, n) still fits. A padding mask needs one more axis of size 1, for the heads: (batch, 1, 1, keys). <!-- core -->
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on cross-attention: "Only to the first three words" is the mistake to discuss.
 """
 
 # %% kind="quiz"
@@ -372,6 +430,11 @@ with torch.no_grad():
 assert torch.allclose(at_once, one_by_one, atol=1e-4)
 print(f"one forward pass with a causal mask = {N} passes without the future")
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min),** then everyone writes. Expected: each output depends only on words that are known in training, so no position waits for another. In a recurrent network, each state needs the one before.
+"""
+
 # %% kind="explain" track="core" contents="explain the difference from a recurrent network in your own words"
 explain("10", "at-once")
 
@@ -400,6 +463,11 @@ You will meet two more ways of masking:
 > **Before you run it:** we pass our causal mask to `nn.MultiheadAttention` unchanged. To which positions can each query attend now? What will the last row contain?
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "`True` means the same everywhere" (M22). **Answer:** The table above says otherwise. Print the attention weights of a small example.
+"""
+
 # %% kind="break" track="core"
 torch.manual_seed(10)
 layer = torch.nn.MultiheadAttention(embed_dim=8, num_heads=1, batch_first=True)
@@ -421,25 +489,17 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on "Which of these can reveal a leak?" A loss that is slightly lower, or that keeps falling, proves nothing.
+"""
+
 # %% kind="quiz"
 quiz("10", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Let them believe the first perplexity (5 min).** Show the perplexity near 1 and ask: "Who would publish this?" Only then let the model generate. Expected objection: "But the test set is clean!" Answer: the test set is, but the mask isn't. Then ask for a bet before the random words.
-
-**What learners say**
-
-| they say | misconception | answer |
-|---|---|---|
-| "multiply the scores by 0" | M19 | Mask painter, × 0 before: the rows sum to 1, but masked positions get attention. |
-| "without a mask it sees the answer, so why is it worse?" | – | The model in the mask painter was trained with a causal mask. A plausible reason is that it has never learned to use later words. |
-| "set the attention weights to 0 afterwards" | M20 | Look at the row sums. |
-| "mask the rows of the padding too" | M21 | Then these queries may attend to nothing, and the plain softmax gives NaN. Mask columns. |
-| "True means the same everywhere" | M22 | The table in section 5. |
-| "cross-attention needs a causal mask" | M25 | The whole source is known before the first target word. |
-
-**If time is short**, leave out the exercise of section 3. Keep the leak.
+**Wrap up (2 min).** "You inherit a language model with a wonderful test loss. What do you do first?" Expected: let it generate, then change later words and compare the predictions at earlier positions.
 """
 
 # %% [markdown] kind="summary"

@@ -20,6 +20,13 @@ After this lesson you can
 5. **explain** how rotary position embeddings (RoPE) differ from sinusoidal encodings.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (3 min) paper cards.** Hand out five shuffled cards, *the, the, cat, dog, sees*, and ask for the sentence. Half the room will have the other one. Then hand out *the, the, cat, milk, drank*: everybody agrees. That's section 1.
+
+**If time is short,** leave out section 6 and the parts marked as stretch. Keep the estimate, the patching and RoPE.
+"""
+
 # %% kind="setup"
 import torch
 
@@ -78,6 +85,11 @@ for name, tables in {
         print(f"{name}: {sentence} -> {transformer(sentence).target}")
 set_tables(original, original)
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** before anyone tries it. "Something else, because this isn't an English sentence" is worth discussing: without positions, the three inputs are the same set of words.
+"""
+
 # %% kind="quiz"
 quiz("11", "same-bag")
 
@@ -88,6 +100,11 @@ Without source positions, both sentences **must** get the same translation, what
 Without *target* positions, both translations are still right. The decoder isn't completely blind to order, because its causal mask lets the first word attend to one word, the second to two and the third to three. But this translator was trained with target positions and fails on other sentences: "the girl who saw the boy slept" becomes *la fille qui a vu le garçon qui a vu le garçon qui a vu …*
 
 What if a network is **trained** with positional encodings on one side only, or on neither? We trained such networks, all with {result:positions/none/parameters:,.0f} parameters, in three runs each. <!-- core -->
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "Without positional encodings it knows nothing about order" (M39). **Answer:** Trained without target positions, it is nearly as good.
 """
 
 # %% kind="predict" hide_input=true track="core" contents="translators trained with positional encodings on one side only, or on neither"
@@ -148,6 +165,11 @@ $$ \theta_i = \text{pos} \cdot 10000^{-2i/d}
 With $d = 64$, the fastest hand completes a circle in about 6 positions, the slowest in 47,000. Sine and cosine waves are called sinusoids, so this is the {term:sinusoidal positional encoding} (Vaswani et al., 2017). It has no learned parameters.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Build it from three shapes: frequencies (d / 2), angles (n, d / 2), pairs (n, d / 2, 2). If all sines come first, `torch.cat` was used where `torch.stack` and `flatten` are needed.
+"""
+
 # %% [markdown] kind="text" exercise="sinusoids"
 r"""
 **Write a function** that returns the table for positions 0 to n − 1, in float32. `n` and `d_model` are integers, and `d_model` is even. Columns 0 and 1 are the sine and the cosine of hand 0, columns 2 and 3 those of hand 1, and so on. Lesson 14 uses your function in the full Transformer.
@@ -197,6 +219,14 @@ r"""
 The translator has just used that table, and its translation is the same as before. All rows have the same norm: $\sin^2 + \cos^2 = 1$ for each of the 32 hands, so the norm is $\sqrt{32} = 5.66$.
 
 **Doesn't adding the position spoil the embedding?** The next layers can still separate the two: for an embedding $x$ and a positional encoding $p$, each matrix computes $W(x + p) = Wx + Wp$, and training can make it use some directions for the word and others for the position. If we concatenated the two, the next matrix would also compute a sum, $W_1x + W_2p$, but from a wider vector.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+| they say | misconception | answer |
+|---|---|---|
+| "adding the position ruins the word" | M36 | $W(x + p) = Wx + Wp$. Both parts get through. |
+| "sinusoidal encodings are learned" | M37 | Count the parameters: there are none. |
 """
 
 # %% kind="diagram" hide_input=true
@@ -281,6 +311,11 @@ r"""
 We take 60 test sentences of 6 to 10 words and count positions from 6 instead of 0, in the source and in the target: the first word gets row 6, the second row 7. All distances stay the same, and so do the dot products of the rows. None of these rows is new to the translator, because training sentences had up to 20 words, and their translations up to 26.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**The estimate is the heart of the lesson.** Section 3 makes an estimate of 95% or more look reasonable. Write the estimates on the board.
+"""
+
 # %% kind="estimate"
 test = splits(seed=0, sizes=TEST_SIZES).test
 pairs = [pair for pair in test if 6 <= pair.length <= 10][:60]
@@ -296,6 +331,11 @@ def sinusoidal_from(first):
 
 
 estimate("11", "from-six", lambda: sinusoidal_from(6))
+
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (4 min)** before you read on. "The dot products of the rows haven't changed. What has?" Let learners look for the gap in the argument. Expected: "the matrices". Follow-up: what would the matrices have to be like for the argument to hold? Their product $W_Q^\top W_K$ would have to commute with the rotations, and the two mixed terms would have to be zero; nothing in training asks for that.
+"""
 
 # %% [markdown] kind="text"
 r"""
@@ -321,6 +361,11 @@ for kind in ("encoder", "decoder", "cross"):
     for layer in layers:
         del layer.attend  # back to its own attention weights
 set_tables(original, original)
+
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "The patching shows why it fails." **Answer:** It shows *where* in this network the damage is done. Why the weights depend on the position is another question.
+"""
 
 # %% [markdown] kind="text"
 r"""
@@ -359,6 +404,11 @@ STEPS = [
 views.diagram(
     ROTARY, STEPS, lit=("angles", "rotation"), title="RoPE rotates queries and keys"
 )
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Both new components need the *old* x and y. As in `sinusoids`, stack the pair along a new last axis and flatten. Test with the table above: a quarter turn takes (2, 0) to (0, 2).
+"""
 
 # %% [markdown] kind="text" exercise="rotate"
 r"""
@@ -421,6 +471,11 @@ def rope_from(start, factor=1):
     del source.rotate, target.rotate  # back to the library's rotation
     return percent
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min)** before the figure. "With RoPE, which numbers change if all positions grow by 1,000?" Expected: the rotated queries and keys do, but no angle between them, so no score.
+"""
+
 # %% kind="predict" hide_input=true track="core"
 STARTS = (0, 6, 1_000)
 percents = [f(start) for f in (sinusoidal_from, rope_from) for start in STARTS]
@@ -450,6 +505,11 @@ r"""
 ## 6 · Sentences longer than in training
 
 Using a model outside the range of its training data is called {term:extrapolation}. We trained translators on sentences of up to 20 words and tested them on sentences of 21 to 40 words: four Transformers (no positional encoding, learned, sinusoidal, RoPE) and the recurrent network with attention from [lesson 06](06_bahdanau_attention.ipynb), which needs no positional encoding. All have about 400,000 parameters, and there are three runs of each. At 16 to 20 words, all but the one without a positional encoding translate at least 95% of the sentences correctly, on average.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Ask for estimates aloud.** RoPE depends on distances only, so a high number seems reasonable. Afterwards: "What was still new at 31 to 40 words?" Expected: larger distances, and more words to attend to.
 """
 
 # %% kind="predict" hide_input=true
@@ -501,23 +561,17 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on "You count positions from 100 instead of 0." The answer about sinusoidal rows is true of the *rows*, but not of queries and keys. That is section 4 in one sentence.
+"""
+
 # %% kind="quiz"
 quiz("11", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Start with paper (3 min).** Hand out five shuffled cards, *the, the, cat, dog, sees*, and ask for the sentence. Half the room will have the other one. Then hand out *the, the, cat, milk, drank*: everybody agrees. That's section 1.
-
-**The estimate in section 4 is the heart of the lesson.** Most learners guess 95% or more, because the argument in section 3 is convincing. Let them look for the gap before they read on. Expected: "the matrices". Follow-up: what would the matrices have to be like for the argument to hold? (Their product $W_Q^\top W_K$ would have to commute with the rotations, and the two mixed terms would have to be zero; nothing in training asks for that.)
-
-| they say | misconception | answer |
-|---|---|---|
-| "adding the position ruins the word" | M36 | $W(x + p) = Wx + Wp$. Both parts get through. |
-| "sinusoidal encodings are learned" | M37 | Count the parameters: there are none. |
-| "without positional encodings it knows nothing about order" | M39 | Section 1: trained without target positions, it is nearly as good. |
-| "the patching shows why it fails" | – | It shows *where* in this network the damage is done. Why the weights depend on the position is another question. |
-
-**If time is short**, leave out section 6. Keep the estimate, the patching and RoPE.
+**Wrap up (2 min).** Each pair explains to the next what RoPE guarantees, and what it doesn't.
 """
 
 # %% [markdown] kind="summary"

@@ -20,6 +20,13 @@ After this lesson you can
 5. **compute** which costs grow with the number of heads.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (2 min)** the two averages of section 1 on the board: values 4 and 10, attention weights ½ and ½. "Which sentence was it: *the cat drank the water* or *the water drank the cat*?" Nobody can tell. "How could you?" Expected: other weights, or two averages.
+
+**If time is short,** leave out section 6. Keep the prediction and both patching cells.
+"""
+
 # %% kind="setup"
 import json
 from unittest.mock import patch
@@ -89,6 +96,13 @@ ARROWS += [(name, "concatenate") for name in HEADS]
 ARROWS += [("concatenate", "W_O"), ("W_O", "output")]
 LIT = ("split", "concatenate")
 views.diagram(PARTS, ARROWS, lit=LIT, title="Multi-head attention")
+
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "`view` does the same as `transpose`" (M34). **Answer:** Let them print `arange(12)` split into two heads.
+
+**Stuck?** Reshape to (…, n, heads, d_k) first: this splits each word. Then swap two axes. One `reshape` to the final shape never moves a number.
+"""
 
 # %% [markdown] kind="text" exercise="split_heads"
 r"""
@@ -193,6 +207,11 @@ split_heads, join_heads = yours("split_heads"), yours("join_heads")
 scaled_attention = yours("scaled_attention")  # (queries, keys, values)
 masked_attention = yours("masked_attention")  # (queries, keys, values, mask)
 
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Write five words on the board: project, split, attend, concatenate, project. If the attention function complains about the mask, ask which of the two functions accepts None.
+"""
+
 # %% [markdown] kind="text" exercise="many_heads"
 r"""
 **Build multi-head attention** from these four functions. The queries are computed from `x`, the keys and values from `source`. In self-attention, both are the same tensor.
@@ -289,6 +308,13 @@ r"""
 The width of the model stays the same, and the heads divide it among themselves. What does it cost to have more of them?
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote.** Let those who choose "all three" write out the shape of $W_Q$ for 1 and for 8 heads.
+
+**They say:** "8 heads cost 8 times as much" (M32). **Answer:** h · d_k = d_model. Only the number of scores and attention weights grows.
+"""
+
 # %% kind="quiz"
 quiz("12", "cost")
 
@@ -314,6 +340,11 @@ The figure has three panels:
 Predict first, then try to reach the goals. You can ablate heads one at a time, or several together in order of importance: the increase in the loss on other sentences when only that head is ablated.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Before the explorable (2 min).** Let everyone write down a number from 0 to 36. Then ablate cross 1.3 live. Follow-up: "So 35 heads are useless?" Wait until someone asks what happens if several are removed *together*.
+"""
+
 # %% kind="predict"
 predict("12", "heads-bet", HeadSwitches())
 
@@ -326,6 +357,11 @@ In three models with different random seeds, {result:lesson_12/spared/least:.0f}
 **Do cross 1.3 and decoder 2.1 work together?** When the model predicts the pronoun, cross 1.3 attends to *thirsty* or *cold*. Decoder 2.1, one layer later, attends to the position at which the decoder predicted the noun that the pronoun refers to. Perhaps the second head uses the result of the first to find the noun. {term:activation patching|Activation patching} (lesson 09) can test this. We take 50 pairs of sentences that differ only in the last word, such as *thirsty* and *cold*. For each of the 100 sentences, we replace the output of **one** head with its output for the other sentence of the pair. Both runs get the same French words before the pronoun. As a control, we also patch each of the other heads.
 
 > **Before you run it:** in how many of the 100 sentences will the pronoun change if we patch cross 1.3? And if we patch another head?
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**While it runs** (36 heads, 100 sentences), ask why we patch the other heads too. Expected: as a control. If patching *any* head changed the pronoun, the result would say nothing about these two.
 """
 
 # %% kind="see" name="patching"
@@ -351,6 +387,11 @@ r"""
 Patching either head changes every pronoun, and patching any other head changes none. But do the two form a chain, or does each of them affect the pronoun in its own way? Let's patch cross 1.3 again, and this time *hold* one head of the last layer: it keeps the output that it had before the patch. If the effect of cross 1.3 goes through that head, it should disappear.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min)** before the second patching cell. "Both heads change every pronoun. Does one of them work through the other?" Ask for an experiment before you show it. Expected: patch the first and keep the second fixed. A control is needed too: holding any other head shouldn't matter.
+"""
+
 # %% kind="see" name="chain"
 patched = {"cross 1.3": other_outputs["cross 1.3"]}
 for name in head_names(model):
@@ -365,6 +406,16 @@ Only when decoder 2.1 is held does the pronoun stay the same. So in this model, 
 This doesn't show that the two heads do nothing else, or that other models work this way: we patched one model, with one kind of sentence.
 
 **Is a head useless if the model can do without it?** Let's ablate the four heads of a layer, first singly and then together.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min).** "Ablating a head changes nothing. Give two explanations." Expected: the head does nothing useful, or the rest of the model can replace it. Follow-up: which experiment tells them apart? Ablate several heads together.
+
+| they say | misconception | answer |
+|---|---|---|
+| "each head has its job" | M33 | Most heads can be ablated alone, but those of decoder 0 are needed together. |
+| "it can be ablated, so it is useless" | M33 | In decoder 0, ablating one head causes hardly any errors, but ablating all four causes many. |
 """
 
 # %% kind="see" name="together"
@@ -388,6 +439,11 @@ for layer_name in ("encoder 2", "decoder 0"):
 # %% [markdown] kind="text"
 r"""
 One at a time, no head of these two layers seems to matter. Together, the heads of decoder 0 do, which suggests that they can replace one another. The heads of encoder 2 matter little even together, at least in this model and for these sentences. So an ablation without effect shows that the *rest* of the model can do without the head. It doesn't show that the head does nothing.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Vote.** "B attends to the output of A" says more than the experiment: it shows *that* the effect goes through B, not how.
 """
 
 # %% kind="quiz"
@@ -457,25 +513,17 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on "What would change without the output projection?"
+"""
+
 # %% kind="quiz"
 quiz("12", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Prediction before the explorable (2 min).** Let everyone write down a number from 0 to 36. Then ablate cross 1.3 live. Follow-up: "So 35 heads are useless?" Wait until someone asks what happens if several are removed *together*.
-
-**Before the second patching cell (3 min).** "Both heads change every pronoun. Does one of them work through the other?" Ask for an experiment before you show it. Expected: patch the first and keep the second fixed. A control is needed too: holding any other head shouldn't matter.
-
-**What learners say**
-
-| they say | misconception | answer |
-|---|---|---|
-| "8 heads cost 8 times as much" | M32 | h · d_k = d_model. Only the number of scores and attention weights grows. |
-| "each head has its job" | M33 | Most heads can be ablated alone, but those of decoder 0 are needed together. |
-| "view does the same as transpose" | M34 | Let them print `arange(12)` split into two heads. |
-| "it can be ablated, so it is useless" | M33 | In decoder 0, ablating one head causes hardly any errors, but ablating all four causes many. |
-
-**If time is short**, leave out section 6. Keep the prediction and both patching cells.
+**Wrap up (2 min).** Go back to the question of lesson 00: "How does our model choose between *il* and *elle*?" Let one learner tell the whole story, from *thirsty* through cross 1.3 and decoder 2.1 to the pronoun. Then ask what it doesn't show: other models, other sentences.
 """
 
 # %% [markdown] kind="summary"

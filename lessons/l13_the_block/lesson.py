@@ -20,6 +20,13 @@ After this lesson you can
 5. **compare** pre-norm and post-norm at several depths and with two initial scales. <!-- core -->
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (2 min)** two numbers, 0 and 8. "Each becomes ¾ of itself plus ¼ of the other. And again. And again." Learners call out the results: 2 and 6, 3 and 5, 3.5 and 4.5. "What is left after 24 layers?" That's what stacked averages do.
+
+**If time is short,** leave out section 8 and the paragraph on BatchNorm. Keep both versions of the block.
+"""
+
 # %% kind="setup"
 import json
 
@@ -58,6 +65,13 @@ Each output of attention is a weighted **average** of values, and averages are c
 As a measure, we average the {term:cosine similarity} of all pairs of words: their dot product, divided by both lengths. It is 1 if two vectors point in the same direction, and 0 if they are orthogonal.
 
 A Transformer repeats a {term:Transformer block|block} of two *layers*: attention and a feed-forward network (section 4). Papers call these {term:sub-layer|sub-layers}, and their "12 layers" are usually 12 blocks. In the name of a head, such as encoder 1.3, the first number counts blocks. The figure compares blocks in which each layer $f$ turns $x$ into $f(x)$ with blocks that compute $x + f(x)$. Both have random weights and layer normalisation (section 3).
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Bet before the figure (2 min).** "Two blocks with random weights, without residual connections: how similar are the words?" Most people guess between 0.3 and 0.6. The answer is {result:lesson_13/similarity/no residual, 2 blocks:.2f}.
+
+**They say:** "Residual connections are for very deep networks" (M41). **Answer:** Two blocks are enough: the similarity is {result:lesson_13/similarity/no residual, 2 blocks:.2f}.
 """
 
 # %% kind="predict" hide_input=true
@@ -115,6 +129,11 @@ $$ y = \frac{x - \text{mean}(x)}{\sqrt{\text{variance}(x) + \epsilon}} \cdot w +
 A small $\epsilon$ (0.00001) avoids a division by 0 if all components are equal. The scale $w$ and the shift $b$ are learned, one number per component, so the network can choose another mean and size.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** "Which numbers does one mean belong to?" One word's components, so `dim=-1` with `keepdim=True`. If the check fails only for large means, the variance was computed as the mean of squares minus the square of the mean.
+"""
+
 # %% [markdown] kind="text" exercise="layer_norm"
 r"""
 Write it with means, squares and square roots. Normalise every word by itself, over the last axis; there can be any number of axes in front. `keepdim=True` keeps an averaged axis, with length 1. The result must be right even if the mean of a word is large, around 1000.
@@ -147,6 +166,13 @@ First compute the deviations, `x` minus its mean over the last axis. You need th
 # %% [markdown] kind="text" track="core" contents="batch normalisation, exercise 2 · Test a norm"
 r"""
 **Why not normalise over the batch?** The older {term:batch normalisation} (Ioffe and Szegedy, 2015) normalises each *component* over all words of the batch. So during training, the result for a word depends on the other sentences, on the padding and, in a decoder, even on later words, which is a leak (lesson 10). At inference, averages that were stored during training replace those of the batch, so the network computes something slightly different. With BatchNorm, our translator reached {result:min block/BatchNorm/scores/test/exact:.1p} to {result:max block/BatchNorm/scores/test/exact:.1%} instead of {result:min block/as it is/scores/test/exact:.1p} to {result:max block/as it is/scores/test/exact:.1%} (three seeds each).
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Vote.**
+
+**They say:** "LayerNorm averages over the sentence" (M40). **Answer:** Change one word: the results of the others stay the same.
 """
 
 # %% kind="quiz" track="core"
@@ -190,6 +216,11 @@ Attention moves information between words, but for given attention weights, its 
 $$ \text{FFN}(x) = W_{\text{out}} \max(0,\; W_{\text{in}}\, x + b_{\text{in}}) + b_{\text{out}} $$
 
 The activation function $\max(0, \cdot)$ is called {term:ReLU}. Without it, the two linear layers would be equivalent to a single one. In the formula, $x$ is a column; in code, words are rows, and the matrices have the shape (out, in).
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "The feed-forward network mixes words" (M35). **Answer:** Shuffle the words: its outputs are shuffled in the same way.
 """
 
 # %% kind="exercise" exercise="feed_forward" title="The feed-forward network" difficulty=1 importance=4 track="short"
@@ -249,6 +280,11 @@ model = transformer.model.eval()
 for name, numbers in model.encoder.blocks[0].state_dict().items():
     print(f"{name:<34}{tuple(numbers.shape)}")
 
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Draw the diagram above on the board with two arrows around the layers. The usual mistakes are adding the *normalised* words instead of `x`, and normalising the keys but not the queries.
+"""
+
 # %% [markdown] kind="text" exercise="encoder_block"
 r"""
 These are the parameters of a trained translator's first block. **Write the block that uses them.** `parts` is a dictionary with these names; the first lines look them up. The first layer is `many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask)` from lesson 12. In self-attention, `x` and `source` are both the normalised words. It returns the output and the attention weights; you need the output. The second layer is `feed_forward(x, w_in, b_in, w_out, b_out)`, the formula of section 4; `inner` contains its matrix and bias *in*, `outer` its matrix and bias *out*.
@@ -303,6 +339,11 @@ So far, the weights came from a file. What numbers does training start with? If 
 **By hand.** Each output of a linear layer is a sum of $n$ products $w_i x_i$. Suppose that all these numbers are independent with mean 0, the $x_i$ with variance 1 and the $w_i$ with variance $v$. Then each product has variance $v$, and the sum has variance $n v$ (lesson 08). For $n = 64$ and $v = 1$, the standard deviation grows from 1 to 8.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min).** "We want the numbers to stay the same size from layer to layer. How large should the weights be?" Expected: the sum of $n$ products has $n$ times the variance, so each weight gets a variance of $1/n$. Follow-up: what if they are twice as large, and there are 24 layers?
+"""
+
 # %% kind="quiz"
 quiz("13", "initial-size")
 
@@ -355,6 +396,11 @@ r"""
 Ready-made modules are `nn.Linear(n_in, n_out)` with `weight` (out, in) and `bias`, `nn.LayerNorm(d_model)` with `weight` and `bias`, and `nn.Dropout(p)`, which is active in training mode only.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Before the first module (3 min),** let learners say for each line of `MultiHead` what would break without it. Ask especially about `super().__init__()` and `nn.Parameter`.
+"""
+
 # %% [markdown] kind="text" exercise="FeedForward"
 r"""
 **Write the feed-forward network of section 4 as a module.** It contains two of torch's linear layers, called `inner` and `outer`. Initialise their weights with Xavier initialisation and their biases with zeros; the default weights of `nn.Linear` have a variance of only $1/(3 n_{\text{in}})$.
@@ -388,6 +434,11 @@ After `super().__init__()`, assign the two linear layers to `self`. In `forward`
 ---
 ### Step by step
 `nn.Linear(d_model, d_ff)` maps from width d_model to width d_ff. Its matrix is `self.inner.weight` and its bias `self.inner.bias`; pass them to the functions from section 6.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** A mismatch in `load_state_dict` lists the missing names: compare them with the attributes. The `lambda` takes the *normalised* words and passes them to the attention twice.
 """
 
 # %% [markdown] kind="text" exercise="EncoderBlock"
@@ -478,6 +529,11 @@ Is post-norm to blame? All these runs started with Xavier initialisation, which 
 We trained models with 3, 6 and 12 blocks, both placements of the norm, and a factor of 1 or $1/\sqrt{2L}$, with three seeds each and everything else the same.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (4 min).** "The 2017 Transformer is post-norm with 6 blocks. Why did it train?" Expected: a warm-up of 4,000 steps, a smaller learning rate, much longer training, and perhaps its initial scale. Follow-up: which experiment would tell these apart?
+"""
+
 # %% kind="predict" hide_input=true
 exact = {}
 for experiment in ("depth", "initialisation"):
@@ -499,6 +555,11 @@ figure = views.heatmap(
     alt="Correct translations by depth, norm placement and initial scale.",
 )
 predict("13", "block-scale", figure)
+
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "Post-norm can't be trained with 12 layers." **Answer:** Look at the last row of the figure.
+"""
 
 # %% [markdown] kind="text"
 r"""
@@ -581,23 +642,17 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on `self.scale = torch.ones(64)`. No error, no training, not saved: the kind of mistake that only a check finds.
+"""
+
 # %% kind="quiz"
 quiz("13", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Bet before the first figure (2 min).** "Two blocks with random weights, without residual connections: how similar are the words?" Most people guess between 0.3 and 0.6. The answer is {result:lesson_13/similarity/no residual, 2 blocks:.2f}.
-
-**Ask the room (3 min).** "The 2017 Transformer is post-norm with 6 blocks. Why did it train?" Expected: a warm-up of 4,000 steps, a smaller learning rate, much longer training, and perhaps its initial scale. Follow-up: which experiment would tell these apart?
-
-| they say | misconception | answer |
-|---|---|---|
-| "LayerNorm averages over the sentence" | M40 | Change one word: the results of the others stay the same. |
-| "residual connections are for very deep networks" | M41 | Two blocks are enough: the similarity is {result:lesson_13/similarity/no residual, 2 blocks:.2f}. |
-| "the feed-forward network mixes words" | M35 | Shuffle the words: its outputs are shuffled in the same way. |
-| "post-norm can't be trained with 12 layers" | | The last row of the figure in section 8. |
-
-**If time is short,** leave out section 8 and the paragraph on BatchNorm. Keep both versions of the block.
+**Wrap up (2 min).** Cover the diagram and let learners draw the block from memory. Then ask of each part: "What happens without it?"
 """
 
 # %% [markdown] kind="summary"

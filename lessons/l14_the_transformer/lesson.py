@@ -20,6 +20,13 @@ After this lesson you can
 5. **write** a Transformer from an empty file, as torch modules. <!-- core -->
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (2 min)** "Where is the knowledge, in the file or in your code?" Expected: in neither alone. Come back to it in section 6 with: "How would you notice that `w_key` and `w_query` were swapped?" In self-attention, the scores would be transposed, so the first difference would be at encoder 0.
+
+**If time is short,** leave out sections 7 and 9, and give section 8 as homework. Lesson 15 then trains the learners' functions, or the library's.
+"""
+
 # %% kind="setup" name="setup"
 import torch
 
@@ -133,6 +140,11 @@ table, sinusoids = weights["words.output.weight"], yours("sinusoids")
 print("rows of the embedding matrix:", fixed(size(table), 2))
 print("positional encodings:        ", fixed(size(sinusoids(20, 64)), 2))
 
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "√d_model cancels √d_k" (M09). **Answer:** They are for two different problems: the size of embeddings and the spread of scores.
+"""
+
 # %% [markdown] kind="text" exercise="embed"
 r"""
 Multiplied by √64 = 8, the rows are larger than the positional encodings. **Write `embed`** for any d_model and sentences of any length. `sinusoids(n, d_model)` returns the encodings of positions 0 to n − 1, of shape (n, d_model).
@@ -170,6 +182,11 @@ From now on, the lesson uses **your** functions where they passed their checks, 
 embed = yours("embed")
 encoder_block, layer_norm = yours("encoder_block"), yours("layer_norm")
 many_heads, feed_forward = yours("many_heads"), yours("feed_forward")
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Almost always a name: print `list(parts_of(weights, "encoder.blocks.0"))`. Learners who get a wrong memory have often forgotten the last norm, or used block 0 three times.
+"""
 
 # %% [markdown] kind="text" exercise="encode_source"
 r"""
@@ -226,8 +243,22 @@ FLOW += [("memory", "cross-attention")]
 NOTES = dict.fromkeys(("self-attention", "cross-attention", "feed-forward"), "x + …")
 views.diagram(INSIDE, FLOW, lit="cross-attention", notes=NOTES, title="A decoder block")
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** before the exercise, because the mask is where most go wrong.
+
+**They say:** "Cross-attention needs a causal mask" (M25). **Answer:** The whole source is known before the first target token.
+"""
+
 # %% kind="quiz"
 quiz("14", "masks")
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Three questions: where do the queries come from, where do the keys and values come from, which mask? The causal mask has to be created here, and the memory isn't normalised again.
+
+**They say:** "All blocks share the source's keys" (M18). **Answer:** `cross.w_key` is in the file three times.
+"""
 
 # %% [markdown] kind="text" exercise="decoder_block"
 r"""
@@ -382,6 +413,11 @@ r"""
 **Now type a sentence of your own** into `MY_SENTENCE`, with at most twenty words. The model knows about {result:lesson_14/English words, to the nearest ten:.0f} English words: people, animals, food, things in the house and garden, and common verbs and adjectives. If it doesn't know a word, the cell says so. The figure has a column for each lesson and highlights the functions that are yours.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Together (5 min).** Wait until everyone is here, then let everyone run the cell at the same time, each with a sentence of their own. Learners who haven't solved an exercise use the library's function, and their Transformer works too.
+"""
+
 # %% kind="see" name="speaks"
 MY_SENTENCE = "The young queen sees three old horses near the bridge."
 
@@ -404,6 +440,11 @@ r"""
 ## 6 · Stage by stage
 
 Suppose the output had been nonsense. Where would you look? Many mistakes in a network raise no error, because all shapes fit. So don't look only at the output: **compare every stage** with that of a correct network, here the library's, and find the first one that differs. The numbers don't have to be identical, because rounding depends on the order of operations. We allow a difference of 0.001.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min).** "Your Transformer outputs nonsense, without an error. What do you do first?" Expected: compare intermediate results with those of a correct network, from the front. Looking at the output alone doesn't tell you where to search.
 """
 
 # %% [markdown] kind="text" exercise="first_difference"
@@ -483,6 +524,13 @@ Six people have assembled this Transformer, each with one mistake, and loaded th
 > **Before you run it:** what kind of mistake wouldn't you notice in the translations at all?
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min)** before the cell runs: the question above. Expected: mistakes that change the numbers only a little, or only in a batch.
+
+**They say:** "It translates, so it is right." **Answer:** So do networks D and F, which have a mistake.
+"""
+
 # %% kind="break" name="faults" hide_input=true
 test_pairs = splits(seed=0, sizes={"test": 40}).test
 ids = [(numbers_of(pair.src_text), numbers_of(pair.tgt_text)) for pair in test_pairs]
@@ -509,12 +557,22 @@ for name, wiring in {"correct": by_parts.RIGHT, **by_parts.FAULTY}.items():
     print(f"{name}: {where}; {right} of 40 translations correct")
     print("  ", translations(batch.src[:1], wiring)[0])
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on network A. Ask what a sentence alone doesn't contain: padding.
+"""
+
 # %% kind="quiz"
 quiz("14", "diagnosis")
 
 # %% [markdown] kind="text"
 r"""
 The other mistakes: B leaves out both last norms, C doesn't scale the embeddings, E starts the target with EOS instead of BOS, and the norms of F have an ε of 0.001 instead of 0.00001, which changes encoder 0 by at most {result:lesson_14/gap of F:.1g}. D and F translate as well as the correct network, so only the stages reveal their mistakes. A, which doesn't hide the padding, is correct as long as it translates a sentence alone.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Section 8 takes 40 minutes or more.** It can be a session of its own, or homework. Insist on a check after every class. If someone is stuck, ask which stage the verdict names and what is computed between that stage and the one before.
 """
 
 # %% [markdown] kind="text" track="core" contents="the exercise that this course leads up to: a Transformer from an empty file"
@@ -679,25 +737,17 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on "Six decoder blocks attend to the same source sentence. What do they share?"
+"""
+
 # %% kind="quiz"
 quiz("14", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Section 5 together (5 min).** Wait until everyone has reached section 5, then let everyone run the cell at the same time, each with a sentence of their own. Learners who haven't solved an exercise use the library's function, and their Transformer works too.
-
-**Section 8 alone (40 min or more).** It can be a session of its own, or homework. Insist on a check after every class. If someone is stuck, ask which stage the verdict names and what is computed between that stage and the one before.
-
-**Ask the room.** "Where is the knowledge, in the file or in your code?" Expected: in neither alone. Then: "How would you notice that `w_key` and `w_query` were swapped?" In self-attention, the scores would be transposed, so the first difference would be at encoder 0.
-
-| they say | misconception | answer |
-|---|---|---|
-| "cross-attention needs a causal mask" | M25 | The whole source is known before the first target token. |
-| "all blocks share the source's keys" | M18 | `cross.w_key` is in the file three times. |
-| "√d_model cancels √d_k" | M09 | They are for two different problems: the size of embeddings and the spread of scores. |
-| "it translates, so it is right" | – | Networks D and F in section 7. |
-
-**If time is short**, leave out sections 7 and 9, and give section 8 as homework.
+**Wrap up (3 min).** Let the group name the lesson that each box of the figure in section 5 comes from. Then ask again: file or code?
 """
 
 # %% [markdown] kind="summary"

@@ -22,6 +22,15 @@ After this lesson you can
 7. **explain** why your training step is slow on a GPU, and what makes it fast. <!-- core -->
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Before the lesson.** Start the full run (section 7) on the screen while the learners write `training_step`, and interrupt and resume it once in front of them. On a GPU, show `bench own_file` afterwards.
+
+**Open with (2 min)** two weights on the board, one with a gradient of 10, the other with 0.001. "Both have the same learning rate. Is that fair?" Expected: the second hardly moves, or the first moves far too much. "What would you do?" Divide each by the size of its gradients: Adam.
+
+**If time is short,** leave out the exercises `by_length` and `paper_rate`, but run the cells that follow them, because section 6 uses both functions. Keep the training step, the live run and the faulty runs.
+"""
+
 # %% kind="setup"
 from collections import Counter
 from statistics import mean
@@ -74,6 +83,11 @@ r"""
 ## 2 · Your training step
 
 `weights` maps the name of each parameter to its tensor. `loss_of` is a function that computes the loss of one batch from such a dictionary. `state` holds Adam's averages, a pair $(m, v)$ for each name; it is empty before step 1. `step` counts from 1.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Common errors in `training_step`:** clipping inside the loop, keeping $\hat m$ instead of $m$. **Stuck?** Do the example by hand first: 3 becomes 2.9.
 """
 
 # %% [markdown] kind="text" exercise="training_step"
@@ -149,6 +163,13 @@ def small_run(settings, **parts):
 
 PLAIN = TrainingSettings(smoothing=0.0)  # plain cross-entropy
 
+# %% [markdown] kind="instructor"
+r"""
+**While it trains,** read the three translations aloud and ask what the model has learned so far. At the stop: "What has to be in the file?"
+
+**They say:** "The checkpoint is the weights." **Answer:** Without Adam's moving averages, the next step is a different one.
+"""
+
 # %% kind="train" ignore_output=true
 # until=96 has the same effect as pressing the stop button after step 96.
 run = train_live(small_run(PLAIN), "lesson_15", until=96, anew=True)
@@ -174,6 +195,11 @@ r"""
 The 2017 paper uses three refinements in training. The first is about speed. A batch is a rectangle: every row is padded to the length of the longest sentence. Padding doesn't affect the result, but it costs as much computation as real words.
 
 **By hand.** Take four sentences of 3, 9, 2 and 8 words, and two sentences per batch. In this order, (3, 9) takes 2 · 9 = 18 positions and (2, 8) takes 16, together 34 for 22 words. Sorted by length, (2, 3) takes 6 and (8, 9) takes 18, together 24. The fraction of positions that are padding, the {term:padding fraction}, falls from 12/34 = 35% to 2/24 = 8%. Putting sentences of similar length into the same batch is called {term:batching by length}.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Common error in `by_length`:** batches of lengths instead of indices.
 """
 
 # %% [markdown] kind="text" exercise="by_length"
@@ -248,6 +274,11 @@ $$ \text{rate} = \frac{1}{\sqrt{d_{\text{model}}}} \cdot \min\left(\frac{1}{\sqr
 **By hand.** Take a width of 4 and a warm-up of 4, so $4^{1.5} = 8$. Step 1: ½ · min(1, 1/8) = 1/16. Step 4: ½ · min(½, ½) = ¼, the peak, where both terms are equal. Step 16: ½ · min(¼, 2) = 1/8.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Put the example above into the first version: a width of 4 and a warm-up of 4 hide the bug, because both square roots are 2. Try another width.
+"""
+
 # %% [markdown] kind="text" exercise="paper_rate"
 r"""
 Here is a first version of this formula. Make it pass the check.
@@ -281,6 +312,11 @@ Compare the factor in front of the minimum with the formula. In the worked examp
 # %% [markdown] kind="text" track="core" contents="the formula and exercise 3, and what warm-up is worth in our runs"
 r"""
 **Is warm-up necessary?** We trained Transformers with three blocks on each side and a peak rate of 0.003 for 4,000 steps, with 400 warm-up steps and with none. In these runs, the rate then falls linearly to 0.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "Warm-up is always needed", or "is superstition" (M31). **Answer:** In the table below, it is worth four points with post-norm, less than one with pre-norm.
 """
 
 # %% kind="predict" track="core" hide_input=true
@@ -323,6 +359,11 @@ $$ \text{loss} = (1 - \varepsilon) \cdot (-\ln p_{\text{correct}}) \;+\; \vareps
 **By hand.** Four words have the probabilities 1/8, 1/8, ½, ¼; the third is correct, and $\varepsilon = 0.2$. Their $-\ln p$ is 2.079, 2.079, 0.693 and 1.386. The first term is 0.8 · 0.693 = 0.555, the second 0.2 · 1.560 = 0.312 (1.560 is the mean of all four), and the loss is 0.866. Even a perfect model now has a loss above 0, because the target itself is uncertain.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Common error in `smoothed_loss`:** padding is counted.
+"""
+
 # %% [markdown] kind="text" exercise="smoothed_loss"
 r"""
 Write this loss for a batch. `logits` (batch, n, vocab) come from the model. `targets` (batch, n) contain the id of each correct word, and **0 where there is padding**. `smoothing` is ε. Return the mean over all words that aren't padding, as a scalar tensor of shape `()` from which gradients flow back to the logits. `log_softmax(dim=-1)` computes $\ln p$ from logits without overflow.
@@ -361,6 +402,14 @@ expected = F.cross_entropy(logits.mT, targets, ignore_index=0, label_smoothing=0
 assert torch.isclose(smoothed_loss(logits, targets, 0.1), expected)
 print("the same as F.cross_entropy, which takes logits and applies the softmax itself")
 
+# %% [markdown] kind="instructor"
+r"""
+| they say | misconception | answer |
+|---|---|---|
+| "a loss of 1.4 is bad" | M30 | With ε = 0.1 and 37,000 words, 1.38 is perfect. |
+| "softmax, then cross_entropy" | M29 | The loss can't fall below 4.3 with 195 words, or 8.2 with 10,000. Run B in section 8. |
+"""
+
 # %% kind="predict" track="core"
 predict("15", "train-floor", LossFloor())
 
@@ -381,6 +430,11 @@ own_parts = {"batcher": by_length, "schedule": paper_rate, "loss": smoothed_loss
 run = train_live(small_run(HEALTHY, **own_parts), "lesson_15_own_parts", anew=True)
 if run.finished:
     assert run.history[-1].scores["exact"] > 0.8, "about nine in ten are expected"
+
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (4 min)** before they write. "How can the validation loss be lower than the training loss?" Expected: the two aren't the same loss; one is smoothed and can't get near 0.
+"""
 
 # %% kind="explain" track="core" contents="exercise 4 on the smoothed loss, its lowest possible value, a run with all your functions, and a complete PyTorch training script"
 explain("15", "train-above")
@@ -473,6 +527,11 @@ One run each can't show whether the differences in exact match mean anything, an
     python3 -m course_lib bench own_file
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min)** before the figure. "The validation loss is 0.1. Would you ship it?" Most will say yes. Then show run D and ask: "What didn't we measure?" Expected: translations, where the model gets its own words as input.
+"""
+
 # %% [markdown] kind="text" contents="five faulty training runs to diagnose from their curves"
 r"""
 ## 8 · Diagnose faulty runs
@@ -507,6 +566,13 @@ views.panels(
     x_name="step",
     alt="Both losses and exact match of a healthy run and five faulty ones.",
 )
+
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on runs C and D. In groups, each group takes one run and defends its diagnosis with one number from the figure.
+
+**They say:** "It gets the answer as input, so training is cheating" (M27). **Answer:** The target is shifted by one: it gets the words *before*. Without the shift, it is run D.
+"""
 
 # %% kind="quiz"
 quiz("15", "clinic")
@@ -611,26 +677,17 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on "What must be in the file so that the run can be resumed?" The last gradients aren't needed, because they are computed anew in every step.
+"""
+
 # %% kind="quiz"
 quiz("15", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Before the lesson.** Start the full run (section 7) on the screen while the learners write `training_step`, and interrupt and resume it once in front of them. On a GPU, show `bench own_file` afterwards.
-
-**Ask the room.** "The validation loss is 0.1. Would you ship it?" Most will say yes. Then show run D and ask: "What didn't we measure?" The answer: translations, where the model gets its own words as input.
-
-| they say | misconception | answer |
-|---|---|---|
-| "it gets the answer as input, so training is cheating" | M27 | The target is shifted by one: it gets the words *before*. Without the shift, it is run D. |
-| "softmax, then cross_entropy" | M29 | The loss can't fall below 4.3 with 195 words, or 8.2 with 10,000. Run B. |
-| "a loss of 1.4 is bad" | M30 | With ε = 0.1 and 37,000 words, 1.38 is perfect. |
-| "warm-up is always needed", or "is superstition" | M31 | The table in section 5: four points with post-norm, less than one with pre-norm. |
-| "the checkpoint is the weights" | – | Without Adam's moving averages, the next step is a different one. |
-
-**Common errors.** In `training_step`: clipping inside the loop, keeping $\hat m$ instead of $m$. In `by_length`: lengths instead of indices. In `smoothed_loss`: padding counted.
-
-**If time is short**, leave out `by_length` and `paper_rate`; keep the training step, the live run and the faulty runs.
+**Wrap up (2 min).** "Your loss looks wrong. What do you check, in which order?" Collect a list: let it translate, compare with uniform guessing, training against validation, learning rate, shift and mask.
 """
 
 # %% [markdown] kind="summary"

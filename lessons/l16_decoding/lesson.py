@@ -20,6 +20,13 @@ After this lesson you can
 5. **explain** what a KV cache stores and why it changes no output.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (2 min)** the small language of section 1 on the board, without the last column. "Which sentence is the most probable?" Those who start with *the* have decoded greedily.
+
+**If time is short,** leave out section 7 first (stretch), then section 2. Let everyone run the code cells of section 2 all the same, because section 5 uses the sentence that its last one defines. Keep the bootstrap and the cache.
+"""
+
 # %% kind="setup"
 import math
 from unittest.mock import patch
@@ -85,6 +92,11 @@ r"""
 The tree below shows this language as **A**, and a second one, **B**. Each number is the probability of a word, given the words before it. A sentence ends with `</s>`, and the table lists the finished sentences. In language B, greedy decoding finds *le chat dort* (the cat sleeps), with a log-probability of −2.339. At the first step, five tokens are possible, with probabilities 0.41, 0.25, 0.16, 0.12 and 0.06.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "A wider beam can only be better" (M45). **Answer:** In language B, $k = 4$ outputs the empty sentence.
+"""
+
 # %% kind="predict" track="core"
 predict("16", "dec-wide-beam", BeamTree())
 
@@ -97,6 +109,11 @@ $$ \text{score} = \frac{\log p(\text{sentence})}{\left(\frac{5 + L}{6}\right)^{\
 $L$ is the length including `</s>`: 4 for *le chat dort* and 1 for the empty sentence. With $\alpha = 0$, the score is the log-probability itself; 0.6 and 1 are common. With $\alpha = 1$, the scores are $-2.339 / 1.5 = -1.559$ and $-2.120$, so the full sentence wins.
 
 Now let's decode with a trained system, seq2seq from lesson 04, with $k = 1$ and $k = 5$.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (4 min).** "A beam of 50 finds more probable sentences, and users complain that half of the text is missing. What is wrong, the search or the objective?" Expected: not the search. The most probable sentence is a poor objective, and the model gives the empty sentence too much probability. Then discuss α, and why 0.6 and not 5.
 """
 
 # %% kind="see" name="two widths" track="core" hide_input=true
@@ -200,6 +217,11 @@ def clipped_matches(output, reference, n):
 
 print(clipped_matches("le le le chat".split(), "le chat dort sur le lit".split(), 1))
 
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** The counts of all sentences are added first, then divided. A BLEU that is too high usually lacks the brevity penalty; one that is slightly off averages sentences.
+"""
+
 # %% [markdown] kind="formula" exercise="bleu_score"
 r"""
 With precision alone, a system could output only the words it is sure of. So there is a {term:brevity penalty}. With $c$ words in all outputs and $r$ words in all references,
@@ -269,6 +291,13 @@ Your BLEU equals that of sacreBLEU, the tool that papers use. Up to $k = 5$, wid
 Two other metrics are common: {term:chrF} (Popović, 2015) counts character n-grams, so that a word with a wrong ending gets partial credit, and {term:COMET} (Rei et al., 2020) is a trained network that rates a translation, given the source and a reference.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote.**
+
+**They say:** "BLEU is {result:lesson_16/beam/1/BLEU:.0f}, so {result:lesson_16/beam/1/BLEU:.0f}% is right" (M48). **Answer:** Two thirds of the sentences are exactly right.
+"""
+
 # %% kind="quiz"
 quiz("16", "bleu")
 
@@ -283,6 +312,11 @@ System A translates {result:lesson_16/beam/5/right:.0f} of 300 test sentences co
 3. Repeat this 1,000 times. Sort the differences, and cut off the smallest 2.5% and the largest 2.5%. The remaining range is a 95% {term:confidence interval}.
 
 If the interval excludes 0, the difference is unlikely to be due to the choice of test sentences. If it contains 0, the comparison is **undecided**, which doesn't mean that the systems are equally good. *Paired* means that both systems get the same sample: an easy sample helps both, so this kind of variation cancels out. Another kind isn't covered by the interval: training with a different random seed.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Draw the rows once per sample and use them for *both* systems. Two calls of `torch.randint` in one sample make the bootstrap unpaired.
 """
 
 # %% [markdown] kind="text" exercise="paired_bootstrap"
@@ -330,6 +364,13 @@ Now let's compare real systems. For BLEU, each sentence becomes a row of six cou
 > **Before you run it:** seq2seq has {result:lesson_16/beam/1/right:.0f} correct translations with greedy decoding and {result:lesson_16/beam/5/right:.0f} with $k = 5$. The system with Bahdanau's attention (lesson 06) has {result:lesson_16/attention systems/bahdanau:.0f} and the Transformer {result:lesson_16/attention systems/transformer:.0f}. Which intervals will contain 0? And what if the two systems get different samples?
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min)** before the cell runs. Write {result:lesson_16/beam/5/right:.0f} and {result:lesson_16/beam/1/right:.0f} of 300 on the board, and {result:lesson_16/attention systems/transformer:.0f} and {result:lesson_16/attention systems/bahdanau:.0f}. Ask: "Which difference would you publish?" Then ask what an easy sample does to *one* system's score and to the *difference*. Expected: an easy sample helps both systems, so pairing removes that part of the variation.
+
+**They say:** "The interval contains 0, so they are equal" (M53). **Answer:** It is undecided: a real difference could be too small for 300 sentences.
+"""
+
 # %% kind="see" name="intervals" track="core"
 paired_bootstrap = yours("paired_bootstrap")
 transformer, bahdanau = load_shipped("transformer"), load_shipped("bahdanau")
@@ -372,6 +413,13 @@ At step $t$, self-attention needs **one** query, the new token's, and the keys a
 With a cache, the outputs are the same up to rounding. The cost is memory: 2 · layers · d_model numbers per token and hypothesis. When beam search reorders its hypotheses, their caches must be reordered too.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Let everyone compute** 1 + 2 + 3 for three tokens before they estimate 60.
+
+**They say:** "The cache also stores queries" (M44). **Answer:** At which later step would an old query be used?
+"""
+
 # %% kind="estimate" track="core" hide_input=true
 model = transformer.model.eval()
 encode = transformer.tokenizer.encode
@@ -400,6 +448,11 @@ estimate("16", "dec-projections", count_projections)
 # %% kind="code" track="core"
 split_heads, join_heads = yours("split_heads"), yours("join_heads")
 scaled_attention = yours("scaled_attention")
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Only the new token is projected. `torch.cat` appends along the axis of tokens, the third one (`dim=2`).
+"""
 
 # %% [markdown] kind="text" exercise="cached_attention"
 r"""
@@ -505,6 +558,13 @@ Suppose a server translates two sentences, one after the other, and doesn't empt
 > **Before you run it:** what happens to the second sentence?
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Ask for bets** before the cell runs: an error, nonsense, or something worse?
+
+**They say:** "No future at inference, so no mask" (M24). **Answer:** The text after this cell has the numbers.
+"""
+
 # %% kind="break"
 for first in ("the cat sleeps", "the woman sleeps"):
     caches = empty_caches()
@@ -593,26 +653,17 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on the interval from −0.4 to 1.1. Ask those who say "equally good" what they would need to see to be sure.
+"""
+
 # %% kind="quiz"
 quiz("16", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Before the bootstrap cell (3 min).** Write {result:lesson_16/beam/5/right:.0f} and {result:lesson_16/beam/1/right:.0f} of 300 on the board, and {result:lesson_16/attention systems/transformer:.0f} and {result:lesson_16/attention systems/bahdanau:.0f}. Ask: "Which difference would you publish?" Then ask what an easy sample does to *one* system's score and to the *difference*. Expected: an easy sample helps both systems, so pairing removes that part of the variation.
-
-**Ask the group.** "A beam of 50 finds more probable sentences, and users complain that half of the text is missing. What is wrong, the search or the objective?" Expected: not the search. The most probable sentence is a poor objective, and the model gives the empty sentence too much probability. Then discuss α, and why 0.6 and not 5.
-
-**What learners say**
-
-| they say | misconception | answer |
-|---|---|---|
-| "a wider beam can only be better" | M45 | In language B, $k = 4$ outputs the empty sentence. |
-| "BLEU is {result:lesson_16/beam/1/BLEU:.0f}, so {result:lesson_16/beam/1/BLEU:.0f}% is right" | M48 | Two thirds of the sentences are exactly right. |
-| "the interval contains 0, so they are equal" | M53 | It is undecided: a real difference could be too small for 300 sentences. |
-| "the cache also stores queries" | M44 | At which later step would an old query be used? |
-| "no future at inference, so no mask" | M24 | The end of section 6 has the numbers. |
-
-**If time is short**, leave out section 2. Keep the bootstrap and the cache.
+**Wrap up (2 min).** Three sentences to complete: "A wider beam finds …, but …", "An interval that contains 0 means …", "A cache changes …, but not …".
 """
 
 # %% [markdown] kind="summary"

@@ -20,6 +20,13 @@ After this lesson you can
 5. **write** {term:linear attention} in a second form, and **compare** what it has to keep with a KV cache. <!-- core -->
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (2 min)** "Everyone says that attention is expensive because of $n^2$. At which length?" Collect numbers without comment. Section 2 computes one.
+
+**If time is short,** leave out section 3. Keep the online softmax and the comparison of both forms in section 5.
+"""
+
 # %% kind="setup"
 import math
 
@@ -128,6 +135,17 @@ Two costs that grow at different rates are equal at some length, their {term:cro
 At which length do the scores and the weighted sum take as many FLOPs as the rest of their block, the four projections and the feed-forward network? Work it out on paper first.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**The crossover (5 min).** Let everyone derive $n = 6d$ on paper before the explorable opens. Common mistakes: $n = d$ (a comparison with a recurrent layer), $n = 4d$ (only one layer of the feed-forward network) and $n = 12d$ (the weighted sum forgotten).
+
+| they say | misconception | answer |
+|---|---|---|
+| "n² always dominates" | M42 | At 64 words and a width of 512, it is 2% of the FLOPs. |
+| "attention is cheaper than recurrence while n < d" | M42 | The scores and the weighted sum are. With its four projections, attention never is. |
+| "attention takes one step, so it generates all at once" | M43 | One step in training. In generation, each word takes a forward pass. |
+"""
+
 # %% kind="predict" track="core" contents="a prediction, and an explorable for a block's FLOPs"
 predict("17", "cost-half", CostExplorer())
 
@@ -141,6 +159,11 @@ r"""
 ## 3 · Measuring the time
 
 Do FLOPs predict how long a computation takes? In a block of width 64, attention takes as many FLOPs as the rest of the block at 6 · 64 = 384 words. The next cell times both on one core of your CPU. *Explicit attention* computes the scores, the softmax and the weighted sum one after another, here with 4 heads. *The rest* means all other matrix products of the block.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**The estimate.** Collect guesses for the ratio; most are near 1. Run the cell twice, because the ratio depends on the machine and its load. Then ask: "Which part of attention isn't in our count?" Expected: the softmax.
 """
 
 # %% kind="estimate"
@@ -186,6 +209,13 @@ The {term:online softmax} subtracts the largest score *so far*. When a larger on
 | ln 16 | 3 | ln 16 | 8/16 = ½ | 1 | 0.875 + 1 = 1.875 | 4.5 + 3 = 7.5 |
 
 The output is $o / \ell = 7.5 / 1.875 = 4$. The ordinary attention weights, 2/30, 8/30, 4/30 and 16/30, give the same result: 120/30 = 4.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**The online softmax (5 min).** Let one learner call out scores and another keep $m$, $\ell$ and $o$ on the board. Ask before the last row: "Which of the numbers that we have written down are wrong now?" Expected: both sums, by the same factor.
+
+**Stuck?** In each block, in this order: the new maximum, the factor for the old sums, the terms of this block, the new sums. The first block needs no special case.
 """
 
 # %% [markdown] kind="text" exercise="running_attention"
@@ -236,6 +266,14 @@ r"""
 In the backward pass, FlashAttention recomputes the scores instead of storing them. That takes more FLOPs but less {term:memory traffic}. <!-- core -->
 """
 
+# %% [markdown] kind="instructor"
+r"""
+| they say | misconception | answer |
+|---|---|---|
+| "FlashAttention is an approximation" | – | The outputs are equal up to rounding; the cell below checks it. |
+| "fused attention takes fewer FLOPs" | – | As many, and more in training. It moves fewer bytes. |
+"""
+
 # %% [markdown] kind="text" track="stretch" contents="a cell that counts the bytes that attention writes"
 r"""
 The next cell adds up the memory of all tensors that explicit and fused attention create on your CPU.
@@ -281,6 +319,13 @@ $\phi(k_j)\, v_j^\top$ is an *outer product*, a matrix with every component of $
 A decoder with softmax attention has to keep the keys and values of all words so far, its KV cache. What does it have to keep with linear attention?
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (4 min)** before the prediction. "In linear attention, the sum over the words doesn't contain the query. Why does that matter when text is generated?" Expected: the sum can be kept and extended, so the words themselves are no longer needed. Follow-up: what does that remind you of? The hidden state of lesson 02.
+
+**They say:** "A mask makes attention faster." **Answer:** Masked scores are computed before they are discarded.
+"""
+
 # %% kind="predict" hide_input=true
 lengths = (10, 100, 1000, 10_000)
 curves = {"softmax: keys and values": [2 * 64 * n for n in lengths]}
@@ -292,6 +337,11 @@ predict("17", "cost-state", views.panels([part], x_name="words so far", alt=alt)
 # %% [markdown] kind="text"
 r"""
 **Linear attention is an RNN.** With a causal mask, $S$ and $z$ are sums over the words *so far*. Each word adds its own term to both, and earlier keys and values are no longer needed. So $(S, z)$ is a hidden state of fixed size, and linear attention is a recurrent network. Compared with lesson 02, its state is a matrix and a vector, and its update only adds: there is no recurrent weight matrix and no nonlinearity. Hence the title of the 2020 paper, *Transformers are RNNs*.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** First the update, then the output, so that each word attends to itself. $z$ is updated in the same way as $S$, without the value.
 """
 
 # %% [markdown] kind="text" exercise="linear_reader"
@@ -342,6 +392,11 @@ print(f"attention weights {tuple(weights.shape)}, or a state {tuple(state.shape)
 print("largest difference between the outputs:", fixed(difference, 4))
 assert difference < 1e-4
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min).** "Linear attention keeps a state of fixed size. Which lesson warned us about that?" Expected: lesson 04, the bottleneck. Follow-up: when is it worth it all the same? When texts are long and memory is scarce.
+"""
+
 # %% [markdown] kind="text"
 r"""
 The outputs are the same up to rounding. Softmax attention has a recurrent form as well (Feng et al., 2024): you wrote it in section 4, with the state $(m, \ell, o)$. But that state belongs to *one* query, and for the next query, all keys have to be processed again. In linear attention, one state serves every query. The price is that a state of fixed size has to hold everything, like the context vector in lesson 04. It pays off when texts are long and memory is scarce, and several recent models, such as MiniMax-01 (2025), combine many layers of this kind with a few of softmax attention.
@@ -383,6 +438,11 @@ for name, answer in answers.items():
 # %% [markdown] kind="text" track="stretch"
 r"""
 By the first comparison, linear attention is hardly better than guessing. The size of its state isn't the cause: another 16 × 16 matrix, fitted by least squares, finds every value. Nor is it the sum alone, since a sum finds most of them once the features are centred and normalised. A positive $\phi$ makes random keys similar (their mean cosine rises from about 0 to {result:lesson_17/cosine of keys/after φ:.2f}), so the attention weights are almost uniform: the right key gets {result:lesson_17/weight of the right key/linear:.2f} on average, where uniform attention would give it {result:lesson_17/weight of the right key/uniform:.2f}. Every output is then close to the mean of all values. But most of the information is still there: once the means are subtracted, linear attention finds {result:lesson_17/look-up, means subtracted/linear:.0%}. Trained keys needn't be random, so a trained model may do better. Schlag, Irie and Schmidhuber (2021) improve the update itself: the state is changed only by what it doesn't predict yet.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "The cache stores queries too" (M44). **Answer:** An old query is never needed again.
 """
 
 # %% [markdown] kind="text" contents="how much memory a KV cache needs, and heads that share keys and values"
@@ -459,30 +519,17 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on "What does FlashAttention avoid?" On the full track, also vote on the block with 128 words: "about a third" and "nearly all" come from $n^2$ alone.
+"""
+
 # %% kind="quiz"
 quiz("17", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**The crossover (5 min).** Let everyone derive $n = 6d$ on paper before the explorable opens. Common mistakes: $n = d$ (a comparison with a recurrent layer), $n = 4d$ (only one layer of the feed-forward network) and $n = 12d$ (the weighted sum forgotten).
-
-**The estimate.** Collect guesses for the ratio; most are near 1. Run the cell twice, because the ratio depends on the machine and its load. Then ask: "Which part of attention isn't in our count?"
-
-**The online softmax (5 min).** Let one learner call out scores and another keep $m$, $\ell$ and $o$ on the board. Ask before the last row: "Which of the numbers that we have written down are wrong now?" Expected: both sums, by the same factor.
-
-**What learners say**
-
-| they say | misconception | answer |
-|---|---|---|
-| "n² always dominates" | M42 | At 64 words and a width of 512, it is 2% of the FLOPs. |
-| "attention is cheaper than recurrence while n < d" | M42 | The scores and the weighted sum are. With its four projections, attention never is. |
-| "attention takes one step, so it generates all at once" | M43 | One step in training. In generation, each word takes a forward pass. |
-| "FlashAttention is an approximation" | – | The outputs are equal up to rounding; the cell in section 4 checks it. |
-| "fused attention takes fewer FLOPs" | – | As many, and more in training. It moves fewer bytes. |
-| "the cache stores queries too" | M44 | An old query is never needed again. |
-| "a mask makes attention faster" | – | Masked scores are computed before they are discarded. |
-
-**If time is short**, leave out section 3. Keep the online softmax and the comparison of both forms in section 5.
+**Wrap up (2 min).** Go back to the lengths from the opening. Each pair corrects its own: at which length, in which unit (FLOPs, time or memory)?
 """
 
 # %% [markdown] kind="summary"

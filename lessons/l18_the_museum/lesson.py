@@ -20,6 +20,13 @@ After this lesson you can
 5. **read** *Attention Is All You Need* with a guide to every section (after the lesson).
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (2 min)** "Which system of this course is the best?" Let everyone commit to one, and write the counts on the board. Then ask: "Best at what? How do you know?"
+
+**If time is short,** leave out sections 2 and 7. Keep the claim in section 6.
+"""
+
 # %% kind="setup"
 from collections import Counter
 from statistics import mean
@@ -113,6 +120,16 @@ r"""
 The model relies on the attention of all three layers, and most of all on the last. But does the attention of the earlier layers tell the last one *where* to attend? With cross 0 and cross 1 both ablated, cross 2 still gives the largest attention weight to the same word in {result:lesson_18/cross 2 unchanged:.0%} of the positions. So in this model, hardly.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min)** before you read on. Write the two means on the board. "Would you believe the friend? What would you ask for?" Expected: the single runs, their number, the sentences.
+
+| they say | misconception | answer |
+|---|---|---|
+| "{result:toy_ladder/transformer/scores/test/exact:.1p} is more than {result:toy_ladder/luong_concat/scores/test/exact:.1p}, so it is better" | M52 | Show the seeds: {result:lesson_18/test/transformer/0:.1f}, {result:lesson_18/test/transformer/1:.1f} and {result:lesson_18/test/transformer/2:.1f}, compared with {result:lesson_18/test/luong_concat/0:.1f}, {result:lesson_18/test/luong_concat/1:.1f} and {result:lesson_18/test/luong_concat/2:.1f} for Luong's system with concat scores. |
+| "then they are equally good" | M53 | Undecided means that these runs don't settle it. Show how often the rule misses a true difference. |
+"""
+
 # %% [markdown] kind="text" track="short"
 r"""
 ## 3 · What three seeds show
@@ -127,6 +144,13 @@ A simple and strict rule asks for more than a better mean. **A beats B if every 
 - **The number of seeds.** With more seeds, the rule gets stricter: false alarms become rarer, and misses more common. So fix the number before the runs. With many seeds, you would compare the means instead, with an interval over the seeds.
 
 In a paper, you'd read that the {term:statistical power|power} of this test is {result:lesson_18/true lead seen/1:.0%} for a difference of one standard deviation. With three seeds each, "every seed is better" is the most extreme outcome of the *Mann–Whitney test*, with a one-sided {term:p-value} of 1/20. A result is often called *statistically significant* if its p-value is below 0.05, which 1/20 just misses.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Only two numbers of each list matter: its worst and its best. An equal number isn't better.
+
+**They say:** "Seeds never prove anything." **Answer:** Sometimes they settle it. At 21 to 30 words, it's {result:min toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} for Bahdanau, {result:min toy_ladder/luong_concat/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/luong_concat/scores/long/by_length/21–30/exact:.0%} for Luong's system with concat scores.
 """
 
 # %% [markdown] kind="text" exercise="beats"
@@ -169,6 +193,11 @@ On the captions, every seed of ConvS2S beats every seed of the Transformer and o
 > **Before you run it:** ConvS2S has a mean BLEU of {result:multi30k_ladder/convs2s/scores/test/beam:.1f} with beam search, the Transformer {result:multi30k_ladder/transformer/scores/test/beam:.1f} and Bahdanau's system {result:multi30k_ladder/bahdanau/scores/test/beam:.1f}. Will the intervals for the differences contain 0?
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "BLEU {result:lesson_18/configurations/shared/convs2s:.0f} beats the 28 in the paper" (M48). **Answer:** Other data, another language pair and another tokenisation: the scores aren't comparable.
+"""
+
 # %% kind="see" name="intervals"
 paired_bootstrap = yours("paired_bootstrap")
 
@@ -209,6 +238,11 @@ for name, column in COLUMNS.items():
 # %% [markdown] kind="text"
 r"""
 In the explorable, the dots are seeds. The lines are 95% intervals from a bootstrap that resamples both seeds and sentences, where results were recorded sentence by sentence. With only three seeds, such intervals tend to be too narrow. Two of them can overlap even if one system is ahead: an easy sample of sentences raises both scores, so it hardly affects their difference.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Bet before the leaderboard (2 min).** "In how many of {result:lesson_18/contest/columns:.0f} columns is the Transformer ahead of all others?" The usual answer is "in most". It is none, although it has the best mean in {result:lesson_18/contest/first by mean/transformer:.0f}.
 """
 
 # %% kind="predict"
@@ -299,6 +333,13 @@ for wanted in ("no", "undecided", "not measured"):
 # %% [markdown] kind="text"
 r"""
 `beats` looks only at seeds. If sentences count too, the Transformer is only just ahead on *BLEU beam*: the interval starts less than 0.05 above 0, and the stricter rule of the [results page](../data/results/README.md) calls the comparison undecided. The next check accepts either answer.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Let them defend claims against each other (8 min).** One states a claim, the neighbour looks for a hole. Good claims: "Bahdanau over the Transformer on sentences longer than in training"; "ConvS2S over the Transformer on Multi30k, but not with R-Drop".
+
+**Stuck?** The verdict names the comparison that doesn't support the claim. Use fewer rivals first; a claim about one rival and two columns is enough.
 """
 
 # %% [markdown] kind="text" exercise="my_claim"
@@ -399,6 +440,11 @@ for name, seeds in rows.items():
     ours = round(mean(seeds) - mean(base), 1) + 0.0
     print(f"{name:<24}{theirs:>7}{ours:>+7.1f}   {beats(seeds, base, True)}")
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min)** before you read on: the question in this cell, "Which *no* would you trust least?" Ask for the number that makes it doubtful. Expected: the row in which the worst and the best seed of the two almost touch.
+"""
+
 # %% [markdown] kind="text"
 r"""
 Read the last column first. It compares only seeds. In {result:lesson_18/ablation/losing:.0f} of {result:lesson_18/ablation/rows:.0f} rows, every seed is worse than every seed of the base model. If all rows were as good as the base model, we would still expect about {result:lesson_18/ablation/expected by chance:.1f} such rows by chance. And all rows share the same three base runs: if these were lucky, many rows would lose together.
@@ -406,6 +452,11 @@ Read the last column first. It compares only seeds. In {result:lesson_18/ablatio
 > Which "no" would you trust least?
 
 *6 layers*: the best of its seeds is only {result:lesson_18/ablation/margin of 6 layers:.3f} BLEU below the worst of the base model, and with greedy decoding the comparison is undecided. We trust *no dropout* most, with a loss of {result:lesson_18/ablation/loss without dropout:.1f} BLEU. The paper's −1.2 can't be compared directly, because it starts from a dropout of 0.1. From 0.1 to 0, ours loses about {result:ablation/(D) dropout 0.1/scores/test/beam - ablation/(D) no dropout/scores/test/beam:.0f}, which is still more than in the paper. A plausible reason is that a small training set makes overfitting worse.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Vote.** "The paper is wrong" and "our model must have a bug" are opposite mistakes with the same cause: taking *undecided* for a result.
 """
 
 # %% kind="quiz"
@@ -446,6 +497,11 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on the interval from 0.3 to 1.2 with overlapping seeds (full lesson), or on the 40 comparisons (short track).
+"""
+
 # %% kind="quiz"
 quiz("18", "closing")
 
@@ -458,18 +514,7 @@ You now know nearly every part of *Attention Is All You Need*, so read it. It ha
 
 # %% [markdown] kind="instructor"
 r"""
-**Bet before the leaderboard (2 min).** "In how many of {result:lesson_18/contest/columns:.0f} columns is the Transformer ahead of all others?" The usual answer is "in most". It is none, although it has the best mean in {result:lesson_18/contest/first by mean/transformer:.0f}.
-
-**Let them defend claims against each other (8 min).** One states a claim, the neighbour looks for a hole. Good claims: "Bahdanau over the Transformer on sentences longer than in training"; "ConvS2S over the Transformer on Multi30k, but not with R-Drop".
-
-| they say | misconception | answer |
-|---|---|---|
-| "{result:toy_ladder/transformer/scores/test/exact:.1p} is more than {result:toy_ladder/luong_concat/scores/test/exact:.1p}, so it is better" | M52 | Show the seeds: {result:lesson_18/test/transformer/0:.1f}, {result:lesson_18/test/transformer/1:.1f} and {result:lesson_18/test/transformer/2:.1f}, compared with {result:lesson_18/test/luong_concat/0:.1f}, {result:lesson_18/test/luong_concat/1:.1f} and {result:lesson_18/test/luong_concat/2:.1f} for Luong's system with concat scores. |
-| "then they are equally good" | M53 | Undecided means that these runs don't settle it. Show how often the rule misses a true difference. |
-| "seeds never prove anything" | | 21 to 30 words: {result:min toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/bahdanau/scores/long/by_length/21–30/exact:.0%} for Bahdanau, {result:min toy_ladder/luong_concat/scores/long/by_length/21–30/exact:.0p} to {result:max toy_ladder/luong_concat/scores/long/by_length/21–30/exact:.0%} for the second. |
-| "BLEU {result:lesson_18/configurations/shared/convs2s:.0f} beats the 28 in the paper" | M48 | Other data, another language pair and another tokenisation: the scores aren't comparable. |
-
-**If time is short**, leave out sections 2 and 7. Keep the claim.
+**Wrap up (3 min).** Return to the counts from the opening. Everyone rewrites their choice as a claim with a system, a rival, a column and a limit. For homework, give out the reading guide to the paper.
 """
 
 # %% [markdown] kind="summary"

@@ -20,6 +20,15 @@ After this lesson you can
 5. **distinguish** a finding from a claim that was confirmed on new sentences. <!-- core -->
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Open with (2 min)** a coin. "I'll toss it ten times and then tell you which pattern I predicted." Ask what is wrong with that. Then: "What would you have to see *before* the tosses?" Expected: the pattern, in writing.
+
+**Time.** The runs take a few minutes and block the other cells of the notebook. Get everyone to section 4 early.
+
+**If time is short,** leave out `verdict`; keep the rule, the prediction, the runs and the errors.
+"""
+
 # %% kind="setup"
 import re
 from statistics import mean
@@ -70,6 +79,11 @@ ARROWS += [("errors", "report"), ("verdict", "report")]
 TITLE = "From a prediction to a report"
 views.diagram(PARTS, ARROWS, lit="prediction", title=TITLE)
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote.** "May lose up to 30 points" sounds precise. Ask which result would contradict it.
+"""
+
 # %% kind="quiz"
 quiz("19", "prediction")
 
@@ -102,6 +116,11 @@ A rule therefore divides each test set into two **splits**: *rule* contains the 
 | a sentence that begins with *a* ends with *un*, one that begins with *the* ends with *le* | easy |
 | adjectives and nouns swap places, but only if the noun is an animal | medium |
 | everything after the verb is reversed | hard |
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** Suggest a rule from the table and a first line with `if`: which sentences does it change? If the check says that too many or too few change, count them with `sum(my_rule(list(p.src), list(p.tgt)) != list(p.tgt) for p in world.test)`.
 """
 
 # %% [markdown] kind="text" exercise="my_rule"
@@ -155,6 +174,11 @@ The runs without the rule also vary from seed to seed. Their mean hides this, so
 More seeds can only widen the range of gaps, so the number of seeds is fixed in advance too.
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min).** "Why do we also train without the rule?" Expected: the sentences may be hard anyway. Follow-up: "And why do we look at the sentences that the rule doesn't change?" If a system gets worse there too, something other than the rule is going on.
+"""
+
 # %% kind="quiz" track="core" contents="a question about points lost"
 quiz("19", "verdict")
 
@@ -168,6 +192,11 @@ r"""
 | long sentences | {result:lesson_19/percent without a rule/bahdanau/new, long:.0f} | {result:lesson_19/percent without a rule/transformer/new, long:.0f} | {result:lesson_19/percent without a rule/no positions/new, long:.0f} |
 
 For these three systems, the runs with 600 steps and without a rule are already recorded, so only the runs with your rule remain.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**Stuck?** A prediction of 10 points more is a good start. "Which outcome would surprise you?" helps with the reason.
 """
 
 # %% [markdown] kind="text" exercise="my_prediction"
@@ -205,6 +234,11 @@ Choose a number that makes both outcomes plausible. One point is too safe, and 6
 What does a system need to know when it generates the changed words? How does that information reach it: through a hidden state, through attention to a word, or through a position? Which of the two systems has the harder task?
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Collect the predictions before anyone trains (5 min).** Write them on a board: the rule, which system loses more, by how much. Ask each person which outcome would surprise them most. Don't correct poor reasons now.
+"""
+
 # %% kind="code" ignore_output=true
 # Recorded with the rule, the seeds and the time. The report shows later changes.
 plan = write_down(my_prediction, my_rule, seeds=(6, 7, 8))
@@ -218,6 +252,11 @@ Start with a quick trial of one seed and 100 steps, which only shows that everyt
 Runs with 600 steps are also tested on **new sentences**, {result:lesson_19/small world/new sentences/new:,.0f} short and {result:lesson_19/small world/new sentences/new, long:,.0f} long ones, which no cell shows you before the report. They are only for your first verdict: if you change your claim after the report, these sentences are no longer new.
 
 A percentage doesn't show *what* went wrong. So the second cell shows wrong translations of the test sentences, grouped by the kind of error, with the words that differ in brackets. Look at the rest, too.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**While the runs train,** go through section 6 together on one screen. Let the group guess what is wrong with the *rest* sentences of `even` before you show the errors.
 """
 
 # %% kind="train" ignore_output=true
@@ -348,6 +387,11 @@ The second part failed as well. *Rest*, the sentences with an odd number of word
 > **Before you run it:** the rule doesn't apply to these sentences. What do you think went wrong?
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Think, pair, share (3 min)** before the cell runs: the question above. Expected: the systems add *voilà* where it doesn't belong, or the training has gone badly. Which one is it, and how can you tell? Read the errors.
+"""
+
 # %% kind="see" name="even errors"
 show_errors(counted, "transformer", ["rest"])
 
@@ -370,6 +414,11 @@ Two things in section 6 looked like discoveries, although they aren't what we pr
 To find out how much depends on the choice of sentences, we use the paired bootstrap from lesson 16. We compute the points lost on each sentence, averaged over the seeds, and get a 95% interval for the difference between the two systems. **Overall**, a claim held if it held for the seeds *and* the whole interval is above the predicted number. It failed overall if it failed for the seeds and the whole interval is below that number. Otherwise it is undecided.
 
 > **Before you run it:** the output shows three rounds for each claim. Which claims will hold in the last round?
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**They say:** "One seed is enough, the gap is clear." **Answer:** Show the three rounds of `mirror, long`, and *Break it* in lesson 18.
 """
 
 # %% kind="see" name="rounds"
@@ -415,6 +464,17 @@ r"""
 Once your runs with 600 steps are finished, run the next two cells: they show your verdict on the new sentences. Then write your conclusion between the quotes (what you predicted, what happened, what the errors look like, and what the result does *not* show), and run the second cell again.
 
 For *held* or *failed*, the pairs of seeds have to decide as in section 3, and a 95% interval over the sentences, from a {term:paired bootstrap}, has to agree. Otherwise the outcome is *undecided*. The report also contains the time of your prediction, the number of versions and trials, typical errors, and its limits. You can share it: `my_report.md` and `my_report.png` are in the same folder as your progress.
+"""
+
+# %% [markdown] kind="instructor"
+r"""
+**After the runs (10 min).** Ask in this order: Whose prediction failed, and what did you learn? Whose is undecided, and what would decide it? Whose held, and what else could explain the result?
+
+| they say | problem | your answer |
+|---|---|---|
+| "It almost held" | moving the target | "Held" was defined in advance. Almost means undecided or failed. |
+| "The other split shows it better" | choosing afterwards | That is a good next prediction. It needs new runs. |
+| "It failed because it has no memory" | an untested reason | Which run would have come out differently if that were wrong? Do the errors fit? |
 """
 
 # %% kind="see" ignore_output=true
@@ -495,25 +555,17 @@ r"""
 ## Check yourself
 """
 
+# %% [markdown] kind="instructor"
+r"""
+**Vote** on "You predicted something about questions and were wrong. But on long sentences …"
+"""
+
 # %% kind="quiz"
 quiz("19", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Collect the predictions before anyone trains (5 min).** Write them on a board: the rule, which system loses more, by how much. Ask each person which outcome would surprise them most. Don't correct poor reasons now.
-
-**While the runs train**, go through section 6 together. Let the group guess what is wrong with the *rest* sentences of `even` before you show the errors.
-
-**After the runs (10 min).** Ask in this order: Whose prediction failed, and what did you learn? Whose is undecided, and what would decide it? Whose held, and what else could explain the result?
-
-| they say | problem | your answer |
-|---|---|---|
-| "It almost held" | moving the target | "Held" was defined in advance. Almost means undecided or failed. |
-| "The other split shows it better" | choosing afterwards | That is a good next prediction. It needs new runs. |
-| "It failed because it has no memory" | an untested reason | Which run would have come out differently if that were wrong? Do the errors fit? |
-| "One seed is enough, the gap is clear" | chance | Show the three rounds of `mirror, long`, and *Break it* in lesson 18. |
-
-**If time is short**, leave out `verdict`; keep the rule, the prediction, the runs and the errors.
+**Wrap up (5 min).** Everyone reads the conclusion of a neighbour's report and asks one question about it. Close the course with a minute card: one thing that was clear, one that wasn't.
 """
 
 # %% [markdown] kind="summary"

@@ -75,8 +75,11 @@ def with_deeper_links(text: str) -> str:
 
 def assemble(lesson: LessonSource, glossary: Glossary = NO_GLOSSARY) -> LessonDraft:
     """Make the lesson's editions."""
-    links = TermLinks(glossary, lesson.number)
-    filled = tuple(replace(cell, text=cell_text(cell, lesson, links)) for cell in lesson.cells)
+    links, in_notes = TermLinks(glossary, lesson.number), TermLinks(glossary, lesson.number)
+    filled = tuple(  # a note for the instructor doesn't introduce a term to learners
+        replace(cell, text=cell_text(cell, lesson, in_notes if cell.kind == "instructor" else links))
+        for cell in lesson.cells
+    )
     built = with_exercises(filled)
     cells = {edition: [cell for cell in built if edition in cell.editions] for edition in EDITIONS}
     cells[SHORT] = short_cells(cells[LEARNER], lesson.name)

@@ -16,7 +16,7 @@ import html
 import re
 from dataclasses import replace
 
-from tools.authoring.cell_kinds import CORE, EDITIONS, INSTRUCTOR, LEARNER, MARKDOWN, SHORT, SOLVED, STRETCH
+from tools.authoring.cell_kinds import CORE, INSTRUCTOR, LEARNER, MARKDOWN, SHORT, SOLVED, STRETCH
 from tools.authoring.source import Cell, LessonError, without_fences
 
 BUG, SOLUTION = ["# bug", "# end bug"], ["# solution", "# end solution"]
@@ -46,6 +46,12 @@ def folded_text(summary: str, body: str) -> str:
     return f"<details><summary>{summary_html}</summary><blockquote>\n\n{body}\n\n</blockquote></details>\n"
 
 
+def instructor_note(cell: Cell) -> Cell:
+    """A note for the instructor, indented and labelled, so that it isn't mistaken for the lesson's text."""
+    text = f"<blockquote>\n\n**Instructor's note**\n\n{cell.text}\n\n</blockquote>"
+    return replace(cell, text=text, lines=(), editions=(INSTRUCTOR,))
+
+
 def with_exercises(cells: tuple[Cell, ...]) -> list[Cell]:
     """The lesson's cells with each exercise expanded."""
     built, rest, seen = [], list(cells), set()
@@ -60,8 +66,7 @@ def with_exercises(cells: tuple[Cell, ...]) -> list[Cell]:
                     f"this text belongs to the exercise {name!r}, so that exercise must be the next cell"
                 )
                 raise LessonError(cell.line, message)
-            editions = (INSTRUCTOR,) if cell.kind == "instructor" else EDITIONS
-            built.append(replace(cell, editions=editions))
+            built.append(instructor_note(cell) if cell.kind == "instructor" else cell)
             continue
         if name in seen:
             raise LessonError(cell.line, f"there is already an exercise {name!r} in this lesson")

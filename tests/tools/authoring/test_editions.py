@@ -33,6 +33,31 @@ def test_each_edition_has_its_cells(course):
     assert instructor == ["agenda", *LEARNER[:5], "instructor", *LEARNER[5:]]
 
 
+def test_notes_for_the_instructor_change_no_other_edition(course):
+    toml = '[softmax]\nterm = "softmax"\ndefinition = "Makes probabilities."\nlesson = "42"\n'
+    (course.root / "lessons" / "glossary.toml").write_text(toml, encoding="utf-8")
+    plain = with_notes = TINY.replace("A formula:", "A {term:softmax}:")
+    note = '# %% [markdown] kind="instructor"\n"""\n## Ask\nWhat is a {term:softmax}?\n"""\n'
+    for kind in ("setup", "text", "see", "quiz", "summary"):
+        with_notes = re.sub(rf'^(?=# %%.* kind="{kind}")', note, with_notes, count=1, flags=re.MULTILINE)
+    drafts = course.draft(plain), course.draft(with_notes)
+    for edition in ("learner", "short", "core", "solved"):
+        before, after = (draft.notebook(edition)["cells"] for draft in drafts)
+        assert before == after
+    before, after = (
+        [draft.lesson.minutes, draft.lesson.short_minutes, *draft.cells["instructor"][0].text.split("\n")]
+        for draft in drafts
+    )
+    assert before == after  # the times and the run sheet
+    assert "**[softmax]" in as_text(drafts[1].notebook("learner"))
+    assert sum(cell.kind == "instructor" for cell in drafts[1].cells["instructor"]) == 6
+
+
+def test_a_note_looks_different_from_the_lesson(course):
+    text = "<blockquote>\n\n**Instructor's note**\n\n**Ask:** what did you expect?\n\n</blockquote>"
+    assert cells(course.draft(), "instructor", "instructor")[0]["source"] == text
+
+
 def test_the_learner_gets_the_stub_and_a_folded_solution_and_the_others_get_it_solved(course):
     draft = course.draft()
     sources = [cell["source"] for cell in cells(draft, "exercise", *EDITIONS)]

@@ -453,17 +453,6 @@ def test_what_the_guide_to_the_paper_says_about_our_results():
     assert seeds("depth", "12 layers, post-norm", "scores", "test", "exact") == [0, 0, 0]
 
 
-def test_where_results_were_recorded_sentence_by_sentence():
-    recorded = {
-        column: {name for name in RESULTS[column] if sentences_of(column, name) is not None}
-        for column in ("test", "21 to 30 words", "BLEU beam", "BLEU own rate")
-    }
-    toy = {name for name in RESULTS["test"] if name.startswith(("luong", "lstmn"))}
-    assert recorded["test"] == recorded["21 to 30 words"] == toy, "only Luong's systems and the LSTMNs"
-    assert recorded["BLEU beam"] == {"bahdanau", "convs2s", "transformer"}
-    assert recorded["BLEU own rate"] - recorded["BLEU beam"] == {"luong_concat"}, "mainly these three systems"
-
-
 def test_a_lead_too_close_to_call_may_be_claimed_or_listed_as_a_limit():
     assert not clearly_ahead("BLEU beam", "transformer", "bahdanau")
     assert verdict("BLEU beam", "transformer", "bahdanau") == "ahead"

@@ -4,5 +4,6 @@ cli/                the commands: `python3 -m course_lib ...`
 authoring/          builds notebooks and the glossary from lesson sources
 bench/              measures speed: training, decoding, explorables
 experiments/        runs the experiments that lessons quote
+class_view/         shows an instructor where a class is, from the progress that learners export
 attention_text.py   attention weights as text for a terminal
 """

@@ -5,7 +5,7 @@ environment.py          the packages a command needs, and `CommandError`: an err
 arguments.py            arguments that several commands take: --device, --checkpoint, --data, --beam
 
 lab_command.py          opens JupyterLab on the first lesson, with the settings in lab_settings/
-progress_command.py     reports what the learner has done
+progress_command.py     reports or exports what the learner has done; reports on a class
 build_command.py        builds the notebooks from the lesson sources
 test_command.py         runs style checks, unit tests, notebooks and browser tests
 data_command.py         prints the toy language; finds or downloads Multi30k

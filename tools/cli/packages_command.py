@@ -1,4 +1,4 @@
-"""`packages`: install the small packages that lessons need and this Python lacks, and change no others.
+"""`packages`: install the small packages that lessons need and this Python lacks, and keep the platform's.
 
 This is for a platform with a torch of its own, such as Colab. Elsewhere `lab` sets up an environment.
 """
@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+import tempfile
 from importlib.metadata import version
+from pathlib import Path
 
 from course_lib.ready import PLATFORM, SMALL, absent
 from course_lib.runtime import PROJECT_ROOT, program_name
@@ -34,10 +36,14 @@ def install(args: argparse.Namespace) -> int:
     print(f"Installing {', '.join(missing)}.", flush=True)
     lines = (PROJECT_ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = dict(line.split("==") for line in lines if "==" in line and not line.startswith("#"))
-    # With the installed versions among the requirements, pip fails rather than change them.
-    wanted = {name: version(name) for name in PLATFORM} | {name: pins[name] for name in missing}
-    requirements = [f"{name}=={number}" for name, number in wanted.items()]
-    if subprocess.call([sys.executable, "-m", "pip", "install", "--quiet", "--no-input", *requirements]):
+    requirements = [f"{name}=={pins[name]}" for name in missing]
+    with tempfile.TemporaryDirectory() as folder:
+        # As constraints, not as requirements: pip would look for what the platform's torch lacks.
+        kept = Path(folder) / "kept.txt"
+        kept.write_text("".join(f"{name}=={version(name)}\n" for name in PLATFORM), encoding="utf-8")
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-input", "-c", str(kept)]
+        failed = subprocess.call([*pip, *requirements])
+    if failed:
         raise CommandError(
             "pip couldn't install the packages; see its error message above.",
             "Check that you are online, then run the same command again.",

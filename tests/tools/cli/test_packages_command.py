@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -16,23 +17,28 @@ from tools.cli import commands, main, packages_command
 ABSENT = ("sacrebleu", "anywidget")
 
 
+def read(command: list[str]) -> list[str]:
+    """The lines of the constraints, while the file exists."""
+    return Path(command[command.index("-c") + 1]).read_text(encoding="utf-8").splitlines()
+
+
 @pytest.fixture
 def asked(monkeypatch):
-    """What pip was asked for, on a Python that lacks two packages; no command sets up an environment."""
+    """What pip was asked for, with its constraints, on a Python that lacks two packages."""
     calls = []
     monkeypatch.setattr(packages_command, "absent", lambda names: [name for name in ABSENT if name in names])
-    monkeypatch.setattr(subprocess, "call", lambda command: calls.append(command) or 0)
+    monkeypatch.setattr(subprocess, "call", lambda command: calls.append((command, read(command))) or 0)
     monkeypatch.setattr(commands, "ensure", lambda *_: pytest.fail("an environment would be set up"))
     return calls
 
 
 def test_only_what_is_missing_is_installed_and_the_platform_keeps_its_versions(asked):
     assert main(["packages"]) == 0
-    [command] = asked
+    [(command, kept)] = asked
     assert command[:4] == [sys.executable, "-m", "pip", "install"]
-    requirements = {word for word in command if "==" in word}
-    kept = {f"{name}=={version(name)}" for name in ready.PLATFORM}
-    assert requirements == kept | {f"{name}=={constraints()[name]}" for name in ABSENT}
+    assert kept == [f"{name}=={version(name)}" for name in ready.PLATFORM]
+    requirements = [word for word in command if "==" in word]
+    assert sorted(requirements) == sorted(f"{name}=={constraints()[name]}" for name in ABSENT)
 
 
 def test_nothing_is_installed_if_nothing_is_missing(asked, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -55,6 +56,7 @@ def test_large_packages_are_refused_and_a_failure_of_pip_is_reported(asked, monk
 
 
 def test_the_command_line_can_be_started_by_its_path_from_any_folder(tmp_path):
-    command = [sys.executable, PROJECT_ROOT / "course_lib", "--version"]
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    command = [sys._base_executable, "-S", PROJECT_ROOT / "course_lib", "--version"]  # -S: no packages
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
     assert ran.returncode == 0 and ran.stdout.startswith("attention-course "), ran.stderr

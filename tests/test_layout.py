@@ -17,7 +17,7 @@ from course_lib.runtime import PROJECT_ROOT
 from tools.authoring.imports import Code, imports_of, lazy_homes, misplaced, wrong_imports
 
 LEVELS = {
-    0: ["old_imports", "lazy", "runtime", "theme", "shapes", "formatting", "results"],
+    0: ["old_imports", "lazy", "runtime", "ready", "theme", "shapes", "formatting", "results"],
     1: ["text"],
     2: ["layers"],
     3: ["models"],
@@ -37,6 +37,7 @@ STANDARD_LIBRARY_ONLY = (
     "course_lib",
     "course_lib.__version__",
     "course_lib.old_imports",
+    "course_lib.ready",
     "course_lib.runtime",
     "tools.cli",
 )

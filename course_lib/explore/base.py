@@ -27,6 +27,7 @@ from traitlets import HasTraits, link
 from course_lib import theme
 from course_lib.explore.blitting import BlittedFigure, Facts, Show
 from course_lib.explore.control import Choice, Control, Integer, Number, TextInput
+from course_lib.explore.live_view import live_view
 from course_lib.explore.picture import Picture
 from course_lib.views.pillow_text import add_text
 from course_lib.views.static_image import MARGIN, StaticImage, encode_png
@@ -160,7 +161,9 @@ class Explorable(HasTraits):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
         data, metadata = self.static_image()._repr_mimebundle_()
-        return {**self.view._repr_mimebundle_(), **data}, metadata
+        view = self.view
+        _, for_colab = self._picture._repr_mimebundle_()  # how to load anywidget; only anywidget adds it
+        return {**live_view(view), **data}, {**metadata, **for_colab}
 
     # -- how it works ---------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import ipywidgets
 
+from course_lib.explore.live_view import live_view
 from course_lib.teaching import progress
 from course_lib.teaching.contents import FULL, SHORT, TRACKS, hours, lesson_table, lessons
 
@@ -43,6 +44,8 @@ def road_map() -> RoadMap:
 class RoadMap(ipywidgets.VBox):
     """Two radio buttons and the lessons of the chosen track. Without a kernel: the lessons of both."""
 
+    _ipython_display_ = None  # as in QuestionCard
+
     def __init__(self, notebook: str):
         self._folders = FOLDERS[notebook]
         chosen = progress.read().track or notebook
@@ -68,5 +71,5 @@ class RoadMap(ipywidgets.VBox):
         return f"RoadMap({self.choice.value!r})"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        bundle = super()._repr_mimebundle_(**kwargs) or {}
-        return bundle | {"text/plain": repr(self), "text/markdown": lesson_table(lessons(), self._folders)}
+        table = lesson_table(lessons(), self._folders)
+        return live_view(self) | {"text/plain": repr(self), "text/markdown": table}

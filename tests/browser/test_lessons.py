@@ -18,9 +18,8 @@ from playwright.sync_api import expect
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.questions.question import Question, questions
 from course_lib.teaching.questions.quiz import choose_questions
+from tests.drafts import drafted
 from tests.explore.settings import goal_settings, start_setting
-from tools.authoring.editions import assemble
-from tools.authoring.lesson import read_lesson
 from tools.bench.explorables import explorables
 
 pytestmark = pytest.mark.browser
@@ -88,8 +87,8 @@ def printed(cells: list[dict]) -> dict[int, str]:
 
 def type_a_solution(lab, name: str) -> None:
     """The first exercise solved by hand: its check passes, and the function is kept for later lessons."""
-    draft = assemble(read_lesson(SOURCES / f"l{name.removesuffix('.ipynb')}" / "lesson.py", PROJECT_ROOT))
-    solution = next(cell for cell in draft.cells["solved"] if cell.kind == "exercise")
+    lesson = drafted(SOURCES / f"l{name.removesuffix('.ipynb')}" / "lesson.py")
+    solution = next(cell for cell in lesson.cells["solved"] if cell.kind == "exercise")
     name = solution.options["exercise"]
     [stub], [check] = (lab.indices_of(kind, exercise=name) for kind in ("exercise", "check"))
     lab.write_cell(stub, solution.text)

@@ -2,6 +2,7 @@
 
 >>> build_all(["08"])                  # the learner's, short, solved and instructor's notebook of lesson 08
 >>> build_all([], check=True)          # do all stored notebooks match their sources?
+>>> build_all([], run=False)           # write the text and links that have changed, without running any code
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ import re
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from course_lib.results import UnknownResult, fill
 from course_lib.runtime import PROJECT_ROOT, data_path, program_name, write_atomically
 from course_lib.teaching.contents import FULL, SHORT
 from tools.authoring.cell_kinds import CODE
-from tools.authoring.editions import LessonDraft, as_text, assemble, from_text
+from tools.authoring.editions import PUBLISHED, LessonDraft, as_text, assemble, from_text
 from tools.authoring.glossary import (
     PAGE,
     Glossary,
@@ -33,35 +36,36 @@ from tools.authoring.lesson import LessonSource, read_lesson, sources
 from tools.authoring.lesson_table import README, TABLE, readme_with_table, table_with_minutes
 from tools.authoring.outputs import check_outputs, outdated
 from tools.authoring.rules import breaches
+from tools.authoring.single_file import FETCHED_FROM, readme_with_address, repository
 from tools.authoring.source import LessonError
 from tools.authoring.tracks import split_at_headings
 
 N_KERNELS = 2  # at once: each uses a core and, with torch, about 300 MB
 # Editions that differ only in prose share a run. The core edition is run to see that it needs no stretch.
 RUNS = [["learner"], ["short"], ["core"], ["solved", "instructor"]]
-COMMITTED = ("learner", "short")
-STORED = {
-    "learner": "notebooks",
-    "short": "notebooks/short",
-    "solved": "build/solved",
-    "instructor": "build/instructor",
-}
+RESULTS = ("outputs", "execution_count")  # of a code cell
+COMMITTED = tuple(PUBLISHED)
+STORED = {**PUBLISHED, "solved": "build/solved", "instructor": "build/instructor"}
 
 
 def draft(path: Path, root: Path, glossary: Glossary | None = None) -> LessonDraft:
     """Read one source; raises its first error."""
-    return assemble(read_lesson(path, root), read_glossary(root) if glossary is None else glossary)
+    glossary = read_glossary(root) if glossary is None else glossary
+    return assemble(read_lesson(path, root), glossary, repository(root))
 
 
 def target(root: Path, made: LessonDraft, edition: str) -> Path:
     return root / STORED[edition] / f"{made.lesson.name}.ipynb"
 
 
-def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT_ROOT) -> int:
+def build_all(
+    names: Sequence[str], check: bool = False, *, run: bool = True, root: Path = PROJECT_ROOT
+) -> int:
     """Build the lessons named by number or topic (default: all); 0 if there are no problems.
 
     With `check` nothing is run or written: the stored learner's notebooks are compared with their
-    sources. Every problem of every lesson is printed, with file and line.
+    sources. Without `run`, text and links in the stored notebooks are updated, and their outputs stay; code
+    that has changed is a problem. Every problem of every lesson is printed, with file and line.
     """
     from course_lib.formatting import counted  # here, because it loads torch
 
@@ -98,10 +102,13 @@ def build_all(names: Sequence[str], check: bool = False, *, root: Path = PROJECT
     else:
         for name, text in () if problems else pages.items():  # first: lesson 00 shows the table of lessons
             write_atomically(root / name, text)
-        n_written, build_problems = asyncio.run(build_drafts(root, valid))
+        if run:
+            n_written, build_problems = asyncio.run(build_drafts(root, valid))
+        else:
+            n_written, build_problems = update_stored(root, valid)
         problems += build_problems
         seconds = time.perf_counter() - start
-        summary = f"{counted(n_written, 'notebook')} built in {seconds:.1f} s"
+        summary = f"{counted(n_written, 'notebook')} {'built' if run else 'updated'} in {seconds:.1f} s"
     for text in problems:
         print(text, file=sys.stderr)
     print(f"{summary}; {counted(len(problems), 'problem') if problems else 'no problems'}")
@@ -225,7 +232,7 @@ async def build_editions(
             notebook = made.notebook(edition, outputs)
         except LessonError as problem:  # prose quotes a number that no cell prints
             return 0, [f"{problem.at(made.lesson.path)} [{edition}]"]
-        code = [cell for cell in notebook["cells"] if cell["cell_type"] == CODE]
+        code = code_cells(notebook)
         for count, (cell, cell_outputs) in enumerate(zip(code, outputs, strict=True), 1):
             cell |= {"outputs": cell_outputs, "execution_count": count}
         if problems := check_outputs(made.cells[edition], notebook):
@@ -239,6 +246,44 @@ async def build_editions(
     return len(editions), []
 
 
+# ---- updating without a run
+
+
+def update_stored(root: Path, drafts: list[LessonDraft]) -> tuple[int, list[str]]:
+    """Write the text and links that have changed; returns how many notebooks changed, and problems."""
+    n_written = 0
+    for made in drafts:
+        for edition in COMMITTED:
+            path = target(root, made, edition)
+            with suppress(OSError, LessonError, ValueError, KeyError, TypeError):  # reported by `staleness`
+                stored = path.read_text(encoding="utf-8")
+                notebook = with_stored_outputs(made, from_text(stored), edition)
+                if notebook and (text := as_text(notebook)) != stored:
+                    write_atomically(path, text)
+                    n_written += 1
+    return n_written, [problem for made in drafts for problem in staleness(root, made)]
+
+
+def with_stored_outputs(made: LessonDraft, stored: dict, edition: str) -> dict | None:
+    """A notebook built from its source, with the outputs of the stored one; None if its code has changed.
+
+    The repository's address, which is in a comment, may have changed.
+    """
+    stored_code = [cell["source"] for cell in code_cells(stored)]
+    address = FETCHED_FROM.search("\n".join(stored_code))
+    before = replace(made, repository=address[1] if address else "").notebook(edition)
+    if stored_code != [cell["source"] for cell in code_cells(before)]:
+        return None
+    notebook = with_stored_numbers(made, stored, edition)
+    for cell, stored_cell in zip(code_cells(notebook), code_cells(stored), strict=True):
+        cell |= {key: stored_cell[key] for key in RESULTS}
+    return notebook
+
+
+def code_cells(notebook: dict) -> list[dict]:
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == CODE]
+
+
 # ---- checking
 
 
@@ -248,11 +293,12 @@ def staleness(root: Path, made: LessonDraft) -> list[str]:
 
 
 def edition_staleness(root: Path, made: LessonDraft, edition: str) -> list[str]:
-    path = target(root, made, edition)
+    path, option = target(root, made, edition), ""
     try:
         stored = from_text(path.read_text(encoding="utf-8"))
         if inputs(stored) != inputs(with_stored_numbers(made, stored, edition)):
-            problems = [f"stale: it doesn't match {made.lesson.path}"]
+            problems = [f"stale: it doesn't match {made.lesson.path} and the address in pyproject.toml"]
+            option = "--no-run " if with_stored_outputs(made, stored, edition) else ""
         else:
             cells = made.cells[edition]
             errors = [
@@ -266,21 +312,20 @@ def edition_staleness(root: Path, made: LessonDraft, edition: str) -> list[str]:
         problems = [f"{problem.message} (source line {problem.line})"]
     except (ValueError, KeyError, TypeError):  # for example because of a merge conflict
         problems = ["this is not a notebook that `build` wrote"]
-    remedy = f"run `{program_name()} build {made.lesson.number}`"
+    remedy = f"run `{program_name()} build {option}{made.lesson.number}`"
     return [f"{path.relative_to(root).as_posix()}: {problem}; {remedy}" for problem in problems]
 
 
 def with_stored_numbers(made: LessonDraft, stored: dict, edition: str) -> dict:
     """A notebook built from its source, with the printed numbers of the stored one."""
-    outputs = [cell["outputs"] for cell in stored["cells"] if cell["cell_type"] == CODE]
+    outputs = [cell["outputs"] for cell in code_cells(stored)]
     n_code = sum(cell.form == CODE for cell in made.cells[edition])
     return made.notebook(edition, outputs if len(outputs) == n_code else None)
 
 
 def inputs(notebook: dict) -> dict:
     """A notebook without outputs and execution counts."""
-    results = ("outputs", "execution_count")
-    cells = [{key: cell[key] for key in cell if key not in results} for cell in notebook["cells"]]
+    cells = [{key: cell[key] for key in cell if key not in RESULTS} for cell in notebook["cells"]]
     return notebook | {"cells": cells}
 
 
@@ -289,7 +334,8 @@ def made_pages(root: Path, lessons: list[LessonSource], glossary: Glossary) -> d
     pages = {PAGE: glossary_page(lessons, glossary)}
     if (root / TABLE).exists():
         pages[TABLE] = table_with_minutes((root / TABLE).read_text(encoding="utf-8"), lessons)
-        pages[README] = readme_with_table((root / README).read_text(encoding="utf-8"), pages[TABLE])
+        readme = readme_with_table((root / README).read_text(encoding="utf-8"), pages[TABLE])
+        pages[README] = readme_with_address(readme, repository(root))
     return pages
 
 

@@ -1,6 +1,6 @@
 """Turn a lesson into the cells of its three editions: the learner's, the solved and the instructor's.
 
-    >>> assemble(lesson).notebook("learner")["metadata"]["course"]["title"]
+    >>> assemble(lesson, glossary, repository).notebook("learner")["metadata"]["course"]["title"]
     'Query, key, value'
 
 Everything in a notebook depends on the source alone: two builds of the same source are identical.
@@ -29,10 +29,12 @@ from tools.authoring.glossary import Glossary, TermLinks
 from tools.authoring.lesson import LessonSource
 from tools.authoring.lesson_table import rounded
 from tools.authoring.printed import fill_printed, named_outputs
+from tools.authoring.single_file import colab_link, find_course
 from tools.authoring.source import Cell, LessonError, cell_ids
 from tools.authoring.tracks import Section, core_cells, heading, short_cells, split_at_headings
 
-NO_GLOSSARY = Glossary()
+PUBLISHED = {LEARNER: "notebooks", SHORT: "notebooks/short"}  # where the repository has these editions
+COLAB = "{colab}"  # in a title, replaced by a link when the notebook is made
 CELL_METADATA = {"card": ("exercise", *ON_A_CARD), "exercise": ("exercise", "mode")}
 
 
@@ -42,11 +44,29 @@ class LessonDraft:
 
     lesson: LessonSource
     cells: dict[str, list[Cell]]
+    repository: str
+
+    def completed(self, edition: str) -> list[Cell]:
+        """The cells with what depends on the repository's address: a link to Colab, lines in the setup."""
+        link = ""
+        if edition in PUBLISHED:
+            link = colab_link(self.repository, f"{PUBLISHED[edition]}/{self.lesson.name}.ipynb")
+        cells = []
+        for cell in self.cells[edition]:
+            if cell.kind == "title":
+                text = cell.text.replace(COLAB, f"; [open in Colab]({link})" if link else "")
+                cell = replace(cell, text=text)
+            elif cell.kind == "setup":
+                added = find_course(self.repository)
+                lines = (cell.line,) * (added.count("\n") + 1) + cell.lines
+                cell = replace(cell, text=f"{added}\n{cell.text}", lines=lines)
+            cells.append(cell)
+        return cells
 
     def notebook(self, edition: str, outputs: list[list[dict]] | None = None) -> nbformat.NotebookNode:
         """The notebook without outputs. If `outputs` has those of its code cells, the numbers that they print
         are filled into the prose."""
-        lesson, cells = self.lesson, self.cells[edition]
+        lesson, cells = self.lesson, self.completed(edition)
         if outputs is not None:
             printed = named_outputs(cells, outputs)
             cells = [replace(cell, text=fill_printed(cell, printed)) for cell in cells]
@@ -73,7 +93,7 @@ def with_deeper_links(text: str) -> str:
     return text.replace("](../", "](../../").replace("](short/", "](../../notebooks/short/")
 
 
-def assemble(lesson: LessonSource, glossary: Glossary = NO_GLOSSARY) -> LessonDraft:
+def assemble(lesson: LessonSource, glossary: Glossary, repository: str) -> LessonDraft:
     """Make the lesson's editions."""
     links, in_notes = TermLinks(glossary, lesson.number), TermLinks(glossary, lesson.number)
     filled = tuple(  # a note for the instructor doesn't introduce a term to learners
@@ -86,7 +106,7 @@ def assemble(lesson: LessonSource, glossary: Glossary = NO_GLOSSARY) -> LessonDr
     cells[CORE] = core_cells(cells[LEARNER])
     run_sheet = agenda(lesson.title, cells[INSTRUCTOR], f"../notebooks/short/{lesson.name}.ipynb")
     cells[INSTRUCTOR].insert(0, Cell("agenda", MARKDOWN, 1, run_sheet, (), {"minutes": 0}))
-    return LessonDraft(lesson, cells)
+    return LessonDraft(lesson, cells, repository)
 
 
 def cell_text(cell: Cell, lesson: LessonSource, links: TermLinks) -> str:
@@ -99,7 +119,7 @@ def cell_text(cell: Cell, lesson: LessonSource, links: TermLinks) -> str:
         raise LessonError(cell.line_at(error.offset), str(error)) from None
     if cell.kind == "title":
         short = f"[short track](short/{lesson.name}.ipynb): {rounded(lesson.short_minutes)}"
-        text = text.replace("{minutes} minutes", f"{rounded(lesson.minutes)} minutes ({short})")
+        text = text.replace("{minutes} minutes", f"{rounded(lesson.minutes)} minutes ({short}{COLAB})")
     return text
 
 

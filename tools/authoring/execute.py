@@ -57,7 +57,7 @@ async def execute(draft: LessonDraft, edition: str, folder: Path) -> list[list[d
 
     A cell that raises, hangs or kills the kernel becomes a LessonError with its line in the source.
     """
-    cells, started = draft.cells[edition], []
+    cells, started = draft.completed(edition), []
     client = NotebookClient(
         draft.notebook(edition),
         timeout=SECONDS_A_CELL,

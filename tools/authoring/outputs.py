@@ -9,13 +9,13 @@ import json
 import re
 from collections.abc import Iterator
 
+from course_lib.explore.live_view import WIDGET_VIEW
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.contents import FULL
 from tools.authoring.cell_kinds import CODE
 from tools.authoring.editions import as_text
 from tools.authoring.source import Cell, LessonError
 
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 LARGEST_OUTPUT = 300_000  # bytes, as stored
 LARGEST_NOTEBOOK = 1_000_000
 

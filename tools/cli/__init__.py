@@ -5,6 +5,7 @@ environment.py          the packages a command needs, and `CommandError`: an err
 arguments.py            arguments that several commands take: --device, --checkpoint, --data, --beam
 
 lab_command.py          opens JupyterLab on the first lesson, with the settings in lab_settings/
+packages_command.py     installs the small packages that a platform such as Colab lacks
 progress_command.py     reports or exports what the learner has done; reports on a class
 build_command.py        builds the notebooks from the lesson sources
 test_command.py         runs style checks, unit tests, notebooks and browser tests

@@ -25,7 +25,7 @@ CHECKPOINT_OR_SYSTEM = (
 
 
 def command(
-    commands, name: str, help: str, run: Callable, stage: str = "training"
+    commands, name: str, help: str, run: Callable, stage: str | None = "training"
 ) -> argparse.ArgumentParser:
     """Add a command. `run` executes it; `stage` says what must be installed (`environment.STAGES`)."""
     parser = commands.add_parser(

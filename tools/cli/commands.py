@@ -23,6 +23,7 @@ from tools.cli import (
     evaluate_command,
     experiment_command,
     lab_command,
+    packages_command,
     progress_command,
     test_command,
     train_command,
@@ -31,7 +32,7 @@ from tools.cli import (
 from tools.cli.environment import CommandError, discard_output, ensure
 
 COMMAND_MODULES = (  # in the order of --help
-    *(lab_command, progress_command, build_command, test_command, data_command),
+    *(lab_command, packages_command, progress_command, build_command, test_command, data_command),
     *(train_command, translate_command, evaluate_command, experiment_command, bench_command),
 )
 ADVICE = {  # by the number of a system error
@@ -71,7 +72,8 @@ def run_command(argv: list[str]) -> int:
         args.refuse(f"unrecognized arguments: {' '.join(extra)}")
 
     def run() -> int:
-        ensure(args.stage, argv)
+        if args.stage:
+            ensure(args.stage, argv)
         return args.run(args)
 
     return exit_code(run)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 
 from course_lib import runtime
+from course_lib.explore.live_view import live_view
 from course_lib.formatting import significant
 from course_lib.teaching import progress
 from course_lib.teaching.questions.markup import inline_html
@@ -149,13 +150,14 @@ class Guess:
         """The live view, and beside it the question and the explorable as it started."""
         options = [f"  {letter}  {option.text}" for letter, _, option in self._question.shown]
         plain = "\n".join([f"{self._title}: {self._question.text}", *options])
-        live = self.view._repr_mimebundle_()
+        live = live_view(self.view)
+        _, for_colab = self._card._repr_mimebundle_()  # how to load anywidget; only anywidget adds it
         if self._stored is None:
             html = f"<p><strong>{self._title}</strong> {static_html(self._question.text)}</p>"
-            return {**live, "text/plain": plain, "text/html": html}, {}
+            return {**live, "text/plain": plain, "text/html": html}, for_colab
         data, metadata = self._stored
         return {
             **data,
             **live,
             "text/plain": f"{plain}\nAfter your {self._kind}: {data['text/plain']}",
-        }, metadata
+        }, {**metadata, **for_colab}

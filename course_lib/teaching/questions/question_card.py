@@ -37,6 +37,7 @@ class QuestionCard(anywidget.AnyWidget):
     """`payload` is the question, `state` what the page was sent since; `receive` gets what the page sends."""
 
     _css = STYLE
+    _ipython_display_ = None  # ipywidgets 7 has one, which would show the widget without its static HTML
 
     payload = traitlets.Dict().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)

@@ -96,6 +96,7 @@ All is built.
 [A page](https://example.org/page).
 """
 '''
+ADDRESS = "https://github.com/someone/tiny-course"
 REGION = "    # solution\n    return 2 * number\n    # end solution"
 FORMULA = "A formula: $\\sqrt{d_k}$."
 
@@ -107,6 +108,11 @@ class MadeUpCourse:
         self.root = root
         for folder in ("lessons", "notebooks"):
             (root / folder).mkdir(parents=True)
+        self.publish(ADDRESS)
+
+    def publish(self, address: str) -> None:
+        project = f'[project.urls]\nRepository = "{address}"\n'
+        (self.root / "pyproject.toml").write_text(project, encoding="utf-8")
 
     def write(self, text: str = TINY, name: str = "42_tiny") -> Path:
         path = self.root / "lessons" / f"l{name}" / "lesson.py"

@@ -14,7 +14,7 @@ import pytest
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.questions.question import questions
 from tests.full_disk import full_disk
-from tests.tools.authoring.made_up import TINY, MadeUpCourse, line_of, only
+from tests.tools.authoring.made_up import ADDRESS, TINY, MadeUpCourse, line_of, only
 from tools.authoring import build, execute
 from tools.authoring.build import choose, draft, staleness
 from tools.authoring.editions import from_text
@@ -192,8 +192,44 @@ def test_a_stale_notebook_is_reported_with_the_command_to_run(copy_of_built, cha
     change(copy_of_built)
     status, _, problems = copy_of_built.build("42", check=True)
     assert status == 1
-    assert re.fullmatch(f"{NOTEBOOK}: .*{pattern}.*{BUILD} 42`", problems[0])
+    assert re.fullmatch(f"{NOTEBOOK}: .*{pattern}.*{BUILD} (--no-run )?42`", problems[0])
     assert [problem.split(":")[0] for problem in problems[1:]] in ([], ["notebooks/short/42_tiny.ipynb"])
+
+
+def stored_notebooks(course) -> dict[str, dict]:
+    paths = sorted((course.root / "notebooks").rglob("*.ipynb"))
+    return {path.parent.name: from_text(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def test_text_and_address_are_updated_without_a_run(copy_of_built, monkeypatch):
+    monkeypatch.setattr(build, "build_drafts", lambda *_: pytest.fail("nothing may run"))
+    before, moved = stored_notebooks(copy_of_built), "https://github.com/another/place"
+    copy_of_built.publish(moved)
+    copy_of_built.write(TINY.replace("A formula:", "Another formula:").replace("All is built.", "Done."))
+    for problem in copy_of_built.build(check=True)[2][:2]:
+        assert problem.startswith("notebooks/") and problem.endswith(f"{BUILD} --no-run 42`")
+    status, printed, problems = copy_of_built.build(run=False)
+    assert (status, problems) == (0, []) and printed.startswith("2 notebooks updated in ")
+    after = stored_notebooks(copy_of_built)
+    for name, notebook in after.items():
+        text = json.dumps(notebook)
+        assert moved in text and ADDRESS not in text and "someone/tiny" not in text and "Done." in text
+        results = [
+            [(cell["outputs"], cell["execution_count"]) for cell in build.code_cells(either)]
+            for either in (before[name], notebook)
+        ]
+        assert results[0] == results[1] and results[0][0][1] == 1
+    assert copy_of_built.build(run=False)[1].startswith("0 notebooks updated in ")
+
+
+def test_changed_code_is_not_stored_without_a_run(copy_of_built):
+    before = stored_notebooks(copy_of_built)
+    for old, new in (("import os\n", "import os as os\n"), ("import os\n", "")):
+        copy_of_built.write(TINY.replace(old, new, 1))
+        status, printed, problems = copy_of_built.build(run=False)
+        assert status == 1 and printed.startswith("0 notebooks updated in ")
+        assert len(problems) == 2 and all(problem.endswith(f"{BUILD} 42`") for problem in problems)
+    assert stored_notebooks(copy_of_built) == before
 
 
 def is_stale_glossary(problem: str) -> bool:

@@ -20,7 +20,7 @@ from tools.cli.commands import exit_code
 from tools.cli.environment import PROJECT_ROOT, CommandError
 
 COMMANDS = ("lab", "test", "build", "data", "train", "translate", "sample", "evaluate", "experiment")
-COMMANDS += ("progress", "bench")
+COMMANDS += ("progress", "bench", "packages")
 
 
 # ---- arguments
@@ -180,15 +180,17 @@ def test_a_full_disk_is_reported_without_a_traceback():
 
 def test_short_commands_call_the_right_function(monkeypatch, no_set_up):
     calls = []
-    monkeypatch.setattr("tools.authoring.build.build_all", lambda *arguments: calls.append(arguments) or 3)
+    built = lambda *arguments, **options: calls.append((*arguments, options)) or 3  # noqa: E731
+    monkeypatch.setattr("tools.authoring.build.build_all", built)
     monkeypatch.setattr("tools.bench.explorables.run", lambda: calls.append("explorables"))
     monkeypatch.setattr("tools.bench.decoding.run", lambda device: calls.append(device.type))
-    assert main(["build", "08", "00", "--check"]) == 3
+    assert main(["build", "08", "00", "--check"]) == main(["build", "--no-run"]) == 3
     failing = raising(subprocess.CalledProcessError(3, "train"))
     monkeypatch.setattr("tools.bench.clock.run", failing)
     assert main(["bench", "clock"]) == 3
     assert main(["bench", "explorables"]) == main(["bench", "decoding", "--device", "cpu"]) == 0
-    assert calls == [(["08", "00"], True), "explorables", "cpu"]
+    builds = [(["08", "00"], True, {"run": True}), ([], False, {"run": False})]
+    assert calls == [*builds, "explorables", "cpu"]
 
 
 def test_deleting_the_progress_reports_what_is_deleted_and_what_is_kept(no_set_up, course_home, capsys):

@@ -1,7 +1,6 @@
 """The answers to predictions and estimates: shown in the solved edition, kept as metadata of the learner's.
 
-    >>> notebook["cells"][7]["metadata"]["course"]["answer"]
-    '<div class="course-actual"><p><strong>Actual answer:</strong> ...
+    "metadata": {"course": {"kind": "predict", "answer": "<div>...</div>"}}
 
 JupyterLab doesn't show metadata, so a learner still predicts first. The reading edition shows them folded.
 """

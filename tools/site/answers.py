@@ -1,7 +1,7 @@
 """Folded answers below predictions and estimates.
 
-    >>> folded_answer(cell)
-    '<details class="course-answer"><summary>Answer</summary><div class="course-actual">...
+    >>> folded_answer({"metadata": {"course": {"kind": "predict", "answer": "<p>More than half</p>"}}})
+    '<details class="course-answer"><summary>Answer</summary><p>More than half</p></details>'
 
 The builder stores them in the notebooks' metadata, where learners don't see them.
 """

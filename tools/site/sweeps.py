@@ -1,7 +1,7 @@
 """Explorables as pictures with a slider: one control is moved, the others stay where they are.
 
-    >>> sweep_html(cell, folder=Path("pictures"), url="../pictures")
-    '<figure class="course-sweep">...
+    >>> sweep_html({"source": "1 + 1"}, Path("pictures"), "../pictures")       # shows no explorable
+    ''
 
 For a prediction, the others are as in the preset that shows its answer. Drawing takes seconds, so pictures
 are kept in build/site_pictures until something they depend on changes.

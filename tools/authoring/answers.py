@@ -43,7 +43,7 @@ def add_answers(notebook: dict, answers: dict[str, str]) -> None:
 
 def without_answer(metadata: dict) -> dict:
     """A cell's metadata as it comes from the source."""
-    course = {name: value for name, value in metadata["course"].items() if name != "answer"}
+    course = {name: value for name, value in metadata.get("course", {}).items() if name != "answer"}
     return {**metadata, "course": course}
 
 

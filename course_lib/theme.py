@@ -1,7 +1,7 @@
 """One palette and one figure style for the whole course.
 
 Figures have their own off-white background, so that they look right in JupyterLab, on GitHub and on a
-projector; in JupyterLab's dark theme `PAGE_STYLE` inverts them. The hues are Okabe and Ito's: they can be
+projector; on a dark page `PAGE_STYLE` inverts them. The hues are Okabe and Ito's: they can be
 distinguished with every common kind of colour blindness, and no meaning depends on red versus green.
 
     >>> axes = figure(6, 3).subplots()      # never pyplot, which isn't thread-safe and keeps figures alive
@@ -35,9 +35,10 @@ SCORES = LinearSegmentedColormap.from_list(
 )
 
 # Inverts lightness and keeps hues. Each of our widgets adds these lines to the page, where they apply to all
-# pictures: live ones, diagrams, and stored PNGs by the class that JupyterLab gives them.
+# pictures: live ones, diagrams, and stored PNGs by the class that JupyterLab gives them. The first selector
+# matches JupyterLab's dark theme, the second that of the reading edition.
 PAGE_STYLE = """
-body[data-jp-theme-light="false"]
+:is(body[data-jp-theme-light="false"], html[data-theme="dark"])
   :is(.course-picture canvas, img.course-diagram, .jp-RenderedImage img.jp-needs-light-background) {
   filter: invert(0.92) hue-rotate(180deg);
 }

@@ -63,6 +63,7 @@ class Explorable(HasTraits):
     panels: ClassVar[tuple[Panel, ...]] = ()
     compute: ClassVar[Callable[..., Facts]]  # a staticmethod that takes the state as keyword arguments
     controls: ClassVar[tuple[Control, ...]] = ()  # collected from the class body, in its order
+    main_control: ClassVar[str] = ""  # the one that the reading edition moves; default: the first
     start: ClassVar[dict[str, Any]]  # the initial state
     _lock: ClassVar = threading.RLock()  # for all figures: a JupyterLab may run callbacks on a second thread
 

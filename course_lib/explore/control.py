@@ -27,6 +27,10 @@ class Control:
     values: Any  # all values it can take, in order; of a text, some samples
     widget: Callable[[], ipywidgets.DOMWidget]  # makes a widget; the explorable sets and links its value
 
+    def text_of(self, value: Any) -> str:
+        """A value as the control shows it."""
+        return str(value)
+
 
 class Choice(Control, Enum):
     """One of some values: a slider (a `wide` one for long names), or `buttons`."""
@@ -43,6 +47,9 @@ class Choice(Control, Enum):
     ):
         super().__init__(values, default_value=start)
         self.label, self._text, self._buttons, self._wide = label, text, buttons, wide
+
+    def text_of(self, value: Any) -> str:
+        return self._text(value)
 
     def widget(self) -> ipywidgets.DOMWidget:
         options = [(self._text(value), value) for value in self.values]
@@ -70,6 +77,7 @@ class Number(Control, Float):
     def __init__(self, label: str, low: float, high: float, start: float, *, step: float):
         super().__init__(start, min=low, max=high)
         self.label, self._step = label, step
+        self._format = f".{len(f'{step:g}'.partition('.')[2])}f"
         self.values = [min(low + step * i, high) for i in range(round((high - low) / step) + 1)]
 
     def validate(self, obj: object, value: float) -> float:
@@ -81,9 +89,11 @@ class Number(Control, Float):
             self.error(obj, value)
         return number
 
+    def text_of(self, value: float) -> str:
+        return f"{value:{self._format}}"
+
     def widget(self) -> ipywidgets.DOMWidget:
-        decimals = len(f"{self._step:g}".partition(".")[2])
-        limits = {"min": self.min, "max": self.max, "step": self._step, "readout_format": f".{decimals}f"}
+        limits = {"min": self.min, "max": self.max, "step": self._step, "readout_format": self._format}
         return ipywidgets.FloatSlider(**limits, description=self.label, style=STYLE)
 
 

@@ -144,6 +144,7 @@ class WordByWord(Explorable):
     title = "Word by word"
     question = "A model generates text: it takes the words so far, samples the next one, and repeats."
     size = (9.6, 3.4)
+    main_control = "temperature"
     model = Choice("model", tuple(MODELS), "RNN", buttons=True)
     written = Integer("words generated", 0, LONGEST, 3)
     temperature = Number("temperature", 0.0, 2.0, 1.0, step=0.1)

@@ -135,6 +135,7 @@ class ScoreZoo(Explorable):
     title = "Score zoo"
     question = "One query, three keys: when do the score functions disagree about the best key?"
     size = (9.6, 4.0)
+    main_control = "key_2"
     angle = Choice("angle of q", ANGLES, 30, text=lambda degrees: f"{degrees}°")
     length = Number("length of q", 0.2, LONGEST, 1.0, step=0.2)
     key_2 = Number("length of k2", 0.2, LONGEST, 1.0, step=0.2)

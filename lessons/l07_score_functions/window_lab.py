@@ -157,6 +157,7 @@ class WindowLab(Explorable):
     title = "Window lab"
     question = "How wide a window, and how sharp a softmax, does a trained translator need?"
     size = (7.0, 5.0)
+    main_control = "half_width"
     system = Choice("score", SYSTEMS, "local-m", buttons=True)
     half_width = Choice("window D", WIDTHS, 5)
     times = Choice("scores ×", TIMES, 1.0)

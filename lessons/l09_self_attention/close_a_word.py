@@ -93,6 +93,7 @@ class CloseAWord(Explorable):
     title = "Mask a word"
     question = "Change the sentence, or mask one of its words. What happens to the pronoun?"
     size = (9.6, 4.2)
+    main_control = "closed"
     sentence = Choice(
         "sentence",
         tuple(SENTENCES),

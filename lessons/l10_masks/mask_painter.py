@@ -226,6 +226,7 @@ class MaskPainter(Explorable):
     title = "Mask painter"
     question = "A stroke marks a masked position. What does each way of masking do to a trained model?"
     size = (10.4, 4.0)
+    main_control = "method"
     mask = Choice("mask", (NONE, PADDING, CAUSAL, BOTH, BLIND), NONE, buttons=True)
     method = Choice("method", (BEFORE, TIMES_0, AFTER, RENORMED), BEFORE, buttons=True)
     head = Integer("head", 0, N_HEADS - 1, 0)

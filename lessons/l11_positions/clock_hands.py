@@ -116,6 +116,7 @@ def draw_curve(axes: Axes) -> Show:
 class ClockHands(Explorable):
     title = "Sinusoidal positional encodings"
     question = "How similar are the encodings of two positions, here and a hundred positions later?"
+    main_control = "distance"
     position = Integer("first position", 0, LAST, 10)
     distance = Integer("distance", 0, FURTHEST, 5)
     functions = Choice("columns", FUNCTIONS, BOTH, buttons=True)

@@ -174,6 +174,7 @@ class HeadSwitches(Explorable):
     title = "Head ablation"
     question = "The trained translator has 36 heads. Which of them does this sentence need?"
     size = (10.0, 4.2)
+    main_control = "head"
     sentence = Choice("because it was …", tuple(SENTENCES), "thirsty", buttons=True)
     how = Choice("ablate", ORDERS, ALONE, buttons=True)
     head = Integer("head or count", 0, N_HEADS, 0)

@@ -205,6 +205,7 @@ class BeamTree(Explorable):
     title = "Beam search"
     question = "Keep the k most probable partial sentences instead of one. Is a wider beam better?"
     size = (10.0, 4.6)
+    main_control = "width"
     tree = Choice("language", tuple(TREES), "A", buttons=True)
     width = Integer("beam width k", 1, WIDEST, 1)
     alpha = Number("length penalty α", 0.0, 1.0, 0.0, step=0.1)

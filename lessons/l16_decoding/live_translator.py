@@ -174,6 +174,7 @@ class LiveTranslator(Explorable):
     title = "Live translator"
     question = "Type a sentence and press Enter. A word in [brackets] is masked: nothing can attend to it."
     size = (10.0, 5.0)
+    main_control = "step"
     text = TextInput("English", SAMPLES)
     system = Choice("show", (RCTM, CROSS, SOURCE, TARGET), CROSS, buttons=True)
     head = Choice("layer.head", HEADS, "mean")

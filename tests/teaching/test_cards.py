@@ -15,8 +15,9 @@ from course_lib.teaching.contents import lessons
 from course_lib.teaching.questions import question as question_module
 from course_lib.teaching.questions import quiz as quiz_module
 from course_lib.teaching.questions.explanation import LONGEST, explain
-from course_lib.teaching.questions.guess import Guess, estimate, predict
+from course_lib.teaching.questions.guess import ANSWER, Guess, estimate, predict
 from course_lib.teaching.questions.question import Option, Question, read_questions
+from course_lib.teaching.questions.question_card import static_html
 from course_lib.teaching.questions.quiz import DISCUSS, Quiz, choose_questions, quiz
 from lessons.l00_start_here import SoftmaxDial
 
@@ -281,23 +282,38 @@ def test_an_estimate_is_judged_by_factor_and_measured_when_the_guess_is_in(event
     assert from_page(unseen, open=True)["truth"] == "40" and len(measured) == 2
 
 
-def test_the_stored_form_of_a_guess_is_a_picture_and_the_question_and_never_changes():
+def test_the_stored_form_of_a_guess_is_the_question_and_the_picture_at_the_start():
     data, metadata = predict_choice(Bars())._repr_mimebundle_()
     assert set(data) == {"text/plain", "image/png", WIDGET_VIEW} and metadata["image/png"] == {"width": 160}
     assert data["text/plain"] == (
         "Predict first: What moves?\n  A  The weights\n  B  The context\n  C  Both\n"
         "After your prediction: Bars for a width of 8."
     )
-    after = predict_number(Bars())
-    after.open()
-    opened, _ = after._repr_mimebundle_()
-    assert (
-        opened["text/plain"]
-        == "Predict first: How large is $w$?\nAfter your prediction: Bars for a width of 8."
-    )
     asked, _ = Guess("08", ASKED["sample-size"])._repr_mimebundle_()
     assert asked["text/plain"].startswith("Estimate first: How many") and "512 × 512" in asked["text/html"]
     assert "262" not in asked["text/html"]
+
+
+def test_the_stored_form_of_an_opened_guess_has_the_answer_and_what_was_covered(events):
+    dial, asked = SoftmaxDial(), replace(ASKED["sample-moves"], preset="sharp")
+    prediction = Guess("08", asked, covered=dial)
+    prediction.open()
+    data, _ = prediction._repr_mimebundle_()
+    question, answer = data["text/html"].split(ANSWER)
+    assert set(data) == {"text/plain", "text/html", WIDGET_VIEW} and question.count("<li>") == 3
+    assert "<strong>Actual answer:</strong> The context</p>" in answer
+    assert f"<p>{static_html(asked.because)}</p>" in answer and dial.multiplier == 8
+    assert f'alt="{dial.description}"' in answer and answer.count("data:image/webp;base64,") == 1
+    figure = views.StaticImage(theme.figure(2, 1).subplots().figure, alt='A "line" <b>')
+    prediction = predict_choice(figure)
+    prediction.commit(0)  # a wrong guess changes nothing
+    answer = prediction._repr_mimebundle_()[0]["text/html"].partition(ANSWER)[2]
+    assert 'alt="A &quot;line&quot; &lt;b&gt;"' in answer and "The context" in answer
+    assert f'width="{figure.width}"' in answer
+    guess = Guess("08", ASKED["sample-measured"], measure=lambda: 40.0)
+    guess.open()
+    answer = guess._repr_mimebundle_()[0]["text/html"].partition(ANSWER)[2]
+    assert "<strong>Actual value:</strong> 40</p>" in answer and "<img" not in answer
 
 
 def test_an_explorable_is_not_built_before_it_is_opened_and_a_figure_not_stored(events):

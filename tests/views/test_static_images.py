@@ -17,7 +17,7 @@ from course_lib.formatting import minus
 from course_lib.views import Part, StaticImage, bars, gallery, heatmap, lines, panels, timeline, word_rows
 from course_lib.views.heatmap import Heatmap
 from course_lib.views.lines import spread
-from course_lib.views.static_image import MARGIN, encode_png, fit
+from course_lib.views.static_image import MARGIN, encode_png, encode_webp, fit
 
 LONG = "A title that is much wider than any picture below it can ever be, and goes on"
 ODD = ["$x_1$", "$\\frac", "<b>&amp;", "a_b", "a--b"]
@@ -37,6 +37,18 @@ def decode(png: bytes) -> Image.Image:
 
 def random_weights(n_rows: int, n_columns: int) -> np.ndarray:
     return np.random.default_rng(0).dirichlet(np.ones(n_columns), size=n_rows)
+
+
+def test_a_webp_is_much_smaller_and_looks_the_same():
+    image = heatmap(random_weights(3, 4), rows="abc", columns="defg", alt="Random weights.")
+    exact = np.asarray(decode(image.png)).astype(int)
+    webp = encode_webp(exact.astype(np.uint8))
+    shown = np.asarray(decode(webp).convert("RGB")).astype(int)
+    assert len(webp) < len(image.png) / 2 and shown.shape == exact.shape
+    assert np.abs(shown - exact).max() < 40 and np.abs(shown - exact).mean() < 0.5
+    assert (
+        f'width="{image.width}" height="{image.height}"' in image.img() and image.img().count("Random") == 1
+    )
 
 
 def test_the_bundle_holds_image_alt_text_and_size():

@@ -8,6 +8,7 @@ editions.py         the cells of the learner's, the solved and the instructor's 
 tracks.py           which cells are on the short track, and the editions made by leaving cells out
 exercise_cells.py   an exercise cell as card, stub, check, hints and solution
 single_file.py      the link to Colab, and the lines by which a notebook finds the course
+answers.py          the answers to predictions and estimates, kept as metadata
 printed.py          numbers in prose that a cell of the lesson prints
 minutes.py          how long a cell takes a beginner
 glossary.py         terms: their definitions, links to them, and the page that lists them

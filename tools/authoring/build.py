@@ -16,10 +16,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from course_lib.results import UnknownResult, fill
 from course_lib.runtime import PROJECT_ROOT, data_path, program_name, write_atomically
 from course_lib.teaching.contents import FULL, SHORT
+from tools.authoring.answers import add_answers, answers_in, outdated_answers, stored_answers, without_answer
 from tools.authoring.cell_kinds import CODE
 from tools.authoring.editions import PUBLISHED, LessonDraft, as_text, assemble, from_text
 from tools.authoring.glossary import (
@@ -191,10 +193,7 @@ def line_of(text: str, offset: int) -> int:
 async def build_drafts(root: Path, drafts: list[LessonDraft]) -> tuple[int, list[str]]:
     """Run and store every edition, a few kernels at a time; returns how many were written, and problems."""
     kernels = asyncio.Semaphore(N_KERNELS)
-    jobs = [
-        build_editions(root, made, run, kernels) for made in drafts for run in RUNS if is_needed(made, run)
-    ]
-    results = await asyncio.gather(*jobs)
+    results = await asyncio.gather(*(build_lesson(root, made, kernels) for made in drafts))
     return sum(count for count, _ in results), [text for _, problems in results for text in problems]
 
 
@@ -210,10 +209,37 @@ def is_needed(made: LessonDraft, editions: list[str]) -> bool:
     return editions != ["core"] or made.cells["core"] != made.cells["learner"]
 
 
-async def build_editions(
+class Run(NamedTuple):
+    """The editions that share a run, and the outputs of its code cells."""
+
+    editions: list[str]
+    outputs: list[list[dict]]
+    seconds: float
+
+
+async def build_lesson(root: Path, made: LessonDraft, kernels: asyncio.Semaphore) -> tuple[int, list[str]]:
+    """Run a lesson's editions, and store them if none has a problem."""
+    jobs = [run_editions(root, made, editions, kernels) for editions in RUNS if is_needed(made, editions)]
+    results = await asyncio.gather(*jobs)
+    if problems := [result for result in results if isinstance(result, str)]:
+        return 0, problems
+    notebooks, problems = executed_notebooks(made, results)
+    if problems:
+        return 0, problems
+    for edition, notebook, seconds in notebooks:
+        path, text = target(root, made, edition), as_text(notebook)
+        write_atomically(path, text)
+        minutes = notebook["metadata"]["course"]["minutes"]
+        size = f"{len(notebook['cells']):3} cells, {len(code_cells(notebook)):2} code, {minutes:.0f} min"
+        size += f", {len(text.encode()) // 1000} kB, run in {seconds:.1f} s"
+        print(f"{path.relative_to(root).as_posix():50} {size}", flush=True)
+    return len(notebooks), []
+
+
+async def run_editions(
     root: Path, made: LessonDraft, editions: list[str], kernels: asyncio.Semaphore
-) -> tuple[int, list[str]]:
-    """Run one notebook and store it in the editions that share its code cells."""
+) -> Run | str:
+    """Run the notebook of editions that share their code cells; a problem is returned as text."""
     from tools.authoring.execute import (
         execute,
     )  # importing Jupyter takes two seconds, and a check doesn't need it
@@ -223,27 +249,35 @@ async def build_editions(
         try:
             outputs = await execute(made, editions[0], working_folder(root, editions[0]))
         except LessonError as problem:
-            return 0, [f"{problem.at(made.lesson.path)} [{editions[0]}]"]
-        seconds = time.perf_counter() - start
-    for edition in editions:
-        if edition not in STORED:
-            return 0, []
-        try:
-            notebook = made.notebook(edition, outputs)
-        except LessonError as problem:  # prose quotes a number that no cell prints
-            return 0, [f"{problem.at(made.lesson.path)} [{edition}]"]
-        code = code_cells(notebook)
-        for count, (cell, cell_outputs) in enumerate(zip(code, outputs, strict=True), 1):
-            cell |= {"outputs": cell_outputs, "execution_count": count}
-        if problems := check_outputs(made.cells[edition], notebook):
-            return 0, [f"{problem.at(made.lesson.path)} [{edition}]" for problem in problems]
-        path, text = target(root, made, edition), as_text(notebook)
-        write_atomically(path, text)
-        minutes = notebook["metadata"]["course"]["minutes"]
-        size = f"{len(notebook['cells']):3} cells, {len(code):2} code, {minutes:.0f} min"
-        size += f", {len(text.encode()) // 1000} kB, run in {seconds:.1f} s"
-        print(f"{path.relative_to(root).as_posix():50} {size}", flush=True)
-    return len(editions), []
+            return f"{problem.at(made.lesson.path)} [{editions[0]}]"
+        return Run(editions, outputs, time.perf_counter() - start)
+
+
+def executed_notebooks(made: LessonDraft, runs: list[Run]) -> tuple[list[tuple[str, dict, float]], list[str]]:
+    """The editions to store, with the seconds of their runs, and problems."""
+    notebooks, problems, answers = [], [], {}
+    for run in sorted(runs, key=lambda run: "solved" not in run.editions):  # first, for the answers
+        for edition in filter(STORED.get, run.editions):
+            try:
+                if edition == "solved":
+                    answers = answers_in(made.cells[edition], run.outputs)
+                notebook = executed(made, edition, run.outputs)
+                if edition in COMMITTED:
+                    add_answers(notebook, answers)
+                errors = check_outputs(made.cells[edition], notebook)
+            except LessonError as error:  # prose quotes a number that no cell prints; a guess has no answer
+                errors = [error]
+            notebooks += [] if errors else [(edition, notebook, run.seconds)]
+            problems += [f"{error.at(made.lesson.path)} [{edition}]" for error in errors]
+    return notebooks, problems
+
+
+def executed(made: LessonDraft, edition: str, outputs: list[list[dict]]) -> dict:
+    """An edition's notebook with the outputs of its code cells."""
+    notebook = made.notebook(edition, outputs)
+    for count, (cell, cell_outputs) in enumerate(zip(code_cells(notebook), outputs, strict=True), 1):
+        cell |= {"outputs": cell_outputs, "execution_count": count}
+    return notebook
 
 
 # ---- updating without a run
@@ -277,6 +311,7 @@ def with_stored_outputs(made: LessonDraft, stored: dict, edition: str) -> dict |
     notebook = with_stored_numbers(made, stored, edition)
     for cell, stored_cell in zip(code_cells(notebook), code_cells(stored), strict=True):
         cell |= {key: stored_cell[key] for key in RESULTS}
+    add_answers(notebook, stored_answers(stored))
     return notebook
 
 
@@ -304,6 +339,7 @@ def edition_staleness(root: Path, made: LessonDraft, edition: str) -> list[str]:
             errors = [
                 *check_outputs(cells, stored),
                 *outdated(cells, stored, SHORT if edition == SHORT else FULL),
+                *outdated_answers(cells, stored),
             ]
             problems = [f"{error.message} (source line {error.line})" for error in errors]
     except FileNotFoundError:
@@ -324,8 +360,12 @@ def with_stored_numbers(made: LessonDraft, stored: dict, edition: str) -> dict:
 
 
 def inputs(notebook: dict) -> dict:
-    """A notebook without outputs and execution counts."""
-    cells = [{key: cell[key] for key in cell if key not in RESULTS} for cell in notebook["cells"]]
+    """A notebook without what comes from running it: outputs, execution counts, answers."""
+    cells = [
+        {key: cell[key] for key in cell if key not in RESULTS}
+        | {"metadata": without_answer(cell["metadata"])}
+        for cell in notebook["cells"]
+    ]
     return notebook | {"cells": cells}
 
 

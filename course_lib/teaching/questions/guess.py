@@ -8,7 +8,7 @@
 The question is in the lesson's quiz.json, so the cell doesn't give the answer away. After the guess, it
 and the answer are shown side by side, with the reason; an explorable opens with the preset that shows it. A
 prediction is right or wrong; an estimate is judged by its factor. A small button shows the answer without a
-guess; COURSE_OPEN=1 does so for all of them.
+guess; COURSE_OPEN=1 does so for all of them. The static form of an opened guess has the answer, too.
 """
 
 from __future__ import annotations
@@ -25,12 +25,19 @@ from course_lib.formatting import significant
 from course_lib.teaching import progress
 from course_lib.teaching.questions.markup import inline_html
 from course_lib.teaching.questions.question import Question, Reply, mark, question, read_answer
-from course_lib.teaching.questions.question_card import QuestionCard, question_payload, script, static_html
+from course_lib.teaching.questions.question_card import (
+    QuestionCard,
+    question_html,
+    question_payload,
+    script,
+    static_html,
+)
 from course_lib.views import StaticImage
 
 if TYPE_CHECKING:
     from course_lib.explore.base import Explorable
 
+ANSWER = '<div class="course-actual">'  # in static HTML, what follows it is the answer
 COVER = "Hidden until you make a prediction. It's fine to be wrong: predicting first helps the answer stick."
 
 
@@ -71,10 +78,11 @@ class Guess:
         is_estimate = asked.kind == "estimate"
         self._kind = "estimate" if is_estimate else "prediction"
         self._title = "Estimate first" if is_estimate else "Predict first"
+        self._truth = "Actual value" if is_estimate else "Actual answer"
         payload = {
             "title": self._title,
             "kind": self._kind,
-            "truth": "Actual value" if is_estimate else "Actual answer",
+            "truth": self._truth,
             "question": question_payload(asked),
             "cover": [getattr(covered, "title", "Figure"), COVER] if covered else [],
         }
@@ -115,7 +123,7 @@ class Guess:
             "look": look,
             "word": word,
             "guess": None if guess is None else inline_html(self._text(guess)),
-            "truth": inline_html(self._text(asked.right[0] if asked.kind == "single" else asked.answer)),
+            "truth": inline_html(self._answer_text()),
             "because": inline_html(asked.because),
         }
         if isinstance(self._covered, StaticImage):
@@ -136,6 +144,10 @@ class Guess:
         except ValueError as error:
             self._card.state = {"note": str(error), "asked": next(self._card.replies)}
 
+    def _answer_text(self) -> str:
+        asked = self._question
+        return self._text(asked.right[0] if asked.kind == "single" else asked.answer)
+
     def _text(self, answer: Reply) -> str:
         """The text of an option, or the number with its unit."""
         if self._question.kind == "single":
@@ -143,17 +155,28 @@ class Guess:
         number = f"{answer:,.0f}" if abs(answer) >= 1000 else significant(answer)
         return f"{number} {self._question.unit}".strip()
 
+    def _answer_html(self) -> str:
+        """The answer, the reason and what was covered, as static HTML."""
+        covered = self._covered
+        image = covered if covered is None or isinstance(covered, StaticImage) else covered.static_image()
+        return (
+            f"{ANSWER}<p><strong>{self._truth}:</strong> {static_html(self._answer_text())}</p>"
+            f"<p>{static_html(self._question.because)}</p>{image.img() if image else ''}</div>"
+        )
+
     def __repr__(self) -> str:
         return f"Guess({self._lesson!r}, {self._question.id!r})"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
-        """The live view, and beside it the question and the explorable as it started."""
+        """The live view, and beside it the question and the explorable as it started, or the answer."""
         options = [f"  {letter}  {option.text}" for letter, _, option in self._question.shown]
         plain = "\n".join([f"{self._title}: {self._question.text}", *options])
-        live = live_view(self.view)
+        live, html = live_view(self.view), question_html(self._question, title=self._title)
         _, for_colab = self._card._repr_mimebundle_()  # how to load anywidget; only anywidget adds it
+        if self.opened:
+            plain += f"\n{self._truth}: {self._answer_text()}"
+            return {**live, "text/plain": plain, "text/html": html + self._answer_html()}, for_colab
         if self._stored is None:
-            html = f"<p><strong>{self._title}</strong> {static_html(self._question.text)}</p>"
             return {**live, "text/plain": plain, "text/html": html}, for_colab
         data, metadata = self._stored
         return {

@@ -40,8 +40,13 @@ class Option:
     value: float = 0.0
     tolerance: float = 0.0
 
+    @property
+    def reach(self) -> float:
+        """How far a number may be from `value`: the tolerance, and room for rounding."""
+        return self.tolerance + SLACK * max(1.0, abs(self.value))
+
     def fits(self, number: float) -> bool:
-        return abs(number - self.value) <= self.tolerance + SLACK * max(1.0, abs(self.value))
+        return abs(number - self.value) <= self.reach
 
 
 @dataclass(frozen=True)

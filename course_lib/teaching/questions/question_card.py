@@ -48,6 +48,13 @@ class QuestionCard(anywidget.AnyWidget):
         self.on_msg(lambda widget, content, buffers: receive(content))
 
 
+def question_html(question: Question, to_html: Callable[[str], str] = static_html, *, title: str = "") -> str:
+    """The question and its options as static HTML."""
+    head = f"<strong>{title}</strong> " if title else ""
+    options = "".join(f"<li>{to_html(option.text)}</li>" for _, _, option in question.shown)
+    return f"<p>{head}{to_html(question.text)}</p>" + (f'<ol type="A">{options}</ol>' if options else "")
+
+
 def question_payload(question: Question) -> dict[str, Any]:
     """What the page needs to ask: texts as safe HTML, options in shown order. No right answer is sent."""
     return {

@@ -9,7 +9,7 @@ gets no feedback: people discuss, vote again, and see both votes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
@@ -27,10 +27,17 @@ from course_lib.teaching.questions.question import (
     questions_for,
     read_answer,
 )
-from course_lib.teaching.questions.question_card import QuestionCard, question_payload, script, static_html
+from course_lib.teaching.questions.question_card import (
+    QuestionCard,
+    question_html,
+    question_payload,
+    script,
+    static_html,
+)
 from course_lib.teaching.track import notebook_track
 
 TITLES = {"recall": "What do you remember?", "closing": "Closing quiz"}
+RUN = "<em>Run this cell to answer here.</em>"
 DISCUSS = "Discuss with a neighbour, then vote again."
 LATER = "later"  # the use of questions that a lesson leaves to the lessons after it
 MOST_MISSES = 2
@@ -96,7 +103,7 @@ class Quiz(QuestionCard):
         if self._classroom and len(tries) == 1:
             voted = f"You voted {_answer_text(question, tries[0])}. {DISCUSS}"
             feedback = Feedback(None, [Remark(True, "", voted)])
-        self._update(name, self._question_state(question, feedback))
+        self._update(name, question_state(question, tries, feedback, classroom=self._classroom))
         return feedback
 
     def _receive(self, content: dict[str, Any]) -> None:
@@ -112,26 +119,6 @@ class Quiz(QuestionCard):
 
     def _update(self, name: str, question_state: dict[str, Any]) -> None:
         self.state = {**self.state, name: {**question_state, "asked": next(self.replies)}}
-
-    def _question_state(self, question: Question, feedback: Feedback) -> dict[str, Any]:
-        """A question after its last try. The other options get their feedback once it is solved."""
-        tries = self.tries[question.id]
-        labels = {remark.label for remark in feedback.remarks}
-        others = [
-            Remark(option.correct, letter, option.feedback)
-            for letter, _, option in question.shown
-            if feedback.correct and letter not in labels
-        ]
-        return {
-            "tries": len(tries),
-            "answer": tries[-1],
-            "correct": feedback.correct,
-            "first": None if feedback.correct is None else mark(question, tries[0]).correct,
-            "remarks": [_remark_payload(remark) for remark in feedback.remarks],
-            "others": [_remark_payload(remark) for remark in others],
-            "votes": [_answer_text(question, answer) for answer in tries[:2]] if self._classroom else [],
-            "note": "",
-        }
 
     def _event(self, question: Question, feedback: Feedback) -> dict[str, Any]:
         number = len(self.tries[question.id])
@@ -155,9 +142,36 @@ class Quiz(QuestionCard):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
         """The live view, and beside it the questions as static HTML, their answers folded away."""
         data, metadata = super()._repr_mimebundle_()
-        items = "".join(f"<li>{_question_html(question)}</li>" for question in self.questions.values())
-        head = f"<p><strong>{static_html(self.title)}</strong> <em>Run this cell to answer here.</em></p>"
-        return {**data, "text/html": f"<div>{head}<ol>{items}</ol></div>"}, metadata
+        return {**data, "text/html": self.static(RUN)}, metadata
+
+    def static(self, note: str = "", to_html: Callable[[str], str] = static_html) -> str:
+        """The questions as static HTML, their answers folded away; `note` is HTML after the title."""
+        folded = "".join(
+            f"<li>{_folded_html(question, to_html)}</li>" for question in self.questions.values()
+        )
+        return f"<div><p><strong>{to_html(self.title)}</strong> {note}</p><ol>{folded}</ol></div>"
+
+
+def question_state(
+    question: Question, tries: Sequence[Reply], feedback: Feedback, *, classroom: bool = False
+) -> dict[str, Any]:
+    """What the page gets after the last try. The other options get their feedback once it is solved."""
+    labels = {remark.label for remark in feedback.remarks}
+    others = [
+        Remark(option.correct, letter, option.feedback)
+        for letter, _, option in question.shown
+        if feedback.correct and letter not in labels
+    ]
+    return {
+        "tries": len(tries),
+        "answer": tries[-1],
+        "correct": feedback.correct,
+        "first": None if feedback.correct is None else mark(question, tries[0]).correct,
+        "remarks": [_remark_payload(remark) for remark in feedback.remarks],
+        "others": [_remark_payload(remark) for remark in others],
+        "votes": [_answer_text(question, answer) for answer in tries[:2]] if classroom else [],
+        "note": "",
+    }
 
 
 def _remark_payload(remark: Remark) -> dict[str, Any]:
@@ -171,16 +185,12 @@ def _answer_text(question: Question, answer: Reply) -> str:
     return ", ".join(letter for letter, _ in question.chosen(answer))
 
 
-def _question_html(question: Question) -> str:
-    options = "".join(f"<li>{static_html(option.text)}</li>" for _, _, option in question.shown)
+def _folded_html(question: Question, to_html: Callable[[str], str]) -> str:
     labelled = [(letter, option) for letter, _, option in question.shown]
     answers = ""
     for label, option in labelled or [(option.text, option) for option in question.options]:
-        head = static_html(f"{label} · {'✓ right' if option.correct else '✗ not quite'}")
-        answers += f"<li><strong>{head}</strong>: {static_html(option.feedback)}</li>"
+        head = to_html(f"{label} · {'✓ right' if option.correct else '✗ not quite'}")
+        answers += f"<li><strong>{head}</strong>: {to_html(option.feedback)}</li>"
     reread = f"<p>Read again: {escape(question.reread)}</p>" if question.reread else ""
-    return (
-        f"<p>{static_html(question.text)}</p>"
-        + (f'<ol type="A">{options}</ol>' if options else "")
-        + f"<details><summary>Answer and feedback</summary><ul>{answers}</ul>{reread}</details>"
-    )
+    folded = f"<details><summary>Answer and feedback</summary><ul>{answers}</ul>{reread}</details>"
+    return question_html(question, to_html) + folded

@@ -106,7 +106,7 @@ const remark = ({ label, html }) =>
 
 // A link to the section with this heading, where the page has it; else just its name.
 function reread(title) {
-  const words = (node) => node.textContent.replace(/¶$/, "").trim();
+  const words = (node) => node.textContent.replace(/[¶#]$/, "").trim();
   const heading = [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")].find((node) => words(node) === title);
   const go = (event) => { event.preventDefault(); heading.scrollIntoView({ block: "start" }); };
   const link = heading ? make("a", { href: "#", onclick: go }, title) : `“${title}”`;

@@ -1,8 +1,9 @@
-"""pyproject.toml says which versions will do, environment.yml and constraints.txt which are installed."""
+"""pyproject.toml says which versions will do, constraints.txt and uv.lock which are installed."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from importlib.metadata import distributions, version
 
 import pytest
@@ -44,16 +45,33 @@ def test_every_direct_dependency_is_installed_in_one_version_which_its_range_adm
         assert admits(needed("training")[name], found)
 
 
-def test_conda_installs_the_same_pins_on_the_pythons_we_take():
+def test_conda_installs_what_the_lessons_need_on_the_pythons_we_take():
     conda = yaml.safe_load((PROJECT_ROOT / "environment.yml").read_text(encoding="utf-8"))
     assert set(conda) == {"name", "channels", "dependencies"}
     *from_conda, from_pip = conda["dependencies"]
     assert [re.match(r"\w+", line)[0] for line in from_conda] == ["python", "pip"]
     assert from_conda[0].startswith("python" + project()["project"]["requires-python"])
-    options = [line for line in from_pip["pip"] if line.startswith("-")]
-    assert options == ["-c constraints.txt", "-e ."]
-    ours = pins([line for line in from_pip["pip"] if line not in options])
-    assert ours == {canonical(name): constraints()[canonical(name)] for name in needed("test")}
+    assert from_pip["pip"] == ["-c constraints.txt", "-e .[lab]"]
+
+
+def test_uv_locks_the_same_pins_for_the_same_requirements():
+    """From PyPI: the address of a mirror would be useless to everyone else."""
+    lock = tomllib.loads((PROJECT_ROOT / "uv.lock").read_text(encoding="utf-8"))
+    ours = next(entry for entry in lock["package"] if entry["source"] == {"editable": "."})
+    others = [entry for entry in lock["package"] if entry is not ours]
+    assert pins([f"{entry['name']}=={entry['version']}" for entry in others]) == constraints()
+    required = {line["name"]: line["specifier"] for line in ours["metadata"]["requires-dist"]}
+    assert required.keys() == needed("test").keys()
+    for name, wanted in needed("test").items():
+        assert set(required[name].split(",")) == set(wanted.split(",")), name
+    assert lock["requires-python"] == project()["project"]["requires-python"]
+    assert set(lock["supported-markers"]) == {
+        " and ".join(sorted(line.split(" and "))) for line in project()["tool"]["uv"]["environments"]
+    }
+    for entry in others:
+        assert entry["source"] == {"registry": "https://pypi.org/simple"}
+        files = [*entry["wheels"], *([entry["sdist"]] if "sdist" in entry else [])]
+        assert all(file["url"].startswith("https://files.pythonhosted.org/packages/") for file in files)
 
 
 def test_admits_agrees_with_pips_own_reading_of_ranges():

@@ -1,10 +1,11 @@
-"""The packages that a command needs: found in this Python, or else installed into `.venv` by pip.
+"""The packages that a command needs: found in an environment of the user's, or installed into `.venv` by pip.
 
     ensure("lab", ["lab"])     # returns only in an interpreter that has what the lab needs
 
 Only Python's standard library and course_lib.runtime are imported here. A finished set-up writes a stamp
-into `.venv`: which pins it installed, and up to which stage. A Python that already has suitable versions of
-everything is used as it is.
+into `.venv`: which pins it installed, and up to which stage. An environment that already has suitable
+versions of everything is used as it is: that of the calling Python, one that is active (conda, or a virtual
+environment), or a `.venv` that another program such as uv created.
 """
 
 from __future__ import annotations
@@ -28,6 +29,19 @@ from course_lib.runtime import PROJECT_ROOT, program_name
 VENV = PROJECT_ROOT / ".venv"
 STAMP = "course.json"  # in VENV
 STAGES = ("training", "lab", "test")  # each includes the ones before it
+WHEELS = PROJECT_ROOT / "wheels"  # in an offline kit: what pip installs, without a network
+CPU_TORCH = "https://download.pytorch.org/whl/cpu"  # torch for Linux without NVIDIA's libraries
+NOT_DOWNLOADED = (
+    "Check that you are online and have enough disk space (2.5 GB; 8 GB with NVIDIA's libraries),\n"
+    "then run the same command again. What has been downloaded already is kept."
+)
+NOT_IN_WHEELS = (
+    "It has what the lessons need, on the systems and Python versions that the kit's README.txt lists.\n"
+    "To install from the internet instead, delete the folder and run the same command again."
+)
+MISSING_IN = (
+    "import json, sys; from tools.cli import environment as e; print(json.dumps(e.missing(sys.argv[1])))"
+)
 
 
 class CommandError(Exception):
@@ -48,7 +62,7 @@ def discard_output() -> None:
 
 
 def ensure(stage: str, argv: list[str]) -> None:
-    """Return only in an interpreter that has what a stage needs; otherwise rerun the command in `.venv`."""
+    """Return only in an interpreter that has what a stage needs; otherwise rerun the command in one."""
     os.environ["COURSE_CALLED"] = program_name()
     check_complete()
     inside, ready = Path(sys.prefix) == VENV, is_ready(stage)
@@ -57,9 +71,11 @@ def ensure(stage: str, argv: list[str]) -> None:
     packages = missing(stage)
     if not packages:
         return
-    if not ready:
+    python = venv_python() if ready else complete_python(stage)
+    if python is None:
         set_up(stage, packages)
-    restart(argv)
+        python = venv_python()
+    restart(python, argv)
 
 
 # ---- required and installed packages
@@ -119,11 +135,40 @@ def admits(version_range: str, installed: str) -> bool:
     return all(compare[sign](release(installed), release(bound)) for sign, bound in bounds)
 
 
+# ---- other environments
+
+
+def complete_python(stage: str) -> Path | None:
+    """The Python of another environment that has everything: an active one, or a `.venv` that isn't ours."""
+    variables = ("VIRTUAL_ENV", "CONDA_PREFIX")
+    folders = [Path(os.environ[name]) for name in variables if os.environ.get(name)]
+    pythons = [python_in(folder) for folder in folders if folder not in (VENV, Path(sys.prefix))]
+    if stamp() is None:
+        pythons.append(venv_python())
+    return next((python for python in pythons if missing_in(python, stage) == []), None)
+
+
+def python_in(folder: Path) -> Path:
+    """The interpreter of an environment. On Windows, conda's is at the top."""
+    names = ("Scripts/python.exe", "python.exe") if os.name == "nt" else ("bin/python",)
+    return next((folder / name for name in names if (folder / name).exists()), folder / names[0])
+
+
+def missing_in(python: Path, stage: str) -> list[str] | None:
+    """What another interpreter lacks; None if it doesn't exist, doesn't start or is too old."""
+    try:
+        command = [python, "-c", MISSING_IN, stage]
+        done = subprocess.run(command, cwd=PROJECT_ROOT, capture_output=True, text=True)
+        return json.loads(done.stdout)
+    except (OSError, ValueError):
+        return None
+
+
 # ---- .venv
 
 
 def venv_python() -> Path:
-    return VENV / "Scripts" / "python.exe" if os.name == "nt" else VENV / "bin" / "python"
+    return python_in(VENV)
 
 
 def stamp() -> str | None:
@@ -146,26 +191,43 @@ def is_ready(stage: str) -> bool:
 def set_up(stage: str, packages: list[str]) -> None:
     """Create or extend `.venv` for a stage, and stamp it. `packages` are the missing ones."""
     if VENV.exists() and stamp() is None:
-        raise CommandError(
-            f"The folder .venv was not created by the course, and it lacks {packages[0]}.",
-            "Move it elsewhere, then run the same command again. Or activate it, install the packages with\n"
-            "    python -m pip install -c constraints.txt -e .[lab,test]\nand run the same command again.",
+        raise CommandError(*foreign_venv(stage))
+    offline = WHEELS.is_dir()
+    print(f"{sys.executable} lacks {packages[0]}, so the course will be set up in .venv.")
+    print("This takes a few minutes and about 1.4 GB of disk space. Press Ctrl-C to stop.")
+    if sys.platform == "linux" and not offline and "PIP_EXTRA_INDEX_URL" not in os.environ:
+        print(
+            "On Linux, torch brings NVIDIA's libraries with it, which need several GB more. If this computer"
         )
-    print(f"This Python lacks {packages[0]}, so the course will be set up in .venv. This takes a few minutes")
-    print("and about 1.4 GB of disk space (on Linux, torch may need several GB more for NVIDIA's libraries).")
-    print("Press Ctrl-C to stop.", flush=True)
+        print("has no NVIDIA GPU, stop, and run the same command again with this in front of it:")
+        print(f"    PIP_EXTRA_INDEX_URL={CPU_TORCH}")
+    sys.stdout.flush()
     if not (stamp() and venv_python().exists()):
         make_venv()
     # Wheels only: a learner's machine has no compiler, and every pin of ours has a wheel.
     arguments = ["install", "--only-binary", ":all:", "-c", PROJECT_ROOT / "constraints.txt"]
+    if offline:  # pip also passes these two on to the process that builds the course's own wheel
+        arguments += ["--no-index", "--find-links", WHEELS]
     extras = "" if stage == "training" else f"[{','.join(STAGES[1 : STAGES.index(stage) + 1])}]"
     if run([venv_python(), "-m", "pip", "--no-input", *arguments, "--editable", f"{PROJECT_ROOT}{extras}"]):
+        source = " from the folder wheels" if offline else ""
         raise CommandError(
-            "pip couldn't install the packages; see its error message above.",
-            "Check that you are online and have enough disk space (2.5 GB; 8 GB with NVIDIA's libraries),\n"
-            "then run the same command again. What has been downloaded already is kept.",
+            f"pip couldn't install the packages{source}; see its error message above.",
+            NOT_IN_WHEELS if offline else NOT_DOWNLOADED,
         )
     (VENV / STAMP).write_text(stamp_for(stage), encoding="utf-8")
+
+
+def foreign_venv(stage: str) -> tuple[str, str]:
+    """What is wrong with a `.venv` that the course didn't create, and what to do."""
+    python, packages = venv_python(), missing_in(venv_python(), stage)
+    problem = f"lacks {packages[0]}" if packages else "can't run the course"
+    return (
+        f"The folder .venv was not created by the course, and its Python ({python}) {problem}.",
+        "Move the folder elsewhere, or install the packages into it with\n"
+        "    uv sync --extra lab --extra test\nor, without uv, with\n"
+        f"    {python} -m pip install -c constraints.txt -e .[lab,test]\nThen run the same command again.",
+    )
 
 
 def make_venv() -> None:
@@ -193,14 +255,15 @@ def run(command: list[str | Path]) -> int:
     return subprocess.run(command, env=os.environ | variables).returncode
 
 
-def restart(argv: list[str]) -> None:
-    """Run the command again in `.venv`: replacing this process, or on Windows as its child."""
+def restart(python: Path, argv: list[str]) -> None:
+    """Run the command again with another Python: replacing this process, or on Windows as its child."""
     variables = {
-        "VIRTUAL_ENV": str(VENV),
         "PYTHONPATH": first_in_path(PROJECT_ROOT, "PYTHONPATH"),
-        "PATH": first_in_path(venv_python().parent, "PATH"),
+        "PATH": first_in_path(python.parent, "PATH"),
     }
-    command = [str(venv_python()), "-m", "course_lib", *argv]
+    if python == venv_python():
+        variables["VIRTUAL_ENV"] = str(VENV)
+    command = [str(python), "-m", "course_lib", *argv]
     sys.stdout.flush()
     if os.name != "nt":
         os.execve(command[0], command, os.environ | variables)

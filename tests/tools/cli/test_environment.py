@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
+import venv
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -24,6 +26,7 @@ dependencies = ["no-such-package>=1.0,<2"]
 optional-dependencies.lab = ["no-such-lab>=3.0"]
 optional-dependencies.test = ["no-such-test-package>=2.0"]
 """
+MISSING_IN = environment.missing_in
 
 
 # ---- old Pythons, and how the program was called
@@ -98,7 +101,10 @@ def course(tmp_path, monkeypatch) -> Path:
     (root / "constraints.txt").write_text("no-such-package==1.0\n", encoding="utf-8")
     monkeypatch.setattr(environment, "PROJECT_ROOT", root)
     monkeypatch.setattr(environment, "VENV", root / ".venv")
+    monkeypatch.setattr(environment, "WHEELS", root / "wheels")
     monkeypatch.setattr(environment, "venv_python", lambda: Path(sys.executable))
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX", "PIP_EXTRA_INDEX_URL"):
+        monkeypatch.delenv(variable, raising=False)
     return root
 
 
@@ -126,7 +132,8 @@ class Machine:
 def machine(course, monkeypatch) -> Machine:
     fake = Machine()
     monkeypatch.setattr(environment, "run", fake.run)
-    monkeypatch.setattr(environment, "restart", fake.restarts.append)
+    monkeypatch.setattr(environment, "restart", lambda python, argv: fake.restarts.append(argv))
+    monkeypatch.setattr(environment, "missing_in", lambda python, stage: None)
     return fake
 
 
@@ -222,10 +229,87 @@ def test_without_the_venv_module_the_error_names_its_package(course, machine, mo
     assert not environment.VENV.exists()
 
 
-def test_a_venv_that_the_course_did_not_make_is_left_alone(course, machine):
+@pytest.mark.parametrize("offline", [False, True])
+def test_the_wheels_of_a_kit_are_installed_without_a_network(course, machine, capsys, offline):
+    if offline:
+        (course / "wheels").mkdir()
+    ensure("lab", ["lab"])
+    options = ["--no-index", "--find-links", str(course / "wheels")]
+    assert (machine.installs[0][4:7] == options) is offline
+    assert environment.CPU_TORCH not in capsys.readouterr().out or not offline
+    machine.pip_fails = 1
+    assert ("README.txt" in error_of("test")) is offline
+
+
+# ---- environments that the course didn't create
+
+
+@pytest.fixture
+def other_environment(course, machine, monkeypatch):
+    """A function that creates a real environment with some packages, for a course that can be imported."""
+    first_files = ("course_lib/__init__.py", "course_lib/old_imports.py", "course_lib/runtime.py")
+    for name in (*first_files, "tools/__init__.py", "tools/cli"):
+        copy = shutil.copytree if (PROJECT_ROOT / name).is_dir() else shutil.copy
+        (course / name).parent.mkdir(exist_ok=True)
+        copy(PROJECT_ROOT / name, course / name)
+    monkeypatch.setattr(environment, "missing_in", MISSING_IN)
+    monkeypatch.setattr(environment, "venv_python", lambda: environment.python_in(environment.VENV))
+    monkeypatch.setattr(environment, "restart", lambda python, argv: machine.restarts.append(python))
+
+    def make(folder: Path, *packages: str) -> Path:
+        venv.create(folder)
+        (site_packages,) = folder.rglob("site-packages")
+        for package in packages:
+            name, number = package.split("==")
+            information = site_packages / f"{name.replace('-', '_')}-{number}.dist-info"
+            information.mkdir()
+            (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {number}\n")
+        return environment.python_in(folder)
+
+    return make
+
+
+LAB = ("no-such-package==1.5", "no-such-lab==3.1")
+
+
+def test_a_complete_venv_of_another_program_is_used(course, machine, other_environment):
+    """As `uv sync` makes it. The calling Python lacks the packages, `.venv` doesn't."""
+    python = other_environment(environment.VENV, *LAB)
+    ensure("lab", ["lab"])
+    assert machine.restarts == [python] and not machine.installs and environment.stamp() is None
+
+
+@pytest.mark.parametrize("variable", ["VIRTUAL_ENV", "CONDA_PREFIX"])
+def test_a_complete_active_environment_is_used(course, machine, other_environment, monkeypatch, variable):
+    """On Windows `py` starts another Python than that of an active conda environment."""
+    python = other_environment(course.parent / "mine", *LAB)
+    monkeypatch.setenv(variable, str(course.parent / "mine"))
+    ensure("lab", ["lab"])
+    assert machine.restarts == [python] and not machine.installs and not environment.VENV.exists()
+
+
+def test_an_active_environment_without_the_packages_is_left_alone(
+    course, machine, other_environment, monkeypatch, capsys
+):
+    other_environment(course.parent / "mine", "no-such-package==1.5")
+    monkeypatch.setenv("VIRTUAL_ENV", str(course.parent / "mine"))
+    ensure("lab", ["lab"])
+    assert len(machine.installs) == 1 and machine.restarts == [environment.venv_python()]
+    assert f"{sys.executable} lacks no-such-package" in capsys.readouterr().out
+
+
+def test_a_venv_that_the_course_did_not_make_is_left_alone(course, machine, other_environment):
+    """The message names the Python that lacks a package, not the one that was called."""
+    python = other_environment(environment.VENV, "no-such-package==1.5", "no-such-lab==2.0")
+    error = error_of()
+    assert f"({python}) lacks no-such-lab >=3.0 (found 2.0)" in error and sys.executable not in error
+    assert python.exists() and not machine.installs and not machine.restarts
+
+
+def test_a_venv_without_a_python_that_works_is_left_alone(course, machine, other_environment):
     environment.VENV.mkdir()
     (environment.VENV / "pyvenv.cfg").write_text("home = /usr/bin")
-    assert ".venv" in error_of()
+    assert "can't run the course" in error_of()
     assert (environment.VENV / "pyvenv.cfg").exists() and not machine.installs
 
 
@@ -244,14 +328,14 @@ def test_the_command_in_the_environment_replaces_the_process(course, monkeypatch
 
     monkeypatch.setattr(os, "execve", execve)
     with pytest.raises(SystemExit):
-        environment.restart(["lab", "--port", "9000"])
+        environment.restart(Path(sys.executable), ["lab", "--port", "9000"])
 
 
 def test_each_command_needs_only_its_own_stage():
     """A GPU machine without Jupyter can train."""
     stages = {
         "training": "train bahdanau|translate x|evaluate|sample|data show|bench clock|experiment",
-        "lab": "lab|build|progress|bench explorables",
+        "lab": "lab|build|progress|kit|bench explorables",
         "test": "test",
     }
     for stage, lines in stages.items():

@@ -28,6 +28,7 @@ COMMANDS = {  # what comes before the hostile argument, and what replaces a requ
     "data show": [],
     "data multi30k": [],
     "progress": [],
+    "kit": ["--out", "a kit"],
     "bench training": [],
 }
 
@@ -58,6 +59,8 @@ def hostile_folder(monkeypatch, tmp_path, checkpoint, tiny_data):
     monkeypatch.setattr("tools.corpora.toy_data", lambda: tiny_data)
     monkeypatch.setattr("tools.experiments.runner.run", lambda *_, **__: 0)
     monkeypatch.setattr("tools.bench.training.run", lambda device: None)
+    monkeypatch.setattr("tools.cli.offline_kit.export_course", lambda folder: folder.mkdir(parents=True))
+    monkeypatch.setattr("tools.cli.offline_kit.download_wheels", lambda *_: None)
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("the cat\tle chat\n" * 30, encoding="utf-8")
     (tmp_path / "binary").write_bytes(bytes(range(256)))

@@ -7,6 +7,7 @@ arguments.py            arguments that several commands take: --device, --checkp
 lab_command.py          opens JupyterLab on the first lesson, with the settings in lab_settings/
 progress_command.py     reports what the learner has done
 build_command.py        builds the notebooks from the lesson sources
+site_command.py         builds the reading edition: the lessons and docs as web pages
 test_command.py         runs style checks, unit tests, notebooks and browser tests
 data_command.py         prints the toy language; finds or downloads Multi30k
 train_command.py        trains a system

@@ -14,6 +14,7 @@ extensions = ["myst_nb"]
 
 nb_execution_mode = "off"  # the notebooks have been run by `course_lib build`
 nb_ipywidgets_js = {}  # no scripts from elsewhere
+nb_render_markdown_format = "myst"  # resolves links in outputs too
 nb_code_prompt_show = "Show the code"
 nb_code_prompt_hide = "Hide the code"
 myst_enable_extensions = ["dollarmath"]

@@ -45,6 +45,15 @@ def test_every_direct_dependency_is_installed_in_one_version_which_its_range_adm
         assert admits(needed("training")[name], found)
 
 
+def test_the_tools_of_the_site_are_pinned_to_versions_that_their_ranges_admit():
+    tools = {
+        name: needed("lab", "site")[name] for name in needed("lab", "site").keys() - needed("lab").keys()
+    }
+    assert "sphinx" in tools
+    for name, wanted in tools.items():
+        assert admits(wanted, constraints()[canonical(name)]), f"{name} {wanted}"
+
+
 def test_conda_installs_what_the_lessons_need_on_the_pythons_we_take():
     conda = yaml.safe_load((PROJECT_ROOT / "environment.yml").read_text(encoding="utf-8"))
     assert set(conda) == {"name", "channels", "dependencies"}
@@ -85,7 +94,8 @@ def test_the_constraints_cover_everything_our_dependencies_bring():
     """Walks what is installed, from our pins downwards: nothing may come in an unnamed version."""
     packaging = pytest.importorskip("packaging.requirements")
     installed = {canonical(each.name): each for each in distributions()}
-    constrained, todo, seen = constraints(), [*map(canonical, needed("test")), "setuptools"], set()
+    direct = [*needed("test", "site"), "setuptools"]
+    constrained, todo, seen = constraints(), [*map(canonical, direct)], set()
     while todo:
         name = todo.pop()
         if name in seen or name not in installed:

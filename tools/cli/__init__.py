@@ -8,6 +8,7 @@ lab_command.py          opens JupyterLab on the first lesson, with the settings 
 packages_command.py     installs the small packages that a platform such as Colab lacks
 progress_command.py     reports or exports what the learner has done; reports on a class
 build_command.py        builds the notebooks from the lesson sources
+site_command.py         builds the reading edition: the lessons and docs as web pages
 kit_command.py          makes a kit for a workshop without a network; offline_kit.py says what is in it
 test_command.py         runs style checks, unit tests, notebooks and browser tests
 data_command.py         prints the toy language; finds or downloads Multi30k

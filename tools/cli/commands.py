@@ -26,6 +26,7 @@ from tools.cli import (
     lab_command,
     packages_command,
     progress_command,
+    site_command,
     test_command,
     train_command,
     translate_command,
@@ -33,8 +34,8 @@ from tools.cli import (
 from tools.cli.environment import CommandError, discard_output, ensure
 
 COMMAND_MODULES = (  # in the order of --help
-    *(lab_command, packages_command, progress_command, build_command, test_command, kit_command),
-    data_command,
+    *(lab_command, packages_command, progress_command, build_command, site_command, kit_command),
+    *(test_command, data_command),
     *(train_command, translate_command, evaluate_command, experiment_command, bench_command),
 )
 ADVICE = {  # by the number of a system error

@@ -95,19 +95,19 @@ def project() -> dict:
     return tomllib.loads((PROJECT_ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-def needed(stage: str) -> dict[str, str]:
-    """Each package that a stage needs, with the range of versions: {"numpy": ">=2.0,<3"}."""
+def needed(stage: str, *extras: str) -> dict[str, str]:
+    """Each package that a stage and other extras need, with its versions: {"numpy": ">=2.0,<3"}."""
     content = project()["project"]
     lines = list(content["dependencies"])
-    for extra in STAGES[1 : STAGES.index(stage) + 1]:
+    for extra in (*STAGES[1 : STAGES.index(stage) + 1], *extras):
         lines += content["optional-dependencies"][extra]
     return dict(re.fullmatch(r"([\w.-]+?)((?:>=|<|==).+)", line).groups() for line in lines)
 
 
-def missing(stage: str) -> list[str]:
+def missing(stage: str, *extras: str) -> list[str]:
     """What this interpreter lacks: ["numpy >=2.0,<3 (found 1.26.4)"]. Reads metadata, imports nothing."""
     packages = []
-    for name, version_range in needed(stage).items():
+    for name, version_range in needed(stage, *extras).items():
         try:
             installed = version(name)
         except PackageNotFoundError:

@@ -1,0 +1,12 @@
+"""The reading edition: all lessons, the glossary and the docs as a static site, built by Sphinx and myst-nb.
+
+build.py            the steps: write the sources, run Sphinx, put the finished site in place
+pages.py            which pages there are, in which order; READMEs and docs as Sphinx sources, and their links
+lesson_pages.py     a lesson's notebook for readers who can't run it
+quizzes.py          a quiz that answers in the page
+answers.py          the folded answer below a prediction or an estimate
+sweeps.py           an explorable as a row of pictures with a slider
+npm.py              fetches MathJax, which typesets the formulas, so that pages load nothing from elsewhere
+conf.py             the settings of Sphinx
+static/             styles and scripts that every page loads
+"""

@@ -1,0 +1,45 @@
+"""Sphinx's settings for the site. Everything that a page loads is part of the site."""
+
+from pathlib import Path
+
+from course_lib import __version__
+from course_lib.runtime import PROJECT_ROOT
+from tools.site.pages import repository_address
+
+STATIC = Path(PROJECT_ROOT, "tools", "site", "static")
+
+project = "The attention course"
+version = release = __version__
+extensions = ["myst_nb"]
+
+nb_execution_mode = "off"  # the notebooks have been run by `course_lib build`
+nb_ipywidgets_js = {}  # no scripts from elsewhere
+nb_render_markdown_format = "myst"  # resolves links in outputs too
+nb_code_prompt_show = "Show the code"
+nb_code_prompt_hide = "Hide the code"
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+myst_disable_syntax = ["myst_role", "myst_line_comment", "myst_block_break", "myst_target"]
+suppress_warnings = [
+    "myst.header",  # GitHub accepts a heading that skips a level, and so do our pages
+]
+
+mathjax_path = "../mathjax/tex-svg-full.js"  # relative to _static
+mathjax3_config = {"options": {"enableMenu": False}}  # the menu would load more from elsewhere
+
+html_theme = "sphinx_book_theme"
+html_title = project
+html_static_path = [str(STATIC)]
+html_css_files = sorted(path.name for path in STATIC.glob("*.css"))
+html_js_files = [(path.name, {"defer": "defer"}) for path in sorted(STATIC.glob("*.js"))]
+html_use_index = html_copy_source = html_show_copyright = html_show_sphinx = False
+html_theme_options = {
+    "home_page_in_toc": True,
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+    "repository_url": repository_address(PROJECT_ROOT),
+    "use_repository_button": bool(repository_address(PROJECT_ROOT)),
+    "extra_footer": f"Version {__version__}. Text, figures and quizzes: CC BY 4.0. Code: BSD-3-Clause.",
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}

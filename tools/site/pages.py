@@ -1,0 +1,126 @@
+"""The site's pages as sources for Sphinx, in the same folders as in the repository, so that links stay valid.
+
+    write_pages(PROJECT_ROOT, source, extra)       # index.md, notebooks/*.ipynb, docs/*.md, data/**/README.md
+
+The README is the home page; the hidden tables of contents at its end give the sidebar its order. The
+notebooks of the short track are left out, since a reader without a kernel gains nothing from them.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shutil
+import tomllib
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import nbformat
+
+from course_lib.teaching.contents import lessons
+from tools.site.lesson_pages import lesson_page
+
+HOME = "README.md"
+NOTE = """
+```{admonition} Reading edition
+:class: note
+This is the reading edition: the full lessons, with figures and answers, as web pages. You can read them
+anywhere, but nothing you do here is saved. To run and change the code, and to have yours checked,
+[install the course](#start).
+```
+"""
+GROUPS = {  # the order of known files in docs/; new ones come last in the last group
+    "For learners": (
+        *("glossary", "papers_and_pytorch", "reading_the_paper", "training", "command_line"),
+        *("other_platforms", "reliability"),
+    ),
+    "For instructors": ("teaching", "checks"),
+    "For authors": ("writing_a_lesson", "quizzes"),
+}
+ANCHOR = re.compile(r'<a id="[^"]*"></a>')  # Sphinx gives headings the same ids
+CODE = r"(?:`{3}.*?`{3}|`[^`]*`)"
+LINK = re.compile(
+    rf"(?P<code>{CODE})|"
+    rf"(?<!!)\[(?P<text>(?:{CODE}|[^\[\]])*)\]\((?P<target>[^\s)]+)(?P<title>\s+\"(?:\\.|[^\"\\])*\")?\)",
+    re.DOTALL,
+)
+
+Rewrite = Callable[[str], str]
+
+
+def write_pages(root: Path, source: Path, extra: Path) -> None:
+    """Write all sources; pictures of the lessons go into `extra`, which Sphinx copies as it is."""
+    groups = contents(root)
+    pages = {HOME, *(page for group in groups.values() for page in group)}
+    repository = repository_address(root)
+    for page in sorted(pages):
+        target = source / ("index.md" if page == HOME else page)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        rewrite = partial(with_links, page=page, pages=pages, root=root, repository=repository)
+        if page.endswith(".ipynb"):
+            number = Path(page).name[:2]
+            notebook = nbformat.read(root / page, as_version=4)
+            lesson = lesson_page(notebook, extra / "pictures" / number, f"../pictures/{number}", rewrite)
+            nbformat.write(lesson, target)
+        else:
+            text = rewrite(ANCHOR.sub("", (root / page).read_text(encoding="utf-8")))
+            target.write_text(home(text, groups) if page == HOME else text, encoding="utf-8")
+    for picture in (root / "docs").glob("*.png"):
+        shutil.copy(picture, source / "docs")
+
+
+def contents(root: Path) -> dict[str, list[str]]:
+    """The pages of each part of the sidebar, as paths in the repository."""
+    groups: dict[str, list[str]] = {}
+    for lesson in lessons():
+        groups.setdefault(lesson.part, []).append(f"notebooks/{lesson.notebook}")
+    docs = {path.stem: f"docs/{path.name}" for path in sorted((root / "docs").glob("*.md"))}
+    for title, names in GROUPS.items():
+        groups[title] = [docs.pop(name) for name in names if name in docs]
+    groups["For authors"] = ["CONTRIBUTING.md", *groups["For authors"], *docs.values()]
+    data = [path.relative_to(root).as_posix() for path in sorted((root / "data").rglob("README.md"))]
+    groups["Data and results"] = sorted(data, key=lambda page: page != "data/results/README.md")
+    return {title: pages for title, pages in groups.items() if pages}
+
+
+def home(readme: str, groups: dict[str, list[str]]) -> str:
+    """The README with a note for readers below its title, and the sidebar's contents."""
+    title, _, rest = readme.partition("\n")
+    tables = [
+        f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```"
+        for caption, pages in groups.items()
+    ]
+    return "\n\n".join([title, NOTE, rest, *tables])
+
+
+def repository_address(root: Path) -> str:
+    """The repository's address on the web from pyproject.toml; empty if it has none."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return project.get("urls", {}).get("Repository", "").rstrip("/")
+
+
+def with_links(text: str, page: str, pages: set[str], root: Path, repository: str) -> str:
+    """The text with each link to a file that is no page turned into one to the repository, or into text.
+
+    >>> with_links("[a](b.md) [c](../c.py)", "docs/d.md", {"docs/b.md"}, Path("/none"), "")
+    '[a](b.md) c'
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        if match["code"]:
+            return match[0]
+        path, _, anchor = match["target"].partition("#")
+        file = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
+        if not path or "://" in path or path.startswith("mailto:"):
+            return match[0]
+        if file == HOME:
+            path = posixpath.relpath("index.md", posixpath.dirname(page) or ".")
+            return f"[{match['text']}]({path}{'#' * bool(anchor)}{anchor})"
+        if file in pages:
+            return match[0]
+        if repository and (root / file).exists() and not file.startswith("notebooks/short"):
+            return f"[{match['text']}]({repository}/blob/HEAD/{file})"
+        return match["text"]
+
+    return LINK.sub(replace, text)

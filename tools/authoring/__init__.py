@@ -6,6 +6,7 @@ source.py           parses a lesson source into cells with line numbers
 cell_kinds.py       the kinds of cells and the options of their headers
 editions.py         the cells of the learner's, the solved and the instructor's notebook
 tracks.py           which cells are on the short track, and the editions made by leaving cells out
+cuts.py             what can be left out, in an order in which what remains still runs
 exercise_cells.py   an exercise cell as card, stub, check, hints and solution
 printed.py          numbers in prose that a cell of the lesson prints
 minutes.py          how long a cell takes a beginner

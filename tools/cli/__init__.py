@@ -6,6 +6,7 @@ arguments.py            arguments that several commands take: --device, --checkp
 
 lab_command.py          opens JupyterLab on the first lesson, with the settings in lab_settings/
 progress_command.py     reports what the learner has done
+agenda_command.py       makes the run sheet of a workshop
 build_command.py        builds the notebooks from the lesson sources
 test_command.py         runs style checks, unit tests, notebooks and browser tests
 data_command.py         prints the toy language; finds or downloads Multi30k

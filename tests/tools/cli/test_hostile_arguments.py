@@ -28,6 +28,7 @@ COMMANDS = {  # what comes before the hostile argument, and what replaces a requ
     "data show": [],
     "data multi30k": [],
     "progress": [],
+    "agenda": ["--hours", "1.5", "--lessons", "00"],
     "bench training": [],
 }
 

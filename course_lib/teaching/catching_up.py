@@ -1,7 +1,6 @@
 """`catch_up`: everything above a section of a lesson, in one line, for a learner who fell behind.
 
-    >>> catch_up("06", 4)                                                     # doctest: +SKIP
-    Lesson 06 is ready for section 4 · Attention emerges. …
+    catch_up("06", 4)       # everything before section 4 of lesson 06; catch_up("06") runs the whole lesson
 
 The code cells of the stored notebook run in this notebook, without their output. Exercises get the course's
 versions, except those that the learner has passed. Nothing is recorded as the learner's own work; training

@@ -1,7 +1,7 @@
 """What can be left out of a lesson or a workshop, and in which order, so that what remains still runs.
 
-    >>> read_and_defined("a = b\nc = [a for _ in range(d)]")
-    ({'b', 'range', 'd'}, {'a', 'c'})
+    >>> read_and_defined("total = sum(weights)")[1]
+    {'total'}
 
 A part must not be left out while a later part uses a name that it defines, or its exercise (`yours("…")`).
 """

@@ -3,6 +3,7 @@
 opening.py          `start_lesson`: style, seeds, and a record that the lesson was opened
 contents.py         the lessons in order, and common misconceptions
 track.py            the full course or the short track, and the table where learners choose (`road_map`)
+catching_up.py      `catch_up`: everything above a section, for a learner who fell behind
 
 checking.py         `check`: judge a learner's function, record the result, keep what passed
 exercises/          how exercises are declared, and how an attempt is judged
@@ -18,6 +19,7 @@ display.py          the small HTML card that shows verdicts and progress
 from course_lib.lazy import lazy
 
 HOMES = {
+    "catch_up": "catching_up",
     "check": "checking",
     "count_own_calls": "own_code.loading",
     "estimate": "questions.guess",

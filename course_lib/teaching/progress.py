@@ -14,6 +14,9 @@ from __future__ import annotations
 import html
 import json
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -47,6 +50,7 @@ COUNT_TEXTS = {  # how the events of each kind are summarised
 STRETCH = "stretch"  # exercises that a lesson is complete without
 TABLE = "border-collapse:collapse;margin:10px 0 0;font-size:inherit;color:inherit;background:none"
 CELL = "padding:2px 18px 2px 0;text-align:left;vertical-align:top;border:0;background:none"
+_paused: ContextVar[bool] = ContextVar("paused", default=False)
 
 
 def progress_file() -> Path:
@@ -61,8 +65,20 @@ def lock(path: Path) -> FileLock:
     return FileLock(path.with_suffix(".lock"), timeout=LONGEST_WAIT, poll_interval=0.01)
 
 
+@contextmanager
+def not_recorded() -> Iterator[None]:
+    """While code runs that isn't the learner's own work, in a `with`, nothing is recorded."""
+    token = _paused.set(True)
+    try:
+        yield
+    finally:
+        _paused.reset(token)
+
+
 def record(event: dict) -> None:
     """Append an event to the file. If that is impossible, print so once; the lesson goes on."""
+    if _paused.get():
+        return
     stamped = {"at": datetime.now(UTC).isoformat(timespec="seconds"), **event}
     line = "\n" + json.dumps(stamped, ensure_ascii=False, default=str)  # after half a line, perhaps
     file = None

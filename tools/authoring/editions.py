@@ -24,6 +24,7 @@ from tools.authoring.cell_kinds import (
     SHORT,
     STRETCH,
 )
+from tools.authoring.cuts import lesson_cuts
 from tools.authoring.exercise_cells import ON_A_CARD, STARS, dots, with_exercises
 from tools.authoring.glossary import Glossary, TermLinks
 from tools.authoring.lesson import LessonSource
@@ -197,17 +198,17 @@ def table(n_left: int, head: list[str], rows: list[list[str | float]]) -> str:
 
 
 def cut_list(sections: list[Section]) -> str:
-    """The stretch cells, in the order of the lesson, with the minutes that each cut saves."""
-    rows, saved = [], 0.0
-    for title, cells in sections:
-        for cell in cells:
-            if cell.track == STRETCH and cell.minutes:
-                saved += cell.minutes
-                first_line = cell.text.split("\n")[0].lstrip("#> ").strip()
-                label = f"{cell.kind} cell: {first_line[:60]}"
-                if "label" in cell.options:
-                    label = f"Exercise {cell.options['label']}"
-                rows.append([label, title, cell.minutes, saved])
+    """What can be left out, in order, with the minutes that each cut saves."""
+    rows, saved, note = [], 0.0, ""
+    for part, replaced in lesson_cuts(sections):
+        saved += part.minutes
+        label, section = part.label, "" if part.whole else part.section
+        if replaced:
+            label += " \\*"
+            note = "\n\n\\* A later section uses this exercise, and then gets the course's version of it."
+        rows.append([label, section, STARS[part.track], part.minutes, saved])
     if not rows:
-        return "Nothing to cut: every cell of this lesson is core."
-    return table(2, ["Leave out", "Section", "Saves (min)", "Saved so far"], rows)
+        return "Nothing to cut: every cell of this lesson is on the short track."
+    intro = "Cut from the top: what remains never uses the code of a row above it."
+    head = ["Leave out", "Section", "Track", "Saves (min)", "Saved so far"]
+    return f"{intro}\n\n{table(3, head, rows)}{note}"

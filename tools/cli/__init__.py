@@ -7,6 +7,7 @@ arguments.py            arguments that several commands take: --device, --checkp
 lab_command.py          opens JupyterLab on the first lesson, with the settings in lab_settings/
 packages_command.py     installs the small packages that a platform such as Colab lacks
 progress_command.py     reports or exports what the learner has done; reports on a class
+agenda_command.py       makes the run sheet of a workshop
 build_command.py        builds the notebooks from the lesson sources
 site_command.py         builds the reading edition: the lessons and docs as web pages
 kit_command.py          makes a kit for a workshop without a network; offline_kit.py says what is in it

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from course_lib import __version__
 from course_lib.runtime import program_name
 from tools.cli import (
+    agenda_command,
     bench_command,
     build_command,
     data_command,
@@ -34,8 +35,8 @@ from tools.cli import (
 from tools.cli.environment import CommandError, discard_output, ensure
 
 COMMAND_MODULES = (  # in the order of --help
-    *(lab_command, packages_command, progress_command, build_command, site_command, kit_command),
-    *(test_command, data_command),
+    *(lab_command, packages_command, progress_command, agenda_command, build_command, site_command),
+    *(kit_command, test_command, data_command),
     *(train_command, translate_command, evaluate_command, experiment_command, bench_command),
 )
 ADVICE = {  # by the number of a system error

@@ -70,7 +70,7 @@ def yours(name: str) -> Callable:
         return _find_removed(name)
     exercise = find_exercise(name)
     _refuse_if_in_use(name)
-    function, source_text = _choose(exercise)
+    function, source_text = choose(exercise)
     if not is_inside_call():  # during a check, it would be printed for every case
         print(f"{name}: {source_text}")
     return function or exercise.library or exercise.reference
@@ -91,7 +91,8 @@ def _find_removed(name: str) -> Callable:
     return function
 
 
-def _choose(exercise: Exercise) -> Choice:
+def choose(exercise: Exercise) -> Choice:
+    """The learner's function for an exercise, or None, and the line that says which one is used."""
     try:
         _, functions = read_kept_file()
     except KeptFileError as error:

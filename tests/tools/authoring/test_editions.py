@@ -138,11 +138,7 @@ def test_every_edition_is_valid_has_all_minutes_and_survives_storing(course, edi
 
 
 def test_the_run_sheet_has_timings_exercises_and_a_cut_list(course):
-    stretched = TINY.replace('track="core"', 'track="stretch"').replace(' track="stretch"\nprint', "\nprint")
-    plain, exercise, quiz = (
-        cells(course.draft(text), "agenda", "instructor")[0]["source"]
-        for text in (TINY.replace(' track="stretch"', ""), stretched, TINY)
-    )
+    sheet = cells(course.draft(), "agenda", "instructor")[0]["source"]
     for line in (
         "# Run sheet · How does a tiny lesson work?",
         "**10 minutes** ",
@@ -150,8 +146,10 @@ def test_the_run_sheet_has_timings_exercises_and_a_cut_list(course):
         "| Summary | 0:09 | 1 | 1 | 1 | 0 |\n| **End** | 0:10 | 10 | 2 | 10 | 0 |",
         "[short track](../../notebooks/short/42_tiny.ipynb)",
         "| 1 · Double it | build | ★ core | ●●○○○ | ●●●●○ | 4 |",
-        '| quiz cell: print("quiz") | One picture | 0 | 0 |',
+        '| quiz cell: print("quiz") | One picture | ☆ stretch | 0 | 0 |',
+        "| Section One picture |  | ★ core | 7 | 8 |",
     ):
-        assert line in quiz
-    assert "| Exercise 1 · Double it | One picture | 4 | 4 |" in exercise
-    assert "Saves" in quiz and "Saves" not in plain  # nothing to cut
+        assert line in sheet
+    only_short = TINY.replace('kind="text" contents="a picture and an exercise"', 'kind="text" track="short"')
+    only_short = only_short.replace('track="core"', 'track="short"').replace(' track="stretch"', "")
+    assert "Saves" not in cells(course.draft(only_short), "agenda", "instructor")[0]["source"]

@@ -20,7 +20,7 @@ from tools.cli.commands import exit_code
 from tools.cli.environment import PROJECT_ROOT, CommandError
 
 COMMANDS = ("lab", "test", "build", "data", "train", "translate", "sample", "evaluate", "experiment")
-COMMANDS += ("progress", "bench", "kit", "packages")
+COMMANDS += ("progress", "agenda", "bench", "kit", "packages")
 
 
 # ---- arguments

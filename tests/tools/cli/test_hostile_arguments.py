@@ -29,6 +29,7 @@ COMMANDS = {  # what comes before the hostile argument, and what replaces a requ
     "data multi30k": [],
     "progress": [],
     "kit": ["--out", "a kit"],
+    "agenda": ["--hours", "1.5", "--lessons", "00"],
     "bench training": [],
 }
 

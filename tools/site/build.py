@@ -21,6 +21,7 @@ MARKER = ".attention-course-site"  # in every site, so that only sites are ever 
 def build_site(out: Path) -> None:
     """Write the site to `out`, which may be new, empty or an earlier site."""
     from tools.site.pages import write_pages
+    from tools.site.quizzes import page_files
 
     out = out.absolute()
     refuse_other_folders(out)
@@ -32,6 +33,8 @@ def build_site(out: Path) -> None:
         (work / "extra" / "mathjax").mkdir()
         shutil.copy(mathjax, work / "extra" / "mathjax")
         run_sphinx(work)
+        for name, text in page_files().items():  # with the code that they share with the notebooks' cards
+            (work / "html" / "_static" / name).write_text(text, encoding="utf-8")
         (work / "html" / MARKER).touch()
         replace(out, work)
 

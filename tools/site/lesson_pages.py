@@ -17,8 +17,8 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_output
 
-from course_lib.teaching.questions.question import Question, questions
-from course_lib.teaching.questions.question_card import static_html
+from course_lib.teaching.questions.question import questions
+from course_lib.teaching.questions.question_card import question_html
 from tools.site.answers import folded_answer
 from tools.site.quizzes import quiz_html
 from tools.site.sweeps import sweep_html
@@ -86,7 +86,8 @@ def show_code_cell(cell: NotebookNode, pictures: Path, url: str, rewrite: Callab
     elif card in ("predict", "estimate"):
         *printed, stored = cell.outputs
         figure = picture(stored) if "image/png" in stored.data else ""
-        question = question_html(questions(lesson)[name], card)
+        title = "Predict first." if card == "predict" else "Estimate first."
+        question = question_html(questions(lesson)[name], title=title)
         outputs = [*chain(*map(shown, printed)), as_html(question + figure + folded_answer(cell))]
     else:
         outputs = [*chain(*map(shown, cell.outputs))]
@@ -118,9 +119,3 @@ def still(output: NotebookNode, file: Path, url: str) -> str:
     return f'<img class="course-diagram" src="{url}/{file.name}" alt="{alt}"{size} loading="lazy">'
 
 
-def question_html(question: Question, card: str) -> str:
-    """The question of a prediction or an estimate, with its options."""
-    title = "Predict first" if card == "predict" else "Estimate first"
-    options = "".join(f"<li>{static_html(option.text)}</li>" for _, _, option in question.shown)
-    ordered = f'<ol type="A">{options}</ol>' if options else ""
-    return f"<p><strong>{title}.</strong> {static_html(question.text)}</p>{ordered}"

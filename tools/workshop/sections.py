@@ -9,11 +9,12 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from course_lib.teaching.contents import FULL, SHORT
+from tools.authoring.build import draft
 from tools.authoring.cell_kinds import CORE, KINDS
 from tools.authoring.cuts import Part as CutPart
 from tools.authoring.cuts import in_cut_order, users_of
-from tools.authoring.editions import LessonDraft, assemble
-from tools.authoring.lesson import read_lesson, sources
+from tools.authoring.editions import LessonDraft
+from tools.authoring.lesson import sources
 from tools.authoring.source import Cell
 from tools.authoring.tracks import split_at_headings
 from tools.workshop.plans import Part, Plan
@@ -73,9 +74,9 @@ def taught_sections(plan: Plan, root: Path) -> list[TaughtSection]:
     taught: list[TaughtSection] = []
     numbers: list[int] = []
     for part in plan.parts:
-        draft = read_draft(files[part.lesson], root)
-        for title, cells in split_at_headings(draft.cells[EDITION[part.track]]):
-            section = TaughtSection(draft, part, title, tuple(cells))
+        made = read_draft(files[part.lesson], root)
+        for title, cells in split_at_headings(made.cells[EDITION[part.track]]):
+            section = TaughtSection(made, part, title, tuple(cells))
             no_recall = title == WARM_UP and int(part.lesson) - 1 not in numbers
             if not (no_recall or title == AT_HOME or leaves_out(part, section.number, title)):
                 taught.append(section)
@@ -85,7 +86,7 @@ def taught_sections(plan: Plan, root: Path) -> list[TaughtSection]:
 
 @cache
 def read_draft(path: Path, root: Path) -> LessonDraft:
-    return assemble(read_lesson(path, root))
+    return draft(path, root)
 
 
 def leaves_out(part: Part, number: int | None, title: str) -> bool:

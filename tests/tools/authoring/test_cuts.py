@@ -8,10 +8,10 @@ from functools import cache
 import pytest
 
 from course_lib.runtime import PROJECT_ROOT
+from tools.authoring.build import draft
 from tools.authoring.cell_kinds import CODE, SHORT
 from tools.authoring.cuts import YOURS, lesson_cuts, read_and_defined
-from tools.authoring.editions import assemble
-from tools.authoring.lesson import read_lesson, sources
+from tools.authoring.lesson import sources
 from tools.authoring.tracks import split_at_headings
 
 LESSONS = {path.parent.name[1:3]: path for path in sources(PROJECT_ROOT)}
@@ -20,7 +20,7 @@ ADVICE = re.compile(r"If time is short.*?(?=[Kk]eep|\n\n|$)", re.DOTALL)
 
 @cache
 def instructor_cells(number: str):
-    return assemble(read_lesson(LESSONS[number], PROJECT_ROOT)).cells["instructor"][1:]
+    return draft(LESSONS[number], PROJECT_ROOT).cells["instructor"][1:]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from course_lib.formatting import counted
 from course_lib.teaching.contents import FULL, SHORT
 from tools.authoring.editions import table
 from tools.cli.environment import CommandError
@@ -99,9 +100,7 @@ def totals(sections: Sequence[TaughtSection], days: list[list[Entry]], session: 
         f"{minutes['section']} minutes of lessons",
         f"{minutes['checkpoint']} minutes for checkpoints, questions and catching up",
         f"{minutes['break'] + minutes['lunch']} minutes of breaks",
-        f"{free} minutes free at the end"
-        if len(days) == 1
-        else f"{free} minutes free, at the ends of the days",
+        f"{counted(free, 'minute')} free at the end{'' if len(days) == 1 else 's of the days'}",
     ]
     return "; ".join(texts) + "."
 

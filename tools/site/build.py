@@ -21,6 +21,7 @@ MARKER = ".attention-course-site"  # in every site, so that only sites are ever 
 def build_site(out: Path) -> None:
     """Write the site to `out`, which may be new, empty or an earlier site."""
     from tools.site.pages import write_pages
+    from tools.site.quizzes import page_files
 
     out = out.absolute()
     refuse_other_folders(out)
@@ -31,6 +32,9 @@ def build_site(out: Path) -> None:
         write_pages(PROJECT_ROOT, work / "source", work / "extra")
         (work / "extra" / "mathjax").mkdir()
         shutil.copy(mathjax, work / "extra" / "mathjax")
+        (work / "static").mkdir()
+        for name, text in page_files().items():
+            (work / "static" / name).write_text(text, encoding="utf-8")
         run_sphinx(work)
         (work / "html" / MARKER).touch()
         replace(out, work)
@@ -57,7 +61,7 @@ def run_sphinx(work: Path) -> None:
         work / "html",
         work / "doctrees",
         "html",
-        confoverrides={"html_extra_path": [str(work / "extra")]},
+        confoverrides={"html_extra_path": [str(work / "extra")], "html_static_path": [str(work / "static")]},
         status=None,
         warning=warnings,
         parallel=os.cpu_count() or 1,

@@ -32,6 +32,9 @@ def build_site(out: Path) -> None:
         write_pages(PROJECT_ROOT, work / "source", work / "extra")
         (work / "extra" / "mathjax").mkdir()
         shutil.copy(mathjax, work / "extra" / "mathjax")
+        (work / "static").mkdir()
+        for name, text in page_files().items():
+            (work / "static" / name).write_text(text, encoding="utf-8")
         run_sphinx(work)
         for name, text in page_files().items():  # with the code that they share with the notebooks' cards
             (work / "html" / "_static" / name).write_text(text, encoding="utf-8")
@@ -60,7 +63,7 @@ def run_sphinx(work: Path) -> None:
         work / "html",
         work / "doctrees",
         "html",
-        confoverrides={"html_extra_path": [str(work / "extra")]},
+        confoverrides={"html_extra_path": [str(work / "extra")], "html_static_path": [str(work / "static")]},
         status=None,
         warning=warnings,
         parallel=os.cpu_count() or 1,

@@ -6,7 +6,7 @@ from course_lib import __version__
 from course_lib.runtime import PROJECT_ROOT
 from tools.site.pages import repository_address
 
-STATIC = Path(PROJECT_ROOT, "tools", "site", "static")
+STATIC = Path(PROJECT_ROOT, "tools", "site", "static")  # build.py completes these files
 
 project = "The attention course"
 version = release = __version__
@@ -20,16 +20,12 @@ nb_code_prompt_hide = "Hide the code"
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 myst_disable_syntax = ["myst_role", "myst_line_comment", "myst_block_break", "myst_target"]
-suppress_warnings = [
-    "myst.header",  # GitHub accepts a heading that skips a level, and so do our pages
-]
 
 mathjax_path = "../mathjax/tex-svg-full.js"  # relative to _static
 mathjax3_config = {"options": {"enableMenu": False}}  # the menu would load more from elsewhere
 
 html_theme = "sphinx_book_theme"
 html_title = project
-html_static_path = [str(STATIC)]
 html_css_files = sorted(path.name for path in STATIC.glob("*.css"))
 html_js_files = [(path.name, {"defer": "defer"}) for path in sorted(STATIC.glob("*.js"))]
 html_use_index = html_copy_source = html_show_copyright = html_show_sphinx = False

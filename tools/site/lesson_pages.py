@@ -17,9 +17,10 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_output
 
+from course_lib.teaching.questions.markup import inline_html
 from course_lib.teaching.questions.question import questions
 from course_lib.teaching.questions.question_card import question_html
-from tools.site.answers import folded_answer
+from tools.site.answers import folded_answer, with_mathml
 from tools.site.quizzes import quiz_html
 from tools.site.sweeps import sweep_html
 
@@ -30,7 +31,7 @@ You are reading this lesson. To run its code, move every slider and have your an
 ```"""
 CARD = re.compile(r'^(?P<card>quiz|predict|estimate|explain)\("(?P<lesson>\d\d)", "(?P<name>[\w-]+)"', re.M)
 BORROWED = re.compile(r"^\w+: the library's version \(you haven't passed this exercise yet\)\n", re.M)
-FORMULA = re.compile(r"\$([^$<>]+)\$")
+TITLES = {"predict": "Predict first.", "estimate": "Estimate first."}
 
 
 def lesson_page(
@@ -79,15 +80,14 @@ def show_code_cell(cell: NotebookNode, pictures: Path, url: str, rewrite: Callab
             return [new_output("display_data", {"text/markdown": rewrite(output.data["text/markdown"])})]
         if "image/png" in output.data:
             return [as_html(picture(output))]
-        return [as_html(output.data["text/html"])] if "text/html" in output.data else [output]
+        return [as_html(with_mathml(output.data["text/html"]))] if "text/html" in output.data else [output]
 
     if card == "quiz":
         outputs = [as_html(quiz_html(lesson, name))]
-    elif card in ("predict", "estimate"):
+    elif card in TITLES:
         *printed, stored = cell.outputs
         figure = picture(stored) if "image/png" in stored.data else ""
-        title = "Predict first." if card == "predict" else "Estimate first."
-        question = question_html(questions(lesson)[name], title=title)
+        question = question_html(questions(lesson)[name], inline_html, title=TITLES[card])
         outputs = [*chain(*map(shown, printed)), as_html(question + figure + folded_answer(cell))]
     else:
         outputs = [*chain(*map(shown, cell.outputs))]
@@ -105,8 +105,6 @@ def code_tag(cell: NotebookNode, is_card: bool) -> list[str]:
 
 
 def as_html(text: str) -> NotebookNode:
-    """An output of HTML. Formulas between dollars become what MathJax looks for on the site."""
-    text = FORMULA.sub(r'<span class="math">\\(\1\\)</span>', text)
     return new_output("display_data", {"text/html": text})
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tools.cli import main, site_command
 from tools.cli.environment import CommandError
-from tools.site import build, npm, pages
+from tools.site import build, npm, pages, quizzes
 
 PACKAGE = npm.NpmFile("some-package@1.2.3", "script.js", hashlib.sha256(b"script").hexdigest())
 
@@ -22,6 +22,7 @@ def quick(monkeypatch, tmp_path):
     script = tmp_path / "mathjax.js"
     script.touch()
     monkeypatch.setattr(build, "npm_file", lambda _: script)
+    monkeypatch.setattr(quizzes, "page_files", lambda: {"site.css": ""})
     monkeypatch.setattr(pages, "write_pages", lambda root, source, extra: extra.mkdir())
 
     def sphinx(work: Path) -> None:

@@ -141,9 +141,9 @@ def test_a_picture_becomes_a_file_with_its_alternative_text(page, tmp_path):
     assert f'src="../p/{file.name}" alt="a &quot;b&quot; &lt;c&gt;" width="7" height="5"' in shown(cell)
 
 
-def test_formulas_in_html_are_left_to_mathjax(page):
+def test_formulas_in_html_become_mathml(page):
     [cell] = page(code_cell("explain", 'explain("06", "x")', html_output("<p>$d_k$ and <span>$</span>5</p>")))
-    assert shown(cell) == r'<p><span class="math">\(d_k\)</span> and <span>$</span>5</p>'
+    assert shown(cell).startswith("<p><math") and shown(cell).endswith(" and <span>$</span>5</p>")
 
 
 def test_hidden_code_is_folded_and_links_are_changed(page):

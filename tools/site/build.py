@@ -36,8 +36,6 @@ def build_site(out: Path) -> None:
         for name, text in page_files().items():
             (work / "static" / name).write_text(text, encoding="utf-8")
         run_sphinx(work)
-        for name, text in page_files().items():  # with the code that they share with the notebooks' cards
-            (work / "html" / "_static" / name).write_text(text, encoding="utf-8")
         (work / "html" / MARKER).touch()
         replace(out, work)
 

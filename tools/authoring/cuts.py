@@ -140,7 +140,11 @@ def users_of(parts: Sequence[Part], exercises: bool = True) -> list[set[int]]:
 
 def read_and_defined(source: str) -> tuple[set[str], set[str]]:
     """The names that the code of a cell reads from other cells, and those that it defines."""
-    code, read, read_inside, defined = compile(source, "", "exec"), set(), set(), set()
+    read, read_inside, defined = set(), set(), set()
+    try:
+        code = compile(source, "", "exec")
+    except SyntaxError:  # such as a `return` outside a function: reported when the lesson is executed
+        return read, defined
     for instruction in dis.get_instructions(code):
         if instruction.opname == "STORE_NAME":
             defined.add(instruction.argval)

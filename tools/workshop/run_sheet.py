@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from course_lib.formatting import counted
 from course_lib.teaching.contents import FULL, SHORT
 from tools.authoring.editions import table
 from tools.cli.environment import CommandError
@@ -97,10 +96,10 @@ def totals(sections: Sequence[TaughtSection], days: list[list[Entry]], session: 
     share = hands_on / sum(section.minutes for section in sections)
     texts = [
         f"**{share:.0%} hands-on** (exercises, checks, explorables, predictions and quizzes)",
-        f"{minutes['section']} minutes of lessons",
-        f"{minutes['checkpoint']} minutes for checkpoints, questions and catching up",
-        f"{minutes['break'] + minutes['lunch']} minutes of breaks",
-        f"{counted(free, 'minute')} free at the end{'' if len(days) == 1 else 's of the days'}",
+        f"{minutes['section']} min of lessons",
+        f"{minutes['checkpoint']} min for checkpoints, questions and catching up",
+        f"{minutes['break'] + minutes['lunch']} min of breaks",
+        f"{free} min free at the end" if len(days) == 1 else f"{free} min free, at the ends of the days",
     ]
     return "; ".join(texts) + "."
 

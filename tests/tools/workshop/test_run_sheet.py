@@ -104,6 +104,9 @@ def test_a_section_that_a_later_one_uses_is_not_offered_before_it():
     assert 'yours("scaled_attention")' in "".join(cell.text for s in sections for cell in s.cells)
     assert order.index(("09", 2)) < order.index(("08", 3)) < order.index(("08", 1))
     assert order.index(("08", 4)) < order.index(("08", 3)), "sections without an exercise come first"
+    attention = taught_sections(Plan(90, "", (Part("06", "short", ""),)), PROJECT_ROOT)
+    order = [section.number for section in in_order_of_cutting(attention)]
+    assert order.index(6) < order.index(3), "section 6 uses `translate`, although only it has an exercise"
     keeping = Plan(180, "", (Part("08", "short", "", keep=(4,)),))
     assert 4 not in [
         section.number for section in in_order_of_cutting(taught_sections(keeping, PROJECT_ROOT))

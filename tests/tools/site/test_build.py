@@ -61,6 +61,15 @@ def test_a_failed_build_leaves_the_earlier_site(quick, tmp_path):
     assert not list(tmp_path.glob(".site-*"))
 
 
+def test_a_site_that_cannot_be_put_in_place_leaves_the_earlier_one(tmp_path):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").write_text("earlier", encoding="utf-8")
+    (tmp_path / "work").mkdir()
+    with pytest.raises(OSError):
+        build.replace(tmp_path / "site", tmp_path / "work")  # which has no html folder
+    assert contents(tmp_path / "site") == {"index.html": "earlier"}
+
+
 def test_a_folder_with_other_files_is_refused(quick, tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "mine.txt").write_text("mine", encoding="utf-8")

@@ -380,7 +380,8 @@ def test_a_function_that_takes_too_much_memory_is_stopped(monkeypatch, by_system
         pytest.skip("the system doesn't limit the memory of a process")
     verdict = judge(replace(DOUBLE_IT, seconds=60), hoard)
     assert verdict.slip == "too-much-memory" and "1 GiB" in verdict.headline
-    assert "hoarded.append(bytearray(2**24))" in verdict.details
+    stopped_at = ["hoarded.append(bytearray(2**24))"] + ([] if by_system else ["while True:"])
+    assert any(line in verdict.details for line in stopped_at)
     assert judge(DOUBLE_IT, lambda numbers: 2 * numbers).status == "passed"
 
 

@@ -143,11 +143,13 @@ def call(
             result.failure = Failure(type(exceptions[0]).__name__, line, message)
 
     threads = threading.enumerate()
-    with _restore_global_state(seed), _limit_recursion(), _capture_output(output), _limit_memory():
-        line = _run_within(limit, work, result)
-        if exceptions and not result.timed_out:
-            _run_within(TimeLimit(1.0), explain, result)
-        _stop_new_threads(threads, result)
+    with _restore_global_state(seed), _limit_recursion(), _capture_output(output):
+        with _limit_memory():
+            line = _run_within(limit, work, result)
+        with _limit_memory():  # a new limit: the exception keeps what the function allocated
+            if exceptions and not result.timed_out:
+                _run_within(TimeLimit(1.0), explain, result)
+            _stop_new_threads(threads, result)
     if result.timed_out:
         result.failure = Failure("OutOfTime", line, "")
     result.printed = str(output)

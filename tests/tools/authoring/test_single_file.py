@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -141,8 +142,8 @@ def platform(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("platform")
     venv.create(folder, with_pip=True)
     install = [folder / "bin" / "python", "-m", "pip", "install", "-q"]
-    versions = [f"{name}=={constraints()[name]}" for name in ("torch", "numpy", "matplotlib", "ipykernel")]
-    old = ("ipywidgets==7.7.1", "notebook==6.5.7")  # the latest notebook would bring JupyterLab
+    versions = [f"{name}=={constraints()[name]}" for name in ("torch", "numpy", "matplotlib")]
+    old = ("ipywidgets==7.7.1", "notebook==6.5.7")  # with an old ipykernel; the latest would bring JupyterLab
     subprocess.run([*install, *versions, *old], check=True)
     kernel = ["-m", "ipykernel", "install", "--prefix", folder, "--name", "platform"]
     subprocess.run([folder / "bin" / "python", *kernel], check=True, capture_output=True)
@@ -173,15 +174,16 @@ def test_a_single_notebook_runs_on_a_platform_like_colab(platform, published, tm
     notebook = replace(drafted(source), repository=published).notebook("learner")
     setup = only(notebook, "setup")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment["COURSE_HOME"] = str(tmp_path / "home")
     folder, before = tmp_path / "empty", frozen(platform)
     folder.mkdir()
 
     def run() -> None:
         specs = KernelSpecManager(kernel_dirs=[str(platform / "share" / "jupyter" / "kernels")])
         specs.ensure_native_kernel = False
-        manager = AsyncKernelManager(kernel_name="platform", kernel_spec_manager=specs)
-        client = NotebookClient(notebook, km=manager, timeout=600)
-        client.execute(env=environment | {"COURSE_HOME": str(tmp_path / "home")}, cwd=str(folder))
+        client = NotebookClient(notebook, timeout=600, shutdown_kernel="immediate")
+        client.km = AsyncKernelManager(kernel_name="platform", kernel_spec_manager=specs)
+        asyncio.run(client.async_execute(env=environment, cwd=str(folder)))
 
     with pytest.raises(CellExecutionError, match=r"line 3"):
         run()

@@ -53,6 +53,7 @@ except ImportError:  # Windows
 
 MOST_PRINTED = 1000  # characters of one call
 MOST_MEMORY = 4 * 2**30  # bytes that a call may add
+STACK_SIZE = 64 * 2**20  # Python 3.13 allows 10,000 calls through C code, which overflow the usual 8 MiB
 MOST_FRAMES = 3000  # calls within calls; through C code (`sorted(key=...)`), 10,000 overflow the stack
 LONGEST_MESSAGE = 400
 POLL_INTERVAL = 0.02  # seconds between two looks at a call that is still running
@@ -184,7 +185,7 @@ def _run_within(limit: TimeLimit, work: Callable[[], None], result: CallResult) 
     if limit.seconds_left() < SHORTEST_LIMIT:
         limit = TimeLimit(SHORTEST_LIMIT)
     try:
-        thread.start()
+        _start_with_large_stack(thread)
         while (left := limit.seconds_left()) > 0 and not finished.wait(min(POLL_INTERVAL, left)):
             if _used_memory() > most_memory:
                 _raise_inside(thread, MemoryError)
@@ -194,6 +195,14 @@ def _run_within(limit: TimeLimit, work: Callable[[], None], result: CallResult) 
             line = _describe_position(sys._current_frames().get(thread.ident))
             result.runs_on = not _stop(thread, OutOfTime, finished.is_set, TimeLimit(GRACE))
     return line
+
+
+def _start_with_large_stack(thread: threading.Thread) -> None:
+    before = threading.stack_size(STACK_SIZE)
+    try:
+        thread.start()
+    finally:
+        threading.stack_size(before)
 
 
 def _stop(

@@ -22,9 +22,9 @@ Click into a cell and press **Shift + Enter** to run it and move on to the next 
 
 # %% [markdown] kind="instructor"
 r"""
-**The first fifteen minutes.**
+**The first fifteen minutes** (in a workshop of up to 3 hours: only the set-up and the signals).
 
-- **Is everyone's environment running? (5 min)** `python3 -m course_lib lab` opens this notebook. The first start also installs the packages, so ask for it before the workshop. The next cell must run without an error on every machine. If one doesn't work, its owner joins a neighbour, and you look at it during the first exercise.
+- **Does everyone's set-up work? (5 min)** `python3 -m course_lib lab` opens this notebook. The first start also installs the packages, so ask for it before the workshop. The next cell must run without an error on every machine. Anyone whose machine doesn't work pairs up with a neighbour, and you look at it during the first exercise.
 - **Signals (2 min).** Everyone gets two sticky notes in different colours, but not red and green, which some people can't tell apart. On the laptop's lid, one means "I'm done", the other "I need help". Neither means "I'm still working". Go on when most people are done. Helpers explain, but they don't touch a learner's keyboard.
 - **Cards (3 min).** This lesson uses each kind of card once: an estimate, an explanation, a prediction, an exercise with its check and a quiz. Say that a wrong guess costs nothing: a guess makes people look more closely at the result.
 - **Tracks (2 min).** Choose one track for the whole group, short or full. *Choose your track* shows both.
@@ -32,7 +32,7 @@ r"""
 
 **Votes.** Set `COURSE_CLASSROOM=1` before JupyterLab starts. Quizzes then ask for a first vote, which gets no feedback, and a second one. In these notes, **Vote** names the question that is most worth discussing: everyone votes alone, pairs discuss for two minutes, everyone votes again. Then ask someone who changed their mind for the reason. Codes such as M12 refer to the misconceptions in `data/misconceptions.json`.
 
-**If time is short** in any lesson, an exercise can always be left out. Before you leave out a whole section, read that lesson's first note: it says which code cells still have to run. Here, leave out *Words, timeline and progress*.
+**If time is short** in any lesson, an exercise can always be left out. To leave out a whole section, everyone runs `catch_up` with the number of the next one. Here, leave out *Words, timeline and progress*.
 """
 
 # %% kind="setup"

@@ -190,7 +190,7 @@ quiz("06", "six-steps")
 
 # %% [markdown] kind="instructor"
 r"""
-**Stuck?** Write the six shapes on the board, and leave the third to the learners: (b, d) and (b, n, d) only fit once the first has become (b, 1, d). If the attention weights don't sum to 1 for each sentence, the softmax has the wrong axis.
+**Stuck?** Write the six shapes on the board, and leave the third to the learners: (b, d) and (b, n, d) only fit once the first has become (b, 1, d). If the attention weights don't sum to 1 for each sentence, the softmax is over the wrong axis.
 """
 
 # %% [markdown] kind="text" exercise="additive_attention"
@@ -523,7 +523,7 @@ quiz("06", "closing")
 
 # %% [markdown] kind="instructor"
 r"""
-**Wrap up (3 min).** Take out the list from lesson 05 and let learners tick what attention meets: all but short distance, which is half met. Compare with what they wanted "while they speak" in lesson 04.
+**Wrap up (3 min).** Take out the list from lesson 05 and have learners tick the requirements that attention meets: all but short distance, which is half met. Compare with what they wanted "while they speak" in lesson 04.
 
 **They say:** "Attention gives the decoder a longer summary" (M04). **Answer:** The context vector has the size of one annotation, but there is a new one at every step.
 """

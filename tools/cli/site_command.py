@@ -25,7 +25,7 @@ def build(args: argparse.Namespace) -> int:
     if packages := missing("lab", "site"):
         raise CommandError(
             f"The site needs {packages[0]}, which this Python lacks. Install what it needs with",
-            f"    {sys.executable} -m pip install -c constraints.txt -e .[site]",
+            f'    {sys.executable} -m pip install -c constraints.txt -e ".[site]"',
             "in the course's folder, then run the same command again.",
         )
     from tools.site.build import build_site

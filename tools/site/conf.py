@@ -4,7 +4,7 @@ from pathlib import Path
 
 from course_lib import __version__
 from course_lib.runtime import PROJECT_ROOT
-from tools.site.pages import repository_address
+from tools.authoring.single_file import repository
 
 STATIC = Path(PROJECT_ROOT, "tools", "site", "static")  # build.py completes these files
 
@@ -33,8 +33,8 @@ html_theme_options = {
     "home_page_in_toc": True,
     "use_download_button": False,
     "use_fullscreen_button": False,
-    "repository_url": repository_address(PROJECT_ROOT),
-    "use_repository_button": bool(repository_address(PROJECT_ROOT)),
+    "repository_url": repository(PROJECT_ROOT),
+    "use_repository_button": True,
     "extra_footer": f"Version {__version__}. Text, figures and quizzes: CC BY 4.0. Code: BSD-3-Clause.",
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",

@@ -11,7 +11,6 @@ from __future__ import annotations
 import posixpath
 import re
 import shutil
-import tomllib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from pathlib import Path
 import nbformat
 
 from course_lib.teaching.contents import lessons
+from tools.authoring.single_file import repository
 from tools.site.lesson_pages import lesson_page
 
 HOME = "README.md"
@@ -33,7 +33,7 @@ anywhere, but nothing you do here is saved. To run and change the code, and to h
 GROUPS = {  # the order of known files in docs/; new ones come last in the last group
     "For learners": (
         *("glossary", "papers_and_pytorch", "reading_the_paper", "training", "command_line"),
-        *("other_platforms", "reliability"),
+        *("installation", "other_platforms", "reliability"),
     ),
     "For instructors": ("teaching", "checks"),
     "For authors": ("writing_a_lesson", "quizzes"),
@@ -53,11 +53,11 @@ def write_pages(root: Path, source: Path, extra: Path) -> None:
     """Write all sources; pictures of the lessons go into `extra`, which Sphinx copies as it is."""
     groups = contents(root)
     pages = {HOME, *(page for group in groups.values() for page in group)}
-    repository = repository_address(root)
+    address = repository(root).removesuffix(".git")
     for page in sorted(pages):
         target = source / ("index.md" if page == HOME else page)
         target.parent.mkdir(parents=True, exist_ok=True)
-        rewrite = partial(with_links, page=page, pages=pages, root=root, repository=repository)
+        rewrite = partial(with_links, page=page, pages=pages, root=root, repository=address)
         if page.endswith(".ipynb"):
             number = Path(page).name[:2]
             notebook = nbformat.read(root / page, as_version=4)
@@ -92,12 +92,6 @@ def home(readme: str, groups: dict[str, list[str]]) -> str:
         for caption, pages in groups.items()
     ]
     return "\n\n".join([title, NOTE, rest, *tables])
-
-
-def repository_address(root: Path) -> str:
-    """The repository's address on the web from pyproject.toml; empty if it has none."""
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return project.get("urls", {}).get("Repository", "").rstrip("/")
 
 
 def with_links(text: str, page: str, pages: set[str], root: Path, repository: str) -> str:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from course_lib.teaching.contents import FULL, SHORT, lessons
 
@@ -17,7 +17,8 @@ DAY = 8 * 60  # minutes, from the start to the end, with lunch
 @dataclass(frozen=True)
 class Part:
     """A lesson on a track. Of its numbered sections, `only` lists all that are taught, `without` those that
-    are left out, and `keep` those that are never offered for cutting."""
+    are left out, and `keep` those that matter most: on the day they are never offered for cutting, and a
+    shorter workshop leaves them out last."""
 
     lesson: str
     track: str
@@ -37,15 +38,12 @@ class Plan:
 
 
 PROBLEM = Part("04", SHORT, "the problem: accuracy falls as sentences get longer", only=(3,))
-FIRST = Part("06", SHORT, "the first attention, in a trained translator", without=(5,), keep=(3,))
+FIRST = Part("06", SHORT, "the first attention, in a trained translator", keep=(3, 4, 6))
 PLANS = (
     Plan(
         90,
         "Learners build Bahdanau's attention, and a trained translator runs with it.",
-        (
-            PROBLEM,
-            FIRST,
-        ),
+        (PROBLEM, replace(FIRST, without=(5,))),
     ),
     Plan(
         180,
@@ -53,8 +51,14 @@ PLANS = (
         (
             PROBLEM,
             FIRST,
-            Part("08", SHORT, "the same idea in the form of the Transformer: scaled dot-product attention"),
-            Part("09", SHORT, "one layer of it applied to a single sentence", only=(1, 2, 3)),
+            Part(
+                "08",
+                SHORT,
+                "the same idea in the form of the Transformer: scaled dot-product attention",
+                without=(5,),
+                keep=(3,),
+            ),
+            Part("09", SHORT, "one layer of it applied to a single sentence", only=(1, 2), keep=(2,)),
         ),
     ),
     Plan(
@@ -63,9 +67,9 @@ PLANS = (
         (
             Part("04", SHORT, "the problem that attention solves", without=(6,)),
             FIRST,
-            Part("08", SHORT, "query, key and value, which everything after it uses"),
-            Part("09", SHORT, "self-attention: a sentence that attends to itself", without=(5, 7)),
-            Part("10", SHORT, "masks, which training and padding need", without=(3, 4, 5)),
+            Part("08", SHORT, "query, key and value, which everything after it uses", keep=(3,)),
+            Part("09", SHORT, "self-attention: a sentence that attends to itself", without=(5, 7), keep=(2,)),
+            Part("10", SHORT, "masks, which training and padding need", without=(3, 4, 5), keep=(2,)),
             Part(
                 "13",
                 SHORT,

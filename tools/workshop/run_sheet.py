@@ -10,10 +10,16 @@ from tools.authoring.editions import table
 from tools.cli.environment import CommandError
 from tools.workshop.plans import DAY, Plan, plan_for, plan_of
 from tools.workshop.schedule import Entry, clock, schedule
-from tools.workshop.sections import TaughtSection, in_order_of_cutting, section_users, taught_sections
+from tools.workshop.sections import (
+    TaughtSection,
+    in_order_of_cutting,
+    section_users,
+    skipped_sections,
+    taught_sections,
+)
 
 MOST_CUTS = 20  # rows of the cut list
-WELCOME = "**Welcome.** Helpers, signals, and the first notebook open on every screen."
+WELCOME = "**Welcome.** Helpers and signals; everyone opens {link} in JupyterLab's file browser."
 WRAP_UP = "**Wrap-up.** Minute cards: one thing learned, one thing still unclear."
 
 
@@ -32,6 +38,8 @@ def run_sheet(
     for number, entries in enumerate(days, 1):
         parts += [f"## Day {number}" if n_days > 1 else "## Schedule", timetable(entries, links)]
     parts += ["## Why these lessons", reasons(plan, sections)]
+    if skipped := skipped_text(sections, left_out):
+        parts += ["## Skip in the notebooks", skipped]
     parts += ["## If time runs short", cuts(sections)]
     if left_out:
         parts += ["## Left out to fit", left_out_text(left_out)]
@@ -49,7 +57,7 @@ def fit(
         if days := schedule(sections, n_days, session, start):
             return plan, sections, days, []
     remaining = sections
-    for section in in_order_of_cutting(sections):
+    for section in in_order_of_cutting(sections, cut_kept=True):
         remaining = with_content([one for one in remaining if one is not section], sections)
         if remaining and schedule(remaining, n_days, session, start):
             break
@@ -99,6 +107,7 @@ def totals(sections: Sequence[TaughtSection], days: list[list[Entry]], session: 
         f"{minutes['section']} min of lessons",
         f"{minutes['checkpoint']} min for checkpoints, questions and catching up",
         f"{minutes['break'] + minutes['lunch']} min of breaks",
+        f"{minutes['welcome'] + minutes['wrap-up']} min to welcome everyone and to wrap up",
         f"{free} min free at the end" if len(days) == 1 else f"{free} min free, at the ends of the days",
     ]
     return "; ".join(texts) + "."
@@ -119,7 +128,7 @@ def timetable(entries: Sequence[Entry], links: str) -> str:
 def row_text(entry: Entry, previous: TaughtSection | None, links: str) -> str:
     section = entry.section
     if entry.kind == "welcome":
-        return WELCOME
+        return WELCOME.format(link=f"[{section.notebook}]({links}{section.notebook})")
     if entry.kind == "wrap-up":
         return WRAP_UP
     if entry.kind == "checkpoint":
@@ -162,6 +171,20 @@ def reasons(plan: Plan, sections: Sequence[TaughtSection]) -> str:
     return table(3, ["Lesson", "Track", "Why", "Minutes"], rows)
 
 
+def skipped_text(sections: Sequence[TaughtSection], left_out: Sequence[TaughtSection]) -> str:
+    """What the learners' notebooks contain, and the plan doesn't teach."""
+    lines = []
+    for part in {section.part: None for section in sections}:
+        taught = [section for section in (*sections, *left_out) if section.part is part]
+        titles = skipped_sections(part, taught)
+        if titles and part.only:
+            names = "; ".join(section.title for section in taught if section.number)
+            lines.append(f"- {part.lesson}: everything except {names}")
+        elif titles:
+            lines.append(f"- {part.lesson}: {'; '.join(titles)}")
+    return "\n".join(lines)
+
+
 def cuts(sections: Sequence[TaughtSection]) -> str:
     """What to cut on the day."""
     rows, saved = [], 0
@@ -173,8 +196,8 @@ def cuts(sections: Sequence[TaughtSection]) -> str:
     if not rows:
         return "Every section is needed by a later one. Use the free time, or end earlier."
     intro = (
-        "Cut from the top what you haven't taught yet. No section that stays uses the code or the exercises "
-        "of a row above."
+        "Start at the top, and skip rows that you have already taught. If you cut in this order, nothing "
+        "that you keep depends on what you have cut."
     )
     return f"{intro}\n\n{table(1, ['Leave out', 'Saves (min)', 'Saved so far'], rows)}"
 

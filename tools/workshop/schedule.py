@@ -23,7 +23,8 @@ LONG_DAY = 5 * 60  # a longer session has a lunch
 @dataclass(frozen=True)
 class Entry:
     """A row of the sheet. `kind` is welcome, section, checkpoint, break, lunch or wrap-up; `section` is the
-    section that is taught, or for a checkpoint the one that follows it on the same day or the next."""
+    section that is taught, for the welcome the first one, or for a checkpoint the one that follows it on the
+    same day or the next."""
 
     kind: str
     start: int
@@ -58,7 +59,7 @@ def fill_day(
     left: Sequence[TaughtSection], session: int, start: int, target: float, *, welcome: bool
 ) -> tuple[list[Entry], int]:
     """One day: the sections that fit, until `target` minutes of them are taught."""
-    entries = [Entry("welcome", start, WELCOME)] if welcome else []
+    entries = [Entry("welcome", start, WELCOME, left[0])] if welcome else []
     now, n_taught, taught_minutes = start + WELCOME * welcome, 0, 0
     while block := next_block(left[n_taught:], start + session - now - WRAP_UP, target - taught_minutes):
         for section in block:

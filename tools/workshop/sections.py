@@ -54,6 +54,10 @@ class TaughtSection:
         return int(match[1]) if match else None
 
     @property
+    def is_kept(self) -> bool:
+        return self.number in self.part.keep
+
+    @property
     def exercises(self) -> list[str]:
         return [cell.options["exercise"] for cell in self.cells if cell.kind == "exercise"]
 
@@ -89,20 +93,27 @@ def read_draft(path: Path, root: Path) -> LessonDraft:
     return draft(path, root)
 
 
+def skipped_sections(part: Part, taught: Sequence[TaughtSection]) -> list[str]:
+    """The titles of the sections that are in the notebook of a part, and not among those that are taught."""
+    sections = split_at_headings(taught[0].draft.cells[EDITION[part.track]])
+    titles = {section.title for section in taught}
+    return [title for title, _ in sections if title not in (OPENING, AT_HOME, *titles)]
+
+
 def leaves_out(part: Part, number: int | None, title: str) -> bool:
     if not part.only:
         return number in part.without
     return number not in part.only and not (1 in part.only and title == OPENING)
 
 
-def as_parts(sections: Sequence[TaughtSection]) -> list[CutPart]:
+def as_parts(sections: Sequence[TaughtSection], *, cut_kept: bool = False) -> list[CutPart]:
     """The sections as parts that can be cut: the numbered ones, unless the plan keeps them."""
     return [
         CutPart(
             section.title,
             section.title,
             section.cells,
-            optional=section.number not in (None, *section.part.keep),
+            optional=section.number is not None and (cut_kept or not section.is_kept),
             notebook=section.lesson,
         )
         for section in sections
@@ -120,13 +131,15 @@ def section_users(sections: Sequence[TaughtSection]) -> list[set[int]]:
     return users
 
 
-def in_order_of_cutting(sections: Sequence[TaughtSection]) -> list[TaughtSection]:
+def in_order_of_cutting(sections: Sequence[TaughtSection], *, cut_kept: bool = False) -> list[TaughtSection]:
     """The sections that can be cut: first those that the short track leaves out, then those without an
-    exercise, the latest first. Each comes after those that use it."""
-    parts = as_parts(sections)
+    exercise, the latest first. Each comes after those that use it. With `cut_kept`, those that the plan keeps
+    come last instead of never."""
+    parts = as_parts(sections, cut_kept=cut_kept)
     places = {part: index for index, part in enumerate(parts)}
 
-    def preference(part: CutPart) -> tuple[bool, bool, int]:
-        return part.track == SHORT, bool(sections[places[part]].exercises), -places[part]
+    def preference(part: CutPart) -> tuple[bool, bool, bool, int]:
+        section = sections[places[part]]
+        return section.is_kept, part.track == SHORT, bool(section.exercises), -places[part]
 
     return [sections[places[part]] for part in in_cut_order(parts, section_users(sections), preference)]

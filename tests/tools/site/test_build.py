@@ -89,7 +89,7 @@ def test_without_the_tools_the_command_says_how_to_install_them(monkeypatch, tmp
     assert main(["site", "--out", str(tmp_path / "site")]) == 1
     message = capsys.readouterr().err
     assert "sphinx >=9.0,<10" in message
-    assert f"{sys.executable} -m pip install -c constraints.txt -e .[site]" in message
+    assert f'{sys.executable} -m pip install -c constraints.txt -e ".[site]"' in message
     assert list(tmp_path.iterdir()) == []
 
 

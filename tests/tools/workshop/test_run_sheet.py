@@ -107,10 +107,10 @@ def test_a_section_that_a_later_one_uses_is_not_offered_before_it():
     attention = taught_sections(Plan(90, "", (Part("06", "short", ""),)), PROJECT_ROOT)
     order = [section.number for section in in_order_of_cutting(attention)]
     assert order.index(6) < order.index(3), "section 6 uses `translate`, although only it has an exercise"
-    keeping = Plan(180, "", (Part("08", "short", "", keep=(4,)),))
-    assert 4 not in [
-        section.number for section in in_order_of_cutting(taught_sections(keeping, PROJECT_ROOT))
-    ]
+    keeping = taught_sections(Plan(180, "", (Part("08", "short", "", keep=(4,)),)), PROJECT_ROOT)
+    on_the_day, to_fit = in_order_of_cutting(keeping), in_order_of_cutting(keeping, cut_kept=True)
+    assert 4 not in [section.number for section in on_the_day]
+    assert [section.number for section in to_fit[-2:]] == [4, 1], "the first one introduces the lesson"
 
 
 def test_warm_ups_follow_the_lesson_before_and_reading_is_for_home():
@@ -131,6 +131,26 @@ def test_chosen_lessons_are_taught_in_full_if_they_fit():
     plan, sections, _, left_out = fit(PROJECT_ROOT, 1, 120, NINE, ["06", "08"])
     assert {part.track for part in plan.parts} == {"short"} and left_out
     assert {section.lesson for section in sections} == {"06", "08"}
+
+
+@pytest.mark.parametrize("name", DURATIONS)
+def test_every_section_of_a_notebook_is_taught_skipped_or_left_out(name):
+    n_days, session = DURATIONS[name]
+    _, sections, _, left_out = fitted(name)
+    sheet = run_sheet(PROJECT_ROOT, n_days=n_days, session=session, start=NINE)
+    skipped = dict(re.findall(r"^- (\d\d): (.+)$", sheet, re.MULTILINE))
+    for part in {section.part: None for section in sections}:
+        taught = [section for section in (*sections, *left_out) if section.part is part]
+        titles = {section.title for section in taught}
+        if part.only:
+            titles = {title for title in titles if title[0].isdecimal()}
+            assert skipped[part.lesson] == f"everything except {'; '.join(sorted(titles))}"
+        else:
+            cells = taught[0].draft.cells[EDITION[part.track]]
+            all_titles = {title for title, _ in split_at_headings(cells)} - {"Opening", "Reading"}
+            named = set(skipped[part.lesson].split("; ")) if part.lesson in skipped else set()
+            assert named == all_titles - titles and not named & titles
+    assert set(skipped) <= {section.lesson for section in sections}
 
 
 @pytest.mark.parametrize("name", DURATIONS)

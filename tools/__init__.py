@@ -2,6 +2,7 @@
 
 cli/                the commands: `python3 -m course_lib ...`
 authoring/          builds notebooks and the glossary from lesson sources
+site/               builds the reading edition, a static web site
 workshop/           makes the run sheets of workshops
 bench/              measures speed: training, decoding, explorables
 experiments/        runs the experiments that lessons quote

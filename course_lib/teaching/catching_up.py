@@ -70,10 +70,10 @@ def _read_notebook(lesson: Lesson) -> tuple[Path, dict[str, tuple[int, str]], li
     file = PROJECT_ROOT / "notebooks" / FOLDERS[FULL][track] / lesson.notebook
     cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
     headings = {}
-    for place, cell in enumerate(cells):
+    for position, cell in enumerate(cells):
         found = NUMBERED.search("".join(cell["source"])) if cell["cell_type"] == "markdown" else None
         if found:
-            headings[found[1]] = place, found[0].removeprefix("## ")
+            headings[found[1]] = position, found[0].removeprefix("## ")
     return file, headings, cells
 
 

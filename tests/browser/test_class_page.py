@@ -27,8 +27,14 @@ def page_file(tmp_path_factory):
     """A class in which everyone is stuck everywhere and shows every misconception."""
     opened = [{"kind": "lesson", "lesson": lesson.topic, "name": ""} for lesson in lessons()]
     failed = [
-        {"kind": "exercise", "lesson": place.lesson.topic, "name": place.name, "status": "wrong", **shown}
-        for place in checkpoints()
+        {
+            "kind": "exercise",
+            "lesson": checkpoint.lesson.topic,
+            "name": checkpoint.name,
+            "status": "wrong",
+            **shown,
+        }
+        for checkpoint in checkpoints()
         for shown in ({"misconception": id} for id in list(misconceptions())[:8])
     ]
     learners = [

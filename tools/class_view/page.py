@@ -75,9 +75,10 @@ def glance(group: ClassSummary) -> str:
     """Three answers: where the class is, where to help first, what to discuss next."""
     tiles = [("Where the class is", front_text(group))]
     if group.stuck:
-        place = group.stuck[0]
-        text = f"{place_html(place)}<br>{count(group.n_stuck_now(place), 'learner')} stuck here now, "
-        text += f"{len(group.stuck_at(place))} in all"
+        checkpoint = group.stuck[0]
+        n_now = count(group.n_stuck_now(checkpoint), "learner")
+        text = f"{checkpoint_html(checkpoint)}<br>{n_now} stuck here now, "
+        text += f"{len(group.stuck_at(checkpoint))} in all"
     else:
         text = "No learner is stuck."
     tiles.append(("Help here first", text))
@@ -98,21 +99,21 @@ def front_text(group: ClassSummary) -> str:
     if front is None:
         return f"{group.positions[None]} of {len(group.learners)} have finished the course."
     order = checkpoints().index(front)
-    behind = sum(group.positions[place] for place in checkpoints()[:order])
+    behind = sum(group.positions[checkpoint] for checkpoint in checkpoints()[:order])
     ahead = len(group.learners) - behind - group.positions[front]
     return (
-        f"{place_html(front)}<br>{group.positions[front]} of {len(group.learners)} work here; "
+        f"{checkpoint_html(front)}<br>{group.positions[front]} of {len(group.learners)} work here; "
         f"{behind} are behind, {ahead} ahead"
     )
 
 
 def stuck_section(group: ClassSummary) -> str:
     rows = []
-    for place in group.stuck:
-        counts, stuck = group.counts(place), group.stuck_at(place)
+    for checkpoint in group.stuck:
+        counts, stuck = group.counts(checkpoint), group.stuck_at(checkpoint)
         names = fold("Names", ", ".join(f"<bdi>{html.escape(it.export.pseudonym)}</bdi>" for it in stuck))
-        cells = [group.n_stuck_now(place), len(stuck), counts[TRIED], counts[DONE]]
-        rows.append([place_html(place) + names, *cells])
+        cells = [group.n_stuck_now(checkpoint), len(stuck), counts[TRIED], counts[DONE]]
+        rows.append([checkpoint_html(checkpoint) + names, *cells])
     heads = ["Checkpoint", "Stuck now", "Stuck in all", "Tried once", "Done"]
     lead = f"Stuck: at least {FAILURES_UNTIL_STUCK} failed checks of an exercise, and no passed one. "
     lead += "Stuck now: the learner hasn't moved on to another exercise."
@@ -134,7 +135,7 @@ def vote_section(group: ClassSummary) -> str:
     voted = [row for row in group.questions if row.second]
     if not voted:
         return ""
-    rows = [[question_html(row), share(row.first), share(row.second)] for row in voted]
+    rows = [[question_html(row), percentage(row.first), percentage(row.second)] for row in voted]
     lead = "Right answers before and after the discussion, in classroom mode."
     return section("Classroom votes", lead, sorted_table(["Question", "First vote", "Second vote"], rows))
 
@@ -143,7 +144,7 @@ def question_section(group: ClassSummary) -> str:
     missed = [row for row in group.questions if row.n_wrong and not row.second]
     if not missed:
         return ""
-    rows = [[question_html(row), row.n_wrong, share(row.first)] for row in missed]
+    rows = [[question_html(row), row.n_wrong, percentage(row.first)] for row in missed]
     lead = "Answers at the first try; the questions that most learners got wrong come first."
     return section("Quiz questions", lead, sorted_table(["Question", "Wrong", "Right"], rows))
 
@@ -157,12 +158,12 @@ def checkpoint_section(group: ClassSummary) -> str:
     for row in opened:
         title = f"{html.escape(row.lesson.label)} <small>{lesson_text(row)}</small>"
         bodies += f'<tbody><tr><th colspan="{len(heads)}" scope="rowgroup">{title}</th></tr>'
-        for place in (place for place in checkpoints() if place.lesson == row.lesson):
-            counts = group.counts(place)
+        for checkpoint in (checkpoint for checkpoint in checkpoints() if checkpoint.lesson == row.lesson):
+            counts = group.counts(checkpoint)
             cells = [counts[state] for state in states]
             bodies += table_row(
-                [checkpoint_cell(group, place), *cells, group.positions[place]],
-                "front" if place == group.front else "",
+                [checkpoint_cell(group, checkpoint), *cells, group.positions[checkpoint]],
+                "front" if checkpoint == group.front else "",
             )
         bodies += "</tbody>"
     n_left = len(group.lessons) - len(opened)
@@ -172,25 +173,25 @@ def checkpoint_section(group: ClassSummary) -> str:
 
 def lesson_text(row: LessonSummary) -> str:
     parts = [f"opened by {row.n_opened}, complete {row.n_complete}"]
-    parts += [f"quiz {share(row.quiz)} right at the first try"] if row.quiz else []
-    parts += [f"predictions {share(row.predictions)} right"] if row.predictions else []
+    parts += [f"quiz {percentage(row.quiz)} right at the first try"] if row.quiz else []
+    parts += [f"predictions {percentage(row.predictions)} right"] if row.predictions else []
     parts += [f"{row.n_goals / row.n_opened:.1f} goals per learner"] if row.n_goals else []
     return " · ".join(parts)
 
 
-def checkpoint_cell(group: ClassSummary, place: Checkpoint) -> str:
-    counts, n = group.counts(place), len(group.learners)
+def checkpoint_cell(group: ClassSummary, checkpoint: Checkpoint) -> str:
+    counts, n = group.counts(checkpoint), len(group.learners)
     parts = "".join(f'<i class="{BARS[state]}" style="width:{counts[state] / n:.1%}"></i>' for state in BARS)
-    stretch = " <small>stretch</small>" if place.track == STRETCH else ""
-    here = " <small><strong>← most learners work here</strong></small>" if place == group.front else ""
+    stretch = " <small>stretch</small>" if checkpoint.track == STRETCH else ""
+    here = " <small><strong>← most learners work here</strong></small>" if checkpoint == group.front else ""
     bar = f'<span class="bar" aria-hidden="true">{parts}</span>'
-    return f"{name_html(place)}{stretch}{here}{bar}"
+    return f"{name_html(checkpoint)}{stretch}{here}{bar}"
 
 
 def learner_section(group: ClassSummary) -> str:
     def row(learner: Learner) -> list:
-        place, states = learner.position, list(learner.states.values())
-        where = place_html(place) if place else "Finished"
+        checkpoint, states = learner.position, list(learner.states.values())
+        where = checkpoint_html(checkpoint) if checkpoint else "Finished"
         name = f"<bdi>{html.escape(learner.export.pseudonym)}</bdi>"
         return [name, where, states.count(DONE), states.count(STUCK), f"{learner.export.exported:%Y-%m-%d}"]
 
@@ -202,13 +203,13 @@ def learner_section(group: ClassSummary) -> str:
 # ---- parts
 
 
-def place_html(place: Checkpoint) -> str:
-    return f"{html.escape(place.lesson.label)}, {name_html(place)}"
+def checkpoint_html(checkpoint: Checkpoint) -> str:
+    return f"{html.escape(checkpoint.lesson.label)}, {name_html(checkpoint)}"
 
 
-def name_html(place: Checkpoint) -> str:
+def name_html(checkpoint: Checkpoint) -> str:
     """The exercise's name, which may be broken after an underscore on a narrow page."""
-    return f"<code>{html.escape(place.name).replace('_', '_<wbr>')}</code>"
+    return f"<code>{html.escape(checkpoint.name).replace('_', '_<wbr>')}</code>"
 
 
 def question_html(row: QuestionResult) -> str:
@@ -227,8 +228,8 @@ def question_html(row: QuestionResult) -> str:
     return head + fold("Answers", f"<ul>{items}</ul>")
 
 
-def share(answers: Sequence[bool]) -> str:
-    """Right answers as a percentage, and of how many; an empty share is a dash."""
+def percentage(answers: Sequence[bool]) -> str:
+    """Right answers as a percentage, and of how many; without answers, a dash."""
     return f"{sum(answers) / len(answers):.0%} of&nbsp;{len(answers)}" if answers else "–"
 
 

@@ -65,21 +65,21 @@ class Learner:
         It is the first exercise that is not done, counted from the one checked last, or from the beginning of
         the lesson if that was opened later. Exercises marked as stretch can be skipped.
         """
-        places = checkpoints()
-        by_name = {place.name: index for index, place in enumerate(places)}
+        all_checkpoints = checkpoints()
+        by_name = {checkpoint.name: index for index, checkpoint in enumerate(all_checkpoints)}
         by_lesson: dict[str, int] = {}
-        for index, place in enumerate(places):
-            by_lesson.setdefault(place.lesson.topic, index)
+        for index, checkpoint in enumerate(all_checkpoints):
+            by_lesson.setdefault(checkpoint.lesson.topic, index)
         start = 0
         for event in self.export.progress.events:
             if event["kind"] == "exercise":
                 start = by_name.get(event["name"], start)
-            elif event["kind"] == "lesson" and event["lesson"] != places[start].lesson.topic:
+            elif event["kind"] == "lesson" and event["lesson"] != all_checkpoints[start].lesson.topic:
                 start = by_lesson.get(event["lesson"], start)
-        for place in places[start:]:
-            required = place.is_on(self.track) and place.track != STRETCH
-            if self.states[place] in (STUCK, TRIED) or (required and self.states[place] != DONE):
-                return place
+        for checkpoint in all_checkpoints[start:]:
+            required = checkpoint.is_on(self.track) and checkpoint.track != STRETCH
+            if self.states[checkpoint] in (STUCK, TRIED) or (required and self.states[checkpoint] != DONE):
+                return checkpoint
         return None
 
 
@@ -88,14 +88,14 @@ def learner_of(export: Export) -> Learner:
     passed = {event["name"] for event in checks if event.get("status") == "passed"}
     failures = Counter(event["name"] for event in checks if event.get("status") == "wrong")
 
-    def state(place: Checkpoint) -> str:
-        if place.name in passed:
+    def state(checkpoint: Checkpoint) -> str:
+        if checkpoint.name in passed:
             return DONE
-        if failures[place.name]:
-            return STUCK if failures[place.name] >= FAILURES_UNTIL_STUCK else TRIED
-        return NOT_STARTED if place.is_on(export.progress.track) else NOT_IN_TRACK
+        if failures[checkpoint.name]:
+            return STUCK if failures[checkpoint.name] >= FAILURES_UNTIL_STUCK else TRIED
+        return NOT_STARTED if checkpoint.is_on(export.progress.track) else NOT_IN_TRACK
 
-    return Learner(export, failures, {place: state(place) for place in checkpoints()})
+    return Learner(export, failures, {checkpoint: state(checkpoint) for checkpoint in checkpoints()})
 
 
 class ClassMisconception(NamedTuple):
@@ -139,27 +139,27 @@ class LessonSummary(NamedTuple):
 class ClassSummary:
     learners: tuple[Learner, ...]
 
-    def counts(self, place: Checkpoint) -> Counter[str]:
+    def counts(self, checkpoint: Checkpoint) -> Counter[str]:
         """How many learners are in each state; the sum is the number of learners."""
-        return Counter(learner.states[place] for learner in self.learners)
+        return Counter(learner.states[checkpoint] for learner in self.learners)
 
     @property
     def has_tracks(self) -> bool:
         """Whether some learners are on the short track, which leaves exercises out."""
         return any(learner.track == SHORT for learner in self.learners)
 
-    def stuck_at(self, place: Checkpoint) -> list[Learner]:
-        return [learner for learner in self.learners if learner.states[place] == STUCK]
+    def stuck_at(self, checkpoint: Checkpoint) -> list[Learner]:
+        return [learner for learner in self.learners if learner.states[checkpoint] == STUCK]
 
-    def n_stuck_now(self, place: Checkpoint) -> int:
+    def n_stuck_now(self, checkpoint: Checkpoint) -> int:
         """How many of them still work there, and have not moved on."""
-        return sum(learner.position == place for learner in self.stuck_at(place))
+        return sum(learner.position == checkpoint for learner in self.stuck_at(checkpoint))
 
     @cached_property
     def stuck(self) -> list[Checkpoint]:
         """The checkpoints where someone is stuck; those where most learners are stuck now come first."""
-        places = [place for place in checkpoints() if self.stuck_at(place)]
-        return sorted(places, key=lambda place: (-self.n_stuck_now(place), -len(self.stuck_at(place))))
+        stuck = [checkpoint for checkpoint in checkpoints() if self.stuck_at(checkpoint)]
+        return sorted(stuck, key=lambda one: (-self.n_stuck_now(one), -len(self.stuck_at(one))))
 
     @cached_property
     def positions(self) -> Counter[Checkpoint | None]:
@@ -169,7 +169,7 @@ class ClassSummary:
     @cached_property
     def front(self) -> Checkpoint | None:
         """The checkpoint where most learners are; of several, the earliest. None if most have finished."""
-        return max([*checkpoints(), None], key=lambda place: self.positions[place])
+        return max([*checkpoints(), None], key=lambda checkpoint: self.positions[checkpoint])
 
     @cached_property
     def misconceptions(self) -> list[ClassMisconception]:

@@ -24,10 +24,16 @@ def csv_table(group: ClassSummary) -> str:
     for learner in group.learners:
         export = learner.export
         about = (export.learner, export.name, learner.track, export.exported.isoformat(timespec="seconds"))
-        for place in checkpoints():
-            here = "yes" if learner.position == place else "no"
-            row = (*about, place.lesson.number, place.lesson.title, place.name, place.track)
-            row = (*row, learner.states[place], learner.failures[place.name], here)
+        for checkpoint in checkpoints():
+            here = "yes" if learner.position == checkpoint else "no"
+            row = (
+                *about,
+                checkpoint.lesson.number,
+                checkpoint.lesson.title,
+                checkpoint.name,
+                checkpoint.track,
+            )
+            row = (*row, learner.states[checkpoint], learner.failures[checkpoint.name], here)
             writer.writerow([safe_cell(str(value)) for value in row])
     return text.getvalue()
 

@@ -3,6 +3,7 @@
 commands.py             the parser of all commands, and how errors become exit codes
 environment.py          the packages a command needs, and `CommandError`: an error the user can fix
 arguments.py            arguments that several commands take: --device, --checkpoint, --data, --beam
+put_in_place.py         moves a finished folder or file to where users expect it
 
 lab_command.py          opens JupyterLab on the first lesson, with the settings in lab_settings/
 packages_command.py     installs the small packages that a platform such as Colab lacks

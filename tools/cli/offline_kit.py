@@ -13,7 +13,6 @@ attention-course-kit/
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -27,6 +26,7 @@ from typing import NamedTuple
 from course_lib import __version__
 from course_lib.runtime import PROJECT_ROOT, write_json
 from tools.cli.environment import CPU_TORCH, CommandError, run
+from tools.cli.put_in_place import put_in_place
 
 KIT, COURSE = "attention-course-kit", "attention-course"
 ONLY_WITH_CUDA = ("cuda-", "nvidia-", "triton")  # packages that torch for CPUs doesn't need
@@ -88,9 +88,7 @@ def make_kit(out: Path, platforms: list[str], pythons: list[str], site: Path | N
         write_checksums(kit)
         if out.suffix == ".zip":
             kit = Path(shutil.make_archive(str(kit), "zip", temporary, KIT))
-        if out.is_dir():  # a file is replaced as it is
-            out.rename(Path(temporary) / "earlier")
-        os.replace(kit, out)
+        put_in_place(kit, out, Path(temporary) / "earlier")
 
 
 def is_kit(path: Path) -> bool:

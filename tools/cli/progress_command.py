@@ -128,9 +128,9 @@ def show_class(folder: Path, out: Path) -> int:
     print(f"Learners: {len(exports)}.{older}")
     where = group.front.label if group.front else "the end of the course"
     print(f"Most learners ({group.positions[group.front]}) are at {where}.")
-    for place in group.stuck[:MOST_STUCK]:
-        n_now, n_stuck = group.n_stuck_now(place), len(group.stuck_at(place))
-        print(f"Stuck at {place.label}: {n_now} now, {n_stuck} in all.")
+    for checkpoint in group.stuck[:MOST_STUCK]:
+        n_now, n_stuck = group.n_stuck_now(checkpoint), len(group.stuck_at(checkpoint))
+        print(f"Stuck at {checkpoint.label}: {n_now} now, {n_stuck} in all.")
     for row in group.misconceptions[:1]:
         print(
             f"Top misconception: “{row.misconception.belief}” ({row.n_shown}, corrected {row.n_corrected})."

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from course_lib.runtime import PROJECT_ROOT
 from tools.cli.environment import CommandError
+from tools.cli.put_in_place import put_in_place
 from tools.site.npm import MATHJAX, npm_file
 
 MARKER = ".attention-course-site"  # in every site, so that only sites are ever replaced
@@ -37,7 +38,7 @@ def build_site(out: Path) -> None:
             (work / "static" / name).write_text(text, encoding="utf-8")
         run_sphinx(work)
         (work / "html" / MARKER).touch()
-        replace(out, work)
+        put_in_place(work / "html", out, work / "earlier")
 
 
 def refuse_other_folders(out: Path) -> None:
@@ -69,16 +70,3 @@ def run_sphinx(work: Path) -> None:
     app.build(force_all=True)
     if problems := warnings.getvalue().replace(f"{work / 'source'}{os.sep}", "").strip():
         raise CommandError("The site wasn't written, because Sphinx reports problems in its pages:", problems)
-
-
-def replace(out: Path, work: Path) -> None:
-    """Put work/html at `out`. If that fails, the earlier site stays."""
-    earlier = work / "earlier"
-    if out.exists():
-        out.rename(earlier)
-    try:
-        (work / "html").rename(out)
-    except OSError:
-        if earlier.exists():
-            earlier.rename(out)
-        raise

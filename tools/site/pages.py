@@ -57,7 +57,7 @@ def write_pages(root: Path, source: Path, extra: Path) -> None:
     for page in sorted(pages):
         target = source / ("index.md" if page == HOME else page)
         target.parent.mkdir(parents=True, exist_ok=True)
-        rewrite = partial(with_links, page=page, pages=pages, root=root, repository=address)
+        rewrite = partial(with_links, page=page, pages=pages, root=root, address=address)
         if page.endswith(".ipynb"):
             number = Path(page).name[:2]
             notebook = nbformat.read(root / page, as_version=4)
@@ -94,7 +94,7 @@ def home(readme: str, groups: dict[str, list[str]]) -> str:
     return "\n\n".join([title, NOTE, rest, *tables])
 
 
-def with_links(text: str, page: str, pages: set[str], root: Path, repository: str) -> str:
+def with_links(text: str, page: str, pages: set[str], root: Path, address: str) -> str:
     """The text with each link to a file that is no page turned into one to the repository, or into text.
 
     >>> with_links("[a](b.md) [c](../c.py)", "docs/d.md", {"docs/b.md"}, Path("/none"), "")
@@ -113,8 +113,8 @@ def with_links(text: str, page: str, pages: set[str], root: Path, repository: st
             return f"[{match['text']}]({path}{'#' * bool(anchor)}{anchor})"
         if file in pages:
             return match[0]
-        if repository and (root / file).exists() and not file.startswith("notebooks/short"):
-            return f"[{match['text']}]({repository}/blob/HEAD/{file})"
+        if address and (root / file).exists() and not file.startswith("notebooks/short"):
+            return f"[{match['text']}]({address}/blob/HEAD/{file})"
         return match["text"]
 
     return LINK.sub(replace, text)

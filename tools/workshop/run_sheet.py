@@ -64,9 +64,9 @@ def fit(
     else:
         raise too_long(sections, n_days, session)
     users = section_users(sections)
-    for place, section in enumerate(sections):  # what fits after all, and uses nothing that is left out
+    for index, section in enumerate(sections):  # what fits after all, and uses nothing that is left out
         longer = [one for one in sections if one in remaining or one is section]
-        uses_missing = any(place in users[n] for n, one in enumerate(sections) if one not in remaining)
+        uses_missing = any(index in users[n] for n, one in enumerate(sections) if one not in remaining)
         if section.number and not uses_missing and schedule(longer, n_days, session, start):
             remaining = longer
     left_out = [section for section in sections if section not in remaining]

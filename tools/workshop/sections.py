@@ -136,10 +136,10 @@ def in_order_of_cutting(sections: Sequence[TaughtSection], *, cut_kept: bool = F
     exercise, the latest first. Each comes after those that use it. With `cut_kept`, those that the plan keeps
     come last instead of never."""
     parts = as_parts(sections, cut_kept=cut_kept)
-    places = {part: index for index, part in enumerate(parts)}
+    indices = {part: index for index, part in enumerate(parts)}
 
     def preference(part: CutPart) -> tuple[bool, bool, bool, int]:
-        section = sections[places[part]]
-        return section.is_kept, part.track == SHORT, bool(section.exercises), -places[part]
+        section = sections[indices[part]]
+        return section.is_kept, part.track == SHORT, bool(section.exercises), -indices[part]
 
-    return [sections[places[part]] for part in in_cut_order(parts, section_users(sections), preference)]
+    return [sections[indices[part]] for part in in_cut_order(parts, section_users(sections), preference)]

@@ -32,7 +32,7 @@ from tools.class_view.summary import (
 from tools.class_view.table import HEADER, csv_table, safe_cell
 
 NASTY = '<script>alert(1)</script> & "x" \'</bdi>'
-PLACE = {place.name: place for place in checkpoints()}
+PLACE = {checkpoint.name: checkpoint for checkpoint in checkpoints()}
 
 
 def export(events, name="", track="full", learner="a") -> Export:
@@ -84,10 +84,10 @@ def test_every_learner_is_counted_once_whatever_they_did(learners):
     exports = [export(events, track=track, learner=str(n)) for n, (events, track) in enumerate(learners)]
     whole = ClassSummary(tuple(map(learner_of, exports)))
     n = len(learners)
-    for place in checkpoints():
-        counts = whole.counts(place)
+    for checkpoint in checkpoints():
+        counts = whole.counts(checkpoint)
         assert sum(counts.values()) == n and set(counts) <= set(STATES)
-        assert len(whole.stuck_at(place)) == counts[STUCK] >= whole.n_stuck_now(place)
+        assert len(whole.stuck_at(checkpoint)) == counts[STUCK] >= whole.n_stuck_now(checkpoint)
     assert sum(whole.positions.values()) == n
     assert all(0 <= row.n_corrected <= row.n_shown <= n for row in whole.misconceptions)
     for row in whole.questions:
@@ -140,8 +140,8 @@ def test_the_front_is_where_most_learners_are_and_stuck_now_comes_first():
     moved_on = [*[wrong("count_next")] * 2, check("gradient_step"), check("perplexity")]
     whole = group(moved_on, moved_on, [*[wrong("half_life")] * 2], [])
     assert whole.front == PLACE["read_sequence"] and whole.positions[PLACE["read_sequence"]] == 2
-    assert [place.name for place in whole.stuck] == ["half_life", "count_next"]
-    assert [whole.n_stuck_now(place) for place in whole.stuck] == [1, 0]
+    assert [checkpoint.name for checkpoint in whole.stuck] == ["half_life", "count_next"]
+    assert [whole.n_stuck_now(checkpoint) for checkpoint in whole.stuck] == [1, 0]
     finished = group([check("verdict")], [check("verdict")], [])
     assert finished.front is None and "2 of 3 have finished" in class_page(finished)
 
@@ -225,7 +225,7 @@ def test_the_table_has_a_row_for_each_learner_and_checkpoint():
     assert shown == [("0", DONE, "0"), ("1", STUCK, "2")]
     assert [row["checkpoint"] for row in rows if row["works_here"] == "yes"] == ["count_next", "double_it"]
     assert [row["checkpoint"] for row in rows[: len(checkpoints())]] == [
-        place.name for place in checkpoints()
+        checkpoint.name for checkpoint in checkpoints()
     ]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tools.cli import main, site_command
 from tools.cli.environment import CommandError
+from tools.cli.put_in_place import put_in_place
 from tools.site import build, npm, pages, quizzes
 
 PACKAGE = npm.NpmFile("some-package@1.2.3", "script.js", hashlib.sha256(b"script").hexdigest())
@@ -66,7 +67,7 @@ def test_a_site_that_cannot_be_put_in_place_leaves_the_earlier_one(tmp_path):
     (tmp_path / "site" / "index.html").write_text("earlier", encoding="utf-8")
     (tmp_path / "work").mkdir()
     with pytest.raises(OSError):
-        build.replace(tmp_path / "site", tmp_path / "work")  # which has no html folder
+        put_in_place(tmp_path / "work" / "html", tmp_path / "site", tmp_path / "work" / "earlier")  # no html
     assert contents(tmp_path / "site") == {"index.html": "earlier"}
 
 

@@ -14,7 +14,7 @@ from course_lib.teaching.questions.question import Option, Question, read_questi
 from course_lib.teaching.questions.quiz import Quiz
 from tools.site.quizzes import as_script_json, page_files, possible_replies, quiz_html
 
-SAMPLE = Path(__file__).parents[1] / "teaching" / "samples" / "quiz.json"
+SAMPLE = Path(__file__).parents[2] / "teaching" / "samples" / "quiz.json"
 ASKED = {name: asked for name, asked in read_questions(SAMPLE).items() if asked.use == "closing"}
 NASTY = "</script><script>alert('x')</script> <!-- $5 --> & \"quotes\""
 

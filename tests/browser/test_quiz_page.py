@@ -10,7 +10,7 @@ import pytest
 from course_lib.teaching.questions.question import read_questions
 from course_lib.teaching.questions.question_card import STYLE, script
 from course_lib.teaching.questions.quiz import Quiz
-from tests.browser.lab import CHROMIUM_ARGS, chromium_path
+from tests.browser.lab import chromium, chromium_path
 
 pytestmark = pytest.mark.browser
 SAMPLE = Path(__file__).parents[1] / "teaching" / "samples" / "quiz.json"
@@ -37,7 +37,7 @@ widget = {}  # the one that answers just now
 @pytest.fixture(scope="module")
 def opened():
     """One page for all tests, which can reach nothing but our own script and style; and its errors."""
-    playwright = pytest.importorskip("playwright.sync_api")
+    pytest.importorskip("playwright.sync_api")
     if not chromium_path():
         pytest.skip("Chromium is not installed")
     files = {
@@ -53,9 +53,8 @@ def opened():
         widget["now"]._handle_custom_msg(message, [])
         return widget["now"].state
 
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=chromium_path(), args=CHROMIUM_ARGS)
-        page = chromium.new_page()
+    with chromium() as browser:
+        page = browser.new_page()
         page.set_default_timeout(5000)
         troubles: list[str] = []
         page.on("pageerror", lambda error: troubles.append(str(error)))
@@ -63,7 +62,6 @@ def opened():
         page.expose_function("kernel", hears)
         page.goto(ADDRESS)
         yield page, troubles
-        chromium.close()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from nbformat.v4 import new_code_cell
 
 from course_lib.teaching.questions.question import read_number
-from tests.browser.lab import CHROMIUM_ARGS, chromium_path
+from tests.browser.lab import chromium, chromium_path
 from tools.site import sweeps
 from tools.site.quizzes import page_files, quiz_html
 from tools.site.sweeps import sweep_html
@@ -36,7 +36,7 @@ NUMBERS = (
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    playwright = pytest.importorskip("playwright.sync_api")
+    pytest.importorskip("playwright.sync_api")
     if not chromium_path():
         pytest.skip("Chromium is not installed")
     folder = tmp_path_factory.mktemp("site")
@@ -55,15 +55,13 @@ def page(tmp_path_factory):
     style = '<meta charset="utf-8"><link rel="stylesheet" href="cards.css">'
     html = f"<!doctype html>{style}{scripts}{quiz_html('08', 'closing')}{sweep}"
     (folder / "page.html").write_text(html, encoding="utf-8")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=chromium_path(), args=CHROMIUM_ARGS)
-        page = chromium.new_page()
+    with chromium() as browser:
+        page = browser.new_page()
         page.set_default_timeout(5000)
         troubles: list[str] = []
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.goto((folder / "page.html").as_uri())
         yield page
-        chromium.close()
     assert troubles == []
 
 

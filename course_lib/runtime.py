@@ -11,6 +11,7 @@ Each variable is read when it is needed, so a test can set it. A relative path s
     COURSE_DEVICE       force a device, such as "cpu" or "cuda:1"
     COURSE_OPEN         "1": predictions open without a guess (for CI, or a learner in a hurry)
     COURSE_STRICT       "1": a check raises an error if the attempt fails or can't be saved (for graders)
+    NBGRADER_EXECUTION  set by nbgrader while it grades or validates a notebook: the same as COURSE_STRICT=1
     COURSE_CLASSROOM    "1": quizzes ask for a vote, a discussion and a second vote
     COURSE_MULTI30K     folder with the Multi30k files
     COURSE_BAR          "1" or "0": progress bars on or off, on any output
@@ -38,6 +39,11 @@ if TYPE_CHECKING:
     import torch
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
+WORK_OF_OTHERS = ("my_road.py", "progress.jsonl")  # in strict mode, a submission must not find them
+
+
+class UsedFolderError(RuntimeError):
+    """In strict mode, COURSE_HOME names a folder with another submission's work."""
 
 
 def data_path(*parts: str) -> Path:
@@ -67,8 +73,10 @@ def user_folder() -> Path:
     In strict mode it is a new one for each process: a submission must not use another student's functions.
     """
     if chosen := folder_from("COURSE_HOME"):
+        if is_strict():
+            _check_new(chosen)
         return chosen
-    if switched_on("COURSE_STRICT"):
+    if is_strict():
         return _fresh_folder()
     if sys.platform == "win32":
         base = folder_from("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
@@ -87,6 +95,16 @@ def folder_from(variable: str) -> Path | None:
     """
     value = os.environ.get(variable)
     return PROJECT_ROOT / Path(value).expanduser() if value else None
+
+
+@cache  # called before this process writes to the folder; an error is raised again at every call
+def _check_new(folder: Path) -> None:
+    if found := [name for name in WORK_OF_OTHERS if (folder / name).exists()]:
+        raise UsedFolderError(
+            f"Expected a new folder for this submission, but COURSE_HOME names {folder}, which has a "
+            f"{' and a '.join(found)} from an earlier run. Unset COURSE_HOME, so that each submission gets a "
+            "folder of its own, and grade again."
+        )
 
 
 @cache
@@ -173,6 +191,11 @@ def device() -> torch.device:
 def switched_on(name: str) -> bool:
     """Whether an environment switch such as `COURSE_OPEN` is on."""
     return os.environ.get(name, "").strip().lower() in {"1", "true", "yes", "on"}
+
+
+def is_strict() -> bool:
+    """Whether a grader runs this notebook: a check that isn't passed must raise an error."""
+    return switched_on("COURSE_STRICT") or bool(os.environ.get("NBGRADER_EXECUTION"))
 
 
 def program_name() -> str:

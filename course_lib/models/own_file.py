@@ -31,7 +31,7 @@ from course_lib.layers.masks import padding_mask
 from course_lib.layers.rows import Rows
 from course_lib.models.transformer import TransformerConfig
 from course_lib.models.translator import Decoded, Lengths, Source, Stepped, Target, Tokens, Translator
-from course_lib.runtime import PROJECT_ROOT, folder_from, switched_on, user_folder, write_atomically
+from course_lib.runtime import PROJECT_ROOT, folder_from, is_strict, user_folder, write_atomically
 from course_lib.shapes import Float, Tensor
 
 CLASS = "Transformer"
@@ -46,9 +46,14 @@ class OwnFileError(ValueError):
 
 
 def own_file_path() -> Path:
-    """The learner's file: beside the notebooks, or with the learner's progress if its folder was chosen."""
-    chosen = folder_from("COURSE_HOME") or switched_on("COURSE_STRICT")
-    return (user_folder() if chosen else PROJECT_ROOT / "notebooks") / FILE
+    """The learner's file: beside the notebooks, or with the learner's progress if its folder was chosen.
+
+    A notebook that was copied elsewhere, as for homework, has its file beside it.
+    """
+    notebooks, here = PROJECT_ROOT / "notebooks", Path.cwd()
+    if (here / FILE).is_file() and not here.is_relative_to(notebooks):
+        return here / FILE
+    return (user_folder() if folder_from("COURSE_HOME") or is_strict() else notebooks) / FILE
 
 
 def start_own_file(content: str = FIRST_LINE) -> str:

@@ -1,5 +1,7 @@
 """`check`: judge a learner's function or file, record the result, and save the function if it passed.
 
+In strict mode, for graders, an attempt that isn't passed raises an error.
+
 >>> check("double_it", lambda numbers: numbers ** 2).slip
 'squares'
 """
@@ -16,23 +18,38 @@ from course_lib.teaching.exercises.catalogue import find_exercise
 from course_lib.teaching.exercises.exercise import FileExercise
 from course_lib.teaching.exercises.guarded_call import INSIDE, CheckInside, is_inside_call
 from course_lib.teaching.exercises.judging import judge
+from course_lib.teaching.exercises.own_work import refuse_course_code
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs
 from course_lib.teaching.own_code.kept_functions import in_use, keep
 
 
-def check(name: str, attempt: Callable | Path) -> Verdict:
-    """The verdict on a function or class, or on a file; a file stays where it is."""
+class NotPassed(AssertionError):
+    """Raised in strict mode; a notebook shows the verdict without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return str(self).splitlines()
+
+
+def check(name: str, attempt: Callable | Path, *, own_work: bool = False) -> Verdict:
+    """The verdict on a function or class, or on a file; a file stays where it is.
+
+    With `own_work`, and always in strict mode, an attempt that uses the course's code isn't passed.
+    """
+    if runtime.is_strict():
+        runtime.user_folder()  # raises an error if it has another submission's work
     if is_inside_call():
         raise CheckInside(INSIDE)
     exercise = find_exercise(name)
     with in_use(name):
         verdict = judge(exercise, attempt)
+        if verdict.status == "passed" and (own_work or runtime.is_strict()):
+            verdict = refuse_course_code(exercise, attempt) or verdict
     if verdict.status in ("passed", "wrong"):
         event = {"kind": "exercise", "lesson": exercise.lesson, "name": name, "status": verdict.status}
         progress.record(event | ({"misconception": verdict.misconception} if verdict.misconception else {}))
     to_keep = verdict.status == "passed" and not isinstance(exercise, FileExercise)
     not_kept = keep(exercise, attempt) if to_keep else ""
     verdict = replace(verdict, details=join_paragraphs(verdict.details, not_kept))
-    if runtime.switched_on("COURSE_STRICT") and (verdict.status != "passed" or not_kept):
-        raise AssertionError(str(verdict))
+    if runtime.is_strict() and (verdict.status != "passed" or not_kept):
+        raise NotPassed(str(verdict))
     return verdict

@@ -938,6 +938,7 @@ TRAINING_STEP = PlainExercise(
     lesson=TOPIC,
     inputs=("weights", "loss_of", "state", "step", "rate"),
     reference=library.training_step,
+    may_call=(library.clipped,),
     demands=(a_plain_number,),
     seconds=20.0,  # torch.optim, which some learners use, loads torch's compiler first
     by_hand=ByHand(

@@ -884,6 +884,7 @@ LINEAR_READER = Recurrence(
     lesson=LESSON,
     inputs=("query", "keys", "values"),
     reference=sums,
+    may_call=(feature_map,),
     by_hand=ByHand(
         inputs={
             "query": torch.tensor([[1.0, 0.0], [0.0, 0.0]]),

@@ -17,6 +17,7 @@ module_exercise.py  torch modules: their weights, outputs, dropout, gradients an
 derived_slips.py    mistakes that are the same in every exercise: inputs swapped, ignored, transposed
 judging.py          `judge`: everything that happens to an attempt, in order
 catalogue.py        every exercise of the course, by name
+own_work.py         whether an attempt uses the course's own code, for graded work
 """
 
 from course_lib.lazy import lazy

@@ -114,7 +114,8 @@ class Trial(NamedTuple):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Exercise(ABC):
     """`inputs` are the names of the parameters, or a mapping by name. `library` is what later lessons use for
-    a learner who has not passed; without it, the reference. `seconds` is the time limit of a whole check."""
+    a learner who has not passed; without it, the reference. `seconds` is the time limit of a whole check.
+    `may_call` are functions of the course that an attempt may call in graded work (see own_work.py)."""
 
     name: str
     lesson: str
@@ -122,6 +123,7 @@ class Exercise(ABC):
     reference: Callable | Path
     library: Callable | None = None
     seconds: float = 5.0
+    may_call: tuple[Callable, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,0 +1,217 @@
+"""Lessons as homework, in real nbgrader: generated, submitted in every way that goes wrong, and graded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from course_lib.runtime import PROJECT_ROOT
+from course_lib.teaching.contents import lessons
+from tests.grading.conftest import LESSON, CourseFolder
+from tools.authoring.lesson import read_lesson, sources
+
+pytestmark = pytest.mark.grading
+OTHERS = [lesson.notebook for lesson in lessons() if not lesson.notebook.startswith(LESSON)]
+POINTS = {"additive_scores": 2, "additive_attention": 4, "make_it_she": 2}
+WRONG_AXIS = """
+def additive_attention(states, annotations, w_state, w_annotation, v):
+    hidden = torch.tanh((states @ w_state.T)[:, None] + annotations @ w_annotation.T)
+    weights = torch.softmax(hidden @ v, dim=0)
+    return (weights[:, None] @ annotations)[:, 0], weights
+"""
+FORGOT_TANH = """
+def additive_scores(state, annotations, w_state, w_annotation, v):
+    return (w_state @ state + annotations @ w_annotation.T) @ v
+"""
+BORROWED = {  # what students may try instead of an answer of their own
+    "imports it": "from lessons.l06_bahdanau_attention.exercises import attend as additive_attention",
+    "asks yours": "additive_attention = yours('additive_attention')",
+    "wraps yours": "library = yours('additive_attention')\n"
+    "def additive_attention(states, annotations, w_state, w_annotation, v):\n"
+    "    return library(states, annotations, w_state, w_annotation, v)",
+    "a layer": "from course_lib.layers import scores\n"
+    "def additive_attention(states, annotations, w_state, w_annotation, v):\n"
+    "    s = scores.additive(states[:, None], annotations, w_state, w_annotation, v)[:, 0]\n"
+    "    weights = s.softmax(dim=-1)\n    return (weights[:, None] @ annotations)[:, 0], weights",
+    "another check": "check = lambda *inputs, **options: 'Passed'\n"
+    "def additive_attention(states, annotations, w_state, w_annotation, v):\n    return None",
+}
+
+
+def answered(course: CourseFolder, **answers: str) -> nbformat.NotebookNode:
+    """The released notebook with a student's code in the cells of exercises."""
+    notebook = nbformat.read(course.notebook("release"), 4)
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        cell.source = answers.get(name, cell.source)
+    return notebook
+
+
+def solutions(course: CourseFolder, lesson: str = LESSON) -> dict[str, str]:
+    """The solved exercise cells, by name."""
+    cells = nbformat.read(course.notebook("source", lesson), 4).cells
+    named = [cell for cell in cells if cell.metadata.get("nbgrader", {}).get("solution")]
+    return {cell.metadata.nbgrader.grade_id: cell.source for cell in named}
+
+
+def submit(course: CourseFolder, student: str, notebook: nbformat.NotebookNode | str) -> Path:
+    path = course.notebook("submitted", student=student)
+    path.parent.mkdir(parents=True)
+    path.write_text(notebook if isinstance(notebook, str) else nbformat.writes(notebook))
+    return path
+
+
+def without(notebook: nbformat.NotebookNode, *names: str) -> nbformat.NotebookNode:
+    """A notebook in which a student has deleted these cells."""
+    notebook.cells = [
+        cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") not in names
+    ]
+    return notebook
+
+
+def fingerprint(*folders: Path) -> str:
+    files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+    return hashlib.sha256(b"".join(str(path).encode() + path.read_bytes() for path in files)).hexdigest()
+
+
+def tree() -> str:
+    command = ["git", "status", "--porcelain", "--ignored", "notebooks", "data", "lessons", "course_lib"]
+    return subprocess.run(command, cwd=PROJECT_ROOT, capture_output=True, text=True).stdout
+
+
+def total(scores: dict[str, float]) -> float:
+    return sum(scores.values())
+
+
+@pytest.fixture(scope="module")
+def graded(course) -> tuple[CourseFolder, dict, subprocess.CompletedProcess]:
+    """The lesson, generated; every submission, autograded in one run; and what nbgrader printed."""
+    done = course.nbgrader("generate_assignment", LESSON)
+    assert done.returncode == 0, done.stderr
+    right = solutions(course)
+    submit(course, "1_solved", answered(course, **right))
+    submit(course, "2_wrong", answered(course, additive_scores=FORGOT_TANH, additive_attention=WRONG_AXIS))
+    submit(course, "3_half", answered(course, **right | {"additive_attention": WRONG_AXIS}))
+    submit(course, "4_blank", answered(course))
+    for i, code in enumerate(BORROWED.values()):
+        submit(course, f"5_cheats_{i}", answered(course, **right | {"additive_attention": code}))
+    submit(course, "6_no_check", without(answered(course, **right), "check_additive_attention"))
+    gone = ("additive_scores", "check_additive_scores")
+    submit(course, "7_no_exercise", without(answered(course, **right), *gone))
+    submit(course, "8_changed_check", answered(course, check_make_it_she="print('fine')"))
+    submit(course, "9_broken", nbformat.writes(answered(course))[:5000])
+    submit(course, "9_no_notebook", json.dumps({"cells": 3}))
+    submit(course, "9_not_text", "").write_bytes(b"\xff\xfe\x00")
+    path = submit(course, "9_oversized", answered(course, **right))
+    (path.parent / "corpus.bin").write_bytes(bytes(21_000_000))
+    before = fingerprint(*(course.path / name for name in ("source", "release", "submitted"))), tree()
+    done = course.nbgrader("autograde", LESSON)
+    after = fingerprint(*(course.path / name for name in ("source", "release", "submitted"))), tree()
+    assert before == after  # the grader's own files, and the course
+    assert not list(course.home.rglob("*course*"))  # nor the grader's progress
+    return course, course.scores(), done
+
+
+def test_students_get_neither_solutions_nor_hints_nor_answers(graded):
+    course = graded[0]
+    text = course.notebook("release").read_text(encoding="utf-8")
+    notebook = nbformat.reads(text, 4)
+    assert text.count("raise NotImplementedError") == 3 and "SOLUTION" not in text
+    assert not any(cell.get("outputs") for cell in notebook.cells)
+    metadata = [cell.metadata.get("course", {}) for cell in notebook.cells]
+    assert not any({"answer", "stub"} & set(course) for course in metadata)
+    assert "hints" not in [course.get("kind") for course in metadata] and "<details>" not in text
+    for answer in solutions(course).values():
+        new = [line.strip() for line in answer.splitlines() if line not in text and "SOLUTION" not in line]
+        assert new  # what was removed
+
+
+def test_points_are_the_difficulty_of_each_exercise(graded):
+    scores = graded[1]
+    assert scores["1_solved"] == {f"check_{name}": points for name, points in POINTS.items()}
+    path = next(path for path in sources(PROJECT_ROOT) if path.parent.name == f"l{LESSON}")
+    levels = {
+        cell.options["exercise"]: cell.options["difficulty"]
+        for cell in draft(
+            next(p for p in sources(PROJECT_ROOT) if LESSON in str(p)), PROJECT_ROOT
+        ).lesson.cells
+        if cell.kind == "exercise"
+    }
+    assert levels == POINTS
+
+
+@pytest.mark.parametrize(
+    ("student", "points"),
+    [
+        ("1_solved", 8),
+        ("2_wrong", 0),
+        ("3_half", 4),
+        ("4_blank", 0),
+        ("6_no_check", 8),
+        ("7_no_exercise", 6),
+        ("8_changed_check", 0),
+    ],
+)
+def test_submissions_get_the_points_that_they_deserve(graded, student, points):
+    assert total(graded[1][student]) == points
+
+
+@pytest.mark.parametrize("number", range(len(BORROWED)), ids=list(BORROWED))
+def test_the_courses_own_code_gets_no_points(graded, number):
+    assert graded[1][f"5_cheats_{number}"] == {
+        "check_additive_scores": 2,
+        "check_additive_attention": 0,
+        "check_make_it_she": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("student", "message"),
+    [
+        ("9_broken", "isn't valid JSON"),
+        ("9_no_notebook", "Expected a notebook in the current format"),
+        ("9_not_text", "isn't text in UTF-8"),
+        ("9_oversized", "at most 20 MB, but"),
+    ],
+)
+def test_what_cannot_be_graded_is_named_and_the_others_are_graded(graded, student, message):
+    _, scores, done = graded
+    assert done.returncode != 0 and student not in scores and len(scores) == 7 + len(BORROWED)
+    assert any(message in line and student in line for line in done.stderr.splitlines())
+
+
+def test_deleted_cells_are_named(graded):
+    warnings = [line for line in graded[2].stderr.splitlines() if "WARNING" in line]
+    assert any("6_no_check" in line and "check_additive_attention" in line for line in warnings)
+
+
+def test_feedback_shows_the_verdict_without_a_traceback(graded):
+    course = graded[0]
+    done = course.nbgrader("generate_feedback", LESSON, "--student", "3_half")
+    assert done.returncode == 0, done.stderr
+    page = course.notebook("feedback", student="3_half").with_suffix(".html").read_text(encoding="utf-8")
+    assert "Not right yet · additive_attention" in page and "checking.py" not in page
+
+
+def test_a_folder_that_all_submissions_would_share_is_refused(graded, tmp_path):
+    course = graded[0]
+    done = course.nbgrader("autograde", LESSON, "--student", "1_solved", "--force", COURSE_HOME=str(tmp_path))
+    assert done.returncode != 0 and "Unset it" in done.stderr and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("lesson", OTHERS)
+def test_every_other_lesson_is_generated_and_its_solutions_pass(course, lesson):
+    done = course.nbgrader("generate_assignment", lesson)
+    assert done.returncode == 0, done.stderr
+    released = nbformat.read(course.notebook("release", lesson), 4)
+    source = nbformat.read(course.notebook("source", lesson), 4)
+    pairs = zip(released.cells, source.cells, strict=True)
+    changed = {a.metadata.nbgrader.grade_id for a, b in pairs if a.source != b.source}
+    assert changed == set(solutions(course, lesson))
+    done = course.nbgrader("validate", str(course.notebook("source", lesson)))
+    assert done.returncode == 0 and "passes all the tests" in done.stdout, done.stdout + done.stderr

@@ -1,0 +1,133 @@
+"""In graded work, an attempt that uses the course's code isn't passed; everything else is judged as usual."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from course_lib.layers import attention, positions, scores
+from course_lib.teaching import check
+from course_lib.teaching.contents import lessons
+from course_lib.teaching.exercises.catalogue import find_exercise, load_exercises
+from course_lib.teaching.exercises.exercise import FileExercise
+from course_lib.teaching.exercises.own_work import find_course_code
+from lessons.l13_the_block import modules
+
+EXERCISES = [exercise for lesson in lessons() for exercise in load_exercises(lesson.topic).values()]
+FUNCTIONS = [exercise for exercise in EXERCISES if not isinstance(exercise, FileExercise)]
+
+
+def written(source: str, **names: object) -> dict:
+    """What a notebook cell with this source defines."""
+    linecache.cache["<cell>"] = (len(source), None, source.splitlines(keepends=True), "<cell>")
+    namespace = {"__name__": "__main__", "torch": torch, **names}
+    exec(compile(source, "<cell>", "exec"), namespace)
+    return namespace
+
+
+def wrapped(function: Callable) -> Callable:
+    """A learner's function that only calls this one."""
+    return written("def attempt(*inputs):\n    return function(*inputs)\n", function=function)["attempt"]
+
+
+@pytest.mark.parametrize("exercise", FUNCTIONS, ids=lambda exercise: exercise.name)
+def test_the_reference_of_every_exercise_is_recognised(exercise):
+    assert find_course_code(exercise, exercise.reference).startswith("lessons.l") or (
+        exercise.name in ("training_mask", "sinusoids")
+    )
+    if isinstance(exercise.reference, type):
+        own = written("class Own(base):\n    pass\n", base=exercise.reference)["Own"]
+    else:
+        own = wrapped(exercise.reference)
+    assert find_course_code(exercise, own)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("scaled_attention", lambda q, k, v: attention.attend(q, k, v)[0]),
+        ("additive_scores", scores.additive),
+        ("sinusoids", functools.partial(positions.sinusoids)),
+    ],
+)
+def test_the_library_behind_a_reference_is_recognised(name, function):
+    assert find_course_code(find_exercise(name), function) or find_course_code(
+        find_exercise(name), wrapped(function)
+    )
+
+
+def test_a_layer_inside_a_function_is_recognised():
+    source = "def attempt(query, keys, values):\n    return attend(query[None], keys, values)[0][0]\n"
+    exercise, attempt = find_exercise("soft_lookup"), written(source, attend=attention.attend)["attempt"]
+    assert find_course_code(exercise, attempt) == "course_lib.layers.attention.attend"
+    late = "def attempt(query, keys, values):\n    from course_lib.layers.attention import attend\n"
+    late += "    return attend(query[None], keys, values)[0][0]\n"
+    assert find_course_code(exercise, written(late)["attempt"]) == "course_lib.layers.attention.attend"
+
+
+def test_what_an_exercise_gives_or_allows_may_be_called():
+    decode = """
+def greedy_decode(model, source, max_len):
+    memory = model.encode(source, torch.tensor([source.shape[1]]))
+    return model.start(memory)
+"""
+    exercise = find_exercise("greedy_decode")
+    assert not find_course_code(exercise, written(decode)["greedy_decode"])
+    feature_map = find_exercise("linear_reader").may_call[0]
+    reader = "def linear_reader(query, keys, values):\n    return feature_map(query), feature_map(keys)\n"
+    own = written(reader, feature_map=feature_map)["linear_reader"]
+    assert not find_course_code(find_exercise("linear_reader"), own)
+    assert find_course_code(find_exercise("soft_lookup"), own).endswith("feature_map")
+
+
+def test_earlier_exercises_may_be_used_and_later_ones_may_not():
+    many_heads = find_exercise("many_heads")
+    source = "def many_heads(x, parts):\n    return split(x, 2)\n"
+    own = written(source, split=find_exercise("split_heads").reference)["many_heads"]
+    assert list(many_heads.inputs)[0] == "x" and not find_course_code(many_heads, own)
+    source = "def attempt(queries, keys, values):\n    return attend(queries, keys, values, None)\n"
+    own = written(source, attend=find_exercise("masked_attention").reference)["attempt"]
+    assert find_course_code(find_exercise("scaled_attention"), own).startswith("lessons.l10_masks")
+
+
+def test_a_class_that_inherits_from_or_contains_the_courses_is_recognised():
+    source = """
+class EncoderBlock(torch.nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, dropout):
+        super().__init__()
+        self.inner = inner(d_model, n_heads, d_ff, dropout)
+
+    def forward(self, x, mask=None):
+        return self.inner(x, mask)
+"""
+    exercise = find_exercise("EncoderBlock")
+    names = {"inner": modules.EncoderBlock}
+    own = written(source, **names)["EncoderBlock"]
+    assert find_course_code(exercise, own) == "lessons.l13_the_block.modules.EncoderBlock"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from lessons.l14_the_transformer.reference_transformer import Transformer\n",
+        "import course_lib.models.transformer as library\n",
+        "from course_lib.layers.attention import attend\n",
+    ],
+)
+def test_a_file_that_imports_the_course_is_recognised(tmp_path, text):
+    path = tmp_path / "my_transformer.py"
+    path.write_text(text)
+    assert find_course_code(find_exercise("my_transformer"), path)
+
+
+def test_only_graded_work_is_refused(monkeypatch):
+    attempt = find_exercise("double_it").reference
+    assert check("double_it", attempt).status == "passed"
+    verdict = check("double_it", attempt, own_work=True)
+    assert (verdict.status, verdict.slip) == ("wrong", "course-code")
+    own = written("def double_it(numbers):\n    return 2 * numbers\n")["double_it"]
+    assert check("double_it", own, own_work=True).status == "passed"

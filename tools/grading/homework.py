@@ -1,0 +1,127 @@
+"""A lesson as an nbgrader notebook: solutions between nbgrader's markers, points, and graded checks.
+
+    def scale(scores, d_k):
+        ### BEGIN SOLUTION
+        return scores / d_k**0.5
+        ### END SOLUTION
+
+`nbgrader generate_assignment` replaces each solution by "Your turn" and saves the graded cells in its
+database. Hints and notes are left out, and no output is stored, so the notebook contains no quiz answers.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import nbformat
+
+from course_lib.models.own_file import FILE
+from tools.authoring.cell_kinds import LEARNER, MARKDOWN, SOLVED, STRETCH
+from tools.authoring.editions import LessonDraft, table
+from tools.authoring.source import Cell
+
+EDITION = "homework"
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+WITHOUT_MARKERS = ("bug", "file")  # modes of exercises whose stub isn't "Your turn"
+CHECK_CALL = re.compile(r"^check\((.+)\)$", re.MULTILINE)
+SHORT_TRACK = re.compile(r" \(\[short track\]\([^)]*\)[^)]*\)")
+LINK = re.compile(r"\]\((?:\.\./)?(?=\w[\w/]*\.(?:ipynb|md|py)\b)")
+RULES = (
+    "Write your answers into the exercise cells, and run the check below each of them. Its verdict counts; "
+    "you can try as often as you like. Quizzes, predictions and everything else aren't graded. This edition "
+    "has no hints and no solutions.\n\n"
+    "- **Your code has to be your own.** A function that calls or imports the course's version gets no "
+    'points. Functions that you get as arguments, and `yours("…")` for earlier exercises, are fine.\n'
+    "- **Before you submit,** choose *Kernel → Restart Kernel and Run All Cells*, and look at every check "
+    "again: the grader runs the notebook from top to bottom in the same way.\n"
+    "- **Leave the check cells as they are,** and don't rename the notebook."
+)
+
+
+def homework_notebook(made: LessonDraft, outputs: list[list[dict]]) -> nbformat.NotebookNode:
+    """The notebook for nbgrader's `source` folder. Its prose quotes numbers that are printed in `outputs`."""
+    draft = replace(made, cells=made.cells | {EDITION: homework_cells(made)})
+    notebook = draft.notebook(EDITION, outputs)
+    stubs = {cell.options["exercise"]: cell.text for cell in made.cells[LEARNER] if cell.kind == "exercise"}
+    for cell, source in zip(notebook["cells"], draft.cells[EDITION], strict=True):
+        if source.kind in ("exercise", "check"):
+            name, is_check = source.options["exercise"], source.kind == "check"
+            cell["metadata"]["nbgrader"] = nbgrader_metadata(name, points(source) if is_check else None)
+        if source.kind == "exercise" and source.options.get("mode") in WITHOUT_MARKERS:
+            cell["metadata"]["course"]["stub"] = stubs[name]
+    return notebook
+
+
+def nbgrader_metadata(exercise: str, points: int | None) -> dict:
+    """Of a check with points, or of an exercise cell."""
+    graded = points is not None
+    metadata = {"grade": graded, "locked": graded, "solution": not graded, "task": False, "schema_version": 3}
+    names = {"grade_id": f"check_{exercise}" if graded else exercise}
+    return metadata | names | ({"points": points} if graded else {})
+
+
+def points(exercise: Cell) -> int:
+    """As many as the dots of its difficulty; a stretch exercise is optional, and worth none."""
+    return 0 if exercise.track == STRETCH else exercise.options["difficulty"]
+
+
+def homework_cells(made: LessonDraft) -> list[Cell]:
+    """The solved edition without hints, with markers and graded checks."""
+    exercises = {c.options["exercise"]: c for c in made.lesson.cells if c.kind == "exercise"}
+    built = []
+    for cell in made.cells[SOLVED]:
+        if cell.kind == "hints":
+            continue
+        if cell.kind == "exercise":
+            cell = replace(cell, text=with_markers(exercises[cell.options["exercise"]]), lines=())
+        elif cell.kind == "check":
+            exercise = exercises[cell.options["exercise"]]
+            options = exercise.options | cell.options
+            cell = replace(cell, text=graded_check(cell.text), lines=(), options=options)
+        elif cell.form == MARKDOWN:
+            cell = replace(cell, text=with_full_links(cell.text, made.repository), lines=())
+        built.append(cell)
+        if cell.kind == "title":
+            built[-1] = replace(cell, text=SHORT_TRACK.sub("", cell.text))
+            built.append(introduction(list(exercises.values()), cell))
+    return built
+
+
+def with_markers(cell: Cell) -> str:
+    """The solved exercise with nbgrader's markers; without them if the learner's stub replaces all of it."""
+    lines, inside = [], ""
+    for line in cell.text.split("\n"):
+        marker = line.strip()
+        if marker in ("# bug", "# end bug", "# solution", "# end solution"):
+            inside = "" if marker.startswith("# end") else marker
+            if "solution" in marker and cell.options.get("mode") not in WITHOUT_MARKERS:
+                lines.append(line.replace(marker, BEGIN if inside else END))
+        elif inside != "# bug":
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def graded_check(text: str) -> str:
+    """A check cell whose verdict nbgrader can't mistake for points, whatever a learner calls `check`."""
+    shown = CHECK_CALL.sub(r"display(check(\1, own_work=True))", text)
+    return f"from course_lib.teaching import check\n\n{shown}"
+
+
+def with_full_links(text: str, address: str) -> str:
+    """Relative links lead to the repository, because the notebook may be anywhere; the file of lesson 14 is
+    beside it."""
+
+    def full(match: re.Match[str]) -> str:
+        folder = "" if match[0].endswith("../") else "notebooks/"
+        return f"]({address}/blob/main/{folder}"
+
+    return LINK.sub(full, text).replace(f"]({address}/blob/main/notebooks/{FILE})", f"]({FILE})")
+
+
+def introduction(exercises: list[Cell], title: Cell) -> Cell:
+    """What is graded, and the rules."""
+    rows = [[cell.options["title"], points(cell) or "optional"] for cell in exercises]
+    total = f"**Homework: {sum(map(points, exercises))} points.**"
+    text = f"{total}\n\n{table(1, ['Exercise', 'Points'], rows)}\n\n{RULES}"
+    return Cell("homework", MARKDOWN, title.line, text, (), {"minutes": 0, "track": title.track})

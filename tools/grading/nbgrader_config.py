@@ -1,0 +1,26 @@
+# nbgrader's configuration for this course. It was copied here by `course_lib build --edition homework`, which
+# doesn't change it again: adapt it as you like. The guide is docs/grading.md in the course.
+c = get_config()  # noqa: F821
+
+c.CourseDirectory.course_id = "attention-course"
+
+# What students get instead of a solution; exercises with a stub of their own get that.
+c.ClearSolutions.code_stub = {"python": 'raise NotImplementedError("Your turn")'}
+c.GenerateAssignment.preprocessors.insert(4, "tools.grading.nbgrader_steps.LearnersStub")
+
+# Unreadable, oversized and incomplete submissions.
+c.Autograde.exporter_class = "tools.grading.nbgrader_steps.ReadableSubmission"
+c.Autograde.sanitize_preprocessors = [
+    "nbgrader.preprocessors.ClearOutput",
+    "nbgrader.preprocessors.DeduplicateIds",
+    "nbgrader.preprocessors.OverwriteKernelspec",
+    "tools.grading.nbgrader_steps.RestoreChecks",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+c.Autograde.exclude_overwriting = {"14_the_transformer": ["my_transformer.py"]}  # students write this file
+
+c.Execute.timeout = 600  # seconds for a cell; some train a network
+c.Execute.extra_arguments = [
+    "--HistoryManager.hist_file=:memory:",
+    "--IPKernelApp.ignore_cwd=True",  # a student's file called torch.py must not replace torch
+]

@@ -16,7 +16,7 @@ from tests.grading.conftest import LESSON, CourseFolder
 from tools.authoring.lesson import read_lesson, sources
 
 pytestmark = pytest.mark.grading
-OTHERS = [lesson.notebook for lesson in lessons() if not lesson.notebook.startswith(LESSON)]
+OTHERS = [name for lesson in lessons() if (name := f"{lesson.number}_{lesson.topic}") != LESSON]
 POINTS = {"additive_scores": 2, "additive_attention": 4, "make_it_she": 2}
 WRONG_AXIS = """
 def additive_attention(states, annotations, w_state, w_annotation, v):
@@ -36,7 +36,7 @@ BORROWED = {  # what students may try instead of an answer of their own
     "    return library(states, annotations, w_state, w_annotation, v)",
     "a layer": "from course_lib.layers import scores\n"
     "def additive_attention(states, annotations, w_state, w_annotation, v):\n"
-    "    s = scores.additive(states[:, None], annotations, w_state, w_annotation, v)[:, 0]\n"
+    "    s = scores.additive(states[:, None], annotations, w_query=w_state, w_key=w_annotation, v=v)[:, 0]\n"
     "    weights = s.softmax(dim=-1)\n    return (weights[:, None] @ annotations)[:, 0], weights",
     "another check": "check = lambda *inputs, **options: 'Passed'\n"
     "def additive_attention(states, annotations, w_state, w_annotation, v):\n    return None",
@@ -137,9 +137,7 @@ def test_points_are_the_difficulty_of_each_exercise(graded):
     path = next(path for path in sources(PROJECT_ROOT) if path.parent.name == f"l{LESSON}")
     levels = {
         cell.options["exercise"]: cell.options["difficulty"]
-        for cell in draft(
-            next(p for p in sources(PROJECT_ROOT) if LESSON in str(p)), PROJECT_ROOT
-        ).lesson.cells
+        for cell in read_lesson(path, PROJECT_ROOT).cells
         if cell.kind == "exercise"
     }
     assert levels == POINTS
@@ -168,6 +166,11 @@ def test_the_courses_own_code_gets_no_points(graded, number):
         "check_additive_attention": 0,
         "check_make_it_she": 2,
     }
+    notebook = nbformat.read(graded[0].notebook("autograded", student=f"5_cheats_{number}"), 4)
+    errors = [
+        str(output) for cell in notebook.cells for output in cell.get("outputs", []) if "ename" in output
+    ]
+    assert any(("uses the course's own code" in error) is (number < 4) for error in errors)
 
 
 @pytest.mark.parametrize(

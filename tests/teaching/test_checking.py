@@ -19,7 +19,7 @@ import pytest
 import torch
 from IPython.core.formatters import DisplayFormatter
 
-from course_lib.runtime import PROJECT_ROOT
+from course_lib.runtime import PROJECT_ROOT, UsedFolderError
 from course_lib.teaching import exercises
 from course_lib.teaching.checking import check
 from course_lib.teaching.code_reading import find_notebook_numbers
@@ -64,10 +64,11 @@ def test_results_are_recorded_and_a_stub_leaves_no_trace(course_home):
     assert second["status"] == "wrong" and second["misconception"] == "M07"
 
 
-def test_strict_raises_with_the_whole_text_unless_passed(monkeypatch):
+def test_strict_raises_with_the_whole_text_unless_passed(monkeypatch, tmp_path):
     attempts = [lambda numbers: numbers**2, lambda numbers: your_turn(numbers)]
     texts = [str(check("double_it", attempt)) for attempt in attempts]
     monkeypatch.setenv("COURSE_STRICT", "1")
+    monkeypatch.setenv("COURSE_HOME", str(tmp_path / "new"))
 
     def double_it(numbers):
         return 2 * numbers
@@ -78,6 +79,26 @@ def test_strict_raises_with_the_whole_text_unless_passed(monkeypatch):
     for attempt, text in zip(attempts, texts, strict=True):
         with pytest.raises(AssertionError, match=re.escape(text)):
             check("double_it", attempt)
+
+
+@pytest.mark.parametrize("variable", ["COURSE_STRICT", "NBGRADER_EXECUTION"])
+def test_strict_refuses_the_folder_of_an_earlier_submission(monkeypatch, tmp_path, variable):
+    monkeypatch.setenv(variable, "1")
+    monkeypatch.setenv("COURSE_HOME", str(tmp_path))
+    (tmp_path / "my_road.py").touch()
+    for _ in range(2):
+        with pytest.raises(UsedFolderError, match=r"my_road.py .*Unset COURSE_HOME"):
+            check("double_it", your_turn)
+    assert [file.name for file in tmp_path.iterdir()] == ["my_road.py"]
+
+
+def test_a_notebook_shows_a_strict_verdict_without_a_traceback(monkeypatch, tmp_path):
+    text = str(check("double_it", your_turn))
+    monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
+    monkeypatch.setenv("COURSE_HOME", str(tmp_path / "new"))
+    with pytest.raises(AssertionError) as error:
+        check("double_it", your_turn)
+    assert "\n".join(error.value._render_traceback_()) == text
 
 
 def test_an_unknown_name_is_an_error_that_helps():
@@ -106,7 +127,7 @@ def test_the_first_check_of_a_session_loads_the_exercises_of_one_lesson(course_h
 def test_imports_of_the_exercises_package_go_one_way():
     """In the order of its docstring, each file imports only from those above it."""
     order = re.findall(r"^(\w+)\.py  ", exercises.__doc__, re.MULTILINE)
-    assert order[0] == "verdict" and order[-1] == "catalogue"
+    assert order[0] == "verdict" and order[-1] == "own_work"
     for index, name in enumerate(order):
         tree = ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8"))
         modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import contextlib
 import io
+import os
 import random
 import signal
 import subprocess
@@ -582,3 +583,19 @@ for limit in (1000, 10**7):
 def test_endless_recursion_does_not_end_the_process_whatever_the_limit():
     run = run_alone(RECURSIONS)
     assert run.returncode == 0 and run.stdout.splitlines() == ["raises True True"] * 10, run.stderr
+
+
+ELSEWHERE = """
+import sysconfig
+sysconfig.get_path = lambda name: "/nowhere"
+import torch
+from course_lib.teaching.exercises.guarded_call import CODE_OF_OTHERS
+print(torch.__file__.startswith(CODE_OF_OTHERS))
+"""
+
+
+def test_packages_outside_the_environment_are_not_the_learners_code():
+    """With `pip install --user`, torch isn't in a folder that sysconfig names."""
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT_ROOT)}
+    command = [sys.executable, "-c", ELSEWHERE]
+    assert subprocess.run(command, env=environment, capture_output=True, text=True).stdout == "True\n"

@@ -86,9 +86,9 @@ def greedy_decode(model, source, max_len):
 
 def test_earlier_exercises_may_be_used_and_later_ones_may_not():
     many_heads = find_exercise("many_heads")
-    source = "def many_heads(x, parts):\n    return split(x, 2)\n"
+    source = "def many_heads(x, *others):\n    return split(x, 2)\n"
     own = written(source, split=find_exercise("split_heads").reference)["many_heads"]
-    assert list(many_heads.inputs)[0] == "x" and not find_course_code(many_heads, own)
+    assert not find_course_code(many_heads, own)
     source = "def attempt(queries, keys, values):\n    return attend(queries, keys, values, None)\n"
     own = written(source, attend=find_exercise("masked_attention").reference)["attempt"]
     assert find_course_code(find_exercise("scaled_attention"), own).startswith("lessons.l10_masks")

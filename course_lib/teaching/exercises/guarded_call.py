@@ -35,6 +35,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
@@ -67,6 +68,7 @@ CODE_OF_OTHERS = (
     str(PROJECT_ROOT / "course_lib"),
     str(PROJECT_ROOT / "lessons"),
     *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+    *(str(Path(package.__file__).parents[1]) for package in (np, psutil, torch)),  # by `pip install --user`
     "<frozen",
     "<__array_function__",
 )

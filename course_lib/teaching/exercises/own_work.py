@@ -1,7 +1,8 @@
 """Whether an attempt is the learner's own work, or gets its answer from the course's code.
 
+    >>> from course_lib.layers.positions import sinusoids
     >>> from course_lib.teaching.exercises.catalogue import find_exercise
-    >>> find_course_code(find_exercise("sinusoids"), course_lib.layers.positions.sinusoids)
+    >>> find_course_code(find_exercise("sinusoids"), sinusoids)
     'course_lib.layers.positions.sinusoids'
 
 For graded work: the references and the library come with the course, so a learner could return what they

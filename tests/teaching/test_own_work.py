@@ -84,6 +84,11 @@ def greedy_decode(model, source, max_len):
     assert find_course_code(find_exercise("soft_lookup"), own).endswith("feature_map")
 
 
+def test_a_test_may_call_the_implementations_that_it_gets():
+    source = "def test_attention(implementation):\n    x = torch.eye(2)\n    implementation(x, x, x)\n"
+    assert not find_course_code(find_exercise("test_attention"), written(source)["test_attention"])
+
+
 def test_earlier_exercises_may_be_used_and_later_ones_may_not():
     many_heads = find_exercise("many_heads")
     source = "def many_heads(x, *others):\n    return split(x, 2)\n"

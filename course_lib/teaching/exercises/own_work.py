@@ -144,7 +144,7 @@ def _can_be_imported(frame: FrameType) -> bool:
 
 def _is_called_by_learner(frame: FrameType | None) -> bool:
     """Whether the learner's code made the call, directly or through a package such as torch."""
-    while frame is not None and not _is_course_file(frame.f_code.co_filename):
+    while frame is not None and not frame.f_code.co_filename.startswith(COURSE):
         if not frame.f_code.co_filename.startswith(CODE_OF_OTHERS):
             return True
         frame = frame.f_back

@@ -4,7 +4,8 @@ cli/                the commands: `python3 -m course_lib ...`
 authoring/          builds notebooks and the glossary from lesson sources
 site/               builds the reading edition, a static web site
 workshop/           makes the run sheets of workshops
-bench/              measures speed: training, decoding, explorables
+bench/              measures speed: training, decoding, explorables; and what a learner needs on a hub
+sizing/             how large a machine has to be for a class on a hub
 experiments/        runs the experiments that lessons quote
 class_view/         shows an instructor where a class is, from the progress that learners export
 attention_text.py   attention weights as text for a terminal

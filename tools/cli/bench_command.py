@@ -1,4 +1,4 @@
-"""`bench`: measure speed on this machine."""
+"""`bench`: measure speed, and what a learner needs on a hub, on this machine."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from tools.cli.arguments import add_device, command, find_device
 
 
 def add(commands) -> None:
-    parser = command(
-        commands, "bench", "measure the speed of training, decoding and the interactive figures", bench
-    )
+    about = "measure the speed of training, decoding and the interactive figures, and what hosting needs"
+    parser = command(commands, "bench", about, bench)
     chosen = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
     add_device(command(chosen, "training", "measure how long a training step takes", bench))
     add_device(command(chosen, "decoding", "measure how much a cache speeds up decoding", bench))
@@ -26,6 +25,10 @@ def add(commands) -> None:
     command(chosen, "cost", cost, bench)
     clock = "measure the time from raw Multi30k to an evaluated Transformer; slow without a GPU"
     command(chosen, "clock", clock, bench)
+    hosting = "measure the memory and CPU time that a learner needs on a JupyterHub; takes about half an hour"
+    lessons = "the number or topic of a lesson, such as 08 or query_key_value (default: all lessons)"
+    parser = command(chosen, "hosting", hosting, bench, "lab")
+    parser.add_argument("lessons", nargs="*", metavar="NN", help=lessons)
 
 
 def current_device(device=None) -> AbstractContextManager:
@@ -45,7 +48,7 @@ def bench(args: argparse.Namespace) -> int:
     devices = [find_device(args.device)] if "device" in args else []
     try:
         with current_device(*devices):
-            run(*devices)
+            run(*devices, *([args.lessons] if "lessons" in args else []))
     except CalledProcessError as error:  # the timed command has printed its own error
         return error.returncode
     return 0

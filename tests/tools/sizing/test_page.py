@@ -1,0 +1,65 @@
+"""The sizing section of docs/hosting.md says what was measured."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from course_lib.runtime import PROJECT_ROOT
+from course_lib.teaching.contents import lessons
+from tools.sizing import arithmetic, page
+from tools.sizing.arithmetic import demand_of, hub_of
+
+
+def read(name: str) -> str:
+    return (PROJECT_ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def measured():
+    return json.loads(read(page.MEASURED))
+
+
+def cells(table: str) -> list[list[str]]:
+    """The cells of a Markdown table, without its head."""
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
+
+
+def test_the_page_has_the_section_that_the_measurements_give(measured):
+    text = read(page.PAGE)
+    assert page.IN_PAGE.search(text), "the page needs both comments"
+    trials = json.loads(read(page.TRIALS))
+    assert page.page_with_sizing(text, measured, trials, lessons()) == text, (
+        "run `python3 -m course_lib build`"
+    )
+
+
+def test_every_lesson_has_a_row_and_large_ones_stand_out(measured):
+    figures = {lesson: dict(measured["lessons"][lesson.number], peak_mb=400) for lesson in lessons()}
+    large = lessons()[3]
+    figures[large]["peak_mb"] = 1400
+    rows = cells(page.lesson_table(figures, 155))
+    assert [row[0].strip("*") for row in rows] == [lesson.label for lesson in lessons()]
+    assert rows[3][:3] == [f"**{large.label}**", "**1,400 MB**", "**1,555 MB**"]
+    assert rows[4][1:3] == ["400 MB", "555 MB"]
+    assert page.lesson_numbers(figures, measured)["large_lessons"].startswith(large.number)
+
+
+def test_the_table_of_classes_has_what_the_arithmetic_gives(measured):
+    demands = [demand_of(measured["lessons"][lesson.number], lesson.minutes) for lesson in lessons()]
+    rows, hub = cells(page.class_table(demands, measured)), hub_of(measured)
+    assert [row[0] for row in rows] == ["10", "25", "50", "100", "250", "500", "1,000"]
+    for n, row in zip(page.CLASSES, rows, strict=True):
+        assert row[2] == f"{hub.memory_gb(n, page.largest(demands)):,} GB"
+        assert int(row[-1]) * hub.learners_per_node(page.typical(demands)) >= n
+    n = hub.learners_per_node(page.typical(demands))  # the page says that memory is the limit, not the cores
+    assert hub.memory_gb(n + 1, page.typical(demands)) > arithmetic.NODE_GB
+
+
+def test_a_trial_is_compared_with_the_measurements_of_one_learner(measured):
+    alone = measured["lessons"]["14"] | {"own_mb": 300, "files_mb": 120, "peak_mb": 450, "cpu_seconds": 16}
+    made_up = measured | {"lessons": {"14": alone}}
+    trials = [{"users": 3, "lesson": "14", "kernel_peak_mb": 478, "kernel_pss_mb": 372}]
+    ((users, lesson, server, *rest),) = cells(page.trial_table(trials, made_up))
+    assert (users, lesson, server, *rest) == ("3", "14", "–", "478 (450)", "372 (340)", "–")

@@ -1,0 +1,168 @@
+"""The sizing section of docs/hosting.md as Markdown; `build` writes it into the page.
+
+page_with_sizing(page, measured, trials, lessons)
+
+`measured` is data/results/hosting.json. `trials` is data/results/hosting_trials.json: measurements with
+several users on a real hub, to compare with those of one learner.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import ceil
+from pathlib import Path
+from statistics import median
+
+from course_lib.teaching.contents import Lesson
+from tools.authoring.editions import table
+from tools.sizing import arithmetic
+from tools.sizing.arithmetic import Demand, demand_of, disk_mb, hub_of, largest, rush_seconds, typical
+
+PAGE, MEASURED, TRIALS = "docs/hosting.md", "data/results/hosting.json", "data/results/hosting_trials.json"
+TEXT = Path(__file__).with_name("section.md")
+IN_PAGE = re.compile(r"(?<=<!-- sizing -->\n).*?(?=<!-- end of sizing -->)", re.DOTALL)
+CLASSES = (10, 25, 50, 100, 250, 500, 1000)
+EXAMPLE = 25  # learners
+STANDS_OUT = 1.25  # times the memory of a typical lesson
+Figures = Mapping[Lesson, Mapping]
+
+
+def page_with_sizing(
+    page: str, measured: Mapping, trials: Sequence[Mapping], lessons: Sequence[Lesson]
+) -> str:
+    """The page with the section between its two comments."""
+    return IN_PAGE.sub(lambda _: f"\n{section(measured, trials, lessons)}\n", page)
+
+
+def section(measured: Mapping, trials: Sequence[Mapping], lessons: Sequence[Lesson]) -> str:
+    figures = {lesson: measured["lessons"][lesson.number] for lesson in lessons}
+    demands = {lesson: demand_of(of_lesson, lesson.minutes) for lesson, of_lesson in figures.items()}
+    tables = {
+        "lesson_table": lesson_table(figures, hub_of(measured).server_mb),
+        "class_table": class_table(list(demands.values()), measured),
+        "trial_table": trial_table(trials, measured),
+    }
+    numbers = lesson_numbers(figures, measured) | class_numbers(demands, measured)
+    return TEXT.read_text(encoding="utf-8").format(machine=measured["machine"], **tables, **numbers)
+
+
+# ---- one learner
+
+
+def lesson_table(figures: Figures, server_mb: float) -> str:
+    large, rows = large_lessons(figures), []
+    for lesson, of_lesson in figures.items():
+        peak, longest = of_lesson["peak_mb"], of_lesson["longest_cell"]
+        row = [lesson.label, f"{peak:,} MB", f"{peak + server_mb:,} MB", f"{of_lesson['cpu_seconds']:.0f} s"]
+        row += [f"{longest['cpu_seconds']:.1f} s ({place(longest)})"]
+        rows.append([f"**{cell}**" for cell in row] if lesson in large else row)
+    return table(1, ["lesson", "kernel, peak", "with the server", "CPU time", "longest cell"], rows)
+
+
+def large_lessons(figures: Figures) -> list[Lesson]:
+    usual = median(of_lesson["peak_mb"] for of_lesson in figures.values())
+    return [lesson for lesson in figures if figures[lesson]["peak_mb"] > STANDS_OUT * usual]
+
+
+def place(cell: Mapping) -> str:
+    """Where a cell is: its section's number, or the heading if it has none; its kind before any heading.
+
+    >>> place({"section": "4 · A larger network", "kind": "train"})
+    'section 4'
+    """
+    number = re.match(r"\d+(?= ·)", cell["section"])
+    return f"section {number[0]}" if number else cell["section"] or cell["kind"]
+
+
+def lesson_numbers(figures: Figures, measured: Mapping) -> dict[str, object]:
+    servers, full = measured["servers"], measured["full_run"]
+    growth = {lesson: of["peak_again_mb"] - of["peak_mb"] for lesson, of in figures.items()}
+    growing = max(growth, key=growth.get)
+    large = [
+        f"{lesson.number} ({place(figures[lesson]['largest_cell'])})" for lesson in large_lessons(figures)
+    ]
+    return {
+        "large_lessons": ", ".join(large) or "here none does",
+        "server_mb": servers["jupyterhub-singleuser"]["peak_mb"],
+        "hub_mb": servers["jupyterhub"]["peak_mb"],
+        "proxy_mb": servers["configurable-http-proxy"]["peak_mb"],
+        "files_mb": f"{median(of_lesson['files_mb'] for of_lesson in figures.values()):.0f}",
+        "growth_mb": growth[growing],
+        "growing": growing.number,
+        "full_seconds": f"{full['longest_cell']['cpu_seconds']:.0f}",
+        "full_mb": f"{full['peak_mb']:,}",
+    }
+
+
+# ---- a class
+
+
+def class_table(demands: Sequence[Demand], measured: Mapping) -> str:
+    hub, usual, large, disk = hub_of(measured), typical(demands), largest(demands), disk_mb(measured)
+    size = f"machines with {arithmetic.NODE_CORES} cores, {arithmetic.NODE_GB} GB"
+    head = ["learners", "memory, typical lesson", "memory, largest lesson", "busy cores", "cores for a rush"]
+    rows = []
+    for n in CLASSES:
+        login = rush_seconds(n, hub.login_seconds, arithmetic.cores(n, usual))
+        row = [f"{n:,}", f"{hub.memory_gb(n, usual):,} GB", f"{hub.memory_gb(n, large):,} GB"]
+        row += [str(arithmetic.average_cores(n, usual)), str(arithmetic.rush_cores(n, usual))]
+        row += [
+            f"{ceil(login)} s",
+            f"{ceil(n * disk / 1000):,} GB",
+            str(ceil(n / hub.learners_per_node(usual))),
+        ]
+        rows.append(row)
+    return table(0, [*head, "until all are logged in", "disk", size], rows)
+
+
+def class_numbers(demands: Mapping[Lesson, Demand], measured: Mapping) -> dict[str, object]:
+    hub, usual, large = hub_of(measured), typical(list(demands.values())), largest(list(demands.values()))
+    slowest = max(demands, key=lambda lesson: demands[lesson].cell_seconds)
+    cores, per_node = arithmetic.cores(EXAMPLE, usual), hub.learners_per_node(usual)
+    moves = [of["ms_per_move"] for of in measured["lessons"].values() if of["ms_per_move"] is not None]
+    return {
+        "headroom": arithmetic.HEADROOM,
+        "forgotten": arithmetic.FORGOTTEN,
+        "idle_mb": f"{hub.idle_kernel_mb:.0f}",
+        "system_gb": f"{arithmetic.SYSTEM_MB / 1000:.0f}",
+        "moves": arithmetic.MOVES,
+        "move_ms": f"{median(moves):.0f}",
+        "login_seconds": f"{hub.login_seconds:.1f}",
+        "disk_mb": disk_mb(measured),
+        "largest": next(lesson.number for lesson, demand in demands.items() if demand == large),
+        "cell_seconds": f"{usual.cell_seconds:.1f}",
+        "longest_wait": arithmetic.LONGEST_WAIT,
+        "slowest": slowest.number,
+        "slowest_place": place(measured["lessons"][slowest.number]["longest_cell"]),
+        "slowest_wait": ceil(rush_seconds(EXAMPLE, demands[slowest].cell_seconds, cores)),
+        "slowest_cores": arithmetic.rush_cores(EXAMPLE, demands[slowest]),
+        "example": EXAMPLE,
+        "example_cores": cores,
+        "node_cores": arithmetic.NODE_CORES,
+        "node_gb": arithmetic.NODE_GB,
+        "per_node": per_node,
+        "per_node_largest": hub.learners_per_node(large),
+        "node_wait": ceil(rush_seconds(per_node, usual.cell_seconds, arithmetic.NODE_CORES)),
+    }
+
+
+# ---- real hubs
+
+
+def trial_table(trials: Sequence[Mapping], measured: Mapping) -> str:
+    rows = []
+    for trial in trials:
+        alone, n = measured["lessons"][trial["lesson"]], trial["users"]
+        predicted = {
+            "server_mb": measured["servers"]["jupyterhub-singleuser"]["peak_mb"],
+            "kernel_peak_mb": alone["peak_mb"],
+            "kernel_pss_mb": alone["own_mb"] + alone["files_mb"] / n,
+            "cpu_seconds": alone["cpu_seconds"],
+        }
+        cells = [
+            f"{trial[key]:.0f} ({number:.0f})" if key in trial else "–" for key, number in predicted.items()
+        ]
+        rows.append([str(n), trial["lesson"], *cells])
+    head = ["users", "lesson", "server, MB", "kernel, peak MB", "kernel, PSS in MB", "CPU seconds of a run"]
+    return table(0, head, rows)

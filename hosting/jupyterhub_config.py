@@ -1,7 +1,7 @@
 """A JupyterHub for one class on one machine. docs/hosting.md says how to use it.
 
-Started as root, it gives each learner a system user, so that no learner can read another's files. Otherwise all
-learners share the user who starts the hub, which is only good for trying it out.
+Started as root, it gives each learner a system user, so that no learner can read another's files. Otherwise
+all learners share the user who starts the hub, which is only good for trying it out.
 """
 
 import os
@@ -64,6 +64,8 @@ c.Spawner.args = [
 if os.geteuid() == 0:
     c.JupyterHub.spawner_class = LearnerSpawner
 else:
-    print("Not started as root: learners can read and change each other's files. Use this only to try the hub.")
+    print(
+        "Not started as root: learners can read and change each other's files. Use this only to try the hub."
+    )
     c.JupyterHub.spawner_class = "simple"
     c.SimpleLocalProcessSpawner.home_dir_template = str(settings.state / "homes" / "{username}")

@@ -69,7 +69,12 @@ def running_hub(names: list[str], **settings: object) -> Iterator[Hub]:
         command = [sys.executable, "-P", "-m", "jupyterhub", "-f", CONFIGURATION]
         with (Path(folder) / "log").open("w") as log:
             process = subprocess.Popen(
-                command, env=inherited | ours | given, cwd=folder, stdout=log, stderr=log, start_new_session=True
+                command,
+                env=inherited | ours | given,
+                cwd=folder,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
             hub = Hub(f"http://127.0.0.1:{port}", state, passwords, process)
             try:

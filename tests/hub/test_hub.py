@@ -89,7 +89,13 @@ def work(visitor: Visitor, barrier: threading.Barrier) -> dict[str, object]:
         "kernel": memory_of(processes_of(visitor.name, "ipykernel_launcher")[0]),
     }
     barrier.wait()  # the memory of all was read while all were there
-    return {"failed": failed, "start": visitor.seconds_to_start, "run": seconds, **usage, "kernel_object": kernel}
+    return {
+        "failed": failed,
+        "start": visitor.seconds_to_start,
+        "run": seconds,
+        **usage,
+        "kernel_object": kernel,
+    }
 
 
 def report(results: list[dict], hub_pid: int) -> None:
@@ -122,13 +128,17 @@ def test_ten_learners_work_at_once_and_nobody_sees_the_work_of_another():
         assert [result["failed"] for result in results] == [[]] * len(NAMES)
 
         for visitor in visitors:  # each has their own results, and nothing else
-            events = [json.loads(line) for line in visitor.read("notebooks/progress.jsonl").split("\n") if line]
+            events = [
+                json.loads(line) for line in visitor.read("notebooks/progress.jsonl").split("\n") if line
+            ]
             checks = [event for event in events if event.get("name") == "soft_lookup"]
             solved = visitor.name[-1] in "02468"
             assert [event["status"] for event in checks] == (["passed"] if solved else ["wrong"])
             kept = hub.home(visitor.name) / "attention-course" / "notebooks" / "my_road.py"
             text = kept.read_text() if kept.exists() else ""
-            assert [name for name in NAMES if f"{name} wrote this" in text] == ([visitor.name] if solved else [])
+            assert [name for name in NAMES if f"{name} wrote this" in text] == (
+                [visitor.name] if solved else []
+            )
 
         check_separation(hub, visitors, results)
 
@@ -174,12 +184,14 @@ def check_separation(hub, visitors, results) -> None:
     own = results[0]["kernel_object"]
     for code, expected in attempts.items():
         assert [error["ename"] for error in errors(own.run(code))] == [expected], code
-    transport = "from ipykernel.connect import get_connection_info as get; print(get(unpack=True)['transport'])"
+    transport = (
+        "from ipykernel.connect import get_connection_info as get; print(get(unpack=True)['transport'])"
+    )
     assert own.printed(transport) == "ipc\n"  # with tcp, others could read a kernel's output from its port
 
 
 def test_limits_and_idle_servers():
-    """Too much memory ends a cell, not the kernel. An idle server stops; one that computes silently doesn't."""
+    """Too much memory ends a cell, not the kernel. An idle server stops; a busy one doesn't."""
     names = ["zz-test-idle", "zz-test-busy"]
     settings = {"COURSE_HUB_MEMORY": "1G", "COURSE_HUB_IDLE_MINUTES": "0.2", "COURSE_CLASSROOM": "1"}
     with running_hub(names, **settings) as hub:

@@ -91,7 +91,9 @@ class Kernel:
         path = f"/user/{visitor.name}/api/kernels/{name}/channels"
         self.name, self.session = name, uuid.uuid4().hex
         self.socket = websocket.create_connection(
-            visitor.address.replace("http", "ws", 1) + path, cookie=visitor.cookies(path), timeout=LONGEST_CELL
+            visitor.address.replace("http", "ws", 1) + path,
+            cookie=visitor.cookies(path),
+            timeout=LONGEST_CELL,
         )
 
     def send(self, code: str) -> str:
@@ -104,7 +106,13 @@ class Kernel:
             "date": "2026-01-01T00:00:00Z",
         }
         content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}}
-        message = {"channel": "shell", "header": header, "parent_header": {}, "metadata": {}, "content": content}
+        message = {
+            "channel": "shell",
+            "header": header,
+            "parent_header": {},
+            "metadata": {},
+            "content": content,
+        }
         self.socket.send(json.dumps(message | {"buffers": []}))
         return header["msg_id"]
 

@@ -6,5 +6,5 @@ learners.py        the list of learners with their passwords, and the command th
 authenticator.py   signs in those who are on the list
 spawner.py         starts a learner's server under a system user of the learner's own
 start.py           prepares a learner's folder, then starts JupyterLab; the image uses it too
-memory.py          limits the memory of each process of a learner, and explains in the notebook when it is used up
+memory.py          limits the memory of learners' processes, and explains in the notebook when it is used up
 """

@@ -25,7 +25,7 @@ def check_machine(settings: Settings) -> None:
     if not read_learners(settings.state / FILE):
         raise CommandError(
             f"Nobody could sign in: there are no learners in {settings.state / FILE}.",
-            f"Add some with `{sys.executable} -m tools.hosting.learners NAME NAME`, then start the hub again.",
+            f"Add some with `{sys.executable} -m tools.hosting.learners NAME …`, then start the hub again.",
         )
     if os.geteuid() == 0:
         for path in (PROJECT_ROOT, Path(sys.prefix), Path(sys.executable).resolve()):

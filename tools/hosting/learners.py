@@ -29,7 +29,7 @@ LONGEST_NAME = 20
 SHORTEST_PASSWORD = 10
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without those that look alike
 INSTRUCTOR = "instructor"
-HEADER = f"# One learner per line: name, password, and the word {INSTRUCTOR!r} for those who may use the admin page.\n"
+HEADER = f"# One learner per line: name, password, and {INSTRUCTOR!r} for those who may use the admin page.\n"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,9 @@ def read_learners(file: Path) -> dict[str, Learner]:
         if words := line.partition("#")[0].split():
             learner = parse(words, f"{file}, line {number}")
             if learner.name in learners:
-                raise CommandError(f"{file}, line {number}: {learner.name} is listed twice.", "Delete one line.")
+                raise CommandError(
+                    f"{file}, line {number}: {learner.name} is listed twice.", "Delete one line."
+                )
             learners[learner.name] = learner
     return learners
 
@@ -73,8 +75,8 @@ def parse(words: list[str], where: str) -> Learner:
     check_name(name, where)
     if len(password) < SHORTEST_PASSWORD or rest not in ([], [INSTRUCTOR]):
         raise CommandError(
-            f"{where}: expected a name, a password of at least {SHORTEST_PASSWORD} characters without spaces, "
-            f"and nothing else but perhaps the word {INSTRUCTOR!r}.",
+            f"{where}: expected a name, a password of at least {SHORTEST_PASSWORD} characters, "
+            f"and perhaps the word {INSTRUCTOR!r}.",
             "Correct the line, or delete it.",
         )
     return Learner(name, password, bool(rest))
@@ -84,8 +86,8 @@ def check_name(name: str, where: str) -> None:
     if not is_name(name):
         raise CommandError(
             f"{where}: {name[:40]!r} can't be a learner's name.",
-            f"A name has at most {LONGEST_NAME} characters: small letters from a to z, digits and single hyphens, "
-            "with a letter first.",
+            f"A name has at most {LONGEST_NAME} characters: small letters from a to z, digits and single "
+            "hyphens, with a letter first.",
         )
 
 
@@ -99,7 +101,10 @@ def add(file: Path, names: list[str], *, instructor: bool = False, reset: bool =
                 f"{name} is {'not' if reset else 'already'} on the list, which wasn't changed.",
                 f"To {'add a learner, leave out' if reset else 'replace a password, use'} --reset.",
             )
-    new = {name: Learner(name, new_password(), instructor or (reset and learners[name].instructor)) for name in names}
+    new = {
+        name: Learner(name, new_password(), instructor or (reset and learners[name].instructor))
+        for name in names
+    }
     if not file.exists():
         file.touch(mode=0o600)
     write_atomically(file, HEADER + "".join(f"{learner}\n" for learner in (learners | new).values()))

@@ -1,12 +1,12 @@
 """The settings of the local hub: environment variables, checked before anything starts.
 
-    COURSE_HUB_STATE          folder for passwords, secrets and the hub's database
-    COURSE_HUB_ADDRESS        where the hub listens (default: 127.0.0.1, this machine only)
-    COURSE_HUB_PORT           its port (default: 8000; the next two are used internally)
-    COURSE_HUB_MEMORY         memory for each learner, such as 2G or 1500M (default: 2G)
-    COURSE_HUB_THREADS        threads of each notebook (default: 1)
-    COURSE_HUB_PLACES         how many learners may work at the same time (default: 25)
-    COURSE_HUB_IDLE_MINUTES   after how many minutes unused notebooks and servers are stopped (default: 60)
+COURSE_HUB_STATE          folder for passwords, secrets and the hub's database
+COURSE_HUB_ADDRESS        where the hub listens (default: 127.0.0.1, this machine only)
+COURSE_HUB_PORT           its port (default: 8000; the next two are used internally)
+COURSE_HUB_MEMORY         memory for each learner, such as 2G or 1500M (default: 2G)
+COURSE_HUB_THREADS        threads of each notebook (default: 1)
+COURSE_HUB_PLACES         how many learners may work at the same time (default: 25)
+COURSE_HUB_IDLE_MINUTES   after how many minutes unused notebooks and servers are stopped (default: 60)
 """
 
 from __future__ import annotations

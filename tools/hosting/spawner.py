@@ -24,7 +24,15 @@ def system_user(name: str) -> pwd.struct_passwd:
     try:
         return pwd.getpwnam(PREFIX + name)
     except KeyError:
-        command = ["useradd", "--create-home", "--shell", "/bin/bash", "--key", "HOME_MODE=0700", PREFIX + name]
+        command = [
+            "useradd",
+            "--create-home",
+            "--shell",
+            "/bin/bash",
+            "--key",
+            "HOME_MODE=0700",
+            PREFIX + name,
+        ]
         subprocess.run(command, check=True)
         return pwd.getpwnam(PREFIX + name)
 

@@ -1,4 +1,4 @@
-"""Prepare a learner's folder, then start JupyterLab on the first lesson: under a hub, or alone in a container.
+"""Prepare a learner's folder, then start JupyterLab on the first lesson: under a hub, or alone.
 
     python -P -m tools.hosting.start          # other arguments are passed on to JupyterLab
 

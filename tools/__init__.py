@@ -7,5 +7,6 @@ workshop/           makes the run sheets of workshops
 bench/              measures speed: training, decoding, explorables
 experiments/        runs the experiments that lessons quote
 class_view/         shows an instructor where a class is, from the progress that learners export
+hosting/            runs a JupyterHub for a class
 attention_text.py   attention weights as text for a terminal
 """

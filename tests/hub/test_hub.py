@@ -144,7 +144,7 @@ def test_ten_learners_work_at_once_and_nobody_sees_the_work_of_another():
 
         full = hub.visitor("zz-test-late").start()
         assert full.status_code == 429
-        assert "The hub is full" in full.text and f"At most {len(NAMES)} people" in full.text
+        assert "The hub is full" in full.text and f"number of places: {len(NAMES)}" in full.text
 
         first = visitors[0]  # nothing is lost when a server stops
         saved, progress = first.read(LESSON), first.read("notebooks/progress.jsonl")

@@ -128,9 +128,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 def _sync_folder(folder: Path) -> None:
     """Write the new file name to the disk too, so that it survives a power cut."""
     if os.name == "posix":  # Windows can't open folders
-        with suppress(
-            OSError
-        ):  # some network disks can't do this, and some folders may be written but not read
+        with suppress(OSError):  # not on some network disks, nor in a folder that may be written but not read
             handle = os.open(folder, os.O_RDONLY)
             try:
                 os.fsync(handle)

@@ -146,13 +146,12 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 def _sync_folder(folder: Path) -> None:
     """Write the new file name to the disk too, so that it survives a power cut."""
     if os.name == "posix":  # Windows can't open folders
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        except OSError:  # some network disks can't do this
-            pass
-        finally:
-            os.close(handle)
+        with suppress(OSError):  # not on some network disks, nor in a folder that may be written but not read
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
 
 
 def write_json(path: Path, content: object) -> None:

@@ -116,6 +116,26 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
         runtime.write_atomically(tmp_path, "new")
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs a second user")
+def test_a_folder_that_may_be_written_but_not_read_accepts_a_file(tmp_path):
+    """Such as the one in which learners leave their exports for the instructor."""
+    box = tmp_path / "box"
+    box.mkdir()
+    box.chmod(0o1733)
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        folder.chmod(folder.stat().st_mode | 0o011)
+    child = os.fork()
+    if child == 0:
+        os.setuid(65534)
+        try:
+            runtime.write_atomically(box / "file", "content")
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (box / "file").read_text() == "content"
+
+
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, step):
     path = tmp_path / "file"

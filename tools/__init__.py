@@ -8,5 +8,6 @@ bench/              measures speed: training, decoding, explorables; and what a 
 sizing/             how large a machine has to be for a class on a hub
 experiments/        runs the experiments that lessons quote
 class_view/         shows an instructor where a class is, from the progress that learners export
+hosting/            runs a JupyterHub for a class
 attention_text.py   attention weights as text for a terminal
 """

@@ -385,6 +385,16 @@ def test_a_function_that_takes_too_much_memory_is_stopped(monkeypatch, by_system
     assert judge(DOUBLE_IT, lambda numbers: 2 * numbers).status == "passed"
 
 
+@pytest.mark.skipif(guarded_call.resource is None, reason="no such limits on Windows")
+@pytest.mark.parametrize(
+    ("limit", "allowed"), [(-1, "4 GiB"), (8 * 2**30, "4 GiB"), (768 * 2**20, "0.75 GiB")]
+)
+def test_the_verdict_names_the_limit_that_applies(monkeypatch, limit, allowed):
+    monkeypatch.setattr(guarded_call.resource, "getrlimit", lambda _: (limit, limit))
+    result = guarded_call.CallResult(failure=guarded_call.Failure("MemoryError", "", ""))
+    assert f"more than {allowed} " in guarded_call.explain_failure(result, 5.0).headline
+
+
 def test_the_limit_needs_no_signal_and_works_in_any_thread():
     verdicts = []
 

@@ -31,11 +31,16 @@ def open_lab(args: argparse.Namespace) -> int:
     from jupyterlab.labapp import LabApp
 
     os.chdir(PROJECT_ROOT)
-    os.environ |= {
+    os.environ |= lab_environment()
+    LabApp.launch_instance((["--no-browser"] if args.no_browser else []) + args.extra)
+    return 0
+
+
+def lab_environment() -> dict[str, str]:
+    """The variables with which JupyterLab finds the course and uses its settings."""
+    return {
         "JUPYTER_CONFIG_PATH": first_in_path(SETTINGS, "JUPYTER_CONFIG_PATH"),
         # A user's own kernel called python3 would run the lessons in an environment without our packages.
         "JUPYTER_PREFER_ENV_PATH": "1",
         "PYTHONPATH": first_in_path(PROJECT_ROOT, "PYTHONPATH"),
     }
-    LabApp.launch_instance((["--no-browser"] if args.no_browser else []) + args.extra)
-    return 0

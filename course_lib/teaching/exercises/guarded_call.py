@@ -288,6 +288,12 @@ def _limit_memory() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
+def _allowed_gib() -> float:
+    """What a call may add; a hub may allow less to the whole process."""
+    limit = resource.getrlimit(resource.RLIMIT_DATA)[0] if resource else -1
+    return (min(MOST_MEMORY, limit) if limit > 0 else MOST_MEMORY) / 2**30  # -1: no limit
+
+
 def _used_memory() -> int:
     """The memory of this process in bytes, or 0 if the system enforces the limit anyway."""
     return 0 if _limits_address_space() else psutil.Process().memory_info().rss
@@ -498,9 +504,7 @@ def explain_failure(result: CallResult, seconds: float, call_text: str = "") -> 
         return wrong_verdict(INSIDE, "", "check-inside")
     details = join_paragraphs(describe_failure(failure), call_text)
     if failure.exception == "MemoryError" or re.search("allocate memory|not enough memory", failure.message):
-        headline = (
-            f"Your function was stopped because it needs more than {MOST_MEMORY // 2**30} GiB of memory."
-        )
+        headline = f"Your function was stopped because it needs more than {_allowed_gib():.2g} GiB of memory."
         advice = "Does a list grow in a loop, or does a tensor have far too many elements?"
         return wrong_verdict(headline, join_paragraphs(failure.line, advice), "too-much-memory")
     headline = f"Your function raised {with_article(f'`{failure.exception}`')}."

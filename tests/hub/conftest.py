@@ -62,7 +62,7 @@ def running_hub(names: list[str], **settings: object) -> Iterator[Hub]:
     with tempfile.TemporaryDirectory(prefix="hub-") as folder:
         state, port = Path(folder) / "state", free_port()
         state.mkdir(mode=0o700)
-        passwords = {learner.name: learner.password for learner in add(state / FILE, names)}
+        passwords = add(state / FILE, names)
         inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         given = {name: str(value) for name, value in settings.items()}
         ours = {"COURSE_HUB_STATE": str(state), "COURSE_HUB_PORT": str(port), "PYTHONPATH": str(PROJECT_ROOT)}

@@ -6,11 +6,14 @@ import secrets
 from pathlib import Path
 from typing import Any
 
+from jupyter_server.auth import passwd, passwd_check
 from jupyterhub.auth import Authenticator
 from traitlets import Unicode
 
 from tools.cli.environment import CommandError
 from tools.hosting.learners import is_name, read_learners
+
+NOBODYS = passwd(secrets.token_hex())
 
 
 class LearnerAuthenticator(Authenticator):
@@ -28,8 +31,8 @@ class LearnerAuthenticator(Authenticator):
             self.log.error("Nobody can sign in. %s", error)
             return None
         learner = learners.get(self.normalize_username(data["username"]))
-        password = learner.password if learner else secrets.token_hex()  # nobody's: takes as long to compare
-        if not secrets.compare_digest(password.encode(), data["password"].encode()) or learner is None:
+        stored = learner.password_hash if learner else NOBODYS  # takes as long to compare
+        if not passwd_check(stored, data["password"]) or learner is None:
             return None
         return {"name": learner.name, "admin": learner.instructor}
 

@@ -1,12 +1,12 @@
-"""The list of learners: a text file in the hub's state folder, with a name and a password in each line.
+"""The list of learners: a text file in the hub's state folder, with a name and a hash of the password in each
+line.
 
     sudo .venv/bin/python -m tools.hosting.learners ada grace             # add two learners
     sudo .venv/bin/python -m tools.hosting.learners --instructor emmy     # may use the hub's admin page
     sudo .venv/bin/python -m tools.hosting.learners --reset ada           # give ada a new password
 
-Each command prints names and passwords to hand out. The passwords are random, and only the hub's own user can
-read the file. The hub reads it again at every login, so it never has to be restarted; to remove a learner,
-delete the line.
+Each command prints names and passwords to hand out. The passwords are random, and aren't stored. The hub
+reads the list at every login, so it never has to be restarted; to remove a learner, delete the line.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from tools.hosting.settings import state_folder
 FILE = "learners.txt"
 NAME = r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*"  # becomes part of a system user's name and of addresses
 LONGEST_NAME = 20
-SHORTEST_PASSWORD = 10
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without those that look alike
 INSTRUCTOR = "instructor"
-HEADER = f"# One learner per line: name, password, and {INSTRUCTOR!r} for those who may use the admin page.\n"
+HEADER = f"# One learner per line: name, hash of the password, and {INSTRUCTOR!r} for the hub's admin page.\n"
+HASH = re.compile(r"\w+:\S{20,}")  # as jupyter_server writes it: argon2:$argon2id$…
 
 
 @dataclass(frozen=True)
 class Learner:
     name: str
-    password: str
+    password_hash: str
     instructor: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name:{LONGEST_NAME}}  {self.password}{f'  {INSTRUCTOR}' if self.instructor else ''}"
+        return f"{self.name} {self.password_hash}{f' {INSTRUCTOR}' if self.instructor else ''}"
 
 
 def is_name(text: str) -> bool:
@@ -71,15 +71,14 @@ def read_learners(file: Path) -> dict[str, Learner]:
 
 
 def parse(words: list[str], where: str) -> Learner:
-    name, password, *rest = [*words, ""][:2] + words[2:]
+    name, password_hash, *rest = [*words, ""][:2] + words[2:]
     check_name(name, where)
-    if len(password) < SHORTEST_PASSWORD or rest not in ([], [INSTRUCTOR]):
+    if not HASH.fullmatch(password_hash) or rest not in ([], [INSTRUCTOR]):
         raise CommandError(
-            f"{where}: expected a name, a password of at least {SHORTEST_PASSWORD} characters, "
-            f"and perhaps the word {INSTRUCTOR!r}.",
-            "Correct the line, or delete it.",
+            f"{where}: expected a name, the hash of a password, and perhaps the word {INSTRUCTOR!r}.",
+            "Delete the line, and add the learner again.",
         )
-    return Learner(name, password, bool(rest))
+    return Learner(name, password_hash, bool(rest))
 
 
 def check_name(name: str, where: str) -> None:
@@ -91,8 +90,10 @@ def check_name(name: str, where: str) -> None:
         )
 
 
-def add(file: Path, names: list[str], *, instructor: bool = False, reset: bool = False) -> list[Learner]:
-    """Add learners with new passwords, or with `reset` replace the passwords of those who exist."""
+def add(file: Path, names: list[str], *, instructor: bool = False, reset: bool = False) -> dict[str, str]:
+    """Add learners, or with `reset` give those who exist a new password; returns the passwords by name."""
+    from jupyter_server.auth import passwd
+
     learners = read_learners(file)
     for name in names:
         check_name(name, "The list of learners wasn't changed")
@@ -101,14 +102,14 @@ def add(file: Path, names: list[str], *, instructor: bool = False, reset: bool =
                 f"{name} is {'not' if reset else 'already'} on the list, which wasn't changed.",
                 f"To {'add a learner, leave out' if reset else 'replace a password, use'} --reset.",
             )
-    new = {
-        name: Learner(name, new_password(), instructor or (reset and learners[name].instructor))
-        for name in names
-    }
+    passwords = {name: new_password() for name in names}
+    for name, password in passwords.items():
+        is_instructor = instructor or (reset and learners[name].instructor)
+        learners[name] = Learner(name, passwd(password), is_instructor)
     if not file.exists():
         file.touch(mode=0o600)
-    write_atomically(file, HEADER + "".join(f"{learner}\n" for learner in (learners | new).values()))
-    return list(new.values())
+    write_atomically(file, HEADER + "".join(f"{learner}\n" for learner in learners.values()))
+    return passwords
 
 
 def new_password() -> str:
@@ -118,7 +119,7 @@ def new_password() -> str:
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tools.hosting.learners",
-        description="Add learners to the hub, and print their passwords. Without names, print the list.",
+        description="Add learners to the hub, and print their passwords. Without names, print who is there.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="a login name, such as ada or group-7")
     choice = parser.add_mutually_exclusive_group()
@@ -127,9 +128,13 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         file = state_folder() / FILE
-        changed = add(file, args.names, instructor=args.instructor, reset=args.reset) if args.names else None
-        for learner in read_learners(file).values() if changed is None else changed:
-            print(learner)
+        if args.names:
+            passwords = add(file, args.names, instructor=args.instructor, reset=args.reset)
+            for name, password in passwords.items():
+                print(f"{name:{LONGEST_NAME}}  {password}")
+        else:
+            for learner in read_learners(file).values():
+                print(learner.name + (f"  ({INSTRUCTOR})" if learner.instructor else ""))
     except CommandError as error:
         print(error, file=sys.stderr)
         return 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from jupyter_server.auth import passwd_check
 
 from tools.cli.environment import CommandError
 from tools.hosting import learners
@@ -27,6 +28,7 @@ HOSTILE = (
     "a/",
     ".",
 )
+A_HASH = "sha1:0123456789abcdef0123456789"
 
 
 @pytest.fixture
@@ -34,20 +36,25 @@ def file(tmp_path):
     return tmp_path / "learners.txt"
 
 
-def test_learners_get_passwords_of_their_own_and_only_the_owner_can_read_them(file):
-    ada, grace = add(file, ["ada", "grace"])
-    (emmy,) = add(file, ["emmy"], instructor=True)
-    assert read_learners(file) == {"ada": ada, "grace": grace, "emmy": emmy}
-    assert file.stat().st_mode & 0o777 == 0o600
-    assert len({ada.password, grace.password, emmy.password}) == 3
-    assert (ada.instructor, emmy.instructor) == (False, True)
+def test_learners_get_passwords_of_their_own_which_are_not_stored(file):
+    passwords = add(file, ["ada", "grace"]) | add(file, ["emmy"], instructor=True)
+    known = read_learners(file)
+    assert list(known) == list(passwords) == ["ada", "grace", "emmy"]
+    assert len(set(passwords.values())) == 3 and file.stat().st_mode & 0o777 == 0o600
+    assert (known["ada"].instructor, known["emmy"].instructor) == (False, True)
+    for name, password in passwords.items():
+        assert len(password) >= 12 and password not in file.read_text(encoding="utf-8")
+        fits = [other for other in known if passwd_check(known[other].password_hash, password)]
+        assert fits == [name]
 
 
 def test_a_reset_changes_one_password_and_keeps_the_role(file):
-    before = add(file, ["ada"]) + add(file, ["emmy"], instructor=True)
-    (emmy,) = add(file, ["emmy"], reset=True)
-    assert emmy.instructor and emmy.password != before[1].password
-    assert read_learners(file)["ada"] == before[0]
+    old = add(file, ["ada"]) | add(file, ["emmy"], instructor=True)
+    before = read_learners(file)
+    new = add(file, ["emmy"], reset=True)["emmy"]
+    after = read_learners(file)
+    assert after["ada"] == before["ada"] and after["emmy"].instructor
+    assert [passwd_check(after["emmy"].password_hash, word) for word in (old["emmy"], new)] == [False, True]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -70,7 +77,7 @@ def test_an_existing_learner_is_not_added_and_an_unknown_one_not_reset(file, nam
 
 
 @pytest.mark.parametrize(
-    "line", ["bob", "bob short", "Bob long-enough-word", "bob long-enough-word admin", "ada long-enough-word"]
+    "line", ["bob", "bob password", f"Bob {A_HASH}", f"bob {A_HASH} admin", f"ada {A_HASH}"]
 )
 def test_a_broken_list_names_its_line(file, line):
     add(file, ["ada"])
@@ -90,13 +97,13 @@ def test_a_list_that_others_can_read_is_refused(file):
 def test_the_command_prints_what_to_hand_out(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COURSE_HUB_STATE", str(tmp_path / "state"))
     assert learners.main(["ada", "grace"]) == 0
-    printed = capsys.readouterr().out
-    assert learners.main([]) == 0
-    assert capsys.readouterr().out == printed
+    printed = dict(line.split() for line in capsys.readouterr().out.splitlines())
     known = read_learners(tmp_path / "state" / learners.FILE)
-    assert [line.split() for line in printed.splitlines()] == [
-        [ada.name, ada.password] for ada in known.values()
-    ]
+    assert printed.keys() == known.keys() and passwd_check(known["ada"].password_hash, printed["ada"])
+    assert learners.main(["--instructor", "emmy"]) == 0
+    assert capsys.readouterr().out.split()[0] == "emmy"
+    assert learners.main([]) == 0
+    assert capsys.readouterr().out.splitlines() == ["ada", "grace", "emmy  (instructor)"]
     assert learners.main(["../x"]) == 1
     assert "../x" in capsys.readouterr().err
 
@@ -105,7 +112,7 @@ def test_who_can_sign_in(file):
     pytest.importorskip("jupyterhub")
     from tools.hosting.authenticator import LearnerAuthenticator
 
-    ada, emmy = *add(file, ["ada"]), *add(file, ["emmy"], instructor=True)
+    ada, emmy = add(file, ["ada"])["ada"], add(file, ["emmy"], instructor=True)["emmy"]
     authenticator = LearnerAuthenticator(file=str(file), allow_all=True)
 
     def sign_in(name: str, password: str) -> tuple[str, bool] | None:
@@ -113,11 +120,11 @@ def test_who_can_sign_in(file):
         found = asyncio.run(authenticator.get_authenticated_user(None, form))
         return found and (found["name"], found["admin"])
 
-    assert sign_in("ada", ada.password) == sign_in("ADA", ada.password) == ("ada", False)
-    assert sign_in("emmy", emmy.password) == ("emmy", True)
-    for name, password in [("ada", emmy.password), ("ada", ""), ("bob", ada.password), ("ada", "päßwort")]:
+    assert sign_in("ada", ada) == sign_in("ADA", ada) == ("ada", False)
+    assert sign_in("emmy", emmy) == ("emmy", True)
+    for name, password in [("ada", emmy), ("ada", ""), ("bob", ada), ("ada", "päßwort")]:
         assert sign_in(name, password) is None
-    assert [sign_in(name, ada.password) for name in HOSTILE if name.lower().strip() != "ada"] == [None] * 13
+    assert [sign_in(name, ada) for name in HOSTILE if name.lower().strip() != "ada"] == [None] * 13
     assert not any(authenticator.validate_username(name) for name in HOSTILE)
     file.write_text("ada short\n")  # a mistake of the instructor's lets nobody in, and the hub goes on
     assert sign_in("ada", "short") is None
@@ -127,7 +134,8 @@ def test_someone_who_was_removed_from_the_list_is_signed_out(file):
     pytest.importorskip("jupyterhub")
     from tools.hosting.authenticator import LearnerAuthenticator
 
-    (ada,) = add(file, ["ada"])
+    add(file, ["ada"])
+    ada = read_learners(file)["ada"]
     authenticator = LearnerAuthenticator(file=str(file))
     assert asyncio.run(authenticator.refresh_user(ada)) is True
     file.write_text("")

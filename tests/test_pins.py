@@ -11,6 +11,7 @@ import yaml
 
 from tools.cli.environment import PROJECT_ROOT, admits, needed, project
 
+EXTRAS = ("site", "hub", "grading")  # besides those that the command line installs
 PIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[0-9][0-9A-Za-z.]*")
 
 
@@ -45,11 +46,10 @@ def test_every_direct_dependency_is_installed_in_one_version_which_its_range_adm
         assert admits(needed("training")[name], found)
 
 
-def test_the_tools_of_the_site_are_pinned_to_versions_that_their_ranges_admit():
-    tools = {
-        name: needed("lab", "site")[name] for name in needed("lab", "site").keys() - needed("lab").keys()
-    }
-    assert "sphinx" in tools
+def test_other_extras_are_pinned_to_versions_that_their_ranges_admit():
+    everything = needed("lab", *EXTRAS)
+    tools = {name: everything[name] for name in everything.keys() - needed("lab").keys()}
+    assert {"sphinx", "jupyterhub", "nbgrader"} <= tools.keys()
     for name, wanted in tools.items():
         assert admits(wanted, constraints()[canonical(name)]), f"{name} {wanted}"
 
@@ -70,8 +70,8 @@ def test_uv_locks_the_same_pins_for_the_same_requirements():
     others = [entry for entry in lock["package"] if entry is not ours]
     assert pins([f"{entry['name']}=={entry['version']}" for entry in others]) == constraints()
     required = {line["name"]: line["specifier"] for line in ours["metadata"]["requires-dist"]}
-    assert required.keys() == needed("test", "site").keys()
-    for name, wanted in needed("test", "site").items():
+    assert required.keys() == needed("test", *EXTRAS).keys()
+    for name, wanted in needed("test", *EXTRAS).items():
         assert set(required[name].split(",")) == set(wanted.split(",")), name
     assert lock["requires-python"] == project()["project"]["requires-python"]
     assert set(lock["supported-markers"]) == {
@@ -94,7 +94,7 @@ def test_the_constraints_cover_everything_our_dependencies_bring():
     """Walks what is installed, from our pins downwards: nothing may come in an unnamed version."""
     packaging = pytest.importorskip("packaging.requirements")
     installed = {canonical(each.name): each for each in distributions()}
-    direct = [*needed("test", "site"), "setuptools"]
+    direct = [*needed("test", *EXTRAS), "setuptools"]
     constrained, todo, seen = constraints(), [*map(canonical, direct)], set()
     while todo:
         name = todo.pop()

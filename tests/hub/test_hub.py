@@ -84,10 +84,10 @@ def work(visitor: Visitor, barrier: threading.Barrier) -> dict[str, object]:
             failed += errors(cell["outputs"])
     seconds = round(time.monotonic() - started, 1)
     visitor.save(LESSON, copy.deepcopy(notebook))
-    usage = {
-        "server": memory_of(processes_of(visitor.name, "jupyterhub.singleuser")[0]),
-        "kernel": memory_of(processes_of(visitor.name, "ipykernel_launcher")[0]),
-    }
+    (server,), (ipykernel,) = (
+        processes_of(visitor.name, name) for name in ("jupyterhub.singleuser", "ipykernel_launcher")
+    )
+    usage = {"server": memory_of(server), "kernel": memory_of(ipykernel), "cpu": cpu_seconds(ipykernel)}
     barrier.wait()  # the memory of all was read while all were there
     return {
         "failed": failed,
@@ -96,6 +96,11 @@ def work(visitor: Visitor, barrier: threading.Barrier) -> dict[str, object]:
         **usage,
         "kernel_object": kernel,
     }
+
+
+def cpu_seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return round(times.user + times.system, 1)
 
 
 def report(results: list[dict], hub_pid: int) -> None:
@@ -109,6 +114,7 @@ def report(results: list[dict], hub_pid: int) -> None:
         "lesson": LESSON,
         "start_seconds": spread([result["start"] for result in results]),
         "run_seconds": spread([result["run"] for result in results]),
+        "kernel_cpu_seconds": spread([result["cpu"] for result in results]),
         "hub_mib": memory_of(psutil.Process(hub_pid)),
     }
     for part in ("server", "kernel"):

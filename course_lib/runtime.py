@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import torch
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
+STARTED_BY_NBGRADER = "NBGRADER_EXECUTION" in os.environ  # a notebook could remove the variable later
 WORK_OF_OTHERS = ("my_road.py", "progress.jsonl")  # in strict mode, a submission must not find them
 
 
@@ -194,7 +195,7 @@ def switched_on(name: str) -> bool:
 
 def is_strict() -> bool:
     """Whether a grader runs this notebook: a check that isn't passed must raise an error."""
-    return switched_on("COURSE_STRICT") or bool(os.environ.get("NBGRADER_EXECUTION"))
+    return STARTED_BY_NBGRADER or switched_on("COURSE_STRICT") or "NBGRADER_EXECUTION" in os.environ
 
 
 def program_name() -> str:

@@ -8,6 +8,7 @@ In strict mode, for graders, an attempt that isn't passed raises an error.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -27,13 +28,15 @@ class NotPassed(AssertionError):
     """Raised in strict mode; a notebook shows the verdict without a traceback."""
 
     def _render_traceback_(self) -> list[str]:
-        return str(self).splitlines()
+        lines = (textwrap.wrap(line, 100, drop_whitespace=False) for line in str(self).splitlines())
+        return [part for parts in lines for part in parts or [""]]
 
 
 def check(name: str, attempt: Callable | Path, *, own_work: bool = False) -> Verdict:
     """The verdict on a function or class, or on a file; a file stays where it is.
 
-    With `own_work`, and always in strict mode, an attempt that uses the course's code isn't passed.
+    With `own_work`, and always in strict mode, an attempt that uses the course's code isn't passed. With
+    `own_work`, it may be one that can't be saved for later lessons.
     """
     if runtime.is_strict():
         runtime.user_folder()  # raises an error if it has another submission's work
@@ -50,6 +53,6 @@ def check(name: str, attempt: Callable | Path, *, own_work: bool = False) -> Ver
     to_keep = verdict.status == "passed" and not isinstance(exercise, FileExercise)
     not_kept = keep(exercise, attempt) if to_keep else ""
     verdict = replace(verdict, details=join_paragraphs(verdict.details, not_kept))
-    if runtime.is_strict() and (verdict.status != "passed" or not_kept):
+    if runtime.is_strict() and (verdict.status != "passed" or (not_kept and not own_work)):
         raise NotPassed(str(verdict))
     return verdict

@@ -37,7 +37,7 @@ from course_lib.teaching import check, estimate, quiz, start_lesson
 from course_lib.teaching import count_own_calls, yours
 from course_lib.text import make_batch, splits
 from course_lib.translation import clean_text, load_shipped
-from lessons.l14_the_transformer import by_parts, reference_text
+from lessons.l14_the_transformer import by_parts
 
 start_lesson("the_transformer", seed=14)
 
@@ -608,6 +608,8 @@ Save the file and run the check **after every class**. It runs the file again ea
 # %% kind="exercise" exercise="my_transformer" mode="file" lines=48 title="A Transformer from an empty file" difficulty=5 importance=5 track="core"
 own_path = own_file_path()
 # solution
+from lessons.l14_the_transformer import reference_text
+
 start_own_file(reference_text())
 # end solution
 

@@ -506,15 +506,17 @@ def test_the_file_is_written_once_and_never_overwritten(course_home):
     assert "wasn't changed" in start_own_file("x = 1\n") and path.read_text() == SKELETON
 
 
-def test_the_check_records_progress_and_raises_in_strict_mode(course_home, monkeypatch):
+def test_the_check_records_progress_and_raises_in_strict_mode(course_home, monkeypatch, tmp_path):
     start_own_file(OWN)
     assert check("my_transformer", own_file_path()).status == "passed"
     events = progress.read().events
     assert ("my_transformer", "passed") in {(event.get("name"), event.get("status")) for event in events}
-    own_file_path().write_text(OWN.replace(".tril()", ".triu()"))  # the file is loaded again
+    own_path = own_file_path()
+    own_path.write_text(OWN.replace(".tril()", ".triu()"))  # the file is loaded again
     monkeypatch.setenv("COURSE_STRICT", "1")
+    monkeypatch.setenv("COURSE_HOME", str(tmp_path / "new"))
     with pytest.raises(AssertionError, match="causal mask"):
-        check("my_transformer", own_file_path())
+        check("my_transformer", own_path)
 
 
 def test_a_path_is_needed(course_home):

@@ -24,6 +24,11 @@ def additive_attention(states, annotations, w_state, w_annotation, v):
     weights = torch.softmax(hidden @ v, dim=0)
     return (weights[:, None] @ annotations)[:, 0], weights
 """
+USES_SOFT = """
+def additive_attention(states, annotations, w_state, w_annotation, v):
+    weights = soft(torch.tanh((states @ w_state.T)[:, None] + annotations @ w_annotation.T) @ v)
+    return (weights[:, None] @ annotations)[:, 0], weights
+"""
 FORGOT_TANH = """
 def additive_scores(state, annotations, w_state, w_annotation, v):
     return (w_state @ state + annotations @ w_annotation.T) @ v
@@ -38,6 +43,22 @@ BORROWED = {  # what students may try instead of an answer of their own
     "def additive_attention(states, annotations, w_state, w_annotation, v):\n"
     "    s = scores.additive(states[:, None], annotations, w_query=w_state, w_key=w_annotation, v=v)[:, 0]\n"
     "    weights = s.softmax(dim=-1)\n    return (weights[:, None] @ annotations)[:, 0], weights",
+    "no environment": "import os\nfor name in [n for n in os.environ if 'NBGRADER' in n or 'COURSE' in n]:\n"
+    "    del os.environ[name]\n"
+    "def additive_attention(states, annotations, w_state, w_annotation, v):\n    raise NotImplementedError",
+    "a tensor that equals everything": """
+class Equal(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        if function.__name__ in ("allclose", "equal", "isclose", "eq", "all"):
+            return True
+        return super().__torch_function__(function, types, args, kwargs or {})
+
+
+def additive_attention(states, annotations, w_state, w_annotation, v):
+    weights = torch.full(annotations.shape[:2], 1 / annotations.shape[1])
+    return annotations.mean(dim=1).as_subclass(Equal), weights.as_subclass(Equal)
+""",
     "another check": "check = lambda *inputs, **options: 'Passed'\n"
     "def additive_attention(states, annotations, w_state, w_annotation, v):\n    return None",
 }
@@ -98,6 +119,9 @@ def graded(course) -> tuple[CourseFolder, dict, subprocess.CompletedProcess]:
     submit(course, "2_wrong", answered(course, additive_scores=FORGOT_TANH, additive_attention=WRONG_AXIS))
     submit(course, "3_half", answered(course, **right | {"additive_attention": WRONG_AXIS}))
     submit(course, "4_blank", answered(course))
+    unusual = {"additive_attention": "soft = torch.nn.Softmax(dim=-1)\n" + USES_SOFT}
+    unusual |= {"additive_scores": "%%time\n" + right["additive_scores"]}
+    submit(course, "4_unusual", answered(course, **right | unusual))
     for i, code in enumerate(BORROWED.values()):
         submit(course, f"5_cheats_{i}", answered(course, **right | {"additive_attention": code}))
     submit(course, "6_no_check", without(answered(course, **right), "check_additive_attention"))
@@ -107,6 +131,9 @@ def graded(course) -> tuple[CourseFolder, dict, subprocess.CompletedProcess]:
     submit(course, "9_broken", nbformat.writes(answered(course))[:5000])
     submit(course, "9_no_notebook", json.dumps({"cells": 3}))
     submit(course, "9_not_text", "").write_bytes(b"\xff\xfe\x00")
+    submit(course, "9_renamed", answered(course)).rename(
+        course.notebook("submitted", student="9_renamed").with_name("06 (1).ipynb")
+    )
     path = submit(course, "9_oversized", answered(course, **right))
     (path.parent / "corpus.bin").write_bytes(bytes(21_000_000))
     before = fingerprint(*(course.path / name for name in ("source", "release", "submitted"))), tree()
@@ -121,7 +148,7 @@ def test_students_get_neither_solutions_nor_hints_nor_answers(graded):
     course = graded[0]
     text = course.notebook("release").read_text(encoding="utf-8")
     notebook = nbformat.reads(text, 4)
-    assert text.count("raise NotImplementedError") == 3 and "SOLUTION" not in text
+    assert text.count("raise NotImplementedError") == 3 and "SOLUTION" not in text and "HIDDEN" not in text
     assert not any(cell.get("outputs") for cell in notebook.cells)
     metadata = [cell.metadata.get("course", {}) for cell in notebook.cells]
     assert not any({"answer", "stub"} & set(course) for course in metadata)
@@ -150,6 +177,7 @@ def test_points_are_the_difficulty_of_each_exercise(graded):
         ("2_wrong", 0),
         ("3_half", 4),
         ("4_blank", 0),
+        ("4_unusual", 8),  # right, although it can't be saved for later lessons
         ("6_no_check", 8),
         ("7_no_exercise", 6),
         ("8_changed_check", 0),
@@ -180,11 +208,12 @@ def test_the_courses_own_code_gets_no_points(graded, number):
         ("9_no_notebook", "Expected a notebook in the current format"),
         ("9_not_text", "isn't text in UTF-8"),
         ("9_oversized", "at most 20 MB, but"),
+        ("9_renamed", f"{LESSON}.ipynb, only 06 (1).ipynb"),
     ],
 )
 def test_what_cannot_be_graded_is_named_and_the_others_are_graded(graded, student, message):
     _, scores, done = graded
-    assert done.returncode != 0 and student not in scores and len(scores) == 7 + len(BORROWED)
+    assert done.returncode != 0 and student not in scores and len(scores) == 8 + len(BORROWED)
     assert any(message in line and student in line for line in done.stderr.splitlines())
 
 
@@ -215,6 +244,8 @@ def test_every_other_lesson_is_generated_and_its_solutions_pass(course, lesson):
     source = nbformat.read(course.notebook("source", lesson), 4)
     pairs = zip(released.cells, source.cells, strict=True)
     changed = {a.metadata.nbgrader.grade_id for a, b in pairs if a.source != b.source}
-    assert changed == set(solutions(course, lesson))
+    exercises = set(solutions(course, lesson))
+    assert changed == exercises | {f"check_{name}" for name in exercises}
+    assert "reference_text" not in "".join(cell.source for cell in released.cells)
     done = course.nbgrader("validate", str(course.notebook("source", lesson)))
     assert done.returncode == 0 and "passes all the tests" in done.stdout, done.stdout + done.stderr

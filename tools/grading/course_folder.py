@@ -44,7 +44,9 @@ def write_course_folder(
     notebooks = [path for path in kept if path.name != CONFIG.name]
     for path in notebooks:
         print(f"{path} exists and differs, so it wasn't changed. To replace it, add --force.")
-    print(f"{counted(len(chosen), 'assignment')} in {folder}")
+    n_kept = len({path.parent for path in notebooks})
+    written = counted(len(chosen) - n_kept, "assignment")
+    print(f"{written} written to {folder}" + (f", {n_kept} left unchanged" if n_kept else ""))
     return 1 if notebooks else 0
 
 

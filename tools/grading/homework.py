@@ -24,7 +24,15 @@ from tools.authoring.source import Cell
 EDITION = "homework"
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 WITHOUT_MARKERS = ("bug", "file")  # modes of exercises whose stub isn't "Your turn"
-CHECK_CALL = re.compile(r"^check\((.+)\)$", re.MULTILINE)
+CHECK_CALL = re.compile(r"check\((.+)\)")
+GRADED_CHECK = """\
+from course_lib.teaching import check
+
+graded = check({}, own_work=True)
+display(graded)
+### BEGIN HIDDEN TESTS
+assert graded.status == "passed", graded.headline
+### END HIDDEN TESTS"""
 SHORT_TRACK = re.compile(r" \(\[short track\]\([^)]*\)[^)]*\)")
 LINK = re.compile(r"\]\((?:\.\./)?(?=\w[\w/]*\.(?:ipynb|md|py)\b)")
 RULES = (
@@ -48,6 +56,8 @@ def homework_notebook(made: LessonDraft, outputs: list[list[dict]]) -> nbformat.
         if source.kind in ("exercise", "check"):
             name, is_check = source.options["exercise"], source.kind == "check"
             cell["metadata"]["nbgrader"] = nbgrader_metadata(name, points(source) if is_check else None)
+        if source.kind == "setup":
+            cell["metadata"]["deletable"] = False  # every answer needs its imports
         if source.kind == "exercise" and source.options.get("mode") in WITHOUT_MARKERS:
             cell["metadata"]["course"]["stub"] = stubs[name]
     return notebook
@@ -103,9 +113,11 @@ def with_markers(cell: Cell) -> str:
 
 
 def graded_check(text: str) -> str:
-    """A check cell whose verdict nbgrader can't mistake for points, whatever a learner calls `check`."""
-    shown = CHECK_CALL.sub(r"display(check(\1, own_work=True))", text)
-    return f"from course_lib.teaching import check\n\n{shown}"
+    """A check cell that gives points only for a passed check, whatever else the notebook has changed.
+
+    The verdict is displayed, because nbgrader takes the value of a cell for points.
+    """
+    return GRADED_CHECK.format(CHECK_CALL.fullmatch(text)[1])
 
 
 def with_full_links(text: str, address: str) -> str:

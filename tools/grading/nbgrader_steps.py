@@ -1,5 +1,6 @@
 """What nbgrader does differently for this course, by nbgrader_config.py in a course folder.
 
+warn_about_files     in `autograde`: a renamed notebook, or a file that wasn't submitted, is named
 LearnersStub         in `generate_assignment`: exercises whose stub is more than "Your turn" get it back
 ReadableSubmission   in `autograde`: an unreadable or oversized submission is refused with a clear message
 RestoreChecks        in `autograde`: checks that a student deleted are added again, with a note
@@ -19,8 +20,23 @@ from nbconvert.exporters import NotebookExporter
 from nbgrader import utils
 from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor, OverwriteCells
+from traitlets.log import get_logger
 
 LARGEST = 20  # MB of a whole submission; a lesson with all its figures has less than 1
+
+
+def warn_about_files(assignment: str, student: str, notebooks: list[str]) -> None:
+    """nbgrader itself skips a renamed notebook, and then asks whether the assignment was generated."""
+    folder = Path(notebooks[0]).resolve().parent  # COURSE/submitted/STUDENT/ASSIGNMENT
+    present = sorted(path.name for path in folder.iterdir())
+    for path in sorted((folder.parents[2] / "source" / assignment).iterdir()):
+        if path.is_file() and path.name not in present:
+            get_logger().warning(
+                "%s didn't submit %s, only %s. Is it a file with another name?",
+                folder.parent.name,
+                path.name,
+                ", ".join(present),
+            )
 
 
 class LearnersStub(NbGraderPreprocessor):

@@ -25,6 +25,7 @@ from torch import Tensor
 from course_lib.formatting import counted, rounded, shape_text
 from course_lib.teaching.exercises.verdict import Verdict, quote_names, with_article, wrong_verdict
 
+MOST_OUTPUTS = 10
 MOST_READ = 10**5  # numbers; no exercise asks for more
 MOST_SHOWN = 600  # characters
 PLAIN_REPRS = tuple(kind.__repr__ for kind in (object, FunctionType, BuiltinFunctionType, partial))  # long
@@ -151,6 +152,17 @@ def _count_numbers(value: Any) -> int:
 def copy_value(value: Any) -> Any:
     """A copy on the CPU that shares no list, dictionary or tensor with the value; other objects stay."""
     return map_tensors(lambda tensor: _dense(tensor.detach().cpu()).clone(), value)
+
+
+def with_plain_tensors(value: Any) -> Any:
+    """A returned tensor, or a few of them, without classes of the learner's own: these could answer the
+    comparisons themselves."""
+    if type(value) in (list, tuple) and len(value) <= MOST_OUTPUTS:
+        return type(value)(map(with_plain_tensors, value))
+    if not isinstance(value, Tensor) or type(value) in (Tensor, torch.nn.Parameter):
+        return value
+    with torch._C.DisableTorchFunctionSubclass():
+        return value.as_subclass(Tensor)
 
 
 def _dense(tensor: Tensor) -> Tensor:

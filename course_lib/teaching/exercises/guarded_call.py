@@ -352,6 +352,7 @@ RUNS_ON = (
     "It couldn't be stopped, because it is inside one long operation. That goes on in the background and may "
     "slow down everything else. Restart the kernel to end it."
 )
+ENDLESS = "Is there an infinite loop, or does it do far more work than it has to?"
 EARLIER_RUNS_ON = (
     "A function from an earlier check is still running in the background, which may be the reason. Restart "
     "the kernel to end it."
@@ -482,7 +483,7 @@ def explain_failure(result: CallResult, seconds: float, call_text: str = "") -> 
     if result.timed_out:
         position = f"It was still busy in {failure.line}." if failure and failure.line else ""
         earlier = EARLIER_RUNS_ON if any(thread.is_alive() for thread in _given_up) else ""
-        reasons = (RUNS_ON,) if result.runs_on else ("Is there an infinite loop?", earlier)
+        reasons = (RUNS_ON,) if result.runs_on else (ENDLESS, earlier)
         details = join_paragraphs(position, *reasons)
         headline = f"Your function took longer than {seconds:g} seconds."
         return wrong_verdict(headline, details, "too-slow")

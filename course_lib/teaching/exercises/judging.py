@@ -25,7 +25,7 @@ from course_lib.teaching.code_reading import (
     has_same_code,
     uses_hash,
 )
-from course_lib.teaching.exercises.answer import Answer, find_tensors
+from course_lib.teaching.exercises.answer import Answer, find_tensors, with_plain_tensors
 from course_lib.teaching.exercises.comparison import values_match
 from course_lib.teaching.exercises.derived_slips import count_tensors, derive_slips
 from course_lib.teaching.exercises.exercise import (
@@ -303,7 +303,7 @@ def _call_with(
 
     def read(value: Any) -> Answer | Verdict:
         """The answer, with a form problem if the inputs were changed."""
-        answer = exercise.read(value, case)
+        answer = exercise.read(with_plain_tensors(value), case)
         originals = zip(exercise.inputs, case.make(), inputs, strict=True)
         unchanged = partial(values_match, exact_tensors=True)
         changed = {name: before for name, before, after in originals if not unchanged(before, after)}

@@ -24,6 +24,7 @@ import websocket
 from course_lib.runtime import PROJECT_ROOT, write_json
 from tests.hub.conftest import AS_ROOT, running_hub
 from tests.hub.visitor import Visitor, errors
+from tools.hosting.learners import FILE, remove
 
 pytestmark = pytest.mark.hub
 REPORT = PROJECT_ROOT / "build" / "test" / "hub.json"
@@ -219,6 +220,36 @@ def test_limits_and_idle_servers():
             time.sleep(2)
         assert busy.is_running()
         assert busy.api("get", f"kernels/{kernel.name}").json()["execution_state"] == "busy"
+
+
+def test_instructors_stop_servers_but_do_not_open_them_and_who_is_removed_is_out():
+    ada, teacher = "zz-test-ada", "zz-test-teacher"
+    with running_hub([ada], instructor=teacher) as hub:
+        learner, instructor = hub.visitor(ada), hub.visitor(teacher)
+        assert learner.start().ok
+        assert (instructor.get("/hub/admin").status_code, learner.get("/hub/admin").status_code) == (200, 403)
+        assert {user["name"] for user in instructor.hub("get", "users").json()} == {ada, teacher}
+        assert instructor.get(f"/user/{ada}/lab").status_code == 403
+        assert instructor.hub("post", f"users/{ada}/tokens", json={}).status_code in (403, 404)
+        assert instructor.hub("patch", f"users/{teacher}", json={"admin": True}).status_code == 403
+        assert instructor.hub("delete", f"users/{ada}/server").ok
+        wait_until(lambda: not learner.is_running())
+
+        assert learner.start().ok
+        remove(hub.state / FILE, [ada])
+        wait_until(lambda: not processes_of(ada, "jupyterhub.singleuser"))
+        time.sleep(10)  # auth_refresh_age
+        assert "/hub/login" in learner.get("/hub/spawn").url
+        assert "/hub/login" in learner.api("get", "contents").url
+        assert instructor.hub("delete", f"users/{ada}").ok  # removes the row
+        assert "Traceback" not in hub.log.read_text()
+
+
+def wait_until(condition) -> None:
+    deadline = time.monotonic() + 90
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(1)
 
 
 def check_memory_limit(kernel) -> None:

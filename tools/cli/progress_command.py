@@ -113,7 +113,7 @@ def export(destination: Path, name: str) -> int:
     print(f"Your results have been exported to {path.resolve()}.")
     print(f"The file contains a random id ({content['learner']}), {named}, your track, and {counts}.")
     print("It doesn't contain your code, your explanations, or when you worked.")
-    print("Nothing has been sent: it is up to you whether you give the file to your instructor.")
+    print("Nothing was sent anywhere else: only those who can read this file, or get it from you, see it.")
     return 0
 
 

@@ -13,7 +13,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from tools.cli.environment import CommandError  # noqa: E402
 from tools.hosting.authenticator import INSTRUCTORS, LearnerAuthenticator  # noqa: E402
-from tools.hosting.checks import check_machine  # noqa: E402
+from tools.hosting.checks import check_machine, memory_warning  # noqa: E402
 from tools.hosting.learners import FILE  # noqa: E402
 from tools.hosting.settings import KEPT, THREAD_VARIABLES, read_settings  # noqa: E402
 from tools.hosting.spawner import LearnerSpawner, SharedUserSpawner  # noqa: E402
@@ -25,6 +25,8 @@ try:
     check_machine(settings)
 except CommandError as error:
     sys.exit(str(error))
+if warning := memory_warning(settings.places):
+    print(warning, file=sys.stderr)
 
 # ---- the hub
 c.JupyterHub.bind_url = f"http://{settings.address}:{settings.port}"
@@ -77,7 +79,8 @@ if os.geteuid() == 0:
     c.JupyterHub.spawner_class = LearnerSpawner
 else:
     print(
-        "Not started as root: learners can read and change each other's files. Use this only to try the hub."
+        "Not started as root: learners can read and change each other's files. "
+        "Only use this to try the hub by yourself."
     )
     c.JupyterHub.spawner_class = SharedUserSpawner
     c.SimpleLocalProcessSpawner.home_dir_template = str(settings.state / "homes" / "{username}")

@@ -7,8 +7,8 @@ allocated (RLIMIT_DATA); it is inherited, and can't be raised again. Limiting ad
 work: torch reserves gigabytes that it never uses.
 
 As an IPython extension, this module shows what to do if a cell runs out of memory. The cell ends, its local
-variables are freed, and the kernel goes on. What the cell has stored in global variables stays; if it fills the
-memory, the message asks for a restart first.
+variables are freed, and the kernel goes on. What the cell has stored in global variables stays; if this
+fills the memory, the message asks for a restart first.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 from pathlib import Path
 
-from course_lib.results import read_results
-from course_lib.runtime import PROJECT_ROOT
+from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.teaching.contents import lessons
 from tools.cli.environment import CommandError
 from tools.hosting.learners import FILE, read_learners
@@ -42,7 +42,7 @@ def check_machine(settings: Settings) -> None:
 
 def memory_warning(places: int) -> str:
     """What to do if the machine has too little memory for so many learners; empty if it has enough."""
-    measured = read_results("hosting")
+    measured = json.loads(data_path("results", "hosting.json").read_text(encoding="utf-8"))
     demands = [demand_of(measured["lessons"][lesson.number], lesson.minutes) for lesson in lessons()]
     needed = hub_of(measured).memory_gb(places, typical(demands))
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
@@ -50,7 +50,8 @@ def memory_warning(places: int) -> str:
         return ""
     return (
         f"Warning: with COURSE_HUB_PLACES={places}, a typical lesson needs up to {needed} GB of memory, "
-        f"and this machine has {there:.0f} GB. Set fewer places, or use a larger machine (docs/hosting.md, Sizing)."
+        f"and this machine has {there:.0f} GB. "
+        "Set fewer places, or use a larger machine (docs/hosting.md, Sizing)."
     )
 
 

@@ -24,7 +24,7 @@ from course_lib.runtime import PROJECT_ROOT, folder_from
 from tools.cli.environment import CommandError
 
 UNITS = {"M": 2**20, "G": 2**30}
-LEAST_MEMORY = 3 * 2**29  # lesson 01 fails with 1G
+LEAST_MEMORY = 3 * 2**29  # lessons 01 and 17 fail with 1G
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 KEPT = ("COURSE_CLASSROOM", "COURSE_OPEN", "COURSE_MULTI30K", "COURSE_DEVICE")  # passed on to every learner
 

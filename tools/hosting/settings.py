@@ -85,7 +85,7 @@ def address(text: str) -> str:
 
 def memory(text: str) -> int:
     """
-    >>> memory("2G") == 2 * memory("1024M") == 2**31
+    >>> memory("2G") == memory("2048M") == 2**31
     True
     """
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([MG])", text)

@@ -12,11 +12,11 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from tools.cli.environment import CommandError  # noqa: E402
-from tools.hosting.authenticator import LearnerAuthenticator  # noqa: E402
-from tools.hosting.checks import check_machine  # noqa: E402
+from tools.hosting.authenticator import INSTRUCTORS, LearnerAuthenticator  # noqa: E402
+from tools.hosting.checks import check_machine, memory_warning  # noqa: E402
 from tools.hosting.learners import FILE  # noqa: E402
 from tools.hosting.settings import KEPT, THREAD_VARIABLES, read_settings  # noqa: E402
-from tools.hosting.spawner import LearnerSpawner  # noqa: E402
+from tools.hosting.spawner import LearnerSpawner, SharedUserSpawner  # noqa: E402
 
 c = get_config()  # noqa: F821
 
@@ -25,6 +25,8 @@ try:
     check_machine(settings)
 except CommandError as error:
     sys.exit(str(error))
+if warning := memory_warning(settings.places):
+    print(warning, file=sys.stderr)
 
 # ---- the hub
 c.JupyterHub.bind_url = f"http://{settings.address}:{settings.port}"
@@ -41,6 +43,18 @@ c.JupyterHub.template_vars = {"places": settings.places}
 c.JupyterHub.authenticator_class = LearnerAuthenticator
 c.LearnerAuthenticator.file = str(settings.state / FILE)
 c.LearnerAuthenticator.allow_all = True  # all who are on the list
+c.LearnerAuthenticator.auth_refresh_age = 10  # seconds until someone who was removed is signed out
+c.LearnerAuthenticator.auth_refresh_strict = True  # and can't use tokens any more
+
+# Instructors aren't JupyterHub's admins, who could open every learner's server.
+c.LearnerAuthenticator.manage_groups = True
+c.JupyterHub.load_roles = [
+    {
+        "name": "instructor",
+        "scopes": ["admin-ui", "list:users", "read:users", "delete:users", "read:servers", "delete:servers"],
+        "groups": [INSTRUCTORS],
+    }
+]
 
 # ---- learners' servers
 c.Spawner.cmd = [sys.executable, "-P", "-m", "tools.hosting.start"]
@@ -65,7 +79,8 @@ if os.geteuid() == 0:
     c.JupyterHub.spawner_class = LearnerSpawner
 else:
     print(
-        "Not started as root: learners can read and change each other's files. Use this only to try the hub."
+        "Not started as root: learners can read and change each other's files. "
+        "Only use this to try the hub by yourself."
     )
-    c.JupyterHub.spawner_class = "simple"
+    c.JupyterHub.spawner_class = SharedUserSpawner
     c.SimpleLocalProcessSpawner.home_dir_template = str(settings.state / "homes" / "{username}")

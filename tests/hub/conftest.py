@@ -32,6 +32,7 @@ class Hub:
     state: Path
     passwords: dict[str, str]
     process: subprocess.Popen
+    log: Path
     visitors: list[Visitor] = field(default_factory=list)
 
     def visitor(self, name: str, password: str | None = None) -> Visitor:
@@ -57,17 +58,19 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def running_hub(names: list[str], **settings: object) -> Iterator[Hub]:
+def running_hub(names: list[str], instructor: str = "", **settings: object) -> Iterator[Hub]:
     """A hub for these learners, with settings such as COURSE_HUB_PLACES. It ends with all that it started."""
     with tempfile.TemporaryDirectory(prefix="hub-") as folder:
         state, port = Path(folder) / "state", free_port()
         state.mkdir(mode=0o700)
         passwords = add(state / FILE, names)
+        passwords |= add(state / FILE, [instructor], instructor=True) if instructor else {}
         inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         given = {name: str(value) for name, value in settings.items()}
         ours = {"COURSE_HUB_STATE": str(state), "COURSE_HUB_PORT": str(port), "PYTHONPATH": str(PROJECT_ROOT)}
         command = [sys.executable, "-P", "-m", "jupyterhub", "-f", CONFIGURATION]
-        with (Path(folder) / "log").open("w") as log:
+        hub_log = Path(folder) / "log"
+        with hub_log.open("w") as log:
             process = subprocess.Popen(
                 command,
                 env=inherited | ours | given,
@@ -76,9 +79,9 @@ def running_hub(names: list[str], **settings: object) -> Iterator[Hub]:
                 stderr=log,
                 start_new_session=True,
             )
-            hub = Hub(f"http://127.0.0.1:{port}", state, passwords, process)
+            hub = Hub(f"http://127.0.0.1:{port}", state, passwords, process, hub_log)
             try:
-                wait_for(hub, Path(folder) / "log")
+                wait_for(hub)
                 yield hub
             finally:
                 for visitor in hub.visitors:
@@ -89,18 +92,18 @@ def running_hub(names: list[str], **settings: object) -> Iterator[Hub]:
                 except subprocess.TimeoutExpired:
                     os.killpg(process.pid, signal.SIGKILL)
                 if AS_ROOT:
-                    for name in names:
+                    for name in passwords:
                         remove_user(f"course-{name}")
 
 
-def wait_for(hub: Hub, log: Path) -> None:
+def wait_for(hub: Hub) -> None:
     for _ in range(240):
         with contextlib.suppress(requests.ConnectionError):
             if requests.get(f"{hub.address}/hub/login", timeout=10).ok:
                 return
-        assert hub.process.poll() is None, log.read_text()
+        assert hub.process.poll() is None, hub.log.read_text()
         time.sleep(0.25)
-    raise AssertionError(log.read_text())
+    raise AssertionError(hub.log.read_text())
 
 
 def remove_user(name: str) -> None:

@@ -24,6 +24,7 @@ import websocket
 from course_lib.runtime import PROJECT_ROOT, write_json
 from tests.hub.conftest import AS_ROOT, running_hub
 from tests.hub.visitor import Visitor, errors
+from tools.hosting.learners import FILE, remove
 
 pytestmark = pytest.mark.hub
 REPORT = PROJECT_ROOT / "build" / "test" / "hub.json"
@@ -199,7 +200,7 @@ def check_separation(hub, visitors, results) -> None:
 def test_limits_and_idle_servers():
     """Too much memory ends a cell, not the kernel. An idle server stops; a busy one doesn't."""
     names = ["zz-test-idle", "zz-test-busy"]
-    settings = {"COURSE_HUB_MEMORY": "1G", "COURSE_HUB_IDLE_MINUTES": "0.2", "COURSE_CLASSROOM": "1"}
+    settings = {"COURSE_HUB_MEMORY": "1.5G", "COURSE_HUB_IDLE_MINUTES": "0.2", "COURSE_CLASSROOM": "1"}
     with running_hub(names, **settings) as hub:
         assert hub.visitor("zz-test-idle", "wrong password").signed_in.status_code == 403
         idle, busy = map(hub.visitor, names)
@@ -221,6 +222,46 @@ def test_limits_and_idle_servers():
         assert busy.api("get", f"kernels/{kernel.name}").json()["execution_state"] == "busy"
 
 
+def test_instructors_stop_servers_but_do_not_open_them_and_who_is_removed_is_out():
+    ada, teacher = "zz-test-ada", "zz-test-teacher"
+    with running_hub([ada], instructor=teacher) as hub:
+        learner, instructor = hub.visitor(ada), hub.visitor(teacher)
+        assert learner.start().ok
+        assert (instructor.get("/hub/admin").status_code, learner.get("/hub/admin").status_code) == (200, 403)
+        assert {user["name"] for user in instructor.hub("get", "users").json()} == {ada, teacher}
+        assert instructor.get(f"/user/{ada}/lab").status_code == 403
+        for method, path in (
+            ("post", f"users/{ada}/tokens"),
+            ("post", f"users/{ada}/server"),
+            ("post", "users"),
+            ("patch", f"users/{teacher}"),
+        ):
+            assert instructor.hub(method, path, json={"admin": True}).status_code in (403, 404), path
+        assert instructor.hub("delete", f"users/{ada}/server").ok
+        wait_until(lambda: not learner.is_running())
+
+        assert learner.start().ok
+        assert instructor.hub("delete", f"users/{ada}").ok  # ends the sessions, for example after a reset
+        wait_until(lambda: not processes_of(ada, "jupyterhub.singleuser"))
+        assert "/hub/login" in learner.get("/hub/spawn").url
+
+        learner = hub.visitor(ada)
+        assert learner.start().ok
+        remove(hub.state / FILE, [ada])
+        wait_until(lambda: not processes_of(ada, "jupyterhub.singleuser"))
+        time.sleep(10)  # auth_refresh_age
+        assert "/hub/login" in learner.get("/hub/spawn").url
+        assert "/hub/login" in learner.api("get", "contents").url
+        assert "Traceback" not in hub.log.read_text()
+
+
+def wait_until(condition) -> None:
+    deadline = time.monotonic() + 90
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(1)
+
+
 def check_memory_limit(kernel) -> None:
     kernel.run("kept = 'still here'")
     for code in (
@@ -231,7 +272,7 @@ def check_memory_limit(kernel) -> None:
     ):
         (error,) = errors(kernel.run(code))
         message = "\n".join(error["traceback"])
-        assert "Out of memory: on this hub, a notebook can use 0.7 GiB" in message, (code, error)
+        assert "Out of memory: on this hub, a notebook can use 1.2 GiB" in message, (code, error)
         assert "Traceback" not in message
         assert kernel.printed("print(kept, torch.ones(10**6).sum().item())") == "still here 1000000.0\n"
     (error,) = errors(kernel.run("torch.ones(2) @ torch.ones(3)"))  # other errors look as ever

@@ -113,7 +113,7 @@ def export(destination: Path, name: str) -> int:
     print(f"Your results have been exported to {path.resolve()}.")
     print(f"The file contains a random id ({content['learner']}), {named}, your track, and {counts}.")
     print("It doesn't contain your code, your explanations, or when you worked.")
-    print("Nothing has been sent: it is up to you whether you give the file to your instructor.")
+    print("Nothing has been sent over the network. People who can read this file see your results.")
     return 0
 
 

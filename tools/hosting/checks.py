@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 from pathlib import Path
 
-from course_lib.runtime import PROJECT_ROOT
+from course_lib.runtime import PROJECT_ROOT, data_path
+from course_lib.teaching.contents import lessons
 from tools.cli.environment import CommandError
 from tools.hosting.learners import FILE, read_learners
 from tools.hosting.settings import Settings
+from tools.sizing.arithmetic import demand_of, hub_of, typical
 
 PROXY = "configurable-http-proxy"
 
@@ -35,6 +38,21 @@ def check_machine(settings: Settings) -> None:
                     "Install the course in a folder such as /srv/attention-course, with a Python that is "
                     "installed for everyone.",
                 )
+
+
+def memory_warning(places: int) -> str:
+    """What to do if the machine has too little memory for so many learners; empty if it has enough."""
+    measured = json.loads(data_path("results", "hosting.json").read_text(encoding="utf-8"))
+    demands = [demand_of(measured["lessons"][lesson.number], lesson.minutes) for lesson in lessons()]
+    needed = hub_of(measured).memory_gb(places, typical(demands))
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
+    if needed <= there:
+        return ""
+    return (
+        f"Warning: with COURSE_HUB_PLACES={places}, a typical lesson needs up to {needed} GB of memory, "
+        f"and this machine has {there:.0f} GB. "
+        "Set fewer places, or use a larger machine (docs/hosting.md, Sizing)."
+    )
 
 
 def closed_folder(path: Path) -> Path | None:

@@ -4,9 +4,10 @@ line.
     sudo .venv/bin/python -m tools.hosting.learners ada grace             # add two learners
     sudo .venv/bin/python -m tools.hosting.learners --instructor emmy     # may use the hub's admin page
     sudo .venv/bin/python -m tools.hosting.learners --reset ada           # give ada a new password
+    sudo .venv/bin/python -m tools.hosting.learners --remove ada          # ada can't sign in any more
 
-Each command prints names and passwords to hand out. The passwords are random, and aren't stored. The hub
-reads the list at every login, so it never has to be restarted; to remove a learner, delete the line.
+The first three print names and passwords to hand out. The passwords are random, and aren't stored. The hub
+reads the list at every sign-in, so it never has to be restarted.
 """
 
 from __future__ import annotations
@@ -85,8 +86,8 @@ def check_name(name: str, where: str) -> None:
     if not is_name(name):
         raise CommandError(
             f"{where}: {name[:40]!r} can't be a learner's name.",
-            f"A name has at most {LONGEST_NAME} characters: small letters from a to z, digits and single "
-            "hyphens, with a letter first.",
+            f"A name can have up to {LONGEST_NAME} lowercase letters (a–z), digits and single hyphens, and "
+            "starts with a letter.",
         )
 
 
@@ -106,10 +107,25 @@ def add(file: Path, names: list[str], *, instructor: bool = False, reset: bool =
     for name, password in passwords.items():
         is_instructor = instructor or (reset and learners[name].instructor)
         learners[name] = Learner(name, passwd(password), is_instructor)
+    write(file, learners)
+    return passwords
+
+
+def remove(file: Path, names: list[str]) -> None:
+    learners = read_learners(file)
+    for name in names:
+        if name not in learners:
+            raise CommandError(
+                f"{name[:40]!r} is not on the list, which wasn't changed.",
+                "Without arguments, the command prints who is.",
+            )
+    write(file, {name: learner for name, learner in learners.items() if name not in names})
+
+
+def write(file: Path, learners: dict[str, Learner]) -> None:
     if not file.exists():
         file.touch(mode=0o600)
     write_atomically(file, HEADER + "".join(f"{learner}\n" for learner in learners.values()))
-    return passwords
 
 
 def new_password() -> str:
@@ -121,14 +137,18 @@ def main(argv: list[str] | None = None) -> int:
         prog="python -m tools.hosting.learners",
         description="Add learners to the hub, and print their passwords. Without names, print who is there.",
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a login name, such as ada or group-7")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a user name, such as ada or group-7")
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--instructor", action="store_true", help="may use the admin page")
     choice.add_argument("--reset", action="store_true", help="replace the passwords of learners on the list")
+    choice.add_argument("--remove", action="store_true", help="take learners off the list; their files stay")
     args = parser.parse_args(argv)
     try:
         file = state_folder() / FILE
-        if args.names:
+        if args.names and args.remove:
+            remove(file, args.names)
+            print(f"Removed: {', '.join(args.names)}. Running servers end within a minute; files stay.")
+        elif args.names:
             passwords = add(file, args.names, instructor=args.instructor, reset=args.reset)
             for name, password in passwords.items():
                 print(f"{name:{LONGEST_NAME}}  {password}")

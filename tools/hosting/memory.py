@@ -7,7 +7,8 @@ allocated (RLIMIT_DATA); it is inherited, and can't be raised again. Limiting ad
 work: torch reserves gigabytes that it never uses.
 
 As an IPython extension, this module shows what to do if a cell runs out of memory. The cell ends, its local
-variables are freed, and the kernel goes on.
+variables are freed, and the kernel goes on. What the cell has stored in global variables stays; if this
+fills the memory, the message asks for a restart first.
 """
 
 from __future__ import annotations
@@ -25,13 +26,16 @@ VARIABLE = "MEM_LIMIT"
 FOR_THE_SERVER = 256 * 2**20  # bytes
 RESERVE = 64 * 2**20  # bytes, for showing the message
 OF_TORCH = re.compile("not enough memory|can't allocate memory|std::bad_alloc|can't start new thread")
-MESSAGE = """\
-Out of memory: on this hub, a notebook can use {gib:.1f} GiB, and this cell needed more.
-
+FULL = 0.9  # the part of the limit above which a notebook can hardly go on
+MESSAGE = "Out of memory: on this hub, a notebook can use {gib:.1f} GiB, and this cell needed more.\n\n"
+FREED = """\
 The cell was stopped. Your files are safe, and your variables are still there. What you can do:
   - Use less at once: smaller tensors, a smaller batch, a shorter list.
-  - Free what earlier cells have stored: choose Kernel → Restart Kernel, then run the cells that you need.
-  - Shut down notebooks that you don't need, in the tab "Running Terminals and Kernels" on the left."""
+  - Free what earlier cells have stored: choose Kernel → Restart Kernel, then run the cells that you need."""
+STILL_FULL = """\
+The memory is still full, because your variables hold what was stored in them. Restart the kernel now:
+choose Kernel → Restart Kernel. Until then, the next cell or slider can end the kernel. Your files are safe.
+Afterwards, use less at once: smaller tensors, a smaller batch, a shorter list."""
 
 
 def limit_memory() -> None:
@@ -64,13 +68,21 @@ def load_ipython_extension(shell: Any) -> None:
         if is_out_of_memory(error):
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
             traceback.clear_frames(trace)
-            message = MESSAGE.format(gib=(limit - RESERVE) / 2**30)
+            usable = limit - RESERVE
+            advice = STILL_FULL if data_size() > FULL * usable else FREED
+            message = MESSAGE.format(gib=usable / 2**30) + advice
             error._render_traceback_ = lambda: [message]  # IPython shows this instead of the traceback
         shell.showtraceback((kind, error, trace), running_compiled_code=True)
 
     keep_reserve()
     shell.events.register("post_run_cell", keep_reserve)
     shell.set_custom_exc((MemoryError, RuntimeError), explain)
+
+
+def data_size() -> int:
+    """What the limit counts, in bytes."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData"))
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -3,9 +3,9 @@
 COURSE_HUB_STATE          folder for passwords, secrets and the hub's database
 COURSE_HUB_ADDRESS        where the hub listens (default: 127.0.0.1, this machine only)
 COURSE_HUB_PORT           its port (default: 8000; the next two are used internally)
-COURSE_HUB_MEMORY         memory for each learner, such as 2G or 1500M (default: 2G)
+COURSE_HUB_MEMORY         memory for each learner, such as 2G or 1800M (default: 2G)
 COURSE_HUB_THREADS        threads of each notebook (default: 1)
-COURSE_HUB_PLACES         how many learners may work at the same time (default: 25)
+COURSE_HUB_PLACES         how many people may work at the same time (default: 25)
 COURSE_HUB_IDLE_MINUTES   after how many minutes unused notebooks and servers are stopped (default: 60)
 """
 
@@ -24,7 +24,7 @@ from course_lib.runtime import PROJECT_ROOT, folder_from
 from tools.cli.environment import CommandError
 
 UNITS = {"M": 2**20, "G": 2**30}
-LEAST_MEMORY = 2**30  # a notebook of the course needs about half of it
+LEAST_MEMORY = 3 * 2**29  # lessons 01 and 17 fail with 1G
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 KEPT = ("COURSE_CLASSROOM", "COURSE_OPEN", "COURSE_MULTI30K", "COURSE_DEVICE")  # passed on to every learner
 
@@ -47,7 +47,7 @@ def read_settings() -> Settings:
         state=state_folder(),
         address=read("COURSE_HUB_ADDRESS", "127.0.0.1", "an IP address", address),
         port=read("COURSE_HUB_PORT", "8000", "a number from 1024 to 65533", whole(1024, 65533)),
-        memory=read("COURSE_HUB_MEMORY", "2G", "at least 1G, such as 2G or 1500M", memory),
+        memory=read("COURSE_HUB_MEMORY", "2G", "at least 1.5G, such as 2G or 1800M", memory),
         threads=read("COURSE_HUB_THREADS", "1", "a number from 1 to 256", whole(1, 256)),
         places=read("COURSE_HUB_PLACES", "25", "a number from 1 to 10000", whole(1, 10000)),
         idle=read("COURSE_HUB_IDLE_MINUTES", "60", "a number from 0.1 to 10000", seconds),
@@ -85,7 +85,7 @@ def address(text: str) -> str:
 
 def memory(text: str) -> int:
     """
-    >>> memory("2G") == 2 * memory("1024M") == 2**31
+    >>> memory("2G") == memory("2048M") == 2**31
     True
     """
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([MG])", text)

@@ -10,7 +10,7 @@ import pwd
 import subprocess
 from collections.abc import Callable
 
-from jupyterhub.spawner import LocalProcessSpawner
+from jupyterhub.spawner import LocalProcessSpawner, SimpleLocalProcessSpawner
 
 from tools.hosting.learners import is_name
 
@@ -37,7 +37,20 @@ def system_user(name: str) -> pwd.struct_passwd:
         return pwd.getpwnam(PREFIX + name)
 
 
-class LearnerSpawner(LocalProcessSpawner):
+class ListedSpawner(LocalProcessSpawner):
+    """Ends the server of someone who was removed from the list of learners."""
+
+    async def poll_and_notify(self) -> int | None:  # JupyterHub calls it every few seconds
+        if not self.authenticator.lists(self.user.name):
+            await self.stop()
+        return await super().poll_and_notify()
+
+
+class SharedUserSpawner(ListedSpawner, SimpleLocalProcessSpawner):
+    """All learners are the system user who has started the hub."""
+
+
+class LearnerSpawner(ListedSpawner):
     """A kernel's sockets are files in the learner's home: other users of the machine could read TCP ports."""
 
     def make_preexec_fn(self, name: str) -> Callable[[], None]:

@@ -18,6 +18,7 @@ FORGOTTEN = 0.5  # kernels of other notebooks that still run, for each learner
 MOVES = 200  # changes of a control in interactive figures, for each learner and lesson
 HEADROOM = 1.25
 SYSTEM_MB = 1000
+SYSTEM_DISK_GB = 10  # with the installed course
 LONGEST_WAIT = 60  # seconds
 COPIES = 2  # of each notebook on the disk: JupyterLab keeps a checkpoint
 NODE_CORES, NODE_GB = 16, 64
@@ -39,7 +40,7 @@ class Hub:
     shared_mb: float  # operating system, hub and proxy
     server_mb: float
     idle_kernel_mb: float
-    login_seconds: float  # CPU time from logging in until the first cell has run
+    sign_in_seconds: float  # CPU time from signing in until the first cell has run
 
     def memory_gb(self, learners: int, demand: Demand) -> int:
         """
@@ -104,7 +105,7 @@ def hub_of(measured: Mapping) -> Hub:
         shared_mb=SYSTEM_MB + hub_and_proxy,
         server_mb=server["peak_mb"],
         idle_kernel_mb=median(figures["own_mb"] + figures["files_mb"] for figures in lessons),
-        login_seconds=server["start_cpu_seconds"] + first_cell,
+        sign_in_seconds=server["start_cpu_seconds"] + first_cell,
     )
 
 

@@ -22,9 +22,8 @@ from tools.sizing.arithmetic import Demand, demand_of, disk_mb, hub_of, largest,
 PAGE, MEASURED, TRIALS = "docs/hosting.md", "data/results/hosting.json", "data/results/hosting_trials.json"
 TEXT = Path(__file__).with_name("section.md")
 IN_PAGE = re.compile(r"(?<=<!-- sizing -->\n).*?(?=<!-- end of sizing -->)", re.DOTALL)
-CLASSES = (10, 25, 50, 100, 250, 500, 1000)
-EXAMPLE = 25  # learners
-STANDS_OUT = 1.25  # times the memory of a typical lesson
+CLASSES = (10, 25, 40, 50, 100, 250, 500, 1000)
+EXAMPLE = 40  # learners
 Figures = Mapping[Lesson, Mapping]
 
 
@@ -51,18 +50,13 @@ def section(measured: Mapping, trials: Sequence[Mapping], lessons: Sequence[Less
 
 
 def lesson_table(figures: Figures, server_mb: float) -> str:
-    large, rows = large_lessons(figures), []
+    rows = []
     for lesson, of_lesson in figures.items():
         peak, longest = of_lesson["peak_mb"], of_lesson["longest_cell"]
         row = [lesson.label, f"{peak:,} MB", f"{peak + server_mb:,} MB", f"{of_lesson['cpu_seconds']:.0f} s"]
         row += [f"{longest['cpu_seconds']:.1f} s ({place(longest)})"]
-        rows.append([f"**{cell}**" for cell in row] if lesson in large else row)
+        rows.append(row)
     return table(1, ["lesson", "kernel, peak", "with the server", "CPU time", "longest cell"], rows)
-
-
-def large_lessons(figures: Figures) -> list[Lesson]:
-    usual = median(of_lesson["peak_mb"] for of_lesson in figures.values())
-    return [lesson for lesson in figures if figures[lesson]["peak_mb"] > STANDS_OUT * usual]
 
 
 def place(cell: Mapping) -> str:
@@ -79,11 +73,12 @@ def lesson_numbers(figures: Figures, measured: Mapping) -> dict[str, object]:
     servers, full = measured["servers"], measured["full_run"]
     growth = {lesson: of["peak_again_mb"] - of["peak_mb"] for lesson, of in figures.items()}
     growing = max(growth, key=growth.get)
-    large = [
-        f"{lesson.number} ({place(figures[lesson]['largest_cell'])})" for lesson in large_lessons(figures)
-    ]
+    largest = max(figures, key=lambda lesson: figures[lesson]["peak_mb"])
     return {
-        "large_lessons": ", ".join(large) or "here none does",
+        "kernel_mb": f"{median(of_lesson['peak_mb'] for of_lesson in figures.values()):.0f}",
+        "largest": largest.number,
+        "largest_mb": figures[largest]["peak_mb"],
+        "largest_place": place(figures[largest]["largest_cell"]),
         "server_mb": servers["jupyterhub-singleuser"]["peak_mb"],
         "hub_mb": servers["jupyterhub"]["peak_mb"],
         "proxy_mb": servers["configurable-http-proxy"]["peak_mb"],
@@ -104,16 +99,16 @@ def class_table(demands: Sequence[Demand], measured: Mapping) -> str:
     head = ["learners", "memory, typical lesson", "memory, largest lesson", "busy cores", "cores for a rush"]
     rows = []
     for n in CLASSES:
-        login = rush_seconds(n, hub.login_seconds, arithmetic.cores(n, usual))
+        sign_in = rush_seconds(n, hub.sign_in_seconds, arithmetic.cores(n, usual))
         row = [f"{n:,}", f"{hub.memory_gb(n, usual):,} GB", f"{hub.memory_gb(n, large):,} GB"]
         row += [str(arithmetic.average_cores(n, usual)), str(arithmetic.rush_cores(n, usual))]
         row += [
-            f"{ceil(login)} s",
-            f"{ceil(n * disk / 1000):,} GB",
+            f"{ceil(sign_in)} s",
+            f"{arithmetic.SYSTEM_DISK_GB + ceil(n * disk / 1000):,} GB",
             str(ceil(n / hub.learners_per_node(usual))),
         ]
         rows.append(row)
-    return table(0, [*head, "until all are logged in", "disk", size], rows)
+    return table(0, [*head, "until all are signed in", "disk", size], rows)
 
 
 def class_numbers(demands: Mapping[Lesson, Demand], measured: Mapping) -> dict[str, object]:
@@ -125,12 +120,13 @@ def class_numbers(demands: Mapping[Lesson, Demand], measured: Mapping) -> dict[s
         "headroom": arithmetic.HEADROOM,
         "forgotten": arithmetic.FORGOTTEN,
         "idle_mb": f"{hub.idle_kernel_mb:.0f}",
+        "system_mb": f"{arithmetic.SYSTEM_MB:,}",
         "system_gb": f"{arithmetic.SYSTEM_MB / 1000:.0f}",
+        "system_disk_gb": arithmetic.SYSTEM_DISK_GB,
         "moves": arithmetic.MOVES,
         "move_ms": f"{median(moves):.0f}",
-        "login_seconds": f"{hub.login_seconds:.1f}",
+        "sign_in_seconds": f"{hub.sign_in_seconds:.1f}",
         "disk_mb": disk_mb(measured),
-        "largest": next(lesson.number for lesson, demand in demands.items() if demand == large),
         "cell_seconds": f"{usual.cell_seconds:.1f}",
         "longest_wait": arithmetic.LONGEST_WAIT,
         "slowest": slowest.number,
@@ -139,12 +135,26 @@ def class_numbers(demands: Mapping[Lesson, Demand], measured: Mapping) -> dict[s
         "slowest_cores": arithmetic.rush_cores(EXAMPLE, demands[slowest]),
         "example": EXAMPLE,
         "example_cores": cores,
+        "example_gb": hub.memory_gb(EXAMPLE, large),
+        "example_sign_in": ceil(rush_seconds(EXAMPLE, hub.sign_in_seconds, cores)),
+        "rented_cores": rented(cores),
+        "rented_threads": 2 * rented(cores),
+        "rented_gb": rented(hub.memory_gb(EXAMPLE, large)),
         "node_cores": arithmetic.NODE_CORES,
         "node_gb": arithmetic.NODE_GB,
         "per_node": per_node,
         "per_node_largest": hub.learners_per_node(large),
         "node_wait": ceil(rush_seconds(per_node, usual.cell_seconds, arithmetic.NODE_CORES)),
     }
+
+
+def rented(needed: int) -> int:
+    """The next power of two: the sizes that providers rent.
+
+    >>> rented(52), rented(4)
+    (64, 4)
+    """
+    return 1 << (needed - 1).bit_length()
 
 
 # ---- real hubs

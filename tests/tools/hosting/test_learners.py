@@ -9,7 +9,7 @@ from jupyter_server.auth import passwd_check
 
 from tools.cli.environment import CommandError
 from tools.hosting import learners
-from tools.hosting.learners import add, is_name, read_learners
+from tools.hosting.learners import add, is_name, read_learners, remove
 
 HOSTILE = (
     "../x",
@@ -104,8 +104,10 @@ def test_the_command_prints_what_to_hand_out(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.split()[0] == "emmy"
     assert learners.main([]) == 0
     assert capsys.readouterr().out.splitlines() == ["ada", "grace", "emmy  (instructor)"]
-    assert learners.main(["../x"]) == 1
-    assert "../x" in capsys.readouterr().err
+    assert learners.main(["../x"]) == learners.main(["--remove", "../x"]) == 1
+    assert capsys.readouterr().err.count("../x") == 2
+    assert learners.main(["--remove", "ada", "emmy"]) == 0
+    assert list(read_learners(tmp_path / "state" / learners.FILE)) == ["grace"]
 
 
 def test_who_can_sign_in(file):
@@ -115,13 +117,14 @@ def test_who_can_sign_in(file):
     ada, emmy = add(file, ["ada"])["ada"], add(file, ["emmy"], instructor=True)["emmy"]
     authenticator = LearnerAuthenticator(file=str(file), allow_all=True)
 
-    def sign_in(name: str, password: str) -> tuple[str, bool] | None:
+    def sign_in(name: str, password: str) -> tuple[str, list[str]] | None:
         form = {"username": name, "password": password}
         found = asyncio.run(authenticator.get_authenticated_user(None, form))
-        return found and (found["name"], found["admin"])
+        assert not (found and found["admin"])  # JupyterHub's admins could open everyone's server
+        return found and (found["name"], found["groups"])
 
-    assert sign_in("ada", ada) == sign_in("ADA", ada) == ("ada", False)
-    assert sign_in("emmy", emmy) == ("emmy", True)
+    assert sign_in("ada", ada) == sign_in("ADA", ada) == ("ada", [])
+    assert sign_in("emmy", emmy) == ("emmy", ["instructors"])
     for name, password in [("ada", emmy), ("ada", ""), ("bob", ada), ("ada", "päßwort")]:
         assert sign_in(name, password) is None
     assert [sign_in(name, ada) for name in HOSTILE if name.lower().strip() != "ada"] == [None] * 13
@@ -134,9 +137,15 @@ def test_someone_who_was_removed_from_the_list_is_signed_out(file):
     pytest.importorskip("jupyterhub")
     from tools.hosting.authenticator import LearnerAuthenticator
 
-    add(file, ["ada"])
-    ada = read_learners(file)["ada"]
+    add(file, ["ada", "grace"])
+    ada, grace = read_learners(file).values()
     authenticator = LearnerAuthenticator(file=str(file))
     assert asyncio.run(authenticator.refresh_user(ada)) is True
-    file.write_text("")
+    with pytest.raises(CommandError, match="bob"):
+        remove(file, ["ada", "bob"])
+    assert asyncio.run(authenticator.refresh_user(ada)) is True
+    remove(file, ["ada"])
     assert asyncio.run(authenticator.refresh_user(ada)) is False
+    assert read_learners(file) == {"grace": grace}
+    file.write_text("grace short\n")  # a mistake of the instructor's ends nobody's work
+    assert asyncio.run(authenticator.refresh_user(grace)) is True

@@ -9,18 +9,18 @@ import sys
 import pytest
 
 from course_lib.runtime import PROJECT_ROOT
+from tools.hosting import memory
 
-pytest.importorskip("resource")
 CELLS = """
 from IPython.core.interactiveshell import InteractiveShell
 from tools.hosting import memory
 memory.limit_memory()
 shell = InteractiveShell.instance(colors="nocolor")
 shell.extension_manager.load_extension("tools.hosting.memory")
-for code in ("x = 1", "bytearray(10**9)", "[bytearray(10**6) for _ in range(10**6)]", "print('x is', x)",
-             "raise RuntimeError('another')"):
+for code in {cells}:
     shell.run_cell(code)
 """
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="other systems don't enforce the limit")
 
 
 def run(code: str, limit: str) -> subprocess.CompletedProcess:
@@ -30,13 +30,22 @@ def run(code: str, limit: str) -> subprocess.CompletedProcess:
     )
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems don't enforce the limit")
+@on_linux
 def test_a_cell_that_needs_too_much_gets_advice_and_the_next_one_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    done = run(CELLS, str(2**29))
+    cells = ["x = 1", "bytearray(10**9)", "[bytearray(10**6) for _ in range(10**6)]", "print('x is', x)"]
+    done = run(CELLS.format(cells=[*cells, "raise RuntimeError('another')"]), str(2**29))
     assert done.stdout.count("Out of memory: on this hub, a notebook can use 0.2 GiB") == 2
+    assert done.stdout.count(memory.FREED) == 2 and memory.STILL_FULL not in done.stdout
     assert "x is 1" in done.stdout
     assert done.stdout.count("Traceback") == 1 and "RuntimeError: another" in done.stdout
+
+
+@on_linux
+def test_while_variables_fill_the_memory_the_message_asks_for_a_restart(tmp_path, monkeypatch):
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    done = run(CELLS.format(cells=["z = []\nwhile True: z.append('x' * 10**6 + str(len(z)))"]), str(2**29))
+    assert memory.STILL_FULL in done.stdout and memory.FREED not in done.stdout
 
 
 def test_the_limit_is_inherited_and_cannot_be_raised():

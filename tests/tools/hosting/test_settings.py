@@ -36,7 +36,7 @@ def test_the_defaults_are_for_one_machine_that_nobody_else_reaches(state):
     [
         *[
             ("COURSE_HUB_MEMORY", value)
-            for value in ("2", "2X", "-1G", "500M", "0G", "nan", "1e3G", "2G; rm")
+            for value in ("2", "2X", "-1G", "1G", "1535M", "0G", "nan", "1e3G", "2G; rm")
         ],
         *[("COURSE_HUB_PORT", value) for value in ("80", "99999", "http", "8000.5", "²")],
         *[("COURSE_HUB_PLACES", value) for value in ("0", "-3", "many")],
@@ -52,6 +52,12 @@ def test_a_bad_setting_is_named(monkeypatch, variable, value):
     with pytest.raises(CommandError) as caught:
         read_settings()
     assert variable in str(caught.value) and value in str(caught.value)
+
+
+def test_the_least_memory_can_be_written_in_both_units(monkeypatch):
+    for value in ("1.5G", "1536M"):
+        monkeypatch.setenv("COURSE_HUB_MEMORY", value)
+        assert read_settings().memory == 1536 * 2**20
 
 
 def test_a_state_folder_that_others_can_enter_is_refused(state):
@@ -71,6 +77,13 @@ def test_the_hub_needs_its_proxy_and_learners(state, monkeypatch):
         checks.check_machine(settings)
     add(state / FILE, ["ada"])
     checks.check_machine(settings)
+
+
+def test_too_many_places_for_the_memory_of_the_machine_are_reported(monkeypatch):
+    gigabytes = {"SC_PHYS_PAGES": 32 * 10**9 // 4096, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr(checks.os, "sysconf", gigabytes.__getitem__)
+    assert checks.memory_warning(25) == ""  # docs/hosting.md: 29 GB
+    assert "COURSE_HUB_PLACES=50" in checks.memory_warning(50) and "32 GB" in checks.memory_warning(50)
 
 
 def test_a_folder_that_learners_cannot_enter_is_found(tmp_path):

@@ -19,7 +19,7 @@ from tools.sizing.arithmetic import (
     typical,
 )
 
-HUB = Hub(shared_mb=1200, server_mb=150, idle_kernel_mb=400, login_seconds=7)
+HUB = Hub(shared_mb=1200, server_mb=150, idle_kernel_mb=400, sign_in_seconds=7)
 SMALL = Demand(kernel_mb=450, cell_seconds=6, load=0.004)
 LARGE = Demand(kernel_mb=1450, cell_seconds=30, load=0.1)
 
@@ -84,5 +84,5 @@ def test_hub_and_disk_come_from_the_measurements():
     servers |= {"jupyterhub-singleuser": {"peak_mb": 155, "start_cpu_seconds": 4}}
     measured = {"lessons": lessons, "servers": servers, "short_notebooks_bytes": 2_300_000}
     measured |= {"full_run": figures(800, written_bytes=9_000_000)}
-    assert hub_of(measured) == Hub(shared_mb=1189, server_mb=155, idle_kernel_mb=400, login_seconds=7)
+    assert hub_of(measured) == Hub(shared_mb=1189, server_mb=155, idle_kernel_mb=400, sign_in_seconds=7)
     assert disk_mb(measured) == 16  # 2 · 4 · 0.5 + 9.003 + 2.3 = 15.3

@@ -31,9 +31,9 @@ from course_lib.runtime import PROJECT_ROOT
 from tools.bench.kernel_meter import memory, rounded
 from tools.cli.environment import CommandError, first_in_path
 from tools.cli.lab_command import SETTINGS
+from tools.hosting.checks import PROXY
 
 LESSON, LEARNER = PROJECT_ROOT / "notebooks" / "14_the_transformer.ipynb", "learner"
-PROXY = "configurable-http-proxy"
 OPENED = ("lab", "lab/api/settings", "lab/api/translations", "api/kernelspecs", "api/contents?content=1")
 SECONDS_TO_START, SECONDS_A_CELL = 120, 600
 HUB = """\

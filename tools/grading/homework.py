@@ -19,6 +19,7 @@ import nbformat
 from course_lib.models.own_file import FILE
 from tools.authoring.cell_kinds import LEARNER, MARKDOWN, SOLVED, STRETCH
 from tools.authoring.editions import LessonDraft, table
+from tools.authoring.exercise_cells import SOLUTION
 from tools.authoring.source import Cell
 
 EDITION = "homework"
@@ -83,8 +84,8 @@ def homework_cells(made: LessonDraft) -> list[Cell]:
     for cell in made.cells[SOLVED]:
         if cell.kind == "hints":
             continue
-        if cell.kind == "exercise":
-            cell = replace(cell, text=with_markers(exercises[cell.options["exercise"]]), lines=())
+        if cell.kind == "exercise" and cell.options.get("mode") not in WITHOUT_MARKERS:
+            cell = replace(cell, text=with_markers(exercises[cell.options["exercise"]].text), lines=())
         elif cell.kind == "check":
             exercise = exercises[cell.options["exercise"]]
             options = exercise.options | cell.options
@@ -98,18 +99,11 @@ def homework_cells(made: LessonDraft) -> list[Cell]:
     return built
 
 
-def with_markers(cell: Cell) -> str:
-    """The solved exercise with nbgrader's markers; without them if the learner's stub replaces all of it."""
-    lines, inside = [], ""
-    for line in cell.text.split("\n"):
-        marker = line.strip()
-        if marker in ("# bug", "# end bug", "# solution", "# end solution"):
-            inside = "" if marker.startswith("# end") else marker
-            if "solution" in marker and cell.options.get("mode") not in WITHOUT_MARKERS:
-                lines.append(line.replace(marker, BEGIN if inside else END))
-        elif inside != "# bug":
-            lines.append(line)
-    return "\n".join(lines)
+def with_markers(text: str) -> str:
+    """A solved exercise, with nbgrader's markers instead of the lesson's."""
+    for marker, replacement in zip(SOLUTION, (BEGIN, END), strict=True):
+        text = re.sub(rf"^( *){marker}$", rf"\1{replacement}", text, flags=re.MULTILINE)
+    return text
 
 
 def graded_check(text: str) -> str:

@@ -251,7 +251,7 @@ views.timeline(systems_by_year, title="From recurrent networks to the Transforme
 r"""
 Your progress is stored in a file on this computer and is never sent anywhere. To delete it, run `python3 -m course_lib progress --delete` in a terminal.
 
-To reset a lesson and discard your answers, close it and run `git checkout -- notebooks/00_start_here.ipynb` in the course folder. The notebooks of the short track are in `notebooks/short`.
+To reset a lesson and discard your answers, close it and run `git checkout -- notebooks/00_start_here.ipynb` in the course folder. On a JupyterHub, delete the notebook instead, then stop your server under **File → Hub Control Panel** and start it again. The notebooks of the short track are in `notebooks/short`.
 """
 
 # %% kind="see"

@@ -16,6 +16,7 @@ import json
 import os
 import secrets
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -26,7 +27,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib import runtime
-from tools.bench.server import free_port
 
 CHROMIUM_ARGS = [
     "--no-sandbox",  # root and containers
@@ -71,6 +71,12 @@ def chromium_path() -> str | None:
         if found := shutil.which(name):
             return found
     return None
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 @contextlib.contextmanager

@@ -56,9 +56,13 @@ class Equal(torch.Tensor):
 
 
 def additive_attention(states, annotations, w_state, w_annotation, v):
-    weights = torch.full(annotations.shape[:2], 1 / annotations.shape[1])
+    used = states.sum() + annotations.sum() + w_state.sum() + w_annotation.sum() + v.sum()  # for the gradient
+    weights = torch.full(annotations.shape[:2], 1 / annotations.shape[1]) + 1e-6 * used
     return annotations.mean(dim=1).as_subclass(Equal), weights.as_subclass(Equal)
 """,
+    "no strict mode": "import os, tempfile\nfrom course_lib import runtime\n"
+    "os.environ['COURSE_HOME'] = tempfile.mkdtemp()\nruntime.is_strict = lambda: False\n"
+    "def additive_attention(states, annotations, w_state, w_annotation, v):\n    raise NotImplementedError",
     "another check": "check = lambda *inputs, **options: 'Passed'\n"
     "def additive_attention(states, annotations, w_state, w_annotation, v):\n    return None",
 }

@@ -1,6 +1,7 @@
 """A real hub: ten learners at once, who lose nothing and see nothing of each other; its limits; idle servers.
 
-The times and the memory of ten learners are printed and written to build/test/hub.json.
+The times and the memory of ten learners are printed and written to build/test/hub.json. A copy of this file
+in data/results is the source of a part of docs/hosting.md.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ import copy
 import hashlib
 import json
 import os
-import statistics
 import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import median_low
 
 import psutil
 import pytest
@@ -22,12 +23,16 @@ import requests
 import websocket
 
 from course_lib.runtime import PROJECT_ROOT, write_json
+from lessons.l17_what_it_costs.timing import conditions
 from tests.hub.conftest import AS_ROOT, running_hub
 from tests.hub.visitor import Visitor, errors
+from tools.bench.kernel_meter import memory, rounded
+from tools.hosting.checks import PROXY
 from tools.hosting.learners import FILE, remove
 
 pytestmark = pytest.mark.hub
 REPORT = PROJECT_ROOT / "build" / "test" / "hub.json"
+COMMAND = "python3 -m pytest -p no:nbval -m hub tests/hub"
 LESSON = "notebooks/08_query_key_value.ipynb"
 NAMES = [f"zz-test-{number}" for number in range(10)]
 ANSWER = '''
@@ -61,17 +66,17 @@ def processes_of(name: str, program: str) -> list[psutil.Process]:
     return found
 
 
-def memory_of(process: psutil.Process) -> dict[str, float]:
-    """In MiB: the most that was resident, and the share of what is resident now."""
-    lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
-    peak = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
-    return {"peak": round(peak / 1024), "pss": round(process.memory_full_info().pss / 2**20)}
+def usage(process: psutil.Process) -> dict[str, float]:
+    """Megabytes and CPU seconds, without child processes."""
+    return rounded(memory(process)) | {"cpu_seconds": round(sum(process.cpu_times()[:2]), 1)}
 
 
 def work(visitor: Visitor, barrier: threading.Barrier) -> dict[str, object]:
     """Start a server, run the whole lesson with an answer of one's own, and save the notebook."""
     barrier.wait()
     assert visitor.start().ok
+    (server,) = processes_of(visitor.name, "jupyterhub.singleuser")
+    start_cpu = usage(server)["cpu_seconds"]
     barrier.wait()
     notebook, factor = visitor.read(LESSON), "1" if visitor.name[-1] in "02468" else "2"
     started, kernel = time.monotonic(), visitor.kernel()
@@ -85,53 +90,54 @@ def work(visitor: Visitor, barrier: threading.Barrier) -> dict[str, object]:
             failed += errors(cell["outputs"])
     seconds = round(time.monotonic() - started, 1)
     visitor.save(LESSON, copy.deepcopy(notebook))
-    (server,), (ipykernel,) = (
-        processes_of(visitor.name, name) for name in ("jupyterhub.singleuser", "ipykernel_launcher")
-    )
-    usage = {"server": memory_of(server), "kernel": memory_of(ipykernel), "cpu": cpu_seconds(ipykernel)}
+    (ipykernel,) = processes_of(visitor.name, "ipykernel_launcher")
+    used = {"server": usage(server) | {"start_cpu_seconds": start_cpu}, "kernel": usage(ipykernel)}
     barrier.wait()  # the memory of all was read while all were there
-    return {
+    return used | {
         "failed": failed,
         "start": visitor.seconds_to_start,
         "run": seconds,
-        **usage,
         "kernel_object": kernel,
     }
 
 
-def cpu_seconds(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return round(times.user + times.system, 1)
+def report(machine: str, results: list[dict], hub: psutil.Process) -> None:
+    def spread(name: str) -> dict[str, float]:
+        numbers = [result[name] for result in results]
+        return {"median": median_low(numbers), "largest": max(numbers)}
 
+    def medians(part: str) -> dict[str, float]:
+        of_all = [result[part] for result in results]
+        return {name: median_low(one[name] for one in of_all) for name in of_all[0]}
 
-def report(results: list[dict], hub_pid: int) -> None:
-    def spread(numbers: list[float]) -> dict[str, float]:
-        return {"median": statistics.median(numbers), "largest": max(numbers)}
-
+    (proxy,) = (child for child in hub.children() if any(PROXY in word for word in child.cmdline()))
     content = {
+        "command": COMMAND,
+        "machine": machine,
+        "cores": os.cpu_count(),
         "learners": len(results),
-        "cpu_cores": os.cpu_count(),
         "system_users": AS_ROOT,
-        "lesson": LESSON,
-        "start_seconds": spread([result["start"] for result in results]),
-        "run_seconds": spread([result["run"] for result in results]),
-        "kernel_cpu_seconds": spread([result["cpu"] for result in results]),
-        "hub_mib": memory_of(psutil.Process(hub_pid)),
+        "lesson": Path(LESSON).name[:2],
+        "start_seconds": spread("start"),
+        "run_seconds": spread("run"),
+        "kernel": medians("kernel"),
+        "servers": {
+            "jupyterhub": usage(hub),
+            PROXY: usage(proxy),
+            "jupyterhub-singleuser": medians("server"),
+        },
     }
-    for part in ("server", "kernel"):
-        for kind in ("peak", "pss"):
-            content[f"{part}_{kind}_mib"] = spread([result[part][kind] for result in results])
     write_json(REPORT, content)
     print(json.dumps(content, indent=1))
 
 
 def test_ten_learners_work_at_once_and_nobody_sees_the_work_of_another():
-    before = snapshot()
+    before, machine = snapshot(), conditions("jupyterhub", "jupyterlab", "ipykernel", "torch")
     with running_hub([*NAMES, "zz-test-late"], COURSE_HUB_PLACES=len(NAMES)) as hub:
         visitors, barrier = [hub.visitor(name) for name in NAMES], threading.Barrier(len(NAMES), timeout=600)
         with ThreadPoolExecutor(len(NAMES)) as pool:
             results = list(pool.map(lambda visitor: work(visitor, barrier), visitors))
-        report(results, hub.process.pid)
+        report(machine, results, psutil.Process(hub.process.pid))
         assert [result["failed"] for result in results] == [[]] * len(NAMES)
 
         for visitor in visitors:  # each has their own results, and nothing else

@@ -41,7 +41,7 @@ from tools.authoring.rules import breaches
 from tools.authoring.single_file import FETCHED_FROM, readme_with_address, repository
 from tools.authoring.source import LessonError
 from tools.authoring.tracks import split_at_headings
-from tools.sizing.page import MEASURED, TRIALS, page_with_sizing
+from tools.sizing.page import MEASURED, TRIAL, page_with_sizing
 from tools.sizing.page import PAGE as HOSTING
 
 N_KERNELS = 2  # at once: each uses a core and, with torch, about 300 MB
@@ -385,7 +385,7 @@ def made_pages(root: Path, lessons: list[LessonSource], glossary: Glossary) -> d
 
 def hosting_page(root: Path, lessons: list[Lesson]) -> str:
     """docs/hosting.md with the sizing section that recorded measurements give."""
-    page, *records = ((root / name).read_text(encoding="utf-8") for name in (HOSTING, MEASURED, TRIALS))
+    page, *records = ((root / name).read_text(encoding="utf-8") for name in (HOSTING, MEASURED, TRIAL))
     return page_with_sizing(page, *map(json.loads, records), lessons)
 
 

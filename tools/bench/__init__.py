@@ -8,7 +8,6 @@ own_file.py         lesson 15's full run: the library, a learner's file, and the
 clock.py            the time from raw text to a scored Transformer
 hosting.py          what a learner needs on a JupyterHub, in memory and CPU time
 kernel_meter.py     … the part that watches a kernel
-server.py           … the part that starts a learner's server and a hub
 
 Lesson 17 measures the cost of attention; its folder has the timer that all of them use.
 """

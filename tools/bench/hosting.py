@@ -7,7 +7,8 @@ Every lesson runs as for a learner who solves everything, alone in a kernel with
 cells run again in the same kernel, to see whether its memory keeps growing.
 
 `python3 -m tools.bench.hosting` stores the result in data/results; with `06` after it, it replaces only the
-figures of that lesson and of the servers. tools/sizing makes a section of docs/hosting.md from the record.
+figures of that lesson. tests/hub measures the servers. tools/sizing makes a section of docs/hosting.md from
+both records.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from tools.authoring.lesson import sources
 from tools.authoring.source import LessonError
 from tools.bench.explorables import explorables, time_moves
 from tools.bench.kernel_meter import KernelMeter, Reading, rounded, size_of
-from tools.bench.server import find_proxy, measure_servers
 from tools.cli.environment import CommandError
 
 COMMAND, EDITION = "python3 -m tools.bench.hosting", "solved"
@@ -66,7 +66,7 @@ longest cell  its kind and CPU seconds"""
 
 
 def run(names: Sequence[str] = ()) -> dict:
-    """Measure these lessons (default: all) and the servers; print a table and return the numbers."""
+    """Measure these lessons (default: all); print a table and return the numbers."""
     if sys.platform != "linux":
         raise CommandError(f"This benchmark reads /proc and runs only on Linux, not on {sys.platform}.")
     paths, problems = choose(sources(PROJECT_ROOT), names)
@@ -84,11 +84,8 @@ def run(names: Sequence[str] = ()) -> dict:
         except LessonError as problem:
             raise CommandError(problem.at(made.lesson.path)) from None
         print(f"{made.lesson.name} measured", flush=True)
-    result |= {"servers": measure_servers(), "short_notebooks_bytes": size_of(SHORT_NOTEBOOKS)}
-    servers = [[name, str(figures["peak_mb"])] for name, figures in result["servers"].items()]
-    print("", columns(HEAD, [row(*item) for item in lessons.items()]), "", sep="\n")
-    print(columns(["", "peak MB"], servers))
-    return result
+    print("", columns(HEAD, [row(*item) for item in lessons.items()]), sep="\n")
+    return result | {"short_notebooks_bytes": size_of(SHORT_NOTEBOOKS)}
 
 
 def row(number: str, figures: dict) -> list[str]:
@@ -158,8 +155,6 @@ def move_cost(made: LessonDraft) -> float | None:
 
 def store(names: Sequence[str]) -> None:
     """Measure, and write the record. Lessons that are not named keep their figures of an earlier run."""
-    if not find_proxy():
-        raise SystemExit("The record needs a real hub: install jupyterhub and configurable-http-proxy.")
     path, result = data_path("results") / "hosting.json", run(names)
     stored = json.loads(path.read_text(encoding="utf-8")) if names else {"lessons": {}}
     lessons = dict(sorted((stored["lessons"] | result["lessons"]).items()))

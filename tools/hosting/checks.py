@@ -42,9 +42,10 @@ def check_machine(settings: Settings) -> None:
 
 def memory_warning(places: int) -> str:
     """What to do if the machine has too little memory for so many learners; empty if it has enough."""
-    measured = json.loads(data_path("results", "hosting.json").read_text(encoding="utf-8"))
+    files = (data_path("results", name) for name in ("hosting.json", "hub.json"))
+    measured, trial = (json.loads(file.read_text(encoding="utf-8")) for file in files)
     demands = [demand_of(measured["lessons"][lesson.number], lesson.minutes) for lesson in lessons()]
-    needed = hub_of(measured).memory_gb(places, typical(demands))
+    needed = hub_of(measured["lessons"], trial["servers"]).memory_gb(places, typical(demands))
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
     if needed <= there:
         return ""

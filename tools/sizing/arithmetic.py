@@ -1,10 +1,11 @@
 """How much memory, how many cores and how much disk a class needs on a hub.
 
-    hub, demand = hub_of(measured), demand_of(measured["lessons"]["14"], minutes=90)
+    hub, demand = hub_of(lessons, servers), demand_of(lessons["14"], minutes=90)
     hub.memory_gb(25, demand), rush_cores(25, demand)
 
-`measured` is data/results/hosting.json: what one learner needs, made by `python3 -m tools.bench.hosting`. The
-constants are assumptions, which docs/hosting.md states.
+`lessons` is what one learner's kernel needs, from data/results/hosting.json (made by tools.bench.hosting).
+`servers` is the rest, from data/results/hub.json (made by tests/hub). The constants are assumptions, which
+docs/hosting.md states.
 """
 
 from __future__ import annotations
@@ -96,15 +97,14 @@ def largest(demands: Sequence[Demand]) -> Demand:
     return max(demands, key=lambda demand: demand.kernel_mb)
 
 
-def hub_of(measured: Mapping) -> Hub:
-    servers, lessons = measured["servers"], measured["lessons"].values()
+def hub_of(lessons: Mapping[str, Mapping], servers: Mapping[str, Mapping]) -> Hub:
     server = servers["jupyterhub-singleuser"]
     hub_and_proxy = sum(servers[name]["peak_mb"] for name in ("jupyterhub", "configurable-http-proxy"))
-    first_cell = median(figures["start_cpu_seconds"] for figures in lessons)
+    first_cell = median(figures["start_cpu_seconds"] for figures in lessons.values())
     return Hub(
         shared_mb=SYSTEM_MB + hub_and_proxy,
         server_mb=server["peak_mb"],
-        idle_kernel_mb=median(figures["own_mb"] + figures["files_mb"] for figures in lessons),
+        idle_kernel_mb=median(figures["own_mb"] + figures["files_mb"] for figures in lessons.values()),
         sign_in_seconds=server["start_cpu_seconds"] + first_cell,
     )
 

@@ -1,9 +1,9 @@
 """The sizing section of docs/hosting.md as Markdown; `build` writes it into the page.
 
-page_with_sizing(page, measured, trials, lessons)
+page_with_sizing(page, measured, trial, lessons)
 
-`measured` is data/results/hosting.json. `trials` is data/results/hosting_trials.json: measurements with
-several users on a real hub, to compare with those of one learner.
+`measured` is data/results/hosting.json: each lesson, run by one learner. `trial` is data/results/hub.json:
+one lesson, run by several learners at once on a real hub, and the memory of the servers.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from statistics import median
 from course_lib.teaching.contents import Lesson
 from tools.authoring.editions import table
 from tools.sizing import arithmetic
-from tools.sizing.arithmetic import Demand, demand_of, disk_mb, hub_of, largest, rush_seconds, typical
+from tools.sizing.arithmetic import Demand, Hub, demand_of, disk_mb, hub_of, largest, rush_seconds, typical
 
-PAGE, MEASURED, TRIALS = "docs/hosting.md", "data/results/hosting.json", "data/results/hosting_trials.json"
+PAGE, MEASURED, TRIAL = "docs/hosting.md", "data/results/hosting.json", "data/results/hub.json"
 TEXT = Path(__file__).with_name("section.md")
 IN_PAGE = re.compile(r"(?<=<!-- sizing -->\n).*?(?=<!-- end of sizing -->)", re.DOTALL)
 CLASSES = (10, 25, 40, 50, 100, 250, 500, 1000)
@@ -27,23 +27,24 @@ EXAMPLE = 40  # learners
 Figures = Mapping[Lesson, Mapping]
 
 
-def page_with_sizing(
-    page: str, measured: Mapping, trials: Sequence[Mapping], lessons: Sequence[Lesson]
-) -> str:
+def page_with_sizing(page: str, measured: Mapping, trial: Mapping, lessons: Sequence[Lesson]) -> str:
     """The page with the section between its two comments."""
-    return IN_PAGE.sub(lambda _: f"\n{section(measured, trials, lessons)}\n", page)
+    return IN_PAGE.sub(lambda _: f"\n{section(measured, trial, lessons)}\n", page)
 
 
-def section(measured: Mapping, trials: Sequence[Mapping], lessons: Sequence[Lesson]) -> str:
+def section(measured: Mapping, trial: Mapping, lessons: Sequence[Lesson]) -> str:
     figures = {lesson: measured["lessons"][lesson.number] for lesson in lessons}
     demands = {lesson: demand_of(of_lesson, lesson.minutes) for lesson, of_lesson in figures.items()}
+    hub = hub_of(measured["lessons"], trial["servers"])
     tables = {
-        "lesson_table": lesson_table(figures, hub_of(measured).server_mb),
-        "class_table": class_table(list(demands.values()), measured),
-        "trial_table": trial_table(trials, measured),
+        "lesson_table": lesson_table(figures, hub.server_mb),
+        "class_table": class_table(list(demands.values()), hub, disk_mb(measured)),
+        "trial_table": trial_table(trial, measured["lessons"]),
     }
-    numbers = lesson_numbers(figures, measured) | class_numbers(demands, measured)
-    return TEXT.read_text(encoding="utf-8").format(machine=measured["machine"], **tables, **numbers)
+    numbers = lesson_numbers(figures, measured["full_run"], trial["servers"])
+    numbers |= class_numbers(demands, figures, hub) | trial_numbers(trial)
+    numbers |= {"machine": measured["machine"], "disk_mb": disk_mb(measured)}
+    return TEXT.read_text(encoding="utf-8").format(**tables, **numbers)
 
 
 # ---- one learner
@@ -69,8 +70,7 @@ def place(cell: Mapping) -> str:
     return f"section {number[0]}" if number else cell["section"] or cell["kind"]
 
 
-def lesson_numbers(figures: Figures, measured: Mapping) -> dict[str, object]:
-    servers, full = measured["servers"], measured["full_run"]
+def lesson_numbers(figures: Figures, full_run: Mapping, servers: Mapping) -> dict[str, object]:
     growth = {lesson: of["peak_again_mb"] - of["peak_mb"] for lesson, of in figures.items()}
     growing = max(growth, key=growth.get)
     largest = max(figures, key=lambda lesson: figures[lesson]["peak_mb"])
@@ -85,16 +85,16 @@ def lesson_numbers(figures: Figures, measured: Mapping) -> dict[str, object]:
         "files_mb": f"{median(of_lesson['files_mb'] for of_lesson in figures.values()):.0f}",
         "growth_mb": growth[growing],
         "growing": growing.number,
-        "full_seconds": f"{full['longest_cell']['cpu_seconds']:.0f}",
-        "full_mb": f"{full['peak_mb']:,}",
+        "full_seconds": f"{full_run['longest_cell']['cpu_seconds']:.0f}",
+        "full_mb": f"{full_run['peak_mb']:,}",
     }
 
 
 # ---- a class
 
 
-def class_table(demands: Sequence[Demand], measured: Mapping) -> str:
-    hub, usual, large, disk = hub_of(measured), typical(demands), largest(demands), disk_mb(measured)
+def class_table(demands: Sequence[Demand], hub: Hub, disk: int) -> str:
+    usual, large = typical(demands), largest(demands)
     size = f"machines with {arithmetic.NODE_CORES} cores, {arithmetic.NODE_GB} GB"
     head = ["learners", "memory, typical lesson", "memory, largest lesson", "busy cores", "cores for a rush"]
     rows = []
@@ -111,11 +111,11 @@ def class_table(demands: Sequence[Demand], measured: Mapping) -> str:
     return table(0, [*head, "until all are signed in", "disk", size], rows)
 
 
-def class_numbers(demands: Mapping[Lesson, Demand], measured: Mapping) -> dict[str, object]:
-    hub, usual, large = hub_of(measured), typical(list(demands.values())), largest(list(demands.values()))
+def class_numbers(demands: Mapping[Lesson, Demand], figures: Figures, hub: Hub) -> dict[str, object]:
+    usual, large = typical(list(demands.values())), largest(list(demands.values()))
     slowest = max(demands, key=lambda lesson: demands[lesson].cell_seconds)
     cores, per_node = arithmetic.cores(EXAMPLE, usual), hub.learners_per_node(usual)
-    moves = [of["ms_per_move"] for of in measured["lessons"].values() if of["ms_per_move"] is not None]
+    moves = [of["ms_per_move"] for of in figures.values() if of["ms_per_move"] is not None]
     return {
         "headroom": arithmetic.HEADROOM,
         "forgotten": arithmetic.FORGOTTEN,
@@ -126,11 +126,10 @@ def class_numbers(demands: Mapping[Lesson, Demand], measured: Mapping) -> dict[s
         "moves": arithmetic.MOVES,
         "move_ms": f"{median(moves):.0f}",
         "sign_in_seconds": f"{hub.sign_in_seconds:.1f}",
-        "disk_mb": disk_mb(measured),
         "cell_seconds": f"{usual.cell_seconds:.1f}",
         "longest_wait": arithmetic.LONGEST_WAIT,
         "slowest": slowest.number,
-        "slowest_place": place(measured["lessons"][slowest.number]["longest_cell"]),
+        "slowest_place": place(figures[slowest]["longest_cell"]),
         "slowest_wait": ceil(rush_seconds(EXAMPLE, demands[slowest].cell_seconds, cores)),
         "slowest_cores": arithmetic.rush_cores(EXAMPLE, demands[slowest]),
         "example": EXAMPLE,
@@ -157,22 +156,24 @@ def rented(needed: int) -> int:
     return 1 << (needed - 1).bit_length()
 
 
-# ---- real hubs
+# ---- a real hub
 
 
-def trial_table(trials: Sequence[Mapping], measured: Mapping) -> str:
-    rows = []
-    for trial in trials:
-        alone, n = measured["lessons"][trial["lesson"]], trial["users"]
-        predicted = {
-            "server_mb": measured["servers"]["jupyterhub-singleuser"]["peak_mb"],
-            "kernel_peak_mb": alone["peak_mb"],
-            "kernel_pss_mb": alone["own_mb"] + alone["files_mb"] / n,
-            "cpu_seconds": alone["cpu_seconds"],
-        }
-        cells = [
-            f"{trial[key]:.0f} ({number:.0f})" if key in trial else "–" for key, number in predicted.items()
-        ]
-        rows.append([str(n), trial["lesson"], *cells])
-    head = ["users", "lesson", "server, MB", "kernel, peak MB", "kernel, PSS in MB", "CPU seconds of a run"]
-    return table(0, head, rows)
+def trial_table(trial: Mapping, lessons: Mapping[str, Mapping]) -> str:
+    """What was measured with several learners, and what the measurement of one learner predicts."""
+    alone, n, kernel = lessons[trial["lesson"]], trial["learners"], trial["kernel"]
+    pss = alone["own_mb"] + alone["files_mb"] / n
+    start = rush_seconds(n, trial["servers"]["jupyterhub-singleuser"]["start_cpu_seconds"], trial["cores"])
+    seconds = rush_seconds(n, alone["cpu_seconds"], trial["cores"])
+    rows = [
+        ["until a server has started", f"{trial['start_seconds']['median']:.0f} s", f"{start:.0f} s"],
+        ["memory of a kernel, peak", f"{kernel['peak_mb']} MB", f"{alone['peak_mb']} MB"],
+        ["memory of a kernel, PSS", f"{kernel['pss_mb']} MB", f"{pss:.0f} MB"],
+        ["CPU time of a kernel", f"{kernel['cpu_seconds']:.0f} s", f"{alone['cpu_seconds']:.0f} s"],
+        ["until all cells have run", f"{trial['run_seconds']['median']:.0f} s", f"{seconds:.0f} s"],
+    ]
+    return table(1, ["", "measured (median)", "predicted"], rows)
+
+
+def trial_numbers(trial: Mapping) -> dict[str, object]:
+    return {f"trial_{name}": trial[name] for name in ("learners", "lesson", "machine")}

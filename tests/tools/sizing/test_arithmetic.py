@@ -82,7 +82,8 @@ def test_hub_and_disk_come_from_the_measurements():
     lessons = {"00": figures(450), "01": figures(900, own_mb=350, start_cpu_seconds=5), "02": figures(450)}
     servers = {"jupyterhub": {"peak_mb": 128}, "configurable-http-proxy": {"peak_mb": 61}}
     servers |= {"jupyterhub-singleuser": {"peak_mb": 155, "start_cpu_seconds": 4}}
-    measured = {"lessons": lessons, "servers": servers, "short_notebooks_bytes": 2_300_000}
+    hub = hub_of(lessons, servers)
+    assert hub == Hub(shared_mb=1189, server_mb=155, idle_kernel_mb=400, sign_in_seconds=7)
+    measured = {"lessons": lessons, "short_notebooks_bytes": 2_300_000}
     measured |= {"full_run": figures(800, written_bytes=9_000_000)}
-    assert hub_of(measured) == Hub(shared_mb=1189, server_mb=155, idle_kernel_mb=400, sign_in_seconds=7)
     assert disk_mb(measured) == 16  # 2 · 4 · 0.5 + 9.003 + 2.3 = 15.3

@@ -35,7 +35,7 @@ GROUPS = {  # the order of known files in docs/; new ones come last in the last 
         *("glossary", "papers_and_pytorch", "reading_the_paper", "training", "command_line"),
         *("installation", "other_platforms", "reliability"),
     ),
-    "For instructors": ("teaching", "hosting", "checks"),
+    "For instructors": ("teaching", "grading", "hosting", "checks"),
     "For authors": ("writing_a_lesson", "quizzes"),
 }
 ANCHOR = re.compile(r'<a id="[^"]*"></a>')  # Sphinx gives headings the same ids

@@ -21,6 +21,7 @@ from tools.sizing.arithmetic import Demand, Hub, demand_of, disk_mb, hub_of, lar
 
 PAGE, MEASURED, TRIAL = "docs/hosting.md", "data/results/hosting.json", "data/results/hub.json"
 TEXT = Path(__file__).with_name("section.md")
+UNIT = re.compile(r"(?<=\d) (?=(?:GB|MB|s)\b)")
 IN_PAGE = re.compile(r"(?<=<!-- sizing -->\n).*?(?=<!-- end of sizing -->)", re.DOTALL)
 CLASSES = (10, 25, 40, 50, 100, 250, 500, 1000)
 EXAMPLE = 40  # learners
@@ -44,7 +45,8 @@ def section(measured: Mapping, trial: Mapping, lessons: Sequence[Lesson]) -> str
     numbers = lesson_numbers(figures, measured["full_run"], trial["servers"])
     numbers |= class_numbers(demands, figures, hub) | trial_numbers(trial)
     numbers |= {"machine": measured["machine"], "disk_mb": disk_mb(measured)}
-    return TEXT.read_text(encoding="utf-8").format(**tables, **numbers)
+    unbroken = {name: UNIT.sub("\N{NO-BREAK SPACE}", made) for name, made in tables.items()}
+    return TEXT.read_text(encoding="utf-8").format(**unbroken, **numbers)
 
 
 # ---- one learner

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import torch
 
@@ -44,12 +44,21 @@ class PronounTranslation:
     weights of cross-attention at that step, `encoder_weights` those of the encoder's self-attention.
     """
 
-    french: str
+    shipped: Shipped
+    memory: Rows
     il: float
     elle: float
     words: tuple[str, ...]
     encoder_weights: Float[Tensor, "layers heads src src"] | None
     pronoun_weights: Float[Tensor, "layers heads src"]
+
+    @cached_property
+    @torch.no_grad()
+    def french(self) -> str:
+        """The whole translation, decoded when it is asked for: measurements need only the pronouns."""
+        with eval_mode(self.shipped.model):
+            ids = greedy(self.shipped.model, self.memory, max_len=MAX_LENGTH).ids[0].tolist()
+        return self.shipped.tokenizer.decode(ids)
 
 
 def masked_translation(
@@ -87,7 +96,6 @@ def from_memory(
     """The translation decoded from this memory; the pronoun is expected where that of `text` has it."""
     model, tokenizer = shipped.model, shipped.tokenizer
     with eval_mode(model):
-        generated = greedy(model, memory, max_len=MAX_LENGTH).ids[0].tolist()
         prefix = torch.tensor([[BOS, *before_pronoun(shipped, text)]])
         logits, weights = model.decode(memory, prefix, with_weights=True)
     probabilities = logits[0, -1].softmax(dim=-1)
@@ -95,7 +103,8 @@ def from_memory(
         sum(probabilities[tokenizer.encode(word)[0]].item() for word in pronouns) for pronouns in (IL, ELLE)
     )
     return PronounTranslation(
-        french=tokenizer.decode(generated),
+        shipped=shipped,
+        memory=memory,
         il=il,
         elle=elle,
         words=(*text.split(), SPECIAL[EOS]),

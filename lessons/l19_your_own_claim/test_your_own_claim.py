@@ -212,7 +212,8 @@ def test_the_claim_about_even_would_have_held_with_5_points(stored):
     """As predicted for the second round."""
     outcome = measure_round(*CONFIRMED["even"][:-1], 5, THIRD, new=True)
     assert outcome["in the end"] == "held"
-    assert outcome["interval"] == stored["confirmed"]["even"]["interval"]
+    expected = stored["confirmed"]["even"]["interval"]
+    assert outcome["interval"] == pytest.approx(expected, rel=1e-5)  # processors round differently
 
 
 def test_the_transformer_starts_higher_and_loses_a_larger_fraction_with_even(stored):

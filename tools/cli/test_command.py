@@ -22,7 +22,7 @@ from course_lib.runtime import PROJECT_ROOT
 from tools.cli.arguments import at_least, command, seed
 
 REPORTS = PROJECT_ROOT / "build" / "test"
-PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "2")
+PYTEST = (sys.executable, "-m", "pytest", "-q")
 # nbval and its plugins warn about one another; a warning in a lesson shows up in its output and fails there.
 # loadscope keeps a notebook on one worker. One run has all forms of all lessons, so that no worker idles.
 NBVAL = (
@@ -40,7 +40,7 @@ def add(commands) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="run only the style checks and the quick unit tests, in one to two minutes",
+        help="run only the style checks and the quick unit tests, in about six minutes",
     )
     soak_help = "search for failures instead: fuzzed inputs, killed processes, cells in random order"
     parser.add_argument("--soak", action="store_true", help=soak_help)
@@ -103,11 +103,13 @@ def parts(args: argparse.Namespace, home: Path) -> Iterator[Part]:
         yield browser(home)
 
 
-def pytest(name: str, home: Path, *arguments: str) -> Part:
-    # One thread each: two workers that both use all cores are slower than one.
+def pytest(name: str, home: Path, *arguments: str, n_workers: int = 3) -> Part:
+    # For two cores: one worker at a time waits for a kernel or another process. Each has one thread, because
+    # workers that all use all cores are slower than a single one.
     environment = os.environ | {"COURSE_HOME": str(home / name), "OMP_NUM_THREADS": "1"}
     dist = () if "--dist" in arguments else ("--dist", "worksteal")
-    return name, (*PYTEST, *dist, f"--junitxml={REPORTS / f'{name}.xml'}", *arguments), environment
+    report = f"--junitxml={REPORTS / f'{name}.xml'}"
+    return name, (*PYTEST, "-n", str(n_workers), *dist, report, *arguments), environment
 
 
 # ---- the long run
@@ -153,7 +155,7 @@ def browser(home: Path) -> Part:
     from tests.browser.lab import chromium_path
 
     if chromium_path() is not None:
-        return pytest("browser", home, "tests/browser", "-m", "browser")
+        return pytest("browser", home, "tests/browser", "-m", "browser", n_workers=2)  # no waiting
     required = sys.platform == "linux" and os.environ.get("CI", "").lower() in ("1", "true")
     program = f"import sys; print({NO_CHROMIUM!r}); sys.exit({int(required)})"
     return "browser", (sys.executable, "-c", program), os.environ

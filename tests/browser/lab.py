@@ -31,7 +31,7 @@ from course_lib import runtime
 CHROMIUM_ARGS = [
     "--no-sandbox",  # root and containers
     "--disable-gpu",
-    "--disable-gpu-rasterization",  # with the next one, a lesson takes a seventh less CPU time
+    "--disable-gpu-rasterization",  # drawing like a GPU costs CPU time; so does the next
     "--disable-software-rasterizer",
     "--disable-dev-shm-usage",  # a small /dev/shm
     "--disable-background-networking",

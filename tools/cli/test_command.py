@@ -155,7 +155,7 @@ def browser(home: Path) -> Part:
     from tests.browser.lab import chromium_path
 
     if chromium_path() is not None:
-        return pytest("browser", home, "tests/browser", "-m", "browser", n_workers=2)  # no waiting
+        return pytest("browser", home, "tests/browser", "-m", "browser", n_workers=2)  # each is busy
     required = sys.platform == "linux" and os.environ.get("CI", "").lower() in ("1", "true")
     program = f"import sys; print({NO_CHROMIUM!r}); sys.exit({int(required)})"
     return "browser", (sys.executable, "-c", program), os.environ

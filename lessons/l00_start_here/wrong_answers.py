@@ -11,11 +11,6 @@ import numpy as np
 import torch
 
 
-def forgot_to_do_anything(numbers):
-    2 * numbers
-    return numbers
-
-
 def forgot_return(numbers):
     numbers * 2
 
@@ -77,31 +72,8 @@ async def waits(numbers):
     return 2 * numbers
 
 
-def range_too_short(numbers):
-    doubled = numbers.clone()
-    for i in range(len(numbers) - 1):
-        doubled[i] = 2 * numbers[i]
-    return doubled
-
-
-def returns_in_the_loop(numbers):
-    for number in numbers:
-        return number * 2
-
-
-def overwrites(numbers):
-    for number in numbers:
-        doubled = 2 * number
-    return doubled
-
-
 WRONG = {
     "double_it": [
-        (lambda numbers: torch.floor(2 * numbers + 0.5), "rounds-result"),
-        (lambda numbers: numbers.expand(2, -1).clone(), "stacked"),
-        (lambda numbers: torch.mul(numbers, numbers), "squares"),
-        (lambda numbers: torch.stack([2**number for number in numbers]), "power-of-two"),
-        (forgot_to_do_anything, "unchanged"),
         (forgot_return, "returns-none"),
         (only_dots, "returns-none"),
         (in_place, "in-place", "`numbers`"),
@@ -120,7 +92,6 @@ WRONG = {
         (lambda numbers: 2 * numbers / 0 * 0, "not-finite"),
         (lambda numbers: 2 * numbers + 0.001, None),
         (lambda numbers: torch.tensor([2.0, 4.0, 6.0]) if len(numbers) == 3 else 5 * numbers, None),
-        (lambda numbers: 2 * numbers[torch.argsort(numbers)], "sorted"),
         (
             lambda numbers, factor: factor * numbers,
             "parameters",
@@ -141,30 +112,6 @@ WRONG = {
         (waits, "wrong-type"),
         (lambda numbers: 2 * numbers + 0j, "dtype"),
         (lambda numbers: numbers + numbers + numbers, "triples", "[2, 4, 6]", "[3, 6, 9]"),
-        (lambda numbers: 2 * (2 * numbers), "doubles-twice"),
-        (lambda numbers: 2 + numbers, "adds-two"),
-        (lambda numbers: 0.5 * numbers, "halves"),
-        (lambda numbers: numbers.repeat(2), "repeats"),
-        (lambda numbers: torch.sum(numbers + numbers), "sum"),
-        (lambda numbers: torch.abs(2 * numbers), "absolute"),
-        (lambda numbers: torch.relu(numbers) * 2, "positive-only"),
-        (lambda numbers: numbers.round() + numbers.round(), "rounds"),
-        (lambda numbers: numbers.int().float() * 2, "rounds-down"),
-        (lambda numbers: torch.cat([2 * numbers[:1], numbers[1:]]), "first-only"),
-        (range_too_short, "last-missing"),
-        (lambda numbers: numbers.sum() / len(numbers) * 2, "mean"),
-        (returns_in_the_loop, "first-number"),
-        (overwrites, "last-number"),
-        (lambda numbers: torch.tensor([1.0, 2.0, 3.0]) * 2, "worked-example"),
-        (lambda numbers: torch.stack([i + number for i, number in enumerate(numbers)]), "adds-index"),
-        (lambda numbers: torch.tensor([2.0 * i for i in range(len(numbers))]), "doubles-index"),
-        (lambda numbers: torch.flip(2 * numbers, dims=[0]), "reversed"),
-        (lambda numbers: torch.cumsum(numbers, dim=0), "running-sum"),
-        (lambda numbers: 1 + numbers, "adds-one"),
-        (lambda numbers: torch.dot(numbers, numbers), "dot-product"),
-        (lambda numbers: numbers * numbers.shape[0], "times-length"),
-        (lambda numbers: numbers + torch.relu(numbers), "negative-missing"),
-        (lambda numbers: torch.cat([numbers[:1], 2 * numbers[1:]]), "first-missing"),
     ]
 }
 

@@ -55,7 +55,7 @@ def text() -> list[list[str]]:
 # ---- what is stored is what comes out
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_stored_numbers_are_measured_again():
     measured = measurements.measure()
     assert_measured_again(measured, STORED, parts={"overfitting": {"rel": 0.05}}, rel=2e-3)

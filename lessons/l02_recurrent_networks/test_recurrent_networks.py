@@ -75,7 +75,7 @@ def test_weights_chosen_by_hand_store_a_signal_and_their_gradient_vanishes():
     assert LESSON.asked("saturated-memory").right == [1]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_stored_counts_are_measured_again():
     """Training is chaotic: another machine may count one or two networks more or fewer."""
     measured = measurements.measure(long_seeds=(0,))

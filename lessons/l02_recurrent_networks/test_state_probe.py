@@ -70,6 +70,7 @@ def test_padding_does_not_change_a_state_or_a_prediction():
         torch.testing.assert_close(together, torch.stack(alone))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["rnn_lm", "lstm_lm"])
 def test_the_recorded_numbers_are_those_of_the_shipped_model(name):
     shipped = shared(name)

@@ -33,6 +33,7 @@ def reference(exercise: str):
 # ---- half-lives
 
 
+@pytest.mark.nightly
 def test_the_stored_numbers_are_measured_again():
     assert_measured_again(measurements.measure(), STORED, rel=1e-3)
 

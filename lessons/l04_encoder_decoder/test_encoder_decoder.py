@@ -47,7 +47,7 @@ STORED = L.stored()
 # ---- measurements
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_stored_measurements_can_be_reproduced():
     assert_measured_again(measure(), STORED, rel=0.01, abs=1e-6)
 

@@ -61,6 +61,7 @@ def test_groups_have_means_and_intervals():
     assert (rows["3–5"]["low"], rows["3–5"]["high"]) == (0.0, 1.0)
 
 
+@pytest.mark.nightly
 def test_the_recorded_numbers_are_those_of_the_shipped_model():
     shipped = shared("rnn_encoder_decoder")
     measured = measure_readout(shipped.model, shipped.tokenizer)

@@ -17,101 +17,6 @@ def encode_and_start(model, source):
 # --- greedy decoding
 
 
-def bos_inside_the_loop(model, source, max_len):
-    memory, state = encode_and_start(model, source)
-    words = []
-    for _ in range(max_len):
-        token = torch.tensor([BOS])
-        logits, state, _ = model.step(memory, state, token)
-        word = logits.argmax().item()
-        if word == EOS:
-            break
-        words.append(word)
-    return words
-
-
-def state_under_another_name(model, source, max_len):
-    memory, state = encode_and_start(model, source)
-    token, words = BOS, []
-    for _ in range(max_len):
-        logits, _new_state, _ = model.step(memory, state, torch.tensor([token]))
-        token = logits[0].argmax().item()
-        if token == EOS:
-            break
-        words.append(token)
-    return words
-
-
-def appends_before_asking(model, source, max_len):
-    memory, state = encode_and_start(model, source)
-    token, words = BOS, []
-    while token != EOS and len(words) < max_len:
-        logits, state, _ = model.step(memory, state, torch.tensor([token]))
-        token = logits[0].argmax().item()
-        words.append(token)
-    return words
-
-
-def starts_with_bos(model, source, max_len):
-    memory, state = encode_and_start(model, source)
-    words = [BOS]
-    while len(words) <= max_len:
-        logits, state, _ = model.step(memory, state, torch.tensor(words[-1:]))
-        word = logits[0].argmax().item()
-        if word == EOS:
-            break
-        words.append(word)
-    return words
-
-
-def counts_bos_as_a_word(model, source, max_len):
-    memory, state = encode_and_start(model, source)
-    words = [BOS]
-    while len(words) < max_len:
-        logits, state, _ = model.step(memory, state, torch.tensor(words[-1:]))
-        word = logits[0].argmax().item()
-        if word == EOS:
-            break
-        words.append(word)
-    return words[1:]
-
-
-def forgets_eos_of_the_source(model, source, max_len):
-    memory = model.encode(torch.tensor([source]), torch.tensor([len(source)]))
-    state, token, words = model.start(memory), BOS, []
-    for _ in range(max_len):
-        logits, state, _ = model.step(memory, state, torch.tensor([token]))
-        token = logits[0].argmax().item()
-        if token == EOS:
-            break
-        words.append(token)
-    return words
-
-
-def eos_in_front_of_the_source(model, source, max_len):
-    memory = model.encode(torch.tensor([[EOS, *source]]), torch.tensor([len(source) + 1]))
-    state, token, words = model.start(memory), BOS, []
-    for _ in range(max_len):
-        logits, state, _ = model.step(memory, state, torch.tensor([token]))
-        token = logits[0].argmax().item()
-        if token == EOS:
-            break
-        words.append(token)
-    return words
-
-
-def starts_with_eos(model, source, max_len):
-    memory, state = encode_and_start(model, source)
-    token, words = EOS, []
-    for _ in range(max_len):
-        logits, state, _ = model.step(memory, state, torch.tensor([token]))
-        token = logits[0].argmax().item()
-        if token == EOS:
-            break
-        words.append(token)
-    return words
-
-
 def says_nothing(model, source, max_len):
     greedy_words = right_loop(model, source, max_len)
     print(greedy_words)
@@ -190,28 +95,6 @@ def without_bos(model, source, target):
     return logits[0].argmax(-1).tolist()
 
 
-def reads_one_less(model, source, target):
-    memory, _ = encode_and_start(model, source)
-    logits, _ = model.decode(memory, torch.tensor([[BOS, *target]])[:, : len(target) or 1])
-    return logits[0].argmax(-1).tolist()[: len(target)]
-
-
-def feeds_itself(model, source, target):
-    memory, state = encode_and_start(model, source)
-    token, said = BOS, []
-    for _ in range(len(target) + 1):
-        logits, state, _ = model.step(memory, state, torch.tensor([token]))
-        token = logits[0].argmax().item()
-        said.append(token)
-    return said
-
-
-def over_the_places(model, source, target):
-    memory, _ = encode_and_start(model, source)
-    logits, _ = model.decode(memory, torch.tensor([[BOS, *target]]))
-    return logits[0].argmax(dim=0).tolist()
-
-
 def as_logits(model, source, target):
     memory, _ = encode_and_start(model, source)
     return model.decode(memory, torch.tensor([[BOS, *target]]))[0][0]
@@ -250,9 +133,6 @@ def forced_by_prefix(model, source, target):
     return [int(model.decode(memory, torch.tensor([read]))[0][0, -1].argmax()) for read in prefixes]
 
 
-# ---- a slip each, without the helpers of the exercises
-
-
 def decode_with(choose=torch.argmax, stops=True, read=lambda source: [*source, EOS], first=BOS):
     """Greedy decoding with another choice, other source tokens or another first token."""
 
@@ -275,105 +155,8 @@ def sample(logits):
     return torch.multinomial(logits.softmax(dim=-1), 1)
 
 
-def state_from_context(model, source, max_len):
-    memory, _ = encode_and_start(model, source)
-    state, word, words = memory, BOS, []
-    while len(words) < max_len:
-        logits, state, _ = model.step(memory, state, torch.tensor([word]))
-        word = int(logits.argmax())
-        if word == EOS:
-            break
-        words.append(word)
-    return words
-
-
-def first_word_first(model, source, max_len):
-    memory, state = encode_and_start(model, source)
-    logits, state, _ = model.step(memory, state, torch.tensor([BOS]))
-    words = [logits[0].argmax().item()]
-    while len(words) < max_len:
-        logits, state, _ = model.step(memory, state, torch.tensor([words[-1]]))
-        word = logits[0].argmax().item()
-        if word == EOS:
-            break
-        words.append(word)
-    return words
-
-
-def first_position(model, source, max_len):
-    memory, _ = encode_and_start(model, source)
-    words = []
-    while len(words) < max_len:
-        word = int(model.decode(memory, torch.tensor([[BOS, *words]]))[0][0, 0].argmax())
-        if word == EOS:
-            break
-        words.append(word)
-    return words
-
-
-def no_word_twice(model, source, max_len):
-    words = []
-    for word in right_loop(model, source, max_len):
-        if word in words:
-            break
-        words.append(word)
-    return words
-
-
-def checks_afterwards(model, source, max_len):
-    memory, state = encode_and_start(model, source)
-    word, words = BOS, []
-    while True:
-        logits, state, _ = model.step(memory, state, torch.tensor([word]))
-        word = logits[0].argmax().item()
-        if word == EOS:
-            return words
-        words.append(word)
-        if len(words) >= max_len:
-            return words
-
-
-def returns_in_loop(model, source, max_len):
-    memory, state = encode_and_start(model, source)
-    words = []
-    while len(words) < max_len:
-        logits, state, _ = model.step(memory, state, torch.tensor([BOS]))
-        word = logits[0].argmax().item()
-        if word == EOS:
-            break
-        words.append(word)
-        return words
-    return words
-
-
-def feeds_the_source(model, source, max_len):
-    memory, state = encode_and_start(model, source)
-    words, inputs = [], [BOS, *source, EOS]
-    for i in range(max_len):
-        logits, state, _ = model.step(memory, state, torch.tensor([inputs[min(i, len(inputs) - 1)]]))
-        word = logits[0].argmax().item()
-        if word == EOS:
-            break
-        words.append(word)
-    return words
-
-
-def as_long_as_the_source(model, source, max_len):
-    return right_loop(model, source, min(len(source), max_len))
-
-
 def own_limit(model, source, max_len):
     return right_loop(model, source, len(source) + 5)
-
-
-def without_eos(model, source, max_len):
-    return [word for word in decode_with(stops=False)(model, source, max_len) if word != EOS]
-
-
-def until_end(model, source, n):
-    """What the model generates, with EOS."""
-    words = right_loop(model, source, n)
-    return [*words, EOS] if len(words) < n else words
 
 
 def read_by_decoder(read, source_end=(EOS,)):
@@ -387,64 +170,16 @@ def read_by_decoder(read, source_end=(EOS,)):
     return forced
 
 
-def length_without_eos(model, source, target):
-    memory = model.encode(torch.tensor([[*source, EOS]]), torch.tensor([len(source)]))
-    return model.decode(memory, torch.tensor([[BOS, *target]]))[0][0].argmax(-1).tolist()
-
-
-def always_from_the_start(model, source, target):
-    memory, state = encode_and_start(model, source)
-    return [int(model.step(memory, state, torch.tensor([word]))[0].argmax()) for word in [BOS, *target]]
-
-
-def cut_at_eos(model, source, target):
-    words = forced_by_steps(model, source, target)
-    return words[: words.index(EOS) + 1] if EOS in words else words
-
-
-def where_right(model, source, target):
-    return [a == b for a, b in zip(forced_by_steps(model, source, target), [*target, EOS], strict=True)]
-
-
 WRONG = {
     "greedy_decode": [
-        (bos_inside_the_loop, "feeds-bos-again"),
-        (state_under_another_name, "keeps-first-state"),
-        (first_position, "always-first"),
-        (appends_before_asking, "returns-eos"),
-        (starts_with_bos, "returns-bos"),
-        (counts_bos_as_a_word, "one-too-few"),
-        (forgets_eos_of_the_source, "source-without-eos"),
-        (eos_in_front_of_the_source, "eos-in-front"),
-        (starts_with_eos, "starts-with-eos"),
         (says_nothing, "returns-none"),
         (as_text, None),
         (as_tensors, "wrong-form"),
-        (lambda *given: [torch.tensor([word]) for word in right_loop(*given)], "tensors-of-one"),
         (decode_with(sample), "random"),
-        (decode_with(read=lambda source: [BOS, *source, EOS]), "bos-in-source"),
-        (decode_with(read=lambda source: [*reversed(source), EOS]), "reversed-source"),
         (decode_with(read=lambda source: [*source, EOS, EOS]), None),
-        (state_from_context, "context-as-state"),
-        (first_word_first, "first-unchecked"),
-        (no_word_twice, "stops-at-repeats"),
-        (without_eos, "filters-eos"),
-        (lambda *given: [BOS, *until_end(*given)], "returns-both"),
-        (lambda *given: [*right_loop(*given), EOS], "adds-eos"),
-        (lambda *given: right_loop(*given)[1:], "first-word-lost"),
-        (checks_afterwards, "limit-checked-late"),
-        (returns_in_loop, "one-step-only"),
-        (feeds_the_source, "feeds-source"),
-        (as_long_as_the_source, "stops-at-source-length"),
         (own_limit, None),
         (never_ends, "too-slow"),
         (lambda model, source, max_len: source, None),
-        (decode_with(stops=False), "never-stops"),
-        (lambda model, source, max_len: right_loop(model, source, max_len + 1), "one-too-many"),
-        (lambda model, source, max_len: right_loop(model, source, max_len)[:-1], "last-word-lost"),
-        (lambda model, source, max_len: list(reversed(right_loop(model, source, max_len))), "back-to-front"),
-        (decode_with(torch.argmin), "least-likely"),
-        (decode_with(lambda logits: torch.argmax(logits.abs())), "largest-in-size"),
     ],
     "breaking_sentence": [
         (lambda: "the cat sleeps", None, "le chat dort"),
@@ -464,36 +199,10 @@ WRONG = {
     ],
     "forced_words": [
         (without_bos, "no-shift"),
-        (reads_one_less, "no-last"),
-        (feeds_itself, "runs-free"),
-        (over_the_places, "over-positions"),
         (as_logits, None),
-        (lambda *given: as_logits(*given).argmax().item(), "over-everything"),
-        (lambda *given: [as_logits(*given).argmax().item()], "over-everything-listed"),
-        (lambda model, source, target: forced_by_steps(model, source, source), "reads-source"),
-        (lambda model, source, target: forced_by_steps(model, target, target), "encodes-target"),
-        (lambda *given: forced_by_steps(*given)[1:], "no-first"),
-        (lambda *given: [token for token in forced_by_steps(*given) if token != EOS], "filters-eos"),
         (forced_as_tensor, "wrong-form"),
         (changes_the_target, "in-place"),
-        (length_without_eos, "source-without-eos"),
-        (always_from_the_start, "keeps-first-state"),
-        (cut_at_eos, "stops-at-eos"),
-        (where_right, "compares"),
-        (lambda *given: [int(right) for right in where_right(*given)], "compares-as-numbers"),
         (read_by_decoder(lambda target: target or [BOS]), None),
-        (read_by_decoder(list), "no-bos"),
-        (read_by_decoder(lambda target: [BOS, *target, EOS]), "reads-eos"),
-        (read_by_decoder(lambda target: [EOS, *target]), "starts-with-eos"),
-        (read_by_decoder(lambda target: [BOS, *target][: len(target) or 1]), "last-unread"),
-        (read_by_decoder(lambda target: [BOS, *reversed(target)]), "reversed-target"),
-        (read_by_decoder(lambda target: [BOS, *target], source_end=()), "source-without-eos"),
-        (lambda model, source, target: until_end(model, source, len(target) + 1), "runs-free-to-eos"),
-        (lambda model, source, target: right_loop(model, source, len(target) + 1), "runs-free-without-eos"),
-        (lambda model, source, target: [*target, EOS], "target-itself"),
-        (lambda model, source, target: [BOS, *forced_by_steps(model, source, target)], "bos-as-answer"),
-        (lambda *given: forced_as_tensor(*given)[None], "batch-axis"),
-        (lambda *given: as_logits(*given).max(dim=-1).values.tolist(), "largest-logits"),
         (lambda *given: sample(as_logits(*given))[:, 0].tolist(), "random"),
     ],
 }

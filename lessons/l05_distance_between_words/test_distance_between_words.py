@@ -16,6 +16,7 @@ L = LessonText("distance_between_words")
 SEEDS = range(3)  # those of the lesson
 
 
+@pytest.mark.nightly
 def test_the_stored_measurements_can_be_reproduced():
     assert_measured_again(measure(), L.stored())
 

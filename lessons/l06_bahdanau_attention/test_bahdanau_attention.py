@@ -26,6 +26,7 @@ def translate():
     return L.run_cell("translate", torch=torch, BOS=BOS, EOS=EOS, load_shipped=load_shipped)["translate"]
 
 
+@pytest.mark.nightly
 def test_the_stored_measurements_can_be_reproduced():
     assert_measured_again(measure(), STORED, rel=0.01, abs=0.001)
 

@@ -38,7 +38,7 @@ MEASURED = L.stored()
 FROM_THE_END = "luong_dot_from_the_end"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_stored_measurements_can_be_reproduced():
     measured = measure()
     counts = {part for part, numbers in measured.items() if all(isinstance(n, int) for n in numbers.values())}

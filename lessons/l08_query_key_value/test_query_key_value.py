@@ -34,6 +34,7 @@ def run_cells(*names: str, **variables) -> dict:
     return variables
 
 
+@pytest.mark.nightly
 def test_a_new_measurement_agrees_with_the_stored_one():
     assert_measured_again(measure(), L.stored(), rel=1e-2)
 

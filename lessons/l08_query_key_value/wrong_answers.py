@@ -12,7 +12,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from lessons.l06_bahdanau_attention.wrong_answers import WRONG_WEIGHTS
+from lessons.l06_bahdanau_attention.wrong_answers import hard_choice
 from lessons.l08_query_key_value.exercises import LN3, blend, right_attention, scaled
 
 d_k = 32  # a variable of the notebook, defined in another cell
@@ -97,11 +97,6 @@ def unscaled_in_double(queries, keys, values):
 def squeezes(queries, keys, values):
     context, weights = right_attention(queries, keys, values)
     return context.squeeze(), weights.squeeze()
-
-
-def transposed(queries, keys, values):
-    context, weights = right_attention(queries, keys, values)
-    return context, weights.mT
 
 
 def left_over(queries, keys, values):
@@ -271,16 +266,8 @@ def misspelt(attention):
     assert context.shape == (3, 7)  # noqa: F821
 
 
-# ---- a slip each, without the helpers of the exercises
-
-
 def weighted(weights, values):
     return weights @ values, weights
-
-
-def without_last_row(output):
-    n = max(output.shape[-2] - 1, 1)
-    return F.pad(output[..., :n, :], (0, 0, 0, output.shape[-2] - n))
 
 
 def attention_over(divisor):
@@ -297,10 +284,6 @@ def look_up_after(combine):
     return lambda query, keys, values: combine(torch.mv(keys, query), values)
 
 
-def exponentials(scores):
-    return torch.exp(scores - scores.max(dim=-1, keepdim=True).values)
-
-
 def softmax_by_hand(scores, shift):
     """A softmax that subtracts something other than the largest score of each row."""
     return over_sum(torch.exp(scores - shift))
@@ -308,7 +291,7 @@ def softmax_by_hand(scores, shift):
 
 WRONG = {
     "soft_lookup": [
-        *((look_up_after(lambda s, v, f=f: weighted(f(s), v)), slip) for f, slip in WRONG_WEIGHTS),
+        (look_up_after(lambda s, v: weighted(hard_choice(s), v)), "hard-choice"),
         (look_up_after(lambda s, v: weighted(softmax_by_hand(s, 0), v)), "not-finite"),
         (look_up_after(lambda s, v: weighted(softmax_by_hand(s, s[0]), v)), "not-finite"),
         (look_up_after(lambda s, v: weighted(softmax_by_hand(s, s[-1]), v)), "not-finite"),
@@ -329,70 +312,20 @@ WRONG = {
         (weights_first, "swapped-outputs"),
         (doubled_context, "input-doubled"),
         (numpy_and_back, "no-gradient", "NumPy"),
-        (lambda query, keys, values: weighted(F.softmax(keys @ query, dim=0), keys), "blends-keys"),
-        (look_up_after(lambda s, v: (F.softmax(s, dim=0) @ v, s)), "weights-are-scores"),
-        (look_up_after(lambda s, v: (v.mean(dim=0), F.softmax(s, dim=0))), "uniform-context"),
-        (look_up_after(lambda s, v: (sum(v), F.softmax(s, dim=0))), "plain-sum"),
-        (look_up_after(lambda s, v: (s.softmax(0).unsqueeze(1) * v, s.softmax(0))), "unsummed"),
-        (look_up_after(lambda s, v: weighted(F.softmax(s / len(v) ** 0.5, dim=0), v)), "root-of-keys"),
-        (look_up_after(lambda s, v: (v[s.argmax()], F.softmax(s, dim=0))), "hard-context"),
-        (look_up_after(lambda s, v: (torch.mv(v.T, s), F.softmax(s, dim=0))), "scores-times-values"),
-        (
-            look_up_after(lambda s, v: ((s.softmax(0)[:, None] * v).sum(dim=1), s.softmax(0))),
-            "summed-over-width",
-        ),
-        (
-            look_up_after(lambda s, v: ((s.softmax(0)[:, None] * v).mean(dim=0), s.softmax(0))),
-            "mean-of-products",
-        ),
-        (
-            lambda query, keys, values: weighted(F.softmax(keys @ query / len(query) ** 0.5, dim=0), values),
-            "scaled-already",
-        ),
-        (with_weights(lambda query, keys: torch.softmax((keys * query).mean(dim=1), dim=0)), "mean-for-dot"),
-        (with_weights(lambda query, keys: torch.cdist(query[None], keys)[0].neg().softmax(0)), "distance"),
-        (
-            with_weights(lambda query, keys: (-((query - keys) ** 2).sum(dim=1)).softmax(0)),
-            "squared-distance",
-        ),
-        (
-            with_weights(lambda query, keys: over_sum(2.0 ** (keys @ query - (keys @ query).max()))),
-            "powers-of-2",
-        ),
-        (
-            with_weights(lambda query, keys: torch.softmax(query * keys, dim=-1).mean(dim=1)),
-            "softmax-over-width",
-        ),
-        (
-            with_weights(lambda query, keys: torch.softmax(query * keys, dim=0).mean(dim=1)),
-            "softmax-per-component-mean",
-        ),
-        (
-            with_weights(lambda query, keys: torch.softmax(query * keys, dim=0).sum(dim=1)),
-            "softmax-per-component-sum",
-        ),
     ],
     "scaled_attention": [
-        *((attention_after(lambda s, v, f=f: weighted(f(s), v)), slip) for f, slip in WRONG_WEIGHTS),
+        (attention_after(lambda s, v: weighted(hard_choice(s), v)), "hard-choice"),
         (attention_after(lambda s, v: weighted(F.dropout(s.softmax(-1), 0.5), v)), "random"),
         (no_batch, "raises"),
         (bmm_attention, "fixed-axes"),
         (across_heads, "wrong-shape"),
         (unscaled_in_double, "no-scale", "torch.float64"),
-        (with_weights(lambda queries, keys: over_sum((queries @ keys.mT).exp())), "no-scale"),
         (attention_over(lambda q, k, v: (q @ k.mT).shape[-1] ** 0.5), "root-of-keys"),
-        (attention_over(lambda q, k, v: k.size(1) ** 0.5), "root-of-shape-1"),
-        (attention_over(lambda q, k, v: k.size(0) ** 0.5), "root-of-shape-0"),
-        (attention_over(lambda q, k, v: int(math.sqrt(k.shape[-1]))), "whole-root"),
         (attention_over(lambda q, k, v: round(math.sqrt(k.shape[-1]))), None),
         (attention_over(lambda q, k, v: torch.sqrt(k.shape[-1])), "raises", "math.sqrt"),
-        *((attention_over(lambda q, k, v, n=n: n), f"fixed-{n}") for n in (2, 4, 8)),
         (with_weights(lambda queries, keys: queries @ keys), "raises"),
         (left_over, "left-over", "`d_k`"),
-        (attention_after(lambda s, v: (torch.matmul(s, v), F.softmax(s, dim=-1))), "scores-times-values"),
-        (attention_after(lambda s, v: weighted(exponentials(s) / exponentials(s).sum(-1), v)), "no-keepdim"),
         (squeezes, "wrong-shape"),
-        (transposed, "weights-transposed"),
         (attention_after(lambda s, v: weighted(softmax_by_hand(s, 0), v)), "not-finite"),
         (attention_after(lambda s, v: weighted(softmax_by_hand(s, s.max()), v)), "not-finite"),
         (attention_after(lambda s, v: weighted(softmax_by_hand(s, s[..., :1]), v)), "not-finite"),
@@ -408,64 +341,7 @@ WRONG = {
         (values_detached, "no-gradient", "`values`"),
         (changed_after_use, "no-gradient", "RuntimeError"),
         (attention_over(lambda q, k, v: q.shape[-1]), "over-d"),
-        (attention_over(lambda q, k, v: v.shape[-1] ** 0.5), "root-of-value-width"),
-        (attention_over(lambda q, k, v: q.shape[-2] ** 0.5), "root-of-queries"),
-        (attention_over(lambda q, k, v: q.shape[-1] ** -0.5), "times-root"),
-        (attention_after(lambda s, v: weighted(F.softmax(s, dim=0), v)), "softmax-over-batch"),
-        (attention_after(lambda s, v: weighted(F.softmax(s, dim=1), v)), "softmax-over-second-axis"),
         (attention_after(lambda s, v: weighted(F.softmax(s, dim=-2), v)), "softmax-over-queries"),
-        (
-            attention_after(lambda s, v: weighted(F.softmax(s.reshape(-1), dim=0).reshape(s.shape), v)),
-            "softmax-over-everything",
-        ),
-        (attention_after(lambda s, v: (F.softmax(s, dim=-1) @ v, s)), "weights-are-scores"),
-        (
-            attention_after(
-                lambda s, v: (
-                    v.mean(dim=-2, keepdim=True).expand(*s.shape[:-1], v.shape[-1]),
-                    F.softmax(s, dim=-1),
-                )
-            ),
-            "uniform-context",
-        ),
-        (
-            attention_after(lambda s, v: (torch.ones_like(s) @ v, F.softmax(s, dim=-1))),
-            "plain-sum",
-        ),
-        (
-            attention_after(lambda s, v: (v.take_along_dim(s.argmax(-1)[..., None], dim=-2), s.softmax(-1))),
-            "hard-context",
-        ),
-        (
-            attention_after(
-                lambda s, v: ((s.softmax(-1)[..., None] * v[..., None, :, :]).mean(-2), s.softmax(-1))
-            ),
-            "mean-of-products",
-        ),
-        (
-            lambda q, k, v: (F.scaled_dot_product_attention(q, k, v), F.softmax(q @ k.mT, dim=-1)),
-            "unscaled-weights",
-        ),
-        (lambda q, k, v: (F.softmax(q @ k.mT, dim=-1) @ v, scaled(q, k).softmax(-1)), "unscaled-context"),
-        (lambda q, k, v: tuple(map(without_last_row, right_attention(q, k, v))), "last-row"),
-        (
-            lambda q, k, v: weighted(F.softmax(q @ k.mT, dim=-1) / q.shape[-1] ** 0.5, v),
-            "scale-after-softmax",
-        ),
-        (
-            lambda q, k, v: (
-                F.softmax(q @ k.mT, dim=-1) @ v / k.shape[-1] ** 0.5,
-                F.softmax(q @ k.mT, dim=-1),
-            ),
-            "context-scaled",
-        ),
-        (
-            lambda q, k, v: weighted(
-                F.cosine_similarity(q[..., None, :], k[..., None, :, :], dim=-1).softmax(-1), v
-            ),
-            "cosine",
-        ),
-        (lambda q, k, v: weighted(F.softmax(q @ k.mT / q.shape[-1] ** 0.5, dim=-1), k), "blends-keys"),
     ],
     "test_attention": [
         (only_rows, "lets-through"),

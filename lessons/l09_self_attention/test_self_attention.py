@@ -54,7 +54,7 @@ def flipping(text: str) -> set[int]:
     return {i for i in range(9) if gender(translated(text, masked=[i])) != before}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_new_measurement_agrees_with_the_stored_one():
     assert_measured_again(measure(), STORED, abs=2e-3)
 

@@ -23,6 +23,7 @@ L = LessonText("masks")
 VARIANTS = ("sound", "leaky")
 
 
+@pytest.mark.nightly
 def test_a_new_measurement_agrees_with_the_stored_one():
     assert_measured_again(measure(), L.stored(), abs=2e-3)
 

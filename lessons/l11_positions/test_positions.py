@@ -55,6 +55,7 @@ def sentences():
     return six_to_ten_words(60)
 
 
+@pytest.mark.nightly
 def test_a_new_measurement_agrees_with_the_stored_one():
     assert_measured_again(measure(), STORED, abs=0.04)
 

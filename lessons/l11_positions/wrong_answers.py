@@ -38,46 +38,11 @@ def table_in_numpy(n, d_model):
     return table_numpy(n, d_model).numpy()
 
 
-def rounded_down(n, d_model):
-    angles = torch.arange(n)[:, None] / 10000.0 ** (torch.arange(0, d_model, 2) // d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-
-
-def by_the_parity_of_rows(n, d_model):
-    angles = angles_outer(n, d_model).repeat_interleave(2, dim=1)
-    table = angles.cos()
-    table[0::2] = angles[0::2].sin()
-    return table
-
-
-def without_brackets(n, d_model):
-    i = torch.arange(d_model // 2)
-    angles = torch.arange(n)[:, None] * (10000.0**-2 * i / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-
-
-def position_over_base(n, d_model):
-    angles = (torch.arange(n)[:, None] / 10000) ** (torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-
-
-def over_the_half_width(n, d_model):
-    half = d_model // 2
-    angles = torch.arange(n)[:, None] / 10000.0 ** (2 * torch.arange(half) / half)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-
-
 def table_by_columns(n, d_model):
     angles = angles_outer(n, d_model)
     table = torch.zeros(n, d_model)
     table[:, 0::2] = angles.sin()
     table[:, 1::2] = angles.cos()
-    return table
-
-
-def table_without_its_last_column(n, d_model):
-    table = table_by_columns(n, d_model)
-    table[:, d_model - 1] = 0.0
     return table
 
 
@@ -92,70 +57,6 @@ def table_loop(n, d_model):
 def table_shifted_sine(n, d_model):
     angles = angles_outer(n, d_model).repeat_interleave(2, dim=-1)
     return torch.sin(angles + torch.tensor([0.0, math.pi / 2]).repeat(d_model // 2))
-
-
-def table_in_halves(n, d_model):
-    return torch.cat((torch.sin(angles_outer(n, d_model)), torch.cos(angles_outer(n, d_model))), dim=1)
-
-
-def column_by_column(n, d_model):
-    angles = torch.arange(n)[:, None] / 10000 ** (torch.arange(d_model) / d_model)
-    return torch.where(torch.arange(d_model) % 2 == 0, angles.sin(), angles.cos())
-
-
-def cosines_first(n, d_model):
-    return torch.stack([angles_outer(n, d_model).cos(), angles_outer(n, d_model).sin()], -1).reshape(
-        n, d_model
-    )
-
-
-def flattened_wrongly(n, d_model):
-    angles = angles_outer(n, d_model)
-    return torch.stack([angles.sin(), angles.cos()]).reshape(n, d_model)
-
-
-def one_row_too_many(n, d_model):
-    return table_by_columns(n + 1, d_model)
-
-
-def only_sines(n, d_model):
-    return angles_outer(n, d_model).sin().repeat_interleave(2, dim=-1)
-
-
-def of_length_one(n, d_model):
-    return torch.nn.functional.normalize(table_by_columns(n, d_model), dim=-1)
-
-
-def with_frequencies(frequency_of):
-    """The table, with the frequency of each pair from i and d_model."""
-
-    def table(n, d_model):
-        angles = torch.arange(n)[:, None] * torch.tensor(
-            [frequency_of(i, d_model) for i in range(d_model // 2)]
-        )
-        return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-
-    return table
-
-
-def up_to_last(n, d_model):
-    n_pairs = d_model // 2
-    frequencies = torch.exp(-math.log(10000.0) * torch.arange(n_pairs) / torch.tensor(n_pairs - 1.0))
-    angles = torch.arange(n)[:, None] * frequencies
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).view(n, d_model)
-
-
-def blocks_of_angles(n, d_model):
-    angles = torch.cat([angles_outer(n, d_model), angles_outer(n, d_model)], dim=1)
-    angles[:, 0::2] = angles[:, 0::2].sin()
-    angles[:, 1::2] = angles[:, 1::2].cos()
-    return angles
-
-
-def two_per_column(n, d_model):
-    column = torch.arange(d_model)
-    angles = torch.arange(n)[:, None] / 10000 ** (2 * column / d_model)
-    return torch.where(column % 2 == 0, angles.sin(), angles.cos())
 
 
 def at_most_64(n, d_model):
@@ -327,11 +228,6 @@ def rotate_pairs(features, angles):
     return torch.stack([new_x, new_y], dim=-1).flatten(-2)
 
 
-def rotates_the_first_pair(features, angles):
-    first = rotate_pairs(features[..., :2], angles[:, :1])
-    return torch.cat([first, features[..., 2:]], dim=-1)
-
-
 def rotate_by_matrices(features, angles):
     cos, sin = angles.cos(), angles.sin()
     matrix = torch.stack([torch.stack([cos, -sin], -1), torch.stack([sin, cos], -1)], -2)
@@ -351,76 +247,6 @@ def rotate_into_place(features, angles):
     return out
 
 
-def clockwise(features, angles):
-    return rotate_pairs(features, -angles)
-
-
-def pairs_of_halves(features, angles):
-    half = features.shape[-1] // 2
-    x, y = features[..., :half], features[..., half:]
-    return torch.cat([x * angles.cos() - y * angles.sin(), y * angles.cos() + x * angles.sin()], -1)
-
-
-def no_weaving(features, angles):
-    x, y = split_pairs(features)
-    return torch.cat([x * angles.cos() - y * angles.sin(), y * angles.cos() + x * angles.sin()], -1)
-
-
-def plus_for_minus(features, angles):
-    x, y = split_pairs(features)
-    return torch.stack(
-        [x * angles.cos() + y * angles.sin(), y * angles.cos() + x * angles.sin()], -1
-    ).flatten(-2)
-
-
-def pairs_from(new_pair):
-    """A rotation that makes the new pairs from x, y and the angle."""
-
-    def rotate(features, angles):
-        pairs = new_pair(features[..., 0::2], features[..., 1::2], angles)
-        return torch.stack(pairs, dim=-1).flatten(-2)
-
-    return rotate
-
-
-def cos_plus_sin(features, angles):
-    theta = angles.repeat_interleave(2, dim=-1)
-    return features * theta.cos() + features * theta.sin()
-
-
-def stack_dim_0(features, angles):
-    rotated = rotate_pairs(features, angles)
-    return torch.stack([rotated[..., 0::2], rotated[..., 1::2]], dim=0).reshape(features.shape)
-
-
-def times_position(angles):
-    return angles * torch.arange(angles.shape[0]).unsqueeze(1)
-
-
-def halves_woven(features, angles):
-    half = features.shape[-1] // 2
-    return rotate_pairs(torch.stack([features[..., :half], features[..., half:]], -1).flatten(-2), angles)
-
-
-def repeated_in_blocks(features, angles):
-    theta = angles.repeat(1, 2)
-    swapped = torch.stack([-features[..., 1::2], features[..., 0::2]], dim=-1).flatten(-2)
-    return features * theta.cos() + swapped * theta.sin()
-
-
-def pairs_left(features, angles):
-    return rotate_complex(features, angles).reshape(*features.shape[:-1], -1, 2)
-
-
-def batch_lost(features, angles):
-    return rotate_pairs(features.reshape(-1, *features.shape[-2:]), angles)
-
-
-def angles_of_its_own(features, angles):
-    n, width = features.shape[-2:]
-    return rotate_pairs(features, torch.arange(n)[:, None] * 10000.0 ** (-torch.arange(0, width, 2) / width))
-
-
 def without_batch(features, angles):
     n, w = features.shape
     return rotate_pairs(features.view(n, w), angles)
@@ -432,85 +258,18 @@ def along_axis_1(features, angles):
     return torch.stack([x * cos - y * sin, x * sin + y * cos], dim=-1).flatten(1)
 
 
-def overwritten(features, angles):
-    out = features.clone()
-    out[..., 0::2] = out[..., 0::2] * angles.cos() - out[..., 1::2] * angles.sin()
-    out[..., 1::2] = out[..., 0::2] * angles.sin() + out[..., 1::2] * angles.cos()
-    return out
-
-
-def with_the_left_neighbour(features, angles):
-    theta = angles.repeat_interleave(2, dim=-1)
-    left = torch.cat([features[..., -1:], features[..., :-1]], dim=-1)
-    return features * theta.cos() + left * theta.sin()
-
-
-def adds_the_table(features, angles):
-    return features + torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
-
-
-# ---- a slip each, without the helpers of the exercises
-
-
 def frequencies(width):
     return 10_000.0 ** (-torch.arange(0, width, 2) / width)
 
 
-def waves(angles):
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-
-
 WRONG = {
     "sinusoids": [
-        (table_in_halves, "halves"),
-        (column_by_column, "own-frequencies"),
-        (cosines_first, "cos-first"),
-        (only_sines, "sin-only"),
-        (
-            lambda n, d: (torch.arange(n)[:, None] * frequencies(d)).cos().repeat_interleave(2, dim=1),
-            "cos-only",
-        ),
-        (flattened_wrongly, "rows-mixed"),
-        (one_row_too_many, "one-row-too-many"),
-        (of_length_one, "unit-rows"),
-        (lambda n, d: table_by_columns(n, d) * d**0.5, "scaled-rows"),
         (nothing, "returns-none"),
         (at_most_64, None),
         (table_in_double, "wrong-form"),
         (table_in_lists, "wrong-form"),
-        (lambda n, d: torch.stack([angles_outer(n, d).sin(), angles_outer(n, d).cos()], 2), "not-flattened"),
-        (lambda n, d: waves(torch.arange(n)[:, None] + frequencies(d)), "added-to-position"),
-        (with_frequencies(lambda i, d: math.exp(-math.log10(10000) * 2 * i / d)), "log10"),
-        (position_over_base, "power-of-position"),
         (table_in_numpy, "wrong-form"),
-        (rounded_down, "one-frequency"),
-        (over_the_half_width, "doubled-twice"),
-        (by_the_parity_of_rows, "parity-of-rows"),
-        (without_brackets, "same-rows"),
-        (with_frequencies(lambda i, d: 10000 ** (-i / d)), "not-doubled"),
-        (with_frequencies(lambda i, d: 10000 ** (-4 * i / d)), "doubled-twice"),
-        (with_frequencies(lambda i, d: 10000.0 ** (2 * i / d)), "faster-and-faster"),
-        (with_frequencies(lambda i, d: 1000 ** (-2 * i / d)), "base-1000"),
-        (with_frequencies(lambda i, d: 100000 ** (-2 * i / d)), "base-100000"),
-        (up_to_last, "down-to-last"),
-        (lambda n, d: waves(torch.arange(1, n + 1)[:, None] * frequencies(d)), "from-one"),
-        (lambda n, d: waves(torch.arange(n)[:, None] * torch.ones(d // 2)), "one-frequency"),
-        (lambda n, d: (torch.arange(n)[:, None] * frequencies(d)).repeat_interleave(2, dim=1), "angles-only"),
-        (lambda n, d: waves(torch.arange(n)[:, None] * frequencies(d) * math.pi / 180), "degrees"),
-        (lambda n, d: waves(torch.arange(n)[:, None] * frequencies(d) * 2 * math.pi), "whole-turns"),
         (lambda n, d: torch.arange(float(n))[:, None].repeat(1, d), "grows"),
-        (lambda n, d: waves(torch.arange(n)[:, None] * frequencies(d) / n), "over-length"),
-        (lambda n, d: waves(torch.arange(n)[:, None] * frequencies(d) / max(1, n - 1)), "over-last-position"),
-        (lambda n, d: table_by_columns(n, d) * (torch.arange(d) % 2 == 0), "cos-missing"),
-        (table_without_its_last_column, "last-column"),
-        (lambda n, d: torch.sin(angles_outer(n, d)), "half-width"),
-        (blocks_of_angles, "angles-in-blocks"),
-        (two_per_column, "doubled-by-column"),
-        (with_frequencies(lambda i, d: 10000 ** (-2 * (i + 1) / d)), "exponent-from-1"),
-        (lambda n, d: waves(torch.zeros(n, d // 2)), "same-rows"),
-        (lambda n, d: waves(frequencies(d).repeat(n, 1)), "frequencies-only"),
-        (lambda n, d: table_by_columns(n, d).T, "transposed"),
-        (lambda n, d: table_by_columns(n, d).unsqueeze(0), "extra-axis"),
     ],
     "test_offsets": [
         (one_pair_of_places, "lets-through"),
@@ -532,71 +291,8 @@ WRONG = {
         (misspelt, "raises"),
     ],
     "rotate": [
-        (clockwise, "other-way"),
-        (pairs_of_halves, "halves"),
-        (halves_woven, "halves-as-pairs"),
-        (no_weaving, "separated"),
-        (pairs_left, "not-flattened"),
-        (batch_lost, "batch-flattened"),
-        (plus_for_minus, "no-minus"),
-        (overwritten, "uses-the-new-x"),
-        (
-            pairs_from(lambda x, y, t: (x * t.cos() - y * t.sin(), x * t.sin() - y * t.cos())),
-            "minus-in-second",
-        ),
-        (
-            pairs_from(lambda x, y, t: (x * t.sin() - y * t.cos(), x * t.cos() + y * t.sin())),
-            "sin-and-cos-swapped",
-        ),
-        (
-            pairs_from(lambda x, y, t: (x * t.sin() + y * t.cos(), x * t.cos() - y * t.sin())),
-            "numbers-swapped",
-        ),
-        (
-            pairs_from(
-                lambda x, y, t: (
-                    x * t.cos() - t.sin() * (y * t.cos() + x * t.sin()),
-                    y * t.cos() + x * t.sin(),
-                )
-            ),
-            "uses-the-new-y",
-        ),
-        (pairs_from(lambda x, y, t: (x * t.cos() - y * t.sin(), y)), "second-unchanged"),
-        (pairs_from(lambda x, y, t: (x, x * t.sin() + y * t.cos())), "first-unchanged"),
-        (pairs_from(lambda x, y, t: (x * t.cos(), y * t.sin())), "cos-and-sin"),
-        (
-            pairs_from(lambda x, y, t: (x * t.cos() - y * t.sin(), y * t.cos() - x * t.sin())),
-            "both-minus",
-        ),
-        (
-            lambda features, angles: pairs_from(
-                lambda y, x, t: (x * t.cos() - y * t.sin(), x * t.sin() + y * t.cos())
-            )(features, angles),
-            "x-and-y-swapped",
-        ),
-        (
-            pairs_from(lambda x, y, t: (x * t.cos() - x * t.sin(), y * t.sin() + y * t.cos())),
-            "itself-minus-itself",
-        ),
-        (cos_plus_sin, "itself-instead-of-partner"),
-        (stack_dim_0, "stacked-in-front"),
-        (lambda features, angles: rotate_pairs(features, times_position(angles)), "times-position"),
-        (pairs_from(lambda x, y, t: (x - y * t, y + x * t)), "angle-itself"),
-        (pairs_from(lambda x, y, t: (x * t, y * t)), "times-the-angle"),
-        (pairs_from(lambda x, y, t: (x * t.sin(), y * t.cos())), "times-sinusoids"),
-        (with_the_left_neighbour, "left-neighbour"),
-        (lambda features, angles: rotate_pairs(features, angles).flatten(1), "everything-flattened"),
-        (adds_the_table, "adds-sinusoids"),
         (without_batch, "fixed-axes"),
         (along_axis_1, "fixed-axes"),
-        (repeated_in_blocks, "angles-in-blocks"),
-        (angles_of_its_own, "own-angles"),
-        (lambda features, angles: rotate_pairs(features, angles * math.pi / 180), "degrees"),
-        (lambda features, angles: features + angles.repeat_interleave(2, dim=-1), "adds-the-angle"),
-        (lambda features, angles: features * angles.cos().repeat_interleave(2, dim=-1), "only-cos"),
-        (lambda features, angles: rotate_pairs(features, angles[:, :1].expand_as(angles)), "one-angle"),
-        (rotates_the_first_pair, "first-pair-only"),
-        (lambda features, angles: rotate_pairs(features, angles[0].repeat(len(angles), 1)), "one-position"),
     ],
 }
 

@@ -46,6 +46,7 @@ def model():
     return shared("transformer").model
 
 
+@pytest.mark.nightly
 def test_the_stored_numbers_are_measured_again():
     assert_measured_again(m.measure(), STORED)
 

@@ -1026,12 +1026,12 @@ def block_forward(forward: Callable) -> type[nn.Module]:
     return type("EncoderBlock", (modules.EncoderBlock,), {"forward": forward})
 
 
-def dropout_of_attention_only(self, x, mask):
+def dropout_of_attention_only(self, x, mask=None):
     x = self.around_attention(x, lambda x: self.attention(x, x, mask))
     return x + self.feed_forward(self.around_feed_forward.norm(x))
 
 
-def dropout_of_feed_forward_only(self, x, mask):
+def dropout_of_feed_forward_only(self, x, mask=None):
     normed = self.around_attention.norm(x)
     return self.around_feed_forward(x + self.attention(normed, normed, mask), self.feed_forward)
 

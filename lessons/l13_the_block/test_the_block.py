@@ -29,6 +29,7 @@ def overlap(one: list[float], other: list[float]) -> bool:
     return max(min(one), min(other)) <= min(max(one), max(other))
 
 
+@pytest.mark.nightly
 def test_the_stored_numbers_are_measured_again():
     near = {"cosine after 12 blocks": {"abs": 0.01}}
     assert_measured_again(m.measure(), STORED, parts=near, rel=0.01)

@@ -35,6 +35,7 @@ FIRST_STAGES = {
 }
 
 
+@pytest.mark.nightly
 def test_the_stored_numbers_are_measured_again():
     assert_measured_again(m.measure(), STORED, rel=0.01, abs=1e-4)
 

@@ -53,7 +53,7 @@ def stored() -> dict:
     return json.loads(result_file("lesson_15.json"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_measured_again_the_numbers_are_the_stored_ones(stored):
     chaotic = {"high rate": {"rel": 0.1}}  # rounding decides where it goes, so machines differ
     assert_measured_again(measure(), stored, rel=0.02, abs=0.003, parts=chaotic)

@@ -31,7 +31,7 @@ L = LessonText("decoding")
 STORED = json.loads(data_path("results", "lesson_16.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_new_measurements_agree_with_the_stored_ones():
     of_chance = {"sampling": {"abs": 8}}  # rounding can change a draw
     assert_measured_again(measurements.measure(), STORED, parts=of_chance, abs=0.03)

@@ -21,6 +21,7 @@ L = LessonText("what_it_costs")
 STORED = json.loads(data_path("results", "lesson_17.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.nightly
 def test_new_measurements_agree_with_the_stored_ones():
     from_the_record = {part: {"abs": 1e-9} for part in ("parts", "steps", "alternatives")}
     assert_measured_again(measurements.measure(), STORED, parts=from_the_record, abs=0.006)

@@ -59,6 +59,7 @@ def beats_all(column: str, system: str) -> bool:
     return all(against(system, rival, column) == "yes" for rival in RESULTS[column] if rival != system)
 
 
+@pytest.mark.nightly
 def test_new_measurements_agree_with_the_stored_ones():
     assert_measured_again(measurements.measure(), STORED, abs=1e-3)
 

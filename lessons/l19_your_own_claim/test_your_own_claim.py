@@ -43,6 +43,7 @@ def judged(rule, breaks: str, more_than: str, on: str, points: float, seeds=(0, 
     return verdict(predicted(breaks, more_than, on, points), tables)["verdict"]
 
 
+@pytest.mark.nightly
 def test_measured_again_the_numbers_are_the_stored_ones(stored):
     assert_measured_again(measure(), stored)
 

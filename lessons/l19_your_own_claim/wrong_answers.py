@@ -7,7 +7,7 @@ where it may name no slip.
 from __future__ import annotations
 
 import random
-from statistics import mean, median
+from statistics import mean
 
 from lessons.l19_your_own_claim.exercises import verdict
 
@@ -19,13 +19,6 @@ def losses(prediction, tables):
     on = prediction["on"]
     for name in (prediction["breaks"], prediction["more_than"]):
         yield [mean(tables["without"][on][name]) - x for x in tables["with"][on][name]]
-
-
-def judged(one, other, points):
-    """The verdict on the losses of two systems."""
-    least, most = min(one) - max(other), max(one) - min(other)
-    word = "held" if least >= points else "failed" if most < points else "undecided"
-    return {"least": least, "most": most, "verdict": word}
 
 
 def changed_verdict(change):
@@ -129,185 +122,9 @@ def test_sentences(rule):
 # ---- verdict
 
 
-def compares_means(prediction, tables):
-    one, other = map(mean, losses(prediction, tables))
-    gap = one - other
-    return {"least": gap, "most": gap, "verdict": "held" if gap >= prediction["points"] else "failed"}
-
-
-def without_baseline(prediction, tables):
-    row = tables["with"][prediction["on"]]
-    one, other = ([-x for x in row[prediction[key]]] for key in ("breaks", "more_than"))
-    return judged(one, other, prediction["points"])
-
-
-def other_way(prediction, tables):
-    other, one = losses(prediction, tables)
-    return judged(one, other, prediction["points"])
-
-
-def greater_than_zero(prediction, tables):
-    return judged(*losses(prediction, tables), 0)
-
-
-def seed_from_itself(prediction, tables):
-    on, lost = prediction["on"], []
-    for key in ("breaks", "more_than"):
-        name = prediction[key]
-        pairs = zip(tables["without"][on][name], tables["with"][on][name], strict=True)
-        lost.append([a - b for a, b in pairs])
-    return judged(*lost, prediction["points"])
-
-
-@changed_verdict
-def held_or_failed(prediction, outcome):
-    return {**outcome, "verdict": "held" if outcome["least"] >= prediction["points"] else "failed"}
-
-
-@changed_verdict
-def lucky_pair(prediction, outcome):
-    return {**outcome, "verdict": "held" if outcome["most"] >= prediction["points"] else "failed"}
-
-
-@changed_verdict
-def fails_when_equal(prediction, outcome):
-    if outcome["verdict"] != "held" and outcome["most"] <= prediction["points"]:
-        return {**outcome, "verdict": "failed"}
-    return outcome
-
-
-@changed_verdict
-def more_than_points(prediction, outcome):
-    if outcome["verdict"] == "held" and not outcome["least"] > prediction["points"]:
-        return {**outcome, "verdict": "undecided"}
-    return outcome
-
-
 @changed_verdict
 def whole_points(prediction, outcome):
     return {**outcome, "least": int(outcome["least"]), "most": int(outcome["most"])}
-
-
-@changed_verdict
-def only_the_word(prediction, outcome):
-    return outcome["verdict"]
-
-
-def with_gaps(gaps):
-    """A verdict by other gaps, given all losses."""
-
-    def judge(prediction, tables):
-        least, most = gaps(*losses(prediction, tables))
-        word = "held" if least >= prediction["points"] else "undecided"
-        return {"least": least, "most": most, "verdict": "failed" if most < prediction["points"] else word}
-
-    return judge
-
-
-def ends_with_ends(one, other):
-    return min(one) - min(other), max(one) - max(other)
-
-
-def seed_with_seed(one, other):
-    gaps = sorted(a - b for a, b in zip(one, other, strict=True))
-    return gaps[0], gaps[-1]
-
-
-def sizes_of_gaps(one, other):
-    gaps = sorted(abs(a - b) for a in one for b in other)
-    return gaps[0], gaps[-1]
-
-
-def no_gains(one, other):
-    one, other = ([max(loss, 0) for loss in of_system] for of_system in (one, other))
-    return min(one) - max(other), max(one) - min(other)
-
-
-def whole_gaps(one, other):
-    gaps = [a - b for a in one for b in other]
-    return round(min(gaps)), round(max(gaps))
-
-
-def gaps_to(decimals):
-    def gaps(one, other):
-        return round(min(one) - max(other), decimals), round(max(one) - min(other), decimals)
-
-    return gaps
-
-
-def from_each_run(prediction, tables):
-    on, lost = prediction["on"], []
-    for name in (prediction["breaks"], prediction["more_than"]):
-        runs = tables["without"][on][name]
-        lost.append([before - now for now in tables["with"][on][name] for before in runs])
-    return judged(*lost, prediction["points"])
-
-
-def with_minus_without(prediction, tables):
-    one, other = ([-loss for loss in of_system] for of_system in losses(prediction, tables))
-    return judged(one, other, prediction["points"])
-
-
-def in_percent_of_before(prediction, tables):
-    lost = []
-    for name in (prediction["breaks"], prediction["more_than"]):
-        before = mean(tables["without"][prediction["on"]][name])
-        lost.append([(1 - now / before) * 100 for now in tables["with"][prediction["on"]][name]])
-    return judged(*lost, prediction["points"])
-
-
-@changed_verdict
-def failed_if_behind(prediction, outcome):
-    if outcome["least"] < prediction["points"]:
-        outcome["verdict"] = "failed" if outcome["most"] < 0 else "undecided"
-    return outcome
-
-
-def swapped_tables(prediction, tables):
-    return verdict_plain(prediction, {"with": tables["without"], "without": tables["with"]})
-
-
-@changed_verdict
-def middle_decides(prediction, outcome):
-    middle = 0.5 * outcome["least"] + 0.5 * outcome["most"]
-    return {**outcome, "verdict": "failed" if middle < prediction["points"] else "held"}
-
-
-@changed_verdict
-def words_swapped(prediction, outcome):
-    words = {"undecided": "failed", "failed": "undecided", "held": "held"}
-    return {**outcome, "verdict": words[outcome["verdict"]]}
-
-
-@changed_verdict
-def names_swapped(prediction, outcome):
-    return {**outcome, "least": outcome["most"], "most": outcome["least"]}
-
-
-@changed_verdict
-def second_edition(prediction, outcome):
-    return {**outcome, "verdict": "open"} if outcome["verdict"] == "undecided" else outcome
-
-
-def from_best(prediction, tables):
-    on, lost = prediction["on"], []
-    for name in (prediction["breaks"], prediction["more_than"]):
-        best = max(tables["without"][on][name])
-        lost.append([best - now for now in tables["with"][on][name]])
-    return judged(*lost, prediction["points"])
-
-
-def from_median(prediction, tables):
-    on, lost = prediction["on"], []
-    for name in (prediction["breaks"], prediction["more_than"]):
-        before = median(tables["without"][on][name])
-        lost.append([before - now for now in tables["with"][on][name]])
-    return judged(*lost, prediction["points"])
-
-
-def seeds_0_to_2(prediction, tables):
-    one, other = losses(prediction, tables)
-    return judged([one[i] for i in range(min(3, len(one)))], other[:3], prediction["points"])
 
 
 def verdict_plain(prediction, tables):
@@ -475,37 +292,7 @@ WRONG = {
         (test_returns, "returns-instead"),
     ],
     "verdict": [
-        (compares_means, "by-means"),
-        (without_baseline, "no-baseline"),
-        (other_way, "turned"),
-        (greater_than_zero, "any-gap"),
-        (held_or_failed, "never-undecided"),
-        (lucky_pair, "best-luck"),
-        (seed_from_itself, "seed-by-seed"),
-        (fails_when_equal, "fails-at-once"),
-        (more_than_points, "strictly"),
         (whole_points, None),
-        (with_gaps(ends_with_ends), "same-ends"),
-        (with_gaps(seed_with_seed), "pairs-of-seeds"),
-        (with_gaps(sizes_of_gaps), "absolute"),
-        (with_gaps(no_gains), "clipped"),
-        (with_gaps(whole_gaps), "rounded"),
-        (with_gaps(gaps_to(1)), "rounded-to-1"),
-        (with_gaps(gaps_to(2)), "rounded-to-2"),
-        (from_each_run, "every-baseline"),
-        (with_minus_without, "turned"),
-        (in_percent_of_before, "relative"),
-        (failed_if_behind, "failed-below-0"),
-        (names_swapped, "least-and-most-swapped"),
-        (swapped_tables, "tables-swapped"),
-        (middle_decides, "mean-gap"),
-        (words_swapped, "undecided-and-failed-swapped"),
-        (only_the_word, "word-only"),
-        (second_edition, "open"),
-        (from_best, "best-baseline"),
-        (from_median, "median-baseline"),
-        (seeds_0_to_2, "three-seeds"),
-        (lambda prediction, tables: verdict_plain({**prediction, "on": "rule"}, tables), "always-rule"),
     ],
     "my_prediction": [
         (prediction_with(points=0), '"points"'),

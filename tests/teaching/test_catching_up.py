@@ -24,6 +24,7 @@ from course_lib.translation import load_shipped
 
 NUMBERED = [lesson for lesson in lessons() if lesson.number != "00"]
 QUICK_FULL = ("05", "06", "11", "13")  # whose code cells take a few seconds
+NOT_ONLY_NIGHTLY = {(SHORT, "08"), (SHORT, "14"), (FULL, "06")}
 
 
 @pytest.fixture
@@ -156,7 +157,11 @@ def test_in_a_real_session_nothing_is_displayed(course_home):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("track", "number"),
-    [(SHORT, lesson.number) for lesson in NUMBERED] + [(FULL, number) for number in QUICK_FULL],
+    [
+        pytest.param(track, number, marks=() if (track, number) in NOT_ONLY_NIGHTLY else pytest.mark.nightly)
+        for track, numbers in ((SHORT, [lesson.number for lesson in NUMBERED]), (FULL, QUICK_FULL))
+        for number in numbers
+    ],
 )
 def test_after_it_the_rest_of_the_lesson_runs(notebook, course_home, track, number):
     """On the short track from the last section, in the full lesson from one in the middle."""

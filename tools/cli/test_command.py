@@ -29,6 +29,8 @@ NBVAL = (
     *("--dist", "loadscope", "-p", "tests.nbval_home", "--nbval", "--nbval-cell-timeout", "300"),
     *("--disable-warnings", "-o", "filterwarnings=default"),
 )
+# The markers of tests that a job of their own runs in CI, or another part.
+OTHER_RUNS = "browser or soak or site or kit or grading or hub or nightly"
 SOAK = PROJECT_ROOT / "tests" / "soak"
 NO_CHROMIUM = "NO CHROMIUM FOUND: the lessons were not tested in a browser (on Debian: apt install chromium)"
 
@@ -93,7 +95,7 @@ def count(name: str, code: int) -> tuple[int, int, int]:
 def parts(args: argparse.Namespace, home: Path) -> Iterator[Part]:
     yield "style", (sys.executable, "-m", "ruff", "check", "."), os.environ
     yield "layout", (sys.executable, "-m", "ruff", "format", "--check", "--quiet", "."), os.environ
-    marks = f"not (browser or soak or site or kit or grading or hub{' or slow' if args.quick else ''})"
+    marks = f"not ({OTHER_RUNS}{' or slow' if args.quick else ''})"
     yield pytest("unit tests", home, "-p", "no:nbval", "-m", marks)  # nbval takes 2 s to start
     if not args.quick:
         from tools.authoring.execute import kernel_environment

@@ -82,8 +82,8 @@ def test_the_hub_needs_its_proxy_and_learners(state, monkeypatch):
 def test_too_many_places_for_the_memory_of_the_machine_are_reported(monkeypatch):
     gigabytes = {"SC_PHYS_PAGES": 32 * 10**9 // 4096, "SC_PAGE_SIZE": 4096}
     monkeypatch.setattr(checks.os, "sysconf", gigabytes.__getitem__)
-    assert checks.memory_warning(25) == ""  # docs/hosting.md: 29 GB
-    assert "COURSE_HUB_PLACES=50" in checks.memory_warning(50) and "32 GB" in checks.memory_warning(50)
+    assert checks.memory_warning(30) == ""
+    assert "COURSE_HUB_PLACES=31" in checks.memory_warning(31) and "33 GB" in checks.memory_warning(31)
 
 
 def test_a_folder_that_learners_cannot_enter_is_found(tmp_path):

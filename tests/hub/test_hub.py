@@ -198,7 +198,7 @@ def check_separation(hub, visitors, results) -> None:
     assert home.stat().st_mode & 0o777 == 0o700
     attempts = {
         f"list(__import__('pathlib').Path({str(home)!r}).iterdir())": "PermissionError",
-        f"open({str(hub.state / 'learners.txt')!r})": "PermissionError",
+        f"open({str(hub.state / FILE)!r})": "PermissionError",
         f"open({str(PROJECT_ROOT / 'course_lib' / 'runtime.py')!r}, 'a')": "PermissionError",
         f"open({str(PROJECT_ROOT / 'notebooks' / 'new.txt')!r}, 'w')": "PermissionError",
     }

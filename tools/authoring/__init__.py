@@ -15,6 +15,7 @@ minutes.py          how long a cell takes a beginner
 glossary.py         terms: their definitions, links to them, and the page that lists them
 lesson_table.py     data/lessons.json and the README's table of lessons
 try_answers.py      tries a folder of answers on the checks, to find what they miss
+answer_verdicts.py  what the checks say about every wrong answer, to compare before and after a change
 style.py            phrases that a native speaker would not write
 imports.py          which module imports which, across lessons, library and tools
 rules.py            the rules for every lesson, checked before anything runs

@@ -60,7 +60,7 @@ c.JupyterHub.load_roles = [
 c.Spawner.cmd = [sys.executable, "-P", "-m", "tools.hosting.start"]
 c.Spawner.environment = {
     "PYTHONPATH": str(HERE.parent),
-    **dict.fromkeys(THREAD_VARIABLES, str(settings.threads)),
+    **dict.fromkeys(THREAD_VARIABLES, "1"),  # with more, learners would slow each other down
     **{name: os.environ[name] for name in KEPT if name in os.environ},
 }
 c.Spawner.mem_limit = settings.memory  # tools/hosting/memory.py enforces it

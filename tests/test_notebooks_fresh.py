@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from course_lib.runtime import PROJECT_ROOT
@@ -10,6 +14,7 @@ from tools.authoring.build import made_pages, stale_pages, staleness
 from tools.authoring.glossary import read_glossary, unknown_terms, used_too_early
 from tools.authoring.lesson import sources
 from tools.authoring.rules import breaches
+from tools.cli import test_command
 
 SOURCES = sources(PROJECT_ROOT)
 
@@ -18,6 +23,17 @@ SOURCES = sources(PROJECT_ROOT)
 def test_a_stored_notebook_is_what_its_source_says(source):
     made = drafted(source)
     assert breaches(made) == staleness(PROJECT_ROOT, made) == []
+
+
+@pytest.mark.nightly
+def test_every_lesson_prints_the_same_on_another_cpu(tmp_path, monkeypatch):
+    """The short notebooks run this way in every test run."""
+    (folder := tmp_path / "another_cpu").mkdir()
+    copies = [Path(shutil.copy(path, folder)) for path in (PROJECT_ROOT / "notebooks").glob("*.ipynb")]
+    monkeypatch.setattr(test_command, "REPORTS", tmp_path)
+    _, command, environment = test_command.nbval(tmp_path, copies)
+    ran = subprocess.run(command, cwd=PROJECT_ROOT, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout
 
 
 def test_every_stored_notebook_has_a_source():

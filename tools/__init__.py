@@ -4,8 +4,7 @@ cli/                the commands: `python3 -m course_lib ...`
 authoring/          builds notebooks and the glossary from lesson sources
 site/               builds the reading edition, a static web site
 workshop/           makes the run sheets of workshops
-bench/              measures speed: training, decoding, explorables; and what a learner needs on a hub
-sizing/             how large a machine has to be for a class on a hub
+bench/              measures speed: training, decoding, explorables
 experiments/        runs the experiments that lessons quote
 class_view/         shows an instructor where a class is, from the progress that learners export
 hosting/            runs a JupyterHub for a class

@@ -1,6 +1,6 @@
 """Answers to the exercises of lesson 01, as learners write them.
 
-WRONG has answers for each slip of exercises.py and others, each with the slip that the verdict must name
+WRONG has answers that no slip of exercises.py repeats, each with the slip that the verdict must name
 (None: no slip). RIGHT has answers written differently from the reference.
 """
 

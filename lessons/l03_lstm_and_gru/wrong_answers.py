@@ -1,6 +1,6 @@
 """Answers to the exercises of lesson 03, as learners write them.
 
-WRONG has answers for each slip of exercises.py and others, each with the slip that the verdict must name
+WRONG has answers that no slip of exercises.py repeats, each with the slip that the verdict must name
 (None: no slip) or a part of its text. RIGHT has answers written differently from the reference.
 """
 

@@ -20,16 +20,24 @@ PAPER = np.round(np.multiply(to_rgb(theme.PAPER), 255))
 every_explorable = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 
 
-def states(kind):
-    """All combinations of choices and ends of ranges, then every value of each control."""
-    all_values = [control.values for control in kind.controls]
-    is_choice = [isinstance(control, Choice) for control in kind.controls]
-    ends = [v if choice else [v[0], v[-1]] for v, choice in zip(all_values, is_choice, strict=True)]
-    for values in product(*ends):
-        yield dict(zip(kind.start, values, strict=True))
-    for control in kind.controls:
-        for value in control.values:
-            yield {control.name: value}
+def corners(kind):
+    """All combinations of the first and last value of each control."""
+    return combinations(kind, [(control.values[0], control.values[-1]) for control in kind.controls])
+
+
+def choices(kind):
+    """All combinations of choices and ends of ranges."""
+    ends = [c.values if isinstance(c, Choice) else (c.values[0], c.values[-1]) for c in kind.controls]
+    return combinations(kind, ends)
+
+
+def combinations(kind, all_values):
+    return [dict(zip(kind.start, values, strict=True)) for values in product(*all_values)]
+
+
+def single_changes(kind):
+    """Every value of each control, with the others at the start."""
+    return [{**kind.start, control.name: value} for control in kind.controls for value in control.values]
 
 
 def has_ink_at_edge(pixels: np.ndarray, depth: int = 10) -> bool:
@@ -39,22 +47,29 @@ def has_ink_at_edge(pixels: np.ndarray, depth: int = 10) -> bool:
 
 @pytest.mark.slow
 @every_explorable
-def test_every_state_fits_its_picture_and_is_described(kind):
+def test_the_picture_fits_and_follows_the_controls(kind):
     explorable = kind()
     picture = explorable.view.children[-1]
     pictures = set()
-    for state in states(kind):
+    for state in [*corners(kind), *single_changes(kind)]:
         with explorable.hold_trait_notifications():
-            explorable.reset()
             for name, value in state.items():
                 setattr(explorable, name, value)
-        numbers = [value for value in explorable.facts.values() if isinstance(value, float | np.ndarray)]
-        assert all(np.isfinite(value).all() for value in numbers)
         assert picture.alt == explorable.description
         pixels = explorable.shared_figure().pixels()
         assert not has_ink_at_edge(pixels), f"something is cut off at {explorable!r}"
         pictures.add(picture.tiles)
     assert len(pictures) > 10, "the picture follows the controls"
+
+
+@pytest.mark.slow
+@every_explorable
+def test_every_combination_of_choices_has_finite_numbers_and_a_description(kind):
+    for state in [*choices(kind), *single_changes(kind)]:
+        facts = kind.facts_at(state)
+        numbers = [value for value in facts.values() if isinstance(value, float | np.ndarray)]
+        assert all(np.isfinite(value).all() for value in numbers), state
+        assert 40 < len(kind.describe(facts)) < 400, state
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """A real hub: ten learners at once, who lose nothing and see nothing of each other; its limits; idle servers.
 
 The times and the memory of ten learners are printed and written to build/test/hub.json. A copy of this file
-in data/results is the source of a part of docs/hosting.md.
+in data/results is where docs/hosting.md has its numbers from.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import copy
 import hashlib
 import json
 import os
+import re
 import subprocess
 import threading
 import time
@@ -26,13 +27,13 @@ from course_lib.runtime import PROJECT_ROOT, write_json
 from lessons.l17_what_it_costs.timing import conditions
 from tests.hub.conftest import AS_ROOT, running_hub
 from tests.hub.visitor import Visitor, errors
-from tools.bench.kernel_meter import memory, rounded
 from tools.hosting.checks import PROXY
 from tools.hosting.learners import FILE, remove
 
 pytestmark = pytest.mark.hub
 REPORT = PROJECT_ROOT / "build" / "test" / "hub.json"
 COMMAND = "python3 -m pytest -p no:nbval -m hub tests/hub"
+MEMORY = {"peak_mb": "VmHWM", "own_mb": "RssAnon", "files_mb": "RssFile"}  # as in /proc/PID/status
 LESSON = "notebooks/08_query_key_value.ipynb"
 NAMES = [f"zz-test-{number}" for number in range(10)]
 ANSWER = '''
@@ -67,8 +68,15 @@ def processes_of(name: str, program: str) -> list[psutil.Process]:
 
 
 def usage(process: psutil.Process) -> dict[str, float]:
-    """Megabytes and CPU seconds, without child processes."""
-    return rounded(memory(process)) | {"cpu_seconds": round(sum(process.cpu_times()[:2]), 1)}
+    """Megabytes and CPU seconds, without child processes.
+
+    Mapped files, such as libraries, are in memory once for all processes, and the PSS has a share of them.
+    """
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    kib = dict(re.findall(r"^(\w+):\s+(\d+) kB$", status, re.MULTILINE))
+    megabytes = {name: round(int(kib[field]) * 1024 / 1e6) for name, field in MEMORY.items()}
+    megabytes["pss_mb"] = round(process.memory_full_info().pss / 1e6)
+    return megabytes | {"cpu_seconds": round(sum(process.cpu_times()[:2]), 1)}
 
 
 def work(visitor: Visitor, barrier: threading.Barrier) -> dict[str, object]:
@@ -190,7 +198,7 @@ def check_separation(hub, visitors, results) -> None:
     assert home.stat().st_mode & 0o777 == 0o700
     attempts = {
         f"list(__import__('pathlib').Path({str(home)!r}).iterdir())": "PermissionError",
-        f"open({str(hub.state / 'learners.txt')!r})": "PermissionError",
+        f"open({str(hub.state / FILE)!r})": "PermissionError",
         f"open({str(PROJECT_ROOT / 'course_lib' / 'runtime.py')!r}, 'a')": "PermissionError",
         f"open({str(PROJECT_ROOT / 'notebooks' / 'new.txt')!r}, 'w')": "PermissionError",
     }

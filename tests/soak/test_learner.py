@@ -26,7 +26,7 @@ from course_lib.teaching.questions.question import questions
 from course_lib.teaching.questions.quiz import Quiz
 from tests.explore.settings import KINDS
 from tests.explore.test_memory import MEGABYTE, random_value
-from tests.explore.test_sweep import states
+from tests.explore.test_sweep import choices, single_changes
 from tests.soak.inputs import any_text, json_values, numbers
 
 ASKED = [(lesson.number, name) for lesson in lessons() for name in questions(lesson.number)]
@@ -198,7 +198,8 @@ def test_explorables_swept(soak):
             setattr(explorable, name, value)
         assert_shown(explorable)
 
-    soak.each([(number, state) for number, kind in enumerate(KINDS) for state in states(kind)], sweep)
+    states = ((n, s) for n, kind in enumerate(KINDS) for s in [*choices(kind), *single_changes(kind)])
+    soak.each(list(states), sweep)
 
 
 @pytest.mark.soak(weight=6)

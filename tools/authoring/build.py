@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from course_lib.results import UnknownResult, fill
 from course_lib.runtime import PROJECT_ROOT, data_path, program_name, write_atomically
-from course_lib.teaching.contents import FULL, SHORT, Lesson
+from course_lib.teaching.contents import FULL, SHORT
 from tools.authoring.answers import add_answers, answers_in, outdated_answers, stored_answers, without_answer
 from tools.authoring.cell_kinds import CODE
 from tools.authoring.editions import PUBLISHED, LessonDraft, as_text, assemble, from_text
@@ -41,8 +41,6 @@ from tools.authoring.rules import breaches
 from tools.authoring.single_file import FETCHED_FROM, readme_with_address, repository
 from tools.authoring.source import LessonError
 from tools.authoring.tracks import split_at_headings
-from tools.sizing.page import MEASURED, TRIAL, page_with_sizing
-from tools.sizing.page import PAGE as HOSTING
 
 N_KERNELS = 2  # at once: each uses a core and, with torch, about 300 MB
 # Editions that differ only in prose share a run. The core edition is run to see that it needs no stretch.
@@ -378,15 +376,7 @@ def made_pages(root: Path, lessons: list[LessonSource], glossary: Glossary) -> d
         pages[TABLE] = table_with_minutes((root / TABLE).read_text(encoding="utf-8"), lessons)
         readme = readme_with_table((root / README).read_text(encoding="utf-8"), pages[TABLE])
         pages[README] = readme_with_address(readme, repository(root))
-        if (root / HOSTING).exists():
-            pages[HOSTING] = hosting_page(root, [Lesson(**row) for row in json.loads(pages[TABLE])])
     return pages
-
-
-def hosting_page(root: Path, lessons: list[Lesson]) -> str:
-    """docs/hosting.md with the sizing section that recorded measurements give."""
-    page, *records = ((root / name).read_text(encoding="utf-8") for name in (HOSTING, MEASURED, TRIAL))
-    return page_with_sizing(page, *map(json.loads, records), lessons)
 
 
 def stale_pages(root: Path, pages: dict[str, str]) -> list[str]:

@@ -11,7 +11,6 @@ import os
 import re
 import signal
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 from jupyter_client import AsyncKernelManager
@@ -32,7 +31,6 @@ REFERENCE = PROJECT_ROOT / "lessons" / "l14_the_transformer" / "reference_transf
 AS_LEARNERS_GET_IT = ("learner", "short", "core")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 FRAME = re.compile(r"Cell In\[(\d+)\], line (\d+)")
-Watch = Callable[[NotebookClient, Path], None]  # is called with the kernel's temporary home
 
 
 def kernel_environment(edition: str, home: Path) -> dict[str, str]:
@@ -54,18 +52,14 @@ def kernel_environment(edition: str, home: Path) -> dict[str, str]:
     return environment | ({} if edition in AS_LEARNERS_GET_IT else {"COURSE_STRICT": "1", "COURSE_OPEN": "1"})
 
 
-async def execute(
-    draft: LessonDraft, edition: str, folder: Path, *, times: int = 1, watch: Watch | None = None
-) -> list[list[dict]]:
+async def execute(draft: LessonDraft, edition: str, folder: Path) -> list[list[dict]]:
     """Run every cell in order in the working directory `folder`; return the outputs of each code cell.
 
-    A cell that raises, hangs or kills the kernel becomes a LessonError with its line in the source. With
-    `times`, all cells run that often in the same kernel. `watch` can set hooks of the client.
+    A cell that raises, hangs or kills the kernel becomes a LessonError with its line in the source.
     """
-    cells, started, notebook = draft.completed(edition) * times, [], draft.notebook(edition)
-    notebook["cells"] *= times
+    cells, started = draft.completed(edition), []
     client = NotebookClient(
-        notebook,
+        draft.notebook(edition),
         timeout=SECONDS_A_CELL,
         iopub_timeout=60,  # on a busy machine the last outputs arrive late; never continue without them
         raise_on_iopub_timeout=True,
@@ -75,8 +69,6 @@ async def execute(
     )
     with tempfile.TemporaryDirectory(prefix="lesson-", ignore_cleanup_errors=True) as home:
         client.km = kernel_manager(Path(home))
-        if watch:
-            watch(client, Path(home))
         environment, log = kernel_environment(edition, Path(home)), Path(home) / "kernel.log"
         if edition not in AS_LEARNERS_GET_IT and int(draft.lesson.number) > OWN_FILE_LESSON:
             write_atomically(Path(environment["COURSE_HOME"]) / FILE, REFERENCE.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Benchmarks: measurements of speed and memory that are commands (`course_lib bench training`), never tests.
+"""Benchmarks: measurements of speed that are commands (`course_lib bench training`), never tests.
 
 training.py         a training step, compared with a naive one
 decoding.py         decoding with and without a cache
@@ -6,8 +6,6 @@ decoding_speed.py   the words per second of every translator, for lesson 18
 explorables.py      the time from moving a slider to the new picture
 own_file.py         lesson 15's full run: the library, a learner's file, and the captured step on a GPU
 clock.py            the time from raw text to a scored Transformer
-hosting.py          what a learner needs on a JupyterHub, in memory and CPU time
-kernel_meter.py     … the part that watches a kernel
 
 Lesson 17 measures the cost of attention; its folder has the timer that all of them use.
 """

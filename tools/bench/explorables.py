@@ -9,11 +9,10 @@ measures from the key press to the picture on the screen of a real browser.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from itertools import cycle
 from statistics import median, quantiles
-from time import perf_counter
 from typing import Any
 
 from course_lib.explore.base import Explorable
@@ -56,7 +55,7 @@ def summarise(times: list[float]) -> str:
     return f"{median(times):.1f} / {quantiles(times, n=20, method='inclusive')[-1]:.1f}"
 
 
-def time_moves(kind: type[Explorable], clock: Callable[[], float] = perf_counter) -> list[float]:
+def time_moves(kind: type[Explorable]) -> list[float]:
     """The milliseconds of each move of a control."""
     explorable = kind()
     controls = dict(zip(explorable.start, explorable.view.children[1].children, strict=True))
@@ -66,7 +65,7 @@ def time_moves(kind: type[Explorable], clock: Callable[[], float] = perf_counter
         control, value = next(moves)
         control.value = value
 
-    return [1000 * seconds for seconds in in_turn({"move": move}, rounds=MOVES, clock=clock)["move"]]
+    return [1000 * seconds for seconds in in_turn({"move": move}, rounds=MOVES)["move"]]
 
 
 def sweep(kind: type[Explorable]) -> Iterator[tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""`bench`: measure speed, and what a learner needs on a hub, on this machine."""
+"""`bench`: measure speed on this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.cli.arguments import add_device, command, find_device
 
 
 def add(commands) -> None:
-    about = "measure the speed of training, decoding and the interactive figures, and what hosting needs"
+    about = "measure the speed of training, decoding and the interactive figures"
     parser = command(commands, "bench", about, bench)
     chosen = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
     add_device(command(chosen, "training", "measure how long a training step takes", bench))
@@ -25,10 +25,6 @@ def add(commands) -> None:
     command(chosen, "cost", cost, bench)
     clock = "measure the time from raw Multi30k to an evaluated Transformer; slow without a GPU"
     command(chosen, "clock", clock, bench)
-    hosting = "measure the memory and CPU time that a learner needs on a JupyterHub; takes about half an hour"
-    lessons = "the number or topic of a lesson, such as 08 or query_key_value (default: all lessons)"
-    parser = command(chosen, "hosting", hosting, bench, "lab")
-    parser.add_argument("lessons", nargs="*", metavar="NN", help=lessons)
 
 
 def current_device(device=None) -> AbstractContextManager:
@@ -48,7 +44,7 @@ def bench(args: argparse.Namespace) -> int:
     devices = [find_device(args.device)] if "device" in args else []
     try:
         with current_device(*devices):
-            run(*devices, *([args.lessons] if "lessons" in args else []))
+            run(*devices)
     except CalledProcessError as error:  # the timed command has printed its own error
         return error.returncode
     return 0

@@ -29,6 +29,7 @@ NBVAL = (
     *("--dist", "loadscope", "-p", "tests.nbval_home", "--nbval", "--nbval-cell-timeout", "300"),
     *("--disable-warnings", "-o", "filterwarnings=default"),
 )
+COMPILED_ONCE = {"PYTHONDONTWRITEBYTECODE": ""}  # not in every worker, kernel and process
 # The markers of tests that a job of their own runs in CI, or another part.
 OTHER_RUNS = "browser or soak or site or kit or grading or hub or nightly"
 SOAK = PROJECT_ROOT / "tests" / "soak"
@@ -98,20 +99,25 @@ def parts(args: argparse.Namespace, home: Path) -> Iterator[Part]:
     marks = f"not ({OTHER_RUNS}{' or slow' if args.quick else ''})"
     yield pytest("unit tests", home, "-p", "no:nbval", "-m", marks)  # nbval takes 2 s to start
     if not args.quick:
-        from tools.authoring.execute import kernel_environment
-
-        name, command, _ = pytest("notebooks", home, *NBVAL, *map(str, notebooks(REPORTS)))
-        yield name, command, kernel_environment("learner", home)
+        yield nbval(home, notebooks(REPORTS))
         yield browser(home)
 
 
 def pytest(name: str, home: Path, *arguments: str, n_workers: int = 3) -> Part:
     # For two cores: one worker at a time waits for a kernel or another process. Each has one thread, because
     # workers that all use all cores are slower than a single one.
-    environment = os.environ | {"COURSE_HOME": str(home / name), "OMP_NUM_THREADS": "1"}
+    environment = os.environ | COMPILED_ONCE | {"COURSE_HOME": str(home / name), "OMP_NUM_THREADS": "1"}
     dist = () if "--dist" in arguments else ("--dist", "worksteal")
     report = f"--junitxml={REPORTS / f'{name}.xml'}"
     return name, (*PYTEST, "-n", str(n_workers), *dist, report, *arguments), environment
+
+
+def nbval(home: Path, paths: list[Path]) -> Part:
+    """Run notebooks in kernels of their own and compare what they print."""
+    from tools.authoring.execute import kernel_environment
+
+    name, command, _ = pytest("notebooks", home, *NBVAL, *map(str, paths))
+    return name, command, kernel_environment("learner", home) | COMPILED_ONCE
 
 
 # ---- the long run
@@ -164,10 +170,11 @@ def browser(home: Path) -> Part:
 
 
 def notebooks(folder: Path) -> list[Path]:
-    """The notebooks for nbval: the learner's and the short edition as on another CPU, and the solved edition.
+    """The notebooks for nbval: the short and the solved edition, both as on another CPU.
 
     `tests/nbval_home.py` tells by the folder which form a notebook has. The browser tests run the learner's
-    edition on this CPU and compare its output; without a browser nbval does that too.
+    edition on this CPU and compare its output; without a browser nbval does that too. A nightly test runs it
+    as on another CPU.
     """
     from tests.browser.lab import chromium_path
     from tools.authoring.build import draft
@@ -177,10 +184,9 @@ def notebooks(folder: Path) -> list[Path]:
 
     stored = sorted((PROJECT_ROOT / "notebooks").glob("*.ipynb"))
     short = sorted((PROJECT_ROOT / "notebooks" / "short").glob("*.ipynb"))
-    for form in ("another_cpu", "short", "solved"):
+    for form in ("short", "solved"):
         (folder / form).mkdir(parents=True, exist_ok=True)
-    copies = [Path(shutil.copy(path, folder / "another_cpu")) for path in stored]
-    copies += [Path(shutil.copy(path, folder / "short")) for path in short]
+    copies = [Path(shutil.copy(path, folder / "short")) for path in short]
     solved = []
     for source in sources(PROJECT_ROOT):
         path = folder / "solved" / f"{source.parent.name[1:]}.ipynb"

@@ -30,7 +30,7 @@ class LearnerAuthenticator(Authenticator):
     async def authenticate(self, handler: Any, data: dict[str, str]) -> dict[str, Any] | None:
         try:
             learners = read_learners(Path(self.file))
-        except (CommandError, OSError, UnicodeDecodeError) as error:
+        except (CommandError, OSError) as error:
             self.log.error("Nobody can sign in. %s", error)
             return None
         learner = learners.get(self.normalize_username(data["username"]))
@@ -50,6 +50,6 @@ class LearnerAuthenticator(Authenticator):
         """Whether the list has this name. If it can't be read, nobody loses a server for that."""
         try:
             return name in read_learners(Path(self.file))
-        except (CommandError, OSError, UnicodeDecodeError) as error:
+        except (CommandError, OSError) as error:
             self.log.error("%s", error)
             return True

@@ -1,5 +1,4 @@
-"""The list of learners: a text file in the hub's state folder, with a name and a hash of the password in each
-line.
+"""The list of learners: a JSON file in the hub's state folder, with a hash of each learner's password.
 
     sudo .venv/bin/python -m tools.hosting.learners ada grace             # add two learners
     sudo .venv/bin/python -m tools.hosting.learners --instructor emmy     # may use the hub's admin page
@@ -13,34 +12,40 @@ reads the list at every sign-in, so it never has to be restarted.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import secrets
 import stat
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from course_lib.runtime import write_atomically
+from course_lib.runtime import write_json
 from tools.cli.environment import CommandError
 from tools.hosting.settings import state_folder
 
-FILE = "learners.txt"
+FILE = "learners.json"
 NAME = r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*"  # becomes part of a system user's name and of addresses
 LONGEST_NAME = 20
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without those that look alike
-INSTRUCTOR = "instructor"
-HEADER = f"# One learner per line: name, hash of the password, and {INSTRUCTOR!r} for the hub's admin page.\n"
 HASH = re.compile(r"\w+:\S{20,}")  # as jupyter_server writes it: argon2:$argon2id$…
 
 
 @dataclass(frozen=True)
 class Learner:
+    """Raises a ValueError if the file, which anyone with root's rights can edit, has something else in it."""
+
     name: str
     password_hash: str
     instructor: bool = False
 
-    def __str__(self) -> str:
-        return f"{self.name} {self.password_hash}{f' {INSTRUCTOR}' if self.instructor else ''}"
+    def __post_init__(self) -> None:
+        if not (isinstance(self.name, str) and is_name(self.name)):
+            raise ValueError(f"{str(self.name)[:40]!r} can't be a learner's name")
+        if not (isinstance(self.password_hash, str) and HASH.fullmatch(self.password_hash)):
+            raise ValueError(f"the password_hash of {self.name} isn't the hash of a password")
+        if not isinstance(self.instructor, bool):
+            raise ValueError(f"{self.name}'s instructor is {self.instructor!r}, not true or false")
 
 
 def is_name(text: str) -> bool:
@@ -52,43 +57,24 @@ def is_name(text: str) -> bool:
 
 
 def read_learners(file: Path) -> dict[str, Learner]:
-    """The learners by name; an error names the line that is wrong."""
+    """The learners by name; none if there is no list yet."""
     if not file.exists():
         return {}
     if stat.S_IMODE(file.stat().st_mode) & 0o077:
         raise CommandError(
             f"Other users can read the passwords in {file}.", f"Make it yours alone with `chmod 600 {file}`."
         )
-    learners: dict[str, Learner] = {}
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-        if words := line.partition("#")[0].split():
-            learner = parse(words, f"{file}, line {number}")
-            if learner.name in learners:
-                raise CommandError(
-                    f"{file}, line {number}: {learner.name} is listed twice.", "Delete one line."
-                )
-            learners[learner.name] = learner
-    return learners
-
-
-def parse(words: list[str], where: str) -> Learner:
-    name, password_hash, *rest = [*words, ""][:2] + words[2:]
-    check_name(name, where)
-    if not HASH.fullmatch(password_hash) or rest not in ([], [INSTRUCTOR]):
+    try:
+        learners = [Learner(**entry) for entry in json.loads(file.read_text(encoding="utf-8"))]
+        by_name = {learner.name: learner for learner in learners}
+        if len(by_name) < len(learners):
+            raise ValueError("a name is listed twice")
+    except (TypeError, ValueError) as error:
         raise CommandError(
-            f"{where}: expected a name, the hash of a password, and perhaps the word {INSTRUCTOR!r}.",
-            "Delete the line, and add the learner again.",
-        )
-    return Learner(name, password_hash, bool(rest))
-
-
-def check_name(name: str, where: str) -> None:
-    if not is_name(name):
-        raise CommandError(
-            f"{where}: {name[:40]!r} can't be a learner's name.",
-            f"A name can have up to {LONGEST_NAME} lowercase letters (a–z), digits and single hyphens, and "
-            "starts with a letter.",
-        )
+            f"{file} isn't a list of learners: {error}.",
+            "Correct it, or delete the file and add all learners again; their work stays.",
+        ) from None
+    return by_name
 
 
 def add(file: Path, names: list[str], *, instructor: bool = False, reset: bool = False) -> dict[str, str]:
@@ -97,7 +83,12 @@ def add(file: Path, names: list[str], *, instructor: bool = False, reset: bool =
 
     learners = read_learners(file)
     for name in names:
-        check_name(name, "The list of learners wasn't changed")
+        if not is_name(name):
+            raise CommandError(
+                f"The list of learners wasn't changed: {name[:40]!r} can't be a learner's name.",
+                f"A name can have up to {LONGEST_NAME} lowercase letters (a–z), digits and single hyphens, "
+                "and starts with a letter.",
+            )
         if (name in learners) != reset:
             raise CommandError(
                 f"{name} is {'not' if reset else 'already'} on the list, which wasn't changed.",
@@ -124,8 +115,8 @@ def remove(file: Path, names: list[str]) -> None:
 
 def write(file: Path, learners: dict[str, Learner]) -> None:
     if not file.exists():
-        file.touch(mode=0o600)
-    write_atomically(file, HEADER + "".join(f"{learner}\n" for learner in learners.values()))
+        file.touch(mode=0o600)  # its mode is kept
+    write_json(file, [asdict(learner) for learner in learners.values()])
 
 
 def new_password() -> str:
@@ -154,7 +145,7 @@ def main(argv: list[str] | None = None) -> int:
                 print(f"{name:{LONGEST_NAME}}  {password}")
         else:
             for learner in read_learners(file).values():
-                print(learner.name + (f"  ({INSTRUCTOR})" if learner.instructor else ""))
+                print(learner.name + ("  (instructor)" if learner.instructor else ""))
     except CommandError as error:
         print(error, file=sys.stderr)
         return 1

@@ -4,7 +4,6 @@ COURSE_HUB_STATE          folder for passwords, secrets and the hub's database
 COURSE_HUB_ADDRESS        where the hub listens (default: 127.0.0.1, this machine only)
 COURSE_HUB_PORT           its port (default: 8000; the next two are used internally)
 COURSE_HUB_MEMORY         memory for each learner, such as 2G or 1800M (default: 2G)
-COURSE_HUB_THREADS        threads of each notebook (default: 1)
 COURSE_HUB_PLACES         how many people may work at the same time (default: 25)
 COURSE_HUB_IDLE_MINUTES   after how many minutes unused notebooks and servers are stopped (default: 60)
 """
@@ -37,7 +36,6 @@ class Settings:
     address: str
     port: int
     memory: int
-    threads: int
     places: int
     idle: int
 
@@ -48,7 +46,6 @@ def read_settings() -> Settings:
         address=read("COURSE_HUB_ADDRESS", "127.0.0.1", "an IP address", address),
         port=read("COURSE_HUB_PORT", "8000", "a number from 1024 to 65533", whole(1024, 65533)),
         memory=read("COURSE_HUB_MEMORY", "2G", "at least 1.5G, such as 2G or 1800M", memory),
-        threads=read("COURSE_HUB_THREADS", "1", "a number from 1 to 256", whole(1, 256)),
         places=read("COURSE_HUB_PLACES", "25", "a number from 1 to 10000", whole(1, 10000)),
         idle=read("COURSE_HUB_IDLE_MINUTES", "60", "a number from 0.1 to 10000", seconds),
     )

@@ -99,15 +99,15 @@ def test_a_missing_browser_is_reported_and_fails_in_ci(monkeypatch, tmp_path, ci
 
 @pytest.mark.parametrize("browser", ["/usr/bin/chromium", None])
 def test_nbval_runs_every_edition_of_every_lesson(reports, monkeypatch, browser):
-    """The learner's edition runs as on another CPU, and on this CPU unless the browser tests do that."""
+    """The learner's edition only if the browser tests don't run it."""
     monkeypatch.setattr("tests.browser.lab.chromium_path", lambda: browser)
     paths = test_command.notebooks(reports)
     lessons = {source.parent.name[1:] for source in sources(PROJECT_ROOT)}
     stored = PROJECT_ROOT / "notebooks"
-    forms = ("another_cpu", "short", "solved")
+    forms = ("short", "solved")
     for folder in (*(reports / form for form in forms), *([] if browser else [stored])):
         assert {path.stem for path in paths if path.parent == folder} == lessons
-    assert len(paths) == (3 if browser else 4) * len(lessons)
+    assert len(paths) == (2 if browser else 3) * len(lessons)
 
 
 def test_a_lesson_that_cannot_be_built_is_reported_and_the_others_are_run(monkeypatch, reports, capsys):
@@ -116,7 +116,7 @@ def test_a_lesson_that_cannot_be_built_is_reported_and_the_others_are_run(monkey
 
     monkeypatch.setattr("tools.authoring.build.draft", broken)
     monkeypatch.setattr("tests.browser.lab.chromium_path", lambda: None)
-    assert len(test_command.notebooks(reports)) == 3 * len(sources(PROJECT_ROOT))
+    assert len(test_command.notebooks(reports)) == 2 * len(sources(PROJECT_ROOT))
     assert "08_query_key_value/lesson.py:12: unbalanced marker\n" in capsys.readouterr().err
 
 
@@ -129,7 +129,7 @@ print(*map(os.environ.get, names), os.environ["COURSE_HOME"][-{}:])"""
 def test_a_notebook_gets_the_settings_of_its_form_and_a_difference_is_shown(monkeypatch, tmp_path):
     """One after another in one process, so that each form could affect the next; the last one differs."""
     outputs = {
-        "solved/08": "1 1 None",
+        "solved/08": "1 1 default",
         "another_cpu/00": "None None default",
         "learner/00": "None None None",
         "learner/08": "a sum",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import subprocess
@@ -124,15 +125,20 @@ def test_ctrl_c_and_kill_end_all_runs(tmp_path, signal_sent, code):
         start_new_session=True,
         stderr=subprocess.PIPE,
     )
-    while (
-        len(runs := psutil.Process(process.pid).children()) < 3
-    ):  # two runs and multiprocessing's resource tracker
-        assert process.poll() is None
-        time.sleep(0.1)
-    process.send_signal(signal_sent)
-    process.communicate(timeout=60)
-    assert process.returncode == code
-    assert psutil.wait_procs(runs, timeout=20)[1] == []
+    runs = []
+    try:
+        while len(runs) < 3:  # two runs and multiprocessing's resource tracker
+            assert process.poll() is None
+            time.sleep(0.1)
+            runs = psutil.Process(process.pid).children()
+        process.send_signal(signal_sent)
+        process.communicate(timeout=600)  # a busy machine takes its time
+        assert process.returncode == code
+        assert psutil.wait_procs(runs, timeout=600)[1] == []
+    finally:
+        for left in (process, *runs):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                left.kill()
 
 
 # ---- the kinds of runs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 from jupyter_server.auth import passwd_check
@@ -33,7 +34,7 @@ A_HASH = "sha1:0123456789abcdef0123456789"
 
 @pytest.fixture
 def file(tmp_path):
-    return tmp_path / "learners.txt"
+    return tmp_path / learners.FILE
 
 
 def test_learners_get_passwords_of_their_own_which_are_not_stored(file):
@@ -77,13 +78,32 @@ def test_an_existing_learner_is_not_added_and_an_unknown_one_not_reset(file, nam
 
 
 @pytest.mark.parametrize(
-    "line", ["bob", "bob password", f"Bob {A_HASH}", f"bob {A_HASH} admin", f"ada {A_HASH}"]
+    ("entry", "expected"),
+    [
+        ("bob", "isn't a list of learners"),
+        ({"name": "bob"}, "password_hash"),
+        ({"name": "bob", "password_hash": A_HASH, "admin": True}, "admin"),
+        ({"name": "bob", "password_hash": "password"}, "hash of a password"),
+        ({"name": "bob", "password_hash": None}, "hash of a password"),
+        ({"name": "bob", "password_hash": A_HASH, "instructor": "no"}, "true or false"),
+        ({"name": "Bob", "password_hash": A_HASH}, "'Bob'"),
+        ({"name": 7, "password_hash": A_HASH}, "'7'"),
+        ({"name": "ada", "password_hash": A_HASH}, "twice"),
+    ],
 )
-def test_a_broken_list_names_its_line(file, line):
+def test_a_broken_list_says_what_is_wrong(file, entry, expected):
     add(file, ["ada"])
-    with file.open("a") as stream:
-        stream.write(f"\n# a comment\n{line}\n")
-    with pytest.raises(CommandError, match="line 5"):
+    file.write_text(json.dumps([*json.loads(file.read_text()), entry]))
+    with pytest.raises(CommandError, match=expected) as caught:
+        read_learners(file)
+    assert str(file) in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "ada argon2:hash", "7", "null", "{", '{"ada": 1}'])
+def test_a_file_that_is_no_list_is_refused(file, text):
+    add(file, ["ada"])
+    file.write_text(text)
+    with pytest.raises(CommandError, match="isn't a list of learners"):
         read_learners(file)
 
 

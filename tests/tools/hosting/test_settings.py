@@ -27,7 +27,7 @@ def state(tmp_path, monkeypatch):
 def test_the_defaults_are_for_one_machine_that_nobody_else_reaches(state):
     found = read_settings()
     assert (found.state, found.address, found.port) == (state, "127.0.0.1", 8000)
-    assert (found.memory, found.threads, found.places, found.idle) == (2 * 2**30, 1, 25, 3600)
+    assert (found.memory, found.places, found.idle) == (2 * 2**30, 25, 3600)
     assert state.stat().st_mode & 0o777 == 0o700
 
 
@@ -41,7 +41,6 @@ def test_the_defaults_are_for_one_machine_that_nobody_else_reaches(state):
         *[("COURSE_HUB_PORT", value) for value in ("80", "99999", "http", "8000.5", "²")],
         *[("COURSE_HUB_PLACES", value) for value in ("0", "-3", "many")],
         *[("COURSE_HUB_IDLE_MINUTES", value) for value in ("0", "nan", "inf", "-5", "soon")],
-        ("COURSE_HUB_THREADS", "0"),
         ("COURSE_HUB_ADDRESS", "example.org/x"),
         ("COURSE_HUB_STATE", str(PROJECT_ROOT / "build" / "state")),
         ("COURSE_HUB_STATE", "/proc/state"),
@@ -82,8 +81,8 @@ def test_the_hub_needs_its_proxy_and_learners(state, monkeypatch):
 def test_too_many_places_for_the_memory_of_the_machine_are_reported(monkeypatch):
     gigabytes = {"SC_PHYS_PAGES": 32 * 10**9 // 4096, "SC_PAGE_SIZE": 4096}
     monkeypatch.setattr(checks.os, "sysconf", gigabytes.__getitem__)
-    assert checks.memory_warning(25) == ""  # docs/hosting.md: 29 GB
-    assert "COURSE_HUB_PLACES=50" in checks.memory_warning(50) and "32 GB" in checks.memory_warning(50)
+    assert checks.memory_warning(30) == ""
+    assert "COURSE_HUB_PLACES=31" in checks.memory_warning(31) and "33 GB" in checks.memory_warning(31)
 
 
 def test_a_folder_that_learners_cannot_enter_is_found(tmp_path):

@@ -13,15 +13,13 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from course_lib.old_imports import refuse
-
 
 def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """The `__getattr__` of a package; `homes` maps each name to the module that defines it."""
 
     def load(name: str) -> Any:
         if name not in homes:
-            refuse(package, name)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(f"{package}.{homes[name]}"), name)
 
     return load

@@ -17,7 +17,7 @@ from course_lib.runtime import PROJECT_ROOT
 from tools.authoring.imports import Code, imports_of, lazy_homes, misplaced, wrong_imports
 
 LEVELS = {
-    0: ["old_imports", "lazy", "runtime", "ready", "theme", "shapes", "formatting", "results"],
+    0: ["lazy", "runtime", "ready", "theme", "shapes", "formatting", "results"],
     1: ["text"],
     2: ["layers"],
     3: ["models"],
@@ -36,7 +36,6 @@ FIRST_FILES = ("course_lib/__init__.py", "course_lib/__main__.py", "tools/__init
 STANDARD_LIBRARY_ONLY = (
     "course_lib",
     "course_lib.__version__",
-    "course_lib.old_imports",
     "course_lib.ready",
     "course_lib.runtime",
     "tools.cli",

@@ -6,9 +6,3 @@ blitting.py     a figure of which only the changing artists are drawn again
 picture.py      the widget on the page
 live_view.py    how widgets show themselves in a notebook
 """
-
-from course_lib.old_imports import refuse
-
-
-def __getattr__(name: str):
-    refuse(__name__, name)  # until version 0.1 the explorables of all lessons came from here

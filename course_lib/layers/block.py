@@ -23,7 +23,6 @@ from course_lib.layers.masks import causal_mask
 from course_lib.layers.multi_head import MultiHead
 from course_lib.layers.residual import Residual
 from course_lib.layers.rows import Rows
-from course_lib.old_imports import refuse
 from course_lib.shapes import Bool, Float, Tensor
 
 Rotation = Callable[[Tensor], Tensor]
@@ -205,7 +204,3 @@ def _stack_layers(layers: list[KeysAndValues] | list[AttentionWeights]) -> Rows:
     names = layers[0]._fields
     columns = zip(names, zip(*layers, strict=True), strict=True)
     return {name: torch.stack(column, dim=1) for name, column in columns if column[0] is not None}
-
-
-def __getattr__(name: str) -> None:
-    refuse(__name__, name)  # Weights is AttentionWeights today

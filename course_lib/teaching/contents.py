@@ -19,46 +19,6 @@ from pathlib import Path
 from course_lib.runtime import PROJECT_ROOT, data_path
 
 TRACKS = FULL, SHORT = "full", "short"  # each has a notebook of its own for every lesson
-REMOVED_EXERCISES = {  # of earlier versions; some with a replacement for a learner's own functions
-    "add_positions": "",
-    "aligned_words": "",
-    "angles": "course_lib.layers.positions.angles",
-    "cheapest_cnn": "",
-    "choose_heads": "",
-    "clip_gradients": "lessons.l15_training_a_translator.by_hand.clipped",
-    "concat_scores": "",
-    "convolve_words": "",
-    "cosine_scores": "",
-    "counter_weights": "",
-    "design_memory": "",
-    "free_accuracy": "",
-    "gru_cell": "",
-    "leaders": "",
-    "likeness": "",
-    "local_p_weights": "",
-    "look_back": "",
-    "missing": "lessons.l19_your_own_claim.report.missing",
-    "multi_head": "course_lib.layers.multi_head.multi_head",
-    "pre_norm": "",
-    "parts_of": "course_lib.training.step.parts_of",
-    "project_qkv": "",
-    "read_twice": "",
-    "receptive_field": "",
-    "repair": "",
-    "smooth_curve": "",
-    "test_additive_attention": "",
-    "test_batches": "",
-    "test_beats": "",
-    "test_decoder": "",
-    "test_greedy": "",
-    "test_looks_back": "",
-    "test_nearby": "",
-    "test_order_blind": "",
-    "test_perplexity": "",
-    "test_reader": "",
-    "two_shares": "",
-    "unshuffle": "",
-}
 
 
 @dataclass(frozen=True)

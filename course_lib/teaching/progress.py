@@ -28,7 +28,6 @@ from filelock import FileLock, Timeout
 from course_lib.runtime import user_folder
 from course_lib.teaching.contents import (
     FULL,
-    REMOVED_EXERCISES,
     SHORT,
     TRACKS,
     Lesson,
@@ -112,11 +111,6 @@ def read() -> Progress:
     notes = []
     if n_unreadable:
         notes.append(f"Your progress file has unreadable lines, which are ignored: {n_unreadable}.")
-    if removed := sorted({str(event.get("name")) for event in events if _is_removed(event)}):
-        notes.append(
-            f"You solved exercises that are no longer part of the course and don't count: "
-            f"{', '.join(removed)}. Your functions are still in my_road.py."
-        )
     return Progress(events, tuple(notes))
 
 
@@ -312,13 +306,6 @@ class Progress:
         body += prose(where, f"font-size:12px;{MUTED}")
         complete = sum(row.complete for row in self.lessons)
         return card(theme.BLUE, "◔", self.title, f"{complete} of {len(self.lessons)} lessons", body)
-
-
-def _is_removed(event: dict) -> bool:
-    """Whether the event is about an exercise that was passed, and has left the course since."""
-    return (
-        event.get("kind") == "exercise" and str(event.get("name")) in REMOVED_EXERCISES and _went_well(event)
-    )
 
 
 def _went_well(event: dict) -> bool:

@@ -170,19 +170,16 @@ def _read(path: Path, needs: Sequence[str], *, with_tensors: bool) -> tuple[dict
         raise _unusable(path, f"is damaged or not a safetensors file ({error})") from error
     text = header.get("about", "")
     sums = checksums(text, tensors if with_tensors else None)
-    if any(header.get(name, value) != value for name, value in sums.items()):  # some older files have none
-        raise _unusable(path, "is damaged: its contents don't match their checksum")
-    try:
-        about = json.loads(text)
-    except (ValueError, RecursionError):
-        about = None
-    if not isinstance(about, dict) or not FORMAT.items() <= header.items():
+    if not (FORMAT.items() <= header.items() and sums.keys() <= header.keys()):
         raise _unusable(
             path, "is not a checkpoint of this course, or is from a newer version (try `git pull`)"
         )
+    if any(header[name] != value for name, value in sums.items()):
+        raise _unusable(path, "is damaged: its contents don't match their checksum")
     try:
+        about = json.loads(text)
         check_fields(about, {name if name in needs else f"{name}?": rule for name, rule in HEADER.items()})
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _unusable(path, f"has an invalid header: {error}") from error
     return tensors, about
 

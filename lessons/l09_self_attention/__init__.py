@@ -4,7 +4,6 @@ from course_lib.lazy import lazy
 
 HOMES = {
     "CloseAWord": "close_a_word",
-    "HEADS": "pronoun",
     "decode_states": "interventions",
     "masked_translation": "pronoun",
     "minimal_pairs": "interventions",

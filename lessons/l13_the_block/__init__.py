@@ -3,7 +3,6 @@
 from course_lib.lazy import lazy
 
 HOMES = {
-    "EncoderBlock": "modules",
     "in_place_of": "modules",
     "word_similarity": "similarity",
 }

@@ -23,7 +23,6 @@ from course_lib.training.step import parts_of
 from course_lib.views import Part, StaticImage, panels
 from lessons.l15_training_a_translator.translator_run import TranslatorRun
 
-OLD_FORMAT = "An earlier version of the course saved a run as {}. It can't be used, so training starts again."
 ANOTHER_RUN = "The checkpoint in {} belongs to a different run, so training starts again."
 OTHER_PARAMETERS = (
     "The checkpoint in {} has different parameters from the model (for example {}), so training starts again."
@@ -76,9 +75,6 @@ def _how_to_continue(until: int | None, anew: bool) -> str:
 
 def _resumable(run: TranslatorRun, folder: RunFolder) -> tuple[RunFolder, History]:
     """The folder and its history, or an empty one if its checkpoint can't be resumed."""
-    old = folder.folder.with_suffix(".safetensors")
-    if old.exists() and not folder.last.exists():
-        print(OLD_FORMAT.format(old))
     try:
         saved = folder.load()
     except CheckpointError:

@@ -18,7 +18,7 @@ from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.own_code.kept_file import KeptFunction, write_function
 from course_lib.text.batching import Epochs
 from course_lib.text.special import EOS
-from course_lib.training.checkpoint import load_checkpoint, load_system, read_about, save_checkpoint
+from course_lib.training.checkpoint import load_checkpoint, load_system, read_about
 from course_lib.training.objective import objective_for
 from course_lib.training.step import PlainStep, parts_of
 from lessons.l15_training_a_translator import chosen_file
@@ -369,20 +369,6 @@ def test_an_interruption_ends_a_run_after_its_step(few, home):
     run = short_run(few, 7, step=interrupted, file=REFERENCE)
     assert live.train_live(run, "trial").state.step == 3
     assert short_run(few, 7, file=REFERENCE).folder(live.run_folder("trial")).resumed_at() == 3
-
-
-def test_a_run_in_the_old_format_is_ignored_in_one_sentence(few, home, capsys):
-    """What lesson 15 wrote before it used the library's checkpoints: one file, without a recipe."""
-    old = home / "runs" / "trial.safetensors"
-    tensors = {f"weights.{name}": tensor for name, tensor in TranslatorRun(few).model.state_dict().items()}
-    about = {"run": {"n_steps": 7, "seed": 0}, "step": 3, "history": [], "losses": [], "position": [0, 3]}
-    save_checkpoint(old, tensors, about)
-    kept = old.read_bytes()
-    assert live.train_live(short_run(few, 7), "trial").finished
-    assert capsys.readouterr().out.strip() == live.OLD_FORMAT.format(old)
-    assert old.read_bytes() == kept
-    live.train_live(short_run(few, 7), "trial")
-    assert live.OLD_FORMAT.format(old) not in capsys.readouterr().out  # there is a new one now
 
 
 @pytest.mark.parametrize("other", ["another run", "another model", "damaged"])

@@ -3,18 +3,15 @@
 from course_lib.lazy import lazy
 
 HOMES = {
-    "by_length": "scores",
     "claim_figure": "report",
     "claim_report": "report",
     "combined": "scores",
-    "concerns": "rules",
     "even": "rules",
     "faults": "model_checks",
     "loss_figure": "figures",
     "make_system": "systems",
     "mirror": "rules",
     "points_lost": "scores",
-    "recorded_run": "trials",
     "run_trial": "trials",
     "show_errors": "error_analysis",
     "show_errors_of_claim": "error_analysis",

@@ -1,4 +1,4 @@
-"""Percentages of correct translations: by split, by length, by seed, and the points that a rule costs.
+"""Percentages of correct translations: by split and by seed, and the points that a rule costs.
 
 scores = score_table({"bahdanau": [outcome_0, outcome_1, outcome_2]}, mirror)
 scores["rule"]["bahdanau"]                              # a percentage for each seed
@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import Tensor, tensor
 
-from lessons.l19_your_own_claim.corpus import small_world, split_indices
+from lessons.l19_your_own_claim.corpus import split_indices
 from lessons.l19_your_own_claim.rules import Rule
 from lessons.l19_your_own_claim.systems import Correct, Outcome
 
@@ -30,14 +30,6 @@ def by_split(correct: Correct, rule: Rule, *, new: bool = False) -> dict[str, fl
         for split, (name, indices) in split_indices(rule, new=new).items()
         if indices
     }
-
-
-def by_length(correct: Correct) -> dict[int, float]:
-    """The percentage of the short test sentences, by their number of English words."""
-    marks: dict[int, list[int]] = {}
-    for character, pair in zip(correct["test"], small_world().test, strict=True):
-        marks.setdefault(len(pair.src), []).append(int(character))
-    return {length: 100 * mean(values) for length, values in sorted(marks.items())}
 
 
 def score_table(runs: Mapping[str, Sequence[Outcome]], rule: Rule, *, new: bool = False) -> SeedTable:

@@ -45,7 +45,7 @@ class Trial:
 
 
 def is_complete(outcome: object, *, with_new: bool) -> bool:
-    """Whether an outcome, perhaps from an old file, has everything that today's runs have."""
+    """Whether an outcome, perhaps from a damaged file, has everything that a run has."""
     names = {*TEST_SETS, *(NEW_SETS if with_new else ())}
     return isinstance(outcome, dict) and all(
         isinstance(outcome.get(key), dict) and names <= set(outcome[key]) for key in ("right", "wrong")
@@ -76,7 +76,7 @@ def cache_file(
 
 
 def cached_run(file: Path | None, *, with_new: bool) -> Outcome | None:
-    """The outcome in a file; None if there is none, or if it is damaged or from an older version."""
+    """The outcome in a file; None if there is none, or if it is damaged."""
     try:
         outcome = json.loads(file.read_text(encoding="utf-8")) if file else None
     except (OSError, ValueError):

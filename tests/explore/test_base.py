@@ -179,7 +179,7 @@ def test_a_preset_reaches_no_goal_and_neither_does_a_small_move_after_it(recorde
 
 def test_goals_reached_earlier_are_shown_live_and_never_stored(monkeypatch, recorded_goals):
     fresh = Dot()._repr_mimebundle_()
-    earlier = {"Dot": {"up", "a goal of an old version"}}
+    earlier = {"Dot": {"up", "a goal it hasn't"}}
     monkeypatch.setattr(Explorable, "find_reached_goals", earlier.__getitem__)
     dot = Dot()
     assert dot.reached_goals == {"up"}

@@ -20,7 +20,7 @@ from course_lib.teaching.own_code.kept_file import (
 )
 from course_lib.teaching.own_code.kept_functions import yours
 from course_lib.text.corpus import CorpusError, read_split, read_tsv
-from course_lib.training.checkpoint import CheckpointError, load_checkpoint, load_system
+from course_lib.training.checkpoint import FORMAT, CheckpointError, checksums, load_checkpoint, load_system
 from tests.soak.inputs import damage, edits, json_paths, json_values, replaced, run_command
 from tests.tools.cli.conftest import checkpoint, tiny_data  # noqa: F401  (fixtures)
 
@@ -46,15 +46,20 @@ def test_checkpoints_with_damaged_bytes(soak, tmp_path, checkpoint):  # noqa: F8
     soak.search(load_or_refuse, target=12_000, file=st.sampled_from(files), changes=edits)
 
 
+def with_header(tensors, about) -> bytes:
+    """A checkpoint whose checksums fit an edited header."""
+    text = json.dumps(about)
+    return save(tensors, FORMAT | {"about": text} | checksums(text, tensors))
+
+
 @pytest.mark.soak(weight=4)
 def test_checkpoints_with_an_edited_header(soak, tmp_path, checkpoint):  # noqa: F811
     saved = checkpoint("transformer")
     tensors, about = load_checkpoint(saved)
-    path, file_format = tmp_path / "edited.safetensors", {"format": "attention-course checkpoint"}
+    path = tmp_path / "edited.safetensors"
 
     def translate_or_refuse(where, value):
-        header = json.dumps(replaced(about, where, value))
-        path.write_bytes(save(tensors, {**file_format, "version": "1", "about": header}))
+        path.write_bytes(with_header(tensors, replaced(about, where, value)))
         run_command("translate", "--checkpoint", str(path), "the cat sleeps")
 
     where = st.sampled_from(json_paths(about))
@@ -76,11 +81,10 @@ def test_runs_with_damaged_files_are_resumed_or_refused(soak, tmp_path):
     def resume(where, value, changes):
         for path, content in whole.items():
             path.write_bytes(content)
-        header = {"format": "attention-course checkpoint", "version": "1"}
         if changes:
             last.write_bytes(damage(whole[last], changes))
         else:
-            last.write_bytes(save(tensors, header | {"about": json.dumps(replaced(about, where, value))}))
+            last.write_bytes(with_header(tensors, replaced(about, where, value)))
         damaged = last.read_bytes()
         code, printed = run_command(*command, "2")
         assert code in (0, 1), printed

@@ -128,7 +128,7 @@ def test_the_day_a_function_first_passed_stays(course_home):
     for day, text in (("2026-01-01", source), ("2026-02-02", f"{source}\n\n")):
         write_function(KeptFunction("double_it", "00", day, text))
     assert [function.date for function in list_own_functions()] == ["2026-01-01"]
-    assert not (course_home / "my_road_before.py").exists(), "nothing was replaced"
+    assert not (course_home / "my_road_backups").exists(), "nothing was replaced"
     write_function(KeptFunction("double_it", "00", "2026-03-03", source.replace("2 *", "2.0 *")))
     assert [function.date for function in list_own_functions()] == ["2026-03-03"]
 

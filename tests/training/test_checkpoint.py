@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import math
 import pickle
 import random
@@ -122,7 +121,7 @@ def test_a_flipped_bit_is_found_wherever_it_changes_anything(tmp_path):
         except CheckpointError as error:
             assert str(path) in str(error)
             n_found += 1
-        else:  # the names of the checksums, and padding
+        else:  # padding
             assert about == ABOUT and tensors.keys() == saved.keys()
             assert all(torch.equal(tensors[name], tensor) for name, tensor in saved.items())
     assert n_found > 270
@@ -132,14 +131,7 @@ def test_a_flipped_bit_is_found_wherever_it_changes_anything(tmp_path):
             reader(path)
 
 
-def test_a_file_of_a_version_without_checksums_is_loaded(tmp_path):
-    path = tmp_path / "old.safetensors"
-    path.write_bytes(save({"a": torch.ones(2)}, metadata=FORMAT | {"about": json.dumps(ABOUT)}))
-    assert load_checkpoint(path)[1] == read_about(path) == ABOUT
-
-
 def test_a_damaged_shipped_file_is_found_and_can_be_restored(tmp_path, monkeypatch):
-    """The shipped files have checksums."""
     content = bytearray(shipped_weights("gru_lm").read_bytes())
     content[-1000] ^= 4
     monkeypatch.setattr(checkpoint, "shipped_weights", lambda name: tmp_path / f"{name}.safetensors")

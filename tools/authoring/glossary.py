@@ -53,7 +53,6 @@ class Entry:
     torch: str = ""
     also: tuple[str, ...] = ()  # other names in papers and tutorials
     forms: tuple[str, ...] = ()  # other forms in running text that count as a use of the term
-    old: tuple[str, ...] = ()  # names in lessons that have not been revised yet
 
     def link(self, words: str) -> str:
         return f'[{words}](../{PAGE}#{self.key} "{self.definition}")'
@@ -74,8 +73,7 @@ class Glossary:
 
     @cached_property
     def _by_name(self) -> dict[str, Entry]:
-        names = {old: entry for entry in self.entries for old in entry.old}
-        names |= {name: entry for entry in self.entries for name in (*entry.also, *entry.forms, entry.term)}
+        names = {name: entry for entry in self.entries for name in (*entry.also, *entry.forms, entry.term)}
         return {name.casefold(): entry for name, entry in names.items()}
 
     def find(self, name: str) -> Entry | None:

@@ -23,11 +23,9 @@ own_work.py         whether an attempt uses the course's own code, for graded wo
 from course_lib.lazy import lazy
 
 HOMES = {
-    "Answer": "answer",
     "ByHand": "exercise",
     "Case": "exercise",
     "FileExercise": "exercise",
-    "Inputs": "exercise",
     "Invariant": "tensor_exercise",
     "ModuleExercise": "module_exercise",
     "PlainExercise": "exercise",
@@ -40,7 +38,6 @@ HOMES = {
     "attention_mask": "tensor_exercise",
     "call": "guarded_call",
     "compare_parameters": "module_names",
-    "explain_class": "module_names",
     "explain_failure": "guarded_call",
     "find_exercise": "catalogue",
     "gaussian": "tensor_exercise",

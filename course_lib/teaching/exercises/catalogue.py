@@ -10,7 +10,7 @@ import difflib
 from functools import cache
 from importlib import import_module
 
-from course_lib.teaching.contents import REMOVED_EXERCISES, lesson, lessons
+from course_lib.teaching.contents import lesson, lessons
 from course_lib.teaching.exercises.exercise import Exercise
 
 _loaded: dict[str, dict[str, Exercise]] = {}
@@ -38,12 +38,6 @@ def find_exercise(name: str) -> Exercise:
     """The exercise of that name, or an error that helps with the spelling."""
     if name in exercise_topics():
         return load_exercises(exercise_topics()[name])[name]
-    if name in REMOVED_EXERCISES:
-        raise ValueError(
-            f"The exercise {name!r} is no longer part of the course. If you solved it, your function is "
-            "still in `my_road.py`. A notebook that asks for it is from an earlier version: open the current "
-            "one from `notebooks/`."
-        )
     close_names = difflib.get_close_matches(name, exercise_topics(), n=1)
     names = ", ".join(exercise_topics())
     advice = f"Did you mean {close_names[0]!r}?" if close_names else f"Choose from: {names}."

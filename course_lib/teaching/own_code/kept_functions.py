@@ -11,14 +11,13 @@ an error, because it would never end, or return what the library computes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import date
 from functools import wraps
-from importlib import import_module
 from typing import Any
 
-from course_lib.teaching.contents import REMOVED_EXERCISES, SHORT, lesson
+from course_lib.teaching.contents import SHORT, lesson
 from course_lib.teaching.exercises.catalogue import find_exercise
 from course_lib.teaching.exercises.exercise import Exercise
 from course_lib.teaching.exercises.guarded_call import is_inside_call
@@ -66,29 +65,12 @@ def keep(exercise: Exercise, attempt: Any) -> str:
 
 def yours(name: str) -> Callable:
     """The function that solves the exercise called `name`: the learner's, or else the library's."""
-    if name in REMOVED_EXERCISES:
-        return _find_removed(name)
     exercise = find_exercise(name)
     _refuse_if_in_use(name)
     function, source_text = choose(exercise)
     if not is_inside_call():  # during a check, it would be printed for every case
         print(f"{name}: {source_text}")
     return function or exercise.library or exercise.reference
-
-
-def _find_removed(name: str) -> Callable:
-    """What the learner's own functions may still ask for, although the exercise has left the course."""
-    module, _, attribute = REMOVED_EXERCISES[name].rpartition(".")
-    function, line = getattr(import_module(module), attribute) if module else None, "the library's version"
-    with suppress(KeptFileError):
-        for block in read_kept_file()[1]:
-            if block.name == name and (own := load_function(name, block.source)[0]):
-                function, line = own, f"your version from lesson {block.lesson}"
-    if function is None:
-        find_exercise(name)  # raises an error that explains it
-    if not is_inside_call():
-        print(f"{name}: {line} (this exercise is no longer part of the course)")
-    return function
 
 
 def choose(exercise: Exercise) -> Choice:

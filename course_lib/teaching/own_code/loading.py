@@ -1,8 +1,4 @@
-"""Saved functions, each loaded into its own module, so that one broken block doesn't affect the others.
-
-A block that an older version of the course wrote may import modules that have moved since: its imports are
-redirected (`course_lib.old_imports`), and the file stays as it is.
-"""
+"""Saved functions, each loaded into its own module, so that one broken block doesn't affect the others."""
 
 from __future__ import annotations
 
@@ -13,7 +9,6 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from course_lib.old_imports import redirect_imports
 from course_lib.teaching.exercises.guarded_call import call
 from course_lib.teaching.exercises.time_limit import TimeLimit
 from course_lib.teaching.exercises.verdict import with_article
@@ -30,7 +25,7 @@ def load_function(name: str, source: str) -> tuple[Callable | None, str]:
     linecache.cache[label] = (len(source), None, lines, label)  # so that a failure can show its line
 
     def run() -> None:
-        exec(compile(redirect_imports(source, label), label, "exec"), namespace)
+        exec(compile(source, label, "exec"), namespace)
 
     result = call(run, TimeLimit(LONGEST_LOAD))
     if result.timed_out:

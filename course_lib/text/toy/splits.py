@@ -24,7 +24,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from course_lib.old_imports import refuse
 from course_lib.text.pair import Pair
 from course_lib.text.toy.generate import DEEP, LONGEST, USUAL, Sample, draw, minimal_pairs, running_pair
 from course_lib.text.toy.lexicon import lexicon
@@ -113,7 +112,3 @@ def _hold_out(rng: random.Random) -> frozenset[Combination]:
             held_out.append(new)
             n_held_out.update(new)
     return frozenset(held_out)
-
-
-def __getattr__(name: str) -> None:
-    refuse(__name__, name)  # SIZES_OF_TESTS is TEST_SIZES today

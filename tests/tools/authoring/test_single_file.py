@@ -88,7 +88,7 @@ def copy_of_course(folder: Path, *, data: bool) -> Path:
     """What the first lines need of the course, where the line that fetches it would put it."""
     copy = folder / "tiny-course"
     (copy / "course_lib").mkdir(parents=True)
-    for name in ("__init__", "ready", "runtime", "old_imports"):
+    for name in ("__init__", "ready", "runtime"):
         text = (PROJECT_ROOT / "course_lib" / f"{name}.py").read_text(encoding="utf-8")
         (copy / "course_lib" / f"{name}.py").write_text(text, encoding="utf-8")
     if data:

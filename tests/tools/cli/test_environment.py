@@ -247,7 +247,7 @@ def test_the_wheels_of_a_kit_are_installed_without_a_network(course, machine, ca
 @pytest.fixture
 def other_environment(course, machine, monkeypatch):
     """A function that creates a real environment with some packages, for a course that can be imported."""
-    first_files = ("course_lib/__init__.py", "course_lib/old_imports.py", "course_lib/runtime.py")
+    first_files = ("course_lib/__init__.py", "course_lib/runtime.py")
     for name in (*first_files, "tools/__init__.py", "tools/cli"):
         copy = shutil.copytree if (PROJECT_ROOT / name).is_dir() else shutil.copy
         (course / name).parent.mkdir(exist_ok=True)

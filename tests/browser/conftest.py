@@ -36,10 +36,14 @@ def browser():
 
 
 @pytest.fixture
-def lab(server, lessons_folder, browser):
-    """A page on fresh copies of the notebooks, for a learner who has done nothing yet."""
+def new_learner(server, lessons_folder):
+    """Fresh copies of the notebooks, for a learner who has done nothing yet."""
     shutil.rmtree(server.home, ignore_errors=True)
     shutil.copytree(runtime.PROJECT_ROOT / "notebooks", lessons_folder, dirs_exist_ok=True)
+
+
+@pytest.fixture
+def lab(new_learner, server, browser):
     with lab_page(browser, server) as page:
         yield page
 

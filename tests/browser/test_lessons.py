@@ -18,6 +18,7 @@ from playwright.sync_api import expect
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.questions.question import Question, questions
 from course_lib.teaching.questions.quiz import choose_questions
+from tests.browser.lab import lab_page
 from tests.drafts import drafted
 from tests.explore.settings import goal_settings, start_setting
 from tools.bench.explorables import explorables
@@ -29,6 +30,17 @@ PAINT = "canvas => canvas.toDataURL()"  # what is on the screen, as text that ca
 LESSONS = sorted(path.name for path in (PROJECT_ROOT / "notebooks").glob("*.ipynb"))
 SOURCES = PROJECT_ROOT / "lessons"
 THEMES = itertools.cycle(["JupyterLab Light", "JupyterLab Dark"])  # each lesson in one of the two
+
+
+@pytest.fixture(scope="module")
+def page_for_all(browser, server):
+    with lab_page(browser, server) as page:
+        yield page
+
+
+@pytest.fixture
+def lab(new_learner, page_for_all):
+    return page_for_all
 
 
 def assert_clean(lab) -> None:
@@ -43,7 +55,7 @@ def assert_clean(lab) -> None:
 
 @pytest.mark.parametrize(("name", "theme"), list(zip(LESSONS, THEMES, strict=False)))
 def test_a_lesson_from_its_first_cell_to_its_last_solution(lab, photograph, name, theme):
-    lab.open(name)
+    lab.change_to(name)
     lab.use_theme(theme)
     if name.startswith("08"):
         stills_before_the_first_run(lab, photograph)

@@ -9,5 +9,6 @@ sizing/             how large a machine has to be for a class on a hub
 experiments/        runs the experiments that lessons quote
 class_view/         shows an instructor where a class is, from the progress that learners export
 hosting/            runs a JupyterHub for a class
+toy_splits.py       draws and stores the standard splits of the toy language
 attention_text.py   attention weights as text for a terminal
 """

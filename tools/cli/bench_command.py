@@ -27,8 +27,10 @@ def add(commands) -> None:
     command(chosen, "clock", clock, bench)
     hosting = "measure the memory and CPU time that a learner needs on a JupyterHub; takes about half an hour"
     lessons = "the number or topic of a lesson, such as 08 or query_key_value (default: all lessons)"
-    parser = command(chosen, "hosting", hosting, bench, "lab")
-    parser.add_argument("lessons", nargs="*", metavar="NN", help=lessons)
+    start = "measure the CPU time of each lesson's first code cell, compared with `import torch`"
+    for name, about in {"start": start, "hosting": hosting}.items():
+        parser = command(chosen, name, about, bench, "lab")
+        parser.add_argument("lessons", nargs="*", metavar="NN", help=lessons)
 
 
 def current_device(device=None) -> AbstractContextManager:

@@ -1,9 +1,13 @@
 """The standard splits, stored in `data/toy/splits.jsonl.gz`: drawing them takes seconds in every kernel.
 
+    >>> from course_lib.text.toy.splits import TEST_SIZES
+    >>> read(TEST_SIZES)["coreference"][0].tgt_text
+    "le chat a bu l' eau parce qu' il avait soif"
+
 The grammar defines the sentences; the file only saves time. So nothing is read from a file that is missing or
-damaged, or that was made from another lexicon or grammar: `splits` then draws the same sentences as ever,
-and a learner who edits the lexicon gets the sentences of the edited one. A test compares the file with what
-is drawn, and `python3 -m tools.toy_splits` writes it anew.
+damaged, or that was made from another lexicon or grammar: `splits` then draws the same sentences as ever, and
+someone who edits the lexicon gets the sentences of the edited one. A test compares the file with what is
+drawn, and `python3 -m tools.toy_splits` writes it anew.
 
 The first line names the lexicon and grammar, by checksum. Each further line is a split, in the order of
 `ORDER`: a list for each field, with that of every pair, which compresses better than pair by pair.

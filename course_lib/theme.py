@@ -9,11 +9,14 @@ distinguished with every common kind of colour blindness, and no meaning depends
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cycler import cycler
 from matplotlib import rcParams
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
+
+if TYPE_CHECKING:  # slow to import
+    from matplotlib.figure import Figure
 
 PAPER = "#FCFBF7"
 INK = "#22272E"
@@ -92,6 +95,9 @@ def use() -> None:
 
 def figure(width: float = 7.0, height: float = 3.0) -> Figure:
     """A figure in the course's style, its size in inches, with its own canvas and without pyplot."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import, so when something is drawn
+    from matplotlib.figure import Figure
+
     use()  # axes read the style when they are made, which is after this returns
     new = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(new)

@@ -8,5 +8,6 @@ bench/              measures speed: training, decoding, explorables
 experiments/        runs the experiments that lessons quote
 class_view/         shows an instructor where a class is, from the progress that learners export
 hosting/            runs a JupyterHub for a class
+toy_splits.py       draws and stores the standard splits of the toy language
 attention_text.py   attention weights as text for a terminal
 """

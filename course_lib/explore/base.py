@@ -17,11 +17,9 @@ import threading
 from collections.abc import Callable, Collection
 from functools import cache, cached_property
 from html import escape
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import ipywidgets
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from traitlets import HasTraits, link
 
 from course_lib import theme
@@ -31,6 +29,12 @@ from course_lib.explore.live_view import live_view
 from course_lib.explore.picture import Picture
 from course_lib.views.pillow_text import add_text
 from course_lib.views.static_image import MARGIN, StaticImage, encode_png
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+else:  # matplotlib's are slow to import, and explorables only annotate with them
+    Axes = Any
 
 __all__ = [
     "Axes",

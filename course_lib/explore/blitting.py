@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+
+if TYPE_CHECKING:  # slow to import
+    from matplotlib.figure import Figure
 
 TILE = 32  # pixels
 Facts = dict[str, Any]
@@ -43,6 +44,9 @@ class BlittedFigure:
 
     def _find_animated(self, facts: Facts) -> list[Artist]:
         """The artists that `show` changes: matplotlib marks them, and what contains them, as stale."""
+        from matplotlib.axes import Axes  # slow to import
+        from matplotlib.figure import Figure
+
         artists = self.figure.findobj()
         for artist in artists:
             artist.stale = False

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from sacrebleu.metrics import BLEU, CHRF
+from typing import TYPE_CHECKING
 
 from course_lib.text.pair import Pair
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics import BLEU, CHRF
 
 PRONOUNS = frozenset({"il", "elle", "ils", "elles"})
 
@@ -32,6 +34,8 @@ class Metric:
 
 def bleu(translations: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Metric:
     """Corpus BLEU (not a mean of sentence scores), with the tokenisation "13a"."""
+    from sacrebleu.metrics import BLEU  # slow to import
+
     # force: the toy language is already tokenised, and sacreBLEU would warn about that.
     return _scored(BLEU(lowercase=lowercase, force=True), translations, references)
 
@@ -42,6 +46,8 @@ def chrf(translations: Sequence[str], references: Sequence[str], *, lowercase: b
     >>> round(chrf(["le chat est petit"], ["le chat est petite"]).value)
     93
     """
+    from sacrebleu.metrics import CHRF  # slow to import
+
     return _scored(CHRF(lowercase=lowercase), translations, references)
 
 

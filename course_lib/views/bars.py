@@ -11,16 +11,18 @@ An explorable updates bars on its own axes:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 
 from course_lib import theme
 from course_lib.formatting import minus
 from course_lib.views.pillow_text import add_text
 from course_lib.views.static_image import StaticImage, fit, to_array, to_labels
+
+if TYPE_CHECKING:  # slow to import
+    from matplotlib.axes import Axes
 
 
 def bars(

@@ -15,16 +15,18 @@ to blue (positive), with 0 in the middle. A masked score (−inf) is grey.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import Normalize, to_rgba
 
 from course_lib import theme
 from course_lib.formatting import minus
 from course_lib.views.pillow_text import add_text
 from course_lib.views.static_image import MARGIN, StaticImage, fit, to_array, to_labels
+
+if TYPE_CHECKING:  # slow to import
+    from matplotlib.axes import Axes
 
 Kind = Literal["weights", "scores"]
 MASKED = "#C9C6BD"

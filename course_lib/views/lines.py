@@ -13,10 +13,9 @@ same colour in each; earlier curves are thicker, so that curves with the same va
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
@@ -24,6 +23,9 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from course_lib import theme
 from course_lib.formatting import significant
 from course_lib.views.static_image import StaticImage, fit, to_array
+
+if TYPE_CHECKING:  # slow to import
+    from matplotlib.axes import Axes
 
 COLOURS = (theme.BLUE, theme.ORANGE, theme.GREEN, theme.PINK, theme.YELLOW, theme.SKY)
 MARKERS = "osD^vP"  # tell the curves apart without colour

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
-from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont
 from matplotlib.text import Text
 from PIL import ImageFont
+
+if TYPE_CHECKING:  # slow to import
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 HORIZONTAL = {"left": "l", "center": "m", "right": "r"}  # matplotlib's alignments as Pillow's anchors
 VERTICAL = {"baseline": "s", "bottom": "d", "center": "m", "center_baseline": "m", "top": "a"}
@@ -57,6 +59,8 @@ def add_text(
     coords: str = "data",
 ) -> PillowText:
     """Add text to a figure (x, y from 0 to 1) or to axes (data units; with `coords="axes"` from 0 to 1)."""
+    from matplotlib.figure import Figure  # slow to import
+
     artist = PillowText(x, y, text, ha=ha, va=va, color=colour, fontsize=size, fontweight=weight, zorder=5)
     if isinstance(parent, Figure):
         artist.set_transform(parent.transFigure)

@@ -11,12 +11,14 @@ from __future__ import annotations
 import base64
 import io
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from PIL import Image
+
+if TYPE_CHECKING:  # slow to import
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MARGIN = 0.14  # inches of paper around everything
 N_COLOURS = 128  # of a WebP; with fewer, thin lines change their colour

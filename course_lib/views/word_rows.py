@@ -7,14 +7,16 @@ StaticImage('Attention of “it”. cat 0.90, it 0.10.')
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
 from course_lib import theme
 from course_lib.formatting import fixed
 from course_lib.views.static_image import StaticImage, fit, to_array, to_labels
+
+if TYPE_CHECKING:  # slow to import
+    from matplotlib.axes import Axes
 
 GAP = 0.12  # inches between two words
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 import torch
-from matplotlib.axes import Axes
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -24,6 +24,9 @@ from course_lib.text.toy.lexicon import Noun, lexicon
 from course_lib.text.toy.splits import splits
 from course_lib.translation.shipped import shared
 from course_lib.views.static_image import StaticImage
+
+if TYPE_CHECKING:  # slow to import
+    from matplotlib.axes import Axes
 
 CLASSES = {
     "noun": theme.BLUE,

@@ -7,11 +7,13 @@ StaticImage('dilations 1, 1: the last output depends on 5 of 9 words. dilations 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
 
 from course_lib import theme
 from course_lib.views.static_image import StaticImage
+
+if TYPE_CHECKING:  # slow to import
+    from matplotlib.axes import Axes
 
 PANEL_WIDTH, PANEL_HEIGHT = 3.6, 2.3  # inches
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 
 import pytest
 
 from course_lib.runtime import data_path
 from course_lib.text.special import SPECIAL
+from course_lib.text.toy import stored
 from course_lib.text.toy.generate import running_pair
 from course_lib.text.toy.lexicon import lexicon
-from course_lib.text.toy.splits import SIZES, TEST_SIZES, _draw_splits, splits
+from course_lib.text.toy.splits import SIZES, TEST_SIZES, draw_splits, splits
 
 pytestmark = pytest.mark.slow
 
@@ -93,8 +95,54 @@ def test_coreference_consists_of_minimal_pairs_that_swap_the_pronoun(toy):
 
 def test_the_seed_determines_the_splits_and_tests_do_not_depend_on_train(toy):
     sizes = {"train": 40, "long": 5, "coreference": 4}
-    drawn_again = _draw_splits.__wrapped__(5, tuple(sizes.items()))  # not looked up
+    drawn_again = draw_splits(5, sizes)  # not looked up
     assert splits(seed=5, sizes=sizes) == drawn_again != splits(seed=6, sizes=sizes)
     tests = splits(seed=0, sizes=TEST_SIZES)
     assert tests.train == ()
     assert all(getattr(tests, name) == getattr(toy, name) for name in SIZES.keys() - {"train"})
+
+
+# ---- the stored splits
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return draw_splits(0, SIZES)
+
+
+def fields(pairs) -> list[str]:
+    """Unlike equality, it distinguishes a list from a tuple."""
+    return [f"{p.src} {p.tgt} {sorted(p.links)} {sorted(p.phenomena)} {p.antecedents}" for p in pairs]
+
+
+def test_the_stored_splits_are_those_that_are_drawn(toy, drawn):
+    """If it fails, sentences have changed, and with them every stored result: see data/toy/README.md."""
+    assert stored.read(SIZES) is not None and toy == drawn
+    assert all(fields(getattr(toy, name)) == fields(getattr(drawn, name)) for name in SIZES)
+    written, file = stored.packed(vars(drawn)), data_path("toy", stored.FILE)
+    assert gzip.decompress(written) == gzip.decompress(file.read_bytes())  # zlibs compress differently
+
+
+def test_fewer_of_train_are_the_first_ones(toy):
+    sizes = SIZES | {"train": 300}
+    read = stored.read(sizes)
+    assert read == {name: getattr(draw_splits(0, sizes), name) for name in SIZES}
+    assert read["train"] == toy.train[:300]
+
+
+def test_a_file_that_is_missing_damaged_or_of_another_grammar_is_not_read(tmp_path, monkeypatch):
+    """The sentences are then drawn, and those of sizes that are not stored too."""
+    whole = data_path("toy", stored.FILE).read_bytes()
+    damaged = bytearray(whole)
+    damaged[len(whole) // 2] ^= 1
+    other = gzip.compress(b"0" * 64 + gzip.decompress(whole)[64:], mtime=0)
+    file = tmp_path / stored.FILE
+    there = {stored.FILE: file}
+    monkeypatch.setattr(stored, "data_path", lambda *parts: there.get(parts[-1]) or data_path(*parts))
+    assert stored.read(TEST_SIZES) is None
+    for unreadable in (whole[:-100], damaged, b"", other):
+        file.write_bytes(unreadable)
+        assert stored.read(TEST_SIZES) is None
+    file.write_bytes(whole)
+    assert stored.read(SIZES | {"train": 20_001}) is stored.read(TEST_SIZES | {"test": 5}) is None
+    assert stored.read(TEST_SIZES)["test"] == splits(sizes=TEST_SIZES).test

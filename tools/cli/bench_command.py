@@ -25,6 +25,10 @@ def add(commands) -> None:
     command(chosen, "cost", cost, bench)
     clock = "measure the time from raw Multi30k to an evaluated Transformer; slow without a GPU"
     command(chosen, "clock", clock, bench)
+    start = "measure the CPU time of each lesson's first code cell, compared with `import torch`"
+    lessons = "the number or topic of a lesson, such as 08 or query_key_value (default: all lessons)"
+    parser = command(chosen, "start", start, bench, "lab")
+    parser.add_argument("lessons", nargs="*", metavar="NN", help=lessons)
 
 
 def current_device(device=None) -> AbstractContextManager:
@@ -44,7 +48,7 @@ def bench(args: argparse.Namespace) -> int:
     devices = [find_device(args.device)] if "device" in args else []
     try:
         with current_device(*devices):
-            run(*devices)
+            run(*devices, *([args.lessons] if "lessons" in args else []))
     except CalledProcessError as error:  # the timed command has printed its own error
         return error.returncode
     return 0

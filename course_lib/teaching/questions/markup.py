@@ -12,8 +12,6 @@ from __future__ import annotations
 import html
 import re
 
-from latex2mathml.converter import convert
-
 ATOM = re.compile(r"\\\$|\$(?P<latex>[^$]*)\$|`(?P<code>[^`]+)`")
 BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])(.+?)(?<=[^\s*])\*\*(?![\w*])", re.DOTALL)
 EMPHASIS = re.compile(r"(?<![\w*])\*(?=[^\s*])(.+?)(?<=[^\s*])\*(?![\w*])", re.DOTALL)
@@ -40,4 +38,6 @@ def inline_html(text: str, *, mathml: bool = True) -> str:
 
 
 def to_mathml(latex: str) -> str:
+    from latex2mathml.converter import convert  # slow to import
+
     return re.sub(r' xmlns="[^"]*"', "", convert(latex))  # HTML needs no namespace for <math>

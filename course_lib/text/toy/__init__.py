@@ -9,6 +9,7 @@
     grow.py         extends it, step by step, to the requested length
     generate.py     `generate(n, seed=…)`: pairs of sentences
     splits.py       train, validation, test, and the four hard tests
+    stored.py       the standard ones in a file, which is read faster than they are drawn
 
 How a sentence is made (`generate.draw`): first its length is drawn. A core says what it is about, in as few
 words as possible: "the cat drank the water because it was cold". Growths then spend the remaining words, a

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from course_lib.text.pair import Pair
+from course_lib.text.toy import stored
 from course_lib.text.toy.generate import DEEP, LONGEST, USUAL, Sample, draw, minimal_pairs, running_pair
 from course_lib.text.toy.lexicon import lexicon
 from course_lib.text.toy.sense import adjectives_of, verbs_with_object
@@ -66,12 +67,22 @@ def splits(*, seed: int = 0, sizes: Mapping[str, int] = SIZES) -> Splits:
     """All splits from one seed; a split that `sizes` omits is empty."""
     if unknown := sizes.keys() - SIZES.keys():
         raise ValueError(f"Expected the names of splits ({', '.join(SIZES)}), but got {', '.join(unknown)}.")
-    return _draw_splits(seed, tuple(sorted(sizes.items())))
+    return _find_splits(seed, tuple((name, sizes.get(name, 0)) for name in SIZES))
 
 
 @lru_cache(maxsize=8)  # drawing takes seconds; the same splits are often asked for again, and cannot change
-def _draw_splits(seed: int, all_sizes: tuple[tuple[str, int], ...]) -> Splits:
-    rng, sizes = random.Random(seed), dict(all_sizes)
+def _find_splits(seed: int, all_sizes: tuple[tuple[str, int], ...]) -> Splits:
+    """Read if they are the standard ones, or the same with fewer of train, which is drawn last."""
+    sizes = dict(all_sizes)
+    pairs = stored.read(sizes) if seed == 0 and sizes | {"train": 0} == TEST_SIZES else None
+    if pairs is None:
+        return draw_splits(seed, sizes)
+    return Splits(**pairs, held_out=tuple(sorted(_hold_out(random.Random(seed)))))
+
+
+def draw_splits(seed: int, sizes: Mapping[str, int]) -> Splits:
+    """The same as `splits`, but always drawn, even if they are stored."""
+    rng = random.Random(seed)
     held_out = _hold_out(rng)
     pairs: dict[str, list[Pair]] = {name: [] for name in SIZES} | {"coreference": [*running_pair()]}
     seen = {pair.src for pair in running_pair()}  # never in another split, even if `coreference` is empty

@@ -11,14 +11,14 @@ import pytest
 import torch
 
 from course_lib.models.registry import build, make_config, n_parameters, translators
-from course_lib.runtime import data_path
+from course_lib.runtime import PROJECT_ROOT, data_path
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS, PAD
 from course_lib.training.objective import translation
 from course_lib.translation.search import greedy
 from lessons.l15_training_a_translator import FULL_RUN, short_data
 from lessons.l17_what_it_costs import cost, timing
-from tools.bench import clock, decoding, decoding_speed, explorables, own_file, training
+from tools.bench import clock, decoding, decoding_speed, explorables, own_file, start, training
 from tools.bench.training import TorchTransformer, torch_objective
 from tools.cli import bench_command
 
@@ -30,6 +30,7 @@ SMALL = {
     | {"VOCAB": {"tiny": 30, "toy": 30}},
     decoding_speed: {"LENGTH": 3, "translators": lambda: translators()[1:2]},
     explorables: {"NAMES": ("SoftmaxDial",), "TRAINED": (), "MOVES": 5},
+    start: {"ROUNDS": 1, "TORCH": "pass", "first_cell": lambda path, root: "pass"},
     own_file: {"ROUNDS": 1, "STEPS_PER_ROUND": 1, "TEST_SIZES": {"test": 5}, "full_data": short_data}
     | {"FULL_RUN": replace(FULL_RUN, n_steps=2)},
     cost: {"fastest": lambda ways, rounds=1: dict.fromkeys(ways, 1.0)},
@@ -51,6 +52,7 @@ def small(monkeypatch):
         (training, [CPU], ["bahdanau  ms per step", "naive", "ours", "1.00 ×"]),
         (decoding, [CPU], ["cached  recomputed", "transformer (tiny)"]),
         (explorables, [], ["ms per move", "SoftmaxDial"]),
+        (start, [["06", "2"]], ["CPU s  × torch", "\n06", "\n02", "1.00"]),
         (own_file, [CPU], ["ms per step", "library, quick run", "own file, own step"]),
         (cost, [], ["\nthe rest, fused  ", ", products 1.00 1.00,", "\nalternatives: fused 1.00 1.00,"]),
     ],
@@ -67,6 +69,12 @@ def test_functions_are_timed_in_turn_and_the_first_round_is_ignored():
     ways = {"first": lambda: calls.append(1), "second": lambda: calls.append(2)}
     assert timing.in_turn(ways, rounds=2, clock=lambda: next(times)) == {"first": [2, 1], "second": [4, 5]}
     assert calls == [1, 2] * 3
+
+
+def test_the_first_cell_is_the_stored_notebook_s():
+    source = PROJECT_ROOT / "lessons" / "l06_bahdanau_attention" / "lesson.py"
+    cell = start.first_cell(source, PROJECT_ROOT)
+    assert "ready.check()" in cell and cell.endswith("tests = splits(seed=0, sizes=TEST_SIZES)")
 
 
 def test_every_control_is_swept_from_end_to_end():

@@ -335,7 +335,7 @@ def test_each_command_needs_only_its_own_stage():
     """A GPU machine without Jupyter can train."""
     stages = {
         "training": "train bahdanau|translate x|evaluate|sample|data show|bench clock|experiment",
-        "lab": "lab|build|progress|kit|bench explorables",
+        "lab": "lab|build|progress|kit|bench explorables|bench start",
         "test": "test",
     }
     for stage, lines in stages.items():

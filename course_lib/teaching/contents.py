@@ -1,5 +1,7 @@
 """The course's two tables: the lessons (data/lessons.json) and common misconceptions (misconceptions.json).
 
+`build` writes the first from the lessons' folders, so that nothing else has to read a lesson's source.
+
 >>> lesson("query_key_value").label
 '08 · Query, key, value'
 >>> misconceptions()["M07"].belief
@@ -9,9 +11,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +24,10 @@ TRACKS = FULL, SHORT = "full", "short"  # each has a notebook of its own for eve
 
 @dataclass(frozen=True)
 class Lesson:
-    """`topic` names the lesson's files; `question` is what it answers."""
+    """`topic` names the lesson's files; `question` is what it answers.
+
+    `exercises` has the track (short, core or stretch) of each exercise, in order.
+    """
 
     number: str
     topic: str
@@ -32,6 +36,7 @@ class Lesson:
     minutes: int
     short_minutes: int
     question: str
+    exercises: dict[str, str] = field(hash=False)
 
     @property
     def label(self) -> str:
@@ -51,14 +56,6 @@ class Lesson:
     @property
     def folder(self) -> Path:
         return PROJECT_ROOT.joinpath(*self.package.split("."))
-
-    @property
-    def exercises(self) -> dict[str, str]:
-        """The track (short, core or stretch) of each exercise, from the headers of the cells."""
-        header = r'^# %% kind="exercise" exercise="(\w+)".* track="(\w+)"'
-        file = self.folder / "lesson.py"
-        source = file.read_text(encoding="utf-8") if file.exists() else ""
-        return dict(re.findall(header, source, re.MULTILINE))
 
 
 @cache

@@ -1,6 +1,6 @@
 # Lesson 00 · the source. Edit this file, then run `python3 -m course_lib build 00`; the notebook is made from it.
 
-# %% [markdown] kind="title" introduction=true
+# %% [markdown] kind="title" part="I · Before attention" introduction=true
 r"""
 # 00 · Start here
 

@@ -1,6 +1,6 @@
 # Lesson 06 · the source. Edit this file, then run `python3 -m course_lib build 06`; the notebook is made from it.
 
-# %% [markdown] kind="title"
+# %% [markdown] kind="title" part="II · Attention"
 r"""
 # 06 · Bahdanau attention
 

@@ -1,6 +1,6 @@
 # Lesson 11 · the source. Edit this file, then run `python3 -m course_lib build 11`; the notebook is made from it.
 
-# %% [markdown] kind="title"
+# %% [markdown] kind="title" part="III · The Transformer"
 r"""
 # 11 · Positions
 

@@ -1,6 +1,6 @@
 # Lesson 18 · the source. Edit this file, then run `python3 -m course_lib build 18`; the notebook is made from it.
 
-# %% [markdown] kind="title"
+# %% [markdown] kind="title" part="IV · Judging claims"
 r"""
 # 18 · Comparing systems
 

@@ -13,7 +13,7 @@ answers.py          the answers to predictions and estimates, kept as metadata
 printed.py          numbers in prose that a cell of the lesson prints
 minutes.py          how long a cell takes a beginner
 glossary.py         terms: their definitions, links to them, and the page that lists them
-lesson_table.py     data/lessons.json and the README's table of lessons
+lesson_table.py     the table of lessons: data/lessons.json, and the README's copy of it
 try_answers.py      tries a folder of answers on the checks, to find what they miss
 answer_verdicts.py  what the checks say of every answer, before and after a change of the checks
 style.py            phrases that a native speaker would not write

@@ -35,7 +35,7 @@ from tools.authoring.glossary import (
 )
 from tools.authoring.imports import Code, wrong_imports
 from tools.authoring.lesson import LessonSource, read_lesson, sources
-from tools.authoring.lesson_table import README, TABLE, readme_with_table, table_with_minutes
+from tools.authoring.lesson_table import README, TABLE, readme_with_table, table_of, table_text
 from tools.authoring.outputs import check_outputs, outdated
 from tools.authoring.rules import breaches
 from tools.authoring.single_file import FETCHED_FROM, readme_with_address, repository
@@ -79,13 +79,14 @@ def build_all(
         glossary = read_glossary(root)
     except GlossaryError as error:
         problems, glossary, paths = [*problems, str(error)], Glossary(), []
-    for path in paths:  # also those that were not chosen, for the glossary
+    for path in paths:  # also those that were not chosen, for the pages about all lessons
         try:
             made = draft(path, root, glossary)
             lessons.append(made.lesson)
             errors = [*breaches(made), *unknown_terms(made.lesson, glossary)]
         except LessonError as error:
             errors = [error]
+            problems += [] if path in chosen else [error.at(path.relative_to(root).as_posix())]
         if path in chosen:
             lesson_problems = wrong_imports(code, path.parent.name)
             lesson_problems += [error.at(path.relative_to(root).as_posix()) for error in errors]
@@ -102,7 +103,7 @@ def build_all(
             problems += stale_pages(root, pages)
         summary = f"{counted(len(chosen), 'lesson')} checked"
     else:
-        for name, text in () if problems else pages.items():  # first: lesson 00 shows the table of lessons
+        for name, text in () if problems else pages.items():  # first: lessons read them
             write_atomically(root / name, text)
         if run:
             n_written, build_problems = asyncio.run(build_drafts(root, valid))
@@ -371,10 +372,10 @@ def inputs(notebook: dict) -> dict:
 
 def made_pages(root: Path, lessons: list[LessonSource], glossary: Glossary) -> dict[str, str]:
     """The files that are made from all lessons together, by their path below the root."""
-    pages = {PAGE: glossary_page(lessons, glossary)}
-    if (root / TABLE).exists():
-        pages[TABLE] = table_with_minutes((root / TABLE).read_text(encoding="utf-8"), lessons)
-        readme = readme_with_table((root / README).read_text(encoding="utf-8"), pages[TABLE])
+    rows = table_of(lessons)
+    pages = {PAGE: glossary_page(lessons, glossary), TABLE: table_text(rows)}
+    if (root / README).exists():
+        readme = readme_with_table((root / README).read_text(encoding="utf-8"), rows)
         pages[README] = readme_with_address(readme, repository(root))
     return pages
 

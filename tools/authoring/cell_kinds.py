@@ -94,6 +94,7 @@ OPTIONS = {  # of a header, with the allowed values; None: anything
     "ignore_output": SWITCH,
     "hide_input": SWITCH,
     "introduction": SWITCH,
+    "part": None,
     "exercise": None,
     "title": None,
     "difficulty": LEVELS,

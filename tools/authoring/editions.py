@@ -80,7 +80,7 @@ class LessonDraft:
                 "number": lesson.number,
                 "source_sha256": lesson.sha256,
                 "title": lesson.title,
-                "topic": lesson.name[3:],
+                "topic": lesson.topic,
             },
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             # No version: the notebook must be the same for every supported Python.

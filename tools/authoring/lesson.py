@@ -32,6 +32,10 @@ class LessonSource:
         return self.name[:2]
 
     @property
+    def topic(self) -> str:
+        return self.name[3:]
+
+    @property
     def title(self) -> str:
         """The heading of the title cell, without hash and number."""
         text = next((cell.text for cell in self.cells if cell.kind == "title"), self.name)
@@ -58,6 +62,16 @@ class LessonSource:
     def introduction(self) -> bool:
         """Whether the title cell's header has introduction=true."""
         return any(cell.options.get("introduction") for cell in self.cells)
+
+    @property
+    def part(self) -> str:
+        """The part of the course that the title cell's header begins; empty if it begins none."""
+        return next((cell.options["part"] for cell in self.cells if "part" in cell.options), "")
+
+    @property
+    def exercises(self) -> dict[str, str]:
+        """The track of each exercise, in order."""
+        return {cell.options["exercise"]: cell.track for cell in self.cells if cell.kind == "exercise"}
 
 
 def sources(root: Path) -> list[Path]:

@@ -1,9 +1,11 @@
-"""The table of lessons with minutes from their sources: data/lessons.json, and the README's copy of it."""
+"""The table of lessons, from their folders: data/lessons.json, and the README's copy of it."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from dataclasses import asdict
 
 from course_lib.teaching.contents import FULL, SHORT, Lesson, lesson_table
 from tools.authoring.lesson import LessonSource
@@ -17,23 +19,23 @@ def rounded(minutes: float) -> int:
     return max(5, 5 * round(minutes / 5))
 
 
-def table_with_minutes(text: str, lessons: list[LessonSource]) -> str:
-    """The text of data/lessons.json with today's minutes and questions, two lines for each lesson."""
-    sources = {lesson.number: lesson for lesson in lessons}
-    rows = []
-    for row in json.loads(text):
-        source, question = sources.get(row["number"]), row.pop("question")
-        if source is not None:
-            row |= {"minutes": rounded(source.minutes), "short_minutes": rounded(source.short_minutes)}
-            question = source.question
-        question = json.dumps(question, ensure_ascii=False)
-        rows.append(f'  {json.dumps(row, ensure_ascii=False)[:-1]},\n   "question": {question}}}')
-    return "[\n" + ",\n".join(rows) + "\n]\n"
+def table_of(sources: Sequence[LessonSource]) -> list[Lesson]:
+    """The row of each lesson. It belongs to the part of the lesson before, unless it begins one."""
+    rows: list[Lesson] = []
+    for source in sources:
+        part = source.part or (rows[-1].part if rows else "")
+        minutes = rounded(source.minutes), rounded(source.short_minutes)
+        about = source.number, source.topic, source.title, part, *minutes, source.question, source.exercises
+        rows.append(Lesson(*about))
+    return rows
 
 
-def readme_with_table(readme: str, table: str) -> str:
+def table_text(rows: Sequence[Lesson]) -> str:
+    """The text of data/lessons.json."""
+    return json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=1) + "\n"
+
+
+def readme_with_table(readme: str, rows: Sequence[Lesson]) -> str:
     """The README with the table of lessons in its place."""
-    rows = [Lesson(**row) for row in json.loads(table)]
-    return IN_README.sub(
-        lambda _: lesson_table(rows, {FULL: "notebooks/", SHORT: "notebooks/short/"}), readme
-    )
+    table = lesson_table(rows, {FULL: "notebooks/", SHORT: "notebooks/short/"})
+    return IN_README.sub(lambda _: table, readme)

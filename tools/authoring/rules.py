@@ -14,6 +14,7 @@ from itertools import pairwise
 from tools.authoring.cell_kinds import CODE, KINDS, LEARNER, MARKDOWN, SHORT, SOLVED, STRETCH
 from tools.authoring.editions import LessonDraft
 from tools.authoring.glossary import misspelt_terms
+from tools.authoring.lesson import LessonSource
 from tools.authoring.outputs import FETCHED
 from tools.authoring.printed import misspelt_numbers
 from tools.authoring.source import CORE_LINE, Cell, LessonError
@@ -33,6 +34,7 @@ def breaches(draft: LessonDraft) -> list[LessonError]:
     """Every breach of the rules, with its line."""
     cells, introduction = draft.lesson.cells, draft.lesson.introduction
     problems = [*missing_parts(cells, introduction), *long_gaps(cells), *misspelt_terms(cells)]
+    problems += [*missing_question(draft.lesson)]
     problems += [*remote_pictures(cells), *misspelt_numbers(cells), *repeated_names(cells)]
     problems += [*unbalanced_minutes(cells), *track_problems(cells), *skipped_sections(draft.cells[SHORT])]
     problems += code_layout([*draft.cells[LEARNER], *draft.cells[SOLVED]])
@@ -54,6 +56,13 @@ def missing_parts(cells: tuple[Cell, ...], introduction: bool) -> Iterator[Lesso
         if after.line < before.line:
             order = f"{after.kind} comes before {before.kind} (line {before.line})"
             yield LessonError(after.line, f"{order}; the required order is {', '.join(ORDER)}")
+
+
+def missing_question(lesson: LessonSource) -> Iterator[LessonError]:
+    """The table of lessons says what each lesson answers."""
+    for cell in lesson.cells:
+        if cell.kind == "title" and not lesson.question.endswith("?"):
+            yield LessonError(cell.line, "the title asks no question; add a line **The question:** how …?")
 
 
 def skipped_sections(cells: list[Cell]) -> Iterator[LessonError]:

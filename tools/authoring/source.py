@@ -160,7 +160,7 @@ def read_header(line: int, text: str) -> tuple[str, Options]:
     if ("minutes" in options) != ("because" in options):
         reason = 'minutes are computed; to override them, give a reason: minutes=8 because="a live run"'
         raise LessonError(line, reason)
-    for name in ("exercise", "title", "name", "because", "contents"):
+    for name in ("exercise", "title", "name", "because", "contents", "part"):
         if name in options and not (isinstance(options[name], str) and options[name].strip()):
             raise LessonError(line, f"{name} must be a non-empty string, not {options[name]!r}")
     if form not in KINDS[kind].forms:

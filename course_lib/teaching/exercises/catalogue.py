@@ -18,7 +18,7 @@ _loaded: dict[str, dict[str, Exercise]] = {}
 
 @cache
 def exercise_topics() -> dict[str, str]:
-    """The topic of each exercise's lesson, from the headers of the cells in lesson.py."""
+    """The topic of each exercise's lesson."""
     return {name: lesson.topic for lesson in lessons() for name in lesson.exercises}
 
 

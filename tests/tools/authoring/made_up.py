@@ -17,6 +17,8 @@ TINY = '''\
 r"""
 # 42 · How does a tiny lesson work?
 
+**The question:** how does a tiny lesson work?
+
 About {minutes} minutes. Needs nothing.
 """
 # %% [markdown] kind="goals"

@@ -17,7 +17,7 @@ from tools.authoring.glossary import (
 )
 
 LINE = line_of(FORMULA)
-SOFTMAX = Entry("softmax", "softmax", "Makes probabilities.", "42", torch="torch.softmax", old=("soft max",))
+SOFTMAX = Entry("softmax", "softmax", "Makes probabilities.", "42", torch="torch.softmax")
 BLEND = Entry("weighted-sum", "weighted sum", "A sum.", "43", also=("blend", "<s>"), forms=("weighted sums",))
 GLOSSARY = Glossary((SOFTMAX, BLEND))
 TOML = '[softmax]\nterm = "softmax"\ndefinition = "{}"\nlesson = "42"\nforms = ["softmaxes"]\n'
@@ -44,7 +44,7 @@ def test_a_term_is_a_link_and_bold_where_it_is_introduced(course):
 
 
 def test_a_term_without_an_entry_is_found(course):
-    [lesson] = lessons(course, "One.\nA {term:Soft  Max}, a {term:BLEND} and a {term:hash}.")
+    [lesson] = lessons(course, "One.\nA {term:Weighted  Sum}, a {term:BLEND} and a {term:hash}.")
     [problem] = unknown_terms(lesson, GLOSSARY)
     assert problem.line == LINE + 1 and "'hash'" in problem.message
 
@@ -91,7 +91,7 @@ def test_the_page_has_every_entry_with_its_lesson(course):
         ["# Glossary", "## S", "### softmax", "## W", "### weighted sum"]
     )
     assert "<s>" not in page and "&lt;s&gt;" in page  # a token's name, not HTML
-    assert "torch.softmax" in page and "blend" in page and "soft max" not in page
+    assert "torch.softmax" in page and "blend" in page
     assert page.count("](../notebooks/42_l42.ipynb)") == page.count("](../notebooks/43_l43.ipynb)") == 1
 
 

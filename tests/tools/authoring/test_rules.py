@@ -27,8 +27,9 @@ def reading(minutes: float) -> str:
     return " ".join(["word"] * round(minutes * WORDS_A_MINUTE))
 
 
+QUESTION = "# A title\n\n**The question:** why?"
 PARTS = {  # a lesson by its parts
-    "title": markdown("title", "# A question"),
+    "title": markdown("title", QUESTION),
     "goals": markdown("goals", "- say"),
     "setup": code("setup"),
     "recall": code("recall"),
@@ -70,6 +71,7 @@ BREACHES = [
     *((swapped(*pair), pair[1], 0, f"{pair[1]} comes before {pair[0]} (line ")
       for pair in (("goals", "setup"), ("setup", "recall"), ("recall", "quiz"), ("quiz", "summary"),
                    ("summary", "reading"), ("title", "goals"))),
+    ({"title": markdown("title", "# A title")}, "title", 0, "the title asks no question"),
     ({"break": code("break", "\n".join(["x = 1"] * 26))}, "break", 0, LONG),
     ({"one": PARTS["one"].replace("    return 1", "\n".join(["    x = 1"] * 25))}, "one", 0, LONG),
     ({"break": code("break", "x = 1\n# " + 87 * "x")}, "break", 2, "89 characters, but the limit is 88"),
@@ -109,7 +111,7 @@ def test_a_breach_is_reported_with_its_line(course, change, part, below, message
     assert any(problem.startswith(f"{line}: ") and message in problem for problem in problems), problems
 
 
-INTRODUCTION = {"title": markdown("title", "# A question", " introduction=true")}
+INTRODUCTION = {"title": markdown("title", QUESTION, " introduction=true")}
 NOT_REQUIRED = ("recall", "text", "predict", "estimate", "explain", "one", "two", "break")
 
 

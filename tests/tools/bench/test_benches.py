@@ -71,10 +71,13 @@ def test_functions_are_timed_in_turn_and_the_first_round_is_ignored():
     assert calls == [1, 2] * 3
 
 
-def test_the_first_cell_is_the_stored_notebook_s():
-    source = PROJECT_ROOT / "lessons" / "l06_bahdanau_attention" / "lesson.py"
+@pytest.mark.slow
+def test_the_first_cell_is_the_stored_notebook_s_and_imports_nothing_slow_that_it_does_not_use(tmp_path):
+    source = PROJECT_ROOT / "lessons" / "l15_training_a_translator" / "lesson.py"
     cell = start.first_cell(source, PROJECT_ROOT)
-    assert "ready.check()" in cell and cell.endswith("tests = splits(seed=0, sizes=TEST_SIZES)")
+    assert "ready.check()" in cell and cell.endswith('start_lesson("training_a_translator", seed=15)')
+    unused = {"hypothesis", "jsonschema", "latex2mathml", "matplotlib.axes", "sacrebleu"}
+    start.starter(f"{cell}\nassert not {unused} & sys.modules.keys()", PROJECT_ROOT, str(tmp_path))()
 
 
 def test_every_control_is_swept_from_end_to_end():

@@ -96,7 +96,7 @@ def count(name: str, code: int) -> tuple[int, int, int]:
 def parts(args: argparse.Namespace, home: Path) -> Iterator[Part]:
     yield "style", (sys.executable, "-m", "ruff", "check", "."), os.environ
     yield "layout", (sys.executable, "-m", "ruff", "format", "--check", "--quiet", "."), os.environ
-    marks = f"not ({OTHER_RUNS}{' or slow' if args.quick else ''})"
+    marks = f"not ({OTHER_RUNS})" + (" and not slow" if args.quick else "")
     yield pytest("unit tests", home, "-p", "no:nbval", "-m", marks)  # nbval takes 2 s to start
     if not args.quick:
         yield nbval(home, notebooks(REPORTS))

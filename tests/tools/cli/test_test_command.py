@@ -84,9 +84,16 @@ def test_everything_is_run_in_this_order(monkeypatch, tmp_path):
 
 
 def test_quick_runs_style_and_quick_unit_tests(monkeypatch, tmp_path):
-    quick = parts_by_name(monkeypatch, tmp_path, quick=True)
-    assert list(quick) == ["style", "layout", "unit tests"]
-    assert f"not ({test_command.OTHER_RUNS} or slow)" in quick["unit tests"][0]
+    assert list(parts_by_name(monkeypatch, tmp_path, quick=True)) == ["style", "layout", "unit tests"]
+
+
+@pytest.mark.slow
+def test_quick_does_not_even_load_what_takes_long(monkeypatch, tmp_path):
+    command, _ = parts_by_name(monkeypatch, tmp_path, quick=True)["unit tests"]
+    collect = [*command, "-n0", "--collect-only", "tests/explore"]
+    ran = subprocess.run(collect, cwd=PROJECT_ROOT, capture_output=True, text=True)
+    assert "test_base.py" in ran.stdout and "test_sweep.py" not in ran.stdout, ran.stdout
+    assert "deselected" in ran.stdout, "single slow tests are left out too"
 
 
 @pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])

@@ -11,7 +11,12 @@ from lessons.l00_start_here import attention_lines
 from lessons.l00_start_here.attention_lines import IN_ENGLISH, N_STEPS, AttentionLines, translate_once
 from lessons.l00_start_here.long_sentences import LONG_SENTENCE
 from lessons.l00_start_here.softmax_dial import SCORES, SoftmaxDial, compute, softmax
+from tests.explore.limits import Limit
 from tests.explore.settings import open_question, values_reaching
+
+LIMITS = {
+    "SoftmaxDial": [Limit("sure", "above 0.9", ("probabilities", 0))],
+}
 
 
 def test_the_lines_are_the_attention_weights_of_the_translation():

@@ -19,8 +19,18 @@ from lessons.l01_guessing_the_next_word.word_by_word import (
     generate,
     in_lines,
 )
+from tests.explore.limits import Limit
 from tests.explore.settings import open_question
 from tools.sample import continue_text, next_probabilities
+
+LIMITS = {
+    "WordByWord": [
+        Limit("ends", "temperature 1", "temperature"),
+        Limit("sure", "temperature 1", "temperature"),
+        Limit("sure", "above 0.99", ("probabilities", 0)),
+        Limit("rash", "below 0.001", "last_probability"),
+    ],
+}
 
 
 def facts_after(model: str, written: int = LONGEST, temperature: float = 0.0) -> dict:

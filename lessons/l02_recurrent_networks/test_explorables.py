@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 import pytest
 import torch
@@ -12,7 +14,20 @@ from lessons.l02_recurrent_networks.gradient_telephone import (
     compute,
     matrix_and_inputs,
 )
+from tests.explore.limits import Limit
 from tests.explore.settings import open_question
+
+LIMITS = {
+    "GradientTelephone": [
+        Limit("steady", "100 steps", "steps"),
+        Limit("steady", "between ½", "arrives", operator.gt),
+        Limit("steady", "and 2", "arrives", operator.lt),
+        Limit("explodes", "above 1000", "arrives"),
+        Limit("explodes", "within 40 steps", "steps"),
+        Limit("silent", "below one millionth", "arrives"),
+        Limit("silent", "within 8 steps", "steps"),
+    ],
+}
 
 
 def facts_at(factor: float, steps: int, activation: str = "linear") -> dict:

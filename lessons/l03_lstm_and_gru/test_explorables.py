@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 import pytest
 import torch
@@ -12,7 +14,18 @@ from course_lib.formatting import fixed
 from lessons.l03_lstm_and_gru import GateMixer
 from lessons.l03_lstm_and_gru.exercises import HALF_LIFE
 from lessons.l03_lstm_and_gru.gate_mixer import cell_values, compute, draw_cell, half_life, sigmoid
+from tests.explore.limits import Limit
 from tests.explore.settings import open_question
+
+LIMITS = {
+    "GateMixer": [
+        Limit("keep", "20 steps", "half_life", operator.gt),
+        Limit("carry", "more than a tenth", "remaining"),
+        Limit("carry", "100 steps", "steps"),
+        Limit("drown", "20 steps", "half_life", operator.gt),
+        Limit("drown", "below 0", ("cell", -1)),
+    ],
+}
 
 
 def test_the_cell_is_that_of_torch():

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from lessons.l05_distance_between_words import path_race, stack_drawing
+from tests.explore.limits import Limit
 from tests.explore.settings import open_question
+
+LIMITS = {
+    "PathRace": [
+        Limit("far-in-four", "512 words", "n"),
+        Limit("far-in-four", "at most 4", ("hops", "dilated")),
+        Limit("wide-enough", "128 words", "n"),
+        Limit("wide-enough", "at most 16", ("hops", "convolution")),
+    ],
+}
 
 
 def receptive_field(width: int, dilations: list[int]) -> int:

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 import pytest
 import torch
 
 from course_lib.results import runs
 from lessons.l06_bahdanau_attention import attention_emerges, attention_stepper
+from tests.explore.limits import Limit
+
+LIMITS = {
+    "AttentionEmerges": [
+        Limit("aligned", "below 0.5", "error_now"),
+        Limit("crossed", "more than half", "flower_and_white"),
+        Limit("article", "more than half", "la_to_mother"),
+    ],
+    "AttentionStepper": [
+        Limit("unsure", "half", lambda facts, v: facts | {"weights": np.array([v, 0.0])}, operator.lt),
+    ],
+}
+DERIVED = {
+    "AttentionStepper": lambda facts: {"positions": list(range(len(facts["source"])))},
+}
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
+from course_lib.explore.base import Facts
 from course_lib.layers.scores import AdditiveScore, GeneralScore, LocationScore
 from course_lib.text.toy.splits import TEST_SIZES, splits
 from lessons.l07_score_functions import score_zoo, window_lab
+from lessons.l07_score_functions.score_zoo import SCORES
 from lessons.l07_score_functions.window_lab import ENGLISH, FRENCH
+from tests.explore.limits import Limit
 from tests.explore.settings import open_question
+
+
+def largest(name: str) -> Callable[[Facts, float], Facts]:
+    """Give a score function's largest weight a value."""
+
+    def change(facts: Facts, value: float) -> Facts:
+        weights = np.minimum(facts["weights"], value / 2)
+        for index, score in enumerate(SCORES):
+            weights[index, 0] = value if score == name else facts["weights"][index].max()
+        return facts | {"weights": weights}
+
+    return change
+
+
+LIMITS = {
+    "ScoreZoo": [
+        Limit("long", "above 0.9", largest("dot")),
+        Limit("long", "below 0.6", largest("cosine"), operator.lt),
+    ],
+    "WindowLab": [
+        Limit("elsewhere", "8 or more", "missed"),
+        Limit("narrowest", "× 1", "times"),
+        Limit("undecided", "D = 20", "half_width"),
+    ],
+}
+
 
 WORDS = FRENCH.split()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 
 import numpy as np
@@ -13,9 +14,27 @@ from course_lib.formatting import fixed
 from lessons.l00_start_here.softmax_dial import softmax
 from lessons.l08_query_key_value import saturation_lab, soft_dictionary, who_attends
 from lessons.l08_query_key_value.saturation_lab import SaturationLab
-from lessons.l08_query_key_value.soft_dictionary import SoftDictionary
-from lessons.l08_query_key_value.who_attends import WhoAttends, diagonal_fraction
+from lessons.l08_query_key_value.soft_dictionary import FAT, SoftDictionary
+from lessons.l08_query_key_value.who_attends import N_WORDS, WhoAttends, diagonal_fraction
+from tests.explore.limits import Limit, within
 from tests.explore.settings import open_question, values_reaching
+
+LIMITS = {
+    "SaturationLab": [
+        Limit("lose-90", "10% or less", "gradient", operator.le, lambda now, start: 0.1 * start["gradient"]),
+        Limit("too-flat", "below 0.14", "mean_max"),
+        Limit("spared", "d_k = 512", "d_k"),
+        Limit("spared", "below 0.8", lambda facts, v: facts | {"weights": np.array([v, 0.0])}),
+    ],
+    "SoftDictionary": [
+        *within(("context", FAT), "fat-by-values", "About 15 g", 14.75, 15.25),
+        *within(("context", FAT), "fat-by-weights", "About 10 g", 9.75, 10.25),
+    ],
+    "WhoAttends": [
+        Limit("others-win", "most words", "on_diagonal", operator.lt, N_WORDS / 2),
+        Limit("by-luck", "half", "on_diagonal", operator.ge, N_WORDS / 2),
+    ],
+}
 
 
 def lab(d_k: int, divisor: str, query: int = 1) -> dict:

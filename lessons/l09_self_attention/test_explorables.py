@@ -7,7 +7,16 @@ import pytest
 from matplotlib.figure import Figure
 
 from lessons.l09_self_attention import close_a_word
+from tests.explore.limits import Limit
 from tests.explore.settings import open_question
+
+LIMITS = {
+    "CloseAWord": [
+        Limit("idle", "less than 0.05", "change"),
+        Limit("quiet", "under 0.05", "weight_before"),
+        Limit("quiet", "over 0.3", "change"),
+    ],
+}
 
 
 def close(sentence: str, position: int = close_a_word.NONE, to: str = "all") -> dict:

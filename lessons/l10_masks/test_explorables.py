@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import torch
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
+from course_lib.explore.base import Facts
 from course_lib.text.special import EOS
 from course_lib.translation.shipped import shared
 from lessons.l10_masks import mask_painter
@@ -25,7 +27,22 @@ from lessons.l10_masks.mask_painter import (
     TIMES_0,
     MaskPainter,
 )
+from tests.explore.limits import Limit
 from tests.explore.settings import open_question
+
+
+def set_sums(facts: Facts, value: float) -> Facts:
+    return facts | {"sums": np.full_like(facts["sums"], value)}
+
+
+LIMITS = {
+    "MaskPainter": [
+        Limit("quiet-leak", "sums to 1", set_sums),
+        Limit("quiet-leak", "some attention", "hidden_weight", operator.gt, 0),
+        Limit("lost", "more than four fifths", set_sums, operator.lt, 0.2),
+    ],
+}
+
 
 HALF = np.array([[True, True, False, False]])
 

@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 import pytest
 import torch
 from matplotlib.figure import Figure
 
 from course_lib import theme
+from course_lib.explore.base import Facts
 from course_lib.layers.positions import sinusoids
 from lessons.l11_positions import clock_hands
-from lessons.l11_positions.clock_hands import BOTH, SINE_ONLY, ClockHands, compute
+from lessons.l11_positions.clock_hands import BOTH, SINE_ONLY, ClockHands, compute, row
+from tests.explore.limits import Limit
 from tests.explore.settings import open_question, values_reaching
+
+
+def sine_only(now: Facts, start: Facts) -> float:
+    """4 above the dot product at the initial position."""
+    here = row(SINE_ONLY, start["position"]) @ row(SINE_ONLY, start["position"] + now["distance"])
+    return float(here) + 4
+
+
+LIMITS = {
+    "ClockHands": [
+        Limit("three-quarters", "below ¾", "product", None, lambda now, start: 0.75 * now["norm"] ** 2),
+        Limit("comes-round", "within 0.2 radians", "fastest_angle", operator.lt, 0.2),
+        Limit("moves", "over 4", "product", None, sine_only),
+    ],
+}
+DERIVED = {
+    "ClockHands": lambda facts: {"other position": facts["position"] + facts["distance"]},
+}
 
 
 def test_the_encodings_are_those_of_the_library():

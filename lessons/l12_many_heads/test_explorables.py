@@ -6,11 +6,25 @@ import numpy as np
 import pytest
 import torch
 
+from course_lib.explore.base import Facts
 from course_lib.translation.ablation import ablated, multi_heads
 from course_lib.translation.shipped import shared
 from lessons.l12_many_heads import HeadSwitches, head_switches
 from lessons.l12_many_heads.head_switches import ALONE, LEAST, MOST, NEEDED, heads_off, names, outcomes
+from tests.explore.limits import Limit
 from tests.explore.settings import open_question
+
+
+def ablate(facts: Facts, count: int) -> Facts:
+    return facts | {"off": ["head"] * count}
+
+
+LIMITS = {
+    "HeadSwitches": [
+        Limit("one-breaks", "single", ablate, counts=True),
+        Limit("ten-off", "ten or more", ablate, counts=True),
+    ],
+}
 
 
 def facts_with(sentence: str, how: str, head: int) -> dict:

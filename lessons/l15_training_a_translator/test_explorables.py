@@ -9,6 +9,24 @@ from matplotlib.figure import Figure
 from torch.nn import functional as F
 
 from lessons.l15_training_a_translator import loss_floor
+from tests.explore.limits import Limit
+
+LIMITS = {
+    "LossFloor": [
+        Limit("above-one", "ε = 0.1", "smoothing"),
+        Limit("above-one", "above 1", "floor"),
+        Limit("below-one", "37,000 words", "words"),
+        Limit("below-one", "below 1", "floor"),
+        Limit("stuck", "No smoothing", "smoothing"),
+        Limit("stuck", "above 8", "floor"),
+    ],
+}
+DERIVED = {
+    "LossFloor": lambda facts: {
+        "others": 1 - facts["right"],
+        "one in": facts["words"] / facts["smoothing"] if facts["smoothing"] else 0,
+    },
+}
 
 
 def floor_facts(smoothing: float, words: int, softmax: str) -> dict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,14 +11,35 @@ import pytest
 import torch
 from torch import nn
 
+from course_lib.explore.base import Facts
 from course_lib.explore.control import TextInput
 from course_lib.text.special import EOS, PAD, SPECIAL
 from course_lib.translation.search import beam_search
 from course_lib.translation.shipped import shared
 from lessons.l16_decoding import LiveTranslator, beam_tree, live_translator
+from lessons.l16_decoding.beam_tree import TREES
 from lessons.l16_decoding.live_translator import CROSS, HEADS, RCTM, SOURCE, TARGET, WOMAN
 from lessons.l16_decoding.typed_sentence import MAX_INPUT, translate_typed
+from tests.explore.limits import Limit
 from tests.explore.settings import open_question
+
+
+def close(facts: Facts, count: int) -> Facts:
+    return facts | {"closed_words": ["word"] * count}
+
+
+LIMITS = {
+    "BeamTree": [Limit("nothing", "α = 0", "alpha"), Limit("back", "k = 5", "width")],
+    "LiveTranslator": [
+        Limit("one", "one word", close, counts=True),
+        Limit("one", "exactly one", "changed"),
+        Limit("unsure", "0.6", ("probabilities", 0), operator.lt),
+    ],
+}
+DERIVED = {
+    "BeamTree": lambda facts: {"tree": [list(after.values()) for after in TREES[facts["tree"]].values()]},
+    "LiveTranslator": lambda facts: {"step": facts["position"] + 1},
+}
 
 
 def beam(tree: str, width: int, alpha: float = 0.0) -> dict:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import pytest
 import torch
 from matplotlib.figure import Figure
@@ -10,6 +12,24 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from course_lib.layers.block import Block
 from lessons.l17_what_it_costs import cost_explorer
+from tests.explore.limits import Limit
+
+LIMITS = {
+    "CostExplorer": [
+        Limit("half", "half", "fraction"),
+        Limit("half", "narrower than 512", "d"),
+        Limit("dearer", "d = 1024", "d"),
+        Limit("dearer", "under 25%", "fraction"),
+        Limit("tables", "10 times", "table_bytes", operator.ge, lambda now, start: 10 * now["words_bytes"]),
+        Limit("tables", "under 15%", "fraction"),
+    ],
+}
+DERIVED = {
+    "CostExplorer": lambda facts: {
+        "fractions": {name: part / facts["total"] for name, part in facts["parts"].items()},
+        "megabytes": {name: facts[name] / 1e6 for name in ("table_bytes", "words_bytes")},
+    },
+}
 
 
 def facts(n: int, d: int = 512) -> dict:

@@ -12,6 +12,11 @@ from lessons.l18_the_museum import leaderboard
 from lessons.l18_the_museum.leaderboard import ATTENTION, BEST, EVERY, MEAN, PLAIN, WORST, Leaderboard
 from lessons.l18_the_museum.museum import COLUMNS, TITLES, WITHOUT_ATTENTION, beats, runs_of, table
 from lessons.l18_the_museum.sentences import interval, verdict
+from tests.explore.limits import Limit
+
+LIMITS = {
+    "Leaderboard": [Limit("crowded", "three or more", "undecided")],
+}
 
 
 def facts_of(column: str, rows: str = EVERY, rank_by: str = MEAN) -> dict:

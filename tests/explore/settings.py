@@ -6,13 +6,25 @@ A setting is a tuple with one index per control, into the values of that control
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import product
+from typing import Any
 
 from course_lib.explore.base import Explorable
 from course_lib.teaching.questions.question import questions
 from tools.bench.explorables import explorables
 
 KINDS = list(explorables().values())
+
+
+def tables_of_lessons(name: str) -> dict[str, Any]:
+    """What the lessons' test_explorables.py say in tables of this name, by explorable."""
+    merged: dict[str, Any] = {}
+    for package in dict.fromkeys(kind.__module__.rpartition(".")[0] for kind in KINDS):
+        if find_spec(f"{package}.test_explorables"):
+            merged |= getattr(import_module(f"{package}.test_explorables"), name, {})
+    return merged
 
 
 def start_setting(kind: type[Explorable]) -> tuple[int, ...]:

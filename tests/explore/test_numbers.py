@@ -19,24 +19,11 @@ from matplotlib.text import Text
 from course_lib.explore.base import Axes, Explorable, Facts, Panel
 from course_lib.views.bars import Bars
 from lessons.l03_lstm_and_gru import GateMixer
-from lessons.l16_decoding.beam_tree import TREES
-from tests.explore.settings import KINDS
+from tests.explore.settings import KINDS, tables_of_lessons
 
 NUMBER = re.compile(r"(?<![\w.])[−-]?(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?")
-DERIVED = {  # numbers that a picture derives from its facts, or that are constant
-    "AttentionStepper": lambda facts: {"positions": list(range(len(facts["source"])))},
-    "BeamTree": lambda facts: {"tree": [list(after.values()) for after in TREES[facts["tree"]].values()]},
-    "ClockHands": lambda facts: {"other position": facts["position"] + facts["distance"]},
-    "CostExplorer": lambda facts: {
-        "fractions": {name: part / facts["total"] for name, part in facts["parts"].items()},
-        "megabytes": {name: facts[name] / 1e6 for name in ("table_bytes", "words_bytes")},
-    },
-    "LossFloor": lambda facts: {
-        "others": 1 - facts["right"],
-        "one in": facts["words"] / facts["smoothing"] if facts["smoothing"] else 0,
-    },
-    "LiveTranslator": lambda facts: {"step": facts["position"] + 1},  # at most as many as words
-}
+# numbers that a picture derives from its facts, or that are constant
+DERIVED = tables_of_lessons("DERIVED")
 
 
 def states(kind: type[Explorable]) -> Iterator[dict[str, Any]]:

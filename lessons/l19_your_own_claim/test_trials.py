@@ -145,6 +145,7 @@ def test_a_trial_takes_recorded_runs_then_cached_ones_and_makes_the_rest(tmp_pat
         for expected in ("training", "from an earlier trial"):
             table, sources = trial({"theirs": "transformer"}, seeds=(5,), n_steps=1)
             assert sources == [expected] * 2 and table["rest"]["theirs"] == [100]
+        assert trials.cache_file("transformer", mirror, 5, 2, tmp_path) not in tmp_path.iterdir()
         assert trial(own, seeds=(0,), n_steps=1)[1] == ["training"] * 2
         files = list(tmp_path.iterdir())
         assert [json.loads(file.read_text()) for file in files] == [OUTCOME] * 2

@@ -253,6 +253,12 @@ def test_norms_equal_torchs_modules_with_gradients(kind):
     assert module(torch.zeros_like(words())).isfinite().all()  # no division by 0
 
 
+def test_layer_norm_takes_another_epsilon():
+    weight, bias = torch.rand(2, D_MODEL, dtype=torch.float64)
+    expected = F.layer_norm(words(), (D_MODEL,), weight, bias, eps=0.5)
+    torch.testing.assert_close(layer_norm(words(), weight=weight, bias=bias, eps=0.5), expected)
+
+
 def test_batch_norm_depends_on_the_rest_of_the_batch_in_training():
     norm = with_random_vectors(BatchNorm(D_MODEL))
     assert not torch.allclose(norm(words()[:1])[0, 0], norm(words())[0, 0])

@@ -38,6 +38,7 @@ def test_strict_mode_never_uses_somebodys_file(monkeypatch):
         ("self.inner", "self.first", "inner.weight"),
         ("self.words.output(x)", "self.words.output(x)[:, -1]", "shape"),
         ("class Transformer(nn.Module):", "class Transformer(nn.Module)", "line"),
+        ("self.words.output(x)", "self.words.output(x) * float('nan')", "nan"),
         ("mask = (source", "mask = (sauce", "sauce"),
     ],
 )

@@ -170,7 +170,7 @@ def browser(home: Path) -> Part:
 
 
 def notebooks(folder: Path) -> list[Path]:
-    """The notebooks for nbval: the short and the solved edition, both as on another CPU.
+    """The notebooks for nbval: the short edition as on another CPU, and the solved edition.
 
     `tests/nbval_home.py` tells by the folder which form a notebook has. The browser tests run the learner's
     edition on this CPU and compare its output; without a browser nbval does that too. A nightly test runs it

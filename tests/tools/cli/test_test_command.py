@@ -136,7 +136,7 @@ print(*map(os.environ.get, names), os.environ["COURSE_HOME"][-{}:])"""
 def test_a_notebook_gets_the_settings_of_its_form_and_a_difference_is_shown(monkeypatch, tmp_path):
     """One after another in one process, so that each form could affect the next; the last one differs."""
     outputs = {
-        "solved/08": "1 1 default",
+        "solved/08": "1 1 None",
         "another_cpu/00": "None None default",
         "learner/00": "None None None",
         "learner/08": "a sum",

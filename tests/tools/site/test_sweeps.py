@@ -44,6 +44,18 @@ def test_every_explorable_of_the_lessons_is_found():
     assert sorted(shown) == sorted(explorables())
 
 
+def test_the_fingerprint_changes_with_the_text_of_a_file_and_with_its_name(monkeypatch, tmp_path):
+    monkeypatch.setattr(sweeps, "PROJECT_ROOT", tmp_path)
+    monkeypatch.setattr(sweeps, "SOURCES", ("*.py",))
+    prints = set()
+    for name, text in (("a.py", "x = 1"), ("a.py", "x = 2"), ("b.py", "x = 2")):
+        for old in tmp_path.glob("*.py"):
+            old.unlink()
+        (tmp_path / name).write_text(text)
+        prints.add(sweeps.fingerprint.__wrapped__())
+    assert len(prints) == 3
+
+
 @pytest.mark.parametrize(
     ("count", "most", "needed", "rows"),
     [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from course_lib.runtime import PROJECT_ROOT
 from tests.soak.inputs import any_text, damage, edits, json_paths, json_values, replaced
 from tests.tools.authoring.made_up import TINY, MadeUpCourse
-from tools.authoring.build import quiz_problems
+from tools.authoring.quiz_file import quiz_problems
 from tools.authoring.source import LessonError
 
 LINES = [

@@ -12,6 +12,7 @@ single_file.py      the link to Colab, and the lines by which a notebook finds t
 answers.py          the answers to predictions and estimates, kept as metadata
 printed.py          numbers in prose that a cell of the lesson prints
 minutes.py          how long a cell takes a beginner
+quiz_file.py        the rules for a lesson's quiz.json
 glossary.py         terms: their definitions, links to them, and the page that lists them
 lesson_table.py     the table of lessons: data/lessons.json, and the README's copy of it
 try_answers.py      tries a folder of answers on the checks, to find what they miss

@@ -8,8 +8,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 import sys
 import time
 from collections.abc import Sequence
@@ -18,8 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from course_lib.results import UnknownResult, fill
-from course_lib.runtime import PROJECT_ROOT, data_path, program_name, write_atomically
+from course_lib.runtime import PROJECT_ROOT, program_name, write_atomically
 from course_lib.teaching.contents import FULL, SHORT
 from tools.authoring.answers import add_answers, answers_in, outdated_answers, stored_answers, without_answer
 from tools.authoring.cell_kinds import CODE
@@ -37,10 +34,10 @@ from tools.authoring.imports import Code, wrong_imports
 from tools.authoring.lesson import LessonSource, read_lesson, sources
 from tools.authoring.lesson_table import README, TABLE, readme_with_table, table_of, table_text
 from tools.authoring.outputs import check_outputs, outdated
+from tools.authoring.quiz_file import quiz_problems, section_problems
 from tools.authoring.rules import breaches
 from tools.authoring.single_file import FETCHED_FROM, readme_with_address, repository
 from tools.authoring.source import LessonError
-from tools.authoring.tracks import split_at_headings
 
 N_KERNELS = 2  # at once: each uses a core and, with torch, about 300 MB
 # Editions that differ only in prose share a run. The core edition is run to see that it needs no stretch.
@@ -137,55 +134,6 @@ def choose(paths: list[Path], names: Sequence[str]) -> tuple[list[Path], list[st
         if not matches:
             problems.append(f"Unknown lesson {name!r}. Choose from: {', '.join(folders.values())}.")
     return list(dict.fromkeys(chosen)), problems
-
-
-def quiz_problems(path: Path, root: Path) -> list[str]:
-    """The problems of a lesson's quiz.json, if it has one, by data/quiz.schema.json."""
-    from jsonschema import Draft202012Validator  # slow to import
-
-    if not path.exists():
-        return []
-    schema = json.loads(data_path("quiz.schema.json").read_text(encoding="utf-8"))
-    file = path.relative_to(root).as_posix()
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        return [f"{file}: expected UTF-8 text ({error})"]
-    try:
-        content = fill(text)
-    except UnknownResult as error:
-        return [f"{file}:{line_of(text, error.offset)}: {error}"]
-    if (offset := text.find("{printed:")) >= 0:
-        return [f"{file}:{line_of(text, offset)}: a quiz can't quote a printed number; record it as a result"]
-    try:
-        errors = Draft202012Validator(schema).iter_errors(json.loads(content))
-        messages = [f"{error.json_path}: {error.message}" for error in errors]
-    except ValueError as error:
-        messages = [f"this is not valid JSON: {error}"]
-    return [f"{file}: {message}" for message in messages]
-
-
-def section_problems(lesson: LessonSource, quiz: Path, root: Path) -> list[str]:
-    """Questions that say to read again a section that the lesson, or its short track, doesn't have."""
-    if not quiz.exists():
-        return []
-    sections = split_at_headings(lesson.cells)
-    tracks = {re.sub(r"[*`$]", "", title): cells[0].track for title, cells in sections}
-    text, problems = quiz.read_text(encoding="utf-8"), []
-    for question in json.loads(text)["questions"]:
-        if not (title := question.get("reread")):
-            continue
-        where = f"{quiz.relative_to(root).as_posix()}:{line_of(text, text.index(json.dumps(question['id'])))}"
-        if title not in tracks:
-            problems.append(f"{where}: the lesson has no section {title!r}, named by 'reread'")
-        elif tracks[title] != SHORT and "track" not in question:
-            remedy = """give the question "track": "core", or the section's heading track="short\""""
-            problems.append(f"{where}: the section {title!r} isn't on the short track; {remedy}")
-    return problems
-
-
-def line_of(text: str, offset: int) -> int:
-    return text.count("\n", 0, offset) + 1
 
 
 # ---- building

@@ -13,7 +13,7 @@ from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.contents import lessons, misconceptions
 from course_lib.teaching.questions.markup import inline_html
 from course_lib.teaching.questions.question import read_questions
-from tools.authoring.build import quiz_problems
+from tools.authoring.quiz_file import quiz_problems
 
 SAMPLE = Path(__file__).parents[2] / "teaching" / "samples" / "quiz.json"
 COURSE = [lesson.folder / "quiz.json" for lesson in lessons()]

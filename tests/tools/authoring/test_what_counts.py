@@ -12,7 +12,7 @@ from tools.authoring.build import edition_staleness, target
 from tools.authoring.cell_kinds import CODE, CORE, STRETCH
 from tools.authoring.editions import as_text
 from tools.authoring.outputs import outdated
-from tools.authoring.rules import unbalanced_minutes
+from tools.authoring.rules import too_much_stretch
 from tools.authoring.source import Cell
 
 
@@ -46,4 +46,4 @@ def test_stretch_may_be_a_quarter_of_the_core(stretch, n_problems):
         Cell("code", CODE, 1, "", (), {"track": track, "minutes": minutes})
         for track, minutes in ((CORE, 40), (STRETCH, stretch))
     ]
-    assert len(list(unbalanced_minutes(tuple(cells)))) == n_problems
+    assert len(list(too_much_stretch(tuple(cells)))) == n_problems

@@ -63,7 +63,7 @@ def test_the_small_language_model_is_trained_on_about_two_thousand_short_sentenc
     assert 1800 < len(small_model()["train_rows"]) < 2300
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_with_other_seeds_the_leaky_model_predicts_random_words_and_repeats_what_it_has(seed):
     notebook = small_model()

@@ -264,7 +264,7 @@ def test_a_live_run_comes_out_as_the_recorded_one():
     assert live.loss == pytest.approx(recorded["loss"], rel=0.2)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_without_warm_up_the_learners_schedule_trains_as_well_as_the_recorded_runs():
     own = {"batcher": find_exercise("by_length").reference, "schedule": paper_rate}
     run = TranslatorRun(short_data(), TrainingSettings(warm_up=0), **own).train()

@@ -209,6 +209,7 @@ def test_confirmed_claims_hold_if_the_seeds_without_the_rule_vary_too(stored):
     assert stored["confirmed"]["mirror, long"]["gap of all seeds"]["least"] < 0
 
 
+@pytest.mark.nightly
 def test_the_claim_about_even_would_have_held_with_5_points(stored):
     """As predicted for the second round."""
     outcome = measure_round(*CONFIRMED["even"][:-1], 5, THIRD, new=True)

@@ -343,7 +343,12 @@ OLD = pytest.mark.skipif(torch.__version__ < "2.12", reason="Dynamo of torch 2.1
 @pytest.mark.filterwarnings("ignore:.*script_method.*:DeprecationWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["transformer", "transformer_lm", "convs2s", "mlp_lm", pytest.param("lstmn_deep", marks=OLD)]
+    "name",
+    [
+        *("transformer", "mlp_lm"),
+        *(pytest.param(name, marks=pytest.mark.nightly) for name in ("transformer_lm", "convs2s")),
+        pytest.param("lstmn_deep", marks=(OLD, pytest.mark.nightly)),
+    ],
 )
 def test_a_compiled_model_has_one_graph_and_equal_outputs(name):
     """Only systems without torch's RNN, LSTM or GRU, which Dynamo doesn't support."""

@@ -211,7 +211,7 @@ def test_cases_follow_from_the_sizes_and_are_the_same_in_every_session():
         by_hand=ByHand({"x": [[1, 2, 3]], "mask": [[True, True, False]]}, {"seen": [[1, 2, 0]]}, "Seen."),
         invariants=(Invariant("0 stays 0", lambda it: it.seen[~it.mask], equals=0, exactly=True),),
     )
-    first = exercise.cases()
+    first = exercise.cases
     shapes = [tuple(case.make()[0].shape) for case in first]
     assert shapes == [(1, 3), (2, 3, 4, 5), (5, 3), (2, 4, 4), (1, 1, 1), *[(2, 3, 4, 5)] * 6]
     names = [case.variation.name for case in first[5:]]
@@ -219,13 +219,13 @@ def test_cases_follow_from_the_sizes_and_are_the_same_in_every_session():
     torch.manual_seed(5)
     torch.set_default_dtype(torch.float64)
     try:
-        again = exercise.cases()
+        again = replace(exercise).cases
     finally:
         torch.set_default_dtype(torch.float32)
     for case, other in zip(first, again, strict=True):
         assert case.make()[0].dtype == torch.float32 and torch.equal(case.make()[0], other.make()[0])
     fixed = replace(exercise, other_sizes=({"batch": (7,), "n": 2, "d": 6},))
-    assert tuple(fixed.cases()[2].make()[0].shape) == (7, 2, 6)
+    assert tuple(fixed.cases[2].make()[0].shape) == (7, 2, 6)
     assert judge(exercise, lambda x, mask: x.where(mask, 0)).status == "passed"
     assert "0 stays 0" in judge(exercise, lambda x, mask: x * mask + 1e-6).headline
 

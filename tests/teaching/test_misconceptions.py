@@ -30,7 +30,7 @@ class Trial:
 
     def __init__(self, exercise: Any, function: Callable):
         self.function, self.reference = function, exercise.reference
-        self.inputs = dict(zip(exercise.inputs, exercise.cases()[1].make(), strict=True))
+        self.inputs = dict(zip(exercise.inputs, exercise.cases[1].make(), strict=True))
         self.outputs, self.right = (
             dict(
                 zip(self.names(exercise), compute_outputs(called, tuple(self.inputs.values())), strict=False)

@@ -125,8 +125,8 @@ def test_the_stored_splits_are_those_that_are_drawn(toy, drawn):
 
 def test_fewer_of_train_are_the_first_ones(toy):
     sizes = SIZES | {"train": 300}
-    read = stored.read(sizes)
-    assert read == {name: getattr(draw_splits(0, sizes), name) for name in SIZES}
+    read, drawn = stored.read(sizes), draw_splits(0, sizes)
+    assert read == {name: getattr(drawn, name) for name in SIZES}
     assert read["train"] == toy.train[:300]
 
 

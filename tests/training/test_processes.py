@@ -64,7 +64,7 @@ def resumed(killed):
     return out, [json.loads((killed[0] / f"results_{rank}.json").read_text()) for rank in range(2)]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @on_posix
 def test_torchrun_ends_a_run_that_loses_a_process(killed):
     _, code, out, _ = killed

@@ -33,6 +33,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -149,9 +150,13 @@ class FunctionExercise(Exercise):
     may_vary: bool = False
     design: bool = False
 
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """Every call of a check; the first is the worked example."""
+        return tuple(self._make_cases())
+
     @abstractmethod
-    def cases(self) -> list[Case]:
-        """Every call of a check, always the same; the first is the worked example."""
+    def _make_cases(self) -> list[Case]: ...
 
     @abstractmethod
     def read(self, value: Any, case: Case) -> Answer | Verdict:
@@ -165,7 +170,7 @@ class FunctionExercise(Exercise):
         """What is still wrong if all answers are right: its gradients."""
         if not self.trains:
             return None
-        ordinary = [case for case in self.cases() if not case.by_hand and case.variation is None]
+        ordinary = [case for case in self.cases if not case.by_hand and case.variation is None]
         verdicts = (
             compare_gradients(attempt, self.reference, case.make, list(self.inputs), limit)
             for case in ordinary
@@ -194,7 +199,7 @@ class PlainExercise(FunctionExercise):
     demands: tuple[Demand, ...] = ()
     returns: tuple[str, ...] = ()  # names of the outputs, if there are several
 
-    def cases(self) -> list[Case]:
+    def _make_cases(self) -> list[Case]:
         def copy_inputs() -> Inputs:
             return tuple(copy_value(self.by_hand.inputs[name]) for name in self.inputs)
 

@@ -144,7 +144,7 @@ def _reference_works(exercise: Exercise) -> bool:
     if isinstance(exercise, ModuleExercise | FileExercise):
         return _judge_of(exercise)(exercise, exercise.reference, limit, []).status == "passed"
     try:
-        case = exercise.cases()[0]
+        case = exercise.cases[0]
         result = _call_with(case, exercise, exercise.reference, limit)
         return not exercise.find_problem([Trial(case, result.answer.value)])
     except Exception:
@@ -205,7 +205,7 @@ def _judge_function(
     form_problems: list[Verdict] = []
     failures: list[Verdict] = []
     failed_cases: list[Case] = []
-    for number, case in enumerate(exercise.cases(), start=1):
+    for number, case in enumerate(exercise.cases, start=1):
         result = _call_with(case, exercise, attempt, limit)
         if result.printed and number <= MOST_CALLS_PRINTED:
             printed.append(f"call {number}:\n{result.printed}")

@@ -97,7 +97,7 @@ class TensorExercise(FunctionExercise):
     invariants: tuple[Invariant, ...] = ()
     others: tuple[Callable[[], tuple], ...] = ()  # inputs that no sizes describe: a mask to broadcast
 
-    def cases(self) -> list[Case]:
+    def _make_cases(self) -> list[Case]:
         others = vary_sizes(self.sizes) if self.other_sizes is None else self.other_sizes
         all_sizes = enumerate([self.sizes, *others])
         ordinary = [self._make_case(self._draw_inputs(sizes, seed)) for seed, sizes in all_sizes]

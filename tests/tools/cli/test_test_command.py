@@ -14,6 +14,7 @@ from argparse import Namespace
 import nbformat
 import pytest
 
+from conftest import pytest_ignore_collect
 from course_lib.runtime import PROJECT_ROOT
 from tools.authoring.lesson import sources
 from tools.authoring.source import LessonError
@@ -87,13 +88,12 @@ def test_quick_runs_style_and_quick_unit_tests(monkeypatch, tmp_path):
     assert list(parts_by_name(monkeypatch, tmp_path, quick=True)) == ["style", "layout", "unit tests"]
 
 
-@pytest.mark.slow
 def test_quick_does_not_even_load_what_takes_long(monkeypatch, tmp_path):
-    command, _ = parts_by_name(monkeypatch, tmp_path, quick=True)["unit tests"]
-    collect = [*command, "-n0", "--collect-only", "tests/explore"]
-    ran = subprocess.run(collect, cwd=PROJECT_ROOT, capture_output=True, text=True)
-    assert "test_base.py" in ran.stdout and "test_sweep.py" not in ran.stdout, ran.stdout
-    assert "deselected" in ran.stdout, "single slow tests are left out too"
+    for quick in (True, False):
+        command, _ = parts_by_name(monkeypatch, tmp_path, quick=quick)["unit tests"]
+        config = Namespace(option=Namespace(markexpr=command[command.index("-m", 3) + 1]))
+        for path, ignored in (("lessons/l08_query_key_value", quick), ("tests/layers", False)):
+            assert bool(pytest_ignore_collect(PROJECT_ROOT / path, config)) == ignored
 
 
 @pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])

@@ -31,6 +31,7 @@ KEPT = {  # the experiment and the variant of each checkpoint
     if kept_name(changes)
 }
 NAMES = list(KEPT)
+NOT_ONLY_NIGHTLY = ("gru_lm", "bahdanau", "transformer")
 MAX_BYTES = 20_000_000
 
 
@@ -68,7 +69,10 @@ def test_a_checkpoint_was_made_by_the_default_recipe_in_half_precision(name, shi
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in NOT_ONLY_NIGHTLY else pytest.mark.nightly) for name in NAMES],
+)
 def test_a_checkpoint_reproduces_its_result(name, shipped):
     """Up to rounding: on another machine a few words in ten thousand may differ."""
     toy, recorded = splits(sizes=TEST_SIZES), shipped[name]

@@ -289,6 +289,7 @@ def test_an_interval_over_seeds_and_sentences_on_the_results_page(line):
     assert written(found, measure)[1].replace("-", "−") == interval and found.verdict == verdict
 
 
+@pytest.mark.nightly
 def test_what_the_page_says_about_many_comparisons_at_once():
     """Undecided on every split, or ahead of everyone; each sentence here stands on the results page."""
     splits = ("test", "long", "depth", "recombination", "coreference")

@@ -9,18 +9,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lib.layers.attention import attend
-from course_lib.layers.scores import dot
 from course_lib.teaching.exercises import (
     ByHand,
     Invariant,
-    Slip,
     TensorExercise,
     TestExercise,
     gaussian,
+    known_mistakes,
     wrong_only_at,
 )
 from course_lib.teaching.softmax_slips import softmax_slips
+from lessons.l08_query_key_value import solutions
 
 LN3 = math.log(3)  # a score of 0 and a score of ln 3 give weights of exactly 1/4 and 3/4
 
@@ -30,28 +29,9 @@ ROWS_SUM_TO_ONE = Invariant(
 NONE_NEGATIVE = Invariant("no attention weight is negative", lambda it: it.weights.clamp(max=0), equals=0)
 NO_TINY = ("large", "equal", "zero")  # tiny: the attention is uniform, up to rounding
 
-BLENDS_KEYS = (
-    "the context is a weighted sum of the keys. The keys are needed only for the scores: weight the values."
-)
-
 
 def blend(weights: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     return weights @ values, weights
-
-
-def look_up(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    context, weights = attend(query[None], keys, values, score=dot)
-    return context[0], weights[0]
-
-
-def scores_as_context(score: Callable[[Tensor, Tensor], Tensor]) -> Slip:
-    """The right weights are returned, but the scores are multiplied by the values."""
-    return Slip(
-        "scores-times-values",
-        lambda q, k, v: (score(q, k) @ v, score(q, k).softmax(-1)),
-        "the attention weights are right, but the values are multiplied by the scores. Multiply them by the "
-        "attention weights.",
-    )
 
 
 SOFT_LOOKUP = TensorExercise(
@@ -60,7 +40,7 @@ SOFT_LOOKUP = TensorExercise(
     inputs={"query": gaussian("d"), "keys": gaussian("n d"), "values": gaussian("n v")},
     returns={"context": "v", "weights": "n"},
     sizes={"n": 5, "d": 6, "v": 3},
-    reference=look_up,
+    reference=solutions.soft_lookup,
     variations=NO_TINY,
     by_hand=ByHand(
         inputs={"query": [1.0, 0.0], "keys": [[0.0, 5.0], [LN3, -2.0]], "values": [[4.0], [8.0]]},
@@ -70,70 +50,7 @@ SOFT_LOOKUP = TensorExercise(
     ),
     invariants=(ROWS_SUM_TO_ONE, NONE_NEGATIVE),
     slips=(
-        Slip("blends-keys", lambda q, k, v: blend((k @ q).softmax(0), k), BLENDS_KEYS),
-        Slip(
-            "scaled-already",
-            lambda q, k, v: blend((k @ q / math.sqrt(len(q))).softmax(0), v),
-            "the scores are divided by √d_k. That comes in section 3; here they are plain dot products.",
-        ),
-        Slip(
-            "cosine",
-            lambda q, k, v: blend(F.cosine_similarity(k, q[None], dim=-1).softmax(0), v),
-            "the score is the cosine. Use the dot product, which isn't divided by the norms.",
-            misconception="M10",
-        ),
-        Slip(
-            "distance",
-            lambda q, k, v: blend((-(k - q).norm(dim=-1)).softmax(0), v),
-            "the score is a negative distance. Use the dot product of query and key.",
-        ),
-        Slip(
-            "squared-distance",
-            lambda q, k, v: blend((-(k - q).square().sum(-1)).softmax(0), v),
-            "the score is a negative squared distance. Use the dot product of query and key.",
-        ),
-        Slip(
-            "mean-for-dot",
-            lambda q, k, v: blend((k * q).mean(-1).softmax(0), v),
-            "the scores are divided by d_k: is there a mean where there should be a sum? A dot product is a "
-            "sum.",
-        ),
-        Slip(
-            "root-of-keys",
-            lambda q, k, v: blend((k @ q / math.sqrt(len(k))).softmax(0), v),
-            "the scores are divided by the square root of the number of keys. Use the plain dot products.",
-        ),
-        Slip(
-            "unsummed",
-            lambda q, k, v: ((k @ q).softmax(0)[:, None] * v, (k @ q).softmax(0)),
-            "the values are multiplied by their weights, but not summed. The context is a single vector.",
-        ),
-        Slip(
-            "summed-over-width",
-            lambda q, k, v: ((k @ q).softmax(0) * v.sum(-1), (k @ q).softmax(0)),
-            "the weighted values are summed over their components. Sum over the keys, with `dim=0`.",
-        ),
-        scores_as_context(lambda q, k: k @ q),
-        Slip(
-            "powers-of-2",
-            lambda q, k, v: blend((k @ q * math.log(2)).softmax(0), v),
-            "the weights are computed from powers of 2. A softmax uses powers of e: `torch.exp`.",
-        ),
-        Slip(
-            "softmax-over-width",
-            lambda q, k, v: blend((k * q).softmax(-1).mean(-1), v),
-            "the softmax is computed over the components of a key. First sum their products to one score per "
-            "key, then compute the softmax over the keys.",
-        ),
-        *(
-            Slip(
-                f"softmax-per-component-{name}",
-                lambda q, k, v, total=total: blend(total((k * q).softmax(0), -1), v),
-                "a softmax is computed for each component of the keys. First sum the products to one score "
-                "per key, then compute a single softmax over the keys.",
-            )
-            for name, total in (("sum", torch.sum), ("mean", torch.mean))
-        ),
+        *known_mistakes(solutions.soft_lookup),
         *softmax_slips(lambda q, k, v: (k @ q, v), blend, "`values`"),
     ),
 )
@@ -147,21 +64,6 @@ def scaled(queries: Tensor, keys: Tensor) -> Tensor:
     return queries @ keys.mT / math.sqrt(keys.shape[-1])
 
 
-def divide_by(divisor: Callable[[Tensor, Tensor, Tensor], float]) -> Callable:
-    """Attention with another divisor of the scores."""
-    return lambda q, k, v: attend_with(q @ k.mT / divisor(q, k, v), v)
-
-
-def scaled_attention(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    return attend(queries, keys, values)
-
-
-def raise_e(scores: Tensor) -> Tensor:
-    return torch.exp(scores - scores.amax(-1, keepdim=True))
-
-
-DIVISOR_OF_A_WIDTH = "Divide by the square root of the width of a key, `keys.shape[-1]`."
-
 SCALED_ATTENTION = TensorExercise(
     name="scaled_attention",
     lesson="query_key_value",
@@ -172,7 +74,7 @@ SCALED_ATTENTION = TensorExercise(
     },
     returns={"context": "*batch m v", "weights": "*batch m n"},
     sizes={"batch": (2, 3), "m": 4, "n": 5, "d": 16, "v": 7},
-    reference=scaled_attention,
+    reference=solutions.scaled_attention,
     variations=NO_TINY,
     by_hand=ByHand(
         inputs={
@@ -187,140 +89,10 @@ SCALED_ATTENTION = TensorExercise(
     ),
     invariants=(ROWS_SUM_TO_ONE, NONE_NEGATIVE),
     slips=(
-        Slip(
-            "no-scale",
-            lambda q, k, v: attend_with(q @ k.mT, v),
-            "the scores aren't divided by √d_k, the square root of the width of a key.",
-        ),
-        Slip(
-            "over-d",
-            divide_by(lambda q, k, v: k.shape[-1]),
-            "the scores are divided by d_k instead of its square root.",
-            misconception="M07",
-        ),
-        Slip(
-            "root-of-keys",
-            divide_by(lambda q, k, v: math.sqrt(k.shape[-2])),
-            f"the scores are divided by the square root of the number of keys. {DIVISOR_OF_A_WIDTH}",
-            misconception="M08",
-        ),
-        Slip(
-            "root-of-value-width",
-            divide_by(lambda q, k, v: math.sqrt(v.shape[-1])),
-            f"the scores are divided by the square root of the width of a value. {DIVISOR_OF_A_WIDTH}",
-        ),
-        Slip(
-            "root-of-queries",
-            divide_by(lambda q, k, v: math.sqrt(q.shape[-2])),
-            f"the scores are divided by the square root of the number of queries. {DIVISOR_OF_A_WIDTH}",
-        ),
-        Slip(
-            "root-of-shape-1",
-            divide_by(lambda q, k, v: math.sqrt(k.shape[1])),
-            "the scores are divided by the square root of `shape[1]`. With batch axes in front, that "
-            "isn't the width of a key: count from the end, `keys.shape[-1]`.",
-        ),
-        Slip(
-            "root-of-shape-0",
-            divide_by(lambda q, k, v: math.sqrt(len(k))),
-            "the scores are divided by the square root of `len(keys)`, the size of the first axis. "
-            f"{DIVISOR_OF_A_WIDTH}",
-        ),
-        Slip(
-            "whole-root",
-            divide_by(lambda q, k, v: math.isqrt(k.shape[-1])),
-            "√d_k is rounded down to an integer. Use `math.sqrt(d_k)` or `d_k ** 0.5`.",
-        ),
-        *(
-            Slip(
-                f"fixed-{divisor}",
-                divide_by(lambda q, k, v, divisor=divisor: divisor),
-                f"the scores are always divided by {divisor}. Compute √d_k from the width of the keys, "
-                "`keys.shape[-1]`.",
-            )
-            for divisor in (2, 4, 8)
-        ),
-        Slip(
-            "times-root",
-            lambda q, k, v: attend_with(q @ k.mT * math.sqrt(k.shape[-1]), v),
-            "the scores are multiplied by √d_k. Divide by it.",
-        ),
-        Slip(
-            "scale-after-softmax",
-            lambda q, k, v: blend((q @ k.mT).softmax(-1) / math.sqrt(k.shape[-1]), v),
-            "the attention weights are divided by √d_k. Divide the scores, before the softmax.",
-        ),
-        Slip(
-            "context-scaled",
-            lambda q, k, v: (attend_with(q @ k.mT, v)[0] / math.sqrt(k.shape[-1]), (q @ k.mT).softmax(-1)),
-            "the context is divided by √d_k. Divide the scores, before the softmax.",
-        ),
-        Slip(
-            "softmax-over-queries",
-            lambda q, k, v: blend(scaled(q, k).softmax(-2), v),
-            "the softmax is computed over the queries. Compute it over the keys, with `dim=-1`.",
-            misconception="M11",
-        ),
-        Slip(
-            "softmax-over-batch",
-            lambda q, k, v: blend(scaled(q, k).softmax(0), v),
-            "the softmax is computed over the first axis, `dim=0`. The keys are on the last axis, `dim=-1`, "
-            "however many axes there are in front.",
-        ),
-        Slip(
-            "softmax-over-second-axis",
-            lambda q, k, v: blend(scaled(q, k).softmax(1), v),
-            "the softmax is computed over the second axis, `dim=1`. The keys are on the last axis, `dim=-1`, "
-            "however many axes there are in front.",
-        ),
-        Slip(
-            "softmax-over-everything",
-            lambda q, k, v: blend(scaled(q, k).flatten().softmax(0).view(*q.shape[:-1], -1), v),
-            "one softmax is computed over all scores. Each query needs its own: use `dim=-1`.",
-        ),
-        Slip(
-            "cosine",
-            lambda q, k, v: attend_with(F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT, v),
-            "the score is the cosine. Use the dot product, and divide it by √d_k, not by the norms.",
-        ),
-        Slip("blends-keys", lambda q, k, v: attend_with(scaled(q, k), k), BLENDS_KEYS),
-        Slip(
-            "weights-transposed",
-            lambda q, k, v: (attend_with(scaled(q, k), v)[0], scaled(q, k).softmax(-1).mT),
-            "the context is right, but the attention weights are transposed. There should be a row for each "
-            "query and a column for each key.",
-        ),
-        Slip(
-            "unscaled-weights",
-            lambda q, k, v: (attend_with(scaled(q, k), v)[0], (q @ k.mT).softmax(-1)),
-            "the context is right, but the attention weights come from scores that aren't divided by √d_k.",
-        ),
-        Slip(
-            "unscaled-context",
-            lambda q, k, v: (attend_with(q @ k.mT, v)[0], scaled(q, k).softmax(-1)),
-            "the attention weights are right, but the context comes from scores that aren't divided by √d_k.",
-        ),
-        Slip(
-            "last-row",
-            lambda q, k, v: tuple(output * not_last(output) for output in attend_with(scaled(q, k), v)),
-            "the last query gets only zeros. Does a loop end one query too early?",
-        ),
-        scores_as_context(scaled),
-        Slip(
-            "no-keepdim",
-            lambda q, k, v: blend(raise_e(scaled(q, k)) / raise_e(scaled(q, k)).sum(-1), v),
-            "the sums lose an axis, so they don't divide the rows they belong to. Use "
-            "`sum(dim=-1, keepdim=True)`.",
-        ),
+        *known_mistakes(solutions.scaled_attention),
         *softmax_slips(lambda q, k, v: (scaled(q, k), v), blend, "`values`"),
     ),
 )
-
-
-def not_last(output: Tensor) -> Tensor:
-    """1 for every row but the last; a single row is kept."""
-    n = output.shape[-2]
-    return (torch.arange(n) < max(n - 1, 1)).to(output.dtype)[:, None]
 
 
 def right_attention(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -348,14 +120,6 @@ def scaled_first(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor,
 def in_double(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, ...]:
     outputs = right_attention(queries.double(), keys.double(), values.double())
     return tuple(output.to(queries.dtype) for output in outputs)
-
-
-def careful_test(implementation: Callable) -> None:
-    generator = torch.Generator().manual_seed(0)
-    shapes = ((2, 3, 16), (2, 5, 16), (2, 5, 7))
-    inputs = [torch.randn(shape, generator=generator) for shape in shapes]
-    for output, expected in zip(implementation(*inputs), right_attention(*inputs), strict=True):
-        torch.testing.assert_close(output, expected)
 
 
 def single_matrices_only(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -429,7 +193,7 @@ TEST_ATTENTION = TestExercise(
             wrong_only_at((..., -1), right_attention, zeros), right_attention
         ),
         "returns unscaled attention weights with the right context": combine(
-            right_attention, divide_by(lambda q, k, v: 1.0)
+            right_attention, lambda q, k, v: attend_with(q @ k.mT, v)
         ),
         "returns the attention weights of each query sorted by size": combine(
             right_attention, lambda q, k, v: (None, right_attention(q, k, v)[1].sort(-1).values)
@@ -440,7 +204,7 @@ TEST_ATTENTION = TestExercise(
         "returns numbers that are all too small": shifted_by(-1.0),
         "returns numbers that are all too large": shifted_by(1.0),
     },
-    reference=careful_test,
+    reference=solutions.test_attention,
 )
 
 

@@ -97,15 +97,7 @@ r"""
 """
 
 # %% kind="exercise" exercise="soft_lookup" title="A soft lookup" difficulty=2 importance=5 track="short"
-def soft_lookup(query, keys, values):
-    """query (d_k,), keys (n, d_k), values (n, d_v)
-
-    ->  context (d_v,), weights (n,)
-    """
-    # solution
-    weights = torch.softmax(keys @ query, dim=-1)
-    return weights @ values, weights
-    # end solution
+from lessons.l08_query_key_value.solutions import soft_lookup
 
 # %% kind="check" exercise="soft_lookup"
 check("soft_lookup", soft_lookup)
@@ -271,16 +263,7 @@ r"""
 """
 
 # %% kind="exercise" exercise="scaled_attention" title="Scaled dot-product attention" difficulty=3 importance=5 track="short"
-def scaled_attention(queries, keys, values):
-    """queries (..., m, d_k), keys (..., n, d_k), values (..., n, d_v)
-
-    ->  context (..., m, d_v), weights (..., m, n)
-    """
-    # solution
-    scores = queries @ keys.mT / math.sqrt(keys.shape[-1])
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ values, weights
-    # end solution
+from lessons.l08_query_key_value.solutions import scaled_attention
 
 # %% kind="check" exercise="scaled_attention"
 check("scaled_attention", scaled_attention)
@@ -482,18 +465,7 @@ You are given someone else's implementation of scaled dot-product attention. Wri
 """
 
 # %% kind="exercise" exercise="test_attention" mode="test" title="Test an attention function" difficulty=3 importance=3 track="stretch"
-def test_attention(attention):
-    """Takes a function like scaled_attention; raises an exception if it is wrong."""
-    # solution
-    generator = torch.Generator().manual_seed(0)
-    q = torch.randn(2, 3, 16, generator=generator)
-    k = torch.randn(2, 5, 16, generator=generator)
-    v = torch.randn(2, 5, 7, generator=generator)
-    context, weights = attention(q, k, v)
-    expected = torch.softmax(q @ k.mT / 4, dim=-1)
-    torch.testing.assert_close(weights, expected)
-    torch.testing.assert_close(context, expected @ v)
-    # end solution
+from lessons.l08_query_key_value.solutions import test_attention
 
 # %% kind="check" exercise="test_attention"
 check("test_attention", test_attention)

@@ -10,9 +10,9 @@ from course_lib.models.registry import build, make_config
 from course_lib.results import runs
 from course_lib.text.batch import make_batch
 from course_lib.translation.shipped import shared
-from lessons.l08_query_key_value.exercises import look_up
 from lessons.l08_query_key_value.measurements import measure
 from lessons.l08_query_key_value.score_spread import spreads
+from lessons.l08_query_key_value.solutions import soft_lookup
 from tests.lesson_claims import (
     LessonText,
     assert_measured_again,
@@ -154,7 +154,7 @@ def test_fixed_weights_stay_at_positions_and_attention_finds_the_words():
 
 
 def test_the_numbers_of_the_quiz():
-    context, _ = look_up(torch.tensor([1.0]), torch.tensor([[1.1], [0.0]]), torch.tensor([[10.0], [2.0]]))
+    context, _ = soft_lookup(torch.tensor([1.0]), torch.tensor([[1.1], [0.0]]), torch.tensor([[10.0], [2.0]]))
     assert L.asked("blend-of-two").answer == pytest.approx(context.item(), abs=0.01)
     query, keys = torch.randn(2, 200_000, 16, generator=torch.Generator().manual_seed(8))
     products, scores = query * keys, (query * keys).sum(dim=1)
@@ -185,10 +185,10 @@ def test_what_follows_from_one_matrix_for_queries_and_keys():
 
 def test_a_changed_value_moves_the_context_alone():
     query, keys, values = torch.randn(3), torch.randn(4, 3), torch.randn(4, 2)
-    before = look_up(query, keys, values)
+    before = soft_lookup(query, keys, values)
     values[1] += 1
     context, weights = (
-        not torch.equal(*pair) for pair in zip(before, look_up(query, keys, values), strict=True)
+        not torch.equal(*pair) for pair in zip(before, soft_lookup(query, keys, values), strict=True)
     )
     expected = indices_of_true(
         context and weights, context and not weights, weights and not context, not (context or weights)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tools.authoring.cell_kinds import SHORT, STRETCH
 from tools.authoring.minutes import with_minutes
+from tools.authoring.solutions import with_solutions
 from tools.authoring.source import Cell, read_cells
 from tools.authoring.tracks import with_tracks
 
@@ -82,5 +83,6 @@ def sources(root: Path) -> list[Path]:
 def read_lesson(path: Path, root: Path) -> LessonSource:
     text = path.read_text(encoding="utf-8")
     digest = hashlib.sha256(text.encode()).hexdigest()  # the same on Windows: read_text normalises line ends
-    cells = with_minutes(with_tracks(read_cells(text)), path.with_name("quiz.json"))
+    cells = with_tracks(with_solutions(read_cells(text), path.parent))
+    cells = with_minutes(cells, path.with_name("quiz.json"))
     return LessonSource(path.relative_to(root).as_posix(), path.parent.name[1:], digest, cells)

@@ -34,6 +34,15 @@ FENCED = re.compile(r"^\s*(```+|~~~+).*?^\s*\1", re.MULTILINE | re.DOTALL)
 Options = dict[str, str | int | float | bool]
 
 
+class FileLine(int):
+    """The number of a line in another file of the lesson."""
+
+    def __new__(cls, number: int, file: str):
+        line = super().__new__(cls, number)
+        line.file = file
+        return line
+
+
 class LessonError(Exception):
     """A problem in a lesson, with its line. The caller adds the file: `problem.at(lesson.path)`."""
 
@@ -42,6 +51,8 @@ class LessonError(Exception):
         self.line, self.message = line, message
 
     def at(self, path: str) -> str:
+        if isinstance(self.line, FileLine):
+            path = f"{path.rpartition('/')[0]}/{self.line.file}"
         return f"{path}:{self.line}: {self.message}"
 
 

@@ -15,6 +15,7 @@ tensor_exercise.py  functions of tensors: their random cases, and what is wrong 
 module_names.py     whether a torch module has the right parameters, and if not, why
 module_exercise.py  torch modules: their weights, outputs, dropout, gradients and initial weights
 derived_slips.py    mistakes that are the same in every exercise: inputs swapped, ignored, transposed
+mistakes.py         known mistakes as changed lines of a solution, in text files
 judging.py          `judge`: everything that happens to an attempt, in order
 catalogue.py        every exercise of the course, by name
 own_work.py         whether an attempt uses the course's own code, for graded work
@@ -42,6 +43,7 @@ HOMES = {
     "find_exercise": "catalogue",
     "gaussian": "tensor_exercise",
     "judge": "judging",
+    "known_mistakes": "mistakes",
     "wrong_only_at": "exercise",
     "wrong_verdict": "verdict",
 }

@@ -18,19 +18,11 @@ import torch
 PACKAGES_WITH_SHAPES = ("course_lib.layers", "course_lib.models")
 QUICK_SYSTEMS = {"bahdanau", "transformer", "gru_lm", "transformer_lm"}
 ROOT = Path(__file__).parent
-NOT_QUICK = {  # what lessons say, wrong answers, every state of every explorable, endless loops, benches
-    *(
-        "lessons",
-        "tests/lessons",
-        "tests/tools/bench",
-        "tests/tools/experiments",
-        "tests/explore/test_sweep.py",
-    ),
-    *(
-        "tests/teaching/test_mutants.py",
-        "tests/teaching/test_guarded_call.py",
-        "tests/teaching/test_yours.py",
-    ),
+NOT_QUICK = {  # what lessons say, wrong answers, every state of every explorable, endless loops, whole tools
+    "lessons",
+    *(f"tests/explore/test_{name}.py" for name in ("numbers", "sweep")),
+    *(f"tests/teaching/test_{name}.py" for name in ("guarded_call", "mutants", "stand_ins", "yours")),
+    *(f"tests/tools/{name}" for name in ("bench", "experiments", "grading", "hosting", "workshop")),
 }
 
 

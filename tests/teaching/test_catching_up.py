@@ -136,6 +136,7 @@ def test_a_notebook_that_the_learner_has_changed(notebook, monkeypatch, tmp_path
     assert file.name in raised.value.__notes__[0]
 
 
+@pytest.mark.slow
 def test_in_a_real_session_nothing_is_displayed(course_home):
     cells = ["from course_lib.teaching import catch_up; catch_up('06')", "print(force_attention.__doc__)"]
     cells.append("import inspect; print(len(inspect.getsource(translate).splitlines()) > 10)")

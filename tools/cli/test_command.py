@@ -43,7 +43,7 @@ def add(commands) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="run only the style checks and the quick unit tests, in about six minutes",
+        help="run only the style checks and the quick unit tests, in about two minutes",
     )
     soak_help = "search for failures instead: fuzzed inputs, killed processes, cells in random order"
     parser.add_argument("--soak", action="store_true", help=soak_help)

@@ -231,6 +231,7 @@ def test_ctrl_c_prints_the_table_of_what_ran(soak_folder, reports):
     assert process.returncode == 130 and "| forever (not finished) |" in printed
 
 
+@pytest.mark.slow
 def test_other_runs_do_not_load_the_long_run(monkeypatch, tmp_path):
     command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:nbval", "tests/soak"]
     ran = subprocess.run(command, cwd=PROJECT_ROOT, capture_output=True, text=True)

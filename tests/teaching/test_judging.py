@@ -220,6 +220,21 @@ def test_a_plain_function_of_tensors_is_checked_in_every_respect(attempt, slip, 
     assert words in str(verdict)
 
 
+def test_a_gradient_that_is_only_rounding_proves_nothing():
+    """Over a single number, a fraction is always 1: written in one way, its gradient is 0, or else 1e-8."""
+    fractions = TensorExercise(
+        name="fractions",
+        lesson="start_here",
+        inputs={"x": gaussian("m n")},
+        returns={"fractions": "m n"},
+        sizes={"m": 4, "n": 5},
+        reference=lambda x: x.square() / x.square().sum(-1, keepdim=True),
+        by_hand=ByHand({"x": [[1.0, 1.0]]}, {"fractions": [[0.5, 0.5]]}, "Half each."),
+    )
+    verdict = judge(fractions, lambda x: (x / x.norm(dim=-1, keepdim=True)) ** 2)
+    assert verdict.status == "passed", str(verdict)
+
+
 def test_unstable_answers_fail_only_for_large_numbers():
     verdict = judge(LOG, lambda x: x.softmax(-1).log())
     assert verdict.slip == "large-numbers"

@@ -3,7 +3,7 @@
     # %% kind="exercise" exercise="scaled_attention" title="Scaled dot-product attention" ...
     from lessons.l08_query_key_value.solutions import scaled_attention
 
-In the notebook, the definition stands there instead of the import, with the markers of the solution. In an
+In the notebook, the definition replaces the import, with the markers of the solution. In an
 exercise of mode "bug", the learner gets the solution with the mistake called "unrepaired". A cell with code
 of its own keeps it.
 """

@@ -140,13 +140,7 @@ Write it with means, squares and square roots. Normalise every word by itself, o
 """
 
 # %% kind="exercise" exercise="layer_norm" title="Layer normalisation" difficulty=2 importance=5 track="short"
-def layer_norm(x, weight, bias, eps=1e-5):
-    """x (..., d_model), weight (d_model,), bias (d_model,)  ->  (..., d_model)"""
-    # solution
-    deviations = x - x.mean(dim=-1, keepdim=True)
-    variance = deviations.square().mean(dim=-1, keepdim=True)
-    return deviations / torch.sqrt(variance + eps) * weight + bias
-    # end solution
+from lessons.l13_the_block.solutions import layer_norm
 
 # %% kind="check" exercise="layer_norm"
 check("layer_norm", layer_norm)
@@ -224,12 +218,7 @@ r"""
 """
 
 # %% kind="exercise" exercise="feed_forward" title="The feed-forward network" difficulty=1 importance=4 track="short"
-def feed_forward(x, w_in, b_in, w_out, b_out):
-    """x (..., d_model), w_in (d_ff, d_model), w_out (d_model, d_ff)  ->  like x"""
-    # solution
-    hidden = torch.relu(x @ w_in.T + b_in)
-    return hidden @ w_out.T + b_out
-    # end solution
+from lessons.l13_the_block.solutions import feed_forward
 
 # %% kind="check" exercise="feed_forward"
 check("feed_forward", feed_forward)
@@ -291,22 +280,7 @@ These are the parameters of a trained translator's first block. **Write the bloc
 """
 
 # %% kind="exercise" exercise="encoder_block" title="The block as a function" difficulty=2 importance=5 track="short"
-def encoder_block(x, parts, n_heads, mask=None):
-    """x (batch, n, d_model), mask (batch, 1, 1, n) or None  ->  like x"""
-    kinds = ("query", "key", "value", "output")
-    four = [parts[f"attention.w_{kind}"] for kind in kinds]
-    inner = [parts["feed_forward.inner.weight"], parts["feed_forward.inner.bias"]]
-    outer = [parts["feed_forward.outer.weight"], parts["feed_forward.outer.bias"]]
-
-    def norm(x, name):  # name: around_attention or around_feed_forward
-        return layer_norm(x, parts[f"{name}.norm.weight"], parts[f"{name}.norm.bias"])
-
-    # solution
-    normed = norm(x, "around_attention")
-    x = x + many_heads(normed, normed, *four, n_heads, mask)[0]
-    normed = norm(x, "around_feed_forward")
-    return x + feed_forward(normed, *inner, *outer)
-    # end solution
+from lessons.l13_the_block.solutions import encoder_block
 
 # %% kind="check" exercise="encoder_block"
 check("encoder_block", encoder_block)
@@ -407,21 +381,7 @@ r"""
 """
 
 # %% kind="exercise" exercise="FeedForward" title="The feed-forward network as a module" difficulty=2 importance=5 track="short"
-class FeedForward(nn.Module):
-    def __init__(self, d_model, d_ff):
-        # solution
-        super().__init__()
-        self.inner = nn.Linear(d_model, d_ff)
-        self.outer = nn.Linear(d_ff, d_model)
-        for layer in (self.inner, self.outer):
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
-        # end solution
-
-    def forward(self, x):
-        # solution
-        return self.outer(torch.relu(self.inner(x)))
-        # end solution
+from lessons.l13_the_block.solutions import FeedForward
 
 # %% kind="check" exercise="FeedForward"
 check("FeedForward", FeedForward)

@@ -20,6 +20,7 @@ from torch import nn
 from course_lib.layers.block import AttentionWeights, Block
 from course_lib.layers.multi_head import join_heads, multi_head, split_heads
 from course_lib.shapes import Bool, Float, Tensor
+from lessons.l13_the_block.solutions import FeedForward
 
 Words = Float[Tensor, "batch len model"]
 
@@ -47,21 +48,6 @@ class MultiHead(nn.Module):
             for words, matrix in ((x, self.w_query), (source, self.w_key), (source, self.w_value))
         )
         return join_heads(multi_head(query, keys, values, mask=mask)[0]) @ self.w_output.T
-
-
-class FeedForward(nn.Module):
-    """Two linear layers with a ReLU between them, at each position separately."""
-
-    def __init__(self, d_model: int, d_ff: int):
-        super().__init__()
-        self.inner = nn.Linear(d_model, d_ff)
-        self.outer = nn.Linear(d_ff, d_model)
-        for layer in (self.inner, self.outer):
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
-
-    def forward(self, x: Words) -> Words:
-        return self.outer(torch.relu(self.inner(x)))
 
 
 class Residual(nn.Module):

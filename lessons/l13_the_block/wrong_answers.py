@@ -8,14 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from lessons.l13_the_block.exercises import (
-    FIRST,
-    SECOND,
-    attention,
-    feed_forward_part,
-    normalised,
-)
+from lessons.l12_many_heads.exercises import layer as many_heads
 from lessons.l13_the_block.modules import MultiHead
+from lessons.l13_the_block.solutions import feed_forward
 
 # ---- what the answers share
 
@@ -198,6 +193,22 @@ def feed_by_where(x, w_in, b_in, w_out, b_out):
 
 
 # ---- encoder_block
+
+FIRST, SECOND = "around_attention", "around_feed_forward"
+
+
+def attention(x, parts, n_heads, mask):
+    four = (parts[f"attention.w_{kind}"] for kind in ("query", "key", "value", "output"))
+    return many_heads(x, x, *four, n_heads, mask)[0]
+
+
+def feed_forward_part(x, parts):
+    names = (f"{layer}.{kind}" for layer in ("inner", "outer") for kind in ("weight", "bias"))
+    return feed_forward(x, *(parts[f"feed_forward.{name}"] for name in names))
+
+
+def normalised(x, parts, around):
+    return torch_norm(x, parts[f"{around}.norm.weight"], parts[f"{around}.norm.bias"])
 
 
 def block_plain(x, parts, n_heads, mask=None):

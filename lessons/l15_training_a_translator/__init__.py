@@ -12,7 +12,7 @@ HOMES = {
     "TranslatorRun": "translator_run",
     "apply_merges": "merges",
     "class_to_train": "chosen_file",
-    "clipped": "by_hand",
+    "clipped": "clipping",
     "file_to_train": "chosen_file",
     "full_data": "short_sentences",
     "run_folder": "live_training",

@@ -1,4 +1,5 @@
 # Lesson 15 · the source. Edit this file, then run `python3 -m course_lib build 15`; the notebook is made from it.
+# ruff: noqa: F401 (names that only the solutions use)
 
 # %% [markdown] kind="title"
 r"""
@@ -104,23 +105,7 @@ The first three lines are given: `ready` contains the same numbers as `weights`,
 """
 
 # %% kind="exercise" exercise="training_step" title="One training step" difficulty=3 importance=5 track="short"
-def training_step(weights, loss_of, state, step, rate):
-    """-> loss (a number), new weights {name: tensor}, new state {name: (m, v)}"""
-    ready = {name: w.detach().requires_grad_() for name, w in weights.items()}
-    loss = loss_of(ready)
-    gradients = torch.autograd.grad(loss, list(ready.values()))
-    # solution
-    gradients = clipped(list(gradients), 1.0)
-    new_weights, new_state = {}, {}
-    for (name, w), g in zip(weights.items(), gradients, strict=True):
-        m, v = state.get(name, (torch.zeros_like(w), torch.zeros_like(w)))
-        m = 0.9 * m + 0.1 * g
-        v = 0.98 * v + 0.02 * g.square()
-        m_hat, v_hat = m / (1 - 0.9**step), v / (1 - 0.98**step)
-        new_weights[name] = w - rate * m_hat / (v_hat.sqrt() + 1e-9)
-        new_state[name] = m, v
-    return loss.item(), new_weights, new_state
-    # end solution
+from lessons.l15_training_a_translator.solutions import training_step
 
 # %% kind="check" exercise="training_step"
 check("training_step", training_step)
@@ -210,18 +195,7 @@ Put sentences of similar length together: the total padding may be up to a third
 """
 
 # %% kind="exercise" exercise="by_length" title="Batches by length" difficulty=2 importance=4 track="core"
-def by_length(lengths, room):
-    """[3, 9, 2, 8], 18  ->  [[2, 0], [3, 1]]"""
-    # solution
-    order = sorted(range(len(lengths)), key=lambda i: lengths[i])
-    batches = []
-    for i in order:
-        fits = batches and (len(batches[-1]) + 1) * lengths[i] <= room
-        if not fits:
-            batches.append([])
-        batches[-1].append(i)
-    return batches
-    # end solution
+from lessons.l15_training_a_translator.solutions import by_length
 
 # %% kind="check" exercise="by_length"
 check("by_length", by_length)
@@ -285,16 +259,7 @@ Here is a first version of this formula. Make it pass the check.
 """
 
 # %% kind="exercise" exercise="paper_rate" mode="bug" title="The learning rate of the 2017 paper" difficulty=2 importance=3 track="core"
-def paper_rate(step, d_model, warm_up):
-    """step 1, 2, 3, …, width, number of warm-up steps  ->  the learning rate"""
-    # bug
-    up, down = step * warm_up**-1.5, step**-0.5
-    return warm_up**-0.5 * min(up, down)
-    # end bug
-    # solution
-    up, down = step * warm_up**-1.5, step**-0.5
-    return d_model**-0.5 * min(up, down)
-    # end solution
+from lessons.l15_training_a_translator.solutions import paper_rate
 
 # %% kind="check" exercise="paper_rate"
 check("paper_rate", paper_rate)
@@ -370,14 +335,7 @@ Write this loss for a batch. `logits` (batch, n, vocab) come from the model. `ta
 """
 
 # %% kind="exercise" exercise="smoothed_loss" title="The smoothed loss" difficulty=3 importance=4 track="core"
-def smoothed_loss(logits, targets, smoothing):
-    """(batch, n, vocab), (batch, n), a number  ->  a tensor of shape ()"""
-    # solution
-    log_probs = logits.log_softmax(dim=-1)
-    correct = log_probs.gather(-1, targets[..., None])[..., 0]
-    losses = -(1 - smoothing) * correct - smoothing * log_probs.mean(dim=-1)
-    return losses[targets != 0].mean()
-    # end solution
+from lessons.l15_training_a_translator.solutions import smoothed_loss
 
 # %% kind="check" exercise="smoothed_loss"
 check("smoothed_loss", smoothed_loss)
@@ -613,24 +571,7 @@ Write one such step. `words` is a dictionary that maps a word, as a tuple of its
 """
 
 # %% kind="exercise" exercise="next_merge" title="One merge" difficulty=3 importance=3 track="stretch"
-def next_merge(words):
-    """{tuple of tokens: count}  ->  (left, right), {tuple of tokens: count}"""
-    # solution
-    counts = {}
-    for word, n in words.items():
-        for i in range(len(word) - 1):
-            pair = word[i : i + 2]
-            counts[pair] = counts.get(pair, 0) + n
-    best = min(counts, key=lambda pair: (-counts[pair], pair))
-    merged = {}
-    for word, n in words.items():
-        tokens, rest = (), word
-        while rest:
-            width = 2 if rest[:2] == best else 1
-            tokens, rest = (*tokens, "".join(rest[:width])), rest[width:]
-        merged[tokens] = merged.get(tokens, 0) + n
-    return best, merged
-    # end solution
+from lessons.l15_training_a_translator.solutions import next_merge
 
 # %% kind="check" exercise="next_merge"
 check("next_merge", next_merge)

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from course_lib.teaching.exercises import find_exercise
 from course_lib.teaching.exercises.judging import judge
 from course_lib.text.batching import Epochs
+from course_lib.training.recipe import learning_rate
 from course_lib.training.step import BETAS, EPSILON, Adam
 from lessons.l15_training_a_translator.by_hand import paper_rate, smoothed_loss, training_step
 from lessons.l15_training_a_translator.short_sentences import short_data
@@ -21,8 +22,10 @@ from lessons.l15_training_a_translator.translator_run import TranslatorRun
 @pytest.mark.parametrize(("d_model", "warm_up"), [(512, 4000), (64, 200), (256, 1)])
 def test_inverse_square_root_is_the_papers_formula(d_model, warm_up):
     for step in (1, 2, 17, 199, 200, 201, 3999, 4000, 4001, 100_000):
-        formula = d_model**-0.5 * min(step**-0.5, step * warm_up**-1.5)
-        assert paper_rate(step, d_model, warm_up) == pytest.approx(formula, rel=1e-12)
+        rate = learning_rate(
+            step, peak=(d_model * warm_up) ** -0.5, warm_up=warm_up, decay="inverse_square_root"
+        )
+        assert rate == pytest.approx(paper_rate(step, d_model, warm_up), rel=1e-12)
 
 
 def test_a_step_in_plain_functions_is_the_librarys():

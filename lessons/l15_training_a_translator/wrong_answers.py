@@ -9,7 +9,7 @@ import random
 import torch
 import torch.nn.functional as F
 
-from lessons.l15_training_a_translator.by_hand import clipped
+from lessons.l15_training_a_translator.clipping import clipped
 from lessons.l15_training_a_translator.merges import count_pairs, merge
 
 # ---- what several answers share

@@ -176,14 +176,7 @@ r"""
 """
 
 # %% kind="exercise" exercise="sinusoids" title="Sinusoidal positional encodings" difficulty=3 importance=5 track="short"
-def sinusoids(n, d_model):
-    """n positions, d_model even  ->  (n, d_model): sin, cos, sin, cos, …"""
-    # solution
-    frequencies = 10_000.0 ** (-torch.arange(0, d_model, 2) / d_model)
-    angles = torch.arange(n)[:, None] * frequencies
-    pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)  # (n, d_model / 2, 2)
-    return pairs.flatten(1)
-    # end solution
+from lessons.l11_positions.solutions import sinusoids
 
 # %% kind="check" exercise="sinusoids"
 check("sinusoids", sinusoids)
@@ -420,14 +413,7 @@ $$ (x, y) \;\longmapsto\; (x\cos\theta - y\sin\theta,\;\; x\sin\theta + y\cos\th
 """
 
 # %% kind="exercise" exercise="rotate" title="Rotary position embeddings" difficulty=4 importance=4 track="core"
-def rotate(features, angles):
-    """features (..., n, width), angles (n, width / 2)  ->  (..., n, width)"""
-    # solution
-    x, y = features[..., 0::2], features[..., 1::2]
-    cos, sin = angles.cos(), angles.sin()
-    pairs = torch.stack([x * cos - y * sin, x * sin + y * cos], dim=-1)
-    return pairs.flatten(-2)
-    # end solution
+from lessons.l11_positions.solutions import rotate
 
 # %% kind="check" exercise="rotate"
 check("rotate", rotate)

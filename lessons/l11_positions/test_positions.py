@@ -16,7 +16,7 @@ from course_lib.results import runs
 from course_lib.teaching.questions.question import questions
 from course_lib.translation.shipped import load_shipped
 from lessons.l11_positions import attend_with, attention_layers, count_right, encode_pairs, percent_exact
-from lessons.l11_positions.exercises import in_halves, rotate_halves
+from lessons.l11_positions.exercises import ROTATE, in_halves
 from lessons.l11_positions.measurements import measure, rotate_from, set_tables, six_to_ten_words
 from lessons.l11_positions.scores import RANGES, exact_by_length
 from tests.lesson_claims import (
@@ -404,6 +404,7 @@ def test_weights_trained_with_one_layout_of_rope_fail_with_the_other(rope, sente
     rotate_from(rope.model, 0)
     assert percent_exact(rope, sentences) > 95
     theta = angles(64, 16)
+    [rotate_halves] = [slip.wrong for slip in ROTATE.slips if slip.name == "halves"]
 
     def in_halves_from(features: torch.Tensor, *, first: int = 0) -> torch.Tensor:
         return rotate_halves(features, theta[first : first + features.shape[-2]])

@@ -8,8 +8,6 @@ import math
 import numpy as np
 import torch
 
-from lessons.l11_positions.exercises import split_pairs
-
 
 def products_of(encoding, n, d_model=16):
     return encoding(n, d_model) @ encoding(n, d_model).T
@@ -222,7 +220,7 @@ def misspelt(encoding):
 
 
 def rotate_pairs(features, angles):
-    x, y = split_pairs(features)
+    x, y = features[..., 0::2], features[..., 1::2]
     new_x = x * angles.cos() - y * angles.sin()
     new_y = x * angles.sin() + y * angles.cos()
     return torch.stack([new_x, new_y], dim=-1).flatten(-2)

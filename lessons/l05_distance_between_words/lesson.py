@@ -95,16 +95,7 @@ Implement this formula, using only the windows that fit entirely within the sent
 """
 
 # %% kind="exercise" exercise="convolve" title="A convolution over words" difficulty=3 importance=5 track="core"
-def convolve(words, kernel):
-    """words (n, channels), kernel (out, channels, width)  ->  (n - width + 1, out)"""
-    # solution
-    width = kernel.shape[2]
-    n_windows = len(words) - width + 1
-    outputs = 0
-    for j in range(width):
-        outputs = outputs + words[j : j + n_windows] @ kernel[:, :, j].T
-    return outputs
-    # end solution
+from lessons.l05_distance_between_words.solutions import convolve
 
 # %% kind="check" exercise="convolve"
 check("convolve", convolve)

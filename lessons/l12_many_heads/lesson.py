@@ -112,17 +112,7 @@ Here is a first version, which has a bug. Fix it. `x.transpose(i, j)` returns `x
 """
 
 # %% kind="exercise" exercise="split_heads" mode="bug" title="Split vectors into heads" difficulty=2 importance=5 track="short"
-def split_heads(features, n_heads):
-    """features (..., n, d_model)  ->  (..., n_heads, n, d_model / n_heads)"""
-    # bug
-    *batch, n, d_model = features.shape
-    return features.reshape(*batch, n_heads, n, d_model // n_heads)
-    # end bug
-    # solution
-    *batch, n, d_model = features.shape
-    slices = features.reshape(*batch, n, n_heads, d_model // n_heads)
-    return slices.transpose(-3, -2)
-    # end solution
+from lessons.l12_many_heads.solutions import split_heads
 
 # %% kind="check" exercise="split_heads"
 check("split_heads", split_heads)
@@ -176,11 +166,7 @@ Now write the inverse: for each word, concatenate the slices of all heads, head 
 """
 
 # %% kind="exercise" exercise="join_heads" title="Concatenate the heads" difficulty=1 importance=5 track="short"
-def join_heads(features):
-    """features (..., n_heads, n, size)  ->  (..., n, n_heads * size)"""
-    # solution
-    return features.transpose(-3, -2).flatten(-2)
-    # end solution
+from lessons.l12_many_heads.solutions import join_heads
 
 # %% kind="check" exercise="join_heads"
 check("join_heads", join_heads)
@@ -222,22 +208,7 @@ Return the output and the attention weights of all heads. It helps to print the 
 """
 
 # %% kind="exercise" exercise="many_heads" title="Multi-head attention" difficulty=4 importance=5 track="short"
-def many_heads(x, source, w_q, w_k, w_v, w_o, n_heads, mask=None):
-    """x (batch, m, d_model), source (batch, n, d_model),
-    w_q, w_k, w_v, w_o (d_model, d_model), mask broadcasts to (batch, n_heads, m, n)
-
-    ->  output (batch, m, d_model), weights (batch, n_heads, m, n)
-    """
-    # solution
-    queries = split_heads(x @ w_q.T, n_heads)
-    keys = split_heads(source @ w_k.T, n_heads)
-    values = split_heads(source @ w_v.T, n_heads)
-    if mask is None:
-        context, weights = scaled_attention(queries, keys, values)
-    else:
-        context, weights = masked_attention(queries, keys, values, mask)
-    return join_heads(context) @ w_o.T, weights
-    # end solution
+from lessons.l12_many_heads.solutions import many_heads
 
 # %% kind="check" exercise="many_heads"
 check("many_heads", many_heads)

@@ -1,8 +1,8 @@
 """Translate with the learner's own multi-head attention in every attention layer of a trained Transformer.
 
     >>> from course_lib.translation import load_shipped
-    >>> from lessons.l12_many_heads.exercises import layer
-    >>> translate_with(load_shipped("transformer"), layer, "the cat sleeps")
+    >>> from lessons.l12_many_heads.solutions import many_heads
+    >>> translate_with(load_shipped("transformer"), many_heads, "the cat sleeps")
     'le chat dort'
 
 Everything else is the library's: embeddings, positional encodings, norms, residual connections and

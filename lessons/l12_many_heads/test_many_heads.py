@@ -16,7 +16,7 @@ from course_lib.text.batch import make_batch
 from course_lib.translation.ablation import ablated, head_names, multi_heads
 from course_lib.translation.shipped import shared
 from lessons.l12_many_heads import measurements as m
-from lessons.l12_many_heads.exercises import first_version, layer
+from lessons.l12_many_heads.exercises import SPLIT_HEADS
 from lessons.l12_many_heads.head_switches import N_SRC, NEEDED, entropy
 from lessons.l12_many_heads.own_layer import translate_with
 from lessons.l12_many_heads.patching import (
@@ -25,6 +25,7 @@ from lessons.l12_many_heads.patching import (
     noun_positions,
     predict_pronouns,
 )
+from lessons.l12_many_heads.solutions import many_heads
 from tests.lesson_claims import (
     LessonText,
     assert_measured_again,
@@ -214,7 +215,7 @@ def test_the_translator_runs_on_the_learners_layer(pair):
 
     def counted(*inputs):
         used.append(inputs)
-        return layer(*inputs)
+        return many_heads(*inputs)
 
     translate = shared("transformer")
     assert translate_with(translate, counted, pair.src_text) == translate(pair.src_text).target
@@ -223,7 +224,7 @@ def test_the_translator_runs_on_the_learners_layer(pair):
 
 def test_a_wrong_layer_gives_another_translation():
     def without_output_projection(x, source, w_q, w_k, w_v, w_o, n_heads, mask):
-        return layer(x, source, w_q, w_k, w_v, torch.eye(len(w_o)), n_heads, mask)
+        return many_heads(x, source, w_q, w_k, w_v, torch.eye(len(w_o)), n_heads, mask)
 
     translate, text = shared("transformer"), held_out_splits().coreference[0].src_text
     assert translate_with(translate, without_output_projection, text) != translate(text).target
@@ -238,10 +239,12 @@ def test_a_head_has_rows_of_three_matrices_and_columns_of_the_fourth():
         rows = slice(i * d_k, (i + 1) * d_k)
         scores = (x @ w_q[rows].T) @ (x @ w_k[rows].T).mT / math.sqrt(d_k)
         output += scores.softmax(dim=-1) @ (x @ w_v[rows].T) @ w_o[:, rows].T
-    torch.testing.assert_close(layer(x, x, w_q, w_k, w_v, w_o, h)[0], output, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(many_heads(x, x, w_q, w_k, w_v, w_o, h)[0], output, atol=1e-4, rtol=1e-4)
 
 
 # ---- the first version of the split
+
+first_version = SPLIT_HEADS.unrepaired
 
 
 def test_the_first_version_breaks_the_translation():

@@ -9,7 +9,9 @@ import math
 import torch
 import torch.nn.functional as F
 
-from lessons.l12_many_heads.exercises import by_reshape_and_transpose, join, split
+from lessons.l12_many_heads.exercises import by_reshape_and_transpose
+from lessons.l12_many_heads.solutions import join_heads as join
+from lessons.l12_many_heads.solutions import split_heads as split
 
 # ---- what the answers share
 

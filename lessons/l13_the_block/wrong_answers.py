@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from lessons.l12_many_heads.exercises import layer as many_heads
+from lessons.l12_many_heads.solutions import many_heads
 from lessons.l13_the_block.modules import MultiHead
 from lessons.l13_the_block.solutions import feed_forward
 

@@ -131,19 +131,7 @@ Work in small steps, each in a cell of its own: a single step for one sentence, 
 """
 
 # %% kind="exercise" exercise="read_sequence" title="Run an RNN over a sequence" difficulty=3 importance=5 track="short"
-def read_sequence(inputs, start, w_in, w_rec, bias):
-    """inputs (..., n, input), start (..., hidden), w_in (hidden, input),
-    w_rec (hidden, hidden), bias (hidden,)
-
-    ->  states (..., n, hidden), one for each word
-    """
-    # solution
-    state, states = start, []
-    for step in range(inputs.shape[-2]):
-        state = torch.tanh(inputs[..., step, :] @ w_in.T + state @ w_rec.T + bias)
-        states.append(state)
-    return torch.stack(states, dim=-2)
-    # end solution
+from lessons.l02_recurrent_networks.solutions import read_sequence
 
 # %% kind="check" exercise="read_sequence"
 check("read_sequence", read_sequence)
@@ -271,11 +259,7 @@ Many answers are correct. Try some numbers with a loop in a cell of your own fir
 """
 
 # %% kind="exercise" exercise="wire_memory" title="Store a signal for 200 steps" difficulty=3 importance=5 track="core"
-def wire_memory():
-    """->  w, u, b: three numbers of your choice"""
-    # solution
-    return 3.5, 3.0, 0.0
-    # end solution
+from lessons.l02_recurrent_networks.solutions import wire_memory
 
 # %% kind="check" exercise="wire_memory"
 check("wire_memory", wire_memory)
@@ -490,18 +474,7 @@ The Jacobian of two steps is the matrix product `later @ earlier`. A change in c
 """
 
 # %% kind="exercise" exercise="product_of_jacobians" title="Multiply the Jacobians" difficulty=3 importance=3 track="stretch"
-def product_of_jacobians(states, w_rec):
-    """states (n, hidden), w_rec (hidden, hidden)
-
-    ->  jacobian (hidden, hidden): how the last state changes with the first
-    """
-    # solution
-    jacobian = torch.eye(len(w_rec))
-    for state in states[1:]:
-        one_step = (1 - state**2)[:, None] * w_rec
-        jacobian = one_step @ jacobian
-    return jacobian
-    # end solution
+from lessons.l02_recurrent_networks.solutions import product_of_jacobians
 
 # %% kind="check" exercise="product_of_jacobians"
 check("product_of_jacobians", product_of_jacobians)

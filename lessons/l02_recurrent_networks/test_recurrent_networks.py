@@ -13,13 +13,11 @@ from course_lib.teaching.exercises import find_exercise
 from course_lib.text.special import BOS
 from course_lib.translation.shipped import shared
 from lessons.l02_recurrent_networks import measurements
+from lessons.l02_recurrent_networks.solutions import product_of_jacobians, read_sequence
 from tests.lesson_claims import LessonText, indices_of_true, means, numbers_of_right, seeds
 
 LESSON = LessonText("recurrent_networks")
 STORED = LESSON.stored()
-
-read_sequence = find_exercise("read_sequence").reference
-product_of_jacobians = find_exercise("product_of_jacobians").reference
 
 
 # ---- a trained language model

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import cache, partial
-from itertools import takewhile
+from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from course_lib.teaching.exercises import ByHand, PlainExercise, Slip
+from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, known_mistakes
 from course_lib.teaching.exercises.answer import describe_type
 from course_lib.teaching.exercises.verdict import quote_names
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.pipeline import clean_text
 from course_lib.translation.shipped import load_shipped
+from lessons.l04_encoder_decoder import solutions
 from lessons.l04_encoder_decoder.read import translations_of
 from lessons.l04_encoder_decoder.scripted import LOST, Scripted
 
@@ -53,82 +53,11 @@ def encode(model: Any, source: Sequence[int]) -> Any:
 
 # --- greedy decoding
 
-
-def generate_tokens(
-    model: Any,
-    source: Sequence[int],
-    max_len: int,
-    *,
-    encoder: Callable = encode,
-    start: Callable = lambda model, memory: model.start(memory),
-    first: int = BOS,
-    choose: Callable = torch.argmax,
-    next_input: Callable = lambda predicted: predicted,
-    updates_state: bool = True,
-    stops: bool = True,
-) -> list[int]:
-    """Greedy decoding, with the EOS that ends it. The options are the mistakes that the slips make."""
-    with torch.no_grad():
-        memory = encoder(model, source)
-        state, token, tokens = start(model, memory), first, []
-        while len(tokens) < max_len:
-            logits, new_state, _ = model.step(memory, state, torch.tensor([token]))
-            state = new_state if updates_state else state
-            tokens.append(int(choose(logits[0])))
-            if stops and tokens[-1] == EOS:
-                break
-            token = next_input(tokens[-1])
-    return tokens
-
-
-def greedy_decode(model: Any, source: Sequence[int], max_len: int, **mistakes: Any) -> list[int]:
-    tokens = generate_tokens(model, source, max_len, **mistakes)
-    return tokens[: tokens.index(EOS)] if EOS in tokens else tokens
-
-
-def encode_as(change: Callable[[list[int]], list[int]]) -> Callable:
-    """An encoder that gets other tokens than the source and EOS."""
-
-    def encode_changed(model: Any, source: Sequence[int]) -> Any:
-        src = torch.tensor([change(list(source))])
-        return model.encode(src, torch.tensor([src.shape[1]]))
-
-    return encode_changed
-
-
-def decode_with(**mistakes: Any) -> Callable:
-    return partial(greedy_decode, **mistakes)
-
-
-def check_first_too_late(model: Any, source: Sequence[int], max_len: int) -> list[int]:
-    tokens = generate_tokens(model, source, max(max_len, 1), stops=False)
-    return [*tokens[:1], *takewhile(lambda token: token != EOS, tokens[1:])]
-
-
-def stop_at_repeats(model: Any, source: Sequence[int], max_len: int) -> list[int]:
-    words = greedy_decode(model, source, max_len)
-    return [word for i, word in enumerate(words) if len(set(words[: i + 1])) == i + 1]
-
-
-def feed_source(model: Any, source: Sequence[int], max_len: int) -> list[int]:
-    inputs = iter([*source, EOS])
-    return greedy_decode(model, source, max_len, next_input=lambda predicted: next(inputs, EOS))
-
-
-encode_without_eos = encode_as(lambda source: source)
-SOURCE_WITHOUT_EOS = (
-    "the encoder doesn't get EOS: either it isn't appended to the source, or the length doesn't count it. "
-    "The models were trained with EOS at the end of the source."
-)
-FEEDS_BOS = "the model gets BOS at every step. After the first step, give it the token it has just generated."
-STARTS_WITH_EOS = "the decoder's first input is EOS. It should be BOS."
-KEEPS_STATE = "every step uses the initial state. `step` returns a new state: use it in the next step."
-
 GREEDY_DECODE = PlainExercise(
     name="greedy_decode",
     lesson=TOPIC,
     inputs=("model", "source", "max_len"),
-    reference=greedy_decode,
+    reference=solutions.greedy_decode,
     by_hand=ByHand(
         inputs={"model": Scripted([7, 8, 7]), "source": [5, 6], "max_len": 10},
         answer=[7, 8, 7],
@@ -145,139 +74,7 @@ GREEDY_DECODE = PlainExercise(
         lambda: (CHO, token_ids("the cat drank the water because it was cold"), 20),
         lambda: (SEQ2SEQ, token_ids(KING), 40),
     ),
-    slips=(
-        Slip("feeds-bos-again", decode_with(next_input=lambda predicted: BOS), FEEDS_BOS),
-        Slip("keeps-first-state", decode_with(updates_state=False), KEEPS_STATE),
-        Slip(
-            "always-first",
-            decode_with(updates_state=False, next_input=lambda predicted: BOS),
-            "every step repeats the first one. With `step`, use the new state and the token just generated; "
-            "with `decode`, take the logits of the last position.",
-        ),
-        Slip(
-            "returns-eos",
-            generate_tokens,
-            "the EOS that ended the translation is returned too. Stop before you append it.",
-        ),
-        Slip(
-            "never-stops",
-            lambda *given: generate_tokens(*given, stops=False),
-            "decoding goes on after EOS, up to `max_len`. Leave the loop when the model generates EOS.",
-        ),
-        Slip(
-            "filters-eos",
-            lambda *given: [token for token in generate_tokens(*given, stops=False) if token != EOS],
-            "EOS is removed, but decoding goes on after it, up to `max_len`. Leave the loop at EOS.",
-        ),
-        Slip(
-            "returns-bos",
-            lambda *given: [BOS, *greedy_decode(*given)],
-            "the answer starts with BOS. BOS is the decoder's first input, but the model didn't generate it.",
-        ),
-        Slip(
-            "returns-both",
-            lambda *given: [BOS, *generate_tokens(*given)],
-            "BOS and EOS are returned too. Return only the tokens between them.",
-        ),
-        Slip(
-            "adds-eos",
-            lambda *given: [*greedy_decode(*given), EOS],
-            "EOS is added at the end. Return the tokens before it.",
-        ),
-        Slip("starts-with-eos", decode_with(first=EOS), STARTS_WITH_EOS),
-        Slip("source-without-eos", decode_with(encoder=encode_without_eos), SOURCE_WITHOUT_EOS),
-        Slip(
-            "eos-in-front",
-            decode_with(encoder=encode_as(lambda source: [EOS, *source])),
-            "EOS comes before the source. Put it at the end.",
-        ),
-        Slip(
-            "bos-in-source",
-            decode_with(encoder=encode_as(lambda source: [BOS, *source, EOS])),
-            "the source starts with BOS. Only the decoder gets BOS; the encoder gets the source and EOS.",
-        ),
-        Slip(
-            "reversed-source",
-            decode_with(encoder=encode_as(lambda source: [*source[::-1], EOS])),
-            "the source is reversed. A model that encodes it in reverse order reverses it itself: leave it "
-            "unchanged.",
-        ),
-        Slip(
-            "context-as-state",
-            decode_with(start=lambda model, memory: memory),
-            "the output of `model.encode` is used as the initial state. Get that state from "
-            "`model.start(...)`.",
-        ),
-        Slip(
-            "first-unchecked",
-            check_first_too_late,
-            "the first token is appended without a check. It can be EOS, and `max_len` can be 0.",
-        ),
-        Slip(
-            "stops-at-repeats",
-            stop_at_repeats,
-            "decoding stops when a token occurs a second time. A translation may repeat a word.",
-        ),
-        Slip(
-            "one-too-many",
-            lambda model, source, max_len: greedy_decode(model, source, max_len + 1),
-            "the answer can have `max_len` + 1 tokens. Check the limit before you generate another one.",
-        ),
-        Slip(
-            "one-too-few",
-            lambda model, source, max_len: greedy_decode(model, source, max_len - 1),
-            "at the limit, the answer has one token too few. Either decoding stops one token before "
-            "`max_len` (don't count BOS or EOS), or the last token is removed even if it isn't EOS.",
-        ),
-        Slip(
-            "limit-checked-late",
-            lambda model, source, max_len: greedy_decode(model, source, max(max_len, 1)),
-            "a token is generated even if `max_len` is 0. Check the limit before each step.",
-        ),
-        Slip(
-            "stops-at-source-length",
-            lambda model, source, max_len: greedy_decode(model, source, min(len(source), max_len)),
-            "decoding stops after as many tokens as the source has. A translation can be longer than its "
-            "source: only EOS and `max_len` end it.",
-        ),
-        Slip("first-word-lost", lambda *given: greedy_decode(*given)[1:], "the first token is missing."),
-        Slip(
-            "tensors-of-one",
-            lambda *given: [torch.tensor([token]) for token in greedy_decode(*given)],
-            "each token is still a tensor or list with one element. Convert it with `.item()`.",
-        ),
-        Slip(
-            "one-step-only",
-            lambda *given: greedy_decode(*given)[:1],
-            "only the first token is returned. Is `return` inside the loop?",
-        ),
-        Slip(
-            "feeds-source",
-            feed_source,
-            "the decoder gets the words of the source. After BOS, give it the token it has just generated.",
-        ),
-        Slip(
-            "last-word-lost",
-            lambda *given: greedy_decode(*given)[:-1],
-            "the last word is missing. If you remove EOS at the end, first check that it is there: at the "
-            "limit, the last token is a word.",
-        ),
-        Slip(
-            "back-to-front",
-            lambda *given: greedy_decode(*given)[::-1],
-            "the words are in reverse order. Add each new word at the end: `append`.",
-        ),
-        Slip(
-            "least-likely",
-            decode_with(choose=torch.argmin),
-            "the least likely token is chosen. The largest logit belongs to the most likely one: `argmax`.",
-        ),
-        Slip(
-            "largest-in-size",
-            decode_with(choose=lambda logits: logits.abs().argmax()),
-            "the logit with the largest absolute value is chosen. Logits can be negative: take the largest.",
-        ),
-    ),
+    slips=known_mistakes(solutions.greedy_decode),
 )
 
 
@@ -373,6 +170,30 @@ def compare_with_target(model: Any, source: Sequence[int], target: Sequence[int]
     return list(map(operator.eq, forced_words(model, source, target), [*target, EOS]))
 
 
+def run_freely(model: Any, source: Sequence[int], n_steps: int) -> list[int]:
+    """Greedy decoding that goes on after EOS."""
+    with torch.no_grad():
+        memory = encode(model, source)
+        state, tokens = model.start(memory), [BOS]
+        for _ in range(n_steps):
+            logits, state, _ = model.step(memory, state, torch.tensor(tokens[-1:]))
+            tokens.append(int(logits[0].argmax()))
+    return tokens[1:]
+
+
+def up_to_eos(tokens: list[int]) -> list[int]:
+    return tokens[: [*tokens, EOS].index(EOS) + 1]
+
+
+def encode_without_eos(model: Any, source: Sequence[int]) -> Any:
+    return model.encode(torch.tensor([list(source)]), torch.tensor([len(source)]))
+
+
+SOURCE_WITHOUT_EOS = (
+    "the encoder doesn't get EOS: either it isn't appended to the source, or the length doesn't count it. "
+    "The models were trained with EOS at the end of the source."
+)
+STARTS_WITH_EOS = "the decoder's first input is EOS. It should be BOS."
 OVER_EVERYTHING = (
     "`argmax()` is taken over all positions and tokens at once. Take it over the vocabulary, the last axis, "
     "so that there is one token for each position."
@@ -412,17 +233,17 @@ FORCED_WORDS = PlainExercise(
     slips=(
         Slip(
             "runs-free",
-            lambda model, source, target: generate_tokens(model, source, len(target) + 1, stops=False),
+            lambda model, source, target: run_freely(model, source, len(target) + 1),
             RUNS_FREE,
         ),
         Slip(
             "runs-free-to-eos",
-            lambda model, source, target: generate_tokens(model, source, len(target) + 1),
+            lambda model, source, target: up_to_eos(run_freely(model, source, len(target) + 1)),
             RUNS_FREE,
         ),
         Slip(
             "runs-free-without-eos",
-            lambda model, source, target: greedy_decode(model, source, len(target) + 1),
+            lambda model, source, target: solutions.greedy_decode(model, source, len(target) + 1),
             RUNS_FREE,
         ),
         Slip(
@@ -461,7 +282,7 @@ FORCED_WORDS = PlainExercise(
         ),
         Slip(
             "stops-at-eos",
-            lambda *given: forced_words(*given)[: [*forced_words(*given), EOS].index(EOS) + 1],
+            lambda *given: up_to_eos(forced_words(*given)),
             "the list ends at the first EOS that the model predicts. Teacher forcing continues with the "
             "target, so there is a prediction for every position.",
         ),

@@ -166,23 +166,7 @@ Return the generated tokens as a list of Python integers (`.item()` converts a t
 """
 
 # %% kind="exercise" exercise="greedy_decode" title="Greedy decoding" difficulty=3 importance=5 track="short"
-def greedy_decode(model, source, max_len):
-    """A model, the source's token ids, a limit (0 or more)  ->  the generated ids.
-
-    They are a list of at most max_len numbers, without BOS and EOS.
-    """
-    # solution
-    src = torch.tensor([[*source, EOS]])
-    context = model.encode(src, torch.tensor([len(source) + 1]))
-    state, token, words = model.start(context), BOS, []
-    while len(words) < max_len:
-        logits, state, _ = model.step(context, state, torch.tensor([token]))
-        token = logits[0].argmax().item()
-        if token == EOS:
-            break
-        words.append(token)
-    return words
-    # end solution
+from lessons.l04_encoder_decoder.solutions import greedy_decode
 
 # %% kind="check" exercise="greedy_decode"
 check("greedy_decode", greedy_decode)

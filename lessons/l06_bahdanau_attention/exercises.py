@@ -17,12 +17,14 @@ from course_lib.teaching.exercises import (
     Slip,
     TensorExercise,
     gaussian,
+    known_mistakes,
 )
 from course_lib.teaching.exercises.answer import to_plain
 from course_lib.teaching.softmax_slips import softmax_slips
 from course_lib.text.batch import make_batch
 from course_lib.text.special import BOS, EOS
 from course_lib.translation.shipped import load_shipped
+from lessons.l06_bahdanau_attention import solutions
 
 TANH_1 = 0.761594  # tanh(1)
 WEIGHTS = {"w_state": gaussian("d s"), "w_annotation": gaussian("d a"), "v": gaussian("d")}
@@ -277,13 +279,6 @@ def reshape_for_transpose(matrix: Tensor) -> Tensor:
     return matrix.reshape(matrix.shape[1], matrix.shape[0]).T
 
 
-def attend(
-    states: Tensor, annotations: Tensor, w_state: Tensor, w_annotation: Tensor, v: Tensor
-) -> tuple[Tensor, Tensor]:
-    scores = additive(states[:, None], annotations, w_query=w_state, w_key=w_annotation, v=v)[:, 0]
-    return blend(scores.softmax(-1), annotations)
-
-
 def blend(weights: Tensor, annotations: Tensor) -> tuple[Tensor, Tensor]:
     return (weights[:, None] @ annotations)[:, 0], weights
 
@@ -303,7 +298,7 @@ ADDITIVE_ATTENTION = TensorExercise(
     inputs={"states": gaussian("b s"), "annotations": gaussian("b n a"), **WEIGHTS},
     returns={"context": "b a", "weights": "b n"},
     sizes={"b": 2, "s": 3, "n": 5, "a": 4, "d": 7},
-    reference=attend,
+    reference=solutions.additive_attention,
     variations=("large", "equal", "zero"),  # tiny: the attention is uniform, up to rounding
     large=(4.0, 14.0, 200.0),  # tanh keeps the scores small: only the last makes some larger than 88
     by_hand=ByHand(
@@ -330,109 +325,7 @@ ADDITIVE_ATTENTION = TensorExercise(
         Invariant("no attention weight is negative", lambda it: it.weights.clamp(max=0), equals=0),
     ),
     slips=(
-        Slip(
-            "softmax-over-batch",
-            lambda *given: blend(batch_scores(*given).softmax(0), given[1]),
-            "the softmax is computed over the sentences of the batch. Compute it over the words of each "
-            "sentence, with `dim=-1`.",
-        ),
-        Slip(
-            "softmax-over-everything",
-            lambda *given: blend(
-                batch_scores(*given).flatten().softmax(0).view_as(given[1][..., 0]), given[1]
-            ),
-            "one softmax is computed over the whole batch. Each sentence needs its own: use `dim=-1`.",
-        ),
-        Slip(
-            "blends-projections",
-            lambda s, h, w, u, v: blend(batch_scores(s, h, w, u, v).softmax(-1), h @ u.T),
-            "the context is computed from the projected annotations. They are needed only for the scores: "
-            "weight the annotations themselves.",
-        ),
-        Slip(
-            "both-transposed",
-            lambda s, h, w, u, v: blend((torch.tanh((s @ w)[:, None] + h @ u) @ v).softmax(-1), h),
-            BOTH_TRANSPOSED,
-        ),
-        Slip(
-            "blends-hidden",
-            lambda s, h, w, u, v: blend(
-                batch_scores(s, h, w, u, v).softmax(-1), torch.tanh((s @ w.T)[:, None] + h @ u.T)
-            ),
-            "the context is computed from the hidden layer. It is needed only for the scores: weight the "
-            "annotations themselves.",
-        ),
-        Slip(
-            "products-not-summed",
-            lambda *given: (attend(*given)[1][..., None] * given[1], attend(*given)[1]),
-            "each annotation is multiplied by its attention weight, but the products aren't summed over the "
-            "words.",
-        ),
-        Slip(
-            "softmax-of-hidden",
-            lambda s, h, w, u, v: blend(torch.tanh((s @ w.T)[:, None] + h @ u.T).softmax(1) @ v, h),
-            "the softmax is applied to the hidden layer, before the product with `v`. Compute the scores "
-            "first, then their softmax.",
-        ),
-        Slip(
-            "no-tanh",
-            attend_with(lambda p, k, v: (p + k) @ v),
-            "there is no tanh around the sum of both projections. Then the state adds the same number to "
-            "every score, and the softmax cancels it.",
-        ),
-        Slip(
-            "state-cancels",
-            attend_with(lambda p, k, v: k.tanh() @ v),
-            "the states have no effect on the attention weights. Add the projected state inside the tanh: "
-            "outside, it adds the same number to every score, and the softmax cancels it.",
-        ),
-        Slip(
-            "first-state-for-all",
-            lambda s, h, w, u, v: blend(batch_scores(s[:1], h, w, u, v).softmax(-1), h),
-            "all sentences are scored with the first state. Each sentence has its own state.",
-        ),
-        Slip(
-            "states-along-words",
-            lambda s, h, w, u, v: blend((torch.tanh(s @ w.T + h @ u.T) @ v).softmax(-1), h),
-            "the states are broadcast along the wrong axis: state j is added to word j. The new axis belongs "
-            "in the middle, (b, 1, d).",
-        ),
-        Slip(
-            "whole-batch-blended",
-            lambda *given: ((attend(*given)[1] @ given[1]).mean(0), attend(*given)[1]),
-            "the attention weights are right, but each context is the mean over all sentences. Weight only "
-            "the annotations of the same sentence.",
-        ),
-        Slip(
-            "summed-over-sentences",
-            lambda *given: ((attend(*given)[1][..., None] * given[1]).sum(0), attend(*given)[1]),
-            "the attention weights are right, but the weighted annotations are summed over the sentences. "
-            "Sum over the words, with `dim=1`.",
-        ),
-        Slip(
-            "summed-over-components",
-            lambda *given: ((attend(*given)[1][..., None] * given[1]).sum(-1), attend(*given)[1]),
-            "the attention weights are right, but the components of each weighted annotation are summed. Sum "
-            "over the words, with `dim=1`.",
-        ),
-        Slip(
-            "last-sentence-only",
-            lambda *given: tuple(output[-1] for output in attend(*given)),
-            "only the results of the last sentence are returned. Collect those of all sentences, and combine "
-            "them with `torch.stack`.",
-        ),
-        Slip(
-            "first-annotations-for-all",
-            lambda *given: (attend(*given)[1] @ given[1][0], attend(*given)[1]),
-            "the attention weights are right, but every context is computed from the annotations of the "
-            "first sentence. Each sentence has its own annotations.",
-        ),
-        Slip(
-            "first-weights-for-all",
-            lambda *given: ((attend(*given)[1] @ given[1])[:, 0], attend(*given)[1]),
-            "the attention weights are right, but every context is computed with those of the first "
-            "sentence. Each sentence has its own attention weights.",
-        ),
+        *known_mistakes(solutions.additive_attention),
         *score_slips(attend_with),
         *softmax_slips(lambda *given: (batch_scores(*given), given[1]), blend, "`annotations`"),
     ),
@@ -508,7 +401,7 @@ MAKE_IT_SHE = PlainExercise(
     inputs=(),
     by_hand=ByHand({}, (8, 4), "Step 8 generates “il”; with all its attention on position 4, “elle”."),
     others=(),
-    reference=lambda: (8, 4),
+    reference=solutions.make_it_she,
     design=True,
     demands=(is_a_step_and_a_position, makes_elle),
 )

@@ -203,19 +203,7 @@ Print the shape after each step. `torch.softmax` can handle large scores; if you
 """
 
 # %% kind="exercise" exercise="additive_attention" title="Additive attention" difficulty=4 importance=5 track="short"
-def additive_attention(states, annotations, w_state, w_annotation, v):
-    """states (b, s), annotations (b, n, a), w_state (d, s), w_annotation (d, a), v (d,)
-
-    ->  context (b, a), weights (b, n)
-    """
-    # solution
-    from_state = states @ w_state.T  # (b, d)
-    from_annotations = annotations @ w_annotation.T  # (b, n, d)
-    hidden = torch.tanh(from_state[:, None] + from_annotations)
-    weights = torch.softmax(hidden @ v, dim=-1)  # (b, n)
-    context = (weights[:, None] @ annotations)[:, 0]  # (b, a)
-    return context, weights
-    # end solution
+from lessons.l06_bahdanau_attention.solutions import additive_attention
 
 # %% kind="check" exercise="additive_attention"
 check("additive_attention", additive_attention)
@@ -458,11 +446,7 @@ r"""
 """
 
 # %% kind="exercise" exercise="make_it_she" mode="transfer" title="Turn il into elle" difficulty=2 importance=3 track="short"
-def make_it_she():
-    """(step, position): where to force the attention so that il becomes elle"""
-    # solution
-    return 8, 4  # the step that generates il, attending to water
-    # end solution
+from lessons.l06_bahdanau_attention.solutions import make_it_she
 
 # %% kind="check" exercise="make_it_she"
 check("make_it_she", make_it_she)

@@ -11,8 +11,9 @@ from course_lib.text.special import BOS, EOS
 from course_lib.translation.shipped import load_shipped, shared
 from lessons.l06_bahdanau_attention import attention_emerges, exercises
 from lessons.l06_bahdanau_attention.attention_stepper import translate_stepwise
-from lessons.l06_bahdanau_attention.exercises import SOURCE_TOKENS, THIRSTY, attend, translate_forced
+from lessons.l06_bahdanau_attention.exercises import SOURCE_TOKENS, THIRSTY, translate_forced
 from lessons.l06_bahdanau_attention.measurements import IL, SOURCE, TARGET, measure
+from lessons.l06_bahdanau_attention.solutions import additive_attention
 from tests.lesson_claims import LessonText, assert_measured_again, exact, indices_of_true, means, seeds
 
 L = LessonText("bahdanau_attention")
@@ -77,7 +78,7 @@ def test_the_alignment_is_good_in_every_run():
 
 
 def test_the_map_of_the_crossing_sentence(translate):
-    translation, weights = translate(" ".join(SOURCE), attend)
+    translation, weights = translate(" ".join(SOURCE), additive_attention)
     assert translation.split() == TARGET
     attended = dict(zip(TARGET[1:], (SOURCE[row.argmax()] for row in weights[1:-1]), strict=True))
     assert attended | {"mère": "mother", "heureuse": "happy", "vieille": "old"} == attended
@@ -153,7 +154,7 @@ def test_only_was_and_the_adjective_lead_to_the_correct_pronoun_in_both_sentence
         steps = itertools.count()
 
         def attend_there(states, annotations, *parameters):
-            context, weights = attend(states, annotations, *parameters)
+            context, weights = additive_attention(states, annotations, *parameters)
             return (annotations[:, position] if next(steps) == IL else context), weights
 
         return attend_there
@@ -180,9 +181,10 @@ def test_the_adjective_gets_the_largest_weight_in_a_minority_of_such_sentences()
 
 def test_another_order_moves_the_weights_and_nothing_else(translate):
     order = [9, 3, 1, 0, 5, 2, 8, 7, 6, 4]
-    translation, weights = translate(THIRSTY, attend)
+    translation, weights = translate(THIRSTY, additive_attention)
     shuffled, moved = translate(
-        THIRSTY, lambda states, annotations, *learned: attend(states, annotations[:, order], *learned)
+        THIRSTY,
+        lambda states, annotations, *learned: additive_attention(states, annotations[:, order], *learned),
     )
     assert shuffled == translation == TRANSLATION == shared("bahdanau")(THIRSTY).target
     assert torch.allclose(moved, weights[:, order], atol=1e-5)
@@ -215,7 +217,7 @@ def test_without_the_tanh_the_weights_are_the_same_at_every_step():
         torch.randn(*size, generator=generator) for size in [(4, 4)] * 2 + [(4,), (5, 4), (2, 4)]
     )
     straight = [((annotations @ u.T + state @ w.T) @ v).softmax(-1) for state in states]
-    _, bent = attend(states, annotations.expand(2, -1, -1), w, u, v)
+    _, bent = additive_attention(states, annotations.expand(2, -1, -1), w, u, v)
     assert not torch.allclose(bent[0], bent[1])
     expected = indices_of_true(False, torch.allclose(*straight), torch.allclose(torch.stack(straight), bent))
     assert L.asked("without-the-bend").right == expected

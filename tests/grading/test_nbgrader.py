@@ -34,7 +34,7 @@ def additive_scores(state, annotations, w_state, w_annotation, v):
     return (w_state @ state + annotations @ w_annotation.T) @ v
 """
 BORROWED = {  # what students may try instead of an answer of their own
-    "imports it": "from lessons.l06_bahdanau_attention.exercises import attend as additive_attention",
+    "imports it": "from lessons.l06_bahdanau_attention.solutions import additive_attention",
     "asks yours": "additive_attention = yours('additive_attention')",
     "wraps yours": "library = yours('additive_attention')\n"
     "def additive_attention(states, annotations, w_state, w_annotation, v):\n"

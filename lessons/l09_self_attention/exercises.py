@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 import torch
 from torch import Tensor
@@ -18,7 +17,9 @@ from course_lib.teaching.exercises import (
     TensorExercise,
     attention_mask,
     gaussian,
+    known_mistakes,
 )
+from lessons.l09_self_attention import solutions
 
 LN3 = math.log(3)
 
@@ -524,51 +525,6 @@ SELF_ATTENTION = TensorExercise(
 # ---- the loop that masks words
 
 
-def flipping_words(words: Sequence[str], pronoun: Callable[[list[int]], str]) -> list[int]:
-    before = pronoun([])
-    return [position for position in range(len(words)) if pronoun([position]) != before]
-
-
-def keeps_masking(words: Sequence[str], pronoun: Callable) -> list[int]:
-    before, masked, flips = pronoun([]), [], []
-    for position in range(len(words)):
-        masked.append(position)
-        if pronoun(list(masked)) != before:
-            flips.append(position)
-    return flips
-
-
-def keeps_flips_masked(
-    words: Sequence[str], pronoun: Callable, *, compare_with_last: bool = False
-) -> list[int]:
-    before, flips = pronoun([]), []
-    for position in range(len(words)):
-        if pronoun([*flips, position]) != before:
-            flips.append(position)
-            before = pronoun(flips) if compare_with_last else before
-    return flips
-
-
-def compares_with_previous(words: Sequence[str], pronoun: Callable) -> list[int]:
-    results = [pronoun([]), *(pronoun([position]) for position in range(len(words)))]
-    return [position for position in range(len(words)) if results[position + 1] != results[position]]
-
-
-def flips_if(changed: Callable[[str, str], bool]) -> Callable:
-    """The positions where `changed` is true of the pronoun before and after masking the word."""
-    return lambda words, pronoun: [i for i in range(len(words)) if changed(pronoun([]), pronoun([i]))]
-
-
-def masks_others(words: Sequence[str], pronoun: Callable) -> list[int]:
-    positions = range(len(words))
-    return [i for i in positions if pronoun([j for j in positions if j != i]) != pronoun([])]
-
-
-def of_flips(change: Callable[[Sequence[str], list[int]], object]) -> Callable:
-    """Something made of the words and the right positions."""
-    return lambda words, pronoun: change(words, flipping_words(words, pronoun))
-
-
 def fake_translator(usual: str, flips: Mapping[int, str], together: Sequence[int] = ()) -> Callable:
     """A function like `pronoun`. Masking a position in `flips` makes it return that word (the last one
     counts); masking all of `together` makes it return "on". Every string is a new object, as in a model."""
@@ -588,17 +544,11 @@ def fake_translator(usual: str, flips: Mapping[int, str], together: Sequence[int
 
 
 LONG = "the dog and the cat see the mouse and the cheese because it is good"
-ONE_AT_A_TIME = (
-    "words stay masked while later ones are tried, so several are masked at once. Mask one word at a time."
-)
-ONE_WORD = "Mask one word at a time: `pronoun([position])`."
-ANY_CHANGE = "Any change counts: compare with the pronoun when no word is masked, `pronoun([])`."
-
 FLIPPING_WORDS = PlainExercise(
     name="flipping_words",
     lesson="self_attention",
     inputs=("words", "pronoun"),
-    reference=flipping_words,
+    reference=solutions.flipping_words,
     by_hand=ByHand(
         {
             "words": ["the", "cat", "the", "water", "it"],
@@ -622,204 +572,7 @@ FLIPPING_WORDS = PlainExercise(
         lambda: (["it"], fake_translator("elle", {0: "il"})),
         lambda: ([], fake_translator("il", {0: "elle"})),
     ),
-    slips=(
-        Slip("keeps-masking", keeps_masking, ONE_AT_A_TIME),
-        Slip("keeps-flips-masked", keeps_flips_masked, ONE_AT_A_TIME),
-        Slip("flips-back-and-forth", partial(keeps_flips_masked, compare_with_last=True), ONE_AT_A_TIME),
-        Slip(
-            "masks-earlier-words",
-            lambda words, pronoun: [i for i in range(len(words)) if pronoun(list(range(i))) != pronoun([])],
-            "all words before a position are masked. Mask only that one: `pronoun([position])`.",
-        ),
-        Slip(
-            "masks-the-next",
-            lambda words, pronoun: [i for i in range(len(words)) if pronoun([i + 1]) != pronoun([])],
-            "the word after each position is masked. Mask the word at that position.",
-        ),
-        Slip(
-            "compares-with-first",
-            lambda words, pronoun: [i for i in range(len(words)) if pronoun([i]) != pronoun([0])],
-            f"each result is compared with that for position 0. {ANY_CHANGE}",
-        ),
-        Slip(
-            "compares-with-all-masked",
-            lambda words, pronoun: [
-                i for i in range(len(words)) if pronoun([i]) != pronoun(list(range(len(words))))
-            ],
-            f"each result is compared with the pronoun when *all* words are masked. {ANY_CHANGE}",
-        ),
-        Slip(
-            "first-nine",
-            lambda words, pronoun: [i for i in range(9) if pronoun([i]) != pronoun([])],
-            "only the first nine positions are tried. Sentences can be longer or shorter: loop over all "
-            "positions of `words`.",
-        ),
-        Slip(
-            "masks-the-others",
-            masks_others,
-            "all words *except* one are masked. Mask only that one: `pronoun([position])`.",
-        ),
-        Slip(
-            "compares-with-previous",
-            compares_with_previous,
-            f"each result is compared with the one before it. {ANY_CHANGE}",
-        ),
-        Slip(
-            "words-for-positions",
-            of_flips(lambda words, flips: [words[position] for position in flips]),
-            "these are the words. Return their positions, because a word such as “the” can occur twice.",
-        ),
-        Slip(
-            "pronouns",
-            lambda words, pronoun: [pronoun([i]) for i in flipping_words(words, pronoun)],
-            "these are the new pronouns. Return the positions that were masked.",
-        ),
-        Slip(
-            "pairs",
-            of_flips(lambda words, flips: [(position, words[position]) for position in flips]),
-            "these are pairs of a position and a word. Return the positions only.",
-        ),
-        Slip(
-            "pairs-with-pronouns",
-            lambda words, pronoun: [(i, pronoun([i])) for i in flipping_words(words, pronoun)],
-            "these are pairs of a position and a pronoun. Return the positions only.",
-        ),
-        *(
-            Slip(f"dictionary-of-{name}", wrong, "this is a dictionary. Return a list of the positions.")
-            for name, wrong in (
-                ("words", of_flips(lambda words, flips: {i: words[i] for i in flips})),
-                (
-                    "pronouns",
-                    lambda words, pronoun: {i: pronoun([i]) for i in flipping_words(words, pronoun)},
-                ),
-            )
-        ),
-        *(
-            Slip(
-                f"masks-the-{name}-too",
-                lambda words, pronoun, step=step: [
-                    i
-                    for i in range(len(words))
-                    if pronoun([j for j in (i, i + step) if 0 <= j < len(words)]) != pronoun([])
-                ],
-                f"two words are masked at once, a word and the {name} one. {ONE_WORD}",
-            )
-            for name, step in (("next", 1), ("previous", -1))
-        ),
-        Slip(
-            "first-occurrence",
-            lambda words, pronoun: [
-                words.index(word) for word in words if pronoun([words.index(word)]) != pronoun([])
-            ],
-            "a repeated word is always masked at its first position. `words.index` finds only the first one, "
-            "so loop over the positions.",
-        ),
-        Slip(
-            "first-occurrence-returned",
-            of_flips(lambda words, flips: [words.index(words[position]) for position in flips]),
-            "a repeated word is reported at its first position. `words.index` finds only the first one, so "
-            "return the position that you masked.",
-        ),
-        Slip(
-            "skips-repeated",
-            of_flips(lambda words, flips: [i for i in flips if words[i] not in words[:i]]),
-            "a word that occurred before is skipped. Every position counts.",
-        ),
-        Slip(
-            "counted-from-1",
-            of_flips(lambda words, flips: [position + 1 for position in flips]),
-            "the positions are counted from 1. Count from 0.",
-        ),
-        Slip(
-            "those-that-stay",
-            of_flips(lambda words, flips: [i for i in range(len(words)) if i not in flips]),
-            "these are the positions of the words that *don't* change the pronoun.",
-        ),
-        Slip(
-            "first-only",
-            of_flips(lambda words, flips: flips[:1]),
-            "only the first such word is returned. Does the function return inside the loop?",
-        ),
-        Slip(
-            "first-number-only",
-            of_flips(lambda words, flips: flips[0] if flips else None),
-            "this is a single position. Return a list of all positions that change the pronoun.",
-        ),
-        Slip(
-            "returns-at-once",
-            of_flips(lambda words, flips: [0] if 0 in flips else []),
-            "only the first word is tried. Does the function return inside the loop?",
-        ),
-        Slip(
-            "last-only",
-            of_flips(lambda words, flips: flips[-1:]),
-            "only the last such word is returned. Does the loop overwrite the list?",
-        ),
-        Slip(
-            "last-forgotten",
-            of_flips(lambda words, flips: [i for i in flips if i < len(words) - 1]),
-            "the last word is never masked. Does the loop end one position too early?",
-        ),
-        Slip(
-            "first-forgotten",
-            of_flips(lambda words, flips: [i for i in flips if i > 0]),
-            "the first word is never masked. Positions start at 0.",
-        ),
-        Slip(
-            "reversed",
-            of_flips(lambda words, flips: flips[::-1]),
-            "the positions are in reverse order.",
-        ),
-        Slip(
-            "all-but-il",
-            flips_if(lambda before, after: after != "il"),
-            f"each result is compared with “il”. {ANY_CHANGE}",
-        ),
-        Slip(
-            "all-but-elle",
-            flips_if(lambda before, after: after != "elle"),
-            f"each result is compared with “elle”. {ANY_CHANGE}",
-        ),
-        Slip(
-            "waits-for-elle",
-            flips_if(lambda before, after: after == "elle"),
-            f"only “elle” counts as a change. {ANY_CHANGE}",
-        ),
-        Slip(
-            "il-to-elle",
-            flips_if(lambda before, after: (before, after) == ("il", "elle")),
-            f"only a change from “il” to “elle” is counted. {ANY_CHANGE}",
-        ),
-        Slip(
-            "only-il-and-elle",
-            flips_if(lambda before, after: {before, after} == {"il", "elle"}),
-            f"only a change between “il” and “elle” is counted. {ANY_CHANGE}",
-        ),
-        Slip(
-            "only-the-gender",
-            flips_if(lambda before, after: {before, after} in ({"il", "elle"}, {"ils", "elles"})),
-            f"only a change between masculine and feminine is counted. {ANY_CHANGE}",
-        ),
-        Slip(
-            "skips-the-pronoun",
-            of_flips(lambda words, flips: [i for i in flips if words[i] not in ("it", "they")]),
-            "the English pronoun itself, “it” or “they”, is skipped. Every position counts.",
-        ),
-        Slip(
-            "all-positions",
-            flips_if(lambda before, after: True),
-            "every position is returned, so the comparison is always true. Compare `pronoun([position])` "
-            "with `pronoun([])`, and use `!=`: `is not` compares objects, and two equal strings can be "
-            "different objects.",
-        ),
-        Slip("set", of_flips(lambda words, flips: set(flips)), "this is a set. Return a list, in order."),
-        Slip(
-            "booleans",
-            of_flips(lambda words, flips: [i in flips for i in range(len(words))]),
-            "there is a True or False for every word. Return only the positions where the pronoun changes.",
-        ),
-        Slip("count", of_flips(lambda words, flips: len(flips)), "this is only a number. Return a list."),
-    ),
+    slips=known_mistakes(solutions.flipping_words),
 )
 
 EXERCISES = (SELF_ATTENTION, FLIPPING_WORDS)

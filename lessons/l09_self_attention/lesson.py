@@ -323,16 +323,7 @@ Which words does the pronoun depend on, then? Masking every word by hand is tedi
 """
 
 # %% kind="exercise" exercise="flipping_words" title="Find the words that change the pronoun" difficulty=2 importance=4 track="core"
-def flipping_words(words, pronoun):
-    """words: a list of n words; pronoun: a function, list of masked positions -> a word
-
-    ->  a list of the positions that change the pronoun when masked, each on its own
-    """
-    # solution
-    before = pronoun([])
-    positions = range(len(words))
-    return [position for position in positions if pronoun([position]) != before]
-    # end solution
+from lessons.l09_self_attention.solutions import flipping_words
 
 # %% kind="check" exercise="flipping_words"
 check("flipping_words", flipping_words)

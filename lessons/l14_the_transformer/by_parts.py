@@ -120,9 +120,9 @@ def feed_forward_weights(parts: Weights) -> Weights:
     return {parameter: parts[f"feed_forward.{name}"] for parameter, name in names.items()}
 
 
-def causal(n: int, ahead: int = 0) -> Bool[Tensor, "n n"]:
-    """Each word attends to itself and the words before it; by mistake also to `ahead` words after it."""
-    return torch.ones(n, n, dtype=torch.bool).tril(ahead)
+def causal(n: int) -> Bool[Tensor, "n n"]:
+    """Each word attends to itself and the words before it."""
+    return torch.ones(n, n, dtype=torch.bool).tril()
 
 
 def _stack(

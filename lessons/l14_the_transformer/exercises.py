@@ -10,9 +10,9 @@ from contextlib import redirect_stdout
 import torch
 from torch import Tensor
 
-from course_lib.teaching.exercises import ByHand, PlainExercise
+from course_lib.teaching.exercises import ByHand, PlainExercise, known_mistakes
 from lessons.l14_the_transformer import by_parts as library
-from lessons.l14_the_transformer import slips
+from lessons.l14_the_transformer import slips, solutions
 from lessons.l14_the_transformer.file_check import MY_TRANSFORMER
 
 TOPIC = "the_transformer"
@@ -155,11 +155,6 @@ def tokens_of(batch: int, n: int, vocab: int, seed: int) -> Tensor:
     return torch.randint(vocab, (batch, n), generator=torch.Generator("cpu").manual_seed(seed))
 
 
-def encode_source(source, weights, n_heads, n_layers, mask=None):
-    sizes = {"n_heads": n_heads, "n_layers": n_layers, "mask": mask}
-    return library.encoder_stages(source, weights, **sizes)[0]["memory"]
-
-
 def encoder_case(
     batch: int, n: int, d: int, n_heads: int, n_layers: int, seed: int, n_spare: int = 0
 ) -> Callable[[], tuple]:
@@ -173,7 +168,7 @@ ENCODE_SOURCE = PlainExercise(
     name="encode_source",
     lesson=TOPIC,
     inputs=("source", "weights", "n_heads", "n_layers", "mask"),
-    reference=encode_source,
+    reference=solutions.encode_source,
     library=library_encoder,
     by_hand=ByHand(
         inputs={
@@ -193,16 +188,11 @@ ENCODE_SOURCE = PlainExercise(
         encoder_case(3, 4, 8, 2, 2, seed=100),
         encoder_case(2, 12, 4, 1, 1, seed=200, n_spare=2),
     ),
-    slips=slips.ENCODE_SOURCE,
+    slips=known_mistakes(solutions.encode_source),
 )
 
 
 # ---- the decoder's block
-
-
-def decoder_block(x, memory, parts, n_heads, mask=None):
-    past = library.causal(x.shape[1])
-    return library.block(x, parts, n_heads=n_heads, self_mask=past, memory=memory, mask=mask)[0]
 
 
 def decoder_parts(d: int, seed: int) -> dict[str, Tensor]:
@@ -221,7 +211,7 @@ DECODER_BLOCK = PlainExercise(
     name="decoder_block",
     lesson=TOPIC,
     inputs=("x", "memory", "parts", "n_heads", "mask"),
-    reference=decoder_block,
+    reference=solutions.decoder_block,
     library=library_block,
     by_hand=ByHand(
         inputs={
@@ -242,7 +232,7 @@ DECODER_BLOCK = PlainExercise(
         decoder_case(3, 5, 4, 6, 3, seed=100),
         decoder_case(2, 3, 3, 4, 1, seed=200),
     ),
-    slips=slips.DECODER_BLOCK,
+    slips=known_mistakes(solutions.decoder_block),
 )
 
 
@@ -299,13 +289,6 @@ DECODE_LOGITS = PlainExercise(
 # ---- the first difference
 
 
-def first_difference(mine, theirs, tolerance):
-    for name, expected in theirs.items():
-        if not (mine[name] - expected).abs().max() <= tolerance:
-            return name
-    return "nowhere"
-
-
 def stages_case(changes: dict[str, float], tolerance: float = 1e-4, theirs: float = 0.0) -> Callable:
     """In each of these stages one number differs: it is the one here, and `theirs` in the other network."""
     names = ("words", "block 0", "block 1", "norm", "logits")
@@ -343,7 +326,7 @@ FIRST_DIFFERENCE = PlainExercise(
     name="first_difference",
     lesson=TOPIC,
     inputs=("mine", "theirs", "tolerance"),
-    reference=first_difference,
+    reference=solutions.first_difference,
     trains=False,
     by_hand=ByHand(
         inputs={
@@ -378,7 +361,7 @@ FIRST_DIFFERENCE = PlainExercise(
         small_everywhere,
         in_the_first_number,
     ),
-    slips=slips.FIRST_DIFFERENCE,
+    slips=known_mistakes(solutions.first_difference),
 )
 
 

@@ -196,19 +196,7 @@ The functions from lesson 13 are `encoder_block(x, parts, n_heads, mask)` and `l
 """
 
 # %% kind="exercise" exercise="encode_source" title="The encoder" difficulty=2 importance=5 track="short"
-def encode_source(source, weights, n_heads, n_layers, mask=None):
-    """source (batch, n) token ids, mask (batch, 1, 1, n) or None
-
-    ->  memory (batch, n, d_model)
-    """
-    # solution
-    x = embed(source, weights["words.output.weight"])
-    for i in range(n_layers):
-        parts = parts_of(weights, f"encoder.blocks.{i}")
-        x = encoder_block(x, parts, n_heads, mask)
-    last = parts_of(weights, "encoder.last_norm")
-    return layer_norm(x, last["weight"], last["bias"])
-    # end solution
+from lessons.l14_the_transformer.solutions import encode_source
 
 # %% kind="check" exercise="encode_source"
 check("encode_source", encode_source)
@@ -270,31 +258,7 @@ r"""
 """
 
 # %% kind="exercise" exercise="decoder_block" title="The decoder block" difficulty=3 importance=5 track="short"
-def decoder_block(x, memory, parts, n_heads, mask=None):
-    """x (batch, m, d_model), memory (batch, n, d_model),
-    mask (batch, 1, 1, n) or None: which source tokens may be attended to
-
-    ->  (batch, m, d_model)
-    """
-    def normed(x, name):
-        w, b = (parts[f"around_{name}.norm.{kind}"] for kind in ("weight", "bias"))
-        return layer_norm(x, w, b)
-
-    def attend(x, source, name, mask):
-        kinds = ("query", "key", "value", "output")
-        matrices = [parts[f"{name}.w_{kind}"] for kind in kinds]
-        return many_heads(x, source, *matrices, n_heads, mask)[0]
-
-    # solution
-    m = x.shape[1]
-    causal = torch.ones(m, m, dtype=torch.bool, device=x.device).tril()
-    queries = normed(x, "attention")
-    x = x + attend(queries, queries, "attention", causal)
-    x = x + attend(normed(x, "cross"), memory, "cross", mask)
-    names = ("inner.weight", "inner.bias", "outer.weight", "outer.bias")
-    inner_and_outer = [parts[f"feed_forward.{name}"] for name in names]
-    return x + feed_forward(normed(x, "feed_forward"), *inner_and_outer)
-    # end solution
+from lessons.l14_the_transformer.solutions import decoder_block
 
 # %% kind="check" exercise="decoder_block"
 check("decoder_block", decoder_block)
@@ -453,15 +417,7 @@ r"""
 """
 
 # %% kind="exercise" exercise="first_difference" title="The first difference" difficulty=2 importance=4 track="short"
-def first_difference(mine, theirs, tolerance):
-    """{stage: tensor}, {stage: tensor}, a number  ->  name of a stage, or "nowhere" """
-    # solution
-    for stage in theirs:
-        gap = (mine[stage] - theirs[stage]).abs().max()
-        if not gap <= tolerance:
-            return stage
-    return "nowhere"
-    # end solution
+from lessons.l14_the_transformer.solutions import first_difference
 
 # %% kind="check" exercise="first_difference"
 check("first_difference", first_difference)

@@ -1,4 +1,5 @@
 # Lesson 17 · the source. Edit this file, then run `python3 -m course_lib build 17`; the notebook is made from it.
+# ruff: noqa: F401 (names that only the solutions use)
 
 # %% [markdown] kind="title"
 r"""
@@ -83,17 +84,7 @@ r"""
 """
 
 # %% kind="exercise" exercise="block_flops" title="The FLOPs of a block" difficulty=1 importance=5 track="core"
-def block_flops(n, d, d_ff):
-    """n words of width d  ->  {"projections": …, "attention": …, "feed-forward": …}"""
-    def product(rows, inner, columns):
-        return 2 * rows * inner * columns
-
-    flops = {"projections": 4 * product(n, d, d)}
-    # solution
-    flops["attention"] = product(n, d, n) + product(n, n, d)
-    flops["feed-forward"] = product(n, d, d_ff) + product(n, d_ff, d)
-    return flops
-    # end solution
+from lessons.l17_what_it_costs.solutions import block_flops
 
 # %% kind="check" exercise="block_flops"
 check("block_flops", block_flops)
@@ -226,19 +217,7 @@ $e^{-\infty} = 0$, so the first block needs no special case. `torch.maximum(a, b
 """
 
 # %% kind="exercise" exercise="running_attention" title="Attention in one pass" difficulty=3 importance=5 track="core"
-def running_attention(blocks):
-    """blocks: pairs of scores (b,) and values (b, d), available once  ->  (d,)"""
-    maximum, total, output = torch.tensor(-math.inf), 0.0, 0.0  # m, ℓ and o
-    # solution
-    for scores, values in blocks:
-        largest = torch.maximum(maximum, scores.max())
-        scale = torch.exp(maximum - largest)
-        weights = torch.exp(scores - largest)
-        total = scale * total + weights.sum()
-        output = scale * output + weights @ values
-        maximum = largest
-    return output / total
-    # end solution
+from lessons.l17_what_it_costs.solutions import running_attention
 
 # %% kind="check" exercise="running_attention"
 check("running_attention", running_attention)
@@ -350,20 +329,7 @@ r"""
 """
 
 # %% kind="exercise" exercise="linear_reader" mode="transfer" title="Linear attention as a recurrent network" difficulty=2 importance=5 track="core"
-def linear_reader(query, keys, values):
-    """query (n, d_k), keys (n, d_k), values (n, d_v)
-
-    ->  outputs (n, d_v), S (d_k, d_v)
-    """
-    S, z = torch.zeros(keys.shape[1], values.shape[1]), torch.zeros(keys.shape[1])
-    outputs = []
-    # solution
-    for q, k, v in zip(feature_map(query), feature_map(keys), values, strict=True):
-        S = S + torch.outer(k, v)
-        z = z + k
-        outputs.append(q @ S / (q @ z))
-    return torch.stack(outputs), S
-    # end solution
+from lessons.l17_what_it_costs.solutions import linear_reader
 
 # %% kind="check" exercise="linear_reader"
 check("linear_reader", linear_reader)
@@ -460,18 +426,7 @@ How many bytes does a cache need? Each KV head is as wide as a query head, `d_mo
 """
 
 # %% kind="exercise" exercise="cache_bytes" mode="bug" title="The size of a KV cache" difficulty=2 importance=3 track="stretch"
-def cache_bytes(n_words, n_layers, d_model, n_heads, n_kv_heads, bytes_each):
-    """All integers  ->  the bytes of all keys and values that are kept"""
-    # bug
-    d_k = d_model // n_kv_heads
-    numbers = 2 * n_layers * n_words * n_kv_heads * d_k
-    return numbers * bytes_each
-    # end bug
-    # solution
-    d_k = d_model // n_heads
-    numbers = 2 * n_layers * n_words * n_kv_heads * d_k
-    return numbers * bytes_each
-    # end solution
+from lessons.l17_what_it_costs.solutions import cache_bytes
 
 # %% kind="check" exercise="cache_bytes"
 check("cache_bytes", cache_bytes)

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from course_lib.layers.attention import attend
 from course_lib.runtime import data_path
-from lessons.l17_what_it_costs import cost, exercises, measurements
+from lessons.l17_what_it_costs import cost, exercises, measurements, solutions
 from lessons.l17_what_it_costs.cost_explorer import CostExplorer
 from lessons.l17_what_it_costs.linear_attention import linear_attend, linear_start
 from lessons.l17_what_it_costs.measurements import flops_of
@@ -154,7 +154,7 @@ def test_the_table_of_the_online_softmax():
 def test_the_reference_of_one_pass_is_ordinary_attention_with_its_gradients():
     (blocks,) = exercises.blocks_case((3, 1, 4), 2, seed=5, scale=100.0, shift=1000.0)()
     both = []
-    for attention in (exercises.attend_in_one_pass, in_full):
+    for attention in (solutions.running_attention, in_full):
         leaves = [tuple(x.double().requires_grad_() for x in block) for block in blocks]
         output = attention(leaves)
         both.append(

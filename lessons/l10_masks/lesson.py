@@ -1,5 +1,4 @@
 # Lesson 10 · the source. Edit this file, then run `python3 -m course_lib build 10`; the notebook is made from it.
-# ruff: noqa: F401 -- `math` is for the solution
 
 # %% [markdown] kind="title"
 r"""

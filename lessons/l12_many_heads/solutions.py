@@ -3,7 +3,7 @@
 import torch  # noqa: F401 - the mistakes use it
 
 from lessons.l08_query_key_value.solutions import scaled_attention
-from lessons.l10_masks.exercises import attention as masked_attention
+from lessons.l10_masks.solutions import masked_attention
 
 
 def split_heads(features, n_heads):

@@ -1,5 +1,4 @@
 # Lesson 15 · the source. Edit this file, then run `python3 -m course_lib build 15`; the notebook is made from it.
-# ruff: noqa: F401 (names that only the solutions use)
 
 # %% [markdown] kind="title"
 r"""

@@ -8,21 +8,23 @@ import inspect
 
 import pytest
 
+from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching import yours
-from course_lib.teaching.contents import lessons
 from course_lib.teaching.exercises import FileExercise, find_exercise, judge
 from course_lib.teaching.exercises.catalogue import exercise_topics
+from tests.drafts import drafted
+from tools.authoring.lesson import sources
 
 
 def stubs() -> dict[str, ast.arguments]:
     """The parameters of the function or class that each exercise's cell defines."""
+    cells = [cell for path in sources(PROJECT_ROOT) for cell in drafted(path).cells["learner"]]
     defined = {}
-    for lesson in lessons():
-        tree = ast.parse((lesson.folder / "lesson.py").read_text(encoding="utf-8"))
-        for node in tree.body:
-            if isinstance(node, ast.FunctionDef) and node.name in lesson.exercises:
+    for cell in (cell for cell in cells if cell.kind == "exercise"):
+        for node in ast.parse(cell.text).body:
+            if isinstance(node, ast.FunctionDef) and node.name == cell.options["exercise"]:
                 defined[node.name] = node.args
-            if isinstance(node, ast.ClassDef) and node.name in lesson.exercises:
+            if isinstance(node, ast.ClassDef) and node.name == cell.options["exercise"]:
                 [constructor] = [part for part in node.body if getattr(part, "name", "") == "__init__"]
                 del constructor.args.args[0]  # self
                 defined[node.name] = constructor.args

@@ -1,6 +1,5 @@
 # Lesson 16 · the source. Edit this file, then run `python3 -m course_lib build 16`; the notebook is made from it.
 
-
 # %% [markdown] kind="title"
 r"""
 # 16 · Decoding and measuring

@@ -377,21 +377,7 @@ Work in small steps, and test each of them on the numbers above: the embedding, 
 """
 
 # %% kind="exercise" exercise="gradient_step" title="One step of gradient descent" difficulty=3 importance=5 track="core"
-def gradient_step(embeddings, weight, word, target, rate):
-    """embeddings and weight (words, width); word and target are indices; rate a number
-
-    ->  new embeddings, new weight, loss before the step
-    """
-    # solution
-    x = embeddings[word]
-    probabilities = torch.softmax(weight @ x, dim=0)
-    error = probabilities.clone()
-    error[target] -= 1
-    new_weight = weight - rate * torch.outer(error, x)
-    new_embeddings = embeddings.clone()
-    new_embeddings[word] = x - rate * (weight.T @ error)
-    return new_embeddings, new_weight, -torch.log(probabilities[target])
-    # end solution
+from lessons.l01_guessing_the_next_word.solutions import gradient_step
 
 # %% kind="check" exercise="gradient_step"
 check("gradient_step", gradient_step)
@@ -603,16 +589,7 @@ Here is a first version. It takes a tensor with the probabilities that a model g
 """
 
 # %% kind="exercise" exercise="perplexity" mode="bug" title="Perplexity" difficulty=2 importance=5 track="core"
-def perplexity(probabilities):
-    """probabilities (words,) of the words that came next, all above 0  ->  a number"""
-    # bug
-    typical = probabilities.mean()
-    return 1 / typical
-    # end bug
-    # solution
-    losses = -torch.log(probabilities)
-    return torch.exp(losses.mean())
-    # end solution
+from lessons.l01_guessing_the_next_word.solutions import perplexity
 
 # %% kind="check" exercise="perplexity"
 check("perplexity", perplexity)
@@ -668,16 +645,7 @@ Divide the line from 0 to 1 into intervals. The first interval belongs to word 0
 """
 
 # %% kind="exercise" exercise="sample_next" title="Sample a word" difficulty=2 importance=4 track="stretch"
-def sample_next(probabilities, u):
-    """probabilities (words,), u from 0 to just below 1  ->  index of a word"""
-    # solution
-    total = 0.0
-    for index, probability in enumerate(probabilities):
-        total += float(probability)
-        if u < total:
-            return index
-    return len(probabilities) - 1
-    # end solution
+from lessons.l01_guessing_the_next_word.solutions import sample_next
 
 # %% kind="check" exercise="sample_next"
 check("sample_next", sample_next)

@@ -15,8 +15,8 @@ from course_lib.text.special import BOS, EOS
 from course_lib.text.toy.splits import splits
 from course_lib.translation.shipped import shared
 from lessons.l01_guessing_the_next_word.examples import END, START, Sentences, ngrams, windows
-from lessons.l01_guessing_the_next_word.exercises import gradient_step
 from lessons.l01_guessing_the_next_word.kneser_ney import KneserNey
+from lessons.l01_guessing_the_next_word.solutions import gradient_step
 
 # The tiny language: five words, made-up parameters, four pairs to learn.
 LE, LA, CHAT, VACHE, DORT = range(5)

@@ -26,6 +26,12 @@ def grams(tokens: Tokens, n: int) -> Counter[tuple[str, ...]]:
     return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
 
 
+def clipped_matches(output: Tokens, reference: Tokens, n: int) -> tuple[int, int]:
+    """The n-grams of a translation that its reference has as often, and all of them."""
+    ours = grams(output, n)
+    return (ours & grams(reference, n)).total(), ours.total()
+
+
 def bleu_rows(translations: Sequence[Tokens], references: Sequence[Tokens]) -> Float[Tensor, "sentences 6"]:
     """For each sentence, given as tokens: the clipped matches for n = 1 to 4, and the two lengths."""
     return torch.tensor(

@@ -234,19 +234,7 @@ In our example, $c = 14$ and $r = 15$. The penalty is $e^{1 - 15/14} = 0.931$, t
 """
 
 # %% kind="exercise" exercise="bleu_score" title="BLEU" difficulty=3 importance=5 track="core"
-def bleu_score(translations, references):
-    """translations, references: lists of lists of words  ->  a number from 0 to 100"""
-    # solution
-    pairs, logs = list(zip(translations, references, strict=True)), []
-    for n in (1, 2, 3, 4):
-        counts = [clipped_matches(output, reference, n) for output, reference in pairs]
-        matches, total = sum(m for m, _ in counts), sum(t for _, t in counts)
-        if matches == 0:
-            return 0.0
-        logs.append(math.log(matches / total))
-    c, r = sum(map(len, translations)), sum(map(len, references))
-    return 100 * math.exp(sum(logs) / 4 + min(0.0, 1 - r / c))
-    # end solution
+from lessons.l16_decoding.solutions import bleu_score
 
 # %% kind="check" exercise="bleu_score"
 check("bleu_score", bleu_score)
@@ -327,20 +315,7 @@ r"""
 """
 
 # %% kind="exercise" exercise="paired_bootstrap" title="The paired bootstrap" difficulty=2 importance=5 track="core"
-def paired_bootstrap(one, other, score=torch.mean, n_samples=1000, seed=0):
-    """one, other: (sentences, ...); score: a tensor of rows -> a number
-
-    ->  low, high: the central 95% of the differences score(one) - score(other)
-    """
-    # solution
-    generator = torch.Generator().manual_seed(seed)
-    n, differences = len(one), []
-    for _ in range(n_samples):
-        rows = torch.randint(n, (n,), generator=generator)
-        differences.append(float(score(one[rows]) - score(other[rows])))
-    differences = torch.tensor(differences)
-    return differences.quantile(0.025).item(), differences.quantile(0.975).item()
-    # end solution
+from lessons.l16_decoding.solutions import paired_bootstrap
 
 # %% kind="check" exercise="paired_bootstrap"
 check("paired_bootstrap", paired_bootstrap)
@@ -462,19 +437,7 @@ Compute the new token's query, key and value. Append the key and the value to th
 """
 
 # %% kind="exercise" exercise="cached_attention" title="Attention with a cache" difficulty=3 importance=5 track="core"
-def cached_attention(x, past, w_q, w_k, w_v, w_o, n_heads):
-    """x (batch, 1, d_model); past: keys, values, each (batch, n_heads, t, d_k);
-    w_q, w_k, w_v, w_o (d_model, d_model)
-
-    ->  output (batch, 1, d_model), (keys, values), each (batch, n_heads, t + 1, d_k)
-    """
-    # solution
-    query, key, value = (split_heads(x @ w.T, n_heads) for w in (w_q, w_k, w_v))
-    keys = torch.cat([past[0], key], dim=2)
-    values = torch.cat([past[1], value], dim=2)
-    context, _ = scaled_attention(query, keys, values)
-    return join_heads(context) @ w_o.T, (keys, values)
-    # end solution
+from lessons.l16_decoding.solutions import cached_attention
 
 # %% kind="check" exercise="cached_attention"
 check("cached_attention", cached_attention)
@@ -592,34 +555,7 @@ Here is a first version with a bug. Make it pass its check.
 """
 
 # %% kind="exercise" exercise="grow" mode="bug" title="One step of beam search" difficulty=3 importance=4 track="stretch"
-def grow(sums, sentences, states, step, width):
-    """sums, sentences (lists of words), states: one of each for a hypothesis.
-
-    step(state, word)  ->  {next word: log-probability}, new state
-    ->  three lists: sums, sentences, states of the best `width`, best first
-    """
-    # bug
-    candidates, new_states = [], []
-    for total, sentence, state in zip(sums, sentences, states, strict=True):
-        log_probs, new_state = step(state, sentence[-1])
-        for word, log_prob in log_probs.items():
-            candidates.append((total + log_prob, [*sentence, word]))
-            new_states.append(new_state)
-    best = sorted(candidates, key=lambda candidate: candidate[0], reverse=True)[:width]
-    sums = [total for total, _ in best]
-    sentences = [sentence for _, sentence in best]
-    return sums, sentences, new_states[:width]
-    # end bug
-    # solution
-    candidates = []
-    for total, sentence, state in zip(sums, sentences, states, strict=True):
-        log_probs, new_state = step(state, sentence[-1])
-        for word, log_prob in log_probs.items():
-            candidates.append((total + log_prob, [*sentence, word], new_state))
-    candidates.sort(key=lambda candidate: candidate[0], reverse=True)
-    best = candidates[:width]
-    return tuple([candidate[i] for candidate in best] for i in range(3))
-    # end solution
+from lessons.l16_decoding.solutions import grow
 
 # %% kind="check" exercise="grow"
 check("grow", grow)

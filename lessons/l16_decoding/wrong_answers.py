@@ -11,8 +11,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from course_lib.layers.multi_head import join_heads
-from lessons.l16_decoding.exercises import counts_of, lengths, matches, split_all
+from course_lib.layers.multi_head import join_heads, split_heads
+from lessons.l16_decoding.corpus_bleu import clipped_matches
 
 # ---- grow
 
@@ -122,8 +122,17 @@ def matches_joined(output, reference, n):
     return sum(min(ours.count(g), theirs.count(g)) for g in dict.fromkeys(ours)), len(ours)
 
 
-def precisions(translations, references, count=matches):
-    return [counts_of(translations, references, n, count) for n in range(1, 5)]
+def precisions(translations, references, count=clipped_matches):
+    """Matches and n-grams of the whole corpus, for n = 1 to 4."""
+    pairs = list(zip(translations, references, strict=True))
+    return [
+        tuple(map(sum, zip(*(count(output, right, n) for output, right in pairs), strict=True)))
+        for n in range(1, 5)
+    ]
+
+
+def lengths(translations, references):
+    return sum(map(len, translations)), sum(map(len, references))
 
 
 def bleu_of(hits, c, r):
@@ -288,6 +297,11 @@ def attend(q, k, v):
 
 def appended(past, key, value, dim=2):
     return torch.cat([past[0], key], dim), torch.cat([past[1], value], dim)
+
+
+def split_all(x, n_heads, *matrices):
+    """The projections of x by each matrix (out, in), split into heads."""
+    return [split_heads(x @ matrix.mT, n_heads=n_heads) for matrix in matrices]
 
 
 def cached_query_as_key(x, past, w_q, w_k, w_v, w_o, n_heads):

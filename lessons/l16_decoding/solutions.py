@@ -5,8 +5,7 @@ import math
 import torch
 
 from lessons.l08_query_key_value.solutions import scaled_attention
-from lessons.l12_many_heads.exercises import join as join_heads
-from lessons.l12_many_heads.exercises import split as split_heads
+from lessons.l12_many_heads.solutions import join_heads, split_heads
 from lessons.l16_decoding.corpus_bleu import clipped_matches
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import linecache
 from pathlib import Path
 
 import pytest
 import torch
 
+from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.contents import lessons
+from course_lib.teaching.exercises import find_exercise, judge
 from course_lib.teaching.exercises.catalogue import exercise_topics
 from course_lib.teaching.exercises.mistakes import MistakeError, changed, read_mistakes
 from lessons.l08_query_key_value.solutions import scaled_attention, soft_lookup
+from tests.drafts import drafted
+from tools.authoring.lesson import sources
 
 FILE = Path("soft_lookup.txt")
 HEADING = "bad: a sentence.\n"
@@ -61,6 +66,19 @@ def test_what_is_wrong_with_a_file_is_said_with_its_line(text, line, words):
         for mistake in read_mistakes(text, FILE):
             changed(soft_lookup, mistake)
     assert words in str(raised.value)
+
+
+def test_a_stub_that_is_not_repaired_is_not_tried_yet():
+    """The source of what the learner gets is compared with that of the learner's function."""
+    cells = [cell for path in sources(PROJECT_ROOT) for cell in drafted(path).cells["learner"]]
+    stubs = [cell for cell in cells if cell.kind == "exercise" and cell.options.get("mode") == "bug"]
+    for cell in stubs:
+        name, namespace = cell.options["exercise"], {"torch": torch}
+        file = f"<stub of {name}>"
+        linecache.cache[file] = (len(cell.text), None, cell.text.splitlines(keepends=True), file)
+        exec(compile(cell.text, file, "exec"), namespace)
+        assert judge(find_exercise(name), namespace[name]).status == "not tried", name
+    assert len(stubs) > 5
 
 
 def test_every_file_belongs_to_an_exercise():

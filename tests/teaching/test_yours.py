@@ -27,7 +27,6 @@ from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching import count_own_calls, list_own_functions, progress, track, yours
 from course_lib.teaching.checking import check
 from course_lib.teaching.contents import SHORT
-from course_lib.teaching.exercises import find_exercise
 from course_lib.teaching.own_code import kept_file, kept_functions, loading
 from course_lib.teaching.own_code.kept_file import TOP, KeptFunction, write_function
 
@@ -216,13 +215,6 @@ def needs_a_tensor(numbers):
     return numbers * IN_THE_NOTEBOOK
 
 
-library_double = find_exercise("double_it").reference
-
-
-def by_the_library(numbers):
-    return library_double(numbers)
-
-
 @pytest.mark.parametrize(
     ("attempt", "reason"),
     [
@@ -231,7 +223,6 @@ def by_the_library(numbers):
         (made(2), "outside this notebook"),
         (needs_a_tensor, "outside this notebook"),
         (namespace["without_source"], "its source"),
-        (by_the_library, "(double_it → double_it)"),
     ],
 )
 def test_what_cannot_be_kept_passes_all_the_same_and_the_reason_is_given(course_home, attempt, reason):

@@ -17,6 +17,7 @@ lines of a change are indented like the first, and a mistake may have several ch
 from __future__ import annotations
 
 import inspect
+import linecache
 import re
 import sys
 from collections.abc import Callable
@@ -133,10 +134,12 @@ def changed(solution: Callable, mistake: Mistake) -> Callable:
     text = mistake.apply_to(text, solution.__name__)
     whole = inspect.getsource(module).splitlines(keepends=True)
     whole[first - 1 : first - 1 + len(lines)] = [text]
+    source, file = "".join(whole), f"{module.__file__} ({solution.__name__}, {mistake.name})"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)  # for its source text
     other = ModuleType(module.__name__)
     other.__file__ = module.__file__
     try:
-        exec(compile("".join(whole), module.__file__, "exec"), vars(other))
+        exec(compile(source, file, "exec"), vars(other))
     except SyntaxError as error:
         raise MistakeError(f"{mistake.where}: with {mistake.name!r}, {error.msg}: {error.text}") from None
     return getattr(other, solution.__name__)

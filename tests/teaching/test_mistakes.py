@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import linecache
-from pathlib import Path
 
 import pytest
 import torch
@@ -17,7 +16,6 @@ from lessons.l08_query_key_value.solutions import scaled_attention, soft_lookup
 from tests.drafts import drafted
 from tools.authoring.lesson import sources
 
-FILE = Path("soft_lookup.txt")
 HEADING = "bad: a sentence.\n"
 
 
@@ -36,8 +34,14 @@ on here.
 """
 
 
-def test_changed_lines_are_run_in_place_of_those_of_the_solution():
-    [mistake] = read_mistakes(TWO_CHANGES, FILE)
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "soft_lookup.txt"
+
+
+def test_changed_lines_are_run_in_place_of_those_of_the_solution(file):
+    file.write_text(TWO_CHANGES, encoding="utf-8")
+    [mistake] = read_mistakes(file)
     assert (mistake.name, mistake.message, mistake.misconception) == ("two-lines", "it goes on here.", "M07")
     context, weights = changed(scaled_attention, mistake)(
         torch.ones(1, 2), torch.ones(4, 2), torch.ones(4, 1)
@@ -61,9 +65,10 @@ def test_changed_lines_are_run_in_place_of_those_of_the_solution():
         (HEADING + "- weights @ values\n+ weights @\n", 1, "invalid syntax"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said_with_its_line(text, line, words):
+def test_what_is_wrong_with_a_file_is_said_with_its_line(file, text, line, words):
+    file.write_text(text, encoding="utf-8")
     with pytest.raises(MistakeError, match=rf"^soft_lookup\.txt:{line}: ") as raised:
-        for mistake in read_mistakes(text, FILE):
+        for mistake in read_mistakes(file):
             changed(soft_lookup, mistake)
     assert words in str(raised.value)
 
@@ -74,9 +79,9 @@ def test_a_stub_that_is_not_repaired_is_not_tried_yet():
     stubs = [cell for cell in cells if cell.kind == "exercise" and cell.options.get("mode") == "bug"]
     for cell in stubs:
         name, namespace = cell.options["exercise"], {"torch": torch}
-        file = f"<stub of {name}>"
-        linecache.cache[file] = (len(cell.text), None, cell.text.splitlines(keepends=True), file)
-        exec(compile(cell.text, file, "exec"), namespace)
+        label = f"<stub of {name}>"
+        linecache.cache[label] = (len(cell.text), None, cell.text.splitlines(keepends=True), label)
+        exec(compile(cell.text, label, "exec"), namespace)
         assert judge(find_exercise(name), namespace[name]).status == "not tried", name
     assert len(stubs) > 5
 

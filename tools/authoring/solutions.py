@@ -63,8 +63,7 @@ def with_bug(numbered: Lines, name: str, mistakes: Path, line: int) -> Lines:
     """The solution, preceded by the lines that the learner gets."""
     texts = [text for _, text in numbered]
     try:
-        known = read_mistakes(mistakes.read_text(encoding="utf-8"), mistakes)
-        [bug] = [mistake for mistake in known if mistake.name == UNREPAIRED]
+        [bug] = [mistake for mistake in read_mistakes(mistakes) if mistake.name == UNREPAIRED]
         wrong = bug.apply_to("\n".join(texts), name).split("\n")
     except (OSError, ValueError) as error:
         raise LessonError(line, f"there is no mistake {UNREPAIRED!r} to repair: {error}") from None

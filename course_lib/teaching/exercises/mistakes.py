@@ -23,7 +23,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from course_lib.runtime import PROJECT_ROOT
@@ -61,37 +60,34 @@ def known_mistakes(solution: Callable) -> tuple[Slip, ...]:
     """The slips in the file of mistakes of this solution, which is a function or a class."""
     from course_lib.teaching.exercises.exercise import Slip  # loads torch, and `build --check` only reads
 
-    file = mistakes_file(solution)
-    mistakes = read_mistakes(file.read_text(encoding="utf-8"), file)
     return tuple(
         Slip(mistake.name, changed(solution, mistake), mistake.message, mistake.misconception)
-        for mistake in mistakes
+        for mistake in _mistakes_of(solution)
         if mistake.name != UNREPAIRED
     )
 
 
 def unrepaired(solution: Callable) -> Callable:
     """What the learner gets to repair."""
-    file = mistakes_file(solution)
-    mistakes = {mistake.name: mistake for mistake in read_mistakes(file.read_text(encoding="utf-8"), file)}
-    return changed(solution, mistakes[UNREPAIRED])
+    [bug] = [mistake for mistake in _mistakes_of(solution) if mistake.name == UNREPAIRED]
+    return changed(solution, bug)
 
 
-def mistakes_file(solution: Callable) -> Path:
+def _mistakes_of(solution: Callable) -> list[Mistake]:
     module = Path(sys.modules[solution.__module__].__file__)
-    return module.with_name("mistakes") / f"{solution.__name__}.txt"
+    return read_mistakes(module.with_name("mistakes") / f"{solution.__name__}.txt")
 
 
-def read_mistakes(text: str, file: Path) -> list[Mistake]:
-    """The mistakes in the text of a file.
+def read_mistakes(file: Path) -> list[Mistake]:
+    """The mistakes in a file.
 
-    >>> [mistake] = read_mistakes("squares: the number is squared.\\n- 2 * x\\n+ x * x", Path("double.txt"))
-    >>> mistake.name, mistake.changes
-    ('squares', ((('2 * x',), ('x * x',)),))
+    >>> file = PROJECT_ROOT / "lessons" / "l08_query_key_value" / "mistakes" / "scaled_attention.txt"
+    >>> read_mistakes(file)[1].changes
+    ((('math.sqrt(keys.shape[-1])',), ('keys.shape[-1]',)),)
     """
     name = file.relative_to(PROJECT_ROOT).as_posix() if file.is_relative_to(PROJECT_ROOT) else file.name
     blocks: list[list[tuple[int, str]]] = [[]]
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip():
             blocks.append([])
         elif not line.startswith("#"):
@@ -127,22 +123,18 @@ def _read_mistake(block: list[tuple[int, str]], file: str) -> Mistake:
 
 
 def changed(solution: Callable, mistake: Mistake) -> Callable:
-    """The solution with the changes: its module is run again with another text."""
+    """The solution with the changes, defined anew beside the other names of its module."""
     module = sys.modules[solution.__module__]
     lines, first = inspect.getsourcelines(solution)
-    text = "".join(lines)
-    text = mistake.apply_to(text, solution.__name__)
-    whole = inspect.getsource(module).splitlines(keepends=True)
-    whole[first - 1 : first - 1 + len(lines)] = [text]
-    source, file = "".join(whole), f"{module.__file__} ({solution.__name__}, {mistake.name})"
+    source = "\n" * (first - 1) + mistake.apply_to("".join(lines), solution.__name__)
+    file = f"{module.__file__} ({solution.__name__}, {mistake.name})"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)  # for its source text
-    other = ModuleType(module.__name__)
-    other.__file__ = module.__file__
+    namespace = dict(vars(module))
     try:
-        exec(compile(source, file, "exec"), vars(other))
+        exec(compile(source, file, "exec"), namespace)
     except SyntaxError as error:
         raise MistakeError(f"{mistake.where}: with {mistake.name!r}, {error.msg}: {error.text}") from None
-    return getattr(other, solution.__name__)
+    return namespace[solution.__name__]
 
 
 def _replaced(text: str, old: tuple[str, ...], new: tuple[str, ...], solution: str, where: str) -> str:

@@ -17,7 +17,8 @@ from course_lib import runtime
 from course_lib.teaching import progress
 from course_lib.teaching.exercises.catalogue import find_exercise
 from course_lib.teaching.exercises.exercise import FileExercise
-from course_lib.teaching.exercises.guarded_call import INSIDE, CheckInside, is_inside_call
+from course_lib.teaching.exercises.failures import INSIDE
+from course_lib.teaching.exercises.guarded_call import CheckInside, is_inside_call
 from course_lib.teaching.exercises.judging import judge
 from course_lib.teaching.exercises.own_work import refuse_course_code
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs

@@ -12,12 +12,11 @@ from course_lib.teaching.exercises import (
     ByHand,
     PlainExercise,
     Verdict,
-    call,
     known_mistakes,
     wrong_verdict,
 )
+from course_lib.teaching.exercises.examination import Examination
 from course_lib.teaching.exercises.mistakes import unrepaired
-from course_lib.teaching.exercises.time_limit import TimeLimit
 from lessons.l01_guessing_the_next_word import solutions
 
 # ---- counting
@@ -76,14 +75,14 @@ def large_logits() -> tuple:
 class RepeatedStep(PlainExercise):
     """A second step must be able to start from the result of the first, as in the lesson's training loop."""
 
-    def find_further_problem(self, attempt: Callable, limit: TimeLimit) -> Verdict | None:
+    def find_further_problem(self, examination: Examination) -> Verdict | None:
         embeddings, weight, *others = self.others[0]()
 
         def take_two_steps() -> None:
-            new_embeddings, new_weight, _ = attempt(embeddings, weight, *others)
-            attempt(new_embeddings, new_weight, *others)
+            new_embeddings, new_weight, _ = examination.attempt(embeddings, weight, *others)
+            examination.attempt(new_embeddings, new_weight, *others)
 
-        result = call(take_two_steps, limit)
+        result = examination.call(take_two_steps)
         if not result.failure:
             return None
         headline = "The first step is right, but a second one, which starts from its result, fails."

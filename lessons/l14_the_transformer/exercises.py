@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Callable
-from contextlib import redirect_stdout
 
 import torch
 from torch import Tensor
 
 from course_lib.teaching.exercises import ByHand, PlainExercise, known_mistakes
+from lessons.l14_the_transformer import by_own_parts, slips, solutions
 from lessons.l14_the_transformer import by_parts as library
-from lessons.l14_the_transformer import slips, solutions
 from lessons.l14_the_transformer.file_check import MY_TRANSFORMER
 
 TOPIC = "the_transformer"
@@ -55,53 +53,6 @@ EMBED = PlainExercise(
     ),
     slips=slips.EMBED,
 )
-
-
-# ---- the library's versions, which call the learner's own parts
-
-
-def own_parts(*names: str) -> list[Callable]:
-    """The learner's functions, or the library's, without a message."""
-    from course_lib.teaching import yours  # not above: it imports the exercises, and so this file
-
-    with redirect_stdout(io.StringIO()):
-        return [yours(name) for name in names]
-
-
-def library_encoder(source, weights, n_heads, n_layers, mask=None):
-    embed, block, norm = own_parts("embed", "encoder_block", "layer_norm")
-    x = embed(source, weights["words.output.weight"])
-    for layer in range(n_layers):
-        x = block(x, library.parts_of(weights, f"encoder.blocks.{layer}"), n_heads, mask)
-    last = library.parts_of(weights, "encoder.last_norm")
-    return norm(x, weight=last["weight"], bias=last["bias"])
-
-
-def library_decoder(target, memory, weights, n_heads, n_layers, mask=None):
-    embed, block, norm = own_parts("embed", "decoder_block", "layer_norm")
-    x = embed(target, weights["words.output.weight"])
-    for layer in range(n_layers):
-        x = block(x, memory, library.parts_of(weights, f"decoder.blocks.{layer}"), n_heads, mask)
-    last = library.parts_of(weights, "decoder.last_norm")
-    x = norm(x, weight=last["weight"], bias=last["bias"])
-    return x @ weights["words.output.weight"].T + weights["words.output.bias"]
-
-
-def library_block(x, memory, parts, n_heads, mask=None):
-    many_heads, feed_forward, norm = own_parts("many_heads", "feed_forward", "layer_norm")
-
-    def normed(x: Tensor, name: str) -> Tensor:
-        weight, bias = (parts[f"around_{name}.norm.{kind}"] for kind in ("weight", "bias"))
-        return norm(x, weight=weight, bias=bias)
-
-    def attend(x: Tensor, source: Tensor, name: str, mask: Tensor | None) -> Tensor:
-        matrices = [parts[f"{name}.w_{kind}"] for kind in ("query", "key", "value", "output")]
-        return many_heads(x, source, *matrices, n_heads, mask)[0]
-
-    queries = normed(x, "attention")
-    x = x + attend(queries, queries, "attention", library.causal(x.shape[1]))
-    x = x + attend(normed(x, "cross"), memory, "cross", mask)
-    return x + feed_forward(normed(x, "feed_forward"), **library.feed_forward_weights(parts))
 
 
 # ---- the encoder
@@ -169,7 +120,7 @@ ENCODE_SOURCE = PlainExercise(
     lesson=TOPIC,
     inputs=("source", "weights", "n_heads", "n_layers", "mask"),
     reference=solutions.encode_source,
-    library=library_encoder,
+    library=by_own_parts.encode_source,
     by_hand=ByHand(
         inputs={
             "source": torch.tensor([[0]]),
@@ -212,7 +163,7 @@ DECODER_BLOCK = PlainExercise(
     lesson=TOPIC,
     inputs=("x", "memory", "parts", "n_heads", "mask"),
     reference=solutions.decoder_block,
-    library=library_block,
+    library=by_own_parts.decoder_block,
     by_hand=ByHand(
         inputs={
             "x": torch.tensor([[[1.0, 3.0]]]),
@@ -262,7 +213,7 @@ DECODE_LOGITS = PlainExercise(
     lesson=TOPIC,
     inputs=("target", "memory", "weights", "n_heads", "n_layers", "mask"),
     reference=decode_logits,
-    library=library_decoder,
+    library=by_own_parts.decode_logits,
     by_hand=ByHand(
         inputs={
             "target": torch.tensor([[0]]),

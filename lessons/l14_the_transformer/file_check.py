@@ -1,7 +1,7 @@
 """The check of `my_transformer.py`: how far a learner's Transformer is right, and what to do next.
 
-    >>> from course_lib.teaching.exercises.time_limit import TimeLimit
-    >>> judge_file(REFERENCE, TimeLimit(20), []).status
+    >>> from course_lib.teaching.exercises import judge
+    >>> judge(MY_TRANSFORMER, REFERENCE).status
     'passed'
 
 The file is examined in the order in which it is written. It is run; its parameters are compared with those of
@@ -15,12 +15,9 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import cache, partial
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -28,23 +25,32 @@ from torch.nn import functional as F
 
 from course_lib.formatting import fixed, shape_text
 from course_lib.models.own_file import CLASS, FILE, SIZES, is_empty, run_file
+from course_lib.teaching.exercises.examination import Found
 from course_lib.teaching.exercises.exercise import FileExercise
-from course_lib.teaching.exercises.guarded_call import call, explain_failure
 from course_lib.teaching.exercises.module_exercise import IN_EVAL_ADVICE
-from course_lib.teaching.exercises.module_names import (
-    NO_SUPER,
-    NO_SUPER_ADVICE,
-    compare_parameters,
-    lacks_super,
-)
-from course_lib.teaching.exercises.time_limit import TimeLimit
-from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, join_words, wrong_verdict
-from course_lib.translation.shipped import shared
+from course_lib.teaching.exercises.module_names import compare_parameters
+from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, join_words
 from lessons.l14_the_transformer import file_modules
+from lessons.l14_the_transformer.by_own_parts import own_parts
+from lessons.l14_the_transformer.file_examination import FileExamination
 from lessons.l14_the_transformer.file_slips import FORWARD_SLIPS, REFERENCE, SLIPS, FileSlip
+from lessons.l14_the_transformer.file_stages import (
+    MOST_OFF,
+    Stages,
+    as_tensor,
+    batch,
+    faulty,
+    faulty_stages,
+    filled,
+    reference_class,
+    reference_stages,
+    run_stages,
+    same,
+    shipped,
+    stage_names,
+)
 
 SECONDS = 20.0
-MOST_OFF = 1e-3  # between numbers that should be equal
 OTHER_SIZES = {"vocab_size": 97, "d_model": 48, "n_heads": 3, "d_ff": 80, "n_layers": 2, "dropout": 0.0}
 LONGEST = 100  # tokens
 MOST_NAMES = 6  # in a list
@@ -52,208 +58,30 @@ MOST_OFF_SIZE = 1.4  # the factor by which an initial standard deviation may dif
 INTERFACE = f"{CLASS}({', '.join(SIZES)})"
 METHODS = {"encode": "(source, mask)", "decode": "(target, memory, mask)", "forward": "(source, target)"}
 
-Stages = dict[str, Tensor]
-
-
-class Found(Exception):
-    """The examination ends here, with this verdict."""
-
-    def __init__(self, verdict: Verdict):
-        self.verdict = verdict
-
-
-# ---- the numbers at every stage
-
-
-def stage_names(n_layers: int) -> list[str]:
-    """In the order of the computation."""
-    names = ["source embeddings"]
-    for i in range(n_layers):
-        names += [f"encoder {i}, after attention", f"encoder {i}"]
-    names += ["memory", "target embeddings"]
-    for i in range(n_layers):
-        names += [f"decoder {i}, after self-attention", f"decoder {i}, after cross-attention", f"decoder {i}"]
-    return [*names, "last norm", "logits"]
-
-
-@contextmanager
-def recorded(model: nn.Module, stages: Stages, lengths: dict[str, int], n_layers: int) -> Iterator[None]:
-    """While the model runs, keep what its blocks and norms receive and return. `lengths` are the numbers of
-    tokens on each side, by which the right input of a block is recognised."""
-    modules, hooks = dict(model.named_modules()), []
-
-    def keep_input(name: str, side: str, module: nn.Module, args: tuple, named: dict) -> None:
-        for value in (*args, *named.values()):
-            if isinstance(value, Tensor) and value.dim() == 3 and value.shape[1] == lengths[side]:
-                stages.setdefault(name, value.detach().clone())
-                return
-
-    def keep_output(name: str, module: nn.Module, args: tuple, output: Any) -> None:
-        output = output[0] if isinstance(output, tuple) and output else output
-        if isinstance(output, Tensor):
-            stages.setdefault(name, output.detach().clone())
-
-    def before(module: str, name: str, side: str) -> None:
-        if module in modules:
-            hook = partial(keep_input, name, side)
-            hooks.append(modules[module].register_forward_pre_hook(hook, with_kwargs=True))
-
-    def after(module: str, name: str) -> None:
-        if module in modules:
-            hooks.append(modules[module].register_forward_hook(partial(keep_output, name)))
-
-    for side, words in (("encoder", "source"), ("decoder", "target")):
-        before(f"{side}.blocks.0", f"{words} embeddings", side)
-        attention = "attention" if side == "encoder" else "cross-attention"
-        for i in range(n_layers):
-            block = f"{side}.blocks.{i}"
-            before(f"{block}.around_cross.norm", f"{side} {i}, after self-attention", side)
-            before(f"{block}.around_feed_forward.norm", f"{side} {i}, after {attention}", side)
-            after(block, f"{side} {i}")
-    after("decoder.last_norm", "last norm")
-    try:
-        yield
-    finally:
-        for hook in hooks:
-            hook.remove()
-
-
-def run_stages(model: nn.Module, stages: Stages, n_layers: int, *, decode: bool = True) -> None:
-    """Fill `stages`; what was reached stays there if the model raises an exception."""
-    source, target, mask = batch()
-    lengths = {"encoder": source.shape[1], "decoder": target.shape[1]}
-    with torch.no_grad(), recorded(model, stages, lengths, n_layers):
-        memory = stages["memory"] = _tensor("encode", model.encode(source, mask))
-        if decode:
-            stages["logits"] = _tensor("decode", model.decode(target, memory, mask))
-
-
-def _tensor(method: str, value: Any) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise TypeError(f"`{method}` returned {type(value).__name__}, not a tensor.")
-    return value
-
-
-def batch(n_src: int = 9, n_tgt: int = 7, vocab: int = 680) -> tuple[Tensor, Tensor, Tensor]:
-    """Three sentences of different lengths, with padding, and the mask (batch, 1, 1, src)."""
-    generator = torch.Generator("cpu").manual_seed(14)
-    source = torch.randint(4, vocab, (3, n_src), generator=generator)
-    target = torch.randint(4, vocab, (3, n_tgt), generator=generator)
-    source[1, -3:], source[2, -5:], target[1, -2:] = 0, 0, 0
-    return source, target, (source != 0)[:, None, None]
-
-
-# ---- the shipped weights, the reference, and the files with known mistakes
-
-
-@cache
-def shipped() -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The sizes and the weights."""
-    model = shared("transformer").model
-    return {name: getattr(model.config, name) for name in SIZES}, model.state_dict()
-
-
-@cache
-def reference_class() -> type[nn.Module]:
-    return run_file(REFERENCE)[CLASS]
-
-
-def filled(made_by: Callable[..., nn.Module], **sizes: Any) -> nn.Module:
-    """A model with the shipped weights, in evaluation mode."""
-    model = made_by(**{**shipped()[0], **sizes})
-    model.load_state_dict(shipped()[1])
-    return model.eval()
-
-
-@cache
-def reference_stages() -> Stages:
-    stages: Stages = {}
-    run_stages(filled(reference_class()), stages, shipped()[0]["n_layers"])
-    return stages
-
-
-@cache
-def faulty(slip: FileSlip) -> nn.Module:
-    namespace: dict[str, Any] = {"__name__": slip.name}
-    exec(compile(slip.source(), slip.name, "exec"), namespace)
-    return filled(namespace[CLASS])
-
-
-@cache
-def faulty_stages(slip: FileSlip) -> Stages:
-    stages: Stages = {}
-    run_stages(faulty(slip), stages, shipped()[0]["n_layers"])
-    return stages
-
-
-def same(mine: Tensor, theirs: Tensor) -> bool:
-    return mine.shape == theirs.shape and torch.allclose(mine, theirs, rtol=0, atol=MOST_OFF, equal_nan=True)
-
 
 # ---- the examination
 
 
-@dataclass
-class Examination:
-    """One check of a file. `done` lists what is right so far."""
-
-    path: Path
-    limit: TimeLimit
-    printed: list[str]
-    done: list[str] = field(default_factory=list)
-
-    def guarded(self, what: str, function: Callable[[], Any], seed: int = 0) -> Any:
-        """What the function returns; ends the examination if the learner's code fails in it."""
-        result = call(function, self.limit, seed=seed)
-        if len(self.printed) < 3:
-            self.printed.append(result.printed)
-        message = result.failure.message if result.failure else ""
-        if lacks_super(None, message):
-            raise self.wrong(NO_SUPER, NO_SUPER_ADVICE, "no-super")
-        if result.failure and result.failure.exception == "NotImplementedError":
-            raise self.unfinished(f"Next: write what {what} needs.", result.failure.line)
-        if failure := explain_failure(result, SECONDS):
-            headline = failure.headline.replace("Your function", what).replace("raised", "raises")
-            advice = failure.details.replace(
-                "have you run the cell that defines it", "does the file define it"
-            )
-            raise self.wrong(headline, advice, failure.slip)
-        return result.answer
-
-    def wrong(self, headline: str, details: str = "", slip: str | None = None, **numbers: str) -> Found:
-        return Found(wrong_verdict(headline, join_paragraphs(details, self.so_far()), slip, **numbers))
-
-    def unfinished(self, headline: str, details: str = "") -> Found:
-        return Found(Verdict("", "unfinished", headline, join_paragraphs(details, self.so_far())))
-
-    def so_far(self) -> str:
-        return "Right so far: " + "; ".join(self.done) + "." if self.done else ""
-
-
-def judge_file(path: Path, limit: TimeLimit, printed: list[str]) -> Verdict:
-    """The verdict on a file; nothing is recorded."""
-    examination = Examination(path, limit, printed)
-    try:
-        made_by = find_class(examination)
-        partly = check_names(examination, made_by)
-        check_stages(examination, made_by, partly)
+class TransformerExamination(FileExamination):
+    def examine(self) -> Verdict:
+        made_by = find_class(self)
+        partly = check_names(self, made_by)
+        check_stages(self, made_by, partly)
         for step in (check_forward, check_other_sizes, check_dropout, check_device, check_initial_weights):
-            step(examination, made_by)
-    except Found as found:
-        return found.verdict
-    return Verdict(
-        "",
-        "passed",
-        "This is a Transformer, written from an empty file. With the shipped weights, every stage from the "
-        "source embeddings to the logits agrees with the course's own.",
-        "Padding, other sizes, gradients, dropout, the device and the initial weights are right too. Lesson "
-        "15 trains exactly this file.",
-    )
+            step(self, made_by)
+        return Verdict(
+            "",
+            "passed",
+            "This is a Transformer, written from an empty file. With the shipped weights, every stage from "
+            "the source embeddings to the logits agrees with the course's own.",
+            "Padding, other sizes, gradients, dropout, the device and the initial weights are right too. "
+            "Lesson 15 trains exactly this file.",
+        )
 
 
-def find_class(examination: Examination) -> Callable[..., nn.Module]:
+def find_class(examination: FileExamination) -> Callable[..., nn.Module]:
     """The class of the file. Without one, the modules that are there are examined on their own."""
-    path = examination.path
+    path = examination.attempt
     if is_empty(path):
         headline = f"{FILE} is still empty." if path.is_file() else f"There is no file {FILE} yet."
         advice = "Write your first class into it, save it, and run this cell again."
@@ -285,7 +113,7 @@ def find_class(examination: Examination) -> Callable[..., nn.Module]:
     return found
 
 
-def check_names(examination: Examination, made_by: Callable[..., nn.Module]) -> set[str]:
+def check_names(examination: FileExamination, made_by: Callable[..., nn.Module]) -> set[str]:
     """The stacks that are still missing altogether ("encoder", "decoder"); any other difference is wrong."""
     sizes, expected = shipped()
     try:
@@ -296,8 +124,6 @@ def check_names(examination: Examination, made_by: Callable[..., nn.Module]) -> 
             headline = f"`{CLASS}` can't be constructed yet, because some classes aren't written."
             raise examination.unfinished(headline, "Write the next one, and check again.") from None
         raise
-    if lacks_super(model):
-        raise examination.wrong(NO_SUPER, NO_SUPER_ADVICE, "no-super")
     own = examination.guarded("`state_dict()`", model.state_dict)
     missing = [name for name in expected if name not in own]
     partly = {side for side in ("encoder", "decoder") if not any(name.startswith(side) for name in own)}
@@ -359,14 +185,14 @@ def grouped(names: list[str]) -> str:
     return join_words(texts[:MOST_NAMES] + ([f"{more} more"] if more > 0 else []))
 
 
-def need(examination: Examination, model: nn.Module, method: str) -> None:
+def need(examination: FileExamination, model: nn.Module, method: str) -> None:
     """End the examination, without blame, if a method isn't written yet."""
     inherited = method == "forward" and type(model).forward is nn.Module.forward
     if inherited or not callable(getattr(model, method, None)):
         raise examination.unfinished(f"Next: the method `{method}{METHODS[method]}`.")
 
 
-def check_stages(examination: Examination, made_by: Callable[..., nn.Module], partly: set[str]) -> None:
+def check_stages(examination: FileExamination, made_by: Callable[..., nn.Module], partly: set[str]) -> None:
     """Compare every stage with the reference's, and name the mistake at the first that differs."""
     n_layers, weights = shipped()[0]["n_layers"], shipped()[1]
     with_decoder = "decoder" not in partly
@@ -431,8 +257,6 @@ def find_first_difference(mine: Stages, right: Stages) -> str | None:
 
 
 def _own_first_difference(mine: Stages, right: Stages) -> str | None:
-    from lessons.l14_the_transformer.exercises import own_parts  # not above: it imports this file
-
     [first_difference] = own_parts("first_difference")
     found = first_difference(mine, right, MOST_OFF) if mine else "nowhere"
     return None if found == "nowhere" else found
@@ -451,7 +275,7 @@ STAGE_HINTS = {
 }
 
 
-def explain_stage(examination: Examination, stage: str, stages: Stages) -> Found:
+def explain_stage(examination: FileExamination, stage: str, stages: Stages) -> Found:
     """What is wrong at the first stage that differs, with the mistake's name if it is a known one."""
     mine, right = stages[stage], reference_stages()[stage]
     if mine.shape != right.shape:
@@ -496,15 +320,15 @@ def hint_for(stage: str) -> str:
 # ---- after the stages
 
 
-def logits_of(examination: Examination, model: nn.Module, *inputs: Tensor) -> Tensor:
+def logits_of(examination: FileExamination, model: nn.Module, *inputs: Tensor) -> Tensor:
     def run() -> Tensor:
         with torch.no_grad():
-            return _tensor("forward", model(*inputs))
+            return as_tensor("forward", model(*inputs))
 
     return examination.guarded("`forward(source, target)`", run)
 
 
-def check_forward(examination: Examination, made_by: Callable[..., nn.Module]) -> None:
+def check_forward(examination: FileExamination, made_by: Callable[..., nn.Module]) -> None:
     """forward is decode after encode, also for one sentence, one token, and many tokens."""
     model = examination.guarded(f"`{INTERFACE}`", lambda: filled(made_by))
     need(examination, model, "forward")
@@ -541,7 +365,7 @@ def check_forward(examination: Examination, made_by: Callable[..., nn.Module]) -
     examination.done.append("padding, single tokens and long sentences")
 
 
-def check_other_sizes(examination: Examination, made_by: Callable[..., nn.Module]) -> None:
+def check_other_sizes(examination: FileExamination, made_by: Callable[..., nn.Module]) -> None:
     """With other sizes too: names, logits, and the gradient of every parameter."""
     torch.manual_seed(0)
     what = "With other sizes, your model"
@@ -577,7 +401,7 @@ def check_other_sizes(examination: Examination, made_by: Callable[..., nn.Module
     examination.done += ["other sizes", "gradients"]
 
 
-def check_dropout(examination: Examination, made_by: Callable[..., nn.Module]) -> None:
+def check_dropout(examination: FileExamination, made_by: Callable[..., nn.Module]) -> None:
     """With a dropout rate of 1, nothing but zeros may come through, wherever dropout belongs."""
     n_layers = shipped()[0]["n_layers"]
 
@@ -619,10 +443,10 @@ def check_dropout(examination: Examination, made_by: Callable[..., nn.Module]) -
     examination.done.append("dropout")
 
 
-def check_device(examination: Examination, made_by: Callable[..., nn.Module]) -> None:
+def check_device(examination: FileExamination, made_by: Callable[..., nn.Module]) -> None:
     """On torch's meta device, which computes shapes only, a tensor on the CPU is noticed."""
     tokens = torch.zeros(2, 5, dtype=torch.long, device="meta")
-    result = call(lambda: made_by(**OTHER_SIZES).to("meta")(tokens, tokens), examination.limit)
+    result = examination.call(lambda: made_by(**OTHER_SIZES).to("meta")(tokens, tokens))
     if result.failure and "on the expected device" in result.failure.message:
         headline = "Your model has a tensor that stays on the CPU, whatever device its input is on."
         advice = (
@@ -633,7 +457,7 @@ def check_device(examination: Examination, made_by: Callable[..., nn.Module]) ->
         raise examination.wrong(headline, join_paragraphs(result.failure.line, advice), "device")
 
 
-def check_initial_weights(examination: Examination, made_by: Callable[..., nn.Module]) -> None:
+def check_initial_weights(examination: FileExamination, made_by: Callable[..., nn.Module]) -> None:
     """An untrained model has the reference's biases and standard deviations, and a loss near ln(vocab)."""
     sizes = shipped()[0]
     model, other = (
@@ -681,6 +505,6 @@ MY_TRANSFORMER = FileExercise(
     lesson="the_transformer",
     inputs=(),
     reference=REFERENCE,
-    judge_file=judge_file,
+    examination=TransformerExamination,
     seconds=SECONDS,
 )

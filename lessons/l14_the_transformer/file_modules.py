@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import inspect
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
 
 from course_lib.teaching.exercises.catalogue import find_exercise
 from course_lib.teaching.exercises.exercise import Slip
-from course_lib.teaching.exercises.module_exercise import ModuleExercise, judge_module
+from course_lib.teaching.exercises.function_examination import FunctionExamination
+from course_lib.teaching.exercises.module_exercise import ModuleExercise
 from course_lib.teaching.exercises.verdict import join_paragraphs, join_words
+from lessons.l14_the_transformer.file_examination import FileExamination
 from lessons.l14_the_transformer.reference_transformer import MultiHead
-
-if TYPE_CHECKING:
-    from lessons.l14_the_transformer.file_check import Examination
 
 ACCEPTED = ("initial-size", "initial-values")  # the whole model is examined for it at the end
 
@@ -64,7 +63,7 @@ def modules() -> dict[str, ModuleExercise]:
     return {"MultiHead": multi_head, **of_lesson_13}
 
 
-def describe_others(examination: Examination, namespace: dict[str, Any]) -> str:
+def describe_others(examination: FileExamination, namespace: dict[str, Any]) -> str:
     """What to do next, and which classes can't be examined on their own."""
     examined = examination.done + ["`Residual`"] * ("`EncoderBlock`" in examination.done)
     own = [
@@ -82,7 +81,7 @@ def describe_others(examination: Examination, namespace: dict[str, Any]) -> str:
     return join_paragraphs("Go on with the next module, and check again.", later)
 
 
-def check_modules(examination: Examination, namespace: dict[str, Any]) -> None:
+def check_modules(examination: FileExamination, namespace: dict[str, Any]) -> None:
     """Examine each module that the file defines; the first that is wrong ends the examination."""
     for name, exercise in modules().items():
         module_class = namespace.get(name)
@@ -92,7 +91,8 @@ def check_modules(examination: Examination, namespace: dict[str, Any]) -> None:
             inspect.signature(module_class).bind(*exercise.inputs)
         except TypeError:
             continue  # another design, which can only be examined as a part of the whole model
-        verdict = judge_module(exercise, module_class, examination.limit, examination.printed)
+        of_module = FunctionExamination(exercise, module_class, examination.limit, examination.printed)
+        verdict = of_module.verdict()
         if "NotImplementedError" in verdict.details or "required positional argument" in verdict.details:
             continue  # a skeleton, or a `forward` with other inputs
         if verdict.status == "wrong" and verdict.slip not in ACCEPTED:

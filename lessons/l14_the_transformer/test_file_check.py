@@ -333,7 +333,7 @@ WRONG = {
 
 
 def judge(path: Path, seconds: float = 20) -> Verdict:
-    return file_check.judge_file(path, TimeLimit(seconds), [])
+    return file_check.TransformerExamination(file_check.MY_TRANSFORMER, path, TimeLimit(seconds)).verdict()
 
 
 @pytest.fixture

@@ -229,6 +229,7 @@ BY_LENGTH = PlainExercise(
         lambda: ([4], 4),
         lambda: ([], 10),
         lambda: ([20, 1, 1, 1, 1, 1], 40),
+        lambda: ([1] * 9 + [40], 40),
     ),
     slips=(
         Slip(
@@ -526,6 +527,7 @@ NEXT_MERGE = PlainExercise(
         lambda: (spelled(papa=3, le=4),),
         lambda: ({("a", "t"): 5, ("la", "t"): 1},),
         lambda: ({("a", "bc"): 1, ("ab", "a"): 1},),
+        lambda: ({("a", "bc"): 2, ("ab", "c"): 1},),  # both spell “abc”
         lambda: (spelled(y=4, il=2, aaaab=1),),
     ),
     slips=known_mistakes(solutions.next_merge),

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from course_lib.teaching.exercises import ByHand, PlainExercise, Slip, known_mistakes
 from course_lib.teaching.exercises.answer import Answer, describe_type, format_value
-from course_lib.teaching.exercises.exercise import Case, Trial
+from course_lib.teaching.exercises.function_exercise import Case, Trial
 from course_lib.teaching.exercises.mistakes import unrepaired
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, wrong_verdict
 from lessons.l16_decoding import solutions
@@ -110,6 +110,7 @@ GROW = PlainExercise(
             2,
         ),
         lambda: ([-1.0, -1.2], [["le"], ["un"]], ["p", "q"], TableDecoder(CERTAIN), 2),
+        lambda: ([-1.0, -1.0], [["le"], ["le"]], ["p", "p"], TableDecoder(FRENCH), 2),  # equal sums
     ),
     slips=known_mistakes(solutions.grow),
 )

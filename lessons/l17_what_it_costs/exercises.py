@@ -14,10 +14,10 @@ from torch.utils._pytree import tree_leaves
 
 from course_lib.teaching.exercises import ByHand, PlainExercise, Verdict, known_mistakes, wrong_verdict
 from course_lib.teaching.exercises.answer import describe_type
+from course_lib.teaching.exercises.examination import Examination
+from course_lib.teaching.exercises.failures import describe_failure
 from course_lib.teaching.exercises.gradients import compare_gradients
-from course_lib.teaching.exercises.guarded_call import call, describe_failure, explain_failure
 from course_lib.teaching.exercises.mistakes import unrepaired
-from course_lib.teaching.exercises.time_limit import TimeLimit
 from lessons.l17_what_it_costs import solutions
 from lessons.l17_what_it_costs.linear_attention import feature_map
 
@@ -123,15 +123,16 @@ class Recurrence(PlainExercise):
     """A loop with a state. Gradients are compared for one case with several words: with a single word, some
     are 0 up to rounding. An update in place is accepted, although autograd may refuse it."""
 
-    def find_further_problem(self, attempt: Callable, limit: TimeLimit) -> Verdict | None:
-        verdict = compare_gradients(attempt, self.reference, self.others[0], list(self.inputs), limit)
+    def find_further_problem(self, examination: Examination) -> Verdict | None:
+        attempt, limit = examination.attempt, examination.limit
+        verdict = compare_gradients(attempt, self.reference, self.others[0], self.names, limit)
         return None if verdict and "inplace operation" in verdict.details else verdict
 
 
 class InOnePass(Recurrence):
     """It must also work on blocks that come one at a time, without collecting them."""
 
-    def find_further_problem(self, attempt: Callable, limit: TimeLimit) -> Verdict | None:
+    def find_further_problem(self, examination: Examination) -> Verdict | None:
         sizes = [BLOCK_SIZES[i % len(BLOCK_SIZES)] for i in range(N_BLOCKS)]
         (blocks,) = blocks_case(sizes, BLOCK_WIDTH, seed=70)()
         stream, largest = OnePass(blocks), _LargestTensor()
@@ -140,11 +141,11 @@ class InOnePass(Recurrence):
 
         def attend_to_stream() -> Any:
             with largest:
-                return attempt(stream)
+                return examination.attempt(stream)
 
-        result = call(attend_to_stream, limit)
+        result = examination.call(attend_to_stream)
         if result.timed_out:
-            return explain_failure(result, limit.seconds, "")
+            return examination.explain_failure(result)
         if stream.n_passes > 1:
             headline = f"Your function goes through `blocks` {stream.n_passes} times."
             return wrong_verdict(headline, f"Each block is available only once. {ONE_PASS}", "several-passes")
@@ -154,7 +155,7 @@ class InOnePass(Recurrence):
         if stream.most_kept > MOST_KEPT or largest.size > 2 * LARGEST:
             headline = "The result is right, but your function collects all the scores or values."
             return wrong_verdict(headline, ONE_PASS, "collects-blocks")
-        return super().find_further_problem(attempt, limit)
+        return super().find_further_problem(examination)
 
 
 LOGS = [math.log(number) for number in (2, 8, 4, 16)]

@@ -24,6 +24,7 @@ from course_lib.teaching.exercises import (
     wrong_verdict,
 )
 from course_lib.teaching.exercises.answer import copy_value, describe_type, format_value
+from course_lib.teaching.exercises.examination import Examination
 from course_lib.teaching.exercises.time_limit import TimeLimit
 from course_lib.text.pair import Pair
 from lessons.l19_your_own_claim.corpus import ENOUGH, SPLITS, small_world
@@ -594,7 +595,7 @@ class RuleExercise(PlainExercise):
         problem = super().find_problem(trials)
         return problem and replace(problem, slip="not-words")
 
-    def find_further_problem(self, attempt: Callable, limit: TimeLimit) -> Verdict | None:
+    def find_further_problem(self, examination: Examination) -> Verdict | None:
         """What is wrong with its answers for the whole small world."""
         world = small_world()
         limit = TimeLimit(self.seconds)  # the world may have been generated just now
@@ -604,7 +605,7 @@ class RuleExercise(PlainExercise):
 
             def apply(answers: list = answers) -> None:
                 for pair in pairs:
-                    answers.append(copy_value(attempt(*words_of(pair))))
+                    answers.append(copy_value(examination.attempt(*words_of(pair))))
 
             result = call(apply, limit, seed=seed)
             if problem := explain_failure(result, self.seconds):

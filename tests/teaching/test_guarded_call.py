@@ -14,7 +14,6 @@ import threading
 import time
 import warnings
 from collections import namedtuple
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -25,7 +24,7 @@ from IPython.core.autocall import ExitAutocall
 from course_lib.layers.attention import attend
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.checking import check
-from course_lib.teaching.exercises import find_exercise, guarded_call, judge
+from course_lib.teaching.exercises import find_exercise, function_examination, guarded_call, judge
 from course_lib.teaching.exercises.session import find_replaced
 
 DOUBLE_IT = find_exercise("double_it")
@@ -421,28 +420,13 @@ def test_an_answer_is_not_wrong_if_the_reference_fails_its_own_example(reference
 
 
 def test_an_error_in_the_course_is_not_blamed_on_the_session(monkeypatch):
-    monkeypatch.setattr("course_lib.teaching.exercises.judging.uses_hash", lambda attempt: int("x"))
+    monkeypatch.setattr(function_examination, "uses_hash", lambda attempt: int("x"))
     monkeypatch.setattr(guarded_call, "CODE_OF_OTHERS", (*guarded_call.CODE_OF_OTHERS, __file__))
     with pytest.raises(ValueError, match="invalid literal"):
         judge(DOUBLE_IT, double)
 
 
-# ---- threads and operations that go on
-
-
-def leave_a_thread(work):
-    def attempt(numbers):
-        threads.append(threading.Thread(target=work, daemon=True))
-        threads[-1].start()
-        return 2 * numbers
-
-    threads = []
-    return attempt, threads
-
-
-def loop_for_ever():
-    while True:
-        sum(range(100))
+# ---- operations that go on
 
 
 @pytest.fixture
@@ -453,57 +437,6 @@ def released():
     event.set()
     for thread in set(threading.enumerate()) - before:
         thread.join(20)
-
-
-collected_by_pytest = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-
-
-@collected_by_pytest  # a SystemExit, which threads otherwise ignore
-def test_a_thread_that_goes_on_is_stopped_and_named(monkeypatch):
-    monkeypatch.setattr(guarded_call, "GRACE", 60.0)  # on a busy machine, the thread hardly ever runs
-    attempt, threads = leave_a_thread(loop_for_ever)
-    verdict = judge(DOUBLE_IT, attempt)
-    assert (verdict.status, verdict.slip) == ("wrong", "left-running") and "`while True:`" in verdict.details
-    assert "kernel" not in verdict.details
-    threads[0].join(60)
-    assert not threads[0].is_alive() and judge(DOUBLE_IT, double).status == "passed"
-
-
-@collected_by_pytest
-def test_a_thread_that_cannot_be_stopped_needs_a_new_kernel(released):
-    def wait():
-        released.wait()
-
-    attempt, _ = leave_a_thread(wait)
-    verdict = judge(DOUBLE_IT, attempt)
-    assert verdict.slip == "left-running"
-    assert "`released.wait()`" in verdict.details and "kernel" in verdict.details
-
-
-def test_threads_that_end_or_wait_for_work_are_fine():
-    def joins(numbers):
-        thread = threading.Thread(target=numbers.sum)
-        thread.start()
-        thread.join()
-        pools.append(ThreadPoolExecutor(1))  # its thread goes on, but runs none of the learner's code
-        return pools[-1].submit(double, numbers).result()
-
-    pools = []
-    assert judge(DOUBLE_IT, joins).status == "passed"
-    for pool in pools:
-        pool.shutdown()
-
-
-@collected_by_pytest
-def test_threads_that_cannot_be_stopped_are_all_given_up(released, monkeypatch):
-    def attempt(numbers):
-        for _ in range(20):
-            threading.Thread(target=lambda: released.wait(), daemon=True).start()
-        return 2 * numbers
-
-    monkeypatch.setattr(guarded_call, "_given_up", [])
-    verdict = judge(DOUBLE_IT, attempt)
-    assert verdict.slip == "left-running" and len(guarded_call._given_up) == 20
 
 
 def test_an_operation_that_was_given_up_is_mentioned_while_it_runs(released, monkeypatch):

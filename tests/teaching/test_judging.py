@@ -24,6 +24,7 @@ from course_lib.teaching.exercises import (
     Slip,
     TensorExercise,
     TestExercise,
+    explain_failure,
     find_exercise,
     gaussian,
     guarded_call,
@@ -407,7 +408,7 @@ def test_a_function_that_takes_too_much_memory_is_stopped(monkeypatch, by_system
 def test_the_verdict_names_the_limit_that_applies(monkeypatch, limit, allowed):
     monkeypatch.setattr(guarded_call.resource, "getrlimit", lambda _: (limit, limit))
     result = guarded_call.CallResult(failure=guarded_call.Failure("MemoryError", "", ""))
-    assert f"more than {allowed} " in guarded_call.explain_failure(result, 5.0).headline
+    assert f"more than {allowed} " in explain_failure(result, 5.0).headline
 
 
 def test_the_limit_needs_no_signal_and_works_in_any_thread():

@@ -23,11 +23,11 @@ from course_lib.teaching.exercises import (
     find_exercise,
     guarded_call,
     judge,
-    judging,
 )
 from course_lib.teaching.exercises.catalogue import exercise_topics, load_exercises
 from course_lib.teaching.exercises.comparison import tensors_match, values_match
 from course_lib.teaching.exercises.exercise import Exercise
+from course_lib.teaching.exercises.function_examination import FunctionExamination
 from course_lib.teaching.exercises.tensor_exercise import compute_outputs
 
 GENERAL_SLIPS = {  # that any exercise may have
@@ -80,7 +80,7 @@ def wrong_answers_are_a_learners(monkeypatch):
 
     And none of them breaks the reference, which a check otherwise tries again before it says "wrong".
     """
-    monkeypatch.setattr(judging, "_reference_works", lambda exercise: True)
+    monkeypatch.setattr(FunctionExamination, "works", lambda examination: True)
     is_learners = guarded_call._is_learners
     monkeypatch.setattr(
         guarded_call, "_is_learners", lambda file: file.endswith("wrong_answers.py") or is_learners(file)
@@ -129,7 +129,7 @@ def test_an_exercise_is_declared_well(exercise: Exercise):
     assert len(set(names)) == len(names) and not KNOWN_SLIPS & set(names)
     assert {slip.misconception for slip in exercise.slips} - {None} <= set(misconceptions())
     if isinstance(exercise, ModuleExercise):
-        assert len(list(exercise.cases())) >= 3, "one call proves little"
+        assert len(exercise.cases) >= 3, "one call proves little"
         return
     if isinstance(exercise, PlainExercise):
         assert exercise.design or len(exercise.others) >= 3, "one call proves little"

@@ -2,49 +2,54 @@
 
 Each file imports only from those above it:
 
-verdict.py          the result of a check, as the learner sees it
-time_limit.py       how long a function may take, also on a busy machine
-guarded_call.py     calls of the learner's function: stopped if one never ends, explained if it fails
-session.py          what a session may have changed: torch's settings, replaced functions
-answer.py           what the function returned: read, copied, formatted
-comparison.py       whether it is equal to the right answer, and if not, where
-gradients.py        whether its gradients are those of the reference
-variations.py       harder inputs, derived from ordinary ones
-exercise.py         what an exercise is; functions of plain values, tests and files to write
-tensor_exercise.py  functions of tensors: their random cases, and what is wrong with the numbers
-module_names.py     whether a torch module has the right parameters, and if not, why
-module_exercise.py  torch modules: their weights, outputs, dropout, gradients and initial weights
-derived_slips.py    mistakes that are the same in every exercise: inputs swapped, ignored, transposed
-mistakes.py         known mistakes as changed lines of a solution, in text files
-judging.py          `judge`: everything that happens to an attempt, in order
-catalogue.py        every exercise of the course, by name
-own_work.py         whether an attempt uses the course's own code, for graded work
+verdict.py               the result of a check, as the learner sees it
+time_limit.py            how long a function may take, also on a busy machine
+guarded_call.py          calls of the learner's function: stopped if one never ends
+failures.py              why a call gave no answer, and what to do about it
+session.py               what a session may have changed: torch's settings, replaced functions
+answer.py                what the function returned: read, copied, formatted
+comparison.py            whether it is equal to the right answer, and if not, where
+gradients.py             whether its gradients are those of the reference
+variations.py            harder inputs, derived from ordinary ones
+exercise.py              what every exercise has, and its slips
+derived_slips.py         slips that are the same in every exercise: inputs swapped, ignored, transposed
+mistakes.py              slips as changed lines of a solution, in text files
+examination.py           one examination of an attempt: calls, time, what was printed
+function_exercise.py     functions of plain values: their cases, and what is wrong with the answers
+tensor_exercise.py       functions of tensors: their random cases, and what is wrong with the numbers
+function_examination.py  how a function is examined: one loop over the cases, then the likely cause
+module_names.py          whether a torch module has the right parameters, and if not, why
+module_exercise.py       torch modules: functions of their weights, with dropout and initial weights
+written_test.py          tests to write: which implementations they must accept and reject
+judging.py               `judge`: an examination in an ordinary session
+catalogue.py             every exercise of the course, by name
+own_work.py              whether an attempt uses the course's own code, for graded work
 """
 
 from course_lib.lazy import lazy
 
 HOMES = {
-    "ByHand": "exercise",
-    "Case": "exercise",
+    "ByHand": "function_exercise",
+    "Case": "function_exercise",
     "FileExercise": "exercise",
     "Invariant": "tensor_exercise",
     "ModuleExercise": "module_exercise",
-    "PlainExercise": "exercise",
+    "PlainExercise": "function_exercise",
     "RandomInput": "tensor_exercise",
     "Slip": "exercise",
     "TensorExercise": "tensor_exercise",
-    "TestExercise": "exercise",
-    "Trial": "exercise",
+    "TestExercise": "written_test",
+    "Trial": "function_exercise",
     "Verdict": "verdict",
     "attention_mask": "tensor_exercise",
     "call": "guarded_call",
     "compare_parameters": "module_names",
-    "explain_failure": "guarded_call",
+    "explain_failure": "failures",
     "find_exercise": "catalogue",
     "gaussian": "tensor_exercise",
     "judge": "judging",
     "known_mistakes": "mistakes",
-    "wrong_only_at": "exercise",
+    "wrong_only_at": "written_test",
     "wrong_verdict": "verdict",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

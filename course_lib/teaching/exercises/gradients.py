@@ -10,7 +10,8 @@ import torch
 from torch import Generator, Tensor
 
 from course_lib.teaching.exercises.answer import find_tensors, name_tensors
-from course_lib.teaching.exercises.guarded_call import call, describe_failure, explain_failure
+from course_lib.teaching.exercises.failures import describe_failure, explain_failure
+from course_lib.teaching.exercises.guarded_call import call
 from course_lib.teaching.exercises.time_limit import TimeLimit
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, name_some, wrong_verdict
 

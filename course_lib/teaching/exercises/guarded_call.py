@@ -1,4 +1,4 @@
-"""Call a learner's function, survive whatever it does, and explain why if it gives no answer.
+"""Call a learner's function, survive whatever it does, and find out why if it gives no answer.
 
     >>> call(lambda: torch.ones(3) * 2, TimeLimit(5)).answer
     tensor([2., 2., 2.])
@@ -12,7 +12,6 @@ in the terminal is all that is possible (`report_if_frozen`).
 Memory is limited as well: by the system on Linux, elsewhere by looking at it while the function runs. So is
 the depth of recursion. Printed output is captured. Random numbers start from the same seed in every call, and
 global state that the function changes (seeds, torch's default dtype, the recursion limit) is restored.
-Threads that it leaves running are stopped.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ import faulthandler
 import io
 import linecache
 import random
-import re
 import sys
 import sysconfig
 import threading
@@ -45,7 +43,6 @@ import torch
 
 from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.exercises.time_limit import PATIENCE, TimeLimit
-from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, with_article, wrong_verdict
 
 try:
     import resource
@@ -94,16 +91,14 @@ class Failure:
 @dataclass
 class CallResult:
     """`returned` is False if the function failed, True if reading what it returned failed. `timed_out` can
-    be True without a failure, if the function caught the exception that stopped it. `left_running` is the
-    line of a thread that went on after the function had returned. `runs_on` is True if either can't be
-    stopped."""
+    be True without a failure, if the function caught the exception that stopped it. `runs_on` is True if
+    it can't be stopped."""
 
     answer: Any = None
     returned: bool = False
     failure: Failure | None = None
     printed: str = ""
     timed_out: bool = False
-    left_running: str = ""
     runs_on: bool = False
 
 
@@ -145,27 +140,28 @@ def call(
             line, message = find_learners_line(exceptions[0]), shorten_message(exceptions[0])
             result.failure = Failure(type(exceptions[0]).__name__, line, message)
 
-    threads = threading.enumerate()
     with _restore_global_state(seed), _limit_recursion(), _capture_output(output):
         with _limit_memory():
             line = _run_within(limit, work, result)
         with _limit_memory():  # a new limit: the exception keeps what the function allocated
             if exceptions and not result.timed_out:
                 _run_within(TimeLimit(1.0), explain, result)
-            _stop_new_threads(threads, result)
     if result.timed_out:
         result.failure = Failure("OutOfTime", line, "")
     result.printed = str(output)
     return result
 
 
-CALL = "call of a learner's function"
 _given_up: list[threading.Thread] = []  # calls that couldn't be stopped
 _inside_call: ContextVar[bool] = ContextVar("inside_call", default=False)
 
 
 def is_inside_call() -> bool:
     return _inside_call.get()
+
+
+def earlier_call_runs_on() -> bool:
+    return any(thread.is_alive() for thread in _given_up)
 
 
 def _run_within(limit: TimeLimit, work: Callable[[], None], result: CallResult) -> str:
@@ -180,9 +176,7 @@ def _run_within(limit: TimeLimit, work: Callable[[], None], result: CallResult) 
             finished.set()
 
     target = copy_context().run
-    thread = threading.Thread(
-        target=target, args=(restart_the_kernel_to_end_this_call,), name=CALL, daemon=True
-    )
+    thread = threading.Thread(target=target, args=(restart_the_kernel_to_end_this_call,), daemon=True)
     most_memory, line = _used_memory() + MOST_MEMORY, ""
     if limit.seconds_left() < SHORTEST_LIMIT:
         limit = TimeLimit(SHORTEST_LIMIT)
@@ -195,7 +189,7 @@ def _run_within(limit: TimeLimit, work: Callable[[], None], result: CallResult) 
         if not finished.is_set():
             result.timed_out = True
             line = _describe_position(sys._current_frames().get(thread.ident))
-            result.runs_on = not _stop(thread, OutOfTime, finished.is_set, TimeLimit(GRACE))
+            result.runs_on = not _stop(thread, finished)
     return line
 
 
@@ -207,15 +201,14 @@ def _start_with_large_stack(thread: threading.Thread) -> None:
         threading.stack_size(before)
 
 
-def _stop(
-    thread: threading.Thread, exception: type[BaseException], has_ended: Callable[[], bool], grace: TimeLimit
-) -> bool:
+def _stop(thread: threading.Thread, finished: threading.Event) -> bool:
     """Raise an exception inside the thread until it ends; False if it hasn't when the grace is over."""
     faulthandler.cancel_dump_traceback_later()  # nothing is frozen
-    while not has_ended():
-        importing = not _raise_inside(thread, exception)
+    grace = TimeLimit(GRACE)
+    while not finished.is_set():
+        importing = not _raise_inside(thread, OutOfTime)
         time.sleep(STOP_INTERVAL)
-        if grace.seconds_spent() > (LONGEST_IMPORT if importing else grace.seconds):
+        if grace.seconds_spent() > (LONGEST_IMPORT if importing else GRACE):
             _given_up.append(thread)
             return False
     return True
@@ -234,23 +227,6 @@ def _raise_inside(thread: threading.Thread, exception: type[BaseException]) -> b
             return False
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(exception))
     return True
-
-
-def _stop_new_threads(before: list[threading.Thread], result: CallResult) -> None:
-    """Stop the threads that the learner's code has started since.
-
-    A thread that a package leaves behind, such as that of a progress bar, runs no code of the learner.
-    """
-    new = [thread for thread in threading.enumerate() if thread not in before and thread.name != CALL]
-    if new:
-        time.sleep(SHORTEST_LIMIT)  # they may be about to end
-    grace = TimeLimit(GRACE)  # for all of them together
-    for thread in new:
-        if line := _describe_position(sys._current_frames().get(thread.ident)):
-            result.left_running = line
-            # a SystemExit ends a thread without a message
-            has_ended = _stop(thread, SystemExit, lambda thread=thread: not thread.is_alive(), grace)
-            result.runs_on = result.runs_on or not has_ended
 
 
 @contextlib.contextmanager
@@ -288,7 +264,7 @@ def _limit_memory() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
-def _allowed_gib() -> float:
+def allowed_gib() -> float:
     """What a call may add; a hub may allow less to the whole process."""
     limit = resource.getrlimit(resource.RLIMIT_DATA)[0] if resource else -1
     return (min(MOST_MEMORY, limit) if limit > 0 else MOST_MEMORY) / 2**30  # -1: no limit
@@ -346,90 +322,7 @@ def _restore_global_state(seed: int) -> Iterator[None]:
         torch.set_rng_state(torch_state)
 
 
-# ---- explaining why a call gave no answer
-
-RUNS_ON = (
-    "It couldn't be stopped, because it is inside one long operation. That goes on in the background and may "
-    "slow down everything else. Restart the kernel to end it."
-)
-ENDLESS = "Is there an infinite loop, or does it do far more work than it has to?"
-EARLIER_RUNS_ON = (
-    "A function from an earlier check is still running in the background, which may be the reason. Restart "
-    "the kernel to end it."
-)
-THREAD = "Your function returned, but a thread that it started was still running."
-THREAD_ADVICE = "Wait for the thread with `.join()` before you return, or do the work without one."
-EXIT = "Your function calls `exit`, which ends the whole session."
-LEAVE = "Use `return` to leave a function early."
-INSIDE = "Your function calls `check`. Move that call out of the function, into a cell of its own."
-
-HINTS = {  # what to do about an exception, by a pattern of its class and message
-    r"shapes cannot be multiplied|inconsistent tensor size|size mismatch, got|inconsistent dimensions": (
-        "These shapes don't fit `@`. Are these the right tensors, in the right order? Is a transpose (`.T`) "
-        "missing or unnecessary?"
-    ),
-    r"The size of tensor a .* must match the size of tensor b|not broadcastable": (
-        "The shapes of these two tensors can't be broadcast. Print their `.shape` just before this line. "
-        "If you transpose one: `.T` reverses all axes, `.mT` swaps only the last two."
-    ),
-    r"The shape of the mask .* does not match": (
-        "Indexing with a boolean tensor doesn't broadcast: its shape must be that of the indexed tensor. "
-        "`masked_fill` and `torch.where` do broadcast."
-    ),
-    r"math domain error": (
-        "`math.log` needs a number above 0, and `math.sqrt` can't take a negative one. Print the argument."
-    ),
-    r"ZeroDivisionError": (
-        "The divisor is 0. Should it be? A product of many small numbers, for example, is rounded to 0."
-    ),
-    r"maximum recursion depth": "The function calls itself again and again without stopping.",
-    r"name '.*' is not defined|cannot access \w+ variable": (
-        "Is the name spelled correctly, and have you run the cell that defines it?"
-    ),
-    r"Dimension out of range": "The tensor has no such axis. The last one is always `dim=-1`.",
-    r"to have the same dtype|expected scalar type|must have the same dtype": (
-        "Two different dtypes are mixed here. Keep everything in the dtype of the inputs, torch.float32."
-    ),
-    r"Boolean value of Tensor with more than one value|a Tensor with \d+ elements cannot be converted": (
-        "A whole tensor is used where a single number or a condition is needed. Select one element, or use "
-        "`torch.where`; instead of `max(0, x)`, write `x.clamp(min=0)`. To ask whether there is a mask at "
-        "all, write `mask is not None`."
-    ),
-    r"first two dimensions of batch2 tensor": (
-        "These shapes don't fit: the last axis of the left tensor must be as long as the second to last of "
-        "the right one. To multiply every row of `x` by a matrix `w` of shape (out, in), write `x @ w.T`."
-    ),
-    r"batch[12] must be a 3D tensor": (
-        "`torch.bmm` needs exactly one axis in front of the matrices. `@` works with any number of them."
-    ),
-    r"(not enough|too many) values to unpack": (
-        "There are more or fewer values on the right than names on the left. Print the right-hand side."
-    ),
-    r"unhashable type: '(list|dict|set)'": (
-        "A list can't be a key of a dictionary or an element of a set, not even inside a tuple. Use a tuple "
-        "of strings or numbers: `tuple(words)`."
-    ),
-    r"unsupported operand type\(s\) for .*(NoneType|ellipsis)": (
-        "A value is missing here. Fill in every `...`, and make sure your own functions `return` something."
-    ),
-    r"unsupported operand type\(s\) for .*'tuple'": (
-        "A function that returns several things returns a tuple. Select the one you need: `f(x)[0]`."
-    ),
-    r"'Tensor' object is not callable": (
-        "A tensor is called like a function. If a function is expected as an argument, pass the function "
-        "(`layer` or a `lambda`), not its result (`layer(x)`)."
-    ),
-    r"missing \d+ required positional argument": (
-        "A function is called with fewer arguments than it needs. Compare the call with its definition; a "
-        "`lambda` can supply the others: `lambda x: f(x, y)`."
-    ),
-    r"\.forward\(\) takes 1 positional argument but 2 were given": (
-        "The first parameter of a method is `self`: `def forward(self, x):`."
-    ),
-    r"\w+\(\): argument 'input' .* must be Tensor, not (int|float)": (
-        "torch functions expect tensors. For a plain number, use Python's `math`: `math.sqrt`, `math.exp`, …"
-    ),
-}
+# ---- where the learner's code was
 
 
 def find_learners_line(exception: BaseException) -> str:
@@ -475,45 +368,3 @@ def shorten_message(exception: BaseException) -> str:
     except Exception:  # a learner's own exception class may fail even at this
         return "(the message can't be displayed)"
     return message if len(message) <= LONGEST_MESSAGE else message[:LONGEST_MESSAGE] + " …"
-
-
-def explain_failure(result: CallResult, seconds: float, call_text: str = "") -> Verdict | None:
-    """Why a call gave no answer; None if it gave one. `call_text` says what it was called with."""
-    failure = result.failure
-    if result.timed_out:
-        position = f"It was still busy in {failure.line}." if failure and failure.line else ""
-        earlier = EARLIER_RUNS_ON if any(thread.is_alive() for thread in _given_up) else ""
-        reasons = (RUNS_ON,) if result.runs_on else (ENDLESS, earlier)
-        details = join_paragraphs(position, *reasons)
-        headline = f"Your function took longer than {seconds:g} seconds."
-        return wrong_verdict(headline, details, "too-slow")
-    if failure is None and result.left_running:
-        position = f"It was busy in {result.left_running}."
-        details = join_paragraphs(position, RUNS_ON if result.runs_on else "", THREAD_ADVICE)
-        return wrong_verdict(THREAD, details, "left-running")
-    if failure is None:
-        return None
-    if result.returned:
-        details = describe_failure(failure)
-        return wrong_verdict("The return value can't be read as numbers.", details, "unreadable")
-    if (failure.exception, failure.message) == ("NotImplementedError", "Your turn"):
-        stub = f"Replace {failure.line}" if failure.line else ""
-        return Verdict("", "not tried", "Write your answer, run that cell, then run this one again.", stub)
-    if failure.exception == "SystemExit":
-        return wrong_verdict(EXIT, join_paragraphs(describe_failure(failure), LEAVE), "exit")
-    if failure.exception == "CheckInside":
-        return wrong_verdict(INSIDE, "", "check-inside")
-    details = join_paragraphs(describe_failure(failure), call_text)
-    if failure.exception == "MemoryError" or re.search("allocate memory|not enough memory", failure.message):
-        headline = f"Your function was stopped because it needs more than {_allowed_gib():.2g} GiB of memory."
-        advice = "Does a list grow in a loop, or does a tensor have far too many elements?"
-        return wrong_verdict(headline, join_paragraphs(failure.line, advice), "too-much-memory")
-    headline = f"Your function raised {with_article(f'`{failure.exception}`')}."
-    return wrong_verdict(headline, details, "raises")
-
-
-def describe_failure(failure: Failure) -> str:
-    """The learner's line, the exception, and a hint if there is one."""
-    text = f"{failure.exception}: {failure.message}" if failure.message else failure.exception
-    hint = next((hint for pattern, hint in HINTS.items() if re.search(pattern, text)), "")
-    return join_paragraphs(failure.line, text, hint)

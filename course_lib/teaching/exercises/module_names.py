@@ -19,6 +19,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from course_lib.formatting import shape_text
+from course_lib.teaching.exercises.failures import NO_SUPER, NO_SUPER_ADVICE
 from course_lib.teaching.exercises.verdict import (
     Verdict,
     join_paragraphs,
@@ -28,11 +29,6 @@ from course_lib.teaching.exercises.verdict import (
 )
 
 MOST_NAMES = 6  # in a sentence
-NO_SUPER = "A module is created without calling `super().__init__()`."
-NO_SUPER_ADVICE = (
-    "`nn.Module` needs its own `__init__` to run before you assign parameters or other modules to `self`. "
-    "Make `super().__init__()` the first line of each `__init__`."
-)
 CONTAINERS = {list: "nn.ModuleList", tuple: "nn.ModuleList", dict: "nn.ModuleDict"}
 
 
@@ -51,14 +47,10 @@ def explain_class(name: str, attempt: Any) -> Verdict | None:
     return None
 
 
-def lacks_super(module: Any, error_message: str = "") -> bool:
-    """Whether `super().__init__()` is missing in a module, or was in one whose creation failed."""
-    uninitialised = isinstance(module, nn.Module) and "_parameters" not in vars(module)
-    return uninitialised or "Module.__init__() call" in error_message
-
-
 def compare_parameters(module: nn.Module, expected: Mapping[str, Tensor]) -> Verdict | None:
     """What is wrong with the names and shapes of a module's parameters; None if all are as expected."""
+    if isinstance(module, nn.Module) and "_parameters" not in vars(module):
+        return wrong_verdict(NO_SUPER, NO_SUPER_ADVICE, "no-super")
     own = module.state_dict()
     missing = [name for name in expected if name not in own]
     unexpected = [name for name in own if name not in expected]

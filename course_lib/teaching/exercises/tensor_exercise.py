@@ -32,7 +32,7 @@ from torch import Generator, Tensor
 from course_lib.formatting import rounded, rounded_apart, shape_text
 from course_lib.teaching.exercises.answer import Answer, assign_text, read_outputs
 from course_lib.teaching.exercises.comparison import hint_at_shape, tensors_match
-from course_lib.teaching.exercises.exercise import ByHand, Case, FunctionExercise, Trial
+from course_lib.teaching.exercises.function_exercise import ByHand, Case, FunctionExercise, Trial
 from course_lib.teaching.exercises.variations import VARIATIONS, Variation, enlarge, vary
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, quote_names, wrong_verdict
 

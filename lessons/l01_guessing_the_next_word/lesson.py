@@ -103,21 +103,7 @@ The context is always a tuple of exactly $n-1$ tokens, even before the first wor
 """
 
 # %% kind="exercise" exercise="count_next" mode="bug" title="Count what comes next" difficulty=2 importance=3 track="core"
-def count_next(sentences, n):
-    """Lists of words, and n  ->  {context of n - 1 tokens: {next word: how often}}"""
-    counts = {}
-    for words in sentences:
-        # bug
-        row = ["<s>", *words, "</s>"]
-        # end bug
-        # solution
-        row = ["<s>"] * (n - 1) + words + ["</s>"]
-        # end solution
-        for i in range(n - 1, len(row)):
-            context = tuple(row[i - n + 1 : i])
-            after = counts.setdefault(context, {})
-            after[row[i]] = after.get(row[i], 0) + 1
-    return counts
+from lessons.l01_guessing_the_next_word.solutions import count_next
 
 # %% kind="check" exercise="count_next"
 check("count_next", count_next)

@@ -8,6 +8,7 @@ editions.py         the cells of the learner's, the solved and the instructor's 
 tracks.py           which cells are on the short track, and the editions made by leaving cells out
 cuts.py             what can be left out, in an order in which what remains still runs
 solutions.py        the code of exercises, from solutions.py and, for bugs to find, from the known mistakes
+mistake_files.py    what is wrong with the files of known mistakes
 exercise_cells.py   an exercise cell as card, stub, check, hints and solution
 single_file.py      the link to Colab, and the lines by which a notebook finds the course
 answers.py          the answers to predictions and estimates, kept as metadata

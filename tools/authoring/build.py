@@ -33,6 +33,7 @@ from tools.authoring.glossary import (
 from tools.authoring.imports import Code, wrong_imports
 from tools.authoring.lesson import LessonSource, read_lesson, sources
 from tools.authoring.lesson_table import README, TABLE, readme_with_table, table_of, table_text
+from tools.authoring.mistake_files import file_problems, unrecognised
 from tools.authoring.outputs import check_outputs, outdated
 from tools.authoring.quiz_file import quiz_problems, section_problems
 from tools.authoring.rules import breaches
@@ -87,9 +88,12 @@ def build_all(
         if path in chosen:
             lesson_problems = wrong_imports(code, path.parent.name)
             lesson_problems += [error.at(path.relative_to(root).as_posix()) for error in errors]
+            lesson_problems += file_problems(path.parent)
             quiz = path.with_name("quiz.json")
             lesson_problems += quiz_problems(quiz, root)
             lesson_problems += section_problems(made.lesson, quiz, root) if not lesson_problems else []
+            if run and not check and not lesson_problems and root == PROJECT_ROOT:
+                lesson_problems += unrecognised(path.parent)
             problems += lesson_problems
             valid += [] if lesson_problems else [made]
     pages = made_pages(root, lessons, glossary) if len(lessons) == len(paths) > 0 else {}

@@ -17,7 +17,7 @@ from course_lib.teaching.exercises.mistakes import UNREPAIRED, read_mistakes
 from tools.authoring.source import Cell, FileLine, LessonError
 
 FILE = "solutions.py"
-START, END = "    # solution", "    # end solution"
+START, END = "# solution", "# end solution"
 Lines = list[tuple[int, str]]
 
 
@@ -67,10 +67,7 @@ def with_bug(numbered: Lines, name: str, mistakes: Path, line: int) -> Lines:
         wrong = bug.apply_to("\n".join(texts), name).split("\n")
     except (OSError, ValueError) as error:
         raise LessonError(line, f"there is no mistake {UNREPAIRED!r} to repair: {error}") from None
-    lines = [
-        START.replace("solution", "bug"),
-        *wrong[wrong.index(START) + 1 : wrong.index(END)],
-        END.replace("solution", "bug"),
-    ]
-    first = texts.index(START)
+    first, last = ([text.strip() for text in wrong].index(marker) for marker in (START, END))
+    markers = [wrong[i].replace("solution", "bug") for i in (first, last)]
+    lines = [markers[0], *wrong[first + 1 : last], markers[1]]
     return [*numbered[:first], *((numbered[first][0], text) for text in lines), *numbered[first:]]

@@ -7,6 +7,7 @@ Each wrong one has the slip that must be named (None if there is none) or a part
 import torch
 
 from course_lib.text.special import BOS, EOS
+from lessons.l04_encoder_decoder.solutions import greedy_decode
 
 
 def encode_and_start(model, source):
@@ -18,16 +19,16 @@ def encode_and_start(model, source):
 
 
 def says_nothing(model, source, max_len):
-    greedy_words = right_loop(model, source, max_len)
+    greedy_words = greedy_decode(model, source, max_len)
     print(greedy_words)
 
 
 def as_text(model, source, max_len):
-    return " ".join(map(str, right_loop(model, source, max_len)))
+    return " ".join(map(str, greedy_decode(model, source, max_len)))
 
 
 def as_tensors(model, source, max_len):
-    return [torch.tensor(word) for word in right_loop(model, source, max_len)]
+    return [torch.tensor(word) for word in greedy_decode(model, source, max_len)]
 
 
 def never_ends(model, source, max_len):
@@ -38,18 +39,6 @@ def never_ends(model, source, max_len):
         if token == EOS and len(words) > 10**9:
             return words
         token = logits[0].argmax().item()
-
-
-def right_loop(model, source, max_len):
-    memory, state = encode_and_start(model, source)
-    token, words = BOS, []
-    for _ in range(max_len):
-        logits, state, _ = model.step(memory, state, torch.tensor([token]))
-        token = logits[0].argmax().item()
-        if token == EOS:
-            break
-        words.append(token)
-    return words
 
 
 def right_with_probabilities(model, source, max_len):
@@ -156,7 +145,7 @@ def sample(logits):
 
 
 def own_limit(model, source, max_len):
-    return right_loop(model, source, len(source) + 5)
+    return greedy_decode(model, source, len(source) + 5)
 
 
 def read_by_decoder(read, source_end=(EOS,)):
@@ -208,7 +197,7 @@ WRONG = {
 }
 
 RIGHT = {
-    "greedy_decode": [right_loop, right_with_probabilities, right_cut_afterwards, right_from_prefixes],
+    "greedy_decode": [right_with_probabilities, right_cut_afterwards, right_from_prefixes],
     "breaking_sentence": [
         lambda: "these hats are not beautiful",
         lambda: "some men close two black bags",

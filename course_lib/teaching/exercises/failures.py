@@ -1,8 +1,8 @@
 """Why a call of a learner's function gave no answer, and what to do about it.
 
->>> result = call(lambda: torch.ones(2, 3) @ torch.ones(2, 3), TimeLimit(5))
->>> explain_failure(result, 5).headline
-'Your function raised a `RuntimeError`.'
+>>> failure = Failure("IndexError", "line 3: `return x[n]`", "list index out of range")
+>>> explain_failure(CallResult(failure=failure), seconds=5).headline
+'Your function raised an `IndexError`.'
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """What is wrong with a lesson's files of known mistakes, each with its line and what to do.
 
+    >>> from course_lib.runtime import PROJECT_ROOT
     >>> list(file_problems(PROJECT_ROOT / "lessons" / "l08_query_key_value"))
     []
 
@@ -13,7 +14,6 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching.exercises.mistakes import UNREPAIRED, Mistake, read_mistakes
 from tools.authoring.solutions import definitions_in
 

@@ -20,7 +20,7 @@ tensor_exercise.py       functions of tensors: their random cases, and what is w
 function_examination.py  how a function is examined: one loop over the cases, then the likely cause
 module_names.py          whether a torch module has the right parameters, and if not, why
 module_exercise.py       torch modules: functions of their weights, with dropout and initial weights
-written_test.py          tests to write: which implementations they must accept and reject
+testing_exercise.py      tests to write: which implementations they must accept and reject
 judging.py               `judge`: an examination in an ordinary session
 catalogue.py             every exercise of the course, by name
 own_work.py              whether an attempt uses the course's own code, for graded work
@@ -38,7 +38,7 @@ HOMES = {
     "RandomInput": "tensor_exercise",
     "Slip": "exercise",
     "TensorExercise": "tensor_exercise",
-    "TestExercise": "written_test",
+    "TestExercise": "testing_exercise",
     "Trial": "function_exercise",
     "Verdict": "verdict",
     "attention_mask": "tensor_exercise",
@@ -49,7 +49,7 @@ HOMES = {
     "gaussian": "tensor_exercise",
     "judge": "judging",
     "known_mistakes": "mistakes",
-    "wrong_only_at": "written_test",
+    "wrong_only_at": "testing_exercise",
     "wrong_verdict": "verdict",
 }
 __all__, __getattr__ = list(HOMES), lazy(__name__, HOMES)

@@ -23,6 +23,7 @@ from course_lib.teaching.exercises.guarded_call import find_learners_line, repor
 from course_lib.teaching.exercises.module_exercise import ModuleExercise
 from course_lib.teaching.exercises.module_names import explain_class
 from course_lib.teaching.exercises.session import find_replaced, ordinary_settings, restore_replaced
+from course_lib.teaching.exercises.testing_exercise import TestExamination, TestExercise
 from course_lib.teaching.exercises.time_limit import TimeLimit
 from course_lib.teaching.exercises.verdict import (
     Verdict,
@@ -32,7 +33,6 @@ from course_lib.teaching.exercises.verdict import (
     with_article,
     wrong_verdict,
 )
-from course_lib.teaching.exercises.written_test import TestExamination, TestExercise
 
 REPLACED = "Your answer can't be judged, because {} isn't the library's own any more."
 REPLACED_ADVICE = (

@@ -249,19 +249,7 @@ Return the new hidden state and the new cell state, in this order. Later in this
 """
 
 # %% kind="exercise" exercise="lstm_cell" title="One LSTM step" difficulty=3 importance=5 track="core"
-def lstm_cell(x, hidden, cell, w_x, w_h, b):
-    """x (batch, input_size), hidden and cell (batch, hidden_size),
-    w_x (4 * hidden_size, input_size), w_h (4 * hidden_size, hidden_size),
-    b (4 * hidden_size)  ->  new_hidden, new_cell: both (batch, hidden_size)
-    """
-    # solution
-    sums = x @ w_x.T + hidden @ w_h.T + b
-    i, f, g, o = sums.chunk(4, dim=-1)
-    kept = torch.sigmoid(f) * cell
-    new_cell = kept + torch.sigmoid(i) * torch.tanh(g)
-    new_hidden = torch.sigmoid(o) * torch.tanh(new_cell)
-    return new_hidden, new_cell
-    # end solution
+from lessons.l03_lstm_and_gru.solutions import lstm_cell
 
 # %% kind="check" exercise="lstm_cell"
 check("lstm_cell", lstm_cell)
@@ -506,12 +494,7 @@ r"""
 """
 
 # %% kind="exercise" exercise="bias_for" title="From a half-life to a bias" difficulty=2 importance=4 track="core"
-def bias_for(steps):
-    """steps: a half-life, a number above 1  ->  the forget bias, a number"""
-    # solution
-    gate = 0.5 ** (1 / steps)
-    return math.log(gate / (1 - gate))
-    # end solution
+from lessons.l03_lstm_and_gru.solutions import bias_for
 
 # %% kind="check" exercise="bias_for"
 check("bias_for", bias_for)

@@ -250,24 +250,7 @@ At each step in the dictionary, put **all** the attention weight on the given po
 """
 
 # %% kind="exercise" exercise="count_articles" title="Force the attention, and count" difficulty=3 importance=5 track="core"
-def count_articles(pairs, predict, positions):
-    """Sentence pairs, a model, the positions to attend to  ->  n_right, n_articles"""
-    # solution
-    n_right = n_articles = 0
-    for pair in pairs:
-        forced = positions(pair)
-
-        def change(step, weights, forced=forced):
-            if step in forced:
-                weights = torch.zeros_like(weights)
-                weights[forced[step]] = 1
-            return weights
-
-        words = predict(pair, change)
-        n_right += sum(words[step] == pair.tgt[step] for step in forced)
-        n_articles += len(forced)
-    return n_right, n_articles
-    # end solution
+from lessons.l07_score_functions.solutions import count_articles
 
 # %% kind="check" exercise="count_articles"
 check("count_articles", count_articles)

@@ -18,7 +18,6 @@ quiz_file.py        the rules for a lesson's quiz.json
 glossary.py         terms: their definitions, links to them, and the page that lists them
 lesson_table.py     the table of lessons: data/lessons.json, and the README's copy of it
 try_answers.py      tries a folder of answers on the checks, to find what they miss
-answer_verdicts.py  what the checks say of every answer, before and after a change of the checks
 style.py            phrases that a native speaker would not write
 imports.py          which module imports which, across lessons, library and tools
 rules.py            the rules for every lesson, checked before anything runs

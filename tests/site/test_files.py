@@ -125,6 +125,6 @@ def test_the_site_is_small(site):
 def test_a_broken_link_stops_the_build(tmp_path):
     for name in ("source", "extra", "static"):
         (tmp_path / name).mkdir()
-    (tmp_path / "source" / "index.md").write_text("# Home\n\n[gone](gone.md)\n", encoding="utf-8")
-    with pytest.raises(CommandError, match=r"index\.md.*gone\.md"):
+    (tmp_path / "source" / "course.md").write_text("# Home\n\n[gone](gone.md)\n", encoding="utf-8")
+    with pytest.raises(CommandError, match=r"course\.md.*gone\.md"):
         run_sphinx(tmp_path)

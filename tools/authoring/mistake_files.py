@@ -55,14 +55,18 @@ def text_problems(mistakes: list[Mistake], solution: str, name: str) -> Iterator
 
 
 def unrecognised(folder: Path) -> Iterator[str]:
-    """Found by running: a mistake that passes the check, or behaves like another one."""
+    """Found by running: a mistake that no check knows, that passes, or behaves like another one."""
     from course_lib.teaching.exercises import judge  # loads torch
 
     for exercise in import_module(f"lessons.{folder.name}.exercises").EXERCISES:
         file = folder / "mistakes" / f"{getattr(exercise.reference, '__name__', '')}.txt"
         slips = {slip.name: slip.wrong for slip in getattr(exercise, "slips", ())}
         for mistake in read_mistakes(file) if file.exists() else ():
-            if mistake.name == UNREPAIRED or mistake.name not in slips:
+            if mistake.name == UNREPAIRED:
+                continue
+            if mistake.name not in slips:
+                advice = f"add slips=known_mistakes(solutions.{file.stem}) to the exercise"
+                yield f"{mistake.where}: the check doesn't know {mistake.name!r}; {advice}"
                 continue
             verdict = judge(exercise, slips[mistake.name])
             if verdict.status == "passed":

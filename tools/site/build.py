@@ -21,6 +21,7 @@ MARKER = ".attention-course-site"  # in every site, so that only sites are ever 
 
 def build_site(out: Path) -> None:
     """Write the site to `out`, which may be new, empty or an earlier site."""
+    from tools.site.live import write_live
     from tools.site.pages import write_pages
     from tools.site.quizzes import page_files
 
@@ -31,6 +32,7 @@ def build_site(out: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=".site-", dir=out.parent) as folder:
         work = Path(folder)
         write_pages(PROJECT_ROOT, work / "source", work / "extra")
+        write_live(work / "extra")
         (work / "extra" / "mathjax").mkdir()
         shutil.copy(mathjax, work / "extra" / "mathjax")
         (work / "static").mkdir()

@@ -9,6 +9,7 @@ from tools.authoring.single_file import repository
 STATIC = Path(PROJECT_ROOT, "tools", "site", "static")  # build.py completes these files
 
 project = "The attention course"
+root_doc = "course"  # index.html is the page that live.py makes
 version = release = __version__
 extensions = ["myst_nb"]
 
@@ -34,7 +35,7 @@ html_theme_options = {
     "use_download_button": False,
     "use_fullscreen_button": False,
     "repository_url": repository(PROJECT_ROOT),
-    "use_repository_button": True,
+    "use_repository_button": bool(repository(PROJECT_ROOT)),
     "extra_footer": f"Version {__version__}. Text, figures and quizzes: CC BY 4.0. Code: BSD-3-Clause.",
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",

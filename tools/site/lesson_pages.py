@@ -27,7 +27,7 @@ from tools.site.sweeps import sweep_html
 NOTE = """```{admonition} Reading edition
 :class: note
 You are reading this lesson. To run its code, move every slider and have your answers checked,
-[install the course](../index.md#start).
+[install the course](../course.md#start).
 ```"""
 CARD = re.compile(r'^(?P<card>quiz|predict|estimate|explain)\("(?P<lesson>\d\d)", "(?P<name>[\w-]+)"', re.M)
 BORROWED = re.compile(r"^\w+: the library's version \(you haven't passed this exercise yet\)\n", re.M)

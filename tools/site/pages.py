@@ -1,16 +1,15 @@
 """The site's pages as sources for Sphinx, in the same folders as in the repository, so that links stay valid.
 
-    write_pages(PROJECT_ROOT, source, extra)       # index.md, notebooks/*.ipynb, docs/*.md, data/**/README.md
+    write_pages(PROJECT_ROOT, source, extra)      # course.md, notebooks/*.ipynb, docs/*.md, data/**/README.md
 
-The README is the home page; the hidden tables of contents at its end give the sidebar its order. The
-notebooks of the short track are left out, since a reader without a kernel gains nothing from them.
+The README becomes the page about the course; the hidden tables of contents at its end give the sidebar its
+order. The first page, index.html, isn't Sphinx's: live.py makes it.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,8 @@ from tools.authoring.single_file import repository
 from tools.site.lesson_pages import lesson_page
 
 HOME = "README.md"
+ABOUT = "course.md"  # where the README goes
+NOT_HERE = re.compile(r"^.*<!-- not on the site -->\n", re.M)
 NOTE = """
 ```{admonition} Reading edition
 :class: note
@@ -55,7 +56,7 @@ def write_pages(root: Path, source: Path, extra: Path) -> None:
     pages = {HOME, *(page for group in groups.values() for page in group)}
     address = repository(root).removesuffix(".git")
     for page in sorted(pages):
-        target = source / ("index.md" if page == HOME else page)
+        target = source / (ABOUT if page == HOME else page)
         target.parent.mkdir(parents=True, exist_ok=True)
         rewrite = partial(with_links, page=page, pages=pages, root=root, address=address)
         if page.endswith(".ipynb"):
@@ -66,8 +67,6 @@ def write_pages(root: Path, source: Path, extra: Path) -> None:
         else:
             text = rewrite(ANCHOR.sub("", (root / page).read_text(encoding="utf-8")))
             target.write_text(home(text, groups) if page == HOME else text, encoding="utf-8")
-    for picture in (root / "docs").glob("*.png"):
-        shutil.copy(picture, source / "docs")
 
 
 def contents(root: Path) -> dict[str, list[str]]:
@@ -86,7 +85,7 @@ def contents(root: Path) -> dict[str, list[str]]:
 
 def home(readme: str, groups: dict[str, list[str]]) -> str:
     """The README with a note for readers below its title, and the sidebar's contents."""
-    title, _, rest = readme.partition("\n")
+    title, _, rest = NOT_HERE.sub("", readme).partition("\n")
     tables = [
         f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```"
         for caption, pages in groups.items()
@@ -109,7 +108,7 @@ def with_links(text: str, page: str, pages: set[str], root: Path, address: str) 
         if not path or "://" in path or path.startswith("mailto:"):
             return match[0]
         if file == HOME:
-            path = posixpath.relpath("index.md", posixpath.dirname(page) or ".")
+            path = posixpath.relpath(ABOUT, posixpath.dirname(page) or ".")
             return f"[{match['text']}]({path}{'#' * bool(anchor)}{anchor})"
         if file in pages:
             return match[0]

@@ -86,6 +86,8 @@ def read_mistakes(file: Path) -> list[Mistake]:
     ((('math.sqrt(keys.shape[-1])',), ('keys.shape[-1]',)),)
     """
     name = file.relative_to(PROJECT_ROOT).as_posix() if file.is_relative_to(PROJECT_ROOT) else file.name
+    if not file.exists():
+        raise MistakeError(f"{name} doesn't exist; write it, or remove `known_mistakes` from the exercise")
     blocks: list[list[tuple[int, str]]] = [[]]
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip():

@@ -91,3 +91,12 @@ def test_mistakes_that_behave_alike_are_found_by_running_them(folder, new, words
 
 def test_all_files_of_the_course_are_sound():
     assert [text for folder in (PROJECT_ROOT / "lessons").glob("l*/") for text in file_problems(folder)] == []
+
+
+def test_a_file_that_no_check_uses_is_a_problem(folder):
+    write(folder, SQUARES)
+    (folder / "exercises.py").write_text(
+        EXERCISES.replace("known_mistakes(double_all)", "()"), encoding="utf-8"
+    )
+    [problem] = unrecognised(folder)
+    assert "double_all.txt:1" in problem and "slips=known_mistakes(solutions.double_all)" in problem

@@ -20,7 +20,6 @@ from tests.tools.authoring.made_up import ADDRESS, TINY, only
 from tools.authoring.lesson import sources
 from tools.authoring.single_file import (
     FETCHED_FROM,
-    colab_link,
     find_course,
     readme_with_address,
     repository,
@@ -57,20 +56,27 @@ def test_ids_do_not_depend_on_the_address_and_lines_are_those_of_the_source(cour
         assert TINY.split("\n")[number - 1] == line
 
 
-@pytest.mark.parametrize("address", ["", "github.com/a/b", "https://github.com/a/b; rm -rf x", "https://x"])
+@pytest.mark.parametrize("address", ["github.com/a/b", "https://github.com/a/b; rm -rf x", "https://x"])
 def test_an_address_that_is_none_is_refused(course, address):
     course.publish(address)
     with pytest.raises(CommandError, match=r"pyproject.toml"):
         repository(course.root)
 
 
-def test_the_address_is_the_one_of_the_project_and_gets_into_the_readme():
-    address = repository(PROJECT_ROOT)
-    assert colab_link(address, "x.ipynb").endswith("/blob/main/x.ipynb")
-    readme = "Do\n\n    git clone SOMEWHERE attention-course\n    cd attention-course\n"
-    assert f"    git clone {address} attention-course\n" in readme_with_address(readme, address)
-    real = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"git clone {address} attention-course" in readme_with_address(real, address)
+def test_without_an_address_nothing_links_to_one(course):
+    course.publish("")
+    assert repository(course.root) == ""
+    made = replace(course.draft(), repository="")
+    assert "colab" not in only(made.notebook("learner"), "title")["source"].lower()
+    assert "git clone" not in only(made.notebook("learner"), "setup")["source"]
+
+
+def test_the_readme_has_a_clone_line_if_there_is_an_address():
+    readme = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme_with_address(readme, repository(PROJECT_ROOT)) == readme
+    with_address = readme_with_address(readme, ADDRESS)
+    assert f"    git clone {ADDRESS} attention-course\n    cd attention-course\n    python3" in with_address
+    assert "git clone" not in readme_with_address(with_address, "")
 
 
 # ---- the first lines of a notebook

@@ -12,7 +12,7 @@ import pytest
 from tools.cli import main, site_command
 from tools.cli.environment import CommandError
 from tools.cli.put_in_place import put_in_place
-from tools.site import build, npm, pages, quizzes
+from tools.site import build, live, npm, pages, quizzes
 
 PACKAGE = npm.NpmFile("some-package@1.2.3", "script.js", hashlib.sha256(b"script").hexdigest())
 
@@ -25,6 +25,7 @@ def quick(monkeypatch, tmp_path):
     monkeypatch.setattr(build, "npm_file", lambda _: script)
     monkeypatch.setattr(quizzes, "page_files", lambda: {"site.css": ""})
     monkeypatch.setattr(pages, "write_pages", lambda root, source, extra: extra.mkdir())
+    monkeypatch.setattr(live, "write_live", lambda extra: None)
 
     def sphinx(work: Path) -> None:
         (work / "html").mkdir()

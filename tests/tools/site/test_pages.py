@@ -21,7 +21,7 @@ ADDRESS = "https://example.org/course"
     [
         ("[b](b.md#c)", "[b](b.md#c)", "[b](b.md#c)"),
         ("[x](../notebooks/01_x.ipynb)", "[x](../notebooks/01_x.ipynb)", "[x](../notebooks/01_x.ipynb)"),
-        ("[home](../README.md#start)", "[home](../index.md#start)", "[home](../index.md#start)"),
+        ("[home](../README.md#start)", "[home](../course.md#start)", "[home](../course.md#start)"),
         ('[`x`](../x.py "T")', "`x`", f"[`x`]({ADDRESS}/blob/HEAD/x.py)"),
         ("[gone](../gone.py)", "gone", "gone"),
         ("([45](../notebooks/short/01_x.ipynb))", "(45)", "(45)"),

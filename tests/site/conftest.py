@@ -18,6 +18,7 @@ import pytest
 from course_lib.runtime import PROJECT_ROOT
 from tests.browser.lab import CHROMIUM_ARGS, chromium_path
 
+TROUBLES = ("error", "warning")
 LOAD = "async () => { await window.MathJax?.startup?.promise; }"  # which is kept once formulas are typeset
 
 
@@ -73,11 +74,13 @@ def open_page(chromium, address):
     def open_page(path: str, *, theme: str = "light", width: int = 1400):
         context = chromium.new_context(viewport={"width": width, "height": 1000})
         contexts.append(context)
-        context.add_init_script(f"localStorage.mode = localStorage.theme = '{theme}'")
+        if theme != "auto":
+            context.add_init_script(f"localStorage.mode = localStorage.theme = '{theme}'")
         context.route("**/*", guard)
         page = context.new_page()
         page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("console", lambda said: troubles.append(said.text) if said.type in TROUBLES else None)
         page.on("response", lambda r: troubles.append(f"{r.status} {r.url}") if r.status >= 400 else None)
         page.goto(address + path)
         page.evaluate(LOAD)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from course_lib.teaching.contents import lessons
+from tests.site.conftest import LOAD
 from tools.site.npm import NpmFile, npm_file
 
 pytestmark = pytest.mark.site
@@ -14,6 +15,7 @@ AXE = NpmFile(
 LESSON = "notebooks/06_bahdanau_attention.html"
 PAGES = (
     "index.html",
+    "course.html",
     LESSON,
     "docs/glossary.html",
     "docs/papers_and_pytorch.html",
@@ -44,6 +46,47 @@ def test_lessons_fit_every_width(open_page, lesson):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_every_other_page_fits_a_phone(open_page, site, address):
+    page = open_page("index.html", width=390)
+    others = [path for path in site.rglob("*.html") if not {"_static", "notebooks"} & {*path.parts}]
+    for path in [*others, site / "notebooks" / "short" / "06_bahdanau_attention.html"]:
+        page.goto(address + path.relative_to(site).as_posix())
+        page.evaluate(LOAD)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+    assert len(others) > 20
+
+
+def test_a_line_of_text_has_about_seventy_characters(open_page):
+    page = open_page(LESSON)
+    counts = page.evaluate("""() => [...document.querySelectorAll("article section > p")]
+      .filter((text) => text.textContent.length > 250 && !text.querySelector(".math"))
+      .map((text) => {
+        const n_lines = text.offsetHeight / parseFloat(getComputedStyle(text).lineHeight);
+        return text.textContent.length / n_lines;
+      })""")
+    assert len(counts) > 5 and 62 < sum(counts) / len(counts) < 78
+
+
+def test_a_prediction_covers_its_figure_until_one_has_guessed(open_page):
+    page = open_page(LESSON)
+    for place in page.locator(".course-guess-page").all():
+        assert not place.locator(".course-covered").is_visible()
+    place = page.locator(".course-guess-page:has(input[type=radio])").first
+    place.get_by_role("button", name="Submit").click()
+    assert "Choose an answer first." in place.inner_text()
+    place.locator("input").first.check()
+    place.get_by_role("button", name="Submit").click()
+    assert "Your prediction" in place.inner_text() and "Actual answer" in place.inner_text()
+    assert place.locator(".course-covered").is_visible() and place.locator(".course-covered img").count()
+    assert not place.get_by_role("button", name="Submit").is_visible()
+    number = page.locator(".course-guess-page:has(input:not([type=radio]))").first
+    number.locator("input").fill("4o")
+    number.get_by_role("button", name="Submit").click()
+    assert "Type a number" in number.inner_text()
+    number.get_by_role("button", name="Show the answer").click()
+    assert "Shown without your" in number.inner_text()
+
+
 @pytest.mark.parametrize("path", [*PAGES, SEARCH])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious(open_page, path, theme):
@@ -71,7 +114,8 @@ def test_the_dark_theme_inverts_figures_and_outputs_follow_the_page(open_page):
 
 
 def test_the_sidebar_has_the_parts_and_lessons_follow_each_other(open_page):
-    page = open_page("index.html")
+    page = open_page("course.html")
+    assert page.locator("a.logo").evaluate("link => link.href").endswith("/index.html")
     captions = page.locator(".bd-sidebar-primary .caption").all_inner_texts()
     assert captions[:4] == list(dict.fromkeys(lesson.part for lesson in lessons()))
     visited = []
@@ -82,7 +126,7 @@ def test_the_sidebar_has_the_parts_and_lessons_follow_each_other(open_page):
 
 
 def test_search_works_by_keyboard(open_page):
-    page = open_page("index.html")
+    page = open_page("course.html")
     page.keyboard.press("Control+k")
     page.keyboard.type("bidirectional")
     page.keyboard.press("Enter")
@@ -99,7 +143,7 @@ def test_the_keyboard_reaches_the_text_and_opens_a_hint(open_page):
     assert skip.get_attribute("href") == "#main-content" and skip.is_visible()
     page.keyboard.press("Enter")
     assert page.url.endswith("#main-content")
-    hint = page.locator("details:not(.hide) > summary").first
+    hint = page.locator("details:not(.hide) > summary:visible").first
     hint.focus()
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Tab")

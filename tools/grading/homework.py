@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 import nbformat
 
@@ -35,7 +36,10 @@ display(graded)
 assert graded.status == "passed", graded.headline
 ### END HIDDEN TESTS"""
 SHORT_TRACK = re.compile(r" \(\[short track\]\([^)]*\)[^)]*\)")
-LINK = re.compile(r"\]\((?:\.\./)?(?=\w[\w/]*\.(?:ipynb|md|py)\b)")
+LINK = re.compile(
+    r"\[(?P<text>(?:`[^`]*`|[^\[\]])*)\]\((?P<up>\.\./)?(?P<file>\w[\w/]*\.(?:ipynb|md|py)\b[^)\s]*)"
+    r'(?P<title>\s+"(?:\\.|[^"\\])*")?\)'
+)
 RULES = (
     "Write your answers into the exercise cells, and run the check below each of them. Its verdict counts; "
     "you can try as often as you like. Quizzes, predictions and everything else aren't graded. This edition "
@@ -115,14 +119,18 @@ def graded_check(text: str) -> str:
 
 
 def with_full_links(text: str, address: str) -> str:
-    """Relative links lead to the repository, because the notebook may be anywhere; the file of lesson 14 is
-    beside it."""
+    """Relative links lead to the repository or, if it has no address, become text, because nobody knows where
+    the notebook will be; the file of lesson 14 is beside it."""
 
     def full(match: re.Match[str]) -> str:
-        folder = "" if match[0].endswith("../") else "notebooks/"
-        return f"]({address}/blob/main/{folder}"
+        if PurePosixPath(match["file"]).name == FILE:
+            return f"[{match['text']}]({FILE})"
+        if not address:
+            return match["text"]
+        folder = "" if match["up"] else "notebooks/"
+        return f"[{match['text']}]({address}/blob/main/{folder}{match['file']}{match['title'] or ''})"
 
-    return LINK.sub(full, text).replace(f"]({address}/blob/main/notebooks/{FILE})", f"]({FILE})")
+    return LINK.sub(full, text)
 
 
 def introduction(exercises: list[Cell], title: Cell) -> Cell:

@@ -3,9 +3,11 @@
 build.py            the steps: write the sources, run Sphinx, put the finished site in place
 pages.py            which pages there are, in which order; READMEs and docs as Sphinx sources, and their links
 lesson_pages.py     a lesson's notebook for readers who can't run it
-quizzes.py          a quiz that answers in the page
-answers.py          the folded answer below a prediction or an estimate
+live.py, live/      the first page: two translators that run in the browser
+quizzes.py          quizzes and predictions that answer in the page
+formulas.py         formulas as MathML
 sweeps.py           an explorable as a row of pictures with a slider
+record.py           the first page as the animated picture of the README
 npm.py              fetches MathJax, which typesets the formulas, so that pages load nothing from elsewhere
 conf.py             the settings of Sphinx
 static/             styles and scripts that every page loads

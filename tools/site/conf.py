@@ -26,6 +26,8 @@ mathjax_path = "../mathjax/tex-svg-full.js"  # relative to _static
 mathjax3_config = {"options": {"enableMenu": False}}  # the menu would load more from elsewhere
 
 html_theme = "sphinx_book_theme"
+html_favicon = "static/icon.svg"
+html_context = {"default_mode": "auto"}
 html_title = project
 html_css_files = sorted(path.name for path in STATIC.glob("*.css"))
 html_js_files = [(path.name, {"defer": "defer"}) for path in sorted(STATIC.glob("*.js"))]
@@ -36,7 +38,17 @@ html_theme_options = {
     "use_fullscreen_button": False,
     "repository_url": repository(PROJECT_ROOT),
     "use_repository_button": bool(repository(PROJECT_ROOT)),
+    "footer_content_items": ["extra-footer.html"],
     "extra_footer": f"Version {__version__}. Text, figures and quizzes: CC BY 4.0. Code: BSD-3-Clause.",
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+
+def setup(app) -> None:
+    """The course's name in the sidebar leads to the page that Sphinx doesn't know."""
+
+    def name_leads_home(_app, _page, _template, context, _doctree) -> None:
+        context["theme_logo_link"] = context["pathto"]("index.html", 1)
+
+    app.connect("html-page-context", name_leads_home)

@@ -1,8 +1,9 @@
 """A lesson's notebook for readers who can't run it.
 
-Quizzes answer in the page. Below a prediction or an estimate, its answer is folded. Explorables become
-pictures with a slider. Left out are checks of code that isn't written yet, and whatever else only says what
-this learner has done. Code that the notebook hides is folded; code that only shows a card is removed.
+Quizzes answer in the page, and predictions and estimates cover their figures until one has guessed.
+Explorables become pictures with a slider. Left out are checks of code that isn't written yet, and whatever
+else only says what this learner has done. Code that the notebook hides is folded; code that only shows a card
+is removed.
 """
 
 from __future__ import annotations
@@ -17,21 +18,19 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_output
 
-from course_lib.teaching.questions.markup import inline_html
 from course_lib.teaching.questions.question import questions
-from course_lib.teaching.questions.question_card import question_html
-from tools.site.answers import folded_answer, with_mathml
-from tools.site.quizzes import quiz_html
+from tools.site.formulas import with_mathml
+from tools.site.quizzes import guess_html, quiz_html
 from tools.site.sweeps import sweep_html
 
-NOTE = """```{admonition} Reading edition
+NOTE = """```{{admonition}} Reading edition
 :class: note
 You are reading this lesson. To run its code, move every slider and have your answers checked,
-[install the course](../course.md#start).
+[install the course]({root}course.md#start).
 ```"""
 CARD = re.compile(r'^(?P<card>quiz|predict|estimate|explain)\("(?P<lesson>\d\d)", "(?P<name>[\w-]+)"', re.M)
 BORROWED = re.compile(r"^\w+: the library's version \(you haven't passed this exercise yet\)\n", re.M)
-TITLES = {"predict": "Predict first.", "estimate": "Estimate first."}
+GUESSES = ("predict", "estimate")
 
 
 def lesson_page(
@@ -52,7 +51,7 @@ def lesson_page(
             show_code_cell(cell, pictures, url, rewrite)
         cells.append(cell)
         if cell.metadata.course.kind == "title":
-            cells.append(new_markdown_cell(NOTE))
+            cells.append(new_markdown_cell(NOTE.format(root=url.partition("pictures")[0])))
     notebook.cells = cells
     return notebook
 
@@ -84,11 +83,11 @@ def show_code_cell(cell: NotebookNode, pictures: Path, url: str, rewrite: Callab
 
     if card == "quiz":
         outputs = [as_html(quiz_html(lesson, name))]
-    elif card in TITLES:
+    elif card in GUESSES:
         *printed, stored = cell.outputs
         figure = picture(stored) if "image/png" in stored.data else ""
-        question = question_html(questions(lesson)[name], inline_html, title=TITLES[card])
-        outputs = [*chain(*map(shown, printed)), as_html(question + figure + folded_answer(cell))]
+        guess = guess_html(questions(lesson)[name], figure, cell.metadata.course.answer)
+        outputs = [*chain(*map(shown, printed)), as_html(guess)]
     else:
         outputs = [*chain(*map(shown, cell.outputs))]
     cell.outputs = outputs

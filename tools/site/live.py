@@ -16,6 +16,7 @@ import zlib
 from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from course_lib.text.toy.realisation import realise
 from course_lib.text.toy.splits import SIZES, splits
 from course_lib.text.toy.tree import Clause, Phrase
 from course_lib.translation.shipped import load_shipped
+from tools.site.quizzes import STATIC
 
 SOURCES = Path(__file__).with_name("live")
 SYSTEMS = ("seq2seq", "bahdanau", "transformer")
@@ -37,14 +39,15 @@ N_FOLLOWERS = 12  # words that the page offers after a word
 
 
 def write_live(extra: Path) -> None:
+    """Write the page into a folder that goes to the site as it is."""
     (extra / "live").mkdir()
-    weights = {name: weights_script(load_shipped(name).model, name) for name in SYSTEMS}
-    for name, script in weights.items():
+    for name in SYSTEMS:
+        script = weights_script(load_shipped(name).model, name)
         (extra / "live" / f"{name}.js").write_text(script, encoding="utf-8")
-    early = "".join(f'<script src="live/{name}.js"></script>\n' for name in SYSTEMS[:2])
-    (extra / "index.html").write_text(landing_page(early, below_the_translators()), encoding="utf-8")
-    inline = "".join(f"<script>{script}</script>\n" for script in weights.values())
-    (extra / "translators.html").write_text(landing_page(inline, ""), encoding="utf-8")
+    at_once = "".join(f'<script src="live/{name}.js"></script>\n' for name in SYSTEMS[:2])
+    (extra / "index.html").write_text(landing_page(at_once, below_the_translators()), encoding="utf-8")
+    (extra / "translators.html").write_text(landing_page(all_weights(), ""), encoding="utf-8")
+    (extra / "404.html").write_text(read("404.html"), encoding="utf-8")
 
 
 # ---- the weights
@@ -64,6 +67,12 @@ def weights_script(model: Translator, name: str) -> str:
     data = base64.b64encode(zlib.compress(upper.tobytes() + lower.tobytes(), 9)).decode()
     packed = {"shapes": {key: weight.shape for key, weight in weights.items()}, "data": data}
     return f'LIVE.weights["{name}"] = {json.dumps(packed, separators=(",", ":"))};'
+
+
+def all_weights() -> str:
+    """The scripts with the weights of all systems, for a page that loads nothing."""
+    scripts = [weights_script(load_shipped(name).model, name) for name in SYSTEMS]
+    return "".join(f"<script>{script}</script>\n" for script in scripts)
 
 
 # ---- words, sentences, and how often each translator is right
@@ -143,7 +152,9 @@ def landing_page(weights: str, below: str) -> str:
     """The page; `weights` are the scripts with the weights, `below` is what comes after the translators."""
     program = "\n".join(MODULE_SYNTAX.sub("", read(name)) for name in PROGRAM)
     data = json.dumps(page_data(), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    icon = (STATIC / "icon.svg").read_text(encoding="utf-8")
     parts = {
+        "icon": f"data:image/svg+xml,{quote(icon)}",
         "style": read("landing.css"),
         "n_pairs": f"{SIZES['train']:,}",
         "data": f"const LIVE = {data};",

@@ -15,9 +15,12 @@ from functools import partial
 from pathlib import Path
 
 import nbformat
+from myst_parser.slugs import github_slugify
+from nbformat.v4 import new_markdown_cell
 
 from course_lib.teaching.contents import lessons
 from tools.authoring.single_file import repository
+from tools.cli.environment import CommandError
 from tools.site.lesson_pages import lesson_page
 
 HOME = "README.md"
@@ -36,10 +39,12 @@ GROUPS = {  # the order of known files in docs/; new ones come last in the last 
         *("glossary", "papers_and_pytorch", "reading_the_paper", "training", "command_line"),
         *("installation", "other_platforms", "reliability"),
     ),
-    "For instructors": ("teaching", "grading", "hosting", "checks"),
+    "For instructors": ("teaching", "grading", "hosting", "site", "checks"),
     "For authors": ("writing_a_lesson", "quizzes"),
 }
 ANCHOR = re.compile(r'<a id="[^"]*"></a>')  # Sphinx gives headings the same ids
+CELL = "cell-id="  # how a link in JupyterLab names a cell
+HEADING = re.compile(r"^##? (.+)", re.M)
 CODE = r"(?:`{3}.*?`{3}|`[^`]*`)"
 LINK = re.compile(
     rf"(?P<code>{CODE})|"
@@ -53,20 +58,34 @@ Rewrite = Callable[[str], str]
 def write_pages(root: Path, source: Path, extra: Path) -> None:
     """Write all sources; pictures of the lessons go into `extra`, which Sphinx copies as it is."""
     groups = contents(root)
-    pages = {HOME, *(page for group in groups.values() for page in group)}
+    short = [f"notebooks/short/{lesson.notebook}" for lesson in lessons()]
+    pages = {HOME, *short, *(page for group in groups.values() for page in group)}
     address = repository(root).removesuffix(".git")
     for page in sorted(pages):
         target = source / (ABOUT if page == HOME else page)
         target.parent.mkdir(parents=True, exist_ok=True)
         rewrite = partial(with_links, page=page, pages=pages, root=root, address=address)
         if page.endswith(".ipynb"):
-            number = Path(page).name[:2]
             notebook = nbformat.read(root / page, as_version=4)
-            lesson = lesson_page(notebook, extra / "pictures" / number, f"../pictures/{number}", rewrite)
-            nbformat.write(lesson, target)
+            if page in short:  # reached from the full lesson; the sidebar has only the full ones
+                notebook.metadata.orphan = True
+                notebook.cells += link_to_next(short, page)
+            folder = Path("pictures", Path(page).relative_to("notebooks").with_suffix(""))
+            url = posixpath.relpath(folder.as_posix(), posixpath.dirname(page))
+            nbformat.write(lesson_page(notebook, extra / folder, url, rewrite), target)
         else:
             text = rewrite(ANCHOR.sub("", (root / page).read_text(encoding="utf-8")))
             target.write_text(home(text, groups) if page == HOME else text, encoding="utf-8")
+
+
+def link_to_next(short: list[str], page: str) -> list[nbformat.NotebookNode]:
+    """A last cell of a short lesson that leads to the next one."""
+    following = short[short.index(page) + 1 :]
+    if not following:
+        return []
+    label = lessons()[short.index(following[0])].label
+    text = f"**Next on the short track:** [{label}]({Path(following[0]).name})"
+    return [new_markdown_cell(text, metadata={"course": {"kind": "text"}})]
 
 
 def contents(root: Path) -> dict[str, list[str]]:
@@ -110,10 +129,24 @@ def with_links(text: str, page: str, pages: set[str], root: Path, address: str) 
         if file == HOME:
             path = posixpath.relpath(ABOUT, posixpath.dirname(page) or ".")
             return f"[{match['text']}]({path}{'#' * bool(anchor)}{anchor})"
+        if file in pages and anchor.startswith(CELL):
+            section = section_with(root / file, anchor.removeprefix(CELL))
+            return f"[{match['text']}]({path}#{section})"
         if file in pages:
             return match[0]
-        if address and (root / file).exists() and not file.startswith("notebooks/short"):
+        if address and (root / file).exists():
             return f"[{match['text']}]({address}/blob/HEAD/{file})"
         return match["text"]
 
     return LINK.sub(replace, text)
+
+
+def section_with(notebook: Path, cell_id: str) -> str:
+    """The anchor of the section that contains a cell: pages have none for cells."""
+    section = ""
+    for cell in nbformat.read(notebook, as_version=4).cells:
+        if cell.cell_type == "markdown" and (heading := HEADING.search(cell.source)):
+            section = github_slugify(heading[1])
+        if cell.id == cell_id:
+            return section
+    raise CommandError(f"{notebook.name} has no cell {cell_id}.", "Run `python3 -m course_lib build` first.")

@@ -51,6 +51,26 @@ def estimate(lesson: str, name: str, measure: Callable[[], float] | None = None)
     return Guess(lesson, question(lesson, name, "estimate"), measure=measure)
 
 
+def names_of(asked: Question) -> tuple[str, str, str]:
+    """What such a guess is called, its title, and what the truth is called."""
+    if asked.kind == "estimate":
+        return "estimate", "Estimate first", "Actual value"
+    return "prediction", "Predict first", "Actual answer"
+
+
+def guess_payload(asked: Question, covered: str) -> dict[str, Any]:
+    """What the card needs to ask; `covered` is the title of what is hidden below it, if anything is."""
+    kind, title, truth = names_of(asked)
+    cover = [covered, COVER] if covered else []
+    return {
+        "title": title,
+        "kind": kind,
+        "truth": truth,
+        "question": question_payload(asked),
+        "cover": cover,
+    }
+
+
 class GuessCard(QuestionCard):
     """The question and the cover; later the guess next to the answer."""
 
@@ -75,17 +95,8 @@ class Guess:
         # it would be the answer.
         is_hidden = covered is None or isinstance(covered, StaticImage)
         self._stored = None if is_hidden else covered.static_image()._repr_mimebundle_()
-        is_estimate = asked.kind == "estimate"
-        self._kind = "estimate" if is_estimate else "prediction"
-        self._title = "Estimate first" if is_estimate else "Predict first"
-        self._truth = "Actual value" if is_estimate else "Actual answer"
-        payload = {
-            "title": self._title,
-            "kind": self._kind,
-            "truth": self._truth,
-            "question": question_payload(asked),
-            "cover": [getattr(covered, "title", "Figure"), COVER] if covered else [],
-        }
+        self._kind, self._title, self._truth = names_of(asked)
+        payload = guess_payload(asked, getattr(covered, "title", "Figure") if covered else "")
         self._card = GuessCard(payload, self._receive)
         self.view = ipywidgets.VBox([self._card])  # what is covered is added when it is opened
         if runtime.switched_on("COURSE_OPEN"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -10,10 +11,12 @@ import pytest
 
 from course_lib.runtime import PROJECT_ROOT
 from tools.authoring.build import draft
+from tools.authoring.editions import LessonDraft
 from tools.authoring.lesson import sources
 from tools.cli import main
 from tools.cli.environment import CommandError
 from tools.grading.course_folder import assignment_files, write_course_folder
+from tools.grading.homework import homework_cells
 
 LESSONS = {path.parent.name[1:]: path for path in sources(PROJECT_ROOT)}
 GRADE_ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -57,16 +60,25 @@ def test_nothing_gives_an_answer_away(lesson):
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_links_lead_to_the_repository_because_the_notebook_may_be_anywhere(lesson):
-    links = [
-        link for cell in notebook_of(lesson).cells for link in re.findall(r"\]\(([^)\s]+)\)", cell.source)
+def test_links_lead_to_the_repository_if_it_has_an_address_because_the_notebook_may_be_anywhere(lesson):
+    made = draft(LESSONS[lesson], PROJECT_ROOT)
+    address = "https://example.org/ann/course"
+    without, text = (texts(replace(made, repository=where)) for where in ("", address))
+    beside_it = ["my_transformer.py"] if lesson.startswith("14") else []
+    assert relative_links(without) == relative_links(text) == beside_it
+    files = re.findall(rf"\]\({address}/blob/main/([^)#\s]+)", text)
+    assert files and all((PROJECT_ROOT / file).exists() for file in files)
+
+
+def texts(made: LessonDraft) -> str:
+    return "\n".join(cell.text for cell in homework_cells(made))
+
+
+def relative_links(text: str) -> list[str]:
+    links = re.findall(r"\]\(([^)\s]+)", text)
+    return [
+        link for link in links if re.search(r"\.(ipynb|md|py)\b", link) and not link.startswith("https://")
     ]
-    targets = [link for link in links if re.search(r"\.(ipynb|md|py)\b", link)]
-    relative = [link for link in targets if not link.startswith("https://")]
-    assert targets and relative == (["my_transformer.py"] if lesson.startswith("14") else [])
-    for link in set(targets) - set(relative):
-        if "/blob/main/" in link:
-            assert (PROJECT_ROOT / link.split("/blob/main/")[1].split("#")[0]).exists(), link
 
 
 def test_a_bug_and_a_file_to_write_have_stubs_of_their_own():

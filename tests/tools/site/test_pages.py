@@ -24,7 +24,6 @@ ADDRESS = "https://example.org/course"
         ("[home](../README.md#start)", "[home](../course.md#start)", "[home](../course.md#start)"),
         ('[`x`](../x.py "T")', "`x`", f"[`x`]({ADDRESS}/blob/HEAD/x.py)"),
         ("[gone](../gone.py)", "gone", "gone"),
-        ("([45](../notebooks/short/01_x.ipynb))", "(45)", "(45)"),
         ("[p](https://arxiv.org/abs/1)", "[p](https://arxiv.org/abs/1)", "[p](https://arxiv.org/abs/1)"),
         ("[here](#here)", "[here](#here)", "[here](#here)"),
         ("`[a](x.py)`", "`[a](x.py)`", "`[a](x.py)`"),
@@ -61,7 +60,8 @@ def test_every_page_is_in_the_sidebar_once_and_a_new_document_comes_last(tmp_pat
 
 
 def code_cell(kind: str, source: str, *outputs, **metadata):
-    return v4.new_code_cell(source, outputs=list(outputs), metadata={"course": {"kind": kind}, **metadata})
+    metadata = {"course": {"kind": kind, "answer": "ANSWER"}, **metadata}
+    return v4.new_code_cell(source, outputs=list(outputs), metadata=metadata)
 
 
 def html_output(html: str, plain: str = ""):
@@ -76,7 +76,8 @@ def stream(text: str):
 def page(tmp_path, monkeypatch):
     """A page of these cells; the parts that make pictures and quizzes only leave their names."""
     monkeypatch.setattr(lesson_pages, "quiz_html", lambda number, use: f"QUIZ {number} {use}")
-    monkeypatch.setattr(lesson_pages, "folded_answer", lambda cell: "ANSWER")
+    guess = lambda asked, figure, answer: f"GUESS {asked.id} {figure} {answer}"  # noqa: E731
+    monkeypatch.setattr(lesson_pages, "guess_html", guess)
     monkeypatch.setattr(
         lesson_pages, "sweep_html", lambda cell, *_: "SWEEP" if "Lab()" in cell.source else ""
     )
@@ -118,20 +119,17 @@ def test_a_quiz_answers_in_the_page(page):
     assert shown(cell) == "QUIZ 06 closing" and "remove-input" in cell.metadata.tags
 
 
-def test_a_prediction_has_its_question_then_the_figure_then_the_answer(page):
+def test_a_prediction_has_its_question_the_figure_and_the_answer(page):
     source = 'predict("06", "where-il-looks", Lab())'
-    moving, still, covered = page(
+    cells = page(
         code_cell("predict", source, PNG),
         code_cell("predict", source.replace("Lab", "Figure"), stream("printed\n"), PNG),
         code_cell("predict", f"x = 1\n{source.replace('Lab()', 'figure')}", html_output("<p>stored</p>")),
     )
-    for cell, before, figure in ((moving, "", "SWEEP"), (still, "printed\n", "<img "), (covered, "", "")):
-        question, letters, rest = shown(cell).partition('<ol type="A">')
-        assert question.startswith(f"{before}<p><strong>Predict first.</strong> ") and letters
-        assert rest.count("<li>") == 4 and rest.endswith("ANSWER")
-        assert rest.partition("</ol>")[2].startswith(figure or "ANSWER")
-    assert "stored" not in shown(covered)
-    assert "remove-input" in moving.metadata.tags and "hide-input" in covered.metadata.tags
+    moving, still, covered = map(shown, cells)
+    assert moving == "GUESS where-il-looks SWEEP ANSWER" and covered == "GUESS where-il-looks  ANSWER"
+    assert still.startswith("printed\nGUESS where-il-looks <img ") and still.endswith("> ANSWER")
+    assert "remove-input" in cells[0].metadata.tags and "hide-input" in cells[2].metadata.tags
 
 
 def test_a_picture_becomes_a_file_with_its_alternative_text(page, tmp_path):

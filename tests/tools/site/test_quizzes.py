@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from itertools import chain, combinations
 from pathlib import Path
 
 import pytest
 
+from course_lib.runtime import PROJECT_ROOT
 from course_lib.teaching import progress
-from course_lib.teaching.questions.question import Option, Question, read_questions
+from course_lib.teaching.questions.guess import Guess
+from course_lib.teaching.questions.question import Option, Question, questions, read_questions
 from course_lib.teaching.questions.quiz import Quiz
-from tools.site.quizzes import as_script_json, page_files, possible_replies, quiz_html
+from tools.site.lesson_pages import CARD
+from tools.site.quizzes import as_script_json, guess_html, page_files, possible_replies, quiz_html
 
 SAMPLE = Path(__file__).parents[2] / "teaching" / "samples" / "quiz.json"
 ASKED = {name: asked for name, asked in read_questions(SAMPLE).items() if asked.use == "closing"}
@@ -91,6 +95,42 @@ def test_a_text_can_not_end_the_script():
 
 def test_the_files_that_a_page_loads_hold_what_they_share_with_the_notebooks_cards():
     files = page_files()
-    assert "export" not in files["quiz_page.js"] and files["quiz_page.js"].count("const widget = card(") == 1
+    assert "export" not in files["quiz_page.js"]
+    assert files["quiz_page.js"].count("const quizCard = card(") == 1
+    assert files["quiz_page.js"].count("const guessCard = card(") == 1
     assert ".course-card {" in files["cards.css"] and 'html[data-theme="dark"]' in files["cards.css"]
     assert "sweep.js" in files
+
+
+# ---- predictions and estimates
+
+GUESSES = [
+    (cell["metadata"]["course"]["answer"], *CARD.search("".join(cell["source"])).groups())
+    for path in sorted((PROJECT_ROOT / "notebooks").glob("*.ipynb"))
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+    if cell["metadata"]["course"]["kind"] in ("predict", "estimate")
+]
+
+
+def from_guess(asked: Question, guess: object) -> tuple[str, str]:
+    card = Guess("08", asked)
+    card.commit(guess)
+    return card._card.state["look"], card._card.state["word"].partition(":")[0]
+
+
+def test_every_guess_of_the_course_is_called_what_the_kernel_calls_it():
+    kinds = set()
+    for answer, _, number, name in GUESSES:
+        asked = questions(number)[name]
+        data = embedded(guess_html(asked, "", answer))
+        kinds.add(asked.kind)
+        if asked.kind == "single":
+            for index in range(len(asked.options)):
+                assert tuple(data["replies"][str(index)].values()) == from_guess(asked, index)
+            continue
+        truth = float(re.match(r"[\d.]+", data["opened"]["truth"].replace(",", ""))[0])
+        asked = replace(asked, answer=truth) if asked.kind == "estimate" else asked
+        for guess in (truth, *(truth * factor for factor in (1.05, 0.6, 1.5, 0.2, 5))):
+            found = next(r for v, reach, r in data["replies"] if reach is None or abs(guess - v) <= reach)
+            assert (found["look"], found["word"]) == from_guess(asked, guess), (name, guess)
+    assert kinds == {"single", "number", "estimate"} and len(GUESSES) > 50

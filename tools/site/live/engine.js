@@ -1,5 +1,5 @@
 // Three trained translators in plain JavaScript: seq2seq (one vector), Bahdanau's system (attention) and the
-// Transformer. They compute what course_lib computes, with the same names for the weights; docs/browser.md explains
+// Transformer. They compute what course_lib computes, with the same names for the weights; docs/site.md explains
 // the format. A vector is a Float32Array, a matrix one with `rows` and `columns`, a sentence an array of vectors.
 
 const BOS = 2;
@@ -9,7 +9,9 @@ const LONGEST = 64; // tokens of a translation, with the end of the sentence
 // ---- the weights: numbers in half precision, first all upper bytes, then all lower bytes, compressed, as base64
 
 export async function readWeights({ shapes, data }) {
-  const packed = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+  const letters = atob(data);
+  const packed = new Uint8Array(letters.length);
+  for (let i = 0; i < packed.length; i++) packed[i] = letters.charCodeAt(i);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   const half = bytes.length / 2;

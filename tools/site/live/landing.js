@@ -80,9 +80,10 @@ async function show() {
   draw();
   find("about-two").textContent = LIVE.about[second];
   ["one", "two"].forEach((id, i) => {
-    const { count } = results[i];
+    const { count, target } = results[i];
     find(id).textContent = count === null ? "" : `· ${count || "no"} ${count === 1 ? "word" : "words"} wrong`;
     find(id).className = count ? "bad" : "";
+    appearAfter(find(id), target.length);
   });
   verdict.textContent = sayWhatHappened(results, source.length, second);
   appearAfter(verdict, Math.max(...results.map(({ target }) => target.length)));

@@ -1,5 +1,5 @@
-// Quizzes in the reading edition. Python puts the widget of the notebooks before these lines, and marks: this file
-// looks up the reply to an answer in the table that comes with the quiz.
+// Quizzes and predictions in the reading edition. Python puts the cards of the notebooks before these lines, and marks:
+// this file looks up the reply to an answer in the table that comes with the question.
 
 // What read_number in questions/question.py does: the number, or the note that asks for one.
 function readNumber(text) {
@@ -23,41 +23,73 @@ function replyTo(table, answer) {
   return table.find(([value, reach]) => reach === null || Math.abs(number - value) <= reach)[2];
 }
 
-// A model as anywidget gives it. As in the kernel, the first try counts, and each reply has a number.
-function modelFor({ payload, replies, remarks }) {
+// A model as anywidget gives it: the card sends what was clicked or typed, and gets a new state.
+function modelFor(payload, next) {
   const listeners = [];
   let state = {};
   let asked = 0;
 
-  function answer(question, given) {
+  return {
+    get: (name) => (name === "payload" ? payload : state),
+    on: (name, listen) => listeners.push(listen),
+    off() {},
+    send: (message) => queueMicrotask(() => { // after the card waits for it
+      state = next(state, message, ++asked);
+      listeners.forEach((listen) => listen());
+    }),
+  };
+}
+
+// As in the kernel, the first try counts, and each reply has a number.
+function showQuiz(place, { payload, replies, remarks }) {
+  const next = (state, { question, answer }, asked) => {
     const before = state[question] ?? { tries: 0 };
-    const reply = replyTo(replies[question], given);
+    const reply = replyTo(replies[question], answer);
     const after = reply.note ? { ...before, note: reply.note } : {
       ...reply,
       remarks: reply.remarks.map((index) => remarks[index]),
       others: reply.others.map((index) => remarks[index]),
       tries: before.tries + 1,
       first: before.tries ? before.first : reply.correct,
-      answer: given,
+      answer,
       note: "",
     };
-    state = { ...state, [question]: { ...after, asked: ++asked } };
-    listeners.forEach((listen) => listen());
-  }
-
-  return {
-    get: (name) => (name === "payload" ? payload : state),
-    on: (name, listen) => listeners.push(listen),
-    off() {},
-    send: (message) => queueMicrotask(() => answer(message.question, message.answer)), // after the card waits for it
+    return { ...state, [question]: { ...after, asked } };
   };
+  quizCard.render({ model: modelFor(payload, next), el: place });
 }
 
-function showQuizzes() {
-  for (const place of document.querySelectorAll(".course-quiz-page")) {
-    const data = JSON.parse(place.querySelector('script[type="application/json"]').textContent);
-    widget.render({ model: modelFor(data), el: place });
+// The figure and the answer are covered until the guess; the card then says the answer, so of that only a picture stays.
+function showGuess(place, { payload, replies, opened }) {
+  const [card, covered] = place.children;
+  covered.hidden = true;
+  const uncover = () => {
+    const answer = covered.querySelector(".course-answer");
+    const picture = covered.children.length === 1 && answer.querySelector("img");
+    answer.replaceWith(...(picture ? [picture] : []));
+    covered.hidden = false;
+  };
+  const next = (state, message, asked) => {
+    const reply = message.open ? {} : replyTo(replies, message.guess);
+    if (!reply) return { note: "Choose an answer first.", asked };
+    if (reply.note) return { note: reply.note, asked };
+    uncover();
+    return message.open ? opened : { ...opened, ...reply, guess: guessText(payload.question, message.guess) };
+  };
+  guessCard.render({ model: modelFor(payload, next), el: card });
+}
+
+function guessText({ options, unit }, guess) {
+  const chosen = options.find(({ index }) => index === guess);
+  return chosen ? chosen.text : `${make("span", {}, String(guess)).innerHTML} ${unit}`;
+}
+
+function showCards() {
+  for (const [name, show] of [["quiz", showQuiz], ["guess", showGuess]]) {
+    for (const place of document.querySelectorAll(`.course-${name}-page`)) {
+      show(place, JSON.parse(place.querySelector(':scope > script[type="application/json"]').textContent));
+    }
   }
 }
-if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", showQuizzes);
-else showQuizzes();
+if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", showCards);
+else showCards();

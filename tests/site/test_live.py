@@ -30,7 +30,7 @@ def test_the_sentence_grows_until_the_one_vector_system_fails(open_page):
         assert "no words wrong" in page.locator("#two").inner_text()
         failed = n_clauses > 2
         assert (page.locator("#seq2seq .wrong").count() > 0) == failed
-        assert ("loses words" in page.locator("#verdict").inner_text()) == failed
+        assert ("One vector isn’t enough" in page.locator("#verdict").inner_text()) == failed
         page.click(LONGER)
     page.wait_for_function(SHOWN, arg=sentence(1))
 
@@ -47,7 +47,21 @@ def test_a_sentence_of_ones_own_by_keyboard_and_by_the_words_that_are_offered(op
     assert page.locator("#two").inner_text() == ""  # nobody knows the right translation here
     page.click(LONGER)
     page.wait_for_function(SHOWN, arg=f"the cats did not sleep {live.growing(past=True)[1]['text']}")
-    assert "no words wrong" in page.locator("#two").inner_text()
+    assert "no added words wrong" in page.locator("#two").inner_text()
+
+
+def test_only_what_was_added_to_a_sentence_of_ones_own_is_judged(open_page):
+    page = open_page("index.html")
+    page.fill("#text", "apple")  # both translators answer this with nothing
+    page.keyboard.press("Enter")
+    page.wait_for_function(SHOWN, arg="apple")
+    for n_clauses in (2, 3):
+        page.click(LONGER)
+        added = sentence(n_clauses).removeprefix(sentence(1))
+        page.wait_for_function(SHOWN, arg="apple" + added)
+        for panel in ("one", "two"):
+            assert "added" in page.locator(f"#{panel}").inner_text()
+        assert "every word right" not in page.locator("#verdict").inner_text()
 
 
 def test_an_unknown_word_is_named_and_near_ones_replace_it(open_page):
@@ -55,6 +69,10 @@ def test_an_unknown_word_is_named_and_near_ones_replace_it(open_page):
     page.fill("#text", "the <b>wolff</b> sleeps")
     page.click("button:text-is('Translate')")
     assert "“<b>wolff</b>”" in page.locator("#note").inner_text()
+    assert page.locator("#verdict").inner_text() == ""  # it was about another sentence
+    page.fill("#text", "constructor ")
+    page.keyboard.press("Enter")
+    assert "“constructor”" in page.locator("#note").inner_text()
     page.fill("#text", "the wolff sleeps")
     page.keyboard.press("Enter")
     page.click("#note button:text-is('wolf')")
@@ -76,7 +94,7 @@ def test_lines_of_a_word_stand_out_and_a_screen_reader_hears_them(open_page):
     page.wait_for_function(SHOWN, arg=sentence(1))
     word = page.locator("#attention text[data-to='2']")
     word.focus()
-    assert word.get_attribute("aria-label").startswith("cherche; attends to for ")
+    assert word.get_attribute("aria-label").startswith("cherche, “looks for”; attends to for ")
     assert page.locator("#attention .line:not(.dim)").evaluate_all(
         "lines => lines.every((x) => x.dataset.to === '2')"
     )

@@ -13,6 +13,7 @@ AXE = NpmFile(
     "axe-core@4.14.0", "axe.min.js", "20c09fe157a8a34a30e241aaa1fcdade657734f08ab379ecfbeb7d45cc46e878"
 )
 LESSON = "notebooks/06_bahdanau_attention.html"
+COVERED = "[hidden=until-found]"
 PAGES = (
     "index.html",
     "course.html",
@@ -59,7 +60,7 @@ def test_every_other_page_fits_a_phone(open_page, site, address):
 def test_a_line_of_text_has_about_seventy_characters(open_page):
     page = open_page(LESSON)
     counts = page.evaluate("""() => [...document.querySelectorAll("article section > p")]
-      .filter((text) => text.textContent.length > 250 && !text.querySelector(".math"))
+      .filter((text) => text.offsetHeight && text.textContent.length > 250 && !text.querySelector(".math"))
       .map((text) => {
         const n_lines = text.offsetHeight / parseFloat(getComputedStyle(text).lineHeight);
         return text.textContent.length / n_lines;
@@ -67,10 +68,12 @@ def test_a_line_of_text_has_about_seventy_characters(open_page):
     assert len(counts) > 5 and 62 < sum(counts) / len(counts) < 78
 
 
-def test_a_prediction_covers_its_figure_until_one_has_guessed(open_page):
+def test_a_prediction_covers_its_figure_and_the_rest_of_its_section_until_one_has_guessed(open_page):
     page = open_page(LESSON)
     for place in page.locator(".course-guess-page").all():
         assert not place.locator(".course-covered").is_visible()
+    covered = page.locator(COVERED).count()
+    assert covered and "is covered until then" in page.locator(".course-later").first.inner_text()
     place = page.locator(".course-guess-page:has(input[type=radio])").first
     place.get_by_role("button", name="Submit").click()
     assert "Choose an answer first." in place.inner_text()
@@ -78,6 +81,7 @@ def test_a_prediction_covers_its_figure_until_one_has_guessed(open_page):
     place.get_by_role("button", name="Submit").click()
     assert "Your prediction" in place.inner_text() and "Actual answer" in place.inner_text()
     assert place.locator(".course-covered").is_visible() and place.locator(".course-covered img").count()
+    assert page.locator(COVERED).count() < covered
     assert not place.get_by_role("button", name="Submit").is_visible()
     number = page.locator(".course-guess-page:has(input:not([type=radio]))").first
     number.locator("input").fill("4o")

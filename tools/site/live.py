@@ -2,8 +2,8 @@
 
     write_live(extra)          # index.html, live/*.js, which it loads, and both as one file, translators.html
 
-The weights of three shipped systems are rounded to half precision. The page's own code is in live/: engine.js
-computes, picture.js draws, words.js reads what is typed, landing.js brings them together.
+The page has the weights of three shipped systems, in half precision as in their checkpoints. Its own code is
+in live/: engine.js computes, picture.js draws, words.js reads what is typed, landing.js brings them together.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ SOURCES = Path(__file__).with_name("live")
 SYSTEMS = ("seq2seq", "bahdanau", "transformer")
 PROGRAM = ("engine.js", "picture.js", "words.js", "landing.js")
 MODULE_SYNTAX = re.compile(r"^(?:import .*;\n|export )", re.M)  # the files become one plain script
-ABOUT = {"bahdanau": "Bahdanau’s system", "transformer": "four heads of its second layer, averaged"}
+ABOUT = {
+    "bahdanau": "Bahdanau’s system",
+    "transformer": "the four heads of its second decoder layer, averaged",
+}
 N_FOLLOWERS = 12  # words that the page offers after a word
 
 
@@ -51,12 +54,6 @@ def write_live(extra: Path) -> None:
 
 
 # ---- the weights
-
-
-def in_half_precision(model: Translator) -> Translator:
-    """The model with the weights that the page has."""
-    model.load_state_dict({name: weight.half().float() for name, weight in model.state_dict().items()})
-    return model
 
 
 def weights_script(model: Translator, name: str) -> str:
@@ -82,9 +79,16 @@ def page_data() -> dict:
     """What the page's code calls LIVE."""
     pairs = splits().train
     next_words: dict[str, Counter] = defaultdict(Counter)
+    meanings: dict[str, Counter] = defaultdict(Counter)
     for pair in pairs:
         for before, word in pairwise(("", *pair.src)):
             next_words[before][word] += 1
+        english: dict[int, list[str]] = defaultdict(list)
+        for i, j in sorted(pair.links):
+            english[j].append(pair.src[i])
+        for j, words in english.items():
+            full = [word for word in words if word not in ("do", "does", "did")]
+            meanings[pair.tgt[j]][" ".join(full or words)] += 1
     grown = {past: growing(past=past) for past in (False, True)}
     return {
         "words": load_shipped(SYSTEMS[0]).tokenizer.vocabulary,
@@ -93,6 +97,8 @@ def page_data() -> dict:
             before: [word for word, _ in counts.most_common(N_FOLLOWERS)]
             for before, counts in sorted(next_words.items())
         },
+        "meanings": {word: counts.most_common(1)[0][0] for word, counts in sorted(meanings.items())},
+        "longest": max(len(pair.src) for pair in pairs),
         "start": grown[False][0],
         "clauses": {"present": grown[False][1:], "past": grown[True][1:]},
         "past": sorted({verb.en[2] for verb in lexicon().verbs} | {"did", "was", "were"}),
@@ -107,12 +113,11 @@ def growing(*, past: bool) -> list[dict[str, str]]:
     words = lexicon()
     clauses = [
         Clause(Phrase(words.noun("woman")), words.verb("look for"), Phrase(words.noun("bread"))),
-        Clause(Phrase(words.noun("queen")), words.verb("eat"), Phrase(words.noun("apple")), joined_by="and"),
+        Clause(Phrase(words.noun("king")), words.verb("eat"), Phrase(words.noun("soup")), joined_by="and"),
         Clause(
-            Phrase(words.noun("girl"), plural=True, after=words.quality("sad", words.noun("girl"))),
+            Phrase(words.noun("horse"), plural=True, after=words.quality("sad", words.noun("horse"))),
             words.verb("drink"),
             Phrase(words.noun("milk")),
-            negated=True,
             joined_by="and",
         ),
         Clause(
@@ -134,14 +139,14 @@ def growing(*, past: bool) -> list[dict[str, str]]:
 
 
 def rates() -> list[dict]:
-    """For each group of lengths: how many test sentences it has, and the percentage that each system gets."""
+    """For each group of lengths: which percentage of the test sentences each system gets entirely right."""
     groups = []
     for split in ("test", "long"):
-        for words, group in runs("toy_ladder")[0]["scores"][split]["by_length"].items():
+        for words in runs("toy_ladder")[0]["scores"][split]["by_length"]:
             path = ("scores", split, "by_length", words, "exact")
             exact = mean_over_seeds("toy_ladder", lambda run, path=path: 100 * value_at(run, *path))
-            percents = {name: round(exact[name]) for name in SYSTEMS}
-            groups.append({"words": words, "most": int(words.split("–")[1]), "n": group["n"], **percents})
+            percents = {name: f"{exact[name]:.0f}%" if exact[name] >= 1 else "under 1%" for name in SYSTEMS}
+            groups.append({"words": words, "most": int(words.split("–")[1]), **percents})
     return groups
 
 

@@ -18,7 +18,7 @@ from tools.site.live import all_weights, growing, landing_page
 
 PICTURE = PROJECT_ROOT / "docs" / "translators.gif"
 N_SENTENCES = 3  # the fourth doesn't fit into rows
-SIZE = {"width": 1130, "height": 630}
+SIZE = {"width": 1200, "height": 650}
 ONLY_ANSWERS = "h1, main > .soft, form, #offers, #note { display: none !important; }"
 FRAME, HOLD = 200, 2400  # ms of each frame while the answers appear, and of the last one
 COLOURS = 128

@@ -66,7 +66,7 @@ function concatenate(...vectors) {
   return result;
 }
 
-export function softmax(scores) {
+function softmax(scores) {
   const highest = Math.max(...scores);
   const powers = scores.map((score) => Math.exp(score - highest));
   const sum = powers.reduce((a, b) => a + b, 0);
@@ -80,7 +80,7 @@ function weightedSum(weights, vectors, start = 0, end = vectors[0].length, resul
   return result;
 }
 
-const mostLikely = (scores) => scores.reduce((best, score, i) => (score > scores[best] ? i : best), 0);
+const mostLikely = (scores) => scores.reduce((best, score, i) => (i > EOS && score > scores[best] ? i : best), EOS);
 
 // ---- layers: `part` is how the names of their weights begin
 

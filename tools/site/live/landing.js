@@ -3,15 +3,16 @@
 
 import { bahdanau, readWeights, seq2seq, transformer } from "./engine.js";
 import { END, appearAfter, drawAttention, drawVector, fitInRows, isolateLines } from "./picture.js";
-import { LONGEST_SOURCE, compare, nearWords, offers, readSentence } from "./words.js";
+import { LONGEST_SOURCE, compare, instead, offers, readSentence } from "./words.js";
 
 const SYSTEMS = { seq2seq, bahdanau, transformer };
-const LAYER = 1; // of the Transformer's decoder, whose heads' mean is shown
+const LAYER = 1; // the decoder's second, of which the mean over the heads is shown
 
 const find = (id) => document.getElementById(id);
 const [form, field, offered, note, longer, verdict] = ["form", "text", "offers", "note", "longer", "verdict"].map(find);
 const numberOf = new Map(LIVE.words.map((word, i) => [word, i]));
 const known = new Set(LIVE.english);
+LIVE.followers = new Map(Object.entries(LIVE.followers)); // a visitor may type "constructor"
 const loaded = {};
 
 // ---- the translators
@@ -36,20 +37,21 @@ async function answer(name, source) {
 
 // ---- the sentence: one's own or the example, and clauses that the button adds
 
-let sentence = { text: LIVE.start.text, right: LIVE.start.right.split(" "), known: 0, past: false, added: 0 };
+const EXAMPLE = { own: false, text: LIVE.start.text, right: LIVE.start.right.split(" "), past: false, added: 0 };
+let sentence = EXAMPLE;
 
 const clausesFor = ({ past }) => LIVE.clauses[past ? "past" : "present"];
 const addedTo = (base) => clausesFor(base).slice(0, base.added);
 const textOf = (base) => [base.text, ...addedTo(base).map(({ text }) => text)].join(" ");
 
 function rightOf(base) {
-  if (base.known && !base.added) return null; // a sentence of one's own: no right translation is known
+  if (base.own && !base.added) return null; // nobody knows the right translation
   return [...base.right, ...addedTo(base).flatMap(({ right }) => right.split(" "))];
 }
 
 function ownSentence(words, target) {
   const past = words.some((word) => LIVE.past.includes(word));
-  return { text: words.join(" "), right: target, known: target.length, past, added: 0 };
+  return { own: true, text: words.join(" "), right: target, past, added: 0 };
 }
 
 function canGrow(base) {
@@ -61,28 +63,38 @@ function canGrow(base) {
 // ---- what is shown
 
 let shown = null;
+let asked = 0; // the latest sentence or choice: an earlier one that arrives later isn't shown
+
+function refuse(...text) {
+  note.replaceChildren(...text);
+  verdict.textContent = "";
+  find("pair").classList.add("past");
+}
 
 async function show() {
+  const mine = ++asked;
   const source = readSentence(textOf(sentence));
   const second = new FormData(form).get("second");
   let answers;
   try {
     answers = await Promise.all(["seq2seq", second].map((name) => answer(name, source)));
+    if (mine !== asked) return;
+    note.replaceChildren();
   } catch {
-    note.textContent = "This page couldn't load the translators. Reload it, or use a newer browser.";
-    return;
+    return refuse("This page couldn't load the translators. Reload it, or use a newer browser.");
   }
   const right = rightOf(sentence);
-  const results = answers.map((result) => ({ source, ...result, ...(right ? compare(result.target, right, sentence.known) : { wrong: new Set(), count: null }) }));
+  const unjudged = sentence.own ? sentence.right.length : 0;
+  const results = answers.map((result) => ({ source, ...result, ...(right ? compare(result.target, right, unjudged) : { wrong: new Set(), count: null }) }));
   const attendsToEnd = results[1].target.some((_, i) => results[1].maps[i][source.length] >= 0.05);
   if (attendsToEnd) results[1].source = [...source, END];
   shown = results;
   draw();
   find("about-two").textContent = LIVE.about[second];
   ["one", "two"].forEach((id, i) => {
-    const { count, target } = results[i];
-    find(id).textContent = count === null ? "" : `· ${count || "no"} ${count === 1 ? "word" : "words"} wrong`;
-    find(id).className = count ? "bad" : "";
+    const { target } = results[i];
+    find(id).textContent = countOf(results[i]);
+    find(id).className = results[i].count ? "bad" : "";
     appearAfter(find(id), target.length);
   });
   verdict.textContent = sayWhatHappened(results, source.length, second);
@@ -95,25 +107,33 @@ async function show() {
 function draw() {
   const place = find("seq2seq");
   find("pair").className = "";
-  const inRows = fitInRows(shown.flatMap(({ source, target }) => [source, target]), place.clientWidth);
+  const inRows = fitInRows(shown, place.clientWidth);
   find("pair").className = inRows ? "" : "columns";
   find("seq2seq").innerHTML = drawVector(shown[0], place.clientWidth, inRows);
   find("attention").innerHTML = drawAttention(shown[1], place.clientWidth, inRows);
 }
 
+function countOf({ count, wrong, missing }) {
+  if (count === null) return "";
+  const words = `${sentence.own ? "added " : ""}${count === 1 ? "word" : "words"}`;
+  return `· ${count || "no"} ${words} wrong${missing > wrong.size ? " or missing" : ""}`;
+}
+
 function sayWhatHappened([one, two], length, second) {
-  if (one.count === null) return "Did they get it right? Now make your sentence longer.";
+  if (one.count === null) return "The small words say what each French word means. Did both get it right? Now press “Make it longer”.";
+  const part = sentence.own ? "what was added" : "every word";
+  if (!one.count && !two.count) return `Both get ${part} right.${canGrow(sentence) ? " Press “Make it longer”." : ""}`;
   const group = LIVE.rates.find(({ most }) => length <= most) ?? LIVE.rates.at(-1);
-  const rates = `Among ${group.n} test sentences of ${group.words} words, the first gets ${group.seq2seq}% right, the second ${group[second]}%.`;
-  if (!one.count && !two.count) return `Both get ${sentence.known ? "what was added" : "it"} right. Make it longer.`;
-  if (!two.count) return `The vector loses words; the translator that looks back at each word loses none. Not only here: ${rates.replace("Among", "among")}`;
-  return `${one.count ? "Both make" : "Now the second makes"} mistakes. ${rates}`;
+  const beyond = length > LIVE.longest ? ", longer than any they learned from" : "";
+  const rates = `Of test sentences with ${group.words} words${beyond}, the first gets ${group.seq2seq} entirely right, the second ${group[second]}.`;
+  if (!two.count) return `One vector isn’t enough: words go wrong. The translator that looks back at each word gets ${part} right. ${rates}`;
+  return `${one.count ? "Both get words" : "Now the second gets words"} wrong. ${rates}`;
 }
 
 // ---- typing
 
 function showOffers() {
-  offered.replaceChildren(...offers(field.value, LIVE).map((word) => wordButton(word, () => complete(word))));
+  offered.replaceChildren("Go on with", ...offers(field.value, LIVE).map((word) => wordButton(word, () => complete(word))));
 }
 
 function wordButton(word, use) {
@@ -140,25 +160,27 @@ function fit() {
   field.style.height = `${field.scrollHeight + 3}px`;
 }
 
-function replaceUnknown(unknown, near) {
-  write(readSentence(field.value).map((word) => (word === unknown ? near : word)).join(" "));
+function replaceUnknown(unknown, word) {
+  write(readSentence(field.value).map((typed) => (typed === unknown ? word : typed)).join(" "));
   translateTyped();
 }
 
 async function translateTyped() {
+  const mine = ++asked;
   const words = readSentence(field.value);
-  const unknown = words.find((word) => !known.has(word));
-  note.replaceChildren();
-  if (unknown) {
-    const near = nearWords(unknown, LIVE.english).map((word) => wordButton(word, () => replaceUnknown(unknown, word)));
-    note.append(`Their small world has no word “${unknown}”. Near it: `, ...near);
-    return;
+  const unknown = [...new Set(words.filter((word) => !known.has(word)))];
+  if (unknown.length) {
+    const [first] = unknown;
+    const choices = instead(first, words[words.indexOf(first) - 1] ?? "", LIVE);
+    const names = unknown.map((word) => `“${word}”`).join(", ");
+    return refuse(`Their small world doesn’t have ${names}. Instead of “${first}”:`, ...choices.map((word) => wordButton(word, () => replaceUnknown(first, word))));
   }
-  if (!words.length || words.length > LONGEST_SOURCE) {
-    note.textContent = `Type 1 to ${LONGEST_SOURCE} words.`;
-    return;
+  if (!words.length || words.length > LONGEST_SOURCE) return refuse(`Type 1 to ${LONGEST_SOURCE} words.`);
+  if (words.join(" ") !== textOf(sentence)) {
+    const { target } = await answer("bahdanau", words).catch(() => ({ target: [] })); // `show` says that it failed
+    if (mine !== asked) return;
+    sentence = ownSentence(words, target);
   }
-  if (words.join(" ") !== textOf(sentence)) sentence = ownSentence(words, (await answer("bahdanau", words)).target);
   show();
 }
 
@@ -177,9 +199,8 @@ field.addEventListener("input", () => {
 });
 longer.addEventListener("click", () => {
   if (canGrow(sentence)) sentence = { ...sentence, added: sentence.added + 1 };
-  else sentence = { text: LIVE.start.text, right: LIVE.start.right.split(" "), known: 0, past: false, added: 0 };
+  else sentence = EXAMPLE;
   write(textOf(sentence));
-  note.replaceChildren();
   show();
 });
 for (const choice of document.querySelectorAll('[name="second"]')) choice.addEventListener("change", show);

@@ -1,9 +1,10 @@
-// A translation as SVG: the English words, the French words, and between them the vector or the attention weights.
-// The words are in two rows or, where these don't fit, in two columns; they are always as large as the text around.
+// A translation as SVG: the English words, the French words with their meanings, and between them the vector or the
+// attention weights. They are in two rows or, where these don't fit, in two columns, as large as the text around.
 
 export const END = "(end)"; // the token after the last word, to which a decoder can attend too
 
 const FONT = '16px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
+const SMALL = 13;
 const SPACE = 14; // between the words of a row
 const PITCH = 28; // from word to word of a column
 const DELAY = 90; // ms from word to word of an answer
@@ -13,7 +14,10 @@ const THICKEST = 8;
 const pen = document.createElement("canvas").getContext("2d");
 pen.font = FONT;
 const widthOf = (word) => pen.measureText(word).width;
-const rowWidth = (words) => words.reduce((sum, word) => sum + widthOf(word) + SPACE, 0);
+const meaningOf = (word) => LIVE.meanings[word] ?? "";
+const widthOfMeaning = (word) => (SMALL * widthOf(meaningOf(word))) / 16;
+const both = (word) => Math.max(widthOf(word), widthOfMeaning(word));
+const rowWidth = (words, width = widthOf) => words.reduce((sum, word) => sum + width(word) + SPACE, 0);
 const escape = (text) => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 const later = (i) => `style="animation-delay:${i * DELAY}ms"`;
 
@@ -27,36 +31,45 @@ export function appearAfter(part, words) {
 
 // ---- where the words are, and how a line gets from one to another
 
-export const fitInRows = (sentences, width) => sentences.every((words) => rowWidth(words) <= width);
+export function fitInRows(answers, width) {
+  return answers.every(({ source, target }) => rowWidth(source) <= width && rowWidth(target, both) <= width);
+}
 
 function rows(source, target, width) {
-  const places = (words, y, lineY) => {
-    const total = rowWidth(words);
+  const places = (words, y, lineY, widthOf) => {
+    const total = rowWidth(words, widthOf);
     const stretch = Math.min(1.7, width / total);
     let edge = (width - total * stretch) / 2;
     return words.map((word) => {
       const space = (widthOf(word) + SPACE) * stretch;
       edge += space;
-      return { x: edge - space / 2, y: lineY, text: `x="${(edge - space / 2).toFixed(1)}" y="${y}" text-anchor="middle"` };
+      const x = `x="${(edge - space / 2).toFixed(1)}" text-anchor="middle"`;
+      return { x: edge - space / 2, y: lineY, text: `${x} y="${y}"`, meaning: `${x} y="${y + 18}"` };
     });
   };
   return {
     width,
-    height: 196,
-    from: places(source, 20, 30),
-    to: places(target, 180, 160),
+    height: 206,
+    from: places(source, 20, 30, widthOf),
+    to: places(target, 180, 160, both),
     middle: { x: width / 2, y: 95 },
     bend: (a, b) => `${a.x} ${(a.y + b.y) / 2} ${b.x} ${(a.y + b.y) / 2}`,
   };
 }
 
 function columns(source, target, width) {
-  const [left, right] = [source, target].map((words) => Math.max(0, ...words.map(widthOf)));
-  const gap = Math.max(56, Math.min(220, width - left - right - 16));
-  const start = (width - gap - left - right) / 2 + left;
+  const [left, right, meaning] = [[source, widthOf], [target, widthOf], [target, widthOfMeaning]].map(
+    ([words, width]) => Math.max(0, ...words.map(width)),
+  );
+  const rest = width - left - right - meaning - 8;
+  const gap = Math.max(48, Math.min(200, rest - 16));
+  const start = (rest - gap) / 2 + left;
   const height = PITCH * Math.max(source.length, target.length) + 8;
   const places = (words, x, shift, anchor) =>
-    words.map((_, i) => ({ x: x + shift, y: PITCH * i + 17, text: `x="${x.toFixed(1)}" y="${PITCH * i + 22}" text-anchor="${anchor}"` }));
+    words.map((_, i) => {
+      const y = `y="${PITCH * i + 22}" text-anchor="${anchor}"`;
+      return { x: x + shift, y: PITCH * i + 17, text: `x="${x.toFixed(1)}" ${y}`, meaning: `x="${(x + right + 8).toFixed(1)}" ${y}` };
+    });
   return {
     width,
     height,
@@ -75,14 +88,19 @@ function line(arrangement, a, b, width, attributes) {
 }
 
 function frame(arrangement, source, target, wrong, lines, describe) {
-  const english = source.map((word, j) => `<text ${arrangement.from[j].text} data-from="${j}"${word === END ? ' class="mark"' : ""}>${escape(word)}</text>`);
+  const english = source.map(
+    (word, j) => `<text ${arrangement.from[j].text} data-from="${j}" aria-hidden="true"${word === END ? ' class="mark"' : ""}>${escape(word)}</text>`,
+  );
   const french = target.map((word, i) => {
-    const label = `${word}${wrong.has(i) ? ", wrong" : ""}${describe(i)}`;
+    const { text, meaning } = arrangement.to[i];
+    const label = `${word}, “${meaningOf(word)}”${wrong.has(i) ? ", wrong" : ""}${describe ? describe(i) : ""}`;
     const names = `appears${wrong.has(i) ? " wrong" : ""}`;
-    return `<text ${arrangement.to[i].text} ${later(i)} class="${names}" data-to="${i}" tabindex="0" role="img" aria-label="${escape(label)}">${escape(word)}</text>`;
+    return (
+      `<text ${text} ${later(i)} class="${names}" data-to="${i}" ${describe ? 'tabindex="0"' : ""} role="img" aria-label="${escape(label)}">${escape(word)}</text>` +
+      `<text ${meaning} ${later(i)} class="appears meaning" aria-hidden="true">${escape(meaningOf(word))}</text>`
+    );
   });
-  const hidden = english.map((word) => word.replace("<text", '<text aria-hidden="true"'));
-  return `<svg width="${arrangement.width}" height="${arrangement.height}" role="group" aria-label="translation">${lines.join("")}${hidden.join("")}${french.join("")}</svg>`;
+  return `<svg width="${arrangement.width}" height="${arrangement.height}" role="group" aria-label="translation">${lines.join("")}${english.join("")}${french.join("")}</svg>`;
 }
 
 // Every word goes into the vector, and the translation comes out of it; a sample of its numbers is shown.
@@ -105,10 +123,10 @@ export function drawVector({ source, target, vector, wrong }, width, inRows) {
   ];
   for (let i = 0; i < shown; i++) {
     const number = vector[Math.floor((i * vector.length) / shown)];
-    const strength = (0.1 + 0.9 * Math.min(1, Math.abs(number))).toFixed(2);
+    const strength = (0.1 + 0.9 * Math.tanh(Math.abs(number) / 2)).toFixed(2);
     lines.push(box(point(i * cell - half, -4), 8, 8, `rx="1.5" class="${number > 0 ? "positive" : "negative"}" fill-opacity="${strength}"`));
   }
-  return frame(arrangement, source, target, wrong, lines, () => "");
+  return frame(arrangement, source, target, wrong, lines);
 }
 
 // A line's thickness is the attention weight; maps[i][j] is that of English word j when French word i was written.

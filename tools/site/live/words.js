@@ -3,7 +3,7 @@
 export const LONGEST_SOURCE = 40;
 
 export function readSentence(text) {
-  const plain = text.toLowerCase().replace(/n['’]t\b/g, " not").replace(/[.,;:!"]/g, " ").replace(/\?/g, " ? ");
+  const plain = text.toLowerCase().replace(/(?<!ca)n['’]t\b/g, " not").replace(/[.,;:!"“”()]/g, " ").replace(/\?/g, " ? ");
   return plain.split(/\s+/).filter(Boolean);
 }
 
@@ -11,14 +11,16 @@ export function readSentence(text) {
 export function offers(text, { english, followers }, count = 8) {
   const words = text.toLowerCase().split(/\s+/);
   const begun = words.pop();
-  if (english.includes(begun)) return (followers[begun] ?? []).slice(0, count);
-  const likely = followers[words.at(-1) ?? ""] ?? [];
+  if (english.includes(begun)) return (followers.get(begun) ?? []).slice(0, count);
+  const likely = followers.get(words.at(-1) ?? "") ?? [];
   return [...new Set([...likely, ...(begun ? english : [])])].filter((word) => word.startsWith(begun)).slice(0, count);
 }
 
-export function nearWords(unknown, english, count = 4) {
-  const ranked = english.map((word) => [distance(unknown, word), word]);
-  return ranked.sort((a, b) => a[0] - b[0]).slice(0, count).map(([, word]) => word);
+// Words that look like an unknown one, then words that often come after the one before it.
+export function instead(unknown, before, { english, followers }, count = 5) {
+  const ranked = english.map((word) => [distance(unknown, word), word]).sort((a, b) => a[0] - b[0]);
+  const near = ranked.filter(([steps]) => steps < Math.min(3, unknown.length)).map(([, word]) => word);
+  return [...new Set([...near, ...(followers.get(before) ?? [])])].slice(0, count);
 }
 
 // How many letters must be added, removed or replaced.
@@ -33,8 +35,8 @@ function distance(a, b) {
 }
 
 // The words of a translation that aren't part of the longest common subsequence with a right translation, and how
-// many words are wrong or missing. Up to `known`, the right translation is only a guess: nothing there is judged.
-export function compare(words, right, known = 0) {
+// many words are wrong or missing. The first `unjudged` words of the right translation are only a guess.
+export function compare(words, right, unjudged = 0) {
   const longest = Array.from({ length: words.length + 1 }, () => new Array(right.length + 1).fill(0));
   for (let i = words.length - 1; i >= 0; i--) {
     for (let j = right.length - 1; j >= 0; j--) {
@@ -46,12 +48,12 @@ export function compare(words, right, known = 0) {
   for (let i = 0, j = 0; i < words.length || j < right.length; ) {
     if (i < words.length && j < right.length && words[i] === right[j]) [i, j] = [i + 1, j + 1];
     else if (j >= right.length || (i < words.length && longest[i + 1][j] >= longest[i][j + 1])) {
-      if (j >= known) wrong.add(i);
+      if (j > unjudged || !unjudged) wrong.add(i);
       i += 1;
     } else {
-      if (j >= known) missing += 1;
+      if (j >= unjudged) missing += 1;
       j += 1;
     }
   }
-  return { wrong, count: Math.max(wrong.size, missing) };
+  return { wrong, missing, count: Math.max(wrong.size, missing) };
 }

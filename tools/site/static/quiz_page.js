@@ -59,11 +59,24 @@ function showQuiz(place, { payload, replies, remarks }) {
   quizCard.render({ model: modelFor(payload, next), el: place });
 }
 
-// The figure and the answer are covered until the guess; the card then says the answer, so of that only a picture stays.
+// The figure, the answer and the rest of the section are covered until the guess. The card then says the answer, so of
+// that only a picture stays.
 function showGuess(place, { payload, replies, opened }) {
   const [card, covered] = place.children;
+  const later = restOfSection(place);
+  const note = make("p", { className: "course-later" }, later.length ? "The rest of this section is covered until then." : "");
+  place.append(note);
   covered.hidden = true;
+  const uncoverRest = () => {
+    note.remove();
+    later.forEach((part) => part.removeAttribute("hidden"));
+  };
+  for (const part of later) {
+    part.setAttribute("hidden", "until-found"); // a search in the page, or a link, uncovers it
+    part.addEventListener("beforematch", uncoverRest);
+  }
   const uncover = () => {
+    uncoverRest();
     const answer = covered.querySelector(".course-answer");
     const picture = covered.children.length === 1 && answer.querySelector("img");
     answer.replaceWith(...(picture ? [picture] : []));
@@ -77,6 +90,14 @@ function showGuess(place, { payload, replies, opened }) {
     return message.open ? opened : { ...opened, ...reply, guess: guessText(payload.question, message.guess) };
   };
   guessCard.render({ model: modelFor(payload, next), el: card });
+}
+
+// What follows a card, up to the next one or the next section.
+function restOfSection(place) {
+  let part = place.closest(".cell")?.nextElementSibling;
+  const parts = [];
+  for (; part && !part.matches("section, :has(.course-guess-page)"); part = part.nextElementSibling) parts.push(part);
+  return parts;
 }
 
 function guessText({ options, unit }, guess) {

@@ -17,7 +17,7 @@ After this lesson you can
 2. **explain** what a softmax does to a few scores;
 3. **use** the building blocks of every lesson: estimates, predictions, explanations, exercises and a quiz.
 
-Click into a cell and press **Shift + Enter** to run it and move on to the next one.
+Click into a cell and press **Shift + Enter** to run it and move on to the next one. To add a cell of your own, press **Esc**, then **B**.
 """
 
 # %% [markdown] kind="instructor"

@@ -16,8 +16,10 @@ import inspect
 import math
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -27,9 +29,10 @@ from course_lib.formatting import fixed, shape_text
 from course_lib.models.own_file import CLASS, FILE, SIZES, is_empty, run_file
 from course_lib.teaching.exercises.examination import Found
 from course_lib.teaching.exercises.exercise import FileExercise
+from course_lib.teaching.exercises.function_examination import NEW_TENSOR
 from course_lib.teaching.exercises.module_exercise import IN_EVAL_ADVICE
 from course_lib.teaching.exercises.module_names import compare_parameters
-from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, join_words
+from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs, join_words, quote_names
 from lessons.l14_the_transformer import file_modules
 from lessons.l14_the_transformer.by_own_parts import own_parts
 from lessons.l14_the_transformer.file_examination import FileExamination
@@ -51,9 +54,11 @@ from lessons.l14_the_transformer.file_stages import (
 )
 
 SECONDS = 20.0
-OTHER_SIZES = {"vocab_size": 97, "d_model": 48, "n_heads": 3, "d_ff": 80, "n_layers": 2, "dropout": 0.0}
+# d_k is 32: with the shipped 16, a hard-wired head size would be right by chance
+OTHER_SIZES = {"vocab_size": 97, "d_model": 96, "n_heads": 3, "d_ff": 80, "n_layers": 2, "dropout": 0.0}
 LONGEST = 100  # tokens
 MOST_NAMES = 6  # in a list
+IN_PLACE = re.compile(r"[-+*/]= |(?<!init)(?<!data)\.\w+[a-z]_\(")
 MOST_OFF_SIZE = 1.4  # the factor by which an initial standard deviation may differ from the reference's
 INTERFACE = f"{CLASS}({', '.join(SIZES)})"
 METHODS = {"encode": "(source, mask)", "decode": "(target, memory, mask)", "forward": "(source, target)"}
@@ -103,6 +108,8 @@ def find_class(examination: FileExamination) -> Callable[..., nn.Module]:
     if not (isinstance(found, type) and issubclass(found, nn.Module)):
         headline = f"`{CLASS}` isn't a subclass of `nn.Module`."
         raise examination.wrong(headline, f"Start it with `class {CLASS}(nn.Module):`.", "not-a-module")
+    with suppress(Found):  # a module that is wrong is noticed at its stage
+        file_modules.check_modules(examination, namespace)
     examination.done.append("the file runs")
     try:
         inspect.signature(found).bind(**dict.fromkeys(SIZES))
@@ -203,13 +210,14 @@ def check_stages(examination: FileExamination, made_by: Callable[..., nn.Module]
     has_decode = with_decoder and callable(getattr(model, "decode", None))
     mine: Stages = {}
     again: Stages = {}
-    failure, so_far = None, examination.so_far()
+    failure, changed, so_far = None, [], examination.so_far()
     try:
-        examination.guarded("Your model", lambda: run_stages(model, mine, n_layers, decode=has_decode))
-        run_again = partial(run_stages, model, again, n_layers, decode=has_decode)
-        examination.guarded("Your model", run_again, seed=1)
+        run = partial(run_stages, model, n_layers=n_layers, decode=has_decode)
+        changed = examination.guarded("Your model", partial(run, mine))
+        examination.guarded("Your model", partial(run, again), seed=1)
     except Found as found:
         failure = found
+    refuse_changed(examination, changed)
     right = reference_stages()
     names = [name for name in stage_names(n_layers) if name in mine]
     if random := next((name for name in names if name in again and not same(mine[name], again[name])), None):
@@ -220,7 +228,7 @@ def check_stages(examination: FileExamination, made_by: Callable[..., nn.Module]
     if agreeing:
         examination.done.append(list_stages(agreeing))
     if first:
-        raise explain_stage(examination, first, mine)
+        raise explain_stage(examination, model, first, mine)
     if failure:
         where = on_the_way(mine, n_layers) if failure.verdict.status == "wrong" else ""
         details = failure.verdict.details.removesuffix(so_far).strip()
@@ -229,6 +237,12 @@ def check_stages(examination: FileExamination, made_by: Callable[..., nn.Module]
     if not with_decoder:
         raise examination.unfinished("The encoder is complete. Next: the decoder.")
     need(examination, model, "decode")
+
+
+def refuse_changed(examination: FileExamination, changed: list[str]) -> None:
+    if changed:
+        headline = f"Your model changes {quote_names(changed)} in place, but the caller needs the original."
+        raise examination.wrong(headline, NEW_TENSOR, "in-place")
 
 
 def on_the_way(mine: Stages, n_layers: int) -> str:
@@ -275,7 +289,7 @@ STAGE_HINTS = {
 }
 
 
-def explain_stage(examination: FileExamination, stage: str, stages: Stages) -> Found:
+def explain_stage(examination: FileExamination, model: nn.Module, stage: str, stages: Stages) -> Found:
     """What is wrong at the first stage that differs, with the mistake's name if it is a known one."""
     mine, right = stages[stage], reference_stages()[stage]
     if mine.shape != right.shape:
@@ -286,7 +300,7 @@ def explain_stage(examination: FileExamination, stage: str, stages: Stages) -> F
     amount = "there are NaNs" if gap.isnan() else f"the numbers differ by up to {fixed(gap, 3)}"
     headline = f"The first difference is at the stage “{stage}”: {amount}."
     known = recognise(stages, stage)
-    details = f"Likely cause: {known.message}" if known else hint_for(stage)
+    details = f"Likely cause: {known.message}" if known else copied_table(model) or hint_for(stage)
     if stage == "logits" and "last norm" not in stages and not known:
         details = "`decoder.last_norm` is never called. It comes after the last block, before `words.output`."
     sentence, word = divmod(int((mine - right).abs().amax(dim=-1).argmax()), mine.shape[1])
@@ -313,6 +327,20 @@ def recognise(mine: Stages, first: str) -> FileSlip | None:
     return best if n_same(best) else None
 
 
+def copied_table(model: nn.Module) -> str:
+    """About a tensor that has the embeddings' shape but isn't a parameter; "" if there is none."""
+    shape = shipped()[1]["words.output.weight"].shape
+    for part, module in model.named_modules():
+        for name, value in {**vars(module), **module._buffers}.items():
+            if isinstance(value, Tensor) and value.shape == shape:
+                path = f"{part}.{name}".lstrip(".")
+                return (
+                    f"`{path}` is a second table of embeddings, made in `__init__`: training and loading "
+                    "change only `words.output.weight`. Take the rows from there: `self.output.weight[…]`."
+                )
+    return ""
+
+
 def hint_for(stage: str) -> str:
     return next((hint for words, hint in STAGE_HINTS.items() if words in stage), STAGE_HINTS["block"])
 
@@ -321,11 +349,17 @@ def hint_for(stage: str) -> str:
 
 
 def logits_of(examination: FileExamination, model: nn.Module, *inputs: Tensor) -> Tensor:
+    """What `forward` returns for a copy of the inputs, which it mustn't change."""
+    given = [tensor.clone() for tensor in inputs]
+
     def run() -> Tensor:
         with torch.no_grad():
-            return as_tensor("forward", model(*inputs))
+            return as_tensor("forward", model(*given))
 
-    return examination.guarded("`forward(source, target)`", run)
+    logits = examination.guarded("`forward(source, target)`", run)
+    names = zip(("source", "target"), given, inputs, strict=True)
+    refuse_changed(examination, [name for name, now, before in names if not torch.equal(now, before)])
+    return logits
 
 
 def check_forward(examination: FileExamination, made_by: Callable[..., nn.Module]) -> None:
@@ -391,7 +425,11 @@ def check_other_sizes(examination: FileExamination, made_by: Callable[..., nn.Mo
         headline = "No gradient flows: torch has no record of how the logits depend on the parameters."
         advice = "Look for `torch.no_grad()`, `.detach()` or `.data`."
         raise examination.wrong(headline, advice, "no-gradient")
-    examination.guarded("`backward()`", mine.backward)
+    try:
+        examination.guarded("`backward()`", mine.backward)
+    except Found as found:
+        details = join_paragraphs(changing_lines(examination.attempt), found.verdict.details)
+        raise Found(replace(found.verdict, details=details)) from None
     wanted = {name: parameter.grad for name, parameter in reference.named_parameters()}
     grads = {name: parameter.grad for name, parameter in model.named_parameters()}
     if wrong := [name for name in wanted if grads[name] is None or not same(grads[name], wanted[name])]:
@@ -399,6 +437,13 @@ def check_other_sizes(examination: FileExamination, made_by: Callable[..., nn.Mo
         advice = "Look for `torch.no_grad()`, `.detach()`, `.data` or `.item()` on the way to it."
         raise examination.wrong(headline, advice, "gradient")
     examination.done += ["other sizes", "gradients"]
+
+
+def changing_lines(path: Path) -> str:
+    """The lines of a file that may change a tensor in place; an error of `backward` doesn't say which did."""
+    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+    found = [f"line {number}: `{line.strip()}`" for number, line in lines if IN_PLACE.search(line)]
+    return "\n".join(found[:MOST_NAMES])
 
 
 def check_dropout(examination: FileExamination, made_by: Callable[..., nn.Module]) -> None:
@@ -414,11 +459,16 @@ def check_dropout(examination: FileExamination, made_by: Callable[..., nn.Module
         run_stages(model, stages, n_layers)
         return stages
 
-    def half() -> list[Tensor]:
+    def half() -> tuple[Tensor, Tensor, bool]:
         model, source_target = filled(made_by, dropout=0.5).train(), batch()[:2]
-        return [model(*source_target).detach() for _ in range(2)]
+        one, two = (model(*source_target).detach() for _ in range(2))
+        return one, two, all(module.training for module in model.modules())
 
-    one, two = examination.guarded("In training mode, your model", half)
+    one, two, still_training = examination.guarded("In training mode, your model", half)
+    if not still_training:
+        headline = "Your model leaves training mode by itself, which switches dropout off for good."
+        advice = "Don't call `eval()` or `train(False)` in the file: whoever uses the model does that."
+        raise examination.wrong(headline, advice, "leaves-training")
     if same(one, two):
         headline = "In training mode, dropout has no effect: two calls give the same logits."
         advice = "Apply `nn.Dropout(dropout)` to the embeddings, and to the output of each layer in a block."

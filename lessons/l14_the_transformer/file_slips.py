@@ -147,6 +147,11 @@ SLIPS = (
         ".T)",
         ")",
     ),
+    FileSlip(
+        "none-transposed",
+        "the four matrices are used as (in, out). They are (out, in), as in `nn.Linear`: write `x @ w.T`.",
+        ((".T)", ")"), ("@ self.w_output.T", "@ self.w_output")),
+    ),
     slip("output-not-transposed", "`w_output` is used without `.T`.", "@ self.w_output.T", "@ self.w_output"),
     slip("no-output-matrix", "the joined heads aren't multiplied by `w_output`.", " @ self.w_output.T", ""),
     slip(
@@ -266,6 +271,16 @@ SLIPS = (
             (SELF, f"{FEED_FIRST}\n        {SELF}"),
             (CAUSAL_SELF, f"{FEED_FIRST}\n        {CAUSAL_SELF}"),
             (FEED, "return x"),
+        ),
+    ),
+    FileSlip(
+        "cross-last",
+        "the decoder's feed-forward layer comes before cross-attention.",
+        (
+            (
+                f"{CROSS_CALL}\n        {FEED}",
+                f"{FEED_FIRST}\n        {CROSS_CALL.replace('x =', 'return', 1)}",
+            ),
         ),
     ),
     FileSlip(

@@ -73,14 +73,20 @@ def recorded(model: nn.Module, stages: Stages, lengths: dict[str, int], n_layers
             hook.remove()
 
 
-def run_stages(model: nn.Module, stages: Stages, n_layers: int, *, decode: bool = True) -> None:
-    """Fill `stages`; what was reached stays there if the model raises an exception."""
-    source, target, mask = batch()
+def run_stages(model: nn.Module, stages: Stages, n_layers: int, *, decode: bool = True) -> list[str]:
+    """Fill `stages`; what was reached stays there if the model raises an exception. Returns which inputs the
+    model has changed."""
+    given = source, target, mask = batch()
     lengths = {"encoder": source.shape[1], "decoder": target.shape[1]}
     with torch.no_grad(), recorded(model, stages, lengths, n_layers):
-        memory = stages["memory"] = as_tensor("encode", model.encode(source, mask))
+        memory = as_tensor("encode", model.encode(source, mask))
+        stages["memory"] = memory.clone()
         if decode:
             stages["logits"] = as_tensor("decode", model.decode(target, memory, mask))
+    before = dict(zip(("source", "target", "mask"), batch(), strict=True), memory=stages["memory"])
+    return [
+        name for name, now in zip(before, (*given, memory), strict=True) if not torch.equal(before[name], now)
+    ]
 
 
 def as_tensor(method: str, value: Any) -> Tensor:

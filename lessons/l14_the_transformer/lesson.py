@@ -552,7 +552,7 @@ Open [my_transformer.py](../notebooks/my_transformer.py) and drag its tab to the
 | `decode(target, memory, mask)` | token ids (batch, tgt), memory, the same mask → logits (batch, tgt, vocab) |
 | `forward(source, target)` | token ids → logits; token 0 is padding |
 
-- **Names and shapes** of the parameters are those of section 1, so that the trained weights fit. Run `show(weights)` to see all of them.
+- **Names and shapes** of the parameters are those of section 1, so that the trained weights fit. Run `show(weights)` to see all of them (if you come from the short notebook, run the cells of section 1 first).
 - **Modules:** `MultiHead`, `FeedForward`, `Residual` and `EncoderBlock` are those of lesson 13. Write them again from memory, or copy yours; in `MultiHead`, write out the attention, because the file can't call `many_heads`. The decoder block, the two stacks, the embeddings and the whole model are new; the names of their classes are up to you.
 - **Dropout** is applied to the sum of embeddings and positions, and to the output of each layer in a block, before it is added.
 - **Initialisation:** Xavier for the matrices in the blocks, as in lesson 13; the embedding matrix from a normal distribution with standard deviation $1/\sqrt{d_{\text{model}}}$; all biases 0.

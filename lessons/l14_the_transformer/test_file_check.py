@@ -27,6 +27,10 @@ FOLDER = Path(__file__).with_name("right_files")
 OWN = (FOLDER / "a_class_for_each_part.py").read_text(encoding="utf-8")
 SPLIT = "x.view(batch, n, self.n_heads, d_model // self.n_heads).transpose(1, 2)"
 RESIDUAL = "x + self.dropout(layer(self.norm(x)))"
+CROSS_AND_FEED = (
+    "x = self.around_cross(x, lambda y: self.cross(y, memory, mask))\n"
+    "        return self.around_feed_forward(x, self.feed_forward)"
+)
 ROWS = "rows * math.sqrt(d_model) + encoding"
 ENCODE, DECODE = "self.encoder(self.words(source), mask)", "self.decoder(self.words(target), memory, mask)"
 XAVIER = "        for w in self.parameters():\n            nn.init.xavier_uniform_(w)\n"
@@ -224,6 +228,43 @@ WRONG = {
         "dropout-in-eval",
         "eval()",
     ),
+    "source in place": (
+        ENCODE,
+        "self.encoder(self.words(source.clamp_(min=1)), mask)",
+        "in-place",
+        "`source`",
+    ),
+    "source in place in forward": (
+        "mask = (source != 0)[:, None, None]",
+        "mask = (source != 0)[:, None, None]\n        source += source == 0",
+        "in-place",
+        "`source`",
+    ),
+    "memory in place": (
+        "self.cross(y, memory, mask)",
+        "self.cross(y, memory.mul_(1.5), mask)",
+        "in-place",
+        "`memory`",
+    ),
+    "residual in place": (
+        RESIDUAL,
+        "x.add_(self.dropout(layer(self.norm(x))))",
+        "raises",
+        "line 55: `return x.add_(",
+    ),
+    "feed-forward before cross-attention": (
+        CROSS_AND_FEED,
+        "x = self.around_feed_forward(x, self.feed_forward)\n"
+        "        return self.around_cross(x, lambda y: self.cross(y, memory, mask))",
+        "cross-last",
+        "before cross-attention",
+    ),
+    "leaves training mode": (
+        f"return {ENCODE}",
+        f"self.eval()\n        return {ENCODE}",
+        "leaves-training",
+        "eval()",
+    ),
     "no padding mask in forward": (
         "mask = (source != 0)[:, None, None]",
         "mask = None",
@@ -236,7 +277,14 @@ WRONG = {
         "no-padding-mask",
         "`forward`",
     ),
-    "width hard-wired": ("math.sqrt(d_model) + encoding", "8 + encoding", "hard-wired", "d_model is 48"),
+    "width hard-wired": ("math.sqrt(d_model) + encoding", "8 + encoding", "hard-wired", "d_model is 96"),
+    "divisor hard-wired": (" / math.sqrt(q.shape[-1])", " / 4", "hard-wired", "d_model is 96"),
+    "head size hard-wired": (
+        SPLIT,
+        "x.view(batch, n, -1, 16).transpose(1, 2)",
+        "hard-wired",
+        "d_model is 96",
+    ),
     "heads hard-wired": ("self.n_heads = n_heads", "self.n_heads = 4", "hard-wired", "n_heads is 3"),
     "positions of 64 tokens": (
         "n, d_model = rows.shape[1:]",
@@ -427,6 +475,19 @@ def test_a_norm_that_is_never_called_is_named(file):
     before, after = OWN.rsplit("return self.last_norm(x)", 1)
     file.write_text(before + "return x" + after)
     assert "`decoder.last_norm` is never called" in judge(file).details
+
+
+def test_a_second_table_of_embeddings_is_named(file):
+    made = "self.output = nn.Linear(d_model, vocab_size)"
+    text = OWN.replace("rows = self.output.weight[", "rows = self.table[")
+    file.write_text(text.replace(made, f"{made}\n        self.table = self.output.weight.detach().clone()"))
+    verdict = judge(file)
+    assert verdict.slip == "stage-differs" and "`words.table` is a second table" in verdict.details, verdict
+
+
+def test_modules_that_are_right_are_named_as_long_as_something_else_is_wrong(file):
+    file.write_text(OWN.replace(".tril()", ".triu()"))
+    assert "`MultiHead`; `FeedForward`" in judge(file).details
 
 
 def test_an_unused_dropout_is_harmless(file):

@@ -19,11 +19,7 @@ from lessons.l14_the_transformer.file_slips import REFERENCE
 OF_FUNCTIONS = Path(__file__).with_name("of_functions.py")
 FUNCTIONS = {"encode_source", "decode_logits"}  # of lesson 14: together they are a Transformer
 INSTEAD = "We train the library's Transformer instead, which has the same parameters."
-UNUSABLE = (
-    "{} can't be trained: {}\n"
-    + INSTEAD
-    + " Correct the file, check it in lesson 14, and run this cell again."
-)
+UNUSABLE = "{} can't be trained: {}\nCorrect the file, check it in lesson 14, and run this cell again."
 
 
 def file_to_train(path: Path | None = None) -> Path | None:
@@ -31,17 +27,17 @@ def file_to_train(path: Path | None = None) -> Path | None:
     Transformer computes; otherwise None."""
     path = path or own_file_path()
     shipped = load_shipped("transformer").model
-    if not is_empty(path):
-        if problem := explain_difference(path, shipped):
-            print(UNUSABLE.format(path.name, problem))
-            return None
-        print(f"We train your own Transformer, from {path.name}.")
-        return path
+    if has_file := not is_empty(path):
+        problem = explain_difference(path, shipped)
+        if not problem:
+            print(f"We train your own Transformer, from {path.name}.")
+            return path
+        print(UNUSABLE.format(path.name, problem))
     has_functions = FUNCTIONS.issubset(function.name for function in list_own_functions())
     if has_functions and not explain_difference(OF_FUNCTIONS, shipped):
         print("We train the Transformer that your functions from lesson 14 compute.")
         return OF_FUNCTIONS
-    print(f"You haven't written a Transformer in lesson 14 yet. {INSTEAD}")
+    print(INSTEAD if has_file else f"You haven't written a Transformer in lesson 14 yet. {INSTEAD}")
     return None
 
 

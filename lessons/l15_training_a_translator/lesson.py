@@ -456,9 +456,10 @@ if FULL:
     own |= {"batcher": yours("by_length"), "schedule": yours("paper_rate")}
     own |= {"loss": yours("smoothed_loss"), "file": file, "device": device()}
     whole = TranslatorRun(full_data(), FULL_RUN, watched=SENTENCES, **own)
+    print("the checkpoint will be in", run_folder("lesson_15_full"))
     whole = train_live(whole, "lesson_15_full")
-    print(f"exact match on the test set: {fixed(100 * whole.test_exact(), 1)}%")
-    print("the checkpoint is in", run_folder("lesson_15_full"))
+    if whole.finished:
+        print(f"exact match on the test set: {fixed(100 * whole.test_exact(), 1)}%")
 
 # %% [markdown] kind="text" track="core" contents="what to expect from the full run, the checkpoint on the command line, and what makes training fast on a GPU"
 r"""

@@ -130,7 +130,7 @@ def test_the_full_run_uses_the_captured_step_on_a_gpu_unless_the_learner_insists
     if insists:
         cell = re.sub(r"OWN_STEP = .*", "OWN_STEP = True", cell)
     made = []
-    run = SimpleNamespace(test_exact=lambda: 0.9)
+    run = SimpleNamespace(test_exact=lambda: 0.9, finished=True)
     notebook = {
         "device": lambda: torch.device(kind),
         "yours": lambda name: name,
@@ -285,6 +285,7 @@ def test_without_a_file_the_learners_functions_are_trained(home, few):
     write_function(KeptFunction("encode_source", "14", "2026-11-18", ENCODE))
     assert chosen_file.file_to_train() is None  # half a Transformer
     write_function(KeptFunction("decode_logits", "14", "2026-11-18", DECODE))
+    (home / "my_transformer.py").write_text("import torch\n")  # begun, but not finished
     file = chosen_file.file_to_train()
     assert file == chosen_file.OF_FUNCTIONS
     assert "my_road" in run_file(file)["encode_source"].__wrapped__.__code__.co_filename

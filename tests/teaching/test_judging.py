@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,6 +89,15 @@ def test_a_wrong_worked_example_comes_before_an_exception_elsewhere():
     assert verdict.slip == "adds" and verdict.expected and "worked example" in verdict.headline
     assert "ValueError: not so many axes" in verdict.details
     assert verdict.details.index("the weight is added") < verdict.details.index("ValueError")
+
+
+def test_a_warning_of_the_reference_does_not_show_its_code():
+    """Called with swapped inputs, as a slip, this one warns, and a warning quotes its line."""
+    exercise = find_exercise("read_sequence")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert judge(exercise, lambda *inputs: exercise.reference(*inputs) * 1.5).status == "wrong"
+    assert not caught
 
 
 def test_an_exception_elsewhere_is_reported_if_all_answers_are_right():

@@ -14,7 +14,6 @@ from course_lib.teaching.exercises.tensor_exercise import compute_outputs
 
 BY_EXERCISE = {
     "additive_attention": {"M12"},
-    "join_heads": {"M34"},
     "layer_norm": {"M40"},
     "masked_attention": {"M19", "M20", "M22"},
     "scaled_attention": {"M07", "M08", "M11", "M12"},
@@ -128,7 +127,6 @@ SHOWS = {
     "M21": closes_rows_of_padding,
     "M22": lambda trial: bool(trial.weights[~trial.allowed].any()) and not trial.weights[trial.allowed].any(),
     "M25": hides_what_is_ahead_across,
-    "M34": Trial.mixes_words,
     "M37": lambda trial: bool((next(iter(trial.outputs.values())).norm(dim=-1).diff() > 0.5).all()),
     "M40": Trial.mixes_words,
 }

@@ -79,6 +79,14 @@ def test_many_names_are_shortened_and_both_kinds_are_listed():
     assert "12 more" in verdict.details and "Unexpected: `weight` and `bias`." in verdict.details
 
 
+def test_all_parameters_with_other_initial_numbers_are_named(course_home):
+    """The default of `nn.Linear`, which for the first matrix is close to Xavier's."""
+    text = SOURCE.replace("        initialise(self.inner)\n        initialise(self.outer)\n", "")
+    verdict = check("FeedForward", from_a_cell(text, "FeedForward"))
+    assert verdict.slip == "initial-values" and "`inner.bias`" in verdict.headline
+    assert "`outer.weight` and `outer.bias`" in verdict.details
+
+
 def test_a_class_that_passes_is_kept_with_its_helpers_and_stays_a_class(course_home, capsys):
     verdict = check("FeedForward", from_a_cell(SOURCE, "FeedForward"))
     assert verdict.status == "passed" and not verdict.details, verdict

@@ -86,6 +86,10 @@ HINTS = {  # what to do about an exception, by a pattern of its class and messag
         "A tensor is called like a function. If a function is expected as an argument, pass the function "
         "(`layer` or a `lambda`), not its result (`layer(x)`)."
     ),
+    r"modified by an inplace operation|in-place operation": (
+        "A tensor that gradients need is changed in place: by `+=` or `x[…] = …`, or by a method that ends "
+        "in `_`. Create a new one instead: `x = x + …`, `torch.where`, `masked_fill`."
+    ),
     r"missing \d+ required positional argument": (
         "A function is called with fewer arguments than it needs. Compare the call with its definition; a "
         "`lambda` can supply the others: `lambda x: f(x, y)`."

@@ -7,7 +7,7 @@ The function runs in a thread of its own, so it can be stopped on every platform
 is raised inside the thread. That ends an endless loop of Python code. A call that is busy in C code for too
 long (`time.sleep(60)`, a huge matrix product) is given up instead: it ends by itself, in the background.
 While C code keeps the interpreter's lock (`sum(range(10**12))`), no other thread runs at all; then a message
-in the terminal is all that is possible (`report_if_frozen`).
+in the terminal is all that is possible (`_report_if_frozen`).
 
 Memory is limited as well: by the system on Linux, elsewhere by looking at it while the function runs. So is
 the depth of recursion. Printed output is captured. Random numbers start from the same seed in every call, and
@@ -42,7 +42,7 @@ import psutil
 import torch
 
 from course_lib.runtime import PROJECT_ROOT
-from course_lib.teaching.exercises.time_limit import PATIENCE, TimeLimit
+from course_lib.teaching.exercises.time_limit import TimeLimit
 
 try:
     import resource
@@ -58,7 +58,7 @@ POLL_INTERVAL = 0.02  # seconds between two looks at a call that is still runnin
 STOP_INTERVAL = 0.001  # seconds until it is stopped again: a bare `except:` in a loop catches the first time
 SHORTEST_LIMIT = 0.05  # seconds, even if the time limit is over
 GRACE = 0.5  # seconds until a call that can't be stopped is given up
-FROZEN = 5.0  # seconds after the longest time on the clock until the terminal is told that nothing can run
+FROZEN = 30.0  # seconds in which this thread can't run until the terminal is told
 LONGEST_IMPORT = 30.0  # seconds: an import is never stopped, because it would remain half done
 OWN_FILES = (__file__, contextlib.__file__, threading.__file__)
 CODE_OF_OTHERS = (
@@ -125,7 +125,7 @@ def call(
 
     `seed` is where the random numbers of torch, NumPy and Python start.
     """
-    result, output, exceptions = CallResult(), LimitedOutput(), []
+    result, output, exceptions, terminal = CallResult(), LimitedOutput(), [], sys.stderr
 
     def work() -> None:
         try:
@@ -142,10 +142,10 @@ def call(
 
     with _restore_global_state(seed), _limit_recursion(), _capture_output(output):
         with _limit_memory():
-            line = _run_within(limit, work, result)
+            line = _run_within(limit, work, result, terminal)
         with _limit_memory():  # a new limit: the exception keeps what the function allocated
             if exceptions and not result.timed_out:
-                _run_within(TimeLimit(1.0), explain, result)
+                _run_within(TimeLimit(1.0), explain, result, terminal)
     if result.timed_out:
         result.failure = Failure("OutOfTime", line, "")
     result.printed = str(output)
@@ -164,11 +164,11 @@ def earlier_call_runs_on() -> bool:
     return any(thread.is_alive() for thread in _given_up)
 
 
-def _run_within(limit: TimeLimit, work: Callable[[], None], result: CallResult) -> str:
+def _run_within(limit: TimeLimit, work: Callable[[], None], result: CallResult, terminal: Any) -> str:
     """Run `work` in a thread; after the time limit, stop it and return the learner's line it had reached."""
     finished = threading.Event()  # Thread.join is not safe to interrupt: the thread then counts as ended
 
-    def restart_the_kernel_to_end_this_call() -> None:  # the terminal shows this name: see report_if_frozen
+    def restart_the_kernel_to_end_this_call() -> None:  # the terminal shows this name: see _report_if_frozen
         _inside_call.set(True)
         try:
             work()
@@ -181,11 +181,14 @@ def _run_within(limit: TimeLimit, work: Callable[[], None], result: CallResult) 
     if limit.seconds_left() < SHORTEST_LIMIT:
         limit = TimeLimit(SHORTEST_LIMIT)
     try:
+        _report_if_frozen(terminal)
         _start_with_large_stack(thread)
         while (left := limit.seconds_left()) > 0 and not finished.wait(min(POLL_INTERVAL, left)):
+            _report_if_frozen(terminal)
             if _used_memory() > most_memory:
                 _raise_inside(thread, MemoryError)
     finally:  # also if the stop button was pressed
+        faulthandler.cancel_dump_traceback_later()
         if not finished.is_set():
             result.timed_out = True
             line = _describe_position(sys._current_frames().get(thread.ident))
@@ -203,7 +206,6 @@ def _start_with_large_stack(thread: threading.Thread) -> None:
 
 def _stop(thread: threading.Thread, finished: threading.Event) -> bool:
     """Raise an exception inside the thread until it ends; False if it hasn't when the grace is over."""
-    faulthandler.cancel_dump_traceback_later()  # nothing is frozen
     grace = TimeLimit(GRACE)
     while not finished.is_set():
         importing = not _raise_inside(thread, OutOfTime)
@@ -229,18 +231,14 @@ def _raise_inside(thread: threading.Thread, exception: type[BaseException]) -> b
     return True
 
 
-@contextlib.contextmanager
-def report_if_frozen(seconds: float) -> Iterator[None]:
-    """If no Python code runs long after the time limit, write what every thread is doing to the terminal.
+def _report_if_frozen(terminal: Any) -> None:
+    """If this isn't called again for a long time, write what every thread is doing to the terminal.
 
-    In a notebook, nothing can be displayed then: that needs the lock which C code is keeping.
+    In a notebook, nothing can be displayed then: that needs the lock which C code is keeping. It is called
+    again and again while a call runs, so a machine that is only busy is not reported.
     """
     with contextlib.suppress(AttributeError, RuntimeError, OSError):  # there may be no such stream
-        faulthandler.dump_traceback_later(PATIENCE * seconds + FROZEN, file=sys.stderr)
-    try:
-        yield
-    finally:
-        faulthandler.cancel_dump_traceback_later()
+        faulthandler.dump_traceback_later(FROZEN, file=terminal)
 
 
 def _limits_address_space() -> bool:

@@ -41,7 +41,13 @@ from course_lib.teaching.exercises.function_examination import FunctionExaminati
 from course_lib.teaching.exercises.function_exercise import Case, FunctionExercise, Trial
 from course_lib.teaching.exercises.guarded_call import call
 from course_lib.teaching.exercises.module_names import compare_parameters
-from course_lib.teaching.exercises.verdict import Verdict, name_some, quote_names, wrong_verdict
+from course_lib.teaching.exercises.verdict import (
+    Verdict,
+    join_paragraphs,
+    name_some,
+    quote_names,
+    wrong_verdict,
+)
 
 RATE = 0.25  # of dropout, while it is examined
 MOST_OFF = 0.08  # how far the fraction of zeros may be from it
@@ -269,28 +275,36 @@ class ModuleExercise(FunctionExercise):
     def _check_initial_weights(self, examination: Examination) -> Verdict | None:
         own = examination.answer(lambda: examination.attempt(*self.initial_sizes)).state_dict()
         right = self.reference(*self.initial_sizes).state_dict()
-        for name, expected in right.items():
-            if expected.std() == 0 and not torch.equal(own[name], expected):
-                value = fixed(expected.flatten()[0], 0)
-                headline = f"The numbers in `{name}` should all be {value} before training."
-                advice = "Leave `nn.LayerNorm` as it is; it needs no initialisation."
-                if ".norm." not in f".{name}":
-                    advice = f"`nn.init.zeros_(self.{name})` fills it with zeros."
-                return wrong_verdict(headline, advice, "initial-values")
-            if expected.std() == 0:
-                continue
-            spread, wanted = own[name].std().item(), expected.std().item()
-            if abs(spread / wanted - 1) > MOST_OFF_SIZE or abs(own[name].mean()) > wanted / 4:
-                headline = (
-                    f"The initial weights of `{name}` have a standard deviation of {fixed(spread, 3)}, but "
-                    f"{fixed(wanted, 3)} is expected."
-                )
-                return wrong_verdict(headline, _advise_size(name, own[name], spread), "initial-size")
+        problems = {name: _explain_start(name, own[name], expected) for name, expected in right.items()}
+        if wrong := [name for name, problem in problems.items() if problem]:
+            first = problems[wrong[0]]
+            others = f"{quote_names(wrong[1:])} should start with other numbers too." if wrong[1:] else ""
+            return replace(first, details=join_paragraphs(first.details, others))
         again = examination.answer(lambda: examination.attempt(*self.initial_sizes), seed=1).state_dict()
         if same := [name for name, t in own.items() if t.std() > 0 and torch.equal(t, again[name])]:
             headline = f"{quote_names(same[:3])} starts with the same numbers in every new module."
             return wrong_verdict(headline, "Don't set a random seed inside the module.", "fixed-seed")
         return None
+
+
+def _explain_start(name: str, own: Tensor, expected: Tensor) -> Verdict | None:
+    """What is wrong with the initial numbers of a parameter; those of the reference are an example."""
+    if expected.std() == 0:
+        if torch.equal(own, expected):
+            return None
+        headline = f"The numbers in `{name}` should all be {fixed(expected.flatten()[0], 0)} before training."
+        advice = "Leave `nn.LayerNorm` as it is; it needs no initialisation."
+        if ".norm." not in f".{name}":
+            advice = f"`nn.init.zeros_(self.{name})` fills it with zeros."
+        return wrong_verdict(headline, advice, "initial-values")
+    spread, wanted = own.std().item(), expected.std().item()
+    if abs(spread / wanted - 1) <= MOST_OFF_SIZE and abs(own.mean()) <= wanted / 4:
+        return None
+    headline = (
+        f"The initial weights of `{name}` have a standard deviation of {fixed(spread, 3)}, but "
+        f"{fixed(wanted, 3)} is expected."
+    )
+    return wrong_verdict(headline, _advise_size(name, own, spread), "initial-size")
 
 
 def _advise_size(name: str, weight: Tensor, spread: float) -> str:

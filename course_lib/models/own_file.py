@@ -20,6 +20,7 @@ quick check before training; lesson 14 has the thorough one.
 from __future__ import annotations
 
 import linecache
+import math
 import traceback
 from pathlib import Path
 
@@ -57,17 +58,22 @@ def own_file_path() -> Path:
 
 
 def start_own_file(content: str = FIRST_LINE) -> str:
-    """Write the learner's file unless it has content already; returns a sentence about what was done."""
+    """Write the learner's file unless something was typed into it; returns a sentence about what was done."""
     path = own_file_path()
-    if is_empty(path):
-        write_atomically(path, content)
-        return f"{FILE} now has {counted(len(content.splitlines()), 'line')}."
-    n_lines = len(path.read_text(encoding="utf-8", errors="replace").splitlines())
-    return f"{FILE} exists already, with {counted(n_lines, 'line')}. It wasn't changed."
+    try:
+        if path.exists() and not path.is_file():  # reading a pipe would block
+            return f"{FILE} can't be written: expected a file at {path}, but that is something else."
+        typed = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        if typed in ("", FIRST_LINE):  # even a comment may be what is left of somebody's work
+            write_atomically(path, content)
+            return f"{FILE} now has {counted(len(content.splitlines()), 'line')}."
+    except OSError as error:
+        return f"{FILE} can't be written ({error}). Change the cause, then run this cell again."
+    return f"{FILE} exists already, with {counted(len(typed.splitlines()), 'line')}. It wasn't changed."
 
 
 def is_empty(path: Path) -> bool:
-    """Whether there is no file, or one with nothing but comments."""
+    """Whether there is no code yet: no file, or one with nothing but comments."""
     if not path.is_file():
         return True
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -125,7 +131,8 @@ def own_transformer(path: Path | str, config: TransformerConfig) -> OwnTransform
         )
     model_class = load_class(path)
     try:
-        return OwnTransformer(config, model_class(**{name: getattr(config, name) for name in SIZES}))
+        model = model_class(**{name: getattr(config, name) for name in SIZES})
+        return OwnTransformer(config, model, Path(path))
     except Exception as error:
         raise OwnFileError(describe_error(error, Path(path))) from error
 
@@ -162,13 +169,16 @@ def explain_difference(path: Path | str, library: Translator) -> str:
 class OwnTransformer(Translator):
     """Any module with the three methods of the file, as a translator.
 
-    Without a key-value cache, each step of decoding processes all earlier words again.
+    Without a key-value cache, each step of decoding processes all earlier words again. An `OwnFileError` says
+    what is wrong with `encode` or `decode`. `forward` is called as it is, because a training step may be
+    captured as a CUDA graph, where no number can be looked at.
     """
 
     attends = False  # the file's attention weights aren't returned
 
-    def __init__(self, config: TransformerConfig, model: nn.Module):
+    def __init__(self, config: TransformerConfig, model: nn.Module, file: Path):
         super().__init__(config)
+        self.file = file
         # Both share their registries instead of one being a part of the other, so that the weights keep the
         # names they have in the file.
         registries = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set")
@@ -183,10 +193,11 @@ class OwnTransformer(Translator):
 
     def read(self, src: Source, src_lengths: Lengths) -> Rows:
         mask = padding_mask(src_lengths, src.shape[1]).unsqueeze(1)
-        return {"states": self.model.encode(src, mask), "mask": mask}
+        return {"states": self._call("encode", src, mask, size=self.config.d_model), "mask": mask}
 
     def say(self, memory: Rows, tgt_in: Target, *, with_weights: bool) -> Decoded:
-        return self.model.decode(tgt_in, memory["states"], memory["mask"]), None
+        inputs = tgt_in, memory["states"], memory["mask"]
+        return self._call("decode", *inputs, size=self.config.vocab_size), None
 
     def start(self, memory: Rows) -> Rows:
         """No target tokens yet."""
@@ -196,3 +207,22 @@ class OwnTransformer(Translator):
     def advance(self, memory: Rows, state: Rows, tokens: Tokens, *, with_weights: bool) -> Stepped:
         so_far = torch.cat([state["tokens"], tokens[:, None]], dim=1)
         return self.say(memory, so_far, with_weights=False)[0][:, -1], {"tokens": so_far}, None
+
+    def _call(self, method: str, tokens: Tensor, *others: Tensor, size: int) -> Tensor:
+        """What a method of the file returns, if it can be used: `size` finite numbers for each token."""
+        try:
+            result = getattr(self.model, method)(tokens, *others)
+        except Exception as error:  # whatever the learner's code raises
+            raise OwnFileError(describe_error(error, self.file)) from error
+        shape = (*tokens.shape, size)
+        if not isinstance(result, Tensor):
+            arrived = "None: is a `return` missing?" if result is None else f"a {type(result).__name__}."
+        elif result.shape != shape:
+            arrived = f"one of shape {tuple(result.shape)}."
+        elif not (result < math.inf).all():  # also if it is NaN
+            arrived = "one with NaN or infinite numbers."
+        else:
+            return result
+        raise OwnFileError(
+            f"{self.file}: expected {method} to return a tensor of shape {shape}, but got {arrived}"
+        )

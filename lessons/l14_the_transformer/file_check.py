@@ -96,6 +96,9 @@ def find_class(examination: FileExamination) -> Callable[..., nn.Module]:
     except SyntaxError as error:
         line = f"line {error.lineno}: `{(error.text or '').strip()}`" if error.lineno else ""
         raise examination.wrong(f"Python can't read the file: {error.msg}.", line, "syntax") from None
+    except (MemoryError, RecursionError):
+        headline = "Python can't read the file: it is nested too deeply."
+        raise examination.wrong(headline, "", "syntax") from None
     except ValueError as error:  # not UTF-8, or a null character
         raise examination.wrong(f"The file isn't readable as text: {error}.", "", "syntax") from None
     namespace = examination.guarded("The file", lambda: run_file(path))

@@ -557,6 +557,13 @@ def test_a_wrong_module_of_an_unfinished_file_is_named(old, new, slip, file):
 # ---- the file itself
 
 
+@pytest.mark.parametrize("text", ["x = " + "-" * 200_000 + "1", "x = " + "(" * 5_000])
+def test_a_file_that_python_cannot_compile_gets_a_verdict(text, file):
+    file.write_text(text)
+    verdict = judge(file)
+    assert (verdict.status, verdict.slip) == ("wrong", "syntax"), verdict
+
+
 def test_the_file_is_written_once_and_never_overwritten(course_home):
     path = own_file_path()
     assert path.parent == course_home and not path.exists()

@@ -47,7 +47,7 @@ def test_search_finds_the_same_translations_with_both(both, batch, search):
 
 def test_its_weights_keep_the_names_of_the_file():
     model = load_class(REFERENCE)(vocab_size=20, d_model=8, n_heads=2, d_ff=16, n_layers=2, dropout=0.0)
-    translator = OwnTransformer(CONFIG, model)
+    translator = OwnTransformer(CONFIG, model, REFERENCE)
     assert list(translator.state_dict()) == list(model.state_dict())
     assert all(a is b for a, b in zip(translator.parameters(), model.parameters(), strict=True))
     assert "model" not in dict(translator.named_modules())

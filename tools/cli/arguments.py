@@ -10,7 +10,8 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from course_lib.runtime import shipped_weights
@@ -155,12 +156,22 @@ def add_model_file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=path_name, metavar="FILE", help=help)
 
 
+@contextmanager
+def model_file_errors() -> Iterator[None]:
+    """Where the code of --model runs: report what is wrong with it, with its line in the file."""
+    from course_lib.models.own_file import OwnFileError
+
+    try:
+        yield
+    except OwnFileError as error:
+        raise CommandError(f"--model: {error}") from error
+
+
 def open_system(path: Path, device, model_file: Path | None = None):
     """Load a `SavedSystem`; also return its kind: translator, language model or sentence encoder.
 
     With a model file, it says that the code of that file runs.
     """
-    from course_lib.models.own_file import OwnFileError
     from course_lib.models.registry import system
     from course_lib.training.checkpoint import CheckpointError, load_system
 
@@ -172,9 +183,8 @@ def open_system(path: Path, device, model_file: Path | None = None):
     if model_file:
         print(f"Running the code of {model_file}.", file=sys.stderr)
     try:
-        saved = load_system(path, device=device, model_file=model_file)
-    except OwnFileError as error:
-        raise CommandError(f"--model: {error}") from error
+        with model_file_errors():
+            saved = load_system(path, device=device, model_file=model_file)
     except CheckpointError as error:
         is_shipped = path == shipped_weights(path.stem)  # then the error says how to restore it
         raise CommandError(str(error), *([] if is_shipped else [CHECKPOINT_OR_SYSTEM])) from error

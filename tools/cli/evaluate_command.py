@@ -24,6 +24,7 @@ from tools.cli.arguments import (
     command,
     find_device,
     find_weights,
+    model_file_errors,
     open_system,
     path_name,
 )
@@ -95,7 +96,8 @@ def measure_system(path: Path, args: argparse.Namespace, device) -> tuple[dict, 
         pairs = short_enough(label, saved, pairs)
     search = {"beam": args.beam, "length_penalty": args.length_penalty}
     try:
-        with tqdm(total=len(pairs), unit=" sentences", leave=False, disable=not bar_enabled()) as bar:
+        bar = tqdm(total=len(pairs), unit=" sentences", leave=False, disable=not bar_enabled())
+        with bar, model_file_errors():
             scores = measure(saved.name, saved.model, saved.tokenizer, pairs, **search, progress=bar.update)
     except ValueError as error:
         raise CommandError(f"{label}: {error}", "Use more sentences, or choose another split.") from error

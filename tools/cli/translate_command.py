@@ -19,6 +19,7 @@ from tools.cli.arguments import (
     command,
     find_device,
     find_weights,
+    model_file_errors,
     open_system,
     seed,
 )
@@ -124,13 +125,14 @@ def translate(args: argparse.Namespace) -> int:
     saved = open_as("translator", args)
     number = 0
     for texts in sentences(args.texts):
-        translations = translate(
-            texts,
-            saved.model,
-            saved.tokenizer,
-            beam=args.beam,
-            length_penalty=args.length_penalty,
-        )
+        with model_file_errors():
+            translations = translate(
+                texts,
+                saved.model,
+                saved.tokenizer,
+                beam=args.beam,
+                length_penalty=args.length_penalty,
+            )
         for translation in translations:
             number += 1
             print("".join(char if char.isprintable() else " " for char in translation.target), flush=True)

@@ -87,6 +87,33 @@ def test_a_model_file_that_doesnt_fit_is_refused(checkpoint, bahdanau, tmp_path,
         assert all(word in error for word in words), error
 
 
+@pytest.mark.parametrize("command", [["translate", TEXT], ["evaluate", "--first", "2", "--data", "toy"]])
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        ("return self.encoder(x, mask)", "self.encoder(x, mask)", ["encode", "None", "return"]),
+        ("return self.encoder(x, mask)", "return self.encoder(x, mask)[0]", ["encode", "shape"]),
+        ("return self.words.output(x)", "return {}[7]", ["line {line}: KeyError: 7"]),
+        ("return self.words.output(x)", "return self.words.output(x)[:, -1]", ["decode", "shape"]),
+        ("return self.words.output(x)", "return self.words.output(x) / 0", ["decode", "NaN"]),
+        ("return self.words.output(x)", "return 'le chat'", ["decode", "str"]),
+        ("def encode(self, source, mask)", "def encode(self, source)", ["encode", "TypeError"]),
+    ],
+)
+def test_an_error_while_the_file_computes_names_the_file_and_what_is_wrong(
+    checkpoint, tmp_path, capsys, command, old, new, parts
+):
+    path, text = tmp_path / "mine.py", REFERENCE.read_text()
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+    line = text[: text.index(old)].count("\n") + 1
+    words = ["--device", "cpu", "--checkpoint", str(checkpoint("transformer")), "--model", str(path)]
+    assert main([*command, *words]) == 1
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert message.startswith(f"--model: {path}")
+    assert all(part.format(line=line) in message for part in parts), message
+
+
 # ---- weights
 
 

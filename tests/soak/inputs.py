@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from hypothesis import strategies as st
 
-from tools.cli import commands
+from tools.cli import commands, main
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=30)  # lone surrogates too
 arguments = any_text.map(  # as the system passes them: bytes without a zero, and no other folder
@@ -67,7 +67,7 @@ def run_command(*argv: str, stdin: bytes = b"", ctrl_c_after: float = 5.0) -> tu
         stack.enter_context(redirect_stderr(printed))
         try:
             with ctrl_c(ctrl_c_after):
-                code = commands.run_command(list(argv))
+                code = main(list(argv))
         except SystemExit as error:  # argparse
             code = error.code
     assert code in (0, 1, 2, 130), f"exit code {code}"

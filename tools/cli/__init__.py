@@ -26,28 +26,51 @@ old Python prints what the course needs instead of a syntax error. All other fil
 3.11, but only its standard library and course_lib.runtime until the environment has been set up.
 """
 
-import shutil
+import os
+import signal
 import sys
 
 OLDEST = (3, 11)
+STOPPED, INTERRUPTED = "\nStopped.\n", 130  # the exit code that shells expect after Ctrl-C
 NEWER = ("python3.13", "python3.12", "python3.11", "python3.14")  # the best-tested version first
 
 
 def main(argv=None):
-    """Run one command and return its exit code: `main(["test", "--quick"])`."""
+    """Run one command and return its exit code: `main(["test", "--quick"])`; after Ctrl-C, that is 130."""
     argv = sys.argv[1:] if argv is None else list(argv)
     if sys.version_info < OLDEST:
         sys.stderr.write(too_old(argv))
         return 1
-    from tools.cli.commands import run_command
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.default_int_handler:  # not where it is ignored, as in a background job
+        signal.signal(signal.SIGINT, interrupt)
+    try:
+        from tools.cli.commands import run_command
 
-    return run_command(argv)
+        return run_command(argv)
+    except KeyboardInterrupt:
+        sys.stderr.write(STOPPED)
+        return INTERRUPTED
+    finally:
+        if before == signal.default_int_handler:
+            signal.signal(signal.SIGINT, before)
+
+
+def interrupt(number, frame):
+    """Ctrl-C. While torch is being imported, it ends the process: torch's C code would drop an exception."""
+    if getattr(getattr(sys.modules.get("torch"), "__spec__", None), "_initializing", False):
+        sys.stderr.write(STOPPED)
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
+    raise KeyboardInterrupt
 
 
 def too_old(argv):
     """The message for a Python that is too old: a newer one on this computer, or how to install one."""
     this = ".".join(str(part) for part in sys.version_info[:3])
     text = "The course needs Python 3.11 or newer. This is Python " + this + " (" + sys.executable + ").\n"
+    import shutil  # only here: what is imported before `main` can't be stopped in an orderly way
+
     find = getattr(shutil, "which", lambda name: None)  # Python 2 has none
     newer = [name for name in NEWER if find(name)]
     if newer:

@@ -91,9 +91,6 @@ def exit_code(run: Callable[[], int]) -> int:
         return code
     except CommandError as error:
         message = str(error)
-    except KeyboardInterrupt:
-        print("\nStopped.", file=sys.stderr)
-        return 130  # what shells expect after Ctrl-C
     except BrokenPipeError:  # `course_lib progress | head`: the reader has gone
         discard_output()
         return 0

@@ -242,17 +242,22 @@ def make_venv() -> None:
     VENV.mkdir()
     (VENV / STAMP).touch()  # first, so that a half-made folder is recognised as ours after a power cut
     # Not with the Python of `.venv` itself, which has just been deleted.
-    if run([getattr(sys, "_base_executable", None) or sys.executable, "-m", "venv", VENV]):
+    if run([getattr(sys, "_base_executable", None) or sys.executable, "-m", "venv", VENV], quiet=True):
         raise CommandError(
             "Python couldn't create .venv; see its error message above.",
             "Fix the problem, then run the same command again.",
         )
 
 
-def run(command: list[str | Path]) -> int:
+def run(command: list[str | Path], *, quiet: bool = False) -> int:
+    """The exit code of a command; a quiet one prints only if it fails, and no traceback after Ctrl-C."""
     # With `user = true` in a pip.conf, pip would install outside the environment.
     variables = {"PIP_USER": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    return subprocess.run(command, env=os.environ | variables).returncode
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True} if quiet else {}
+    done = subprocess.run(command, env=os.environ | variables, **output)
+    if quiet and done.returncode:
+        print(done.stdout, file=sys.stderr)
+    return done.returncode
 
 
 def restart(python: Path, argv: list[str]) -> None:

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from course_lib.runtime import program_name
+from tools.cli import INTERRUPTED
 from tools.cli.arguments import (
     MAX_STEPS,
     above_zero,
@@ -90,14 +91,14 @@ def train(args: argparse.Namespace) -> int:
         report = {"log": print_line, "after_validation": print_record}
         outcome = train_system(Job(**job_options | changes), data=data, command=command, **report)
     except KeyboardInterrupt:
-        raise CommandError(
-            "Stopped immediately.", "Run the same command again to resume from the last checkpoint."
-        ) from None
+        advice = "Run the same command again to resume from the last checkpoint, if there is one yet."
+        print(f"\nStopped immediately. {advice}", file=sys.stderr)
+        return INTERRUPTED
     except (ValueError, FileNotFoundError) as error:  # an impossible request, or a missing corpus
         raise CommandError(str(error)) from error
     if os.environ.get("RANK", "0") == "0":  # under torchrun only the first process prints
         print_line("\n".join(closing_lines(outcome, args.system)))
-    return {"stopped": 130, "diverged": 1}.get(outcome.result.ended, 0)
+    return {"stopped": INTERRUPTED, "diverged": 1}.get(outcome.result.ended, 0)
 
 
 def refuse_ignored(args: argparse.Namespace) -> None:

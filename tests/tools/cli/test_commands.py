@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import urllib.error
@@ -15,7 +16,7 @@ import pytest
 from course_lib.teaching.contents import lessons
 from course_lib.teaching.exercises.catalogue import load_exercises
 from tests.browser.lab import lab_server
-from tools.cli import main
+from tools.cli import commands, main
 from tools.cli.commands import exit_code
 from tools.cli.environment import PROJECT_ROOT, CommandError
 
@@ -122,7 +123,6 @@ def raising(error: BaseException):
     ("error", "code", "parts"),
     [
         (CommandError("The disk is full.", "Make room."), 1, ["\nThe disk is full.\nMake room.\n"]),
-        (KeyboardInterrupt(), 130, []),
         (MemoryError(), 1, ["memory", "--beam"]),
         (RuntimeError("DefaultCPUAllocator: not enough memory: you tried to"), 1, ["--beam"]),
         (RuntimeError("CUDA out of memory. Tried to allocate 9.00 GiB."), 1, ["--beam"]),
@@ -137,6 +137,55 @@ def test_an_error_that_is_not_a_bug_prints_a_message_without_a_traceback(capsys,
     assert exit_code(raising(error)) == code
     err = capsys.readouterr().err
     assert err and "Traceback" not in err and all(part in err for part in parts)
+
+
+def press(*_):
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("moment", ["parser", "ensure", "exit_code"])
+def test_ctrl_c_at_any_moment_ends_with_its_code_and_one_sentence(monkeypatch, capsys, moment):
+    monkeypatch.setattr(commands, moment, press)
+    assert main(["progress"]) == 130
+    assert capsys.readouterr().err == "\nStopped.\n"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+DROPPING = """
+import signal
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    pass
+"""
+TRAINING = """
+import sys
+from tools.cli import commands, main
+commands.ensure = lambda *_: None
+sys.exit(main(["train", "gru_lm"]))
+"""
+
+
+@pytest.mark.parametrize("later", ["", "raise ImportError('cannot load module more than once per process')"])
+def test_ctrl_c_while_torch_drops_it(tmp_path, later):
+    """As it does while it imports NumPy, which fails later, or doesn't."""
+    (tmp_path / "torch.py").write_text(DROPPING + later)
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", TRAINING]
+    done = subprocess.run(command, cwd=PROJECT_ROOT, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "\nStopped.\n")
+
+
+def test_ctrl_c_while_the_commands_are_imported(monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "tools.cli.commands")
+    monkeypatch.setattr("builtins.__import__", press)
+    assert main(["progress"]) == 130 and capsys.readouterr().err == "\nStopped.\n"
+
+
+def test_an_ignored_ctrl_c_stays_ignored(monkeypatch, no_set_up, course_home):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    monkeypatch.setattr(commands, "exit_code", lambda run: press() or run())
+    assert main(["progress"]) == 0
 
 
 @pytest.mark.parametrize("error", [RuntimeError("a bug"), OSError("a bug"), ValueError("x"), KeyError(3)])

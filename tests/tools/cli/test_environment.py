@@ -117,9 +117,10 @@ class Machine:
         self.restarts: list[list[str]] = []
         self.pip_fails: int | BaseException = 0
 
-    def run(self, command) -> int:
+    def run(self, command, quiet=False) -> int:
         words = [str(word) for word in command]
-        if "install" not in words:
+        assert quiet == ("install" not in words)
+        if quiet:
             self.venvs += 1
             return 0
         self.installs.append(words[words.index("install") + 1 :])
@@ -353,3 +354,11 @@ def test_the_output_of_pip_is_shown(monkeypatch):
     )
     assert environment.run(["pip"]) == 3
     assert calls[0].keys() == {"env"} and calls[0]["env"]["PIP_USER"] == "0"
+
+
+def test_a_quiet_command_prints_only_if_it_fails(capfd):
+    """Otherwise Ctrl-C would print the traceback of the Python that creates `.venv`."""
+    for code in (0, 3):
+        program = f"import sys; print('Traceback', file=sys.stderr); sys.exit({code})"
+        assert environment.run([sys.executable, "-c", program], quiet=True) == code
+        assert ("Traceback" in capfd.readouterr().err) == (code != 0)

@@ -165,7 +165,13 @@ def test_a_second_ctrl_c_stops_at_once(train, monkeypatch, capsys):
         signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(train_command, "print_record", twice)
-    assert train("seq2seq", "--steps", "16", "--tokens-per-batch", "64") == 1
+    assert train("seq2seq", "--steps", "16", "--tokens-per-batch", "64") == 130
+    assert "Stopped" in capsys.readouterr().err
+
+
+def test_ctrl_c_before_the_first_step(train, monkeypatch, capsys):
+    monkeypatch.setattr(corpora, "load_data", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    assert train("seq2seq") == 130
     assert "Stopped" in capsys.readouterr().err
 
 

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import secrets
 from dataclasses import dataclass
@@ -55,8 +56,8 @@ class Export:
         return self.name or self.learner
 
 
-def export_progress(destination: Path | None, name: str) -> tuple[Path, dict[str, Any]]:
-    """Write the learner's export to a file, or into a folder (by default the current one).
+def export_progress(destination: Path | str, name: str) -> tuple[Path, dict[str, Any]]:
+    """Write the learner's export to a file, or into a folder: one that exists, or "with/a/slash/" at its end.
 
     Returns the path and the content. An existing file is only replaced by an export of the same learner.
     """
@@ -79,8 +80,9 @@ def export_progress(destination: Path | None, name: str) -> tuple[Path, dict[str
         "exported": datetime.now(UTC).isoformat(timespec="seconds"),
         "events": events,
     }
-    path = destination or Path()
-    path = path / f"progress-{content['learner']}.json" if path.is_dir() else path
+    path = Path(destination)
+    if path.is_dir() or str(destination).endswith(("/", os.sep)):
+        path /= f"progress-{content['learner']}.json"
     check_replaceable(path, content["learner"])
     if not stored:
         progress.record({"kind": LEARNER, "id": content["learner"]})

@@ -47,7 +47,7 @@ def read_exports(folder: Path) -> tuple[list[Export], int]:
 def write_class(group: ClassSummary, folder: Path) -> tuple[Path, Path]:
     """Write the page and the CSV file; other files with these names are not replaced."""
     page, table = folder / PAGE, folder / TABLE
-    for path, start in ((page, PAGE_START), (table, BOM + ",".join(HEADER))):
+    for path, start in ((page, PAGE_START), (table, BOM + f'"{HEADER[0]}","{HEADER[1]}"')):
         if path.exists() and not (path.is_file() and path.read_bytes().startswith(start.encode())):
             raise CommandError(
                 f"{path} wasn't written by the course, so it is not replaced.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 from tools.class_view.summary import ClassSummary, checkpoints
 
@@ -15,11 +16,14 @@ HEADER = (
     *("learner", "name", "track", "exported", "lesson", "title", "checkpoint", "checkpoint_track"),
     *("state", "failed_checks", "works_here"),
 )
+# A sign that starts a formula (also in full width), at the start of a cell or of what another separator
+# makes a cell, and after what a spreadsheet may skip: a quote, a space, a character of no width.
+FORMULA = re.compile(r"(^|[,;])(?=\W*?[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 def csv_table(group: ClassSummary) -> str:
     text = io.StringIO()
-    writer = csv.writer(text)
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
     writer.writerow(HEADER)
     for learner in group.learners:
         export = learner.export
@@ -39,5 +43,5 @@ def csv_table(group: ClassSummary) -> str:
 
 
 def safe_cell(text: str) -> str:
-    """The text with an apostrophe before it if a spreadsheet would take it for a formula."""
-    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
+    """The text with an apostrophe before each part that a spreadsheet could take for a formula."""
+    return FORMULA.sub(r"\1'", text)

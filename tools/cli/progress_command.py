@@ -30,11 +30,12 @@ def add(commands) -> None:
     )
     action.add_argument(
         "--export",
-        type=path_name,
+        type=not_empty,
         nargs="?",
-        const=Path(),
-        metavar="FILE",
-        help="write your results to a file for your instructor (default: progress-ID.json in this folder)",
+        const=".",
+        metavar="PATH",
+        help="write your results for your instructor to a file, or to progress-ID.json in a folder "
+        "(FOLDER/ creates it; default: this folder)",
     )
     action.add_argument(
         "--class",
@@ -103,7 +104,7 @@ def delete() -> int:
     return 1 if file.exists() else 0
 
 
-def export(destination: Path, name: str) -> int:
+def export(destination: str, name: str) -> int:
     from tools.class_view.export import export_progress
 
     path, content = export_progress(destination, name)

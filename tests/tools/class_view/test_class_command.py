@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -42,6 +43,16 @@ def test_a_learner_exports_and_the_instructor_sees_the_class(tmp_path, monkeypat
     assert "Ada" in page.read_text(encoding="utf-8") and "Ada" in table.read_text(encoding="utf-8-sig")
     assert main(["progress", "--class", "class", "--out", "new/folder"]) == 0
     assert files(tmp_path / "new" / "folder") == {PAGE: page.read_bytes(), TABLE: table.read_bytes()}
+
+
+@pytest.mark.parametrize("folder", ["exports/", f"new{os.sep}exports{os.sep}"])
+def test_a_path_that_ends_with_a_slash_is_a_folder(tmp_path, monkeypatch, folder):
+    monkeypatch.chdir(tmp_path)
+    progress.record(check("double_it"))
+    for _ in range(2):
+        assert main(["progress", "--export", folder]) == 0
+        (path,) = (tmp_path / folder).iterdir()
+    assert path.name.startswith("progress-") and json.loads(path.read_text())
 
 
 def test_the_newest_export_of_a_learner_counts(tmp_path, capsys, write_export):

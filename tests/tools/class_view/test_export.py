@@ -98,16 +98,23 @@ def test_an_event_that_this_version_does_not_know_is_left_out(odd):
 
 def test_a_later_export_has_the_same_id_and_replaces_the_earlier_one(worked, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    first, _ = export_progress(None, "Ada")
+    first, _ = export_progress(".", "Ada")
     n_events = len(progress.read().events)
     check("double_it", lambda numbers: 2 * numbers)
-    second, content = export_progress(None, "")
+    second, content = export_progress(".", "")
     assert first == second and len(list(tmp_path.glob("*.json"))) == 1
     assert read_export(tmp_path / first).name == ""
     assert len(progress.read().events) == n_events + 1, "the id is stored once"
     progress.delete()
     progress.record({"kind": "lesson", "lesson": "masks"})
-    assert export_progress(None, "")[1]["learner"] != content["learner"]
+    assert export_progress(".", "")[1]["learner"] != content["learner"]
+
+
+def test_a_stored_id_that_goes_on_after_its_digits_is_not_used(worked, tmp_path):
+    progress.record({"kind": "learner", "id": "01234567/../../elsewhere"})
+    path, content = export_progress(tmp_path, "")
+    assert path.parent == tmp_path and re.fullmatch("[0-9a-f]{8}", content["learner"])
+    assert "elsewhere" not in path.name
 
 
 @pytest.mark.parametrize("kind", ["text", "other json", "another learner", "damaged", "pipe", "link"])

@@ -194,6 +194,8 @@ def test_only_the_first_answer_outside_a_classroom_counts_and_the_hardest_questi
 
 # ---- the page and the table
 
+FIRST_SIGN = re.compile(r'[\s"\u200b]*[=+\-@\uff1d\uff0b\uff0d\uff20]')
+
 
 def test_what_learners_wrote_is_escaped_and_names_are_folded_away():
     learner = export([*[wrong("double_it")] * 2], name=NASTY)
@@ -230,9 +232,16 @@ def test_the_table_has_a_row_for_each_learner_and_checkpoint():
     ]
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", " =", "\t="])
-def test_no_cell_is_a_formula(start):
+@pytest.mark.parametrize(
+    "start", ["=", "+", "-", "@", " =", "\t=", "\u200b=", "\uff1d", "\uff0b", "\uff0d", "\uff20", '"=']
+)
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_no_cell_is_a_formula_whatever_separates_the_cells(start, separator):
     assert safe_cell(f"{start}1") == f"'{start}1" and safe_cell(f"1{start}") == f"1{start}"
-    table = csv_table(ClassSummary((learner_of(export([], name=f"{start}cmd()", learner="=x")),)))
-    cells = [cell for row in csv.reader(io.StringIO(table)) for cell in row]
-    assert not any(cell.strip().startswith(("=", "+", "-", "@")) for cell in cells)
+    name = f"Ada;{start}cmd|'/C calc'!A0;x"
+    for text in (name, name.removeprefix("Ada;")):
+        table = csv_table(ClassSummary((learner_of(export([], name=text, learner="=x")),)))
+        assert all(line.startswith('"') and line.endswith('"') for line in table.splitlines())
+        for line in table.splitlines():
+            cells = [*line.split(separator), *next(csv.reader([line], delimiter=separator))]
+            assert not any(FIRST_SIGN.match(cell) for cell in cells)

@@ -52,7 +52,7 @@ def catch_up(lesson: str | int, section: int | str | None = None) -> None:
 
 
 def _find_lesson(name: str | int) -> Lesson:
-    key = f"{name!s:0>2}"
+    key = f"{name!s:0>2}" if name != "" else ""
     for lesson in lessons():
         if key in (lesson.number, lesson.topic):
             return lesson
@@ -68,12 +68,21 @@ def _read_notebook(lesson: Lesson) -> tuple[Path, dict[str, tuple[int, str]], li
     # Before the lesson has started, only the folder shows which notebook this is: Jupyter runs it there.
     track = SHORT if Path.cwd().name == SHORT else notebook_track()
     file = PROJECT_ROOT / "notebooks" / FOLDERS[FULL][track] / lesson.notebook
-    cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
     headings = {}
-    for position, cell in enumerate(cells):
-        found = NUMBERED.search("".join(cell["source"])) if cell["cell_type"] == "markdown" else None
-        if found:
-            headings[found[1]] = position, found[0].removeprefix("## ")
+    try:
+        cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+        for position, cell in enumerate(cells):
+            source, _ = "".join(cell["source"]), _kind(cell)
+            found = NUMBERED.search(source) if cell["cell_type"] == "markdown" else None
+            if found:
+                headings[found[1]] = position, found[0].removeprefix("## ")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        name = file.relative_to(PROJECT_ROOT).as_posix()
+        raise ValueError(
+            f"The notebook {name} is missing or damaged ({type(error).__name__}: {error}). Move it elsewhere "
+            f"if you want to keep it, run `git checkout -- {name}` in the course folder to restore it, and "
+            "call catch_up again."
+        ) from None
     return file, headings, cells
 
 

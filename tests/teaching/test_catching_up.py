@@ -99,6 +99,7 @@ def test_the_folder_or_the_started_lesson_says_which_notebook_this_is(notebook, 
     [
         (("99",), rf"'99'.*\"00\" to \"{lessons()[-1].number}\""),
         ((None, 4), "None"),
+        (("",), "''"),
         (("attention", 4), "'attention'"),
         (("06", 9), r"no section 9 .*1, 2, 3, 4, 5, 6\."),
         (("06", "four"), "'four'"),
@@ -134,6 +135,27 @@ def test_a_notebook_that_the_learner_has_changed(notebook, monkeypatch, tmp_path
     with pytest.raises(NameError) as raised:
         catch_up("06", 3)
     assert file.name in raised.value.__notes__[0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(None, "", "\udcff", "not JSON", '{"cells": [{"cell_type": "co', "[" * 100_000, "[]", "7", "{}"),
+        *('{"cells": 7}', '{"cells": [7]}', '{"cells": [{"cell_type": "code", "source": "x"}]}'),
+        *(
+            '{"cells": [{"cell_type": "code", "metadata": {}}]}',
+            '{"cells": [{"source": "", "metadata": []}]}',
+        ),
+    ],
+)
+def test_a_damaged_notebook_is_named_with_how_to_restore_it(notebook, monkeypatch, tmp_path, content):
+    name = "notebooks/06_bahdanau_attention.ipynb"
+    (tmp_path / "notebooks").mkdir()
+    if content is not None:
+        (tmp_path / name).write_text(content, encoding="utf-8", errors="surrogateescape")
+    monkeypatch.setattr(catching_up, "PROJECT_ROOT", tmp_path)
+    with pytest.raises(ValueError, match=f"{name} .*`git checkout -- {name}`"):
+        catch_up("06", 4)
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ of characters, not bytes: a byte-level one would cover every character, but é w
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
@@ -69,6 +70,25 @@ class BpeTokenizer(Tokenizer):
                 f"Expected a vocab_size of at least {library.get_vocab_size()}, enough for the special "
                 f"tokens and all characters, but got {vocab_size}. Increase it, or lower-case the texts."
             )
+        return cls(library)
+
+    @classmethod
+    def _parse(cls, text: str) -> BpeTokenizer:
+        """Only the vocabulary and the merges are taken from the text, and all else must be as it is here.
+
+        A stranger's normaliser could multiply every text, and a pattern could take for ever.
+        """
+        stored = json.loads(text)
+        vocab, merges = stored["model"]["vocab"], stored["model"]["merges"]
+        if list(vocab)[: len(SPECIAL)] != list(SPECIAL) or list(vocab.values()) != list(range(len(vocab))):
+            raise ValueError(f"its tokens aren't numbered from 0, beginning with {', '.join(SPECIAL)}")
+        library = _untrained(lowercase={"type": "Lowercase"} in stored["normalizer"]["normalizers"])
+        library.model = models.BPE(vocab, list(map(tuple, merges)), unk_token=SPECIAL[UNK])
+        library.add_special_tokens(list(SPECIAL))
+        own = json.loads(library.to_str())
+        for part in own | stored:
+            if part != "model" and own.get(part) != stored.get(part):
+                raise ValueError(f"its {part} isn't the course's")
         return cls(library)
 
 

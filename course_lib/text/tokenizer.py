@@ -101,10 +101,8 @@ class Tokenizer:
 
     @classmethod
     def _parse(cls, text: str) -> Self:
-        tokenizer = cls(Library.from_str(text))
-        if tokenizer.vocabulary[:4] != SPECIAL:
-            raise ValueError(f"its first tokens are {tokenizer.vocabulary[:4]}, not {SPECIAL}")
-        return tokenizer
+        """`from_text`; any exception means that the text can't be read."""
+        raise NotImplementedError
 
 
 def readable(text: str) -> str:

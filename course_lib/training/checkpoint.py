@@ -30,6 +30,7 @@ from torch import Tensor, nn
 
 from course_lib import __version__
 from course_lib.formatting import counted
+from course_lib.models.config import Config
 from course_lib.models.own_file import OwnFileError, own_transformer
 from course_lib.models.registry import build, config_from_json
 from course_lib.runtime import device as usual_device
@@ -41,6 +42,7 @@ from course_lib.text.word_tokenizer import WordTokenizer
 FORMAT = {"format": "attention-course checkpoint", "version": "1"}
 UNBUILDABLE = (KeyError, TypeError, ValueError, RuntimeError, OverflowError)  # edited, or a later version's
 TOKENIZERS = {"words": WordTokenizer, "bpe": BpeTokenizer}
+MOST_UNSAVED = 10**7  # numbers of a system that its checkpoint doesn't have, such as a table of positions
 
 About = dict[str, Any]
 
@@ -224,6 +226,7 @@ def load_system(
         )
     try:
         name, config = config_from_json(about["config"])
+        check_size(name, config, tensors)
         saved = about["tokenizer"]
         tokenizer = TOKENIZERS[saved["kind"]].from_text(saved["text"], path=f"The tokenizer in {path}")
         model = own_transformer(model_file, config) if model_file else build(name, config)
@@ -237,6 +240,21 @@ def load_system(
             raise CheckpointError(f"{problem} the training: {textwrap.shorten(reason, 400)}") from error
         raise _unusable(path, f"contains a system that can't be built here ({reason:.200})") from error
     return SavedSystem(name, model.to(device).eval(), tokenizer, about)
+
+
+def check_size(name: str, config: Config, tensors: Mapping[str, Tensor]) -> None:
+    """Raise an error for the configuration of a system that is much larger than its tensors.
+
+    To build it would take the memory and the time of this machine.
+    """
+    if getattr(config, "n_layers", 0) > len(tensors):
+        raise ValueError(f"{config.n_layers:,} layers, but only {len(tensors):,} tensors")
+    with torch.device("meta"):  # shapes only
+        model = build(name, config)
+    wanted = sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
+    saved = sum(tensor.numel() for tensor in tensors.values())
+    if wanted > saved + MOST_UNSAVED:
+        raise ValueError(f"a system of {wanted:,} numbers, but only {saved:,} are saved")
 
 
 def versions() -> Mapping[str, str]:

@@ -174,6 +174,38 @@ def test_another_process_learns_the_same_tokenizer():
     subprocess.run(command, input=stdin, text=True, cwd=PROJECT_ROOT, check=True, timeout=120)
 
 
+def padding(stored):
+    library = tokenizers.Tokenizer.from_str(json.dumps(stored))
+    library.enable_padding(length=10**9)
+    return json.loads(library.to_str())
+
+
+HOSTILE = {
+    "multiplies": lambda stored: stored["normalizer"]["normalizers"].append(
+        {"type": "Replace", "pattern": {"Regex": "."}, "content": "a" * 10**6}
+    ),
+    "normalises nothing": lambda stored: stored.update(normalizer=None),
+    "backtracks": lambda stored: stored["pre_tokenizer"]["pattern"].update(Regex="(a|a)*(a|a)*b"),
+    "another decoder": lambda stored: stored.update(decoder={"type": "ByteFallback"}),
+    "pads": lambda stored: stored.update(padding(stored)),
+    "a part of a later version": lambda stored: stored.update(surprise={}),
+    "ids with holes": lambda stored: stored["model"]["vocab"].update(zzz=2**31),
+    "more special tokens": lambda stored: stored["added_tokens"].append(stored["added_tokens"][0]),
+    "other first tokens": lambda stored: stored["model"].update(vocab={"a": 0}, merges=[]),
+    "a merge of unknown tokens": lambda stored: stored["model"].update(merges=[["qq", "xx"]]),
+    "no merges": lambda stored: stored["model"].update(merges=None),
+}
+
+
+@pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE)
+def test_a_tokenizer_that_the_course_does_not_make_is_refused(change):
+    """Encoding with it could take for ever, or fill the memory."""
+    stored = json.loads(LOWER.to_text())
+    change(stored)
+    with pytest.raises(ValueError, match="BpeTokenizer"):
+        BpeTokenizer.from_text(json.dumps(stored))
+
+
 def test_the_library_can_read_the_file_of_a_bpe_tokenizer():
     library = tokenizers.Tokenizer.from_str(BPE.to_text())
     assert library.encode(TEXTS[0]).ids == BPE.encode(TEXTS[0])

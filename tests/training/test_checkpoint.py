@@ -245,6 +245,15 @@ def test_every_system_can_be_saved_and_loaded(save_system, make, name):
     assert all(torch.equal(loaded[key], tensor) for key, tensor in model.state_dict().items())
 
 
+@pytest.mark.parametrize("sizes", [{"d_model": 10**6}, {"n_layers": 10**6}, {"max_len": 10**9}])
+def test_a_system_much_larger_than_its_weights_is_refused_before_it_is_built(save_system, make, sizes):
+    model, path = save_system("transformer")
+    about = load_checkpoint(path)[1]
+    _, path = save_system(model=model, name="transformer", config=about["config"] | sizes)
+    with pytest.raises(CheckpointError, match="can't be built here"):
+        load_system(path)
+
+
 def test_a_bpe_tokenizer_can_be_saved_and_loaded(save_system):
     tokenizer = BpeTokenizer.from_texts(TEXTS * 3, vocab_size=120)
     _, path = save_system("gru_lm", data=encode_data("two", (TEXTS, TEXTS), (TEXTS, TEXTS), tokenizer))

@@ -193,10 +193,16 @@ class RunFolder:
         save_checkpoint(self.best, weights, self.about | {"history": history.to_json()})
 
     def has_best(self, record: Record) -> bool:
-        """Whether the weights of this record are saved as the best ones."""
+        """Whether the weights of this record are saved as the best ones. A damaged file is put aside."""
+        if not self.best.exists():
+            return False
         try:
-            return _best_step(read_about(self.best, needs=NEEDS)) == record.step
+            return _best_step(load_checkpoint(self.best, needs=NEEDS)[1]) == record.step
         except CheckpointError:
+            damaged = self.best.replace(self.best.with_name("damaged_best.safetensors"))
+            print(
+                f"{self.best} was damaged, and is now {damaged.name}. {self.last.name} has the same weights."
+            )
             return False
 
     def resumed_at(self) -> int:

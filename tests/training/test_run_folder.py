@@ -156,6 +156,21 @@ def test_a_damaged_run_can_be_restarted_and_the_error_says_how(tmp_path):
     assert RunFolder(tmp_path, ABOUT, restart=True).load() is None
 
 
+@pytest.mark.parametrize("position", [20, -1])
+def test_damaged_best_weights_beside_an_intact_state_are_kept_and_named(tmp_path, capsys, position):
+    folder = RunFolder(tmp_path, ABOUT)
+    saved = state(record(8, 1.0))
+    saved.best = {"w": torch.tensor([9.0])}
+    folder.save(saved, TENSORS)
+    assert folder.has_best(record(8, 1.0)) and not folder.has_best(record(4, 1.0))
+    damaged = bytearray(folder.best.read_bytes())
+    damaged[position] ^= 1
+    folder.best.write_bytes(damaged)
+    assert not folder.has_best(record(8, 1.0)) and not folder.has_best(record(8, 1.0))
+    assert capsys.readouterr().out.count("damaged_best.safetensors") == 1
+    assert (tmp_path / "damaged_best.safetensors").read_bytes() == damaged
+
+
 @pytest.mark.parametrize("field", ["data", "config", "tokenizer", "recipe", "history", "standing"])
 def test_a_run_without_a_field_of_its_header_is_not_resumed(tmp_path, field):
     folder = RunFolder(tmp_path, ABOUT)

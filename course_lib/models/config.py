@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import get_args, get_type_hints
 
+LARGEST = 10**6  # any size; a checkpoint of a stranger may have others
 ACCEPTED_TYPES = {"int": (int,), "float": (int, float), "bool": (bool,)}
 
 
@@ -43,8 +44,9 @@ class Config:
                 )
             if field.type == "float" and "dropout" not in name and not 0 < value < math.inf:
                 raise ValueError(f"Expected {name} to be a number above 0, but got {value}.")
-            if field.type != "float" and type(value) is int and value < 1:
-                raise ValueError(f"Expected {name} of at least 1, but got {value}.")
+            if field.type != "float" and type(value) is int and not 1 <= value <= LARGEST:
+                bound = "at least 1" if value < 1 else f"at most {LARGEST:,}"
+                raise ValueError(f"Expected {name} of {bound}, but got {value}.")
             if field.type.startswith("Literal"):
                 choices = get_args(get_type_hints(type(self))[name])
                 if value not in choices:

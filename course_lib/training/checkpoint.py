@@ -27,10 +27,10 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from course_lib import __version__
 from course_lib.formatting import counted
-from course_lib.models.config import Config
 from course_lib.models.own_file import OwnFileError, own_transformer
 from course_lib.models.registry import build, config_from_json
 from course_lib.runtime import device as usual_device
@@ -42,7 +42,7 @@ from course_lib.text.word_tokenizer import WordTokenizer
 FORMAT = {"format": "attention-course checkpoint", "version": "1"}
 UNBUILDABLE = (KeyError, TypeError, ValueError, RuntimeError, OverflowError)  # edited, or a later version's
 TOKENIZERS = {"words": WordTokenizer, "bpe": BpeTokenizer}
-MOST_UNSAVED = 10**7  # numbers of a system that its checkpoint doesn't have, such as a table of positions
+MOST_UNSAVED = 50_000_000  # numbers of a system that aren't in its checkpoint, such as tables of positions
 
 About = dict[str, Any]
 
@@ -226,10 +226,12 @@ def load_system(
         )
     try:
         name, config = config_from_json(about["config"])
-        check_size(name, config, tensors)
         saved = about["tokenizer"]
         tokenizer = TOKENIZERS[saved["kind"]].from_text(saved["text"], path=f"The tokenizer in {path}")
-        model = own_transformer(model_file, config) if model_file else build(name, config)
+        if tokenizer.vocab_size != config.vocab_size:
+            raise ValueError(f"{tokenizer.vocab_size} tokens, but a vocab_size of {config.vocab_size}")
+        with _Limit(20 * sum(tensor.numel() for tensor in tensors.values()) + MOST_UNSAVED):
+            model = own_transformer(model_file, config) if model_file else build(name, config)
         model.load_state_dict(tensors)
     except OwnFileError:
         raise
@@ -242,19 +244,23 @@ def load_system(
     return SavedSystem(name, model.to(device).eval(), tokenizer, about)
 
 
-def check_size(name: str, config: Config, tensors: Mapping[str, Tensor]) -> None:
-    """Raise an error for the configuration of a system that is much larger than its tensors.
+class _Limit(TorchFunctionMode):
+    """Raises an error once a system that is being built has made more than `n` numbers.
 
-    To build it would take the memory and the time of this machine.
+    A stranger's configuration may describe one that takes all memory, or hours. Each call counts as at least
+    1,000 numbers, so that there aren't too many calls either.
     """
-    if getattr(config, "n_layers", 0) > len(tensors):
-        raise ValueError(f"{config.n_layers:,} layers, but only {len(tensors):,} tensors")
-    with torch.device("meta"):  # shapes only
-        model = build(name, config)
-    wanted = sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
-    saved = sum(tensor.numel() for tensor in tensors.values())
-    if wanted > saved + MOST_UNSAVED:
-        raise ValueError(f"a system of {wanted:,} numbers, but only {saved:,} are saved")
+
+    def __init__(self, n: int):
+        super().__init__()
+        self.left = n
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **kwargs or {})
+        self.left -= max(1000, result.numel()) if isinstance(result, Tensor) else 1000
+        if self.left < 0:
+            raise ValueError("it is much larger than the weights in the file")
+        return result
 
 
 def versions() -> Mapping[str, str]:

@@ -155,6 +155,9 @@ VALUES = {
     r"dropout of at least 0 and below 1, but got 1.0": lambda: Config(vocab_size=5, dropout=1.0),
     r"Expected vocab_size of at least 1, but got 0": lambda: Config(vocab_size=0),
     r"Expected hidden of at least 1, but got 0": lambda: TwoSizes(vocab_size=5, hidden=0),
+    r"Expected hidden of at most 1,000,000, but got 1000001": lambda: TwoSizes(
+        vocab_size=5, hidden=10**6 + 1
+    ),
     r"kind to be one of rnn, lstm, gru, but got 'tape'": built("rnn_lm", kind="tape"),
     r"one of attention, key-value, key-value-predict, but got 'query'": built("key_value_lm", form="query"),
     r"hidden to be a multiple of 3, but got 8": built("key_value_predict_lm", hidden=8),

@@ -16,6 +16,7 @@ from safetensors.torch import save
 from course_lib.models.registry import SYSTEMS
 from course_lib.runtime import shipped_weights
 from course_lib.text.bpe import BpeTokenizer
+from course_lib.text.word_tokenizer import WordTokenizer
 from course_lib.training import checkpoint
 from course_lib.training.checkpoint import (
     FORMAT,
@@ -245,16 +246,27 @@ def test_every_system_can_be_saved_and_loaded(save_system, make, name):
     assert all(torch.equal(loaded[key], tensor) for key, tensor in model.state_dict().items())
 
 
-@pytest.mark.parametrize("sizes", [{"d_model": 10**6}, {"n_layers": 10**6}, {"max_len": 10**9}])
-def test_a_system_much_larger_than_its_weights_is_refused_before_it_is_built(save_system, make, sizes):
+@pytest.mark.parametrize("size", ["d_model", "d_ff", "n_layers", "max_len"])
+@pytest.mark.parametrize("n", [20_000, 10**6, 10**11])
+def test_a_system_much_larger_than_its_weights_is_refused(save_system, monkeypatch, size, n):
+    """As soon as it has made too many numbers."""
+    monkeypatch.setattr(checkpoint, "MOST_UNSAVED", 10**5)
     model, path = save_system("transformer")
-    about = load_checkpoint(path)[1]
-    _, path = save_system(model=model, name="transformer", config=about["config"] | sizes)
+    config = load_checkpoint(path)[1]["config"] | {size: n}
+    _, path = save_system("transformer", model=model, config=config)
     with pytest.raises(CheckpointError, match="can't be built here"):
         load_system(path)
 
 
-def test_a_bpe_tokenizer_can_be_saved_and_loaded(save_system):
+def test_a_tokenizer_with_other_tokens_than_the_system_is_refused(save_system):
+    few = {"kind": "words", "text": WordTokenizer(["few"]).to_text()}
+    with pytest.raises(CheckpointError, match="5 tokens"):
+        load_system(save_system("gru_lm", tokenizer=few)[1])
+
+
+def test_a_bpe_tokenizer_can_be_saved_and_loaded(save_system, make):
     tokenizer = BpeTokenizer.from_texts(TEXTS * 3, vocab_size=120)
-    _, path = save_system("gru_lm", data=encode_data("two", (TEXTS, TEXTS), (TEXTS, TEXTS), tokenizer))
+    data = encode_data("two", (TEXTS, TEXTS), (TEXTS, TEXTS), tokenizer)
+    model = make("gru_lm", vocab_size=tokenizer.vocab_size)
+    _, path = save_system("gru_lm", model, data)
     assert load_system(path).tokenizer.encode(TEXTS[0]) == tokenizer.encode(TEXTS[0])

@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import get_args, get_type_hints
 
-LARGEST = 10**6  # any size; a checkpoint of a stranger may have others
+LARGEST = 10**6  # of every size, since a stranger's checkpoint may contain any number
 ACCEPTED_TYPES = {"int": (int,), "float": (int, float), "bool": (bool,)}
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from course_lib import runtime
 from course_lib.teaching import progress
-from course_lib.teaching.exercises.catalogue import find_exercise
+from course_lib.teaching.exercises.catalogue import exercise_topics, find_exercise
 from course_lib.teaching.exercises.exercise import FileExercise
 from course_lib.teaching.exercises.failures import INSIDE
 from course_lib.teaching.exercises.guarded_call import CheckInside, is_inside_call
@@ -23,6 +23,11 @@ from course_lib.teaching.exercises.judging import judge
 from course_lib.teaching.exercises.own_work import refuse_course_code
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs
 from course_lib.teaching.own_code.kept_functions import in_use, keep
+
+RESTART = (
+    "The check itself failed. Something that ran in this session may have changed torch, Python or the "
+    "course: restart the kernel, run the cells that define your function, then this one."
+)
 
 
 class NotPassed(AssertionError):
@@ -43,17 +48,27 @@ def check(name: str, attempt: Callable | Path, *, own_work: bool = False) -> Ver
         runtime.user_folder()  # raises an error if it has another submission's work
     if is_inside_call():
         raise CheckInside(INSIDE)
+    try:
+        verdict, not_kept = _judge_and_record(name, attempt, own_work or runtime.is_strict())
+    except Exception as error:  # in the course's own code
+        if name in exercise_topics():
+            error.add_note(RESTART)
+        raise
+    if runtime.is_strict() and (verdict.status != "passed" or (not_kept and not own_work)):
+        raise NotPassed(str(verdict))
+    return verdict
+
+
+def _judge_and_record(name: str, attempt: Callable | Path, graded: bool) -> tuple[Verdict, str]:
+    """The verdict, and why the function couldn't be saved."""
     exercise = find_exercise(name)
     with in_use(name):
         verdict = judge(exercise, attempt)
-        if verdict.status == "passed" and (own_work or runtime.is_strict()):
+        if verdict.status == "passed" and graded:
             verdict = refuse_course_code(exercise, attempt) or verdict
     if verdict.status in ("passed", "wrong"):
         event = {"kind": "exercise", "lesson": exercise.lesson, "name": name, "status": verdict.status}
         progress.record(event | ({"misconception": verdict.misconception} if verdict.misconception else {}))
     to_keep = verdict.status == "passed" and not isinstance(exercise, FileExercise)
     not_kept = keep(exercise, attempt) if to_keep else ""
-    verdict = replace(verdict, details=join_paragraphs(verdict.details, not_kept))
-    if runtime.is_strict() and (verdict.status != "passed" or (not_kept and not own_work)):
-        raise NotPassed(str(verdict))
-    return verdict
+    return replace(verdict, details=join_paragraphs(verdict.details, not_kept)), not_kept

@@ -108,6 +108,16 @@ def test_an_unknown_name_is_an_error_that_helps():
         check("xyz", your_turn)
 
 
+def test_if_the_check_itself_fails_the_advice_is_to_restart_the_kernel(monkeypatch):
+    monkeypatch.setattr("course_lib.teaching.progress.record", None)
+    with pytest.raises(TypeError) as error:
+        check("double_it", lambda numbers: 2 * numbers)
+    assert "restart the kernel" in error.value.__notes__[0]
+    with pytest.raises(ValueError) as error:
+        check("doubel_it", your_turn)
+    assert not hasattr(error.value, "__notes__")
+
+
 FIRST_CHECK = """
 import sys
 from course_lib.teaching import check

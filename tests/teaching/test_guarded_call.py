@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import builtins
 import contextlib
 import io
 import os
@@ -401,6 +402,19 @@ def test_a_function_that_replaces_one_of_torch_hears_that_and_it_is_undone(exerc
     assert "`torch.Tensor.sum`" in verdict.headline
     assert torch.Tensor.sum is original and find_replaced() == []
     assert judge(DOUBLE_IT, double).status == "passed"
+
+
+def test_pythons_own_functions_and_modules_that_a_function_spoils_are_restored(monkeypatch):
+    monkeypatch.setattr(builtins, "len", len)  # the old value is restored, whatever happens
+    monkeypatch.setitem(sys.modules, "torch", torch)
+
+    def attempt(numbers):
+        builtins.len = builtins.isinstance = None
+        del sys.modules["torch"]
+        return 2 * numbers
+
+    assert judge(DOUBLE_IT, attempt).status == "passed"
+    assert len("two") == 3 and sys.modules["torch"] is torch
 
 
 def fails(*inputs):

@@ -17,6 +17,7 @@ global state that the function changes (seeds, torch's default dtype, the recurs
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 import ctypes
 import faulthandler
@@ -129,7 +130,7 @@ def call(
 
     def work() -> None:
         try:
-            value = function()
+            value = _keep_names(function)
             result.returned = True
             result.answer = read(value)
         except BaseException as caught:  # SystemExit and the learner's own classes too
@@ -282,6 +283,16 @@ def _capture_output(output: LimitedOutput) -> Iterator[None]:
             yield
         for warning in caught:
             output.write(f"{warning.category.__name__}: {shorten_message(warning.message)}\n")
+
+
+def _keep_names(function: Callable[[], Any]) -> Any:
+    """Call a function, then restore at once what all other code needs: Python's own functions, modules."""
+    names, modules = builtins.__dict__.copy(), sys.modules.copy()
+    try:
+        return function()
+    finally:
+        builtins.__dict__.update(names)
+        sys.modules.update(modules)
 
 
 _set_recursion_limit = sys.setrecursionlimit

@@ -20,7 +20,7 @@ from course_lib.teaching.exercises.exercise import FileExercise
 from course_lib.teaching.exercises.failures import INSIDE
 from course_lib.teaching.exercises.guarded_call import CheckInside, is_inside_call
 from course_lib.teaching.exercises.judging import judge
-from course_lib.teaching.exercises.own_work import refuse_course_code
+from course_lib.teaching.exercises.own_work import judge_own_work
 from course_lib.teaching.exercises.verdict import Verdict, join_paragraphs
 from course_lib.teaching.own_code.kept_functions import in_use, keep
 
@@ -41,8 +41,9 @@ class NotPassed(AssertionError):
 def check(name: str, attempt: Callable | Path, *, own_work: bool = False) -> Verdict:
     """The verdict on a function or class, or on a file; a file stays where it is.
 
-    With `own_work`, and always in strict mode, an attempt that uses the course's code isn't passed. With
-    `own_work`, it may be one that can't be saved for later lessons.
+    With `own_work`, and always in strict mode, an attempt that uses the course's code, or a library function
+    that does the exercise, isn't passed. With `own_work`, it may be one that can't be saved for later
+    lessons.
     """
     if runtime.is_strict():
         runtime.user_folder()  # raises an error if it has another submission's work
@@ -64,8 +65,8 @@ def _judge_and_record(name: str, attempt: Callable | Path, graded: bool) -> tupl
     exercise = find_exercise(name)
     with in_use(name):
         verdict = judge(exercise, attempt)
-        if verdict.status == "passed" and graded:
-            verdict = refuse_course_code(exercise, attempt) or verdict
+        if verdict.status == "passed":
+            verdict = judge_own_work(exercise, attempt, verdict, graded=graded)
     if verdict.status in ("passed", "wrong"):
         event = {"kind": "exercise", "lesson": exercise.lesson, "name": name, "status": verdict.status}
         progress.record(event | ({"misconception": verdict.misconception} if verdict.misconception else {}))

@@ -102,6 +102,7 @@ GRADIENT_STEP = RepeatedStep(
     lesson="guessing_the_next_word",
     inputs=("embeddings", "weight", "word", "target", "rate"),
     reference=solutions.gradient_step,
+    answered_by=("torch.Tensor.backward", "torch.autograd.backward", "torch.autograd.grad"),
     variations=("tiny", "equal", "zero"),  # not large: −ln of a probability that is 0 in float32 is infinite
     by_hand=ByHand(
         inputs={

@@ -47,6 +47,7 @@ READ_SEQUENCE = TensorExercise(
     sizes={"batch": (2, 3), "n": 5, "d": 4, "h": 6},
     others=(as_many_sentences_as_words,),
     reference=solutions.read_sequence,
+    answered_by=("torch.nn.RNN", "torch.nn.RNNCell", "torch.rnn_tanh", "torch.rnn_tanh_cell"),
     by_hand=ByHand(
         inputs={
             "inputs": [[1.0], [0.0], [0.0]],

@@ -248,6 +248,7 @@ LSTM_CELL = TensorExercise(
         {"n": 1, "d": 1, "k": 1, "r": 4},
     ),
     reference=solutions.lstm_cell,
+    answered_by=("torch.nn.LSTM", "torch.nn.LSTMCell", "torch.lstm", "torch.lstm_cell"),
     by_hand=ByHand(
         inputs={
             "x": [[1.0]],

@@ -22,6 +22,7 @@ CONVOLVE_WORDS = TensorExercise(
     ),
     large=(),
     reference=solutions.convolve,
+    answered_by=("torch.nn.Conv1d", "torch.nn.functional.conv1d", "torch.nn.functional.conv2d"),
     by_hand=ByHand(
         inputs={
             "words": [[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, 3.0]],

@@ -153,6 +153,7 @@ SELF_ATTENTION = TensorExercise(
     sizes={"n": 5, "d_model": 8, "d_k": 3, "d_v": 6},
     others=(far_apart,),
     reference=self_attention,
+    answered_by=("torch.nn.MultiheadAttention", "torch.nn.functional.multi_head_attention_forward"),
     by_hand=ByHand(
         inputs={
             "x": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],

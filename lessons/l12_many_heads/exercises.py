@@ -192,6 +192,7 @@ MANY_HEADS = PlainExercise(
     lesson="many_heads",
     inputs=("x", "source", "w_q", "w_k", "w_v", "w_o", "n_heads", "mask"),
     reference=solutions.many_heads,
+    answered_by=("torch.nn.MultiheadAttention", "torch.nn.functional.multi_head_attention_forward"),
     by_hand=ByHand(
         inputs={
             "x": torch.tensor([[[LN3, -LN3]]]),

@@ -53,6 +53,13 @@ LAYER_NORM = PlainExercise(
     lesson="the_block",
     inputs=("x", "weight", "bias", "eps"),
     reference=solutions.layer_norm,
+    answered_by=(
+        "torch.nn.LayerNorm",
+        "torch.nn.functional.layer_norm",
+        "torch.nn.functional.group_norm",
+        "torch.layer_norm",
+        "torch.native_layer_norm",
+    ),
     by_hand=ByHand(
         inputs={
             "x": torch.tensor([[1.0, 3.0], [10.0, 50.0]]),
@@ -198,6 +205,7 @@ ENCODER_BLOCK = PlainExercise(
     lesson="the_block",
     inputs=("x", "parts", "n_heads", "mask"),
     reference=solutions.encoder_block,
+    answered_by=("torch.nn.TransformerEncoderLayer",),
     by_hand=ByHand(
         inputs={"x": torch.tensor([[[1.0, 3.0]]]), "parts": hand_parts(), "n_heads": 1, "mask": None},
         answer=torch.tensor([[[-1.0, 6.0]]]),

@@ -388,6 +388,7 @@ SMOOTHED_LOSS = PlainExercise(
     lesson=TOPIC,
     inputs=("logits", "targets", "smoothing"),
     reference=solutions.smoothed_loss,
+    answered_by=("torch.nn.CrossEntropyLoss", "torch.nn.functional.cross_entropy"),
     by_hand=ByHand(
         inputs={
             "logits": torch.stack([PROBABILITIES.log(), torch.zeros(4)])[None],
@@ -460,6 +461,7 @@ TRAINING_STEP = PlainExercise(
     lesson=TOPIC,
     inputs=("weights", "loss_of", "state", "step", "rate"),
     reference=solutions.training_step,
+    answered_by=("torch.optim.Adam", "torch.optim.AdamW"),
     may_call=(clipped,),
     demands=(a_plain_number,),
     seconds=20.0,  # torch.optim, which some learners use, loads torch's compiler first

@@ -187,6 +187,7 @@ BLEU = PlainExercise(
     lesson=TOPIC,
     inputs=("translations", "references"),
     reference=solutions.bleu_score,
+    answered_by=("sacrebleu.BLEU", "sacrebleu.corpus_bleu"),
     trains=False,
     by_hand=ByHand(
         inputs={

@@ -1,10 +1,13 @@
-"""In graded work, an attempt that uses the course's code isn't passed; everything else is judged as usual."""
+"""In graded work, an attempt that uses the course's code, or a library that does the exercise, isn't passed;
+everything else is judged as usual."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 import linecache
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -13,8 +16,8 @@ from course_lib.layers import attention, positions, scores
 from course_lib.teaching import check
 from course_lib.teaching.contents import lessons
 from course_lib.teaching.exercises.catalogue import find_exercise, load_exercises
-from course_lib.teaching.exercises.exercise import FileExercise
-from course_lib.teaching.exercises.own_work import find_course_code
+from course_lib.teaching.exercises.exercise import Exercise, FileExercise
+from course_lib.teaching.exercises.own_work import find_borrowed
 from lessons.l13_the_block import modules
 
 EXERCISES = [exercise for lesson in lessons() for exercise in load_exercises(lesson.topic).values()]
@@ -32,6 +35,10 @@ def written(source: str, **names: object) -> dict:
 def wrapped(function: Callable) -> Callable:
     """A learner's function that only calls this one."""
     return written("def attempt(*inputs):\n    return function(*inputs)\n", function=function)["attempt"]
+
+
+def find_course_code(exercise: Exercise, attempt: object) -> str:
+    return find_borrowed(exercise, attempt).get("course-code", "")
 
 
 @pytest.mark.parametrize("exercise", FUNCTIONS, ids=lambda exercise: exercise.name)
@@ -136,3 +143,96 @@ def test_only_graded_work_is_refused(monkeypatch):
     assert (verdict.status, verdict.slip) == ("wrong", "course-code")
     own = written("def double_it(numbers):\n    return 2 * numbers\n")["double_it"]
     assert check("double_it", own, own_work=True).status == "passed"
+
+
+ANSWERED = {  # by a library, as someone may write it: the exercise, what is used, and the code
+    "layer_norm": (
+        "torch.nn.functional.layer_norm",
+        "from torch.nn.functional import layer_norm as norm\n"
+        "def attempt(x, weight, bias, eps=1e-5):\n    return norm(x, weight.shape, weight, bias, eps)\n",
+    ),
+    "soft_lookup": (
+        "torch.nn.functional.scaled_dot_product_attention",
+        "import functools\n"
+        "F = torch.nn.functional\n"
+        "attend = functools.partial(F.scaled_dot_product_attention, scale=1.0)\n"
+        "def attempt(query, keys, values):\n"
+        "    return [attend(query[None], keys, v)[0] for v in (values, torch.eye(len(keys)))]\n",
+    ),
+    "scaled_attention": (
+        "torch.nn.functional.scaled_dot_product_attention",
+        "def attempt(queries, keys, values):\n"
+        "    eye = torch.eye(keys.shape[-2]).expand(*keys.shape[:-1], -1)\n"
+        "    attend = getattr(torch.nn.functional, 'scaled_dot_product' + '_attention')\n"
+        "    return attend(queries, keys, values), attend(queries, keys, eye)\n",
+    ),
+    "convolve": (
+        "torch.nn.functional.conv1d",
+        "def attempt(words, kernel):\n    return torch.conv1d(words.T, kernel).T\n",
+    ),
+    "gradient_step": (
+        "torch.Tensor.backward",
+        "def attempt(embeddings, weight, word, target, rate):\n"
+        "    e, w = (x.clone().requires_grad_() for x in (embeddings, weight))\n"
+        "    loss = -torch.log_softmax(w @ e[word], dim=0)[target]\n"
+        "    loss.backward()\n"
+        "    return (e - rate * e.grad).detach(), (w - rate * w.grad).detach(), loss.detach()\n",
+    ),
+    "lstm_cell": (
+        "torch.lstm_cell",
+        "def attempt(x, hidden, cell, w_x, w_h, b):\n"
+        "    return torch.lstm_cell(x, (hidden, cell), w_x, w_h, b, torch.zeros_like(b))\n",
+    ),
+    "smoothed_loss": (
+        "torch.nn.CrossEntropyLoss",
+        "def attempt(logits, targets, smoothing):\n"
+        "    loss = torch.nn.CrossEntropyLoss(ignore_index=0, label_smoothing=smoothing)\n"
+        "    return loss(logits.mT, targets)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "used", "source"), [(name, *rest) for name, rest in ANSWERED.items()])
+def test_a_library_that_does_the_exercise_is_mentioned_and_gives_no_points(name, used, source):
+    attempt = written(source)["attempt"]
+    verdict = check(name, attempt)
+    assert verdict.status == "passed" and used in verdict.details
+    verdict = check(name, attempt, own_work=True)
+    assert (verdict.status, verdict.slip) == ("wrong", "library-call") and used in verdict.details
+
+
+ANSWERABLE = [exercise for exercise in FUNCTIONS if exercise.answered_by]
+
+
+@pytest.mark.parametrize("exercise", ANSWERABLE, ids=lambda exercise: exercise.name)
+def test_a_solution_that_is_written_out_needs_no_library_that_does_the_exercise(exercise):
+    solution = exercise.reference
+    names = {name: value for name, value in solution.__globals__.items() if name != "__name__"}
+    own = written(inspect.getsource(solution), **names)[solution.__name__]
+    assert "library-call" not in find_borrowed(exercise, own)
+
+
+BORROWED_OUT_OF_SIGHT = {
+    "a pool from another cell": "P = ThreadPoolExecutor(1)\n"
+    "def attempt(numbers):\n    return P.submit(lambda: reference(numbers)).result()\n",
+    "a new thread": "import threading\n"
+    "def attempt(numbers):\n"
+    "    found = []\n"
+    "    thread = threading.Thread(target=lambda: found.append(reference(numbers)))\n"
+    "    thread.start()\n    thread.join()\n    return found[0]\n",
+    "no profile": "import sys\n"
+    "def attempt(numbers):\n    list(map(sys.setprofile, [None]))\n    return reference(numbers)\n",
+}
+
+
+@pytest.mark.parametrize("source", BORROWED_OUT_OF_SIGHT.values(), ids=BORROWED_OUT_OF_SIGHT)
+def test_course_code_that_is_called_out_of_sight_gives_no_points(source):
+    names = {"ThreadPoolExecutor": ThreadPoolExecutor, "reference": find_exercise("double_it").reference}
+    attempt = written(source, **names)["attempt"]
+    assert check("double_it", attempt).status == "passed"
+    assert check("double_it", attempt, own_work=True).slip in ("out-of-sight", "course-code")
+
+
+def test_a_generator_of_numpy_which_has_a_lock_is_not_out_of_sight():
+    source = "import numpy\ndef attempt(numbers):\n    numpy.random.default_rng(0)\n    return 2 * numbers\n"
+    assert not find_borrowed(find_exercise("double_it"), written(source)["attempt"])

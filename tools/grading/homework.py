@@ -45,7 +45,9 @@ RULES = (
     "you can try as often as you like. Quizzes, predictions and everything else aren't graded. This edition "
     "has no hints and no solutions.\n\n"
     "- **Your code has to be your own.** A function that calls or imports the course's version gets no "
-    'points. Functions that you get as arguments, and `yours("…")` for earlier exercises, are fine.\n'
+    "points, nor does one that leaves the whole exercise to a library, such as `F.layer_norm` in an exercise "
+    'about layer normalisation. Functions that you get as arguments, and `yours("…")` for earlier exercises, '
+    "are fine.\n"
     "- **Before you submit,** choose *Kernel → Restart Kernel and Run All Cells*, and look at every check "
     "again: the grader runs the notebook from top to bottom in the same way.\n"
     "- **Leave the check cells as they are,** and don't rename the notebook."

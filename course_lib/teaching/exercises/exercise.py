@@ -24,7 +24,9 @@ class Slip:
 class Exercise(ABC):
     """`inputs` are the names of the parameters, or a mapping by name. `library` is what later lessons use for
     a learner who has not passed; without it, the reference. `seconds` is the time limit of a whole check.
-    `may_call` are functions of the course that an attempt may call in graded work (see own_work.py)."""
+    `may_call` are functions of the course that an attempt may call in graded work. `answered_by` names the
+    functions and classes of a library that do what the learner is asked to write, such as
+    `torch.nn.functional.layer_norm`; in graded work, they give no points (see own_work.py)."""
 
     name: str
     lesson: str
@@ -33,6 +35,7 @@ class Exercise(ABC):
     library: Callable | None = None
     seconds: float = 5.0
     may_call: tuple[Callable, ...] = ()
+    answered_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -221,17 +222,21 @@ def test_what_cannot_be_graded_is_named_and_the_others_are_graded(graded, studen
     assert any(message in line and student in line for line in done.stderr.splitlines())
 
 
-def test_deleted_cells_are_named(graded):
+def test_deleted_and_changed_checks_are_named_and_no_others(graded):
     warnings = [line for line in graded[2].stderr.splitlines() if "WARNING" in line]
     assert any("6_no_check" in line and "check_additive_attention" in line for line in warnings)
+    assert not any("checksum" in line for line in warnings)
+    (changed,) = [line for line in warnings if " changed " in line]
+    assert "8_changed_check" in changed and "check_make_it_she" in changed
 
 
-def test_feedback_shows_the_verdict_without_a_traceback(graded):
+def test_feedback_names_the_exercises_and_shows_the_verdict_without_a_traceback(graded):
     course = graded[0]
     done = course.nbgrader("generate_feedback", LESSON, "--student", "3_half")
     assert done.returncode == 0, done.stderr
     page = course.notebook("feedback", student="3_half").with_suffix(".html").read_text(encoding="utf-8")
     assert "Not right yet · additive_attention" in page and "checking.py" not in page
+    assert re.findall(r'<a href="#check_\w+">(.+?)</a>', page) == list(POINTS)
 
 
 def test_a_folder_that_all_submissions_would_share_is_refused(graded, tmp_path):

@@ -25,6 +25,9 @@ c.Autograde.sanitize_preprocessors = [
 ]
 c.Autograde.exclude_overwriting = {"14_the_transformer": ["my_transformer.py"]}  # students write this file
 
+# The list of points in the feedback names the exercises.
+c.GenerateFeedback.exporter_class = "tools.grading.nbgrader_steps.FeedbackByExercise"
+
 c.Execute.timeout = 600  # seconds for a cell; some train a network
 c.Execute.extra_arguments = [
     "--HistoryManager.hist_file=:memory:",

@@ -3,7 +3,8 @@
 warn_about_files     in `autograde`: a renamed notebook, or a file that wasn't submitted, is named
 LearnersStub         in `generate_assignment`: exercises whose stub is more than "Your turn" get it back
 ReadableSubmission   in `autograde`: an unreadable or oversized submission is refused with a clear message
-RestoreChecks        in `autograde`: checks that a student deleted are added again, with a note
+RestoreChecks        in `autograde`: checks that a student changed or deleted are restored, and named
+FeedbackByExercise   in `generate_feedback`: the list of points names the exercises
 
 nbgrader doesn't grade a submission that is refused; the others of the same run are graded.
 """
@@ -12,11 +13,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import nbformat
-from nbconvert.exporters import NotebookExporter
+from nbconvert.exporters import HTMLExporter, NotebookExporter
 from nbgrader import utils
 from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor, OverwriteCells
@@ -85,14 +87,33 @@ def find_problem(path: Path) -> str:
 
 
 class RestoreChecks(OverwriteCells):
-    """Add deleted checks at the end of the notebook, where every function is defined.
+    """Restore changed checks; add deleted ones at the end of the notebook, where every function is defined.
 
-    nbgrader's own version puts them after the exercise, and fails if that was deleted too.
+    nbgrader's own version reports every check as changed, because it compares the student's cell, without the
+    hidden test, with the one that has it. It adds a deleted check after the exercise, and fails if that was
+    deleted too.
     """
 
     def preprocess(self, notebook: nbformat.NotebookNode, resources: dict) -> tuple:
         self.add_missing_cells = True
+        self.student = resources["nbgrader"]["student"]
         return super().preprocess(notebook, resources)
+
+    def preprocess_cell(self, cell: nbformat.NotebookNode, resources: dict, index: int) -> tuple:
+        stored = cell.metadata.get("nbgrader", {})  # as released, without the hidden test
+        self.is_as_released = "grade_id" in stored and stored.get("checksum") == utils.compute_checksum(cell)
+        return super().preprocess_cell(cell, resources, index)
+
+    def report_change(self, name: str, attribute: str, original: Any, submitted: Any) -> None:
+        if attribute == "checksum" and self.is_as_released:
+            return
+        self.log.warning(
+            "%s changed the cell '%s' of %s (its %s); the original was restored.",
+            self.student,
+            name,
+            self.notebook_id,
+            "source" if attribute == "checksum" else attribute,
+        )
 
     def add_missing_grade_cells(self, notebook: nbformat.NotebookNode, resources: dict) -> tuple:
         stored = self.gradebook.find_notebook(self.notebook_id, self.assignment_id)
@@ -102,9 +123,17 @@ class RestoreChecks(OverwriteCells):
         for cell in missing:
             self.log.warning(
                 "%s deleted the cell '%s' of %s; it was added again at the end.",
-                resources["nbgrader"]["student"],
+                self.student,
                 cell.name,
                 self.notebook_id,
             )
             notebook.cells.append(self.missing_cell_transform(cell, points[cell.name]))
         return notebook, resources
+
+
+class FeedbackByExercise(HTMLExporter):
+    """nbgrader calls every check "Test cell" in the list of points."""
+
+    def from_notebook_node(self, notebook: nbformat.NotebookNode, *options: Any, **more: Any) -> tuple:
+        page, resources = super().from_notebook_node(notebook, *options, **more)
+        return re.sub(r'(<a href="#check_(\w+)">)Test cell', r"\1\2", page), resources

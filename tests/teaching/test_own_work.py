@@ -212,7 +212,9 @@ def test_a_solution_that_is_written_out_needs_no_library_that_does_the_exercise(
     assert "library-call" not in find_borrowed(exercise, own)
 
 
-BORROWED_OUT_OF_SIGHT = {
+OUT_OF_SIGHT = {
+    "another process": "import subprocess, sys\n"
+    "def attempt(numbers):\n    subprocess.run([sys.executable, '--version'])\n    return 2 * numbers\n",
     "a pool from another cell": "P = ThreadPoolExecutor(1)\n"
     "def attempt(numbers):\n    return P.submit(lambda: reference(numbers)).result()\n",
     "a new thread": "import threading\n"
@@ -225,8 +227,8 @@ BORROWED_OUT_OF_SIGHT = {
 }
 
 
-@pytest.mark.parametrize("source", BORROWED_OUT_OF_SIGHT.values(), ids=BORROWED_OUT_OF_SIGHT)
-def test_course_code_that_is_called_out_of_sight_gives_no_points(source):
+@pytest.mark.parametrize("source", OUT_OF_SIGHT.values(), ids=OUT_OF_SIGHT)
+def test_work_that_is_done_out_of_sight_gives_no_points(source):
     names = {"ThreadPoolExecutor": ThreadPoolExecutor, "reference": find_exercise("double_it").reference}
     attempt = written(source, **names)["attempt"]
     assert check("double_it", attempt).status == "passed"

@@ -20,6 +20,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -68,6 +69,16 @@ METHODS = {"encode": "(source, mask)", "decode": "(target, memory, mask)", "forw
 
 
 class TransformerExamination(FileExamination):
+    namespace: dict[str, Any] | None = None  # of a file with a Transformer
+
+    def so_far(self) -> str:
+        """With the modules that are right on their own; they are examined only if something is wrong."""
+        if self.namespace:
+            namespace, self.namespace = self.namespace, None
+            with suppress(Found):  # a wrong module is noticed at its stage
+                file_modules.check_modules(self, namespace)
+        return super().so_far()
+
     def examine(self) -> Verdict:
         made_by = find_class(self)
         partly = check_names(self, made_by)
@@ -111,9 +122,8 @@ def find_class(examination: FileExamination) -> Callable[..., nn.Module]:
     if not (isinstance(found, type) and issubclass(found, nn.Module)):
         headline = f"`{CLASS}` isn't a subclass of `nn.Module`."
         raise examination.wrong(headline, f"Start it with `class {CLASS}(nn.Module):`.", "not-a-module")
-    with suppress(Found):  # a module that is wrong is noticed at its stage
-        file_modules.check_modules(examination, namespace)
     examination.done.append("the file runs")
+    examination.namespace = namespace
     try:
         inspect.signature(found).bind(**dict.fromkeys(SIZES))
     except TypeError:
@@ -213,13 +223,13 @@ def check_stages(examination: FileExamination, made_by: Callable[..., nn.Module]
     has_decode = with_decoder and callable(getattr(model, "decode", None))
     mine: Stages = {}
     again: Stages = {}
-    failure, changed, so_far = None, [], examination.so_far()
+    failure, changed, so_far = None, [], ""
     try:
         run = partial(run_stages, model, n_layers=n_layers, decode=has_decode)
         changed = examination.guarded("Your model", partial(run, mine))
         examination.guarded("Your model", partial(run, again), seed=1)
     except Found as found:
-        failure = found
+        failure, so_far = found, examination.so_far()
     refuse_changed(examination, changed)
     right = reference_stages()
     names = [name for name in stage_names(n_layers) if name in mine]

@@ -84,9 +84,8 @@ def run_stages(model: nn.Module, stages: Stages, n_layers: int, *, decode: bool 
         if decode:
             stages["logits"] = as_tensor("decode", model.decode(target, memory, mask))
     before = dict(zip(("source", "target", "mask"), batch(), strict=True), memory=stages["memory"])
-    return [
-        name for name, now in zip(before, (*given, memory), strict=True) if not torch.equal(before[name], now)
-    ]
+    now = zip(before, (*given, memory), strict=True)
+    return [name for name, tensor in now if ((tensor != before[name]) & (tensor == tensor)).any()]  # not NaN
 
 
 def as_tensor(method: str, value: Any) -> Tensor:

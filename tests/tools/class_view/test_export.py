@@ -8,7 +8,7 @@ import re
 from datetime import datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from course_lib import __version__
@@ -72,7 +72,13 @@ def test_every_string_of_an_export_is_the_courses_own(worked, tmp_path):
 some_text = st.one_of(st.text("abc <>/", max_size=9), st.sampled_from(["passed", "M07", "1", "true"]))
 
 
-@settings(max_examples=60)
+@settings(
+    derandomize=True,
+    deadline=None,
+    max_examples=60,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],  # of a busy machine
+)
 @given(
     st.dictionaries(
         st.sampled_from(["at", "text", "guess", "says", "code", "status", *FIELDS["quiz"]]), some_text

@@ -15,11 +15,12 @@ from course_lib.text.batch import make_batch
 from course_lib.text.encoded import encode_ids
 from course_lib.training.graph_step import GraphStep
 from course_lib.training.objective import objective_for
-from course_lib.training.step import BETAS, EPSILON, Adam, PlainStep, parts_of
+from course_lib.training.step import Adam, PlainStep, parts_of
 from tools.pronouns import classification
 
 BATCH = make_batch([[5, 6], [7], [8, 9, 10]], [[4], [5, 6, 7, 8], [9]])
 OTHER = make_batch([[6], [9]], [[7, 8], [5]])
+PAPERS_ADAM = {"betas": (0.9, 0.98), "eps": 1e-9}
 both = pytest.mark.parametrize("kind", [PlainStep, GraphStep])
 
 
@@ -46,7 +47,7 @@ def new_weights() -> dict[str, torch.Tensor]:
 def test_adam_equals_torchs_also_with_a_loaded_state(as_tensor):
     ours, theirs = new_weights(), new_weights()
     adam = Adam(ours)
-    reference = torch.optim.Adam(theirs.values(), lr=1.0, betas=BETAS, eps=EPSILON, fused=True)
+    reference = torch.optim.Adam(theirs.values(), lr=1.0, **PAPERS_ADAM, fused=True)
     for number in range(1, 6):
         rate = 0.1 / number
         for weights in (ours, theirs):
@@ -95,7 +96,7 @@ def test_a_step_is_mean_loss_clip_and_adam(make, new, kind, clip):
     step, model = new(kind, clip=clip), make(dropout=0.0)
     total, n_counted = step(BATCH, 3e-3).tolist()
     assert n_counted == 9
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3, betas=BETAS, eps=EPSILON, foreach=False)
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3, **PAPERS_ADAM, foreach=False)
     loss, n = objective_for(model, step.recipe.smoothing)(model, BATCH)
     (loss / n).backward()
     norm = nn.utils.clip_grad_norm_(model.parameters(), clip)

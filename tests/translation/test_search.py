@@ -126,6 +126,15 @@ def test_search_stops_when_the_best_cannot_be_overtaken(markov, sources):
     assert system.n_steps == 2
 
 
+def test_an_impossible_end_does_not_count_as_finished(markov, sources):
+    """A beam as wide as the vocabulary takes EOS at any probability; the truncated hypothesis still wins."""
+    system = markov(1)
+    with torch.no_grad():
+        system.table[..., EOS] = -torch.inf
+    result = beam_search(system, system.encode(*sources(1)), beam=20, max_len=2)
+    assert EOS not in result.ids and result.scores.isfinite()
+
+
 def test_greedy_returns_words_then_eos_then_pad(markov, sources):
     system = markov(4)
     for source, words in enumerate([(4, 5, EOS), (EOS,), (6, 6, 5, 4), (4, 5, 6, 6)]):

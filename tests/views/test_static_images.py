@@ -177,7 +177,7 @@ def test_labels_of_a_heat_map_are_no_formulas_and_masked_scores_are_no_numbers()
     labels = [*axes.get_xticklabels(), *axes.get_yticklabels()]
     assert [label.get_text() for label in labels] == ODD * 2
     assert not any(label.get_parse_math() for label in labels)
-    scores = torch.tensor([[1.0, -torch.inf], [float("nan"), 2.0]], requires_grad=True)
+    scores = torch.tensor([[-3.0, -torch.inf], [float("nan"), 2.0]], requires_grad=True)
     for part, ending in (
         (scores, "the largest, 2.00, is in row b, column d."),
         (scores[:1, 1:], "no cell contains a number."),

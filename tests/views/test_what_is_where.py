@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import FancyBboxPatch
 
 from course_lib import theme
-from course_lib.views import Part, diagram, gallery, heatmap, panels, timeline, word_rows
+from course_lib.views import Part, diagram, gallery, heatmap, lines, panels, timeline, word_rows
 
 
 @pytest.fixture
@@ -49,13 +49,19 @@ def test_a_gallery_labels_the_rows_on_the_left_and_the_columns_at_the_bottom(fig
     assert labelled("get_xticklabels") == "cde", "nothing is below c"
 
 
+def test_a_curve_is_named_at_the_height_of_its_last_point(figures):
+    lines([0, 1], {"falls": [1, 0], "rises": [0, 1]})
+    heights = {text.get_text(): text.xy[1] for text in figures[0].axes[0].texts}
+    assert heights["falls"] < 0.1 and heights["rises"] > 0.9
+
+
 def test_a_name_has_the_same_colour_in_every_panel_and_in_the_legend(figures):
     x = [1, 2]
     panels([Part("one", x, {"a": x, "b": x}), Part("two", x, {"b": x, "c": x})], x_name="x")
     [figure] = figures
-    lines = [line for axes in figure.axes for line in axes.lines]
-    colours = {(line.get_label(), line.get_color()) for line in lines}
-    assert len(lines) == 4 and len(colours) == len({colour for _, colour in colours}) == 3
+    drawn = [line for axes in figure.axes for line in axes.lines]
+    colours = {(line.get_label(), line.get_color()) for line in drawn}
+    assert len(drawn) == 4 and len(colours) == len({colour for _, colour in colours}) == 3
     [legend] = figure.legends
     entries = zip(legend.get_texts(), legend.legend_handles, strict=True)
     assert {(text.get_text(), handle.get_color()) for text, handle in entries} == colours

@@ -149,6 +149,9 @@ def test_recall_asks_about_earlier_lessons_and_what_was_not_put_right(made_up):
         progress.record({"kind": "quiz", "lesson": "x", "name": f"closing-{name}", "correct": correct})
     assert names() == [*later, "closing-04-0"]
     assert [question.id for question in choose_questions("08", "recall")] == later  # without a learner
+    three = ["closing-04-0", "closing-07-0", "later-05-0"]
+    again = [question.id for question in choose_questions("08", "recall", missed=three)]
+    assert again == [*later, *three[:2]], "a few, not all"
     quiz("08", "recall").answer("closing-04-0", 1)
     assert names() == later
     made_up["07"], made_up["05"] = {}, {}

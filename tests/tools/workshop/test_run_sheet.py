@@ -125,6 +125,12 @@ def test_what_does_not_fit_has_no_schedule():
     assert schedule(sections, 1, 90, NINE) and schedule(sections, 1, 80, NINE) is None
 
 
+def test_a_day_does_not_end_with_lunch():
+    """All that 3 hours teach is over by noon."""
+    [entries] = schedule(fitted("3 hours")[1], 1, DAY, NINE)
+    assert [entry.kind for entry in entries[-2:]] == ["checkpoint", "wrap-up"]
+
+
 def test_chosen_lessons_are_taught_in_full_if_they_fit():
     plan, _, _, left_out = fit(PROJECT_ROOT, 1, 300, NINE, ["06", "08"])
     assert {part.track for part in plan.parts} == {FULL} and not left_out

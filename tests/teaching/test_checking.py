@@ -36,7 +36,7 @@ from course_lib.teaching.exercises import (
     gaussian,
     judge,
 )
-from course_lib.teaching.exercises.comparison import values_match
+from course_lib.teaching.exercises.comparison import tensors_match, values_match
 from course_lib.text.special import BOS, EOS
 
 FOLDER = PROJECT_ROOT / "course_lib" / "teaching" / "exercises"
@@ -406,6 +406,30 @@ def test_inputs_expected_answer_and_own_answer_are_shown():
 )
 def test_values_match_up_to_rounding_whatever_holds_them(value, other, match):
     assert values_match(value, other) is match and values_match(other, value) is match
+
+
+def nested_match(value, other, **options):
+    return values_match({"a": [value]}, {"a": [other]}, **options)
+
+
+@pytest.mark.parametrize(
+    ("match", "expected", "tolerance"),
+    [
+        (tensors_match, torch.tensor([0.0]), 3e-5),
+        (tensors_match, torch.tensor([1.0]), 1.3e-4),
+        (partial(tensors_match, scaled=True), torch.tensor([0.0, 100.0]), 3e-3),
+        (partial(tensors_match, scaled=True), torch.tensor([100.0]), 0.103),
+        *((match, torch.tensor([0.0]), 1e-6) for match in (values_match, nested_match)),
+        *((match, torch.tensor([1.0]), 1.01e-4) for match in (values_match, nested_match)),
+        *((match, 0.0, 1e-8) for match in (values_match, nested_match)),
+        *((match, 1.0, 1e-4) for match in (values_match, nested_match)),
+        *((partial(match, scaled=True), 1.0, 1e-3) for match in (values_match, nested_match)),
+    ],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_error_may_be_as_large_as_the_tolerance_and_no_larger(match, expected, tolerance, sign):
+    assert match(expected, expected + 0.9 * sign * tolerance)
+    assert not match(expected, expected + 1.1 * sign * tolerance)
 
 
 NUMBERS = torch.tensor([1.0, float("nan"), -0.5])

@@ -342,6 +342,7 @@ def test_the_first_difference_is_named(expected, got, words):
         (torch.tensor([1, 2]), torch.tensor([1, 2], dtype=torch.int32), True),
         ([1, 2], torch.tensor([1, 2]), False),
         ([1, 2], [torch.tensor(1), torch.tensor(2)], False),
+        ([], torch.zeros(0), False),
         ([1, 2], (1, 2), True),
         ([0.5, 0.5], torch.tensor([0.5, 0.5]), True),
         (0.5, torch.tensor(0.5), True),

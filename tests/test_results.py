@@ -7,7 +7,7 @@ import json
 import pytest
 
 from course_lib import results
-from course_lib.results import UnknownResult, fill, formatted
+from course_lib.results import UnknownResult, fill, formatted, pack_rows, unpack_rows
 
 RUNS = [
     {"variant": "small", "seed": seed, "right": right, "sizes": [1, 2 + seed], "n": {"6–10": 1200 + seed}}
@@ -78,3 +78,10 @@ def test_the_error_for_an_invalid_placeholder_says_why(recorded, text, message):
 
 def test_the_files_of_the_course_are_read():
     assert formatted("toy_ladder/bahdanau/scores/test/exact:.1%") == "97.7%"
+
+
+def test_rows_have_counts_from_0_to_255():
+    assert unpack_rows(pack_rows([[0, 255]])).tolist() == [[0, 255]]
+    for wrong in ([[256]], [[-1]], [1, 2]):
+        with pytest.raises(ValueError, match="from 0 to 255"):
+            pack_rows(wrong)

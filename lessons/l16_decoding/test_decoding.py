@@ -20,7 +20,7 @@ from course_lib.translation.pipeline import translate
 from course_lib.translation.search import beam_search, greedy
 from course_lib.translation.shipped import shared
 from lessons.l16_decoding import measurements
-from lessons.l16_decoding.corpus_bleu import bleu_of_rows, bleu_rows
+from lessons.l16_decoding.corpus_bleu import bleu_of_rows, bleu_rows, draws
 from lessons.l16_decoding.exercises import bootstrapped
 from lessons.l16_decoding.measurements import COW, GARDEN, sources, translations
 from lessons.l16_decoding.recompute import Recompute
@@ -108,6 +108,11 @@ def test_bleu_of_rows_equals_sacrebleu(name):
     assert bleu_of_rows(torch.stack([rows, rows])).tolist() == [bleu_of_rows(rows).item()] * 2
     no_match = bleu_rows([["a", "b"]], [["c", "d", "e"]])
     assert bleu_of_rows(no_match) == 0 and bleu_of_rows(rows[:0]) == 0
+
+
+def test_the_draws_of_a_bootstrap_depend_on_the_generator_alone():
+    first, again = (draws(50, 20, torch.Generator().manual_seed(1)) for _ in range(2))
+    assert torch.equal(first, again) and first.sum(dim=1).eq(50).all()
 
 
 def test_bleu_by_hand():

@@ -10,10 +10,11 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from traitlets import TraitError
+from traitlets import HasTraits, TraitError
 
 from course_lib import theme
 from course_lib.explore.base import Choice, Explorable, Integer, Number, Panel
+from course_lib.explore.control import MAX_LENGTH, TextInput
 from course_lib.explore.picture import Picture
 from lessons.l00_start_here import SoftmaxDial
 from lessons.l08_query_key_value import SaturationLab, WhoAttends
@@ -123,6 +124,12 @@ def test_wrong_values_are_rejected_and_change_nothing(kind, name, value, message
     with pytest.raises(TraitError, match=message):
         setattr(explorable, name, value)
     assert explorable.state == kind.start
+
+
+def test_a_long_text_is_cut():
+    typed = type("Typed", (HasTraits,), {"text": TextInput("t", ("a",))})()
+    typed.text = "x" * (MAX_LENGTH + 1)
+    assert typed.text == "x" * MAX_LENGTH
 
 
 def test_every_control_makes_its_widget():

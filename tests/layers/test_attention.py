@@ -129,6 +129,18 @@ def test_additive_concat_and_projected_scores_are_equal():
     torch.testing.assert_close(module.score_projected(query, module.project_keys(keys)), expected)
 
 
+def test_new_weights_are_within_the_bound_of_the_terms_that_they_sum():
+    torch.manual_seed(0)
+    module = scores.AdditiveScore(query_dim=16, key_dim=400, attn_dim=100)
+    general, location = (
+        scores.GeneralScore(query_dim=16, key_dim=25),
+        scores.LocationScore(query_dim=16, max_len=9),
+    )
+    terms = [(module.w_query, 16), (module.w_key, 400), (module.v, 100)]
+    for weight, n_terms in (*terms, (general.weight, 400), (location.weight, 16)):
+        assert 0.9 < weight.abs().max() * math.sqrt(n_terms) <= 1
+
+
 @FRONTS
 def test_location_depends_only_on_the_query(front):
     query, weight = draw(*front, QUERIES, QUERY_DIM), draw(8, QUERY_DIM)

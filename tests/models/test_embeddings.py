@@ -45,6 +45,7 @@ def test_initial_embeddings_and_logits_have_a_standard_deviation_of_one(tied):
     for embed in (words.source, words.target):
         assert embed(torch.arange(400)).std().item() == pytest.approx(1, rel=0.02)
     assert words.logits(torch.randn(500, 64)).std().item() == pytest.approx(1, rel=0.05)
+    assert words.output.bias.eq(0).all()
 
 
 def test_dropout_defaults_to_the_configurations():

@@ -76,6 +76,7 @@ def test_a_file_that_cannot_be_written_is_no_error(kind, course_home, monkeypatc
     [
         ("", "", ""),
         (".tril()", ".triu()", "differ"),
+        ("(source != 0)", "(source >= 0)", "differ"),
         ("self.inner", "self.first", "inner.weight"),
         ("self.words.output(x)", "self.words.output(x)[:, -1]", "shape"),
         ("class Transformer(nn.Module):", "class Transformer(nn.Module)", "line"),

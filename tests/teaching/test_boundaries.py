@@ -11,6 +11,8 @@ import torch
 from course_lib.teaching import count_own_calls, start_lesson
 from course_lib.teaching.contents import FULL, SHORT, hours, lessons
 from course_lib.teaching.exercises import ByHand, PlainExercise, find_exercise, judge
+from course_lib.teaching.exercises.gradients import compare_gradients
+from course_lib.teaching.exercises.time_limit import TimeLimit
 from course_lib.teaching.own_code.kept_file import KeptFunction, list_own_functions, write_function
 from course_lib.teaching.progress import Progress
 
@@ -51,6 +53,17 @@ def leaves_a_gradient(x):
 def test_right_numbers_are_not_enough(attempt, slip):
     verdict = judge(CUBE, attempt)
     assert (verdict.status, verdict.slip) == ("wrong", slip), str(verdict)
+
+
+@pytest.mark.parametrize("part", [0.9, 1.1])
+@pytest.mark.parametrize("difference", [(1.03e-3, 0.0), (0.0, 3e-5)])
+def test_a_gradient_may_differ_by_rounding_of_itself_or_of_the_largest_and_no_more(part, difference):
+    right = torch.tensor([1.0, 0.0])
+    attempt, reference = (
+        lambda x, slope=slope: (slope * x).sum() for slope in (right + part * torch.tensor(difference), right)
+    )
+    verdict = compare_gradients(attempt, reference, lambda: (torch.ones(2),), ["x"], TimeLimit(5.0))
+    assert (verdict is None) == (part < 1)
 
 
 def loop(x):

@@ -248,7 +248,7 @@ def test_it_is_covered_until_the_one_guess_and_opens_where_the_truth_shows(event
     assert (state["look"], state["guess"][:3]) == ("wrong", "0.4")
     with pytest.raises(ValueError, match="already open"):
         prediction.commit(0.96)
-    from_page(prediction, guess="0.96")  # a second view of the same cell
+    assert from_page(prediction, guess="0.96") == state  # a second view of the same cell
     event = {"kind": "prediction", "lesson": "query_key_value", "name": "sample-largest"}
     assert prediction.guess == 0.4
     assert events == [{**event, "guess": "0.4 of $1$", "correct": False}]

@@ -317,6 +317,8 @@ def test_derived_slips_name_the_inputs():
     assert len(slips) == 1 + 3 * 3 + 2  # one swap of two tensors; three changes of each; two of a matrix
     masked = list(derive_slips(("mask",), lambda mask: mask, (torch.tensor([True, False]),)))
     assert [slip.name for slip in masked] == ["input-ignored", "input-inverted"]
+    for counts in ((2, 1000), (1000, 2)):  # swapped, a loop over them might take forever
+        assert not list(derive_slips(("n", "times"), max, counts))
 
 
 @pytest.mark.parametrize(

@@ -109,5 +109,6 @@ def test_batches_from_the_corpus_tensor_equal_those_of_make_batch(device, corpus
 def test_a_corpus_is_tokenised_and_unknown_words_become_unk():
     corpus = encode_corpus(["a b", "b"], ["le chat", "chat !"], WordTokenizer(["chat", "le"]))
     assert len(corpus) == 2 and corpus.lengths == ((3, 3), (2, 3))
+    assert encode_ids([[5]], [[6, 7]]).longest == encode_ids([[6, 7]], [[5]]).longest == 3
     batch = corpus.batch(torch.tensor([0, 1]), src_len=3, tgt_len=3)
     assert batch.tgt_out.tolist() == [[5, 4, 3], [4, UNK, 3]]

@@ -125,6 +125,8 @@ def test_a_changed_file_is_never_read(fake_folder):
     (fake_folder / "train.de.gz").unlink()
     assert state(fake_folder, "train.de.gz") == "right"
     assert next(iter(load_multi30k("de", "en", folder=fake_folder))) == ("de 0", "en 0")
+    (fake_folder / "train.de.gz").write_bytes(gzip.compress(fake_text("de"), mtime=0))
+    assert state(fake_folder, "train.de.gz") == "right"  # both are
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -14,8 +16,10 @@ BATCH = make_batch([[5, 6, 7, 8], [9, 5]], [[6, 7, 8], [9, 9, 9, 9]])
 
 @pytest.fixture
 def model():
+    """Its values are wider than its keys."""
     torch.manual_seed(0)
-    return build("transformer", make_config("transformer", scale="tiny", vocab_size=20)).eval()
+    config = make_config("transformer", scale="tiny", vocab_size=20)
+    return build("transformer", replace(config, d_v=config.d_model)).eval()
 
 
 @torch.no_grad()

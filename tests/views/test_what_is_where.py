@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import FancyBboxPatch
 
 from course_lib import theme
-from course_lib.views import Part, diagram, gallery, heatmap, lines, panels, timeline, word_rows
+from course_lib.views import Part, bars, diagram, gallery, heatmap, lines, panels, timeline, word_rows
 
 
 @pytest.fixture
@@ -67,22 +67,38 @@ def test_a_name_has_the_same_colour_in_every_panel_and_in_the_legend(figures):
     assert {(text.get_text(), handle.get_color()) for text, handle in entries} == colours
 
 
-def test_a_timeline_is_dotted_only_where_years_are_left_out(figures):
-    timeline({2014: ["a"], 2015: ["b"], 2017: ["c"]})
-    styles = [line.get_linestyle() for line in figures[0].axes[0].lines if len(line.get_xdata()) == 2]
+def test_bars_start_at_zero(figures):
+    bars([0.7, 0.25], labels=["cat", "water"])
+    assert figures[0].axes[0].get_ylim()[0] == 0
+
+
+def test_a_timeline_is_dotted_only_where_years_are_left_out_and_highlights_the_last_event(figures):
+    timeline({2014: ["a"], 2015: ["b"], 2017: ["c", "d"]})
+    [axes] = figures[0].axes
+    styles = [line.get_linestyle() for line in axes.lines if len(line.get_xdata()) == 2]
     assert styles == ["-", ":"]
+    assert [text.get_text() for text in axes.texts if text.get_color() == theme.ORANGE] == ["d"]
 
 
 def test_word_rows_frame_the_marked_word_of_each_sentence(figures):
-    """A word that is marked in another sentence has no frame."""
+    """A word that is marked in another sentence has no frame. A word can be read on dark and on pale."""
     words = [["cat", "it"], ["it", "dog"]]
     word_rows([[0.9, 0.1], [0.5, 0.5]], words=words, marked=["it", "dog"])
-    boxes = [patch for patch in figures[0].axes[0].patches if isinstance(patch, FancyBboxPatch)]
+    [axes] = figures[0].axes
+    boxes = [patch for patch in axes.patches if isinstance(patch, FancyBboxPatch)]
     framed = [box.get_edgecolor() == to_rgba(theme.ORANGE) for box in boxes]
     assert framed == [False, True, False, True]
+    assert [text.get_color() for text in axes.texts[:4:2]] == [theme.PAPER, theme.INK]
 
 
-def test_quotes_in_an_alt_text_do_not_end_the_attribute():
+@pytest.mark.parametrize(
+    "html_of",
+    [
+        lambda alt: diagram({"a": (0, 0)}, [], alt=alt)._repr_mimebundle_()["text/html"],
+        lambda alt: heatmap(np.eye(2), rows="ab", columns="cd", alt=alt).img(),
+    ],
+)
+def test_quotes_in_an_alt_text_do_not_end_the_attribute(html_of):
     alt = 'A "soft" <look-up> & more'
     found = {}
 
@@ -90,5 +106,5 @@ def test_quotes_in_an_alt_text_do_not_end_the_attribute():
         def handle_starttag(self, tag, attributes):
             found[tag] = dict(attributes)
 
-    Reader().feed(diagram({"a": (0, 0)}, [], alt=alt)._repr_mimebundle_()["text/html"])
+    Reader().feed(html_of(alt))
     assert found["img"]["alt"] == alt

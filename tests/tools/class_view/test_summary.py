@@ -192,6 +192,14 @@ def test_only_the_first_answer_outside_a_classroom_counts_and_the_hardest_questi
     assert (summary.n_opened, summary.n_complete, summary.quiz) == (2, 0, (False, False, True))
 
 
+def test_only_the_first_guess_of_a_prediction_counts():
+    guesses = [
+        {"kind": "prediction", "lesson": "query_key_value", "name": "trained-spread", "correct": correct}
+        for correct in (False, True)
+    ]
+    assert [row.predictions for row in group(guesses).lessons if row.predictions] == [(False,)]
+
+
 # ---- the page and the table
 
 FIRST_SIGN = re.compile(r'[\s"\u200b]*[=+\-@\uff1d\uff0b\uff0d\uff20]')

@@ -149,6 +149,7 @@ def test_each_kind_has_its_measures_and_unusable_checkpoints_are_named(checkpoin
         ("rctm", "--data .", "--from en --to fr"),
         ("rctm", "--data . --from en --to fr", "test.en.gz"),
         ("gru_lm", "--split long", "gru_lm accepts at most 15 tokens"),
+        ("gru_lm", "--data 16_words.tsv", "gru_lm accepts at most 15 tokens"),
         ("self_attentive", "--split long", "self_attentive accepts at most 15 tokens"),
         ("self_attentive", "--split validation --first 1", "self_attentive: "),
     ],
@@ -157,6 +158,7 @@ def test_an_impossible_request_is_an_error(checkpoint, tmp_path, monkeypatch, ca
     path = checkpoint(system)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pairs.tsv").write_text("a\tb\n", encoding="utf-8")
+    (tmp_path / "16_words.tsv").write_text("le chat\t" + 16 * "le " + "\n", encoding="utf-8")
     assert ask("--checkpoint", path, *words.split()) == 1
     out, err = capsys.readouterr()
     assert message in err and out == ""

@@ -103,7 +103,9 @@ def test_lessons_import_from_the_library_and_from_earlier_lessons_only():
 
 def test_no_lazy_name_is_hidden_by_a_module():
     """Once `package.name` is imported as a module, the lazy function of that name could not be reached."""
-    for path in [*PACKAGE.rglob("__init__.py"), *(PROJECT_ROOT / "lessons").rglob("__init__.py")]:
+    packages = [*PACKAGE.rglob("__init__.py"), *(PROJECT_ROOT / "lessons").rglob("__init__.py")]
+    assert any(map(lazy_homes, packages))
+    for path in packages:
         modules = {file.stem for file in path.parent.glob("*.py")}
         assert not modules & set(lazy_homes(path)), path
 

@@ -158,6 +158,7 @@ def test_the_runs_differ_in_nothing_but_the_scale():
     for n in (3, 6, 12):
         for norm in ("pre-norm", "post-norm"):
             scaled = settings("initialisation", f"{n} layers, {norm}, scale by depth")
+            assert scaled
             for one, other in zip(settings("depth", f"{n} layers, {norm}"), scaled, strict=True):
                 assert all(one[name] == other[name] for name in one.keys() & other.keys())
                 assert not any(one[name] for name in one.keys() - other.keys()), (

@@ -44,9 +44,10 @@ def parsed(path: Path) -> Page:
 
 
 def pages(site: Path) -> list[Path]:
-    return sorted(
-        path for path in site.rglob("*.html") if "_static" not in path.parts
-    )  # the theme's templates
+    """All but the theme's templates."""
+    found = sorted(path for path in site.rglob("*.html") if "_static" not in path.parts)
+    assert found
+    return found
 
 
 def test_every_lesson_and_every_document_has_a_page(site):
@@ -86,10 +87,11 @@ def test_only_plain_links_lead_elsewhere(site):
     for path in pages(site):
         elsewhere = [item for item in parsed(path).links if urlsplit(item[1]).scheme not in ("", "data")]
         assert {tag for tag, _ in elsewhere} <= {"a"}, path
-    for path in site.rglob("*.css"):
-        for address in re.findall(
-            r"(?:url\(|@import\s+)['\"]?([^'\")\s]+)", path.read_text(encoding="utf-8")
-        ):
+    pattern = re.compile(r"(?:url\(|@import\s+)['\"]?([^'\")\s]+)")
+    fetched = {path: pattern.findall(path.read_text(encoding="utf-8")) for path in site.rglob("*.css")}
+    assert any(fetched.values())
+    for path, addresses in fetched.items():
+        for address in addresses:
             parts = urlsplit(address)
             if parts.scheme != "data":
                 assert not parts.scheme and not parts.netloc, f"{path}: {address}"
@@ -97,7 +99,9 @@ def test_only_plain_links_lead_elsewhere(site):
 
 
 def test_nothing_asks_for_a_kernel(site):
-    for path in (site / "notebooks").glob("*.html"):
+    lesson_pages = sorted((site / "notebooks").glob("*.html"))
+    assert lesson_pages
+    for path in lesson_pages:
         text = path.read_text(encoding="utf-8")
         assert [phrase for phrase in KERNEL if phrase in text] == [], path
 

@@ -480,7 +480,7 @@ def check_dropout(examination: FileExamination, made_by: Callable[..., nn.Module
     one, two, still_training = examination.guarded("In training mode, your model", half)
     if not still_training:
         headline = "Your model leaves training mode by itself, which switches dropout off for good."
-        advice = "Don't call `eval()` or `train(False)` in the file: whoever uses the model does that."
+        advice = "Don't call `eval()` or `train(False)` in the file: the code that uses the model does that."
         raise examination.wrong(headline, advice, "leaves-training")
     if same(one, two):
         headline = "In training mode, dropout has no effect: two calls give the same logits."

@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 
 import nbformat
-from myst_parser.slugs import github_slugify
 from nbformat.v4 import new_markdown_cell
 
 from course_lib.teaching.contents import lessons
@@ -146,7 +145,7 @@ def section_with(notebook: Path, cell_id: str) -> str:
     section = ""
     for cell in nbformat.read(notebook, as_version=4).cells:
         if cell.cell_type == "markdown" and (heading := HEADING.search(cell.source)):
-            section = github_slugify(heading[1])
+            section = re.sub(r"[^\w\- ]", "", heading[1].lower()).replace(" ", "-")  # as MyST does
         if cell.id == cell_id:
             return section
     raise CommandError(f"{notebook.name} has no cell {cell_id}.", "Run `python3 -m course_lib build` first.")

@@ -14,6 +14,7 @@ import json
 import re
 import zlib
 from collections import Counter, defaultdict
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote
@@ -44,12 +45,12 @@ N_FOLLOWERS = 12  # words that the page offers after a word
 def write_live(extra: Path) -> None:
     """Write the page into a folder that goes to the site as it is."""
     (extra / "live").mkdir()
-    for name in SYSTEMS:
-        script = weights_script(load_shipped(name).model, name)
+    scripts = weights_scripts()
+    for name, script in scripts.items():
         (extra / "live" / f"{name}.js").write_text(script, encoding="utf-8")
     at_once = "".join(f'<script src="live/{name}.js"></script>\n' for name in SYSTEMS[:2])
     (extra / "index.html").write_text(landing_page(at_once, below_the_translators()), encoding="utf-8")
-    (extra / "translators.html").write_text(landing_page(all_weights(), ""), encoding="utf-8")
+    (extra / "translators.html").write_text(landing_page(inline(scripts), ""), encoding="utf-8")
     (extra / "404.html").write_text(read("404.html"), encoding="utf-8")
 
 
@@ -66,15 +67,19 @@ def weights_script(model: Translator, name: str) -> str:
     return f'LIVE.weights["{name}"] = {json.dumps(packed, separators=(",", ":"))};'
 
 
-def all_weights() -> str:
-    """The scripts with the weights of all systems, for a page that loads nothing."""
-    scripts = [weights_script(load_shipped(name).model, name) for name in SYSTEMS]
-    return "".join(f"<script>{script}</script>\n" for script in scripts)
+def weights_scripts() -> dict[str, str]:
+    return {name: weights_script(load_shipped(name).model, name) for name in SYSTEMS}
+
+
+def inline(scripts: dict[str, str]) -> str:
+    """The scripts as parts of a page that loads nothing."""
+    return "".join(f"<script>{script}</script>\n" for script in scripts.values())
 
 
 # ---- words, sentences, and how often each translator is right
 
 
+@cache
 def page_data() -> dict:
     """What the page's code calls LIVE."""
     pairs = splits().train

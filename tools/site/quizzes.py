@@ -63,12 +63,8 @@ def guess_replies(asked: Question, truth: str) -> Any:
     if asked.kind == "estimate":
         value = float(NUMBER.match(truth)[0].replace(",", ""))
         table = []
-        for factor in (
-            1.1,
-            2,
-            10,
-        ):  # those of `mark_by_factor`, whose words have the exact factor after a colon
-            correct, word = mark_by_factor(value * factor, value)
+        for inside, factor in ((1, 1.1), (1.5, 2), (5, 10)):  # the steps of `mark_by_factor`
+            correct, word = mark_by_factor(value * inside, value)
             least, most = value / factor, value * factor
             table.append([(least + most) / 2, (most - least) / 2, called(correct, word.partition(":")[0])])
         return [*table, [0, None, called(False, "Off by more than a factor of 10")]]

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from course_lib.runtime import PROJECT_ROOT, write_atomically
 from tests.browser.lab import CHROMIUM_ARGS, chromium_path
-from tools.site.live import all_weights, growing, landing_page
+from tools.site.live import growing, inline, landing_page, weights_scripts
 
 PICTURE = PROJECT_ROOT / "docs" / "translators.gif"
 N_SENTENCES = 3  # the fourth doesn't fit into rows
@@ -36,7 +36,7 @@ def record() -> bytes:
     frames: list[tuple[Image.Image, int]] = []
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         file = Path(folder, "page.html")
-        file.write_text(landing_page(all_weights(), ""), encoding="utf-8")
+        file.write_text(landing_page(inline(weights_scripts()), ""), encoding="utf-8")
         browser = driver.chromium.launch(executable_path=chromium_path(), args=CHROMIUM_ARGS)
         page = browser.new_page(viewport=SIZE, color_scheme="light")
         page.goto(file.as_uri())

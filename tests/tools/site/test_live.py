@@ -58,8 +58,7 @@ async function compare(engine, scripts, expected) {
 
 
 def parity_inputs() -> tuple[list[str], dict]:
-    scripts = [live.weights_script(load_shipped(name).model, name) for name in live.SYSTEMS]
-    return scripts, {name: reference(name) for name in live.SYSTEMS}
+    return list(live.weights_scripts().values()), {name: reference(name) for name in live.SYSTEMS}
 
 
 def assert_parity(results: dict) -> None:
